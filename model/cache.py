@@ -1,0 +1,67 @@
+"""Keys and values of earlier decoding steps, so that each step computes only its own token.
+
+Self-attention grows by one position a step; cross-attention is computed once and then only read.
+"""
+
+import torch
+from torch import Tensor
+
+__all__ = ["DecoderCache", "KeyValue"]
+
+
+class KeyValue:
+    """Keys and values of one attention layer, (B, H, S, K) each."""
+
+    def __init__(self) -> None:
+        self._keys: Tensor | None = None
+        self._values: Tensor | None = None
+
+    @property
+    def filled(self) -> bool:
+        return self._keys is not None
+
+    @property
+    def length(self) -> int:
+        return 0 if self._keys is None else self._keys.size(2)
+
+    def get(self) -> tuple[Tensor, Tensor]:
+        assert self._keys is not None and self._values is not None
+        return self._keys, self._values
+
+    def append(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Add positions and return all of them."""
+        if self._keys is None or self._values is None:
+            self._keys, self._values = keys, values
+        else:
+            self._keys = torch.cat([self._keys, keys], dim=2)
+            self._values = torch.cat([self._values, values], dim=2)
+        return self._keys, self._values
+
+    def select(self, rows: Tensor) -> None:
+        """Keep the given batch rows, in the given order (a row may be kept more than once)."""
+        if self._keys is not None and self._values is not None:
+            self._keys = self._keys.index_select(0, rows)
+            self._values = self._values.index_select(0, rows)
+
+
+class DecoderCache:
+    """One `KeyValue` for the self-attention and one for the cross-attention of each decoder layer."""
+
+    def __init__(self, num_layers: int) -> None:
+        self.self_attention = [KeyValue() for _ in range(num_layers)]
+        self.cross_attention = [KeyValue() for _ in range(num_layers)]
+
+    @property
+    def length(self) -> int:
+        """How many target positions have been decoded."""
+        return self.self_attention[0].length
+
+    def select(self, rows: Tensor, *, same_source: bool = False) -> None:
+        """Follow a beam search that moved its hypotheses.
+
+        Args:
+            rows: For each new batch row, the old one it continues, (B,).
+            same_source: Every row keeps its source sentence, so cross-attention need not move.
+        """
+        for cache in self.self_attention if same_source else self.self_attention + self.cross_attention:
+            cache.select(rows)

@@ -1,0 +1,213 @@
+"""A checkpoint is a folder: `model.safetensors`, `config.json` and the tokenizer's files. Nothing in it is code.
+
+Weights are stored in half precision and computed with in single precision.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from model.config import ConfigError, ModelConfig, TokenizerConfig, TrainConfig
+from model.data.tokenizers import TokenizerPair, load_pair
+from model.data.vocab import PAD_ID
+from model.transformer import Transformer
+
+__all__ = [
+    "Checkpoint",
+    "CheckpointConfig",
+    "CheckpointError",
+    "find_checkpoints",
+    "load_checkpoint",
+    "read_config",
+    "save_weights",
+    "write_config",
+]
+
+FORMAT = 1
+WEIGHTS, CONFIG = "model.safetensors", "config.json"
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that cannot be used. The message names it and says why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckpointConfig:
+    """What `config.json` holds."""
+
+    recipe: str
+    model: ModelConfig
+    tokenizer: TokenizerConfig
+    train: TrainConfig
+    task: str = "translation"
+    figures: Mapping[str, float] = field(default_factory=dict)  # measured results, name → value
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "task": self.task,
+            "recipe": self.recipe,
+            "model": self.model.to_dict(),
+            "tokenizer": self.tokenizer.to_dict(),
+            "train": self.train.to_dict(),
+            "figures": dict(self.figures),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Raises ConfigError where a part is missing or invalid."""
+        if values.get("format") != FORMAT:
+            raise ConfigError(f"format is {values.get('format')!r}; this version reads format {FORMAT}.")
+        missing = {"recipe", "model", "tokenizer", "train"} - set(values)
+        if missing:
+            raise ConfigError(f"it lacks {', '.join(sorted(missing))}.")
+        if not all(isinstance(values[name], Mapping) for name in ("model", "tokenizer", "train")):
+            raise ConfigError("model, tokenizer and train must be JSON objects.")
+        figures = values.get("figures", {})
+        if not isinstance(figures, Mapping) or not all(isinstance(v, int | float) for v in figures.values()):
+            raise ConfigError("figures must be a JSON object of numbers.")
+        return cls(
+            recipe=str(values["recipe"]),
+            task=str(values.get("task", "translation")),
+            model=ModelConfig.from_dict(values["model"]),
+            tokenizer=TokenizerConfig.from_dict(values["tokenizer"]),
+            train=TrainConfig.from_dict(values["train"]),
+            figures=dict(figures),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkpoint:
+    """A loaded checkpoint, ready to use: the model is in evaluation mode."""
+
+    path: Path
+    config: CheckpointConfig
+    model: Transformer
+    tokenizers: TokenizerPair
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+
+def write_beside(path: Path, content: str) -> None:
+    """Replace a text file as a whole, so that no reader ever sees half of it."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside.write_text(content, encoding="utf-8")
+    beside.replace(path)
+
+
+def save_tensors(path: Path, tensors: Mapping[str, Tensor], *, metadata: Mapping[str, str] | None = None) -> None:
+    """Replace a safetensors file as a whole."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    try:
+        save_file(plain, beside, metadata=dict(metadata) if metadata else None)
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def write_config(folder: Path, config: CheckpointConfig) -> None:
+    write_beside(folder / CONFIG, json.dumps(config.to_dict(), indent=2) + "\n")
+
+
+def read_config(folder: Path) -> CheckpointConfig:
+    """Read and check `config.json` alone.
+
+    Raises:
+        CheckpointError: it is missing, not JSON, or not a configuration of this project.
+    """
+    try:
+        values = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        if not isinstance(values, dict):
+            raise ConfigError("it is not a JSON object.")
+        return CheckpointConfig.from_dict(values)
+    except FileNotFoundError as error:
+        raise CheckpointError(f"{folder.name} has no {CONFIG}, so it is not a checkpoint of Headlight.") from error
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"{CONFIG} of {folder.name} cannot be used: {error}") from error
+
+
+def save_weights(folder: Path, weights: Mapping[str, Tensor]) -> None:
+    """Write `model.safetensors` in half precision.
+
+    Raises:
+        CheckpointError: a weight is not finite in half precision.
+    """
+    half = {name: tensor.to(torch.float16) for name, tensor in weights.items()}
+    broken = [name for name, tensor in half.items() if not tensor.isfinite().all()]
+    if broken:
+        raise CheckpointError(f"{broken[0]} is not finite in half precision; nothing was written to {folder.name}.")
+    save_tensors(folder / WEIGHTS, half)
+
+
+def load_weights(path: Path, model: Transformer) -> None:
+    """Copy a safetensors file into `model`, after its names and shapes were compared.
+
+    Raises:
+        CheckpointError: the file is missing, damaged, or made for another model.
+    """
+    where = f"{path.name} of {path.parent.name}"
+    wanted = dict(model.named_parameters())
+    try:
+        with safe_open(path, framework="pt") as file:
+            found = set(file.keys())
+            for name in sorted(wanted.keys() ^ found):
+                kind = "lacks" if name in wanted else "has the unknown tensor"
+                raise CheckpointError(f"{where} {kind} {name}; it was made for another configuration.")
+            for name, parameter in wanted.items():
+                shape = tuple(file.get_slice(name).get_shape())
+                if shape != tuple(parameter.shape):
+                    raise CheckpointError(
+                        f"{name} in {where} has shape {shape}, but config.json asks for {tuple(parameter.shape)}."
+                    )
+            with torch.no_grad():
+                for name, parameter in wanted.items():
+                    parameter.copy_(file.get_tensor(name))
+    except FileNotFoundError as error:
+        raise CheckpointError(f"{path.parent.name} has no {path.name} yet.") from error
+    except (SafetensorError, OSError) as error:
+        raise CheckpointError(f"{where} is damaged or not a safetensors file ({error}); copy it again.") from error
+
+
+def load_checkpoint(folder: Path, *, device: str = "cpu") -> Checkpoint:
+    """Load a checkpoint for use.
+
+    Raises:
+        CheckpointError: any of its files is missing, damaged, or does not fit the others.
+    """
+    config = read_config(folder)
+    try:
+        tokenizers = load_pair(config.tokenizer, folder)
+    except ConfigError as error:
+        raise CheckpointError(str(error)) from error
+    for side, tokenizer, size in (
+        ("source", tokenizers.source, config.model.source_vocab_size),
+        ("target", tokenizers.target, config.model.target_vocab_size),
+    ):
+        if tokenizer.size != size:
+            raise CheckpointError(
+                f"The {side} tokenizer of {folder.name} has {tokenizer.size} tokens, "
+                f"but config.json says {side}_vocab_size is {size}."
+            )
+    model = Transformer(config.model, pad_id=PAD_ID)
+    load_weights(folder / WEIGHTS, model)
+    return Checkpoint(path=folder, config=config, model=model.to(device).eval(), tokenizers=tokenizers)
+
+
+def find_checkpoints(folders: Iterable[Path]) -> dict[str, Path]:
+    """Name → folder of everything with a `config.json` directly below the given folders; the first of a name wins."""
+    found: dict[str, Path] = {}
+    for folder in folders:
+        for config in sorted(folder.glob(f"*/{CONFIG}")):
+            found.setdefault(config.parent.name, config.parent)
+    return found

@@ -1,0 +1,207 @@
+"""What a model, a tokenizer and a training run are made of: flat frozen dataclasses, checked as they are built.
+
+Knows nothing of torch. Every error names the offending values, so that it can be shown to a person as it stands.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
+
+__all__ = ["ConfigError", "ModelConfig", "Recipe", "TokenizerConfig", "TrainConfig", "load_recipe"]
+
+RECIPES = Path(__file__).parent / "recipes"
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be built. The message names the values and the remedy."""
+
+
+def require(condition: bool, message: str) -> None:
+    if not condition:
+        raise ConfigError(message)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """Shared by the configurations below: built from a plain mapping, checked field by field."""
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Build from JSON or TOML values.
+
+        Raises:
+            ConfigError: a name is unknown or missing, a value has the wrong type, or values contradict each other.
+        """
+        known = {field.name for field in fields(cls)}
+        unknown = sorted(set(values) - known)
+        require(not unknown, f"{cls.__name__} has no setting {', '.join(unknown)}; it has {', '.join(sorted(known))}.")
+        try:
+            return cls(**values)
+        except TypeError as error:
+            raise ConfigError(f"{cls.__name__}: {str(error).partition('__init__() ')[2] or error}.") from error
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self).items()}
+
+    def __post_init__(self) -> None:
+        for name, kind in get_type_hints(type(self)).items():
+            value = getattr(self, name)
+            if get_origin(kind) is Literal:
+                choices = ", ".join(map(repr, get_args(kind)))
+                require(value in get_args(kind), f"{name} is {value!r}; it must be one of {choices}.")
+            elif kind is float:
+                number = isinstance(value, int | float) and not isinstance(value, bool)
+                require(number, f"{name} is {value!r}; it must be a number.")
+            elif kind in (int, str, bool):
+                fits = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+                require(fits, f"{name} is {value!r}; it must be of type {kind.__name__}.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelConfig(Section):
+    """Sizes of an encoder-decoder Transformer ("Attention Is All You Need", section 3; table 3 for the names)."""
+
+    source_vocab_size: int
+    target_vocab_size: int
+    d_model: int = 256
+    num_heads: int = 8
+    d_ff: int = 512
+    num_encoder_layers: int = 3
+    num_decoder_layers: int = 3
+    dropout: float = 0.1
+    norm: Literal["post", "pre"] = "post"
+    positional: Literal["sinusoidal", "learned"] = "sinusoidal"
+    max_length: int = 256
+    # none: three separate matrices; target: target embedding = output projection; all: source embedding too
+    tie_embeddings: Literal["none", "target", "all"] = "all"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("source_vocab_size", "target_vocab_size", "d_model", "num_heads", "d_ff", "max_length"):
+            require(getattr(self, name) > 0, f"{name} is {getattr(self, name)}; it must be at least 1.")
+        for name in ("num_encoder_layers", "num_decoder_layers"):
+            require(getattr(self, name) > 0, f"{name} is {getattr(self, name)}; it must be at least 1.")
+        require(
+            self.d_model % self.num_heads == 0,
+            f"d_model ({self.d_model}) must be divisible by num_heads ({self.num_heads}).",
+        )
+        require(
+            self.positional != "sinusoidal" or self.d_model % 2 == 0,
+            f"d_model ({self.d_model}) must be even for sinusoidal positions, which pair a sine with a cosine.",
+        )
+        require(0.0 <= self.dropout < 1.0, f"dropout is {self.dropout}; it must be at least 0 and below 1.")
+        require(
+            self.tie_embeddings != "all" or self.source_vocab_size == self.target_vocab_size,
+            f'tie_embeddings = "all" needs one vocabulary, but source_vocab_size is {self.source_vocab_size} '
+            f'and target_vocab_size is {self.target_vocab_size}; use "target" or "none".',
+        )
+
+    @property
+    def d_head(self) -> int:
+        return self.d_model // self.num_heads
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenizerConfig(Section):
+    """How text becomes tokens. `words` uses min_freq and lowercase, `bpe` uses vocab_size."""
+
+    kind: Literal["bpe", "words"]
+    source_language: str
+    target_language: str
+    vocab_size: int = 8000
+    min_freq: int = 2
+    lowercase: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.vocab_size >= 260, f"vocab_size is {self.vocab_size}; 256 bytes and 4 special tokens need 260.")
+        require(self.min_freq >= 1, f"min_freq is {self.min_freq}; it must be at least 1.")
+        require(not (self.lowercase and self.kind == "bpe"), 'lowercase = true needs kind = "words".')
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig(Section):
+    """How a model is trained. Batches are counted in target tokens, padding included."""
+
+    corpus: str
+    batch_tokens: int = 2560
+    max_epochs: int = 40
+    max_steps: int = 100_000
+    learning_rate: float = 1e-3
+    warmup_steps: int = 800
+    adam_beta1: float = 0.9
+    adam_beta2: float = 0.98
+    label_smoothing: float = 0.1
+    clip_norm: float = 1.0
+    average_epochs: int = 8
+    patience: int = 12
+    seed: int = 1
+    precision: Literal["fp32", "bf16"] = "fp32"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("batch_tokens", "max_epochs", "max_steps", "warmup_steps", "average_epochs", "patience"):
+            require(getattr(self, name) > 0, f"{name} is {getattr(self, name)}; it must be at least 1.")
+        require(self.learning_rate > 0, f"learning_rate is {self.learning_rate}; it must be above 0.")
+        require(self.clip_norm > 0, f"clip_norm is {self.clip_norm}; it must be above 0.")
+        require(
+            0.0 <= self.label_smoothing < 1.0, f"label_smoothing is {self.label_smoothing}; it must be in [0, 1)."
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """One trained checkpoint: its name, its tokenizer, its training, and the model's sizes (vocabularies come later)."""
+
+    name: str
+    tokenizer: TokenizerConfig
+    train: TrainConfig
+    model: Mapping[str, Any]
+
+    def with_settings(self, settings: Mapping[str, Any]) -> Self:
+        """Return a copy with `section.name` or plain `name` settings replaced.
+
+        Raises:
+            ConfigError: no section has such a setting.
+        """
+        sections = {"tokenizer": self.tokenizer.to_dict(), "train": self.train.to_dict(), "model": dict(self.model)}
+        known = {"tokenizer": TokenizerConfig, "train": TrainConfig, "model": ModelConfig}
+        for key, value in settings.items():
+            wanted, _, name = key.rpartition(".")
+            homes = [s for s, kind in known.items() if wanted in ("", s) and name in {f.name for f in fields(kind)}]
+            require(bool(homes), f"No recipe section has a setting {key!r}.")
+            sections[homes[0]][name] = value
+        return replace(
+            self,
+            tokenizer=TokenizerConfig.from_dict(sections["tokenizer"]),
+            train=TrainConfig.from_dict(sections["train"]),
+            model=sections["model"],
+        )
+
+
+def load_recipe(name: str) -> Recipe:
+    """Read a recipe by the name of a bundled one or by the path of a TOML file.
+
+    Raises:
+        ConfigError: there is no such recipe, or it is not valid.
+    """
+    path = Path(name) if name.endswith(".toml") else RECIPES / f"{name}.toml"
+    if not path.is_file():
+        bundled = ", ".join(sorted(p.stem for p in RECIPES.glob("*.toml")))
+        raise ConfigError(f"There is no recipe {name!r}. Bundled: {bundled}; or give the path of a .toml file.")
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path.name} is not valid TOML: {error}") from error
+    missing = {"tokenizer", "train", "model"} - set(values)
+    require(not missing, f"{path.name} lacks the section {', '.join(sorted(missing))}.")
+    probe = {"source_vocab_size": 260, "target_vocab_size": 260} | values["model"]
+    ModelConfig.from_dict(probe)
+    return Recipe(
+        name=path.stem,
+        tokenizer=TokenizerConfig.from_dict(values["tokenizer"]),
+        train=TrainConfig.from_dict(values["train"]),
+        model=values["model"],
+    )

@@ -1,0 +1,77 @@
+"""How good a checkpoint is: BLEU and chrF of its translations by sacreBLEU, loss and perplexity of the references."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+
+import sacrebleu
+import torch
+
+from model.data.batching import Batch
+from model.data.vocab import PAD_ID
+from model.loss import smoothed_cross_entropy
+from model.transformer import Transformer
+
+__all__ = ["Scores", "mean_loss", "score"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scores:
+    """BLEU and chrF are percentages; loss is in nats a target token, `</s>` included."""
+
+    sentences: int
+    bleu: float
+    bleu_signature: str
+    bleu_lowercased: float
+    bleu_lowercased_signature: str
+    chrf: float
+    loss: float
+    perplexity: float
+
+    def to_dict(self) -> dict[str, float | int | str]:
+        return asdict(self)
+
+
+@torch.inference_mode()
+def mean_loss(model: Transformer, batches: Iterable[Batch]) -> float:
+    """Cross-entropy of the references without smoothing, in nats a token.
+
+    Raises:
+        ValueError: there is no batch.
+    """
+    total, tokens = 0.0, 0
+    for batch in batches:
+        logits = model(batch.source, batch.target[:, :-1])  # (B, T, V)
+        labels = batch.target[:, 1:]  # (B, T)
+        kept = labels != PAD_ID
+        total += float(smoothed_cross_entropy(logits[kept], labels[kept]))
+        tokens += int(kept.sum())
+    if not tokens:
+        raise ValueError("There is no sentence to compute a loss of.")
+    return total / tokens
+
+
+def score(hypotheses: Sequence[str], references: Sequence[str], *, loss: float, language: str) -> Scores:
+    """Compare translations with references.
+
+    Args:
+        hypotheses: What the model wrote.
+        references: What a person wrote.
+        loss: From `mean_loss`.
+        language: Of the target; Chinese is cut into characters, all others by the 13a rules.
+    """
+    tokenize = "zh" if language == "zh" else "13a"
+    cased = sacrebleu.BLEU(tokenize=tokenize)
+    lowercased = sacrebleu.BLEU(tokenize=tokenize, lowercase=True)
+    bleu = cased.corpus_score(hypotheses, [references])
+    bleu_lowercased = lowercased.corpus_score(hypotheses, [references])
+    return Scores(
+        sentences=len(references),
+        bleu=bleu.score,
+        bleu_signature=str(cased.get_signature()),
+        bleu_lowercased=bleu_lowercased.score,
+        bleu_lowercased_signature=str(lowercased.get_signature()),
+        chrf=sacrebleu.CHRF().corpus_score(hypotheses, [references]).score,
+        loss=loss,
+        perplexity=math.exp(loss),
+    )

@@ -1,0 +1,91 @@
+"""The encoder layer and the decoder layer: attention and feed-forward, each with a residual and a norm around it."""
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from model.attention import MultiHeadAttention
+from model.cache import KeyValue
+from model.config import ModelConfig
+from model.dropout import Dropout
+from model.trace import HookPoint
+
+__all__ = ["DecoderLayer", "EncoderLayer", "FeedForward"]
+
+
+class FeedForward(nn.Module):
+    """max(0, xW₁ + b₁)W₂ + b₂ at each position ("Attention Is All You Need", equation 2)."""
+
+    def __init__(self, *, d_model: int, d_ff: int, dropout: float) -> None:
+        super().__init__()
+        self.expand = nn.Linear(d_model, d_ff)
+        self.contract = nn.Linear(d_ff, d_model)
+        self.dropout = Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.contract(self.dropout(F.relu(self.expand(x))))  # (B, T, D)
+
+
+class Residual(nn.Module):
+    """Adds a sublayer's output to its input and normalizes: after the sum (post) or before the sublayer (pre)."""
+
+    def __init__(self, *, d_model: int, dropout: float, norm: str) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(d_model)
+        self.dropout = Dropout(dropout)
+        self.pre = norm == "pre"
+        self.stream = HookPoint()  # (B, T, D)
+
+    def before(self, x: Tensor) -> Tensor:
+        return self.norm(x) if self.pre else x
+
+    def after(self, x: Tensor, sublayer: Tensor) -> Tensor:
+        total = x + self.dropout(sublayer)
+        return self.stream(total if self.pre else self.norm(total))
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention over the source, then feed-forward."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        sizes = {"d_model": config.d_model, "dropout": config.dropout}
+        self.self_attention = MultiHeadAttention(num_heads=config.num_heads, **sizes)
+        self.feed_forward = FeedForward(d_ff=config.d_ff, **sizes)
+        self.self_attention_residual = Residual(norm=config.norm, **sizes)
+        self.feed_forward_residual = Residual(norm=config.norm, **sizes)
+
+    def forward(self, x: Tensor, *, mask: Tensor | None) -> Tensor:
+        attended = self.self_attention(self.self_attention_residual.before(x), mask=mask)
+        x = self.self_attention_residual.after(x, attended)
+        return self.feed_forward_residual.after(x, self.feed_forward(self.feed_forward_residual.before(x)))
+
+
+class DecoderLayer(nn.Module):
+    """Masked self-attention over what is written, cross-attention to the source, then feed-forward."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        sizes = {"d_model": config.d_model, "dropout": config.dropout}
+        self.self_attention = MultiHeadAttention(num_heads=config.num_heads, **sizes)
+        self.cross_attention = MultiHeadAttention(num_heads=config.num_heads, **sizes)
+        self.feed_forward = FeedForward(d_ff=config.d_ff, **sizes)
+        self.self_attention_residual = Residual(norm=config.norm, **sizes)
+        self.cross_attention_residual = Residual(norm=config.norm, **sizes)
+        self.feed_forward_residual = Residual(norm=config.norm, **sizes)
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        *,
+        self_mask: Tensor | None,
+        cross_mask: Tensor | None,
+        self_cache: KeyValue | None = None,
+        cross_cache: KeyValue | None = None,
+    ) -> Tensor:
+        attended = self.self_attention(self.self_attention_residual.before(x), mask=self_mask, cache=self_cache)
+        x = self.self_attention_residual.after(x, attended)
+        asking = self.cross_attention_residual.before(x)
+        attended = self.cross_attention(asking, memory, mask=cross_mask, cache=cross_cache)
+        x = self.cross_attention_residual.after(x, attended)
+        return self.feed_forward_residual.after(x, self.feed_forward(self.feed_forward_residual.before(x)))

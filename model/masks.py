@@ -1,0 +1,40 @@
+"""Attention masks. True = may attend, here and everywhere else in the project.
+
+A mask broadcasts over scores of shape (B, H, T, S): axis T are the queries, axis S the keys.
+"""
+
+import torch
+from torch import Tensor
+
+__all__ = ["causal_mask", "decoder_mask", "padding_mask"]
+
+
+def padding_mask(ids: Tensor, pad_id: int) -> Tensor:
+    """Allow every query to attend to the keys that are not padding.
+
+    Args:
+        ids: Token ids (B, S).
+        pad_id: The id that fills short sentences.
+
+    Returns:
+        Boolean (B, 1, 1, S).
+    """
+    return (ids != pad_id)[:, None, None, :]  # (B, 1, 1, S)
+
+
+def causal_mask(length: int, *, device: torch.device | None = None) -> Tensor:
+    """Allow position t to attend to positions 0 … t ("Attention Is All You Need", section 3.2.3).
+
+    Returns:
+        Boolean (1, 1, T, T), lower triangle and diagonal true.
+    """
+    return torch.ones(length, length, dtype=torch.bool, device=device).tril()[None, None]  # (1, 1, T, T)
+
+
+def decoder_mask(ids: Tensor, pad_id: int) -> Tensor:
+    """Combine both: a decoder position sees itself and earlier positions that are not padding.
+
+    Returns:
+        Boolean (B, 1, T, T).
+    """
+    return padding_mask(ids, pad_id) & causal_mask(ids.size(1), device=ids.device)  # (B, 1, T, T)

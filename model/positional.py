@@ -1,0 +1,66 @@
+"""Positional encodings: what tells a Transformer the order of its tokens. Both kinds have one signature."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+__all__ = ["LearnedPositions", "PositionalEncoding", "SinusoidalPositions", "sinusoidal_table"]
+
+
+def sinusoidal_table(length: int, d_model: int, *, base: float = 10_000.0) -> Tensor:
+    """Sine and cosine waves of rising wavelength ("Attention Is All You Need", section 3.5).
+
+    PE(p, 2i) = sin(p / base^(2i / d_model)) and PE(p, 2i + 1) = cos(p / base^(2i / d_model)).
+
+    Returns:
+        (length, d_model).
+    """
+    position = torch.arange(length, dtype=torch.float64)[:, None]  # (S, 1)
+    rate = torch.exp(torch.arange(0, d_model, 2, dtype=torch.float64) * (-math.log(base) / d_model))  # (D/2,)
+    angle = position * rate  # (S, D/2)
+    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1).float()  # (S, D)
+
+
+class PositionalEncoding(nn.Module):
+    """Adds a row of its table to every token."""
+
+    @property
+    def table(self) -> Tensor:
+        """One row a position, (max_length, D)."""
+        raise NotImplementedError
+
+    def forward(self, x: Tensor, *, offset: int = 0) -> Tensor:
+        """Add the rows `offset` … `offset + T - 1` to `x`, (B, T, D).
+
+        Raises:
+            ValueError: the table ends before the text does.
+        """
+        end, size = offset + x.size(1), self.table.size(0)
+        if end > size:
+            raise ValueError(f"{end} positions were asked for, but this model has {size}; shorten the text.")
+        return x + self.table[offset:end]  # (B, T, D)
+
+
+class SinusoidalPositions(PositionalEncoding):
+    """Fixed waves; nothing is trained or stored."""
+
+    def __init__(self, *, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.register_buffer("waves", sinusoidal_table(max_length, d_model), persistent=False)
+
+    @property
+    def table(self) -> Tensor:
+        return self.get_buffer("waves")
+
+
+class LearnedPositions(PositionalEncoding):
+    """A trained vector for each position."""
+
+    def __init__(self, *, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.embedding = nn.Parameter(torch.randn(max_length, d_model) * d_model**-0.5)
+
+    @property
+    def table(self) -> Tensor:
+        return self.embedding

@@ -1,0 +1,374 @@
+"""Trains a recipe into a checkpoint folder.
+
+Everything a run needs to go on lies in `<checkpoint>/training/` as one safetensors file, replaced as a whole at the end
+of each epoch and when the run is stopped: a resumed run computes the same losses as one that was never stopped.
+"""
+
+import csv
+import io
+import json
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+from tqdm import tqdm
+
+from model.checkpoint import CheckpointConfig, save_tensors, save_weights, write_beside, write_config
+from model.config import ConfigError, ModelConfig, Recipe
+from model.data.batching import Batch, Batches
+from model.data.corpora import read_parallel
+from model.data.tokenizers import TokenizerPair, load_pair, train_pair
+from model.data.vocab import PAD_ID
+from model.evaluate import mean_loss, score
+from model.loss import smoothed_cross_entropy
+from model.transformer import Transformer
+from model.translate import translate_lines
+
+__all__ = ["Trainer", "inverse_square_root", "pick_device", "train"]
+
+COLUMNS = (
+    "epoch",
+    "step",
+    "train_loss",
+    "valid_loss",
+    "valid_perplexity",
+    "valid_bleu",
+    "learning_rate",
+    "tokens_per_second",
+    "seconds",
+)
+
+
+def pick_device(name: str) -> torch.device:
+    """`auto` takes the fastest there is.
+
+    Raises:
+        ConfigError: this machine has no such device.
+    """
+    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if name == "auto":
+        return torch.device("cuda" if there["cuda"] else "mps" if there["mps"] else "cpu")
+    if not there.get(name):
+        raise ConfigError(f"This machine has no {name}; use --device auto or --device cpu.")
+    return torch.device(name)
+
+
+def inverse_square_root(step: int, *, peak: float, warmup_steps: int) -> float:
+    """Linear warm-up to `peak`, then decay with 1/√step ("Attention Is All You Need", equation 3).
+
+    Args:
+        step: Counted from 1.
+        peak: The highest learning rate, reached at `warmup_steps`.
+        warmup_steps: Length of the warm-up.
+    """
+    return peak * min(step / warmup_steps, (warmup_steps / step) ** 0.5)
+
+
+@dataclass(kw_only=True)
+class Progress:
+    """Where a run stands; saved with the weights."""
+
+    step: int = 0
+    epoch: int = 1
+    batches_done: int = 0  # in this epoch
+    epoch_loss: float = 0.0  # summed over the tokens of this epoch, in nats
+    epoch_tokens: int = 0
+    epoch_seconds: float = 0.0
+    seconds: float = 0.0
+    best_bleu: float = -1.0
+    stale_epochs: int = 0
+    history: list[dict[str, float]] = field(default_factory=list)
+
+
+class Trainer:
+    """One run: the model, the optimizer and the data, moved forward step by step."""
+
+    def __init__(
+        self,
+        *,
+        recipe: Recipe,
+        data_root: Path,
+        out: Path,
+        device: torch.device,
+        resume: bool,
+        report: Callable[[str], None] = print,
+    ) -> None:
+        self.recipe, self.out, self.device, self.report = recipe, out, device, report
+        self.config, self.state_folder = recipe.train, out / "training"
+        self.stop_requested = False
+        if resume and not self.state_file.is_file():
+            raise ConfigError(f"There is no run to resume in {out}; leave out --resume.")
+        if not resume and self.state_file.is_file():
+            raise ConfigError(f"{out} holds a run already: continue it with --resume, or choose another --out.")
+        languages = (recipe.tokenizer.source_language, recipe.tokenizer.target_language)
+        train_pairs = read_parallel(data_root, self.config.corpus, "train", *languages)
+        self.valid_pairs = read_parallel(data_root, self.config.corpus, "val", *languages)
+        self.state_folder.mkdir(parents=True, exist_ok=True)
+        self.tokenizers = self._tokenizers(train_pairs, resume)
+        sizes = {
+            "source_vocab_size": self.tokenizers.source.size,
+            "target_vocab_size": self.tokenizers.target.size,
+        }
+        self.model_config = ModelConfig.from_dict(sizes | dict(recipe.model))
+        torch.manual_seed(self.config.seed)
+        self.model = Transformer(self.model_config, pad_id=PAD_ID).to(device)
+        self.optimizer = torch.optim.Adam(
+            self.model.parameters(),
+            lr=self.config.learning_rate,
+            betas=(self.config.adam_beta1, self.config.adam_beta2),
+            eps=1e-9,
+            fused=device.type in ("cpu", "cuda"),
+        )
+        self.progress = Progress()
+        self.train_batches = self._batches(train_pairs)
+        self.valid_batches = self._batches(self.valid_pairs)
+        if resume:
+            self._load_state()
+        write_config(out, self._checkpoint_config({}))
+
+    @property
+    def state_file(self) -> Path:
+        return self.state_folder / "state.safetensors"
+
+    def run(self) -> None:
+        """Train until the epochs or steps are used up, validation stops improving, or a stop is requested."""
+        progress, config = self.progress, self.config
+        bar = tqdm(initial=progress.step, total=self._steps_expected(), unit="step", smoothing=0.05)
+        with bar, stop_on_signal(self):
+            while not self._over():
+                for batch in self._remaining_batches():
+                    self._train_on(batch, bar)
+                    if self.stop_requested or progress.step >= config.max_steps:
+                        break
+                else:
+                    self._end_epoch()
+                    bar.total = self._steps_expected()
+                    bar.refresh()
+                if self.stop_requested:
+                    break
+        self._save_state()
+        if not progress.history:
+            self._save_model()
+        self.report(f"{'Stopped' if self.stop_requested else 'Finished'} at step {progress.step}: {self.out}")
+
+    def _over(self) -> bool:
+        progress, config = self.progress, self.config
+        return (
+            progress.epoch > config.max_epochs
+            or progress.step >= config.max_steps
+            or progress.stale_epochs >= config.patience
+        )
+
+    def _steps_expected(self) -> int:
+        done = self.progress.history
+        per_epoch = done[-1]["step"] / len(done) if done else 0
+        steps = int(per_epoch * self.config.max_epochs) or self.config.max_steps
+        return min(steps, self.config.max_steps)
+
+    def _remaining_batches(self) -> Iterator[Batch]:
+        batches = self.train_batches.epoch(seed=self.config.seed, number=self.progress.epoch)
+        for _ in range(self.progress.batches_done):
+            next(batches)
+        return batches
+
+    def _train_on(self, batch: Batch, bar: "tqdm[Any]") -> None:
+        progress, config = self.progress, self.config
+        started = time.perf_counter()
+        progress.step += 1
+        rate = inverse_square_root(progress.step, peak=config.learning_rate, warmup_steps=config.warmup_steps)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.model.train()
+        tokens = batch.target_tokens
+        loss = self._loss(batch)
+        self.optimizer.zero_grad(set_to_none=True)
+        (loss / tokens).backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), config.clip_norm)
+        self.optimizer.step()
+        taken = time.perf_counter() - started
+        progress.batches_done += 1
+        progress.epoch_loss += loss.item()
+        progress.epoch_tokens += tokens
+        progress.epoch_seconds += taken
+        progress.seconds += taken
+        bar.update()
+        bar.set_postfix(
+            epoch=progress.epoch,
+            loss=f"{progress.epoch_loss / progress.epoch_tokens:.3f}",
+            tok_s=f"{progress.epoch_tokens / progress.epoch_seconds:,.0f}",
+            refresh=False,
+        )
+
+    def _loss(self, batch: Batch) -> Tensor:
+        labels = batch.target[:, 1:]  # (B, T)
+        kept = labels != PAD_ID
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bf16"):
+            memory, cross_mask = self.model.encode(batch.source)
+            states = self.model.decode(batch.target[:, :-1], memory, cross_mask)  # (B, T, D)
+            # Padding is left out before the largest matrix product, not after it.
+            logits = self.model.project(states[kept])  # (N, V)
+        return smoothed_cross_entropy(logits, labels[kept], self.config.label_smoothing)
+
+    def _end_epoch(self) -> None:
+        progress = self.progress
+        weights = {name: p.detach().clone() for name, p in self.model.named_parameters()}
+        save_tensors(self.state_folder / f"epoch-{progress.epoch:04d}.safetensors", weights)
+        self._use_better_of_average_and_last()
+        loss = mean_loss(self.model.eval(), self.valid_batches.in_order())
+        hypotheses = translate_lines(self.model, self.tokenizers, [source for source, _ in self.valid_pairs])
+        references = [target for _, target in self.valid_pairs]
+        language = self.recipe.tokenizer.target_language
+        scores = score(hypotheses, references, loss=loss, language=language)
+        bleu = scores.bleu_lowercased if self.recipe.tokenizer.lowercase else scores.bleu
+        progress.stale_epochs = 0 if bleu > progress.best_bleu else progress.stale_epochs + 1
+        progress.history.append(self._history_row(loss=loss, perplexity=scores.perplexity, bleu=bleu))
+        if bleu > progress.best_bleu:
+            progress.best_bleu = bleu
+            self._save_model()
+        self._load_weights(weights)
+        self.report(f"epoch {progress.epoch}: validation loss {loss:.3f}, BLEU {bleu:.2f}")
+        progress.epoch += 1
+        progress.batches_done, progress.epoch_loss = 0, 0.0
+        progress.epoch_tokens, progress.epoch_seconds = 0, 0.0
+        self._save_state()
+
+    def _history_row(self, *, loss: float, perplexity: float, bleu: float) -> dict[str, float]:
+        progress = self.progress
+        values = (
+            progress.epoch,
+            progress.step,
+            round(progress.epoch_loss / progress.epoch_tokens, 5),
+            round(loss, 5),
+            round(perplexity, 4),
+            round(bleu, 3),
+            round(self.optimizer.param_groups[0]["lr"], 8),
+            round(progress.epoch_tokens / progress.epoch_seconds),
+            round(progress.seconds, 1),
+        )
+        return dict(zip(COLUMNS, values, strict=True))
+
+    def _use_better_of_average_and_last(self) -> None:
+        """The mean of the last epochs is the better model once training has settled, and the worse one before."""
+        last = mean_loss(self.model.eval(), self.valid_batches.in_order())
+        files = sorted(self.state_folder.glob("epoch-*.safetensors"))
+        for old in files[: -self.config.average_epochs]:
+            old.unlink()
+        kept = files[-self.config.average_epochs :]
+        current = {name: p.detach().clone() for name, p in self.model.named_parameters()}
+        self._load_weights(average(kept))
+        if mean_loss(self.model, self.valid_batches.in_order()) > last:
+            self._load_weights(current)
+
+    def _load_weights(self, weights: Mapping[str, Tensor]) -> None:
+        with torch.no_grad():
+            for name, parameter in self.model.named_parameters():
+                parameter.copy_(weights[name])
+
+    def _save_model(self) -> None:
+        save_weights(self.out, dict(self.model.named_parameters()))
+        best = max(self.progress.history, key=lambda row: row["valid_bleu"], default=None)
+        write_config(self.out, self._checkpoint_config({"valid_bleu": best["valid_bleu"]} if best else {}))
+
+    def _checkpoint_config(self, figures: Mapping[str, float]) -> CheckpointConfig:
+        return CheckpointConfig(
+            recipe=self.recipe.name,
+            model=self.model_config,
+            tokenizer=self.recipe.tokenizer,
+            train=self.config,
+            figures=figures,
+        )
+
+    def _tokenizers(self, pairs: list[tuple[str, str]], resume: bool) -> TokenizerPair:
+        if resume:
+            return load_pair(self.recipe.tokenizer, self.out)
+        tokenizers = train_pair(self.recipe.tokenizer, pairs)
+        tokenizers.save(self.out)
+        return tokenizers
+
+    def _batches(self, pairs: list[tuple[str, str]]) -> Batches:
+        return Batches(
+            pairs,
+            self.tokenizers,
+            batch_tokens=self.config.batch_tokens,
+            max_length=self.model_config.max_length,
+            device=self.device,
+        )
+
+    def _save_state(self) -> None:
+        tensors = {f"model.{name}": p for name, p in self.model.named_parameters()}
+        for name, parameter in self.model.named_parameters():
+            for key, value in self.optimizer.state.get(parameter, {}).items():
+                tensors[f"adam.{key}.{name}"] = value
+        tensors["random.cpu"] = torch.get_rng_state()
+        if self.device.type == "cuda":
+            tensors["random.cuda"] = torch.cuda.get_rng_state(self.device)
+        save_tensors(self.state_file, tensors, metadata={"progress": json.dumps(asdict(self.progress))})
+        self._write_history()
+
+    def _load_state(self) -> None:
+        try:
+            with safe_open(self.state_file, framework="pt") as file:
+                tensors = {name: file.get_tensor(name) for name in file.keys()}
+                self.progress = Progress(**json.loads(file.metadata()["progress"]))
+            self._load_weights({name: tensors[f"model.{name}"] for name, _ in self.model.named_parameters()})
+        except (SafetensorError, KeyError, RuntimeError, TypeError) as error:
+            raise ConfigError(f"{self.state_file} does not fit this recipe or is damaged: {error}") from error
+        for name, parameter in self.model.named_parameters():
+            entries = {key: tensors.get(f"adam.{key}.{name}") for key in ("step", "exp_avg", "exp_avg_sq")}
+            self.optimizer.state[parameter] = {
+                key: value.to(parameter.device) for key, value in entries.items() if value is not None
+            }
+        torch.set_rng_state(tensors["random.cpu"])
+        if self.device.type == "cuda" and "random.cuda" in tensors:
+            torch.cuda.set_rng_state(tensors["random.cuda"], self.device)
+
+    def _write_history(self) -> None:
+        text = io.StringIO()
+        writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.progress.history)
+        write_beside(self.out / "history.csv", text.getvalue())
+
+
+def average(files: list[Path]) -> dict[str, Tensor]:
+    """The mean of several weight files, name by name (checkpoint averaging, "Attention Is All You Need", section 6.1)."""
+    total: dict[str, Tensor] = {}
+    for path in files:
+        with safe_open(path, framework="pt") as file:
+            for name in file.keys():
+                tensor = file.get_tensor(name)
+                total[name] = total[name] + tensor if name in total else tensor
+    return {name: tensor / len(files) for name, tensor in total.items()}
+
+
+@contextmanager
+def stop_on_signal(trainer: Trainer) -> Iterator[None]:
+    """Ctrl-C and SIGTERM ask the run to save and end after its current step."""
+
+    def request_stop(_number: int, _frame: object) -> None:
+        trainer.stop_requested = True
+
+    signals = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, request_stop) for number in signals]
+    try:
+        yield
+    finally:
+        for number, handler in zip(signals, before, strict=True):
+            signal.signal(number, handler)
+
+
+def train(recipe: Recipe, *, data_root: Path, out: Path, device: str = "auto", resume: bool = False) -> None:
+    """Train `recipe` into the folder `out`.
+
+    Raises:
+        ConfigError: the recipe, the device or the folder cannot be used.
+        CorpusError: the corpus cannot be read.
+    """
+    Trainer(recipe=recipe, data_root=data_root, out=out, device=pick_device(device), resume=resume).run()

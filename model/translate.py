@@ -1,0 +1,175 @@
+"""Text in, text and trace out: the facade that the app and the command line use."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from model.checkpoint import Checkpoint
+from model.data.batching import pad
+from model.data.tokenizers import TokenizerPair
+from model.data.vocab import BOS_ID, EOS_ID, PAD_ID, SPECIAL_TOKENS, UNK_ID
+from model.decode import Hypothesis, Specials, Step, beam, finish, greedy
+from model.trace import Edit, Trace, tracing
+from model.transformer import Transformer
+
+__all__ = ["SPECIALS", "AttentionMaps", "Candidate", "Token", "Translation", "translate", "translate_lines"]
+
+SPECIALS = Specials(bos=BOS_ID, eos=EOS_ID, banned=(PAD_ID, UNK_ID, BOS_ID))
+FloatArray = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A token that the decoder considered, with the model's own probability of it."""
+
+    token: str
+    probability: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Token:
+    """A token as shown to a person. `word` numbers the words of the text, −1 for special tokens."""
+
+    text: str
+    id: int
+    word: int
+    probability: float = math.nan  # of written tokens only
+    candidates: tuple[Candidate, ...] = ()  # the best that could have been written instead, best first
+
+    @property
+    def special(self) -> bool:
+        return self.id < len(SPECIAL_TOKENS) and self.id != UNK_ID
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttentionMaps:
+    """The attention weights that made a translation. Rows are queries, columns are keys; every row sums to 1."""
+
+    encoder: FloatArray  # (L, H, S, S)
+    decoder: FloatArray  # (L, H, T, T)
+    cross: FloatArray  # (L, H, T, S)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Translation:
+    """A translation with all that the model did for it.
+
+    Decoder position t read `read[t]`, the token before, and wrote `written[t]`; so decoder queries and keys have one
+    length T, and the source, `</s>` included, has length S.
+    """
+
+    text: str
+    source: tuple[Token, ...]  # S
+    read: tuple[Token, ...]  # T: <s> and all but the last written
+    written: tuple[Token, ...]  # T: ends with </s> unless the length limit cut it off
+    maps: AttentionMaps
+    finished: bool
+    dropped: int  # source tokens that did not fit into the model's positions
+
+    @property
+    def log_prob(self) -> float:
+        return sum(math.log(max(token.probability, 1e-45)) for token in self.written)
+
+
+def source_ids(tokenizers: TokenizerPair, text: str, max_length: int) -> tuple[list[int], int]:
+    """Ids of a source with `</s>`, cut to what the model has positions for, and how many were cut off."""
+    ids = tokenizers.source.encode(text).ids
+    kept = ids[: max_length - 1]
+    return [*kept, EOS_ID], len(ids) - len(kept)
+
+
+def search(model: Transformer, ids: Sequence[Sequence[int]], beam_size: int) -> tuple[list[Step], list[Hypothesis]]:
+    source = pad(ids, device=next(model.parameters()).device)
+    if beam_size == 1:
+        return finish(greedy(model, source, specials=SPECIALS))
+    return finish(beam(model, source, specials=SPECIALS, size=beam_size))
+
+
+def translate_lines(
+    model: Transformer, tokenizers: TokenizerPair, lines: Sequence[str], *, beam_size: int = 1, batch_size: int = 64
+) -> list[str]:
+    """Translate many texts, one for one and in their order; an empty text stays empty."""
+    ids = [source_ids(tokenizers, line, model.config.max_length)[0] for line in lines]
+    todo = sorted((i for i, line in enumerate(lines) if line.strip()), key=lambda i: len(ids[i]))
+    done = [""] * len(lines)
+    for start in range(0, len(todo), batch_size):
+        chosen = todo[start : start + batch_size]
+        _, hypotheses = search(model, [ids[i] for i in chosen], beam_size)
+        for i, hypothesis in zip(chosen, hypotheses, strict=True):
+            done[i] = tokenizers.target.decode(written_ids(hypothesis))
+    return done
+
+
+def written_ids(hypothesis: Hypothesis) -> tuple[int, ...]:
+    return hypothesis.ids[:-1] if hypothesis.finished else hypothesis.ids
+
+
+def translate(
+    checkpoint: Checkpoint, text: str, *, beam_size: int = 1, edits: Mapping[str, Edit] | None = None
+) -> Translation:
+    """Translate one text and keep every attention map of the very passes that wrote it.
+
+    Args:
+        checkpoint: A loaded checkpoint; never changed.
+        text: Anything, even nothing.
+        beam_size: 1 is greedy search.
+        edits: See `tracing`.
+    """
+    model, tokenizers = checkpoint.model, checkpoint.tokenizers
+    ids, dropped = source_ids(tokenizers, text, model.config.max_length)
+    with tracing(record=("*.weights",), edits=edits) as trace:
+        steps, hypotheses = search(model, [ids], beam_size)
+    hypothesis = hypotheses[0]
+    encoding = tokenizers.source.encode(text)
+    words = (*encoding.words[: len(ids) - 1], -1)
+    shown = (*encoding.tokens[: len(ids) - 1], SPECIAL_TOKENS[EOS_ID])
+    written = written_tokens(tokenizers, hypothesis, steps)
+    begin = Token(text=SPECIAL_TOKENS[BOS_ID], id=BOS_ID, word=-1)
+    return Translation(
+        text=tokenizers.target.decode(written_ids(hypothesis)),
+        source=tuple(Token(text=t, id=i, word=w) for t, i, w in zip(shown, ids, words, strict=True)),
+        read=(begin, *written[:-1]),
+        written=written,
+        maps=attention_maps(trace, model, hypothesis),
+        finished=hypothesis.finished,
+        dropped=dropped,
+    )
+
+
+def written_tokens(tokenizers: TokenizerPair, hypothesis: Hypothesis, steps: Sequence[Step]) -> tuple[Token, ...]:
+    ids = hypothesis.ids
+    texts, words = tokenizers.target.tokens(ids), tokenizers.target.words(written_ids(hypothesis))
+    tokens = []
+    for t, (step, row) in enumerate(zip(steps, hypothesis.rows, strict=False)):
+        names = tokenizers.target.tokens(step.ids[row].tolist())
+        offered = zip(names, step.log_probs[row].exp().tolist(), strict=True)
+        tokens.append(
+            Token(
+                text=texts[t],
+                id=ids[t],
+                word=words[t] if t < len(words) else -1,
+                probability=math.exp(hypothesis.log_probs[t]),
+                candidates=tuple(Candidate(name, probability) for name, probability in offered),
+            )
+        )
+    return tuple(tokens)
+
+
+def attention_maps(trace: Trace, model: Transformer, hypothesis: Hypothesis) -> AttentionMaps:
+    """Collect the recorded weights of one hypothesis of a search over one sentence."""
+
+    def stack(stack_name: str, layers: int, kind: str, rows: Sequence[int]) -> FloatArray:
+        names = [f"{stack_name}.layers.{layer}.{kind}.weights" for layer in range(layers)]
+        maps: FloatArray = torch.stack([trace.joined(name, rows) for name in names]).numpy()
+        return maps
+
+    config = model.config
+    return AttentionMaps(
+        encoder=stack("encoder", config.num_encoder_layers, "self_attention", (0,)),
+        decoder=stack("decoder", config.num_decoder_layers, "self_attention", hypothesis.rows),
+        cross=stack("decoder", config.num_decoder_layers, "cross_attention", hypothesis.rows),
+    )
