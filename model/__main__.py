@@ -1,15 +1,26 @@
 """The command line: python -m model train | evaluate | translate | attention | download."""
 
 import argparse
+import dataclasses
 import json
 import sys
 import tomllib
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from model.checkpoint import Checkpoint, CheckpointError, find_checkpoints, load_checkpoint, write_beside, write_config
 from model.config import ConfigError, load_recipe
-from model.data.corpora import CorpusError, data_dir
+from model.data.batching import Batches
+from model.data.corpora import CorpusError, data_dir, read_parallel
+from model.data.download import CORPORA, DownloadError, download_corpus
+from model.evaluate import mean_loss, score
+from model.export import maps_npz
+from model.train import train
+from model.translate import translate, translate_lines
 
+DATA_HELP = "folder of the corpora (default: $HEADLIGHT_DATA, else data/)"
+CHECKPOINT_HELP = "name of a bundled checkpoint, or path of a folder"
 CHECKPOINTS = Path(__file__).resolve().parent.parent / "checkpoints"
 
 
@@ -24,9 +35,16 @@ def setting(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def run_train(args: argparse.Namespace) -> None:
-    from model.train import train
+def checkpoint_at(name: str) -> Checkpoint:
+    """A folder, or the name of a bundled checkpoint."""
+    for folder in (Path(name), CHECKPOINTS / name):
+        if folder.is_dir():
+            return load_checkpoint(folder)
+    bundled = ", ".join(find_checkpoints([CHECKPOINTS])) or "none"
+    raise CheckpointError(f"There is no checkpoint {name!r}. Bundled: {bundled}; or give the path of a folder.")
 
+
+def run_train(args: argparse.Namespace) -> None:
     recipe = load_recipe(args.recipe)
     settings = dict(args.set)
     for name in ("precision", "max_steps", "seed"):
@@ -37,13 +55,67 @@ def run_train(args: argparse.Namespace) -> None:
     train(recipe, data_root=data_dir(args.data_dir), out=out, device=args.device, resume=args.resume)
 
 
+def run_evaluate(args: argparse.Namespace) -> None:
+    checkpoint = checkpoint_at(args.checkpoint)
+    config, tokenizers, model = checkpoint.config, checkpoint.tokenizers, checkpoint.model
+    languages = (config.tokenizer.source_language, config.tokenizer.target_language)
+    pairs = read_parallel(data_dir(args.data_dir), config.train.corpus, args.split, *languages)
+    batches = Batches(pairs, tokenizers, batch_tokens=config.train.batch_tokens, max_length=config.model.max_length)
+    hypotheses = translate_lines(model, tokenizers, [source for source, _ in pairs], beam_size=args.beam)
+    loss = mean_loss(model, batches.in_order())
+    scores = score(hypotheses, [target for _, target in pairs], loss=loss, language=languages[1])
+    if args.record:
+        measured = ("bleu", "bleu_lowercased", "chrf", "perplexity")
+        figures = {f"{args.split}.{name}": round(getattr(scores, name), 2) for name in measured}
+        write_config(checkpoint.path, dataclasses.replace(config, figures=dict(config.figures) | figures))
+    if args.json:
+        print(json.dumps({"checkpoint": checkpoint.name, "split": args.split, "beam": args.beam} | scores.to_dict()))
+        return
+    print(f"{checkpoint.name} on {args.split}, {scores.sentences} sentences, beam {args.beam}")
+    print(f"BLEU             {scores.bleu:6.2f}   {scores.bleu_signature}")
+    print(f"BLEU lower-cased {scores.bleu_lowercased:6.2f}   {scores.bleu_lowercased_signature}")
+    print(f"chrF             {scores.chrf:6.2f}")
+    print(f"loss             {scores.loss:6.3f}   nats a token")
+    print(f"perplexity       {scores.perplexity:6.2f}")
+
+
+def run_translate(args: argparse.Namespace) -> None:
+    checkpoint = checkpoint_at(args.checkpoint)
+    lines = (line.rstrip("\n") for line in sys.stdin)
+    # A person at the keyboard gets each line at once, a file is translated in batches.
+    size = 1 if sys.stdin.isatty() else 64
+    while batch := list(islice(lines, size)):
+        for text in translate_lines(checkpoint.model, checkpoint.tokenizers, batch, beam_size=args.beam):
+            print(" ".join(text.splitlines()), flush=True)
+
+
+def run_attention(args: argparse.Namespace) -> None:
+    translation = translate(checkpoint_at(args.checkpoint), args.sentence, beam_size=args.beam)
+    out = Path(args.out)
+    write_beside(out, maps_npz(translation))
+    print(translation.text)
+    for name, maps in dataclasses.asdict(translation.maps).items():
+        print(f"{name:8} {maps.shape}")
+
+
+def run_download(args: argparse.Namespace) -> None:
+    folder = download_corpus(args.corpus, data_dir(args.data_dir), base_url=args.mirror)
+    print(f"{args.corpus} is in {folder}")
+
+
+def positive(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return int(text)
+
+
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m model", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     command = commands.add_parser("train", help="train a recipe into a checkpoint")
     command.add_argument("recipe", help="name of a bundled recipe, or path of a .toml file")
-    command.add_argument("--data-dir", help="folder of the corpora (default: $HEADLIGHT_DATA, else data/)")
+    command.add_argument("--data-dir", help=DATA_HELP)
     command.add_argument("--out", help="folder of the checkpoint (default: checkpoints/RECIPE)")
     command.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda", "mps"])
     command.add_argument("--precision", choices=["fp32", "bf16"])
@@ -53,10 +125,37 @@ def main(argv: list[str] | None = None) -> int:
     command.add_argument("--set", action="append", default=[], type=setting, metavar="NAME=VALUE")
     command.set_defaults(run=run_train)
 
+    command = commands.add_parser("evaluate", help="BLEU, chrF, loss and perplexity on a split")
+    command.add_argument("checkpoint", help=CHECKPOINT_HELP)
+    command.add_argument("--split", default="test_2016_flickr")
+    command.add_argument("--beam", type=positive, default=5, help="width of the beam; 1 is greedy")
+    command.add_argument("--data-dir", help=DATA_HELP)
+    command.add_argument("--json", action="store_true", help="print one JSON object")
+    command.add_argument("--record", action="store_true", help="write the figures into the checkpoint's config.json")
+    command.set_defaults(run=run_evaluate)
+
+    command = commands.add_parser("translate", help="translate lines from stdin to stdout")
+    command.add_argument("checkpoint", help=CHECKPOINT_HELP)
+    command.add_argument("--beam", type=positive, default=5, help="width of the beam; 1 is greedy")
+    command.set_defaults(run=run_translate)
+
+    command = commands.add_parser("attention", help="write every attention map of one translation to an NPZ file")
+    command.add_argument("checkpoint", help=CHECKPOINT_HELP)
+    command.add_argument("sentence")
+    command.add_argument("--out", default="maps.npz")
+    command.add_argument("--beam", type=positive, default=1, help="width of the beam; 1 is greedy")
+    command.set_defaults(run=run_attention)
+
+    command = commands.add_parser("download", help="fetch a corpus from its public repository")
+    command.add_argument("corpus", choices=list(CORPORA))
+    command.add_argument("--data-dir", help=DATA_HELP)
+    command.add_argument("--mirror", metavar="URL", help="fetch the files from another address")
+    command.set_defaults(run=run_download)
+
     args = parser.parse_args(argv)
     try:
         args.run(args)
-    except (ConfigError, CorpusError) as error:
+    except (CheckpointError, ConfigError, CorpusError, DownloadError) as error:
         print(f"Error: {error}", file=sys.stderr)
         return 1
     return 0

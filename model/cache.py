@@ -25,7 +25,8 @@ class KeyValue:
         return 0 if self._keys is None else self._keys.size(2)
 
     def get(self) -> tuple[Tensor, Tensor]:
-        assert self._keys is not None and self._values is not None
+        assert self._keys is not None
+        assert self._values is not None
         return self._keys, self._values
 
     def append(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:

@@ -98,11 +98,14 @@ class Checkpoint:
         return self.path.name
 
 
-def write_beside(path: Path, content: str) -> None:
-    """Replace a text file as a whole, so that no reader ever sees half of it."""
+def write_beside(path: Path, content: str | bytes) -> None:
+    """Replace a file as a whole, so that no reader ever sees half of it."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_text(content, encoding="utf-8")
-    beside.replace(path)
+    try:
+        beside.write_bytes(content.encode() if isinstance(content, str) else content)
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], *, metadata: Mapping[str, str] | None = None) -> None:

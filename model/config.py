@@ -146,19 +146,29 @@ class TrainConfig(Section):
             require(getattr(self, name) > 0, f"{name} is {getattr(self, name)}; it must be at least 1.")
         require(self.learning_rate > 0, f"learning_rate is {self.learning_rate}; it must be above 0.")
         require(self.clip_norm > 0, f"clip_norm is {self.clip_norm}; it must be above 0.")
-        require(
-            0.0 <= self.label_smoothing < 1.0, f"label_smoothing is {self.label_smoothing}; it must be in [0, 1)."
-        )
+        require(0.0 <= self.label_smoothing < 1.0, f"label_smoothing is {self.label_smoothing}; it must be in [0, 1).")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """One trained checkpoint: its name, its tokenizer, its training, and the model's sizes (vocabularies come later)."""
+    """One checkpoint to train: its tokenizer, its training, and the model's sizes (vocabularies come later)."""
 
     name: str
     tokenizer: TokenizerConfig
     train: TrainConfig
     model: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        self.model_config(source_vocab_size=self.tokenizer.vocab_size, target_vocab_size=self.tokenizer.vocab_size)
+
+    def model_config(self, *, source_vocab_size: int, target_vocab_size: int) -> ModelConfig:
+        """The model's configuration, once the sizes of the vocabularies are known.
+
+        Raises:
+            ConfigError: the sizes contradict each other.
+        """
+        sizes = {"source_vocab_size": source_vocab_size, "target_vocab_size": target_vocab_size}
+        return ModelConfig.from_dict(sizes | dict(self.model))
 
     def with_settings(self, settings: Mapping[str, Any]) -> Self:
         """Return a copy with `section.name` or plain `name` settings replaced.
@@ -197,8 +207,6 @@ def load_recipe(name: str) -> Recipe:
         raise ConfigError(f"{path.name} is not valid TOML: {error}") from error
     missing = {"tokenizer", "train", "model"} - set(values)
     require(not missing, f"{path.name} lacks the section {', '.join(sorted(missing))}.")
-    probe = {"source_vocab_size": 260, "target_vocab_size": 260} | values["model"]
-    ModelConfig.from_dict(probe)
     return Recipe(
         name=path.stem,
         tokenizer=TokenizerConfig.from_dict(values["tokenizer"]),

@@ -54,7 +54,7 @@ class Hypothesis:
         return sum(self.log_probs)
 
     def score(self, length_penalty: float) -> float:
-        """log p / length^penalty: 0 favours short translations, 1 ranks by the mean per token."""
+        """Log p / length^penalty: 0 favours short translations, 1 ranks by the mean per token."""
         return self.log_prob / max(len(self.ids), 1) ** length_penalty
 
     def extended(self, *, token: int, log_prob: float, row: int, finished: bool) -> "Hypothesis":

@@ -21,7 +21,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from model.checkpoint import CheckpointConfig, save_tensors, save_weights, write_beside, write_config
-from model.config import ConfigError, ModelConfig, Recipe
+from model.config import ConfigError, Recipe
 from model.data.batching import Batch, Batches
 from model.data.corpora import read_parallel
 from model.data.tokenizers import TokenizerPair, load_pair, train_pair
@@ -112,11 +112,9 @@ class Trainer:
         self.valid_pairs = read_parallel(data_root, self.config.corpus, "val", *languages)
         self.state_folder.mkdir(parents=True, exist_ok=True)
         self.tokenizers = self._tokenizers(train_pairs, resume)
-        sizes = {
-            "source_vocab_size": self.tokenizers.source.size,
-            "target_vocab_size": self.tokenizers.target.size,
-        }
-        self.model_config = ModelConfig.from_dict(sizes | dict(recipe.model))
+        self.model_config = recipe.model_config(
+            source_vocab_size=self.tokenizers.source.size, target_vocab_size=self.tokenizers.target.size
+        )
         torch.manual_seed(self.config.seed)
         self.model = Transformer(self.model_config, pad_id=PAD_ID).to(device)
         self.optimizer = torch.optim.Adam(
@@ -315,7 +313,7 @@ class Trainer:
     def _load_state(self) -> None:
         try:
             with safe_open(self.state_file, framework="pt") as file:
-                tensors = {name: file.get_tensor(name) for name in file.keys()}
+                tensors = {name: file.get_tensor(name) for name in file.offset_keys()}
                 self.progress = Progress(**json.loads(file.metadata()["progress"]))
             self._load_weights({name: tensors[f"model.{name}"] for name, _ in self.model.named_parameters()})
         except (SafetensorError, KeyError, RuntimeError, TypeError) as error:
@@ -338,11 +336,11 @@ class Trainer:
 
 
 def average(files: list[Path]) -> dict[str, Tensor]:
-    """The mean of several weight files, name by name (checkpoint averaging, "Attention Is All You Need", section 6.1)."""
+    """The mean of several weight files, name by name ("Attention Is All You Need", section 6.1)."""
     total: dict[str, Tensor] = {}
     for path in files:
         with safe_open(path, framework="pt") as file:
-            for name in file.keys():
+            for name in file.offset_keys():
                 tensor = file.get_tensor(name)
                 total[name] = total[name] + tensor if name in total else tensor
     return {name: tensor / len(files) for name, tensor in total.items()}

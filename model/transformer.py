@@ -117,7 +117,7 @@ class Transformer(nn.Module):
     @torch.no_grad()
     def initialize(self) -> None:
         for name, parameter in self.named_parameters():
-            if name.endswith("projection.weight") or "feed_forward." in name and name.endswith("weight"):
+            if name.endswith("projection.weight") or ("feed_forward." in name and name.endswith("weight")):
                 nn.init.xavier_uniform_(parameter)
             elif name.endswith(".bias"):
                 nn.init.zeros_(parameter)

@@ -19,7 +19,10 @@ from torchtext.vocab import Vocab
 from model.config import ConfigError, TokenizerConfig
 from model.data.vocab import SPECIAL_TOKENS, UNK, UNK_ID
 
-__all__ = ["BytePairTokenizer", "Encoding", "Tokenizer", "TokenizerPair", "WordTokenizer", "load_pair", "train_pair"]
+__all__ = ["CONTINUES", "BytePairTokenizer", "Encoding", "Tokenizer", "TokenizerPair", "WordTokenizer", "load_pair", "train_pair"]
+
+
+CONTINUES = "·"  # stands before a piece that continues a word, in what a person is shown
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,7 +150,9 @@ class BytePairTokenizer:
             text = self._bytes[i].decode("utf-8")
         except UnicodeDecodeError:
             return "⟨" + self._bytes[i].hex(" ").upper() + "⟩"
-        return "▁" + text[1:] if text.startswith(" ") else text
+        if text.startswith(" "):
+            return text[1:] or "␣"
+        return CONTINUES + text if text[0].isalnum() else text
 
 
 class WordTokenizer:

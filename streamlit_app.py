@@ -1,0 +1,27 @@
+"""Headlight: the router. Page configuration, checkpoint picker, navigation; the pages are in `viz_app/pages/`."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from viz_app.chips import STYLE
+from viz_app.controls import checkpoint_picker
+from viz_app.services import listed_checkpoints
+
+# An own file: the browser would fetch the icon of an emoji or a material symbol from another host.
+ICON = Path(__file__).parent / "viz_app" / "assets" / "icon.svg"
+
+st.set_page_config(page_title="Headlight", page_icon=str(ICON), layout="wide")
+# A projector shows 800 pixels: Streamlit's own margins would cost a quarter of them.
+st.html("<style>.stMainBlockContainer{padding:3.4rem 2rem 2rem} .stVerticalBlock{gap:.6rem}</style>" + STYLE)
+
+page = st.navigation(
+    [
+        st.Page("viz_app/pages/translate.py", title="Translate", icon=":material/translate:", default=True),
+        st.Page("viz_app/pages/positions.py", title="Positional encoding", icon=":material/waves:", url_path="positions"),
+        st.Page("viz_app/pages/masks.py", title="Masks", icon=":material/grid_on:", url_path="masks"),
+        st.Page("viz_app/pages/checkpoints.py", title="Checkpoints", icon=":material/inventory_2:", url_path="checkpoints"),
+    ]
+)
+checkpoint_picker(listed_checkpoints())
+page.run()

@@ -1,0 +1,100 @@
+"""What of a translation's maps a page shows: one kind, with words merged and special tokens hidden as the visitor likes."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.analysis import merge_tokens
+from model.data.tokenizers import CONTINUES
+from model.translate import Token, Translation
+
+__all__ = ["AttentionView", "select_head", "view"]
+
+FloatArray = NDArray[np.float32]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttentionView:
+    """Maps (L, H, T, S) with a label for every query and key."""
+
+    maps: FloatArray
+    queries: tuple[str, ...]
+    keys: tuple[str, ...]
+    query_axis: str
+    key_axis: str
+    hidden_share: float  # mean weight on the keys that are hidden
+
+
+AXES = {
+    "encoder": ("query: source token being encoded", "key: source token looked at"),
+    "decoder": ("query: token being written", "key: token read so far"),
+    "cross": ("query: token being written", "key: source token looked at"),
+}
+
+
+def view(translation: Translation, kind: str, *, merge: bool, hide_special: bool) -> AttentionView:
+    """Choose and condense the maps of one kind of attention.
+
+    Args:
+        translation: With its recorded maps.
+        kind: "encoder", "decoder" or "cross".
+        merge: Join the tokens of a word, see `merge_tokens`.
+        hide_special: Leave out rows and columns of `<s>` and `</s>`.
+    """
+    maps: FloatArray = getattr(translation.maps, kind)
+    queries, keys = {
+        "encoder": (translation.source, translation.source),
+        "decoder": (translation.written, translation.read),
+        "cross": (translation.written, translation.source),
+    }[kind]
+    query_groups, key_groups = groups(queries, merge), groups(keys, merge)
+    if merge:
+        maps = merge_tokens(maps, query_groups, key_groups)
+    query_special, key_special = special(queries, query_groups), special(keys, key_groups)
+    # Never hide everything: an empty text consists of special tokens alone.
+    hide_queries = hide_special and not query_special.all()
+    hide_keys = hide_special and not key_special.all()
+    rows = ~query_special if hide_queries else np.ones_like(query_special)
+    columns = ~key_special if hide_keys else np.ones_like(key_special)
+    shown_rows = maps[..., rows, :]
+    query_axis, key_axis = AXES[kind]
+    return AttentionView(
+        maps=shown_rows[..., columns],
+        queries=tuple(np.array(labels(queries, query_groups), dtype=object)[rows]),
+        keys=tuple(np.array(labels(keys, key_groups), dtype=object)[columns]),
+        query_axis=query_axis,
+        key_axis=key_axis,
+        hidden_share=float(shown_rows[..., ~columns].sum(axis=-1).mean()) if hide_keys else 0.0,
+    )
+
+
+def groups(tokens: tuple[Token, ...], merge: bool) -> list[int]:
+    """For each token the index of its label: tokens of one word share it if merged; special tokens stand alone."""
+    index, found = -1, []
+    for i, token in enumerate(tokens):
+        same = merge and i > 0 and token.word >= 0 and token.word == tokens[i - 1].word
+        index += not same
+        found.append(index)
+    return found
+
+
+def labels(tokens: tuple[Token, ...], grouping: list[int]) -> list[str]:
+    joined = [""] * (grouping[-1] + 1)
+    for token, group in zip(tokens, grouping, strict=True):
+        joined[group] += token.text.removeprefix(CONTINUES) if joined[group] else token.text
+    return joined
+
+
+def special(tokens: tuple[Token, ...], grouping: list[int]) -> NDArray[np.bool_]:
+    flags = np.zeros(grouping[-1] + 1, dtype=bool)
+    for token, group in zip(tokens, grouping, strict=True):
+        flags[group] |= token.special
+    return flags
+
+
+def select_head(maps: FloatArray, layer: int, head: int | str) -> FloatArray:
+    """One map (T, S): of a head counted from 0, or the "mean" or "max" over the heads of the layer."""
+    if isinstance(head, int):
+        return np.asarray(maps[layer, head])
+    return np.asarray({"mean": np.mean, "max": np.max}[head](maps[layer], axis=0), dtype=np.float32)

@@ -1,0 +1,56 @@
+"""Tokens as chips: a row of small labelled boxes, shaded by probability, with the runners-up on hover."""
+
+from collections.abc import Sequence
+from html import escape
+
+from model.translate import Token
+
+__all__ = ["STYLE", "chips"]
+
+STYLE = """<style>
+.hl-row{display:flex;flex-wrap:wrap;align-items:center;gap:4px;line-height:1.35;margin:0 0 2px}
+.hl-row .hl-name{opacity:.7;font-size:.82rem;width:4.2rem;flex:none}
+.hl-chip{position:relative;border-radius:5px;padding:1px 7px;border:1px solid rgba(128,128,128,.35);
+ font-size:.93rem;cursor:default;white-space:pre;max-width:20rem;overflow-x:clip;text-overflow:ellipsis}
+.hl-chip.hl-special{opacity:.55;font-style:italic}
+.hl-chip .hl-tip{display:none;position:absolute;z-index:1000;top:115%;left:0;background:#1b2530;color:#fff;
+ border-radius:6px;padding:6px 10px;font-size:.8rem;font-style:normal;box-shadow:0 2px 10px rgba(0,0,0,.35);min-width:9.5rem}
+.hl-chip:hover,.hl-chip:focus{overflow:visible;outline:none}
+.hl-chip:hover .hl-tip,.hl-chip:focus .hl-tip{display:block}
+.hl-tip div{display:flex;justify-content:space-between;gap:14px}
+.hl-more{opacity:.7;font-size:.85rem}
+</style>"""
+MAX_CHIPS = 120
+
+
+def chips(name: str, tokens: Sequence[Token]) -> str:
+    """HTML of one row of chips; everything that came from a person is escaped.
+
+    Args:
+        name: Stands before the row.
+        tokens: Written ones are shaded by their probability, darker = more probable.
+    """
+    boxes = "".join(chip(token) for token in tokens[:MAX_CHIPS])
+    more = f'<span class="hl-more">and {len(tokens) - MAX_CHIPS} more</span>' if len(tokens) > MAX_CHIPS else ""
+    return f'<div class="hl-row"><span class="hl-name">{escape(name)}</span>{boxes}{more}</div>'
+
+
+def chip(token: Token) -> str:
+    special = " hl-special" if token.special else ""
+    text = f"<bdi>{escape(visible(token.text))}</bdi>"
+    if not token.candidates:
+        return f'<span class="hl-chip{special}">{text}</span>'
+    rows = "".join(
+        f"<div><bdi>{escape(visible(c.token))}</bdi><span>{c.probability:.1%}</span></div>"
+        for c in token.candidates[:5]
+    )
+    label = escape(f"{token.text}, probability {token.probability:.1%}", quote=True)
+    return (
+        f'<span class="hl-chip{special}" tabindex="0" aria-label="{label}" '
+        f'style="background:rgba(47,111,176,{0.08 + 0.6 * token.probability:.3f})">'
+        f'{text}<span class="hl-tip">{rows}</span></span>'
+    )
+
+
+def visible(text: str) -> str:
+    return text.replace("\n", "↵").replace("\t", "⇥")

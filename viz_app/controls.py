@@ -1,0 +1,119 @@
+"""Widgets that several pages share. Their keys are stable and their values stand in the URL, so a link shows a state."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from model.checkpoint import CheckpointConfig, CheckpointError
+from model.config import ConfigError
+from viz_app import services
+from viz_app.examples import EXAMPLES
+from viz_app.services import CheckpointKey, Listed
+
+__all__ = ["KINDS", "ask_for_text", "checkpoint_picker", "head_picker", "how", "require_checkpoint"]
+
+KINDS = {"cross": "cross", "encoder": "encoder self", "decoder": "decoder self, masked"}
+LANGUAGES = {"de": "German", "en": "English", "zh": "Chinese", "fr": "French"}
+
+
+def language(code: str) -> str:
+    return LANGUAGES.get(code, code)
+
+
+def checkpoint_picker(found: Sequence[Listed]) -> None:
+    """Choose among the usable checkpoints; stands in the sidebar of every page."""
+    usable = {listed.key.name: listed for listed in found if listed.config is not None}
+    if not usable:
+        st.sidebar.warning("No checkpoint was found.")
+        return
+
+    def label(name: str) -> str:
+        config = usable[name].config
+        assert config is not None
+        pair = f"{config.tokenizer.source_language} → {config.tokenizer.target_language}"
+        return f"{pair} · {'words' if config.tokenizer.kind == 'words' else 'subwords'} · {name}"
+
+    # English first: what most visitors can type into.
+    names = sorted(usable, key=lambda name: (usable[name].config.tokenizer.source_language != "en", name))  # type: ignore[union-attr]
+    if st.session_state.get("checkpoint") not in usable:
+        st.session_state.pop("checkpoint", None)
+    st.sidebar.selectbox(
+        "Checkpoint",
+        names,
+        format_func=label,
+        key="checkpoint",
+        bind="query-params",
+        help="The trained model that all pages look into.",
+    )
+
+
+def require_checkpoint(found: Sequence[Listed]) -> tuple[CheckpointKey, CheckpointConfig]:
+    """The chosen checkpoint, loaded; where it cannot be, a sentence takes the page's place."""
+    chosen = next((listed for listed in found if listed.key.name == st.session_state.get("checkpoint")), None)
+    if chosen is None:
+        st.error(
+            "There is no usable checkpoint. Train one with `python -m model train multi30k-en-de`, "
+            "or name a folder of checkpoints in `HEADLIGHT_CHECKPOINTS`."
+        )
+        st.stop()
+    try:
+        return chosen.key, services.config_of(chosen.key)
+    except (CheckpointError, ConfigError) as error:
+        st.error(f"{error} Choose another checkpoint on the left.")
+        st.stop()
+
+
+def ask_for_text(source_language: str) -> str:
+    """The sentence to translate, typed or taken from the examples; shared by all pages."""
+    examples = EXAMPLES.get(source_language, EXAMPLES["en"])
+    previous = st.session_state.get("text_language")
+    if previous not in (None, source_language) and st.session_state.get("text") in EXAMPLES.get(previous, ()):
+        # An example of the other language would only make nonsense; what a person typed stays.
+        st.session_state["text"] = examples[EXAMPLES[previous].index(st.session_state["text"])]
+    st.session_state["text_language"] = source_language
+
+    def use_example() -> None:
+        if st.session_state["example"]:
+            st.session_state["text"] = st.session_state["example"]
+            st.session_state["example"] = None
+
+    field, menu = st.columns([5, 1.4], vertical_alignment="bottom")
+    with field:
+        text = st.text_input(
+            f"Type a sentence in {language(source_language)} and press Enter",
+            examples[0],
+            key="text",
+            bind="query-params",
+        )
+    with menu:
+        st.selectbox(
+            "Examples",
+            examples,
+            index=None,
+            key="example",
+            placeholder="Examples",
+            label_visibility="collapsed",
+            on_change=use_example,
+        )
+    return text or ""
+
+
+def head_picker(layers: int, heads: int, *, aggregates: bool) -> tuple[int, int | str]:
+    """Choose layer and head, shown from 1, returned from 0; with `aggregates` the head may be "mean" or "max"."""
+    names = [str(head + 1) for head in range(heads)] + (["mean", "max"] if aggregates else [])
+    layer_names = [str(layer + 1) for layer in range(layers)]
+    for key, allowed in (("layer", layer_names), ("head", names)):
+        if st.session_state.get(key) not in (None, *allowed):
+            st.session_state.pop(key)
+    left, right = st.columns(2)
+    layer = left.selectbox("Layer", layer_names, index=layers - 1, key="layer", bind="query-params")
+    head = right.selectbox("Head", names, key="head", bind="query-params")
+    return int(layer) - 1, head if head in ("mean", "max") else int(head) - 1
+
+
+def how(label: str, explanation: str, formula: str | None = None) -> None:
+    """A popover that says how a picture is computed."""
+    with st.popover(label, icon=":material/info:", type="tertiary"):
+        st.markdown(explanation)
+        if formula:
+            st.latex(formula)

@@ -1,0 +1,1 @@
+"""Arrays and labels in, Plotly figures out. Knows nothing of torch, of Streamlit or of the model."""

@@ -1,0 +1,138 @@
+"""Attention maps: every head at once as one tiled picture, and one head large."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from viz_app.figures.style import ACCENT, SEQUENTIAL, colour_bar, finish, shown, unique_labels
+
+__all__ = ["MAX_TILE", "head_map", "overview", "pooled"]
+
+FloatArray = NDArray[np.float32]
+MAX_TILE = 48  # cells a side of an overview tile; more would be smaller than a pixel
+
+
+def pooled(maps: FloatArray, limit: int = MAX_TILE) -> FloatArray:
+    """Shrink maps (L, H, T, S) to at most `limit` cells a side; each new cell is the largest of those it covers."""
+    *_, rows, columns = maps.shape
+    row_step, column_step = math.ceil(rows / limit), math.ceil(columns / limit)
+    padding = [(0, 0), (0, 0), (0, -rows % row_step), (0, -columns % column_step)]
+    padded = np.pad(maps, padding, constant_values=0.0)
+    layers, heads = maps.shape[:2]
+    blocks = padded.reshape(layers, heads, -1, row_step, padded.shape[3] // column_step, column_step)
+    return np.asarray(blocks.max(axis=(3, 5)), dtype=np.float32)
+
+
+def overview(
+    maps: FloatArray, *, chosen: tuple[int, int | None], height: int, query_axis: str, key_axis: str
+) -> go.Figure:
+    """Draw every layer and head as one heatmap with gutters between the tiles.
+
+    A heatmap sends no click, so an invisible square lies over each tile; its `customdata` is (layer, head).
+
+    Args:
+        maps: (L, H, T, S), rows are queries.
+        chosen: The layer, and the head or None for all heads of that layer, to be framed; counted from 0.
+        height: Pixels.
+        query_axis: What the rows of a tile are, for the hover.
+        key_axis: What the columns of a tile are.
+    """
+    tiles = pooled(maps)
+    layers, heads, rows, columns = tiles.shape
+    gap_y, gap_x = max(1, round(rows * 0.08)), max(1, round(columns * 0.08))
+    canvas = np.full(((rows + gap_y) * layers - gap_y, (columns + gap_x) * heads - gap_x), np.nan, dtype=np.float32)
+    for layer in range(layers):
+        for head in range(heads):
+            top, left = layer * (rows + gap_y), head * (columns + gap_x)
+            canvas[top : top + rows, left : left + columns] = tiles[layer, head]
+    centres_y = [layer * (rows + gap_y) + (rows - 1) / 2 for layer in range(layers)]
+    centres_x = [head * (columns + gap_x) + (columns - 1) / 2 for head in range(heads)]
+    figure = go.Figure(
+        go.Heatmap(z=canvas, zmin=0, zmax=1, colorscale=SEQUENTIAL, showscale=False, hoverinfo="skip", hoverongaps=False)
+    )
+    figure.add_trace(
+        go.Scatter(
+            x=np.tile(centres_x, layers),
+            y=np.repeat(centres_y, heads),
+            customdata=np.array([(layer, head) for layer in range(layers) for head in range(heads)]),
+            mode="markers",
+            marker={"symbol": "square", "size": min(46, height // layers - 6), "opacity": 0},
+            selected={"marker": {"opacity": 0}},
+            unselected={"marker": {"opacity": 0}},
+            text=[f"layer {layer + 1} · head {head + 1}" for layer in range(layers) for head in range(heads)],
+            hovertemplate=f"%{{text}}<br>rows: {query_axis}<br>columns: {key_axis}<br>click to open<extra></extra>",
+            showlegend=False,
+        )
+    )
+    layer, chosen_head = chosen
+    first, last = (0, heads - 1) if chosen_head is None else (chosen_head, chosen_head)
+    figure.add_shape(
+        type="rect",
+        x0=first * (columns + gap_x) - 0.5 - gap_x / 2,
+        x1=last * (columns + gap_x) + columns - 0.5 + gap_x / 2,
+        y0=layer * (rows + gap_y) - 0.5 - gap_y / 2,
+        y1=layer * (rows + gap_y) + rows - 0.5 + gap_y / 2,
+        line={"color": ACCENT, "width": 3},
+    )
+    figure.update_xaxes(
+        tickvals=centres_x,
+        ticktext=[str(head + 1) for head in range(heads)],
+        title={"text": "head", "standoff": 4},
+        side="bottom",
+        ticks="",
+        range=[-0.5 - gap_x, canvas.shape[1] - 0.5 + gap_x],
+    )
+    figure.update_yaxes(
+        tickvals=centres_y,
+        ticktext=[str(layer + 1) for layer in range(layers)],
+        title={"text": "layer", "standoff": 4},
+        range=[canvas.shape[0] - 0.5 + gap_y, -0.5 - gap_y],
+        ticks="",
+    )
+    figure.update_layout(hovermode="closest", hoverdistance=60)
+    return finish(figure, height=height)
+
+
+def head_map(
+    weights: FloatArray,
+    *,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    query_axis: str,
+    key_axis: str,
+    height: int,
+) -> go.Figure:
+    """Draw one map large: query rows, key columns, the exact weight on hover.
+
+    Args:
+        weights: (T, S), rows are queries.
+        queries: T labels.
+        keys: S labels.
+        query_axis: Title of the rows.
+        key_axis: Title of the columns.
+        height: Pixels.
+    """
+    figure = go.Figure(
+        go.Heatmap(
+            z=np.ascontiguousarray(weights, dtype=np.float32),
+            x=unique_labels(keys),
+            y=unique_labels(queries),
+            zmin=0,
+            zmax=1,
+            colorscale=SEQUENTIAL,
+            colorbar=colour_bar("attention weight"),
+            hovertemplate="query: %{y}<br>key: %{x}<br>weight: %{z:.6f}<extra></extra>",
+            xgap=1 if max(weights.shape) <= 40 else 0,
+            ygap=1 if max(weights.shape) <= 40 else 0,
+        )
+    )
+    many = len(keys) > 60 or len(queries) > 60
+    figure.update_xaxes(type="category", title=shown(key_axis, limit=80), side="bottom", tickangle=-45 if not many else -90)
+    figure.update_yaxes(type="category", title=shown(query_axis, limit=80), autorange="reversed")
+    if not many:
+        figure.update_xaxes(dtick=1)
+        figure.update_yaxes(dtick=1)
+    return finish(figure, height=height)

@@ -1,0 +1,53 @@
+"""What all figures share: colours that colour-blind people can tell apart, labels that are safe, and margins."""
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+__all__ = ["DIVERGING", "LINES", "MASKED", "SEQUENTIAL", "colour_bar", "finish", "shown", "unique_labels"]
+
+SEQUENTIAL = "Viridis"  # weights, 0 to 1, everywhere
+DIVERGING = "RdBu_r"  # signed numbers, 0 in the middle
+MASKED = "#8c8c8c"  # forbidden by a mask
+ACCENT = "#e8590c"  # what is chosen
+LINES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999")  # Okabe and Ito 2008
+MAX_LABEL = 18
+ZERO_WIDTH = "\u200b"
+
+
+def shown(token: str, *, limit: int = MAX_LABEL) -> str:
+    """A token as text that Plotly shows as it is: its markup defused, its blanks visible, its length bounded."""
+    visible = token.replace("\n", "↵").replace("\t", "⇥").replace("\r", "␍")
+    if len(visible) > limit:
+        visible = visible[: limit - 1] + "…"
+    return visible.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def unique_labels(tokens: Sequence[str]) -> list[str]:
+    """Labels for a category axis, which would merge equal ones: repeats differ by invisible characters."""
+    seen: dict[str, int] = {}
+    labels = []
+    for token in tokens:
+        label = shown(token)
+        seen[label] = seen.get(label, -1) + 1
+        labels.append((label or " ") + ZERO_WIDTH * seen[label])
+    return labels
+
+
+def colour_bar(title: str) -> dict[str, object]:
+    return {"title": {"text": title, "side": "right"}, "thickness": 12, "outlinewidth": 0, "len": 1.0}
+
+
+def finish(figure: go.Figure, *, height: int, top: int = 8) -> go.Figure:
+    """Common layout: no background of its own, so that it fits the light and the dark theme; tight margins."""
+    figure.update_layout(
+        height=height,
+        margin={"l": 8, "r": 8, "t": top, "b": 8},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        dragmode=False,
+        hoverlabel={"font": {"size": 13}},
+    )
+    figure.update_xaxes(showgrid=False, zeroline=False, automargin=True)
+    figure.update_yaxes(showgrid=False, zeroline=False, automargin=True)
+    return figure

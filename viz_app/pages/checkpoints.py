@@ -1,0 +1,99 @@
+"""Checkpoints: every model that was found, and one of them opened."""
+
+import pandas as pd
+import streamlit as st
+
+from viz_app import controls, services
+from viz_app.figures import training
+
+found = services.listed_checkpoints()
+st.subheader("Checkpoints")
+st.markdown(
+    "Every checkpoint in `checkpoints/` and in the folders of `HEADLIGHT_CHECKPOINTS`; one that was just trained appears "
+    "when the page is loaded again. BLEU and chrF are those of test_2016_flickr, beam 5."
+)
+table = services.checkpoint_figures(found)
+broken = [listed for listed in found if listed.config is None]
+st.dataframe(
+    table.drop(columns="problem"),
+    hide_index=True,
+    alt="Table of all checkpoints with task, languages, sizes and figures",
+    column_order=[
+        "checkpoint",
+        "languages",
+        "task",
+        "tokens",
+        "positions",
+        "layers",
+        "heads",
+        "parameters",
+        "BLEU",
+        "chrF",
+        "size, MB",
+    ],
+    column_config={
+        "parameters": st.column_config.NumberColumn(format="localized"),
+        "BLEU": st.column_config.NumberColumn(format="%.1f", help="sacreBLEU; lower-cased where the model lower-cases"),
+        "chrF": st.column_config.NumberColumn(format="%.1f"),
+        "size, MB": st.column_config.NumberColumn(format="%.1f"),
+        "layers": st.column_config.TextColumn(help="encoder + decoder"),
+    },
+)
+for listed in broken:
+    st.warning(listed.problem)
+
+key, config = controls.require_checkpoint(found)
+st.subheader(key.name)
+st.caption("The checkpoint that is chosen on the left.")
+card, curves, parameters, configuration = st.tabs(
+    ["Model card", "Training curves", "Parameters", "Configuration"], key="checkpoint_tab", on_change="rerun"
+)
+if card.open:
+    with card:
+        st.markdown(services.model_card(key) or "This checkpoint has no model card (README.md).")
+if curves.open:
+    with curves:
+        history = services.training_history(key)
+        if history is None:
+            st.info("This checkpoint has no history.csv, so there are no curves.")
+        else:
+            loss, quality = st.columns(2)
+            with loss:
+                st.markdown("**Loss.** Training loss is label-smoothed, so it ends higher than validation loss.")
+                st.plotly_chart(
+                    training.curves(
+                        history["step"],
+                        {"training": history["train_loss"], "validation": history["valid_loss"]},
+                        title="loss, nats a token",
+                        height=340,
+                    ),
+                    key="loss_curve",
+                    config={"displayModeBar": False},
+                    alt="Training and validation loss over the training steps",
+                )
+            with quality:
+                st.markdown("**BLEU.** Greedy translations of the validation set, after each epoch.")
+                st.plotly_chart(
+                    training.curves(
+                        history["step"], {"validation": history.get("valid_bleu", pd.Series(dtype=float))}, title="BLEU", height=340
+                    ),
+                    key="bleu_curve",
+                    config={"displayModeBar": False},
+                    alt="Validation BLEU over the training steps",
+                )
+if parameters.open:
+    with parameters:
+        modules = services.parameter_table(key)
+        st.markdown(f"**{modules['parameters'].sum():,} parameters** in {len(modules)} modules.")
+        st.dataframe(
+            modules,
+            hide_index=True,
+            alt="Table of the parameters of each module",
+            column_config={
+                "parameters": st.column_config.NumberColumn(format="localized"),
+                "share": st.column_config.ProgressColumn(format="percent", max_value=float(modules["share"].max())),
+            },
+        )
+if configuration.open:
+    with configuration:
+        st.json(config.to_dict())

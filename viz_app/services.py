@@ -1,0 +1,200 @@
+"""What the pages ask for: checkpoints, translations, masks. The only file that caches.
+
+Models are shared by all visitors and never changed; results are plain arrays. Every cache has a bound, and its keys name
+a checkpoint by its folder and the state of its files, so a retrained one is never confused with its predecessor.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from numpy.typing import NDArray
+
+from model.checkpoint import (
+    Checkpoint,
+    CheckpointConfig,
+    CheckpointError,
+    find_checkpoints,
+    load_checkpoint,
+    read_config,
+)
+from model.padded_batch import STAGES, PaddedBatch, padded_batch
+from model.positional import sinusoidal_table
+from model.translate import Translation, translate
+
+__all__ = [
+    "STAGES",
+    "CheckpointKey",
+    "Listed",
+    "batch_of",
+    "checkpoint_figures",
+    "config_of",
+    "listed_checkpoints",
+    "model_card",
+    "parameter_table",
+    "position_table",
+    "sinusoids",
+    "training_history",
+    "translation_of",
+]
+
+FloatArray = NDArray[np.float32]
+BUNDLED = Path(__file__).resolve().parent.parent / "checkpoints"
+MAX_CHARACTERS = 20_000
+
+
+@dataclass(frozen=True)
+class CheckpointKey:
+    """Names one state of one checkpoint."""
+
+    path: str
+    version: str
+
+    @property
+    def name(self) -> str:
+        return Path(self.path).name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listed:
+    """A checkpoint that was found: its configuration, or the sentence that says why it cannot be used."""
+
+    key: CheckpointKey
+    config: CheckpointConfig | None
+    problem: str = ""
+    megabytes: float = 0.0
+
+
+def folders() -> list[Path]:
+    """Where checkpoints are looked for: the bundled ones, then the folders in `HEADLIGHT_CHECKPOINTS`."""
+    named = os.environ.get("HEADLIGHT_CHECKPOINTS", "")
+    return [BUNDLED, *(Path(name) for name in named.split(os.pathsep) if name)]
+
+
+def listed_checkpoints() -> list[Listed]:
+    """Everything that looks like a checkpoint, read anew each time: a freshly trained one appears at once."""
+    return [list_one(path) for path in find_checkpoints(folders()).values()]
+
+
+def list_one(path: Path) -> Listed:
+    files = [file for file in sorted(path.iterdir()) if file.is_file() and not file.name.startswith(".")]
+    stats = [(file.name, file.stat()) for file in files]
+    version = "|".join(f"{name}:{stat.st_mtime_ns}:{stat.st_size}" for name, stat in stats)
+    key = CheckpointKey(path=str(path), version=version)
+    megabytes = sum(stat.st_size for _, stat in stats) / 1e6
+    try:
+        config = read_config(path)
+        if not any(name == "model.safetensors" for name, _ in stats):
+            raise CheckpointError(f"{path.name} has no model.safetensors yet; its training may still be running.")
+    except CheckpointError as error:
+        return Listed(key=key, config=None, problem=str(error), megabytes=megabytes)
+    return Listed(key=key, config=config, megabytes=megabytes)
+
+
+@st.cache_resource(max_entries=4, show_spinner="Loading the checkpoint …")
+def checkpoint_of(key: CheckpointKey) -> Checkpoint:
+    return load_checkpoint(Path(key.path))
+
+
+def config_of(key: CheckpointKey) -> CheckpointConfig:
+    """Raises CheckpointError where the checkpoint cannot be loaded."""
+    return checkpoint_of(key).config
+
+
+@st.cache_data(max_entries=128, show_spinner="Translating …")
+def translation_of(key: CheckpointKey, text: str, beam_size: int) -> Translation:
+    """Translate `text` and keep the maps; texts beyond `MAX_CHARACTERS` are cut before anything else is done."""
+    return translate(checkpoint_of(key), text[:MAX_CHARACTERS], beam_size=beam_size)
+
+
+@st.cache_data(max_entries=32, show_spinner="Running the batch …")
+def batch_of(key: CheckpointKey, texts: tuple[str, ...]) -> PaddedBatch:
+    """Translate the texts, then run them through the model as one padded batch."""
+    return padded_batch(checkpoint_of(key), [text[:MAX_CHARACTERS] for text in texts])
+
+
+def position_table(key: CheckpointKey) -> FloatArray:
+    """The checkpoint's own positional encoding of the encoder, (max_length, d_model)."""
+    table: FloatArray = checkpoint_of(key).model.encoder.embedding.positions.table.detach().numpy()
+    return table
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def sinusoids(length: int, d_model: int, base: float) -> FloatArray:
+    table: FloatArray = sinusoidal_table(length, d_model, base=base).numpy()
+    return table
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def parameter_table(key: CheckpointKey) -> pd.DataFrame:
+    """Parameters per module, as the model has them in memory: shared matrices are counted once."""
+    model = checkpoint_of(key).model
+    rows = [(name, tuple(p.shape), p.numel()) for name, p in model.named_parameters()]
+    table = pd.DataFrame(rows, columns=["name", "shape", "parameters"])
+    table["module"] = table["name"].str.replace(r"\.(weight|bias)$", "", regex=True)
+    grouped = table.groupby("module", sort=False, as_index=False)["parameters"].sum()
+    grouped["share"] = grouped["parameters"] / grouped["parameters"].sum()
+    return grouped
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def training_history(key: CheckpointKey) -> pd.DataFrame | None:
+    """`history.csv`, or None where there is none that can be read."""
+    try:
+        history = pd.read_csv(Path(key.path) / "history.csv")
+    except (OSError, ValueError):
+        return None
+    return history if {"step", "train_loss", "valid_loss"} <= set(history.columns) and len(history) else None
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def model_card(key: CheckpointKey) -> str:
+    """The checkpoint's README.md without its first heading, or nothing."""
+    try:
+        text = (Path(key.path) / "README.md").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return text.partition("\n")[2] if text.startswith("# ") else text
+
+
+def checkpoint_figures(found: Sequence[Listed]) -> pd.DataFrame:
+    """One row a checkpoint, for the table of all of them."""
+    return pd.DataFrame([figures_row(listed) for listed in found])
+
+
+def figures_row(listed: Listed) -> dict[str, object]:
+    row: dict[str, object] = {"checkpoint": listed.key.name, "size, MB": listed.megabytes, "problem": listed.problem}
+    config = listed.config
+    if config is None:
+        return row
+    figures, lowercase = config.figures, config.tokenizer.lowercase
+    bleu = figures.get(f"test_2016_flickr.bleu{'_lowercased' if lowercase else ''}")
+    return row | {
+        "task": config.task,
+        "languages": f"{config.tokenizer.source_language} → {config.tokenizer.target_language}",
+        "tokens": {"bpe": "subwords (BPE)", "words": "words"}[config.tokenizer.kind],
+        "positions": config.model.positional,
+        "layers": f"{config.model.num_encoder_layers} + {config.model.num_decoder_layers}",
+        "heads": config.model.num_heads,
+        "parameters": count_parameters(listed.key),
+        "BLEU": bleu,
+        "chrF": figures.get("test_2016_flickr.chrf"),
+    }
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def count_parameters(key: CheckpointKey) -> int | None:
+    """Numbers stored in model.safetensors, read from its header; None where it cannot be read."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(Path(key.path) / "model.safetensors", framework="np") as file:
+            return sum(int(np.prod(file.get_slice(name).get_shape())) for name in file.offset_keys())
+    except (OSError, SafetensorError):
+        return None
+
+
