@@ -158,7 +158,7 @@ def beam(
             rows = range(first_row, first_row + len(prefixes))
             first_row = rows.stop
             kept = _extend(prefixes, rows, log_probs[rows.start : rows.stop], size, specials, done[sentence])
-            if len(done[sentence]) >= size:
+            if len(done[sentence]) >= size or not kept:
                 continue
             if len(kept[0].ids) >= decoder.limits[sentence]:
                 done[sentence] += kept
@@ -191,6 +191,8 @@ def _extend(
         if ended and rank >= size:
             continue
         log_prob = float(log_probs[which, token])
+        if log_prob == float("-inf"):
+            break  # only banned tokens are left
         extended = prefixes[which].extended(token=token, log_prob=log_prob, row=rows[which], finished=ended)
         (done if ended else kept).append(extended)
         if len(kept) == size:

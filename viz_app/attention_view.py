@@ -83,7 +83,8 @@ def labels(tokens: tuple[Token, ...], grouping: list[int]) -> list[str]:
     joined = [""] * (grouping[-1] + 1)
     for token, group in zip(tokens, grouping, strict=True):
         joined[group] += token.text.removeprefix(CONTINUES) if joined[group] else token.text
-    return joined
+    # The space before a rare word can be a piece of its own.
+    return [text.lstrip("␣") or text for text in joined] if len(joined) < len(tokens) else joined
 
 
 def special(tokens: tuple[Token, ...], grouping: list[int]) -> NDArray[np.bool_]:

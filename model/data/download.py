@@ -12,7 +12,7 @@ from model.config import ConfigError
 
 __all__ = ["CORPORA", "DownloadError", "RemoteCorpus", "download_corpus"]
 
-CHUNK, TRIES, TIMEOUT = 1 << 16, 3, 30  # bytes, attempts, seconds without an answer
+CHUNK, TRIES, TIMEOUT = 1 << 13, 3, 30  # bytes, attempts, seconds without an answer
 
 
 class DownloadError(OSError):

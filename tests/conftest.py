@@ -1,0 +1,123 @@
+"""What many tests need: a corpus of our own, a model trained on it, and untrained models of every variant."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from model.checkpoint import Checkpoint, load_checkpoint
+from model.config import ModelConfig, Recipe, TokenizerConfig, TrainConfig
+from model.train import train
+from model.transformer import Transformer
+
+TOY_DATA = Path(__file__).parent / "data"
+BUNDLED = Path(__file__).parent.parent / "checkpoints"
+
+
+def toy_recipe(kind: str = "bpe", **train_settings: object) -> Recipe:
+    words = kind == "words"
+    return Recipe(
+        name=f"toy-{kind}",
+        tokenizer=TokenizerConfig(
+            kind="words" if words else "bpe",
+            source_language="en",
+            target_language="de",
+            vocab_size=400,
+            min_freq=1,
+            lowercase=words,
+        ),
+        model={
+            "d_model": 64,
+            "num_heads": 4,
+            "d_ff": 128,
+            "num_encoder_layers": 2,
+            "num_decoder_layers": 1,
+            "dropout": 0.0,
+            "positional": "learned" if words else "sinusoidal",
+            "tie_embeddings": "target" if words else "all",
+            "max_length": 64,
+        },
+        train=TrainConfig.from_dict(
+            {
+                "corpus": "toy",
+                "batch_tokens": 512,
+                "max_epochs": 20,
+                "learning_rate": 4e-3,
+                "warmup_steps": 40,
+                "average_epochs": 2,
+            }
+            | train_settings
+        ),
+    )
+
+
+@pytest.fixture(scope="session")
+def toy_data() -> Path:
+    return TOY_DATA
+
+
+@pytest.fixture(scope="session", params=["bpe", "words"])
+def toy_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkpoint trained on the toy corpus, once with each tokenizer."""
+    folder = tmp_path_factory.mktemp("checkpoints") / f"toy-{request.param}"
+    train(toy_recipe(request.param), data_root=TOY_DATA, out=folder, device="cpu")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def toy(toy_folder: Path) -> Checkpoint:
+    return load_checkpoint(toy_folder)
+
+
+def make_model(**changes: object) -> Transformer:
+    """A small untrained model, every weight random, so that no shortcut through zeros can pass a test."""
+    settings: dict[str, object] = {
+        "source_vocab_size": 50,
+        "target_vocab_size": 50,
+        "d_model": 32,
+        "num_heads": 4,
+        "d_ff": 64,
+        "num_encoder_layers": 2,
+        "num_decoder_layers": 3,
+        "dropout": 0.1,
+        "max_length": 40,
+    }
+    torch.manual_seed(0)
+    model = Transformer(ModelConfig.from_dict(settings | changes)).eval()
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if name.endswith("bias") or "norm" in name:
+                parameter.add_(0.1 * torch.randn_like(parameter))
+    return model
+
+
+VARIANTS = [
+    {"norm": norm, "positional": positional, "tie_embeddings": tie}
+    for norm in ("post", "pre")
+    for positional in ("sinusoidal", "learned")
+    for tie in ("none", "target", "all")
+]
+
+
+@pytest.fixture(params=VARIANTS, ids=lambda v: "-".join(v.values()))
+def model(request: pytest.FixtureRequest) -> Transformer:
+    return make_model(**request.param)
+
+
+@pytest.fixture
+def source() -> torch.Tensor:
+    """Three sentences of 7, 4 and 5 tokens, padded with 0."""
+    torch.manual_seed(1)
+    ids = torch.randint(4, 50, (3, 7))
+    ids[1, 4:] = 0
+    ids[2, 5:] = 0
+    return ids
+
+
+@pytest.fixture
+def target() -> torch.Tensor:
+    torch.manual_seed(2)
+    ids = torch.randint(4, 50, (3, 6))
+    ids[0, 5:] = 0
+    ids[2, 3:] = 0
+    return ids

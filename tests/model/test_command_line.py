@@ -1,0 +1,97 @@
+import io
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from model.__main__ import main
+from model.checkpoint import Checkpoint, read_config
+from model.export import maps_csv
+from model.translate import translate
+from tests.conftest import TOY_DATA
+
+
+def test_evaluate_prints_figures_and_signature(toy_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = [str(toy_folder), "--split", "test", "--data-dir", str(TOY_DATA)]
+    assert main(["evaluate", *options]) == 0
+    text = capsys.readouterr().out
+    assert "40 sentences, beam 5" in text
+    assert "tok:13a" in text
+    assert main(["evaluate", *options, "--json", "--beam", "1"]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert values["beam"] == 1
+    assert values["bleu_lowercased"] > 60
+    assert values["perplexity"] == pytest.approx(np.exp(values["loss"]))
+
+
+def test_evaluate_can_record_its_figures(toy_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = shutil.copytree(toy_folder, tmp_path / "copy")
+    assert main(["evaluate", str(folder), "--split", "test", "--data-dir", str(TOY_DATA), "--record", "--json"]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert read_config(folder).figures["test.bleu"] == pytest.approx(values["bleu"], abs=0.01)
+    assert "valid_bleu" in read_config(folder).figures
+
+
+def test_translate_answers_line_for_line(
+    toy: Checkpoint, toy_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("The dog sees the cat.\n\nThe bird sings on the bridge."))
+    assert main(["translate", str(toy_folder), "--beam", "2"]) == 0
+    lines = capsys.readouterr().out.split("\n")
+    assert len(lines) == 4
+    assert lines[1] == lines[3] == ""
+    assert lines[0] == translate(toy, "The dog sees the cat.", beam_size=2).text
+
+
+def test_attention_writes_tokens_and_maps(toy: Checkpoint, toy_folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "maps.npz"
+    assert main(["attention", str(toy_folder), "The dog sees the cat.", "--out", str(out)]) == 0
+    expected = translate(toy, "The dog sees the cat.")
+    with np.load(out, allow_pickle=False) as file:
+        for name in ("encoder", "decoder", "cross"):
+            np.testing.assert_array_equal(file[name], getattr(expected.maps, name))
+        assert file["source_tokens"].tolist() == [t.text for t in expected.source]
+        assert file["written_tokens"].tolist() == [t.text for t in expected.written]
+        assert file["read_tokens"][0] == "<s>"
+
+
+def test_csv_holds_every_weight_at_its_place(toy: Checkpoint) -> None:
+    translation = translate(toy, "The dog sees the cat.")
+    table = pd.read_csv(io.BytesIO(maps_csv(translation)), keep_default_na=False)
+    maps = translation.maps
+    assert len(table) == maps.encoder.size + maps.decoder.size + maps.cross.size
+    row = table[
+        (table.attention == "cross-attention") & (table.layer == 1) & (table["head"] == 3)
+        & (table.query_position == 2) & (table.key_position == 4)
+    ]
+    assert row["weight"].item() == pytest.approx(maps.cross[0, 2, 1, 3], rel=1e-5)
+    assert row["query"].item() == translation.written[1].text
+    assert row["key"].item() == translation.source[3].text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "nothing"], "There is no recipe 'nothing'"),
+        (["train", "multi30k-en-de", "--set", "num_heads=7"], "d_model (256) must be divisible by num_heads (7)"),
+        (["train", "multi30k-en-de", "--data-dir", "/nowhere"], "There is no train.en"),
+        (["evaluate", "nothing"], "There is no checkpoint 'nothing'"),
+        (["attention", "nothing", "A dog."], "There is no checkpoint 'nothing'"),
+    ],
+)
+def test_mistakes_get_a_sentence_and_exit_code_1(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 1
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["translate", "x", "--beam", "0"], ["train", "x", "--set", "seed"], []])
+def test_wrong_usage_is_explained(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+    assert "usage: python -m model" in capsys.readouterr().err

@@ -1,0 +1,72 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from model.config import RECIPES, ConfigError, ModelConfig, Recipe, TokenizerConfig, load_recipe
+
+SIZES = {"source_vocab_size": 300, "target_vocab_size": 300}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"d_model": 250, "num_heads": 8}, r"d_model \(250\) must be divisible by num_heads \(8\)"),
+        ({"d_model": 33, "num_heads": 3}, r"d_model \(33\) must be even"),
+        ({"dropout": 1.5}, r"dropout is 1\.5"),
+        ({"norm": "middle"}, r"norm is 'middle'; it must be one of 'post', 'pre'"),
+        ({"target_vocab_size": 301}, r"source_vocab_size is 300 and target_vocab_size is 301"),
+        ({"num_heads": "8"}, r"num_heads is '8'; it must be of type int"),
+        ({"num_encoder_layers": 0}, r"num_encoder_layers is 0"),
+        ({"haeds": 8}, r"ModelConfig has no setting haeds"),
+    ],
+)
+def test_what_cannot_be_built_is_refused_with_its_values(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        ModelConfig.from_dict(SIZES | changes)
+
+
+def test_a_missing_size_is_named() -> None:
+    with pytest.raises(ConfigError, match="target_vocab_size"):
+        ModelConfig.from_dict({"source_vocab_size": 5})
+
+
+def test_configurations_survive_json() -> None:
+    config = ModelConfig.from_dict(SIZES | {"norm": "pre"})
+    assert ModelConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
+
+
+@pytest.mark.parametrize("path", sorted(RECIPES.glob("*.toml")), ids=lambda p: p.stem)
+def test_bundled_recipes_are_valid(path: Path) -> None:
+    assert load_recipe(path.stem).name == path.stem
+
+
+def test_settings_reach_their_section(tmp_path: Path) -> None:
+    recipe = load_recipe("multi30k-en-de").with_settings({"num_heads": 4, "train.seed": 9, "tokenizer.vocab_size": 999})
+    assert (recipe.model["num_heads"], recipe.train.seed, recipe.tokenizer.vocab_size) == (4, 9, 999)
+    with pytest.raises(ConfigError, match="'train.num_heads'"):
+        recipe.with_settings({"train.num_heads": 4})
+    with pytest.raises(ConfigError, match=r"d_model \(256\) must be divisible by num_heads \(7\)"):
+        recipe.with_settings({"num_heads": 7})
+
+
+def test_unreadable_recipes_are_told_apart(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="There is no recipe 'nothing'"):
+        load_recipe("nothing")
+    (tmp_path / "bad.toml").write_text("[train\n")
+    with pytest.raises(ConfigError, match=r"bad\.toml is not valid TOML"):
+        load_recipe(str(tmp_path / "bad.toml"))
+    (tmp_path / "short.toml").write_text("[train]\ncorpus = 'x'\n")
+    with pytest.raises(ConfigError, match="lacks the section model, tokenizer"):
+        load_recipe(str(tmp_path / "short.toml"))
+
+
+def test_lower_casing_belongs_to_words() -> None:
+    with pytest.raises(ConfigError, match="lowercase = true"):
+        TokenizerConfig(kind="bpe", source_language="en", target_language="de", lowercase=True)
+
+
+def test_recipe_is_immutable() -> None:
+    recipe: Recipe = load_recipe("multi30k-en-de")
+    with pytest.raises(AttributeError):
+        recipe.name = "other"  # type: ignore[misc]

@@ -1,0 +1,133 @@
+import csv
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from model.checkpoint import Checkpoint, load_checkpoint
+from model.config import ConfigError
+from model.train import Trainer, average, inverse_square_root, pick_device, train
+from tests.conftest import TOY_DATA, toy_recipe
+
+
+def history(folder: Path) -> list[dict[str, str]]:
+    with (folder / "history.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def losses(folder: Path) -> list[tuple[str, ...]]:
+    return [(row["step"], row["train_loss"], row["valid_loss"], row["valid_bleu"]) for row in history(folder)]
+
+
+def test_learning_rate_warms_up_and_decays_with_the_inverse_square_root() -> None:
+    rates = [inverse_square_root(step, peak=1e-3, warmup_steps=100) for step in (1, 50, 100, 400, 10_000)]
+    assert rates == pytest.approx([1e-5, 5e-4, 1e-3, 5e-4, 1e-4])
+
+
+def test_the_toy_corpus_is_learned(toy: Checkpoint, toy_folder: Path) -> None:
+    rows = history(toy_folder)
+    assert float(rows[-1]["valid_loss"]) < 0.5 * float(rows[0]["valid_loss"])
+    assert max(float(row["valid_bleu"]) for row in rows) > 80
+    assert toy.config.figures["valid_bleu"] == max(float(row["valid_bleu"]) for row in rows)
+
+
+@pytest.mark.parametrize("steps", [7, 30])  # in the middle of an epoch, and in a later one
+def test_a_resumed_run_computes_the_losses_of_one_never_stopped(tmp_path: Path, steps: int) -> None:
+    recipe = toy_recipe("words", max_epochs=4).with_settings({"dropout": 0.2})
+    train(recipe, data_root=TOY_DATA, out=tmp_path / "straight", device="cpu")
+    stopped = recipe.with_settings({"max_steps": steps})
+    train(stopped, data_root=TOY_DATA, out=tmp_path / "resumed", device="cpu")
+    train(recipe, data_root=TOY_DATA, out=tmp_path / "resumed", device="cpu", resume=True)
+    assert losses(tmp_path / "resumed") == losses(tmp_path / "straight")
+    straight, resumed = (load_file(tmp_path / name / "model.safetensors") for name in ("straight", "resumed"))
+    assert all(torch.equal(straight[name], resumed[name]) for name in straight)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_saves_and_ends_and_the_run_goes_on(tmp_path: Path, number: signal.Signals) -> None:
+    recipe = tmp_path / "toy.toml"
+    recipe.write_text(
+        '[tokenizer]\nkind = "words"\nsource_language = "en"\ntarget_language = "de"\nmin_freq = 1\n'
+        "[model]\nd_model = 32\nnum_heads = 2\nd_ff = 32\nnum_encoder_layers = 1\nnum_decoder_layers = 1\n"
+        'tie_embeddings = "target"\n[train]\ncorpus = "toy"\nbatch_tokens = 256\nmax_epochs = 10000\npatience = 10000\n'
+    )
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "model", "train", str(recipe), "--data-dir", str(TOY_DATA), "--out", str(out)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
+    deadline = time.monotonic() + 60
+    while not (out / "history.csv").exists():
+        assert process.poll() is None, process.stderr.read() if process.stderr else ""
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(number)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "Stopped at step" in output
+    load_checkpoint(out)
+    epochs = len(history(out))
+    subprocess.run([*command, "--resume", "--set", f"max_epochs={epochs + 1}"], check=True, capture_output=True)
+    assert len(history(out)) == epochs + 1
+
+
+def test_training_stops_when_validation_no_longer_improves(tmp_path: Path) -> None:
+    recipe = toy_recipe("words", max_epochs=50, patience=2).with_settings({"learning_rate": 1e-9})
+    train(recipe, data_root=TOY_DATA, out=tmp_path / "out", device="cpu")
+    rows = history(tmp_path / "out")
+    best = max(range(len(rows)), key=lambda i: float(rows[i]["valid_bleu"]))
+    assert len(rows) == best + 3
+
+
+def test_a_run_is_neither_overwritten_nor_invented(tmp_path: Path) -> None:
+    recipe = toy_recipe("words", max_steps=2)
+    with pytest.raises(ConfigError, match="no run to resume"):
+        train(recipe, data_root=TOY_DATA, out=tmp_path / "out", device="cpu", resume=True)
+    train(recipe, data_root=TOY_DATA, out=tmp_path / "out", device="cpu")
+    with pytest.raises(ConfigError, match="holds a run already"):
+        train(recipe, data_root=TOY_DATA, out=tmp_path / "out", device="cpu")
+
+
+def test_a_damaged_or_foreign_state_is_refused(tmp_path: Path) -> None:
+    train(toy_recipe("words", max_steps=2), data_root=TOY_DATA, out=tmp_path / "out", device="cpu")
+    other = toy_recipe("words").with_settings({"d_ff": 96})
+    with pytest.raises(ConfigError, match="does not fit this recipe"):
+        train(other, data_root=TOY_DATA, out=tmp_path / "out", device="cpu", resume=True)
+    (tmp_path / "out" / "training" / "state.safetensors").write_bytes(b"half a file")
+    with pytest.raises(ConfigError, match="damaged"):
+        train(toy_recipe("words"), data_root=TOY_DATA, out=tmp_path / "out", device="cpu", resume=True)
+
+
+def test_bf16_learns_like_fp32(tmp_path: Path) -> None:
+    ends = []
+    for precision in ("fp32", "bf16"):
+        recipe = toy_recipe("words", max_epochs=5, precision=precision)
+        train(recipe, data_root=TOY_DATA, out=tmp_path / precision, device="cpu")
+        ends.append(float(history(tmp_path / precision)[-1]["train_loss"]))
+    assert ends[1] == pytest.approx(ends[0], rel=0.05)
+
+
+def test_averaging_is_the_mean_of_every_tensor(tmp_path: Path) -> None:
+    trainer = Trainer(
+        recipe=toy_recipe("words"), data_root=TOY_DATA, out=tmp_path, device=torch.device("cpu"), resume=False
+    )
+    from model.checkpoint import save_tensors
+
+    files = []
+    for i in (1.0, 2.0, 6.0):
+        weights = {name: torch.full_like(p, i) for name, p in trainer.model.named_parameters()}
+        files.append(tmp_path / f"{i}.safetensors")
+        save_tensors(files[-1], weights)
+    assert all(tensor.eq(3.0).all() for tensor in average(files).values())
+
+
+def test_a_device_that_is_not_there_is_refused() -> None:
+    assert pick_device("cpu") == torch.device("cpu")
+    missing = next(name for name in ("cuda", "mps") if not getattr(torch.backends, name).is_built() or not (
+        torch.cuda.is_available() if name == "cuda" else torch.backends.mps.is_available()))
+    with pytest.raises(ConfigError, match=f"no {missing}"):
+        pick_device(missing)
