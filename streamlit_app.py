@@ -18,9 +18,13 @@ st.html("<style>.stMainBlockContainer{padding:3.4rem 2rem 2rem} .stVerticalBlock
 page = st.navigation(
     [
         st.Page("viz_app/pages/translate.py", title="Translate", icon=":material/translate:", default=True),
-        st.Page("viz_app/pages/positions.py", title="Positional encoding", icon=":material/waves:", url_path="positions"),
+        st.Page(
+            "viz_app/pages/positions.py", title="Positional encoding", icon=":material/waves:", url_path="positions"
+        ),
         st.Page("viz_app/pages/masks.py", title="Masks", icon=":material/grid_on:", url_path="masks"),
-        st.Page("viz_app/pages/checkpoints.py", title="Checkpoints", icon=":material/inventory_2:", url_path="checkpoints"),
+        st.Page(
+            "viz_app/pages/checkpoints.py", title="Checkpoints", icon=":material/inventory_2:", url_path="checkpoints"
+        ),
     ]
 )
 checkpoint_picker(listed_checkpoints())

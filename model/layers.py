@@ -12,14 +12,18 @@ from model.trace import HookPoint
 __all__ = ["DecoderLayer", "EncoderLayer", "FeedForward"]
 
 
+def attention(config: ModelConfig) -> MultiHeadAttention:
+    return MultiHeadAttention(d_model=config.d_model, num_heads=config.num_heads, dropout=config.dropout)
+
+
 class FeedForward(nn.Module):
     """max(0, xW₁ + b₁)W₂ + b₂ at each position ("Attention Is All You Need", equation 2)."""
 
-    def __init__(self, *, d_model: int, d_ff: int, dropout: float) -> None:
+    def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.expand = nn.Linear(d_model, d_ff)
-        self.contract = nn.Linear(d_ff, d_model)
-        self.dropout = Dropout(dropout)
+        self.expand = nn.Linear(config.d_model, config.d_ff)
+        self.contract = nn.Linear(config.d_ff, config.d_model)
+        self.dropout = Dropout(config.dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.contract(self.dropout(F.relu(self.expand(x))))  # (B, T, D)
@@ -28,11 +32,11 @@ class FeedForward(nn.Module):
 class Residual(nn.Module):
     """Adds a sublayer's output to its input and normalizes: after the sum (post) or before the sublayer (pre)."""
 
-    def __init__(self, *, d_model: int, dropout: float, norm: str) -> None:
+    def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(d_model)
-        self.dropout = Dropout(dropout)
-        self.pre = norm == "pre"
+        self.norm = nn.LayerNorm(config.d_model)
+        self.dropout = Dropout(config.dropout)
+        self.pre = config.norm == "pre"
         self.stream = HookPoint()  # (B, T, D)
 
     def before(self, x: Tensor) -> Tensor:
@@ -48,11 +52,10 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        sizes = {"d_model": config.d_model, "dropout": config.dropout}
-        self.self_attention = MultiHeadAttention(num_heads=config.num_heads, **sizes)
-        self.feed_forward = FeedForward(d_ff=config.d_ff, **sizes)
-        self.self_attention_residual = Residual(norm=config.norm, **sizes)
-        self.feed_forward_residual = Residual(norm=config.norm, **sizes)
+        self.self_attention = attention(config)
+        self.feed_forward = FeedForward(config)
+        self.self_attention_residual = Residual(config)
+        self.feed_forward_residual = Residual(config)
 
     def forward(self, x: Tensor, *, mask: Tensor | None) -> Tensor:
         attended = self.self_attention(self.self_attention_residual.before(x), mask=mask)
@@ -65,13 +68,12 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        sizes = {"d_model": config.d_model, "dropout": config.dropout}
-        self.self_attention = MultiHeadAttention(num_heads=config.num_heads, **sizes)
-        self.cross_attention = MultiHeadAttention(num_heads=config.num_heads, **sizes)
-        self.feed_forward = FeedForward(d_ff=config.d_ff, **sizes)
-        self.self_attention_residual = Residual(norm=config.norm, **sizes)
-        self.cross_attention_residual = Residual(norm=config.norm, **sizes)
-        self.feed_forward_residual = Residual(norm=config.norm, **sizes)
+        self.self_attention = attention(config)
+        self.cross_attention = attention(config)
+        self.feed_forward = FeedForward(config)
+        self.self_attention_residual = Residual(config)
+        self.cross_attention_residual = Residual(config)
+        self.feed_forward_residual = Residual(config)
 
     def forward(
         self,

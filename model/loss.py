@@ -21,7 +21,7 @@ class SmoothedCrossEntropy(torch.autograd.Function):
         return (lse - expected).sum()
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
         logits, targets, lse = ctx.saved_tensors
         gradient = (logits - lse[:, None]).exp_().sub_(ctx.smoothing / logits.size(-1))  # (N, V)
         gradient[torch.arange(targets.numel(), device=targets.device), targets] -= 1 - ctx.smoothing

@@ -6,21 +6,19 @@ of each epoch and when the run is stopped: a resumed run computes the same losse
 
 import csv
 import io
-import json
+import math
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
 from torch import Tensor
 from tqdm import tqdm
 
-from model.checkpoint import CheckpointConfig, save_tensors, save_weights, write_beside, write_config
+from model.checkpoint import CheckpointConfig, save_weights, write_beside, write_config
 from model.config import ConfigError, Recipe
 from model.data.batching import Batch, Batches
 from model.data.corpora import read_parallel
@@ -28,6 +26,7 @@ from model.data.tokenizers import TokenizerPair, load_pair, train_pair
 from model.data.vocab import PAD_ID
 from model.evaluate import mean_loss, score
 from model.loss import smoothed_cross_entropy
+from model.run_state import Progress, average_epochs, copy_weights, load_state, save_epoch, save_state
 from model.transformer import Transformer
 from model.translate import translate_lines
 
@@ -71,22 +70,6 @@ def inverse_square_root(step: int, *, peak: float, warmup_steps: int) -> float:
     return peak * min(step / warmup_steps, (warmup_steps / step) ** 0.5)
 
 
-@dataclass(kw_only=True)
-class Progress:
-    """Where a run stands; saved with the weights."""
-
-    step: int = 0
-    epoch: int = 1
-    batches_done: int = 0  # in this epoch
-    epoch_loss: float = 0.0  # summed over the tokens of this epoch, in nats
-    epoch_tokens: int = 0
-    epoch_seconds: float = 0.0
-    seconds: float = 0.0
-    best_bleu: float = -1.0
-    stale_epochs: int = 0
-    history: list[dict[str, float]] = field(default_factory=list)
-
-
 class Trainer:
     """One run: the model, the optimizer and the data, moved forward step by step."""
 
@@ -128,7 +111,7 @@ class Trainer:
         self.train_batches = self._batches(train_pairs)
         self.valid_batches = self._batches(self.valid_pairs)
         if resume:
-            self._load_state()
+            self.progress = load_state(self.state_file, self.model, self.optimizer)
         write_config(out, self._checkpoint_config({}))
 
     @property
@@ -216,58 +199,57 @@ class Trainer:
 
     def _end_epoch(self) -> None:
         progress = self.progress
-        weights = {name: p.detach().clone() for name, p in self.model.named_parameters()}
-        save_tensors(self.state_folder / f"epoch-{progress.epoch:04d}.safetensors", weights)
-        self._use_better_of_average_and_last()
-        loss = mean_loss(self.model.eval(), self.valid_batches.in_order())
-        hypotheses = translate_lines(self.model, self.tokenizers, [source for source, _ in self.valid_pairs])
-        references = [target for _, target in self.valid_pairs]
-        language = self.recipe.tokenizer.target_language
-        scores = score(hypotheses, references, loss=loss, language=language)
-        bleu = scores.bleu_lowercased if self.recipe.tokenizer.lowercase else scores.bleu
+        weights = self._weights()
+        save_epoch(self.state_folder, weights, epoch=progress.epoch, keep=self.config.average_epochs)
+        loss = self._use_better_of_average_and_last()
+        bleu = self._valid_bleu()
         progress.stale_epochs = 0 if bleu > progress.best_bleu else progress.stale_epochs + 1
-        progress.history.append(self._history_row(loss=loss, perplexity=scores.perplexity, bleu=bleu))
+        progress.history.append(self._history_row(loss=loss, bleu=bleu))
         if bleu > progress.best_bleu:
             progress.best_bleu = bleu
             self._save_model()
-        self._load_weights(weights)
+        copy_weights(self.model, weights)
         self.report(f"epoch {progress.epoch}: validation loss {loss:.3f}, BLEU {bleu:.2f}")
         progress.epoch += 1
         progress.batches_done, progress.epoch_loss = 0, 0.0
         progress.epoch_tokens, progress.epoch_seconds = 0, 0.0
         self._save_state()
 
-    def _history_row(self, *, loss: float, perplexity: float, bleu: float) -> dict[str, float]:
+    def _weights(self) -> dict[str, Tensor]:
+        return {name: p.detach().clone() for name, p in self.model.named_parameters()}
+
+    def _use_better_of_average_and_last(self) -> float:
+        """The mean of the last epochs is the better model once training has settled, and the worse one before."""
+        last_weights, last = self._weights(), self._valid_loss()
+        copy_weights(self.model, average_epochs(self.state_folder))
+        averaged = self._valid_loss()
+        if averaged > last:
+            copy_weights(self.model, last_weights)
+        return min(averaged, last)
+
+    def _valid_loss(self) -> float:
+        return mean_loss(self.model.eval(), self.valid_batches.in_order())
+
+    def _valid_bleu(self) -> float:
+        sources, references = zip(*self.valid_pairs, strict=True)
+        hypotheses = translate_lines(self.model.eval(), self.tokenizers, sources)
+        scores = score(hypotheses, references, loss=0.0, language=self.recipe.tokenizer.target_language)
+        return scores.bleu_lowercased if self.recipe.tokenizer.lowercase else scores.bleu
+
+    def _history_row(self, *, loss: float, bleu: float) -> dict[str, float]:
         progress = self.progress
         values = (
             progress.epoch,
             progress.step,
             round(progress.epoch_loss / progress.epoch_tokens, 5),
             round(loss, 5),
-            round(perplexity, 4),
+            round(math.exp(loss), 4),
             round(bleu, 3),
             round(self.optimizer.param_groups[0]["lr"], 8),
             round(progress.epoch_tokens / progress.epoch_seconds),
             round(progress.seconds, 1),
         )
         return dict(zip(COLUMNS, values, strict=True))
-
-    def _use_better_of_average_and_last(self) -> None:
-        """The mean of the last epochs is the better model once training has settled, and the worse one before."""
-        last = mean_loss(self.model.eval(), self.valid_batches.in_order())
-        files = sorted(self.state_folder.glob("epoch-*.safetensors"))
-        for old in files[: -self.config.average_epochs]:
-            old.unlink()
-        kept = files[-self.config.average_epochs :]
-        current = {name: p.detach().clone() for name, p in self.model.named_parameters()}
-        self._load_weights(average(kept))
-        if mean_loss(self.model, self.valid_batches.in_order()) > last:
-            self._load_weights(current)
-
-    def _load_weights(self, weights: Mapping[str, Tensor]) -> None:
-        with torch.no_grad():
-            for name, parameter in self.model.named_parameters():
-                parameter.copy_(weights[name])
 
     def _save_model(self) -> None:
         save_weights(self.out, dict(self.model.named_parameters()))
@@ -300,32 +282,8 @@ class Trainer:
         )
 
     def _save_state(self) -> None:
-        tensors = {f"model.{name}": p for name, p in self.model.named_parameters()}
-        for name, parameter in self.model.named_parameters():
-            for key, value in self.optimizer.state.get(parameter, {}).items():
-                tensors[f"adam.{key}.{name}"] = value
-        tensors["random.cpu"] = torch.get_rng_state()
-        if self.device.type == "cuda":
-            tensors["random.cuda"] = torch.cuda.get_rng_state(self.device)
-        save_tensors(self.state_file, tensors, metadata={"progress": json.dumps(asdict(self.progress))})
+        save_state(self.state_file, self.model, self.optimizer, self.progress)
         self._write_history()
-
-    def _load_state(self) -> None:
-        try:
-            with safe_open(self.state_file, framework="pt") as file:
-                tensors = {name: file.get_tensor(name) for name in file.offset_keys()}
-                self.progress = Progress(**json.loads(file.metadata()["progress"]))
-            self._load_weights({name: tensors[f"model.{name}"] for name, _ in self.model.named_parameters()})
-        except (SafetensorError, KeyError, RuntimeError, TypeError) as error:
-            raise ConfigError(f"{self.state_file} does not fit this recipe or is damaged: {error}") from error
-        for name, parameter in self.model.named_parameters():
-            entries = {key: tensors.get(f"adam.{key}.{name}") for key in ("step", "exp_avg", "exp_avg_sq")}
-            self.optimizer.state[parameter] = {
-                key: value.to(parameter.device) for key, value in entries.items() if value is not None
-            }
-        torch.set_rng_state(tensors["random.cpu"])
-        if self.device.type == "cuda" and "random.cuda" in tensors:
-            torch.cuda.set_rng_state(tensors["random.cuda"], self.device)
 
     def _write_history(self) -> None:
         text = io.StringIO()
@@ -333,17 +291,6 @@ class Trainer:
         writer.writeheader()
         writer.writerows(self.progress.history)
         write_beside(self.out / "history.csv", text.getvalue())
-
-
-def average(files: list[Path]) -> dict[str, Tensor]:
-    """The mean of several weight files, name by name ("Attention Is All You Need", section 6.1)."""
-    total: dict[str, Tensor] = {}
-    for path in files:
-        with safe_open(path, framework="pt") as file:
-            for name in file.offset_keys():
-                tensor = file.get_tensor(name)
-                total[name] = total[name] + tensor if name in total else tensor
-    return {name: tensor / len(files) for name, tensor in total.items()}
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What of a translation's maps a page shows: one kind, with words merged and special tokens hidden as the visitor likes."""
+"""What of a translation's maps a page shows: one kind, with words merged and special tokens hidden if asked."""
 
 from dataclasses import dataclass
 
@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from model.analysis import merge_tokens
 from model.data.tokenizers import CONTINUES
 from model.translate import Token, Translation
+from viz_app.figures.style import Axes
 
 __all__ = ["AttentionView", "select_head", "view"]
 
@@ -16,17 +17,14 @@ FloatArray = NDArray[np.float32]
 
 @dataclass(frozen=True, kw_only=True)
 class AttentionView:
-    """Maps (L, H, T, S) with a label for every query and key."""
+    """Maps (L, H, T, S) with their labels."""
 
     maps: FloatArray
-    queries: tuple[str, ...]
-    keys: tuple[str, ...]
-    query_axis: str
-    key_axis: str
+    axes: Axes
     hidden_share: float  # mean weight on the keys that are hidden
 
 
-AXES = {
+TITLES = {
     "encoder": ("query: source token being encoded", "key: source token looked at"),
     "decoder": ("query: token being written", "key: token read so far"),
     "cross": ("query: token being written", "key: source token looked at"),
@@ -58,13 +56,15 @@ def view(translation: Translation, kind: str, *, merge: bool, hide_special: bool
     rows = ~query_special if hide_queries else np.ones_like(query_special)
     columns = ~key_special if hide_keys else np.ones_like(key_special)
     shown_rows = maps[..., rows, :]
-    query_axis, key_axis = AXES[kind]
+    query_title, key_title = TITLES[kind]
     return AttentionView(
         maps=shown_rows[..., columns],
-        queries=tuple(np.array(labels(queries, query_groups), dtype=object)[rows]),
-        keys=tuple(np.array(labels(keys, key_groups), dtype=object)[columns]),
-        query_axis=query_axis,
-        key_axis=key_axis,
+        axes=Axes(
+            queries=[label for label, shown in zip(labels(queries, query_groups), rows, strict=True) if shown],
+            keys=[label for label, shown in zip(labels(keys, key_groups), columns, strict=True) if shown],
+            query_title=query_title,
+            key_title=key_title,
+        ),
         hidden_share=float(shown_rows[..., ~columns].sum(axis=-1).mean()) if hide_keys else 0.0,
     )
 
@@ -98,4 +98,4 @@ def select_head(maps: FloatArray, layer: int, head: int | str) -> FloatArray:
     """One map (T, S): of a head counted from 0, or the "mean" or "max" over the heads of the layer."""
     if isinstance(head, int):
         return np.asarray(maps[layer, head])
-    return np.asarray({"mean": np.mean, "max": np.max}[head](maps[layer], axis=0), dtype=np.float32)
+    return np.asarray(maps[layer].mean(axis=0) if head == "mean" else maps[layer].max(axis=0))

@@ -14,7 +14,8 @@ STYLE = """<style>
  font-size:.93rem;cursor:default;white-space:pre;max-width:20rem;overflow-x:clip;text-overflow:ellipsis}
 .hl-chip.hl-special{opacity:.55;font-style:italic}
 .hl-chip .hl-tip{display:none;position:absolute;z-index:1000;top:115%;left:0;background:#1b2530;color:#fff;
- border-radius:6px;padding:6px 10px;font-size:.8rem;font-style:normal;box-shadow:0 2px 10px rgba(0,0,0,.35);min-width:9.5rem}
+ border-radius:6px;padding:6px 10px;font-size:.8rem;font-style:normal;box-shadow:0 2px 10px rgba(0,0,0,.35);
+ min-width:9.5rem}
 .hl-chip:hover,.hl-chip:focus{overflow:visible;outline:none}
 .hl-chip:hover .hl-tip,.hl-chip:focus .hl-tip{display:block}
 .hl-tip div{display:flex;justify-content:space-between;gap:14px}

@@ -1,4 +1,4 @@
-"""Widgets that several pages share. Their keys are stable and their values stand in the URL, so a link shows a state."""
+"""Widgets that several pages share. Their keys are stable and their values stand in the URL: a link shows a state."""
 
 from collections.abc import Sequence
 

@@ -1,7 +1,7 @@
 """What the pages ask for: checkpoints, translations, masks. The only file that caches.
 
-Models are shared by all visitors and never changed; results are plain arrays. Every cache has a bound, and its keys name
-a checkpoint by its folder and the state of its files, so a retrained one is never confused with its predecessor.
+Models are shared by all visitors and never changed; results are plain arrays. Every cache has a bound, and its keys
+name a checkpoint by its folder and the state of its files: a retrained one is never confused with its predecessor.
 """
 
 import os
@@ -136,7 +136,7 @@ def parameter_table(key: CheckpointKey) -> pd.DataFrame:
     rows = [(name, tuple(p.shape), p.numel()) for name, p in model.named_parameters()]
     table = pd.DataFrame(rows, columns=["name", "shape", "parameters"])
     table["module"] = table["name"].str.replace(r"\.(weight|bias)$", "", regex=True)
-    grouped = table.groupby("module", sort=False, as_index=False)["parameters"].sum()
+    grouped = table.groupby("module", sort=False)["parameters"].sum().reset_index()
     grouped["share"] = grouped["parameters"] / grouped["parameters"].sum()
     return grouped
 
@@ -148,7 +148,9 @@ def training_history(key: CheckpointKey) -> pd.DataFrame | None:
         history = pd.read_csv(Path(key.path) / "history.csv")
     except (OSError, ValueError):
         return None
-    return history if {"step", "train_loss", "valid_loss"} <= set(history.columns) and len(history) else None
+    return (
+        history if {"step", "train_loss", "valid_loss", "valid_bleu"} <= set(history.columns) and len(history) else None
+    )
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
@@ -196,5 +198,3 @@ def count_parameters(key: CheckpointKey) -> int | None:
             return sum(int(np.prod(file.get_slice(name).get_shape())) for name in file.offset_keys())
     except (OSError, SafetensorError):
         return None
-
-

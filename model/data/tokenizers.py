@@ -141,7 +141,7 @@ class BytePairTokenizer:
     def _token_bytes(self, i: int) -> bytes:
         if i < len(SPECIAL_TOKENS):
             return b""
-        return bytes(byte_of_character()[character] for character in self._bpe.id_to_token(i))
+        return bytes(byte_of_character()[character] for character in self._bpe.id_to_token(i) or "")
 
     def _shown(self, i: int) -> str:
         if i < len(SPECIAL_TOKENS):

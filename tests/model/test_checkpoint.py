@@ -72,7 +72,10 @@ BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
     "config is text": (lambda f: (f / "config.json").write_text("hello"), "config.json of copy cannot be used"),
     "config is a list": (lambda f: (f / "config.json").write_text("[]"), "not a JSON object"),
     "future format": (lambda f: (f / "config.json").write_text('{"format": 99}'), "format is 99"),
-    "bad heads": (lambda f: change_config(f, "model", "num_heads", 7), r"d_model \(64\) must be divisible by num_heads \(7\)"),
+    "bad heads": (
+        lambda f: change_config(f, "model", "num_heads", 7),
+        r"d_model \(64\) must be divisible by num_heads \(7\)",
+    ),
     "other layers": (lambda f: change_config(f, "model", "num_decoder_layers", 2), "made for another configuration"),
     "other vocabulary": (
         lambda f: [change_config(f, "model", f"{side}_vocab_size", 99) for side in ("source", "target")],

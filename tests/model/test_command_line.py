@@ -64,8 +64,11 @@ def test_csv_holds_every_weight_at_its_place(toy: Checkpoint) -> None:
     maps = translation.maps
     assert len(table) == maps.encoder.size + maps.decoder.size + maps.cross.size
     row = table[
-        (table.attention == "cross-attention") & (table.layer == 1) & (table["head"] == 3)
-        & (table.query_position == 2) & (table.key_position == 4)
+        (table.attention == "cross-attention")
+        & (table.layer == 1)
+        & (table["head"] == 3)
+        & (table.query_position == 2)
+        & (table.key_position == 4)
     ]
     assert row["weight"].item() == pytest.approx(maps.cross[0, 2, 1, 3], rel=1e-5)
     assert row["query"].item() == translation.written[1].text

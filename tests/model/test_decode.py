@@ -110,8 +110,10 @@ def test_candidates_are_the_best_first_and_hold_the_models_own_probability(model
 
 def test_an_endless_translation_is_cut_and_says_so(model: Transformer) -> None:
     never_ending = Specials(bos=2, eos=3, banned=(0, 1, 2, 3))
-    for search in (greedy(model, torch.tensor([[5, 3]]), specials=never_ending),
-                   beam(model, torch.tensor([[5, 3]]), specials=never_ending, size=3)):
+    for search in (
+        greedy(model, torch.tensor([[5, 3]]), specials=never_ending),
+        beam(model, torch.tensor([[5, 3]]), specials=never_ending, size=3),
+    ):
         _, found = finish(search)
         assert len(found[0].ids) == length_limit(2, 40)
         assert not found[0].finished

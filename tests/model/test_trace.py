@@ -26,8 +26,10 @@ def test_a_trace_holds_every_stage_of_every_layer(model: Transformer, source: Te
     for layer in range(3):
         for kind, keys in (("self_attention", 6), ("cross_attention", 7)):
             place = f"decoder.layers.{layer}.{kind}"
-            shapes = {stage: tuple(trace.passes(f"{place}.{stage}")[0].shape) for stage in
-                      ("queries", "keys", "values", "scores", "masked_scores", "weights", "head_outputs")}
+            shapes = {
+                stage: tuple(trace.passes(f"{place}.{stage}")[0].shape)
+                for stage in ("queries", "keys", "values", "scores", "masked_scores", "weights", "head_outputs")
+            }
             assert shapes == {
                 "queries": (3, 4, 6, 8),
                 "keys": (3, 4, keys, 8),
@@ -76,9 +78,7 @@ def test_two_threads_with_different_edits_never_see_each_other(source: Tensor, t
 
     def visitor(head: int) -> None:
         barrier.wait()
-        for _ in range(25):
-            if not torch.allclose(run(head), expected[head], atol=1e-6):
-                failures.append(head)
+        failures.extend(head for _ in range(25) if not torch.allclose(run(head), expected[head], atol=1e-6))
 
     threads = [threading.Thread(target=visitor, args=(head,)) for head in range(4)]
     for thread in threads:

@@ -12,7 +12,8 @@ from safetensors.torch import load_file
 
 from model.checkpoint import Checkpoint, load_checkpoint
 from model.config import ConfigError
-from model.train import Trainer, average, inverse_square_root, pick_device, train
+from model.run_state import average_epochs, save_epoch
+from model.train import inverse_square_root, pick_device, train
 from tests.conftest import TOY_DATA, toy_recipe
 
 
@@ -111,23 +112,21 @@ def test_bf16_learns_like_fp32(tmp_path: Path) -> None:
     assert ends[1] == pytest.approx(ends[0], rel=0.05)
 
 
-def test_averaging_is_the_mean_of_every_tensor(tmp_path: Path) -> None:
-    trainer = Trainer(
-        recipe=toy_recipe("words"), data_root=TOY_DATA, out=tmp_path, device=torch.device("cpu"), resume=False
-    )
-    from model.checkpoint import save_tensors
-
-    files = []
-    for i in (1.0, 2.0, 6.0):
-        weights = {name: torch.full_like(p, i) for name, p in trainer.model.named_parameters()}
-        files.append(tmp_path / f"{i}.safetensors")
-        save_tensors(files[-1], weights)
-    assert all(tensor.eq(3.0).all() for tensor in average(files).values())
+def test_averaging_is_the_mean_of_the_latest_epochs(tmp_path: Path) -> None:
+    for epoch, value in enumerate((50.0, 1.0, 2.0, 6.0)):
+        save_epoch(tmp_path, {"a": torch.full((2, 3), value), "b": torch.full((4,), -value)}, epoch=epoch, keep=3)
+    mean = average_epochs(tmp_path)
+    assert mean["a"].eq(3.0).all()
+    assert mean["b"].eq(-3.0).all()
 
 
 def test_a_device_that_is_not_there_is_refused() -> None:
     assert pick_device("cpu") == torch.device("cpu")
-    missing = next(name for name in ("cuda", "mps") if not getattr(torch.backends, name).is_built() or not (
-        torch.cuda.is_available() if name == "cuda" else torch.backends.mps.is_available()))
+    missing = next(
+        name
+        for name in ("cuda", "mps")
+        if not getattr(torch.backends, name).is_built()
+        or not (torch.cuda.is_available() if name == "cuda" else torch.backends.mps.is_available())
+    )
     with pytest.raises(ConfigError, match=f"no {missing}"):
         pick_device(missing)

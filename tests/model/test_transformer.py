@@ -3,10 +3,10 @@ import torch
 from torch import Tensor, nn
 
 from model.attention import MultiHeadAttention
+from model.trace import tracing
 from model.transformer import Transformer
 from tests.conftest import make_model
 from tests.model.test_attention import copy_to_torch
-from model.trace import tracing
 
 
 def copy_layers(ours: nn.ModuleList, theirs: nn.ModuleList, *, decoder: bool) -> None:
@@ -28,7 +28,10 @@ def test_logits_equal_torch_transformer_with_the_same_weights(norm: str, source:
     ours = make_model(norm=norm)
     sizes = {"d_model": 32, "nhead": 4, "dim_feedforward": 64, "batch_first": True, "norm_first": norm == "pre"}
     encoder = nn.TransformerEncoder(
-        nn.TransformerEncoderLayer(**sizes), 2, norm=ours.encoder.norm if norm == "pre" else None, enable_nested_tensor=False
+        nn.TransformerEncoderLayer(**sizes),
+        2,
+        norm=ours.encoder.norm if norm == "pre" else None,
+        enable_nested_tensor=False,
     ).eval()
     decoder = nn.TransformerDecoder(
         nn.TransformerDecoderLayer(**sizes), 3, norm=ours.decoder.norm if norm == "pre" else None
@@ -63,7 +66,9 @@ def test_a_later_target_token_changes_nothing_earlier(model: Transformer, source
     assert (after[1, 4:] - before[1, 4:]).abs().max() > 1e-3
 
 
-def test_a_sentence_alone_and_padded_in_a_batch_are_the_same(model: Transformer, source: Tensor, target: Tensor) -> None:
+def test_a_sentence_alone_and_padded_in_a_batch_are_the_same(
+    model: Transformer, source: Tensor, target: Tensor
+) -> None:
     with tracing(record=["*.weights"]) as together:
         batch = model(source, target)
     for row, (s, t) in enumerate([(7, 5), (4, 6), (5, 3)]):
@@ -112,4 +117,7 @@ def test_tied_embeddings_are_one_matrix(tie: str, matrices: int) -> None:
 def test_attention_layers_are_where_the_names_say() -> None:
     model = make_model()
     assert isinstance(model.get_submodule("decoder.layers.2.cross_attention"), MultiHeadAttention)
-    assert model.get_submodule("decoder.layers.2.cross_attention.weights").name == "decoder.layers.2.cross_attention.weights"
+    assert (
+        model.get_submodule("decoder.layers.2.cross_attention.weights").name
+        == "decoder.layers.2.cross_attention.weights"
+    )

@@ -1,13 +1,12 @@
 """Attention maps: every head at once as one tiled picture, and one head large."""
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from viz_app.figures.style import ACCENT, SEQUENTIAL, colour_bar, finish, shown, unique_labels
+from viz_app.figures.style import ACCENT, SEQUENTIAL, Axes, colour_bar, finish, label_axes, unique_labels
 
 __all__ = ["MAX_TILE", "head_map", "overview", "pooled"]
 
@@ -26,19 +25,16 @@ def pooled(maps: FloatArray, limit: int = MAX_TILE) -> FloatArray:
     return np.asarray(blocks.max(axis=(3, 5)), dtype=np.float32)
 
 
-def overview(
-    maps: FloatArray, *, chosen: tuple[int, int | None], height: int, query_axis: str, key_axis: str
-) -> go.Figure:
+def overview(maps: FloatArray, axes: Axes, *, chosen: tuple[int, int | None], height: int) -> go.Figure:
     """Draw every layer and head as one heatmap with gutters between the tiles.
 
     A heatmap sends no click, so an invisible square lies over each tile; its `customdata` is (layer, head).
 
     Args:
         maps: (L, H, T, S), rows are queries.
+        axes: What the rows and columns of each tile are, for the hover.
         chosen: The layer, and the head or None for all heads of that layer, to be framed; counted from 0.
         height: Pixels.
-        query_axis: What the rows of a tile are, for the hover.
-        key_axis: What the columns of a tile are.
     """
     tiles = pooled(maps)
     layers, heads, rows, columns = tiles.shape
@@ -51,7 +47,9 @@ def overview(
     centres_y = [layer * (rows + gap_y) + (rows - 1) / 2 for layer in range(layers)]
     centres_x = [head * (columns + gap_x) + (columns - 1) / 2 for head in range(heads)]
     figure = go.Figure(
-        go.Heatmap(z=canvas, zmin=0, zmax=1, colorscale=SEQUENTIAL, showscale=False, hoverinfo="skip", hoverongaps=False)
+        go.Heatmap(
+            z=canvas, zmin=0, zmax=1, colorscale=SEQUENTIAL, showscale=False, hoverinfo="skip", hoverongaps=False
+        )
     )
     figure.add_trace(
         go.Scatter(
@@ -63,7 +61,9 @@ def overview(
             selected={"marker": {"opacity": 0}},
             unselected={"marker": {"opacity": 0}},
             text=[f"layer {layer + 1} · head {head + 1}" for layer in range(layers) for head in range(heads)],
-            hovertemplate=f"%{{text}}<br>rows: {query_axis}<br>columns: {key_axis}<br>click to open<extra></extra>",
+            hovertemplate=(
+                f"%{{text}}<br>rows: {axes.query_title}<br>columns: {axes.key_title}<br>click to open<extra></extra>"
+            ),
             showlegend=False,
         )
     )
@@ -80,7 +80,7 @@ def overview(
     figure.update_xaxes(
         tickvals=centres_x,
         ticktext=[str(head + 1) for head in range(heads)],
-        title={"text": "head", "standoff": 4},
+        title={"text": "head", "standoff": 12},
         side="bottom",
         ticks="",
         range=[-0.5 - gap_x, canvas.shape[1] - 0.5 + gap_x],
@@ -88,7 +88,7 @@ def overview(
     figure.update_yaxes(
         tickvals=centres_y,
         ticktext=[str(layer + 1) for layer in range(layers)],
-        title={"text": "layer", "standoff": 4},
+        title={"text": "layer", "standoff": 12},
         range=[canvas.shape[0] - 0.5 + gap_y, -0.5 - gap_y],
         ticks="",
     )
@@ -96,43 +96,22 @@ def overview(
     return finish(figure, height=height)
 
 
-def head_map(
-    weights: FloatArray,
-    *,
-    queries: Sequence[str],
-    keys: Sequence[str],
-    query_axis: str,
-    key_axis: str,
-    height: int,
-) -> go.Figure:
-    """Draw one map large: query rows, key columns, the exact weight on hover.
-
-    Args:
-        weights: (T, S), rows are queries.
-        queries: T labels.
-        keys: S labels.
-        query_axis: Title of the rows.
-        key_axis: Title of the columns.
-        height: Pixels.
-    """
+def head_map(weights: FloatArray, axes: Axes, *, height: int) -> go.Figure:
+    """Draw one map (T, S) large: query rows, key columns, the exact weight on hover."""
+    gap = 1 if max(weights.shape) <= 40 else 0
     figure = go.Figure(
         go.Heatmap(
             z=np.ascontiguousarray(weights, dtype=np.float32),
-            x=unique_labels(keys),
-            y=unique_labels(queries),
+            x=unique_labels(axes.keys),
+            y=unique_labels(axes.queries),
             zmin=0,
             zmax=1,
             colorscale=SEQUENTIAL,
             colorbar=colour_bar("attention weight"),
             hovertemplate="query: %{y}<br>key: %{x}<br>weight: %{z:.6f}<extra></extra>",
-            xgap=1 if max(weights.shape) <= 40 else 0,
-            ygap=1 if max(weights.shape) <= 40 else 0,
+            xgap=gap,
+            ygap=gap,
         )
     )
-    many = len(keys) > 60 or len(queries) > 60
-    figure.update_xaxes(type="category", title=shown(key_axis, limit=80), side="bottom", tickangle=-45 if not many else -90)
-    figure.update_yaxes(type="category", title=shown(query_axis, limit=80), autorange="reversed")
-    if not many:
-        figure.update_xaxes(dtick=1)
-        figure.update_yaxes(dtick=1)
+    label_axes(figure, axes)
     return finish(figure, height=height)

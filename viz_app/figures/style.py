@@ -1,10 +1,11 @@
 """What all figures share: colours that colour-blind people can tell apart, labels that are safe, and margins."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-__all__ = ["DIVERGING", "LINES", "MASKED", "SEQUENTIAL", "colour_bar", "finish", "shown", "unique_labels"]
+__all__ = ["DIVERGING", "LINES", "MASKED", "SEQUENTIAL", "Axes", "colour_bar", "finish", "shown", "unique_labels"]
 
 SEQUENTIAL = "Viridis"  # weights, 0 to 1, everywhere
 DIVERGING = "RdBu_r"  # signed numbers, 0 in the middle
@@ -13,6 +14,16 @@ ACCENT = "#e8590c"  # what is chosen
 LINES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999")  # Okabe and Ito 2008
 MAX_LABEL = 18
 ZERO_WIDTH = "\u200b"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Axes:
+    """What the rows and columns of a map (T, S) are."""
+
+    queries: Sequence[str]  # T
+    keys: Sequence[str]  # S
+    query_title: str
+    key_title: str
 
 
 def shown(token: str, *, limit: int = MAX_LABEL) -> str:
@@ -36,6 +47,16 @@ def unique_labels(tokens: Sequence[str]) -> list[str]:
 
 def colour_bar(title: str) -> dict[str, object]:
     return {"title": {"text": title, "side": "right"}, "thickness": 12, "outlinewidth": 0, "len": 1.0}
+
+
+def label_axes(figure: go.Figure, axes: Axes) -> None:
+    """Name the axes, and every row and column as long as their labels have room."""
+    crowded = max(len(axes.queries), len(axes.keys)) > 60
+    figure.update_xaxes(type="category", title=axes.key_title, tickangle=-90 if crowded else -45)
+    figure.update_yaxes(type="category", title=axes.query_title, autorange="reversed")
+    if not crowded:
+        figure.update_xaxes(dtick=1)
+        figure.update_yaxes(dtick=1)
 
 
 def finish(figure: go.Figure, *, height: int, top: int = 8) -> go.Figure:

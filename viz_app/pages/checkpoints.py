@@ -1,6 +1,5 @@
 """Checkpoints: every model that was found, and one of them opened."""
 
-import pandas as pd
 import streamlit as st
 
 from viz_app import controls, services
@@ -9,7 +8,7 @@ from viz_app.figures import training
 found = services.listed_checkpoints()
 st.subheader("Checkpoints")
 st.markdown(
-    "Every checkpoint in `checkpoints/` and in the folders of `HEADLIGHT_CHECKPOINTS`; one that was just trained appears "
+    "Every checkpoint in `checkpoints/` and in the folders of `HEADLIGHT_CHECKPOINTS`; a freshly trained one appears "
     "when the page is loaded again. BLEU and chrF are those of test_2016_flickr, beam 5."
 )
 table = services.checkpoint_figures(found)
@@ -62,8 +61,8 @@ if curves.open:
                 st.markdown("**Loss.** Training loss is label-smoothed, so it ends higher than validation loss.")
                 st.plotly_chart(
                     training.curves(
-                        history["step"],
-                        {"training": history["train_loss"], "validation": history["valid_loss"]},
+                        history["step"].tolist(),
+                        {"training": history["train_loss"].tolist(), "validation": history["valid_loss"].tolist()},
                         title="loss, nats a token",
                         height=340,
                     ),
@@ -75,7 +74,10 @@ if curves.open:
                 st.markdown("**BLEU.** Greedy translations of the validation set, after each epoch.")
                 st.plotly_chart(
                     training.curves(
-                        history["step"], {"validation": history.get("valid_bleu", pd.Series(dtype=float))}, title="BLEU", height=340
+                        history["step"].tolist(),
+                        {"validation": history["valid_bleu"].tolist()},
+                        title="BLEU",
+                        height=340,
                     ),
                     key="bleu_curve",
                     config={"displayModeBar": False},

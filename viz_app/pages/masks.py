@@ -8,13 +8,10 @@ from model.data.vocab import PAD_ID
 from viz_app import controls, services
 from viz_app.examples import BATCHES
 from viz_app.figures import masks
+from viz_app.figures.style import Axes
 
 HEIGHT = 360
-AXES = {
-    "encoder": ("query: source token", "key: source token"),
-    "decoder": ("query: target token read", "key: target token read"),
-    "cross": ("query: target token read", "key: source token"),
-}
+SOURCE, READ = "source token", "target token read"
 
 key, config = controls.require_checkpoint(services.listed_checkpoints())
 language = config.tokenizer.source_language
@@ -51,10 +48,14 @@ for column, ids, tokens, name in (
     (source_table, batch.source_ids, batch.source, "source"),
     (target_table, batch.read_ids, batch.read, "read by the decoder"),
 ):
-    cells = [[f"{token} {i}" for token, i in zip(row, line, strict=True)] for row, line in zip(tokens, ids, strict=True)]
+    cells = [
+        [f"{token} {i}" for token, i in zip(row, line, strict=True)] for row, line in zip(tokens, ids, strict=True)
+    ]
     table = pd.DataFrame(cells, index=[f"{name} {i + 1}" for i in range(len(cells))])
     table.columns = pd.Index([str(i) for i in range(table.shape[1])])
-    padding = pd.DataFrame(np.where(ids == PAD_ID, "color: #8c8c8c; font-style: italic", ""), table.index, table.columns)
+    padding = pd.DataFrame(
+        np.where(ids == PAD_ID, "color: #8c8c8c; font-style: italic", ""), table.index, table.columns
+    )
     column.dataframe(
         table.style.apply(lambda _, padding=padding: padding, axis=None),
         alt=f"Tokens and ids of the {name} batch",
@@ -70,54 +71,38 @@ number = st.segmented_control(
 row = int(number) - 1
 if row >= len(sentences):
     row = 0
-source, read = batch.source[row], batch.read[row]
-padded = batch.padding_mask[row]
-
-first, second = st.columns(2)
-with first:
-    st.markdown("**Padding mask.** One row a sentence: no query may attend to `<pad>`.")
-    st.plotly_chart(
-        masks.mask_map(
-            batch.padding_mask,
-            rows=[f"sentence {i + 1}" for i in range(len(sentences))],
-            columns=[str(i) for i in range(batch.padding_mask.shape[1])],
-            row_axis="sentence",
-            column_axis="key: source position",
-            height=HEIGHT,
-        ),
-        key="padding_mask",
-        config={"displayModeBar": False},
-        alt="Padding mask: a row a sentence, grey where its source is padding",
-    )
-    st.markdown("**Combined decoder mask.** Both at once: no future, no padding.")
-    st.plotly_chart(
-        masks.mask_map(
-            batch.decoder_mask[row], rows=read, columns=read, row_axis=AXES["decoder"][0], column_axis=AXES["decoder"][1], height=HEIGHT
-        ),
-        key="decoder_mask",
-        config={"displayModeBar": False},
-        alt=f"Combined decoder mask of sentence {row + 1}",
-    )
-with second:
-    st.markdown("**Causal mask.** Position t may attend to positions up to t: the future is grey.")
-    st.plotly_chart(
-        masks.mask_map(
-            batch.causal_mask, rows=read, columns=read, row_axis=AXES["decoder"][0], column_axis=AXES["decoder"][1], height=HEIGHT
-        ),
-        key="causal_mask",
-        config={"displayModeBar": False},
-        alt="Causal mask: the lower triangle may attend, the upper is masked",
-    )
-    st.markdown("**Cross mask.** The decoder may look at the whole source, but not at its padding.")
-    cross_mask = np.broadcast_to(padded, (len(read), len(source)))
-    st.plotly_chart(
-        masks.mask_map(
-            cross_mask, rows=read, columns=source, row_axis=AXES["cross"][0], column_axis=AXES["cross"][1], height=HEIGHT
-        ),
-        key="cross_mask",
-        config={"displayModeBar": False},
-        alt=f"Cross-attention mask of sentence {row + 1}",
-    )
+source, read, padded = batch.source[row], batch.read[row], batch.padding_mask[row]
+axes = {
+    "encoder": Axes(queries=source, keys=source, query_title=f"query: {SOURCE}", key_title=f"key: {SOURCE}"),
+    "decoder": Axes(queries=read, keys=read, query_title=f"query: {READ}", key_title=f"key: {READ}"),
+    "cross": Axes(queries=read, keys=source, query_title=f"query: {READ}", key_title=f"key: {SOURCE}"),
+}
+batch_axes = Axes(
+    queries=[f"sentence {i + 1}" for i in range(len(sentences))],
+    keys=[str(i) for i in range(len(source))],
+    query_title="sentence",
+    key_title="key: source position",
+)
+mask_of = {
+    "encoder": np.broadcast_to(padded, (len(source), len(source))),
+    "decoder": batch.decoder_mask[row],
+    "cross": np.broadcast_to(padded, (len(read), len(source))),
+}
+pictures = (
+    ("padding", batch.padding_mask, batch_axes, "**Padding mask.** No query may attend to `<pad>`."),
+    ("causal", batch.causal_mask, axes["decoder"], "**Causal mask.** No position may attend to the future."),
+    ("combined", mask_of["decoder"], axes["decoder"], "**Combined decoder mask.** No future and no padding."),
+    ("cross", mask_of["cross"], axes["cross"], "**Cross mask.** The decoder sees the source without its padding."),
+)
+for place, (name, mask, mask_axes, sentence) in zip([*st.columns(2), *st.columns(2)], pictures, strict=True):
+    with place:
+        st.markdown(sentence)
+        st.plotly_chart(
+            masks.mask_map(mask, mask_axes, height=HEIGHT),
+            key=f"{name}_mask",
+            config={"displayModeBar": False},
+            alt=f"The {name} mask: blue cells may attend, grey cells are masked",
+        )
 
 st.markdown(
     "**One head's real numbers.** The scores before the mask, after it (grey = −∞), and the weights after the softmax: "
@@ -136,28 +121,29 @@ kind = kinds.segmented_control(
 scores = batch.stages[f"{kind}.scores"]
 with picker:
     layer, head = controls.head_picker(scores.shape[0], scores.shape[2], aggregates=False)
-labels = {"encoder": (source, source), "decoder": (read, read), "cross": (read, source)}[kind]
-mask = {"encoder": np.broadcast_to(padded, (len(source),) * 2), "decoder": batch.decoder_mask[row], "cross": cross_mask}[kind]
-stage = {name: batch.stages[f"{kind}.{name}"][layer, row, head] for name in services.STAGES}
-axes = {"queries": labels[0], "keys": labels[1], "query_axis": AXES[kind][0], "key_axis": AXES[kind][1]}
+mask = mask_of[kind]
+stage = {name: batch.stages[f"{kind}.{name}"][layer, row, int(head)] for name in services.STAGES}
 bound = float(np.abs(stage["scores"]).max()) or 1.0
 before, after, softmax = st.columns(3)
-for column, name, title in ((before, "scores", "Scores before the mask"), (after, "masked_scores", "Scores after the mask")):
+for column, name, title in (
+    (before, "scores", "Scores before the mask"),
+    (after, "masked_scores", "Scores after the mask"),
+):
     with column:
         st.caption(title)
         st.plotly_chart(
-            masks.score_map(stage[name], bound=bound, height=HEIGHT, **axes),
+            masks.score_map(stage[name], axes[kind], bound=bound, height=HEIGHT),
             key=f"stage_{name}",
             config={"displayModeBar": False},
-            alt=f"{title} of layer {layer + 1}, head {head + 1}",
+            alt=f"{title} of layer {layer + 1}, head {int(head) + 1}",
         )
 with softmax:
     st.caption("Weights after the softmax")
     st.plotly_chart(
-        masks.weight_map(stage["weights"], mask, height=HEIGHT, **axes),
+        masks.weight_map(stage["weights"], mask, axes[kind], height=HEIGHT),
         key="stage_weights",
         config={"displayModeBar": False},
-        alt=f"Attention weights of layer {layer + 1}, head {head + 1} after the softmax",
+        alt=f"Attention weights of layer {layer + 1}, head {int(head) + 1} after the softmax",
     )
 st.caption(
     f"Largest weight on a masked key: {np.where(mask, 0.0, stage['weights']).max():.0f}. "

@@ -16,7 +16,7 @@ st.markdown(
     "Attention alone cannot tell the first word from the last. So this vector, one for each position, is added to "
     "each token's embedding before the first layer. "
     + (
-        "This model uses **sinusoids**: nothing is learned, every pair of dimensions is a sine and a cosine of one wavelength."
+        "This model uses **sinusoids**: nothing is learned, each two dimensions are a sine and a cosine of one wave."
         if sinusoidal
         else f"This model **learned** a vector for each of its {max_length} positions; it has none beyond."
     )

@@ -22,10 +22,7 @@ if not text.strip():
     st.stop()
 translation = services.translation_of(key, text, 1)
 
-st.html(
-    chips("reads", translation.source)
-    + chips("writes", translation.written)
-)
+st.html(chips("reads", translation.source) + chips("writes", translation.written))
 notes = [f"**{translation.text}**" if translation.text else "*The model wrote nothing.*"]
 st.markdown(" ".join(notes))
 if translation.dropped:
@@ -72,10 +69,9 @@ with left:
     st.plotly_chart(
         overview(
             shown.maps,
+            shown.axes,
             chosen=(layer, head if isinstance(head, int) else None),
             height=HEIGHT,
-            query_axis=shown.query_axis,
-            key_axis=shown.key_axis,
         ),
         key="overview",
         on_select=open_tile,
@@ -87,14 +83,7 @@ with right:
     which = f"head {head + 1}" if isinstance(head, int) else f"{head} over {heads} heads"
     st.caption(f"**Layer {layer + 1} · {which}.** Each row sums to 1; hover for the exact weight.")
     st.plotly_chart(
-        head_map(
-            select_head(shown.maps, layer, head),
-            queries=shown.queries,
-            keys=shown.keys,
-            query_axis=shown.query_axis,
-            key_axis=shown.key_axis,
-            height=HEIGHT,
-        ),
+        head_map(select_head(shown.maps, layer, head), shown.axes, height=HEIGHT),
         key="head_map",
         config={"displayModeBar": False},
         alt=f"Heatmap of the attention weights of layer {layer + 1}, {which}: rows are queries, columns are keys",
@@ -113,7 +102,8 @@ with explanation:
     controls.how(
         "How it is computed",
         "These are the weights that the model used while it wrote this translation, recorded at each step of the "
-        "decode. Queries are projections of the row's token, keys of the column's; the softmax makes each row sum to 1.",
+        "decode. The query is a projection of the row's token, the key of the column's; the softmax makes each row "
+        "sum to 1.",
         r"\mathrm{weights} = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + \mathrm{mask}\right)",
     )
 csv.download_button("CSV", lambda: maps_csv(translation), "headlight-maps.csv", "text/csv", on_click="ignore")
@@ -121,6 +111,8 @@ npz.download_button(
     "NPZ", lambda: maps_npz(translation), "headlight-maps.npz", "application/octet-stream", on_click="ignore"
 )
 if shown.hidden_share:
-    st.caption(f"The hidden columns hold {shown.hidden_share:.0%} of the weight on average, so rows sum to less than 1.")
+    st.caption(
+        f"The hidden columns hold {shown.hidden_share:.0%} of the weight on average, so rows sum to less than 1."
+    )
 if max(shown.maps.shape[2:]) > MAX_TILE:
     st.caption(f"The overview shows at most {MAX_TILE} cells a side: each is the largest of the weights it covers.")
