@@ -5,16 +5,20 @@ from pathlib import Path
 import streamlit as st
 
 from viz_app.chips import STYLE
+from viz_app.choices import publish_choices, restore_choices
 from viz_app.controls import checkpoint_picker
 from viz_app.services import listed_checkpoints
 
 # An own file: the browser would fetch the icon of an emoji or a material symbol from another host.
-ICON = Path(__file__).parent / "viz_app" / "assets" / "icon.svg"
+ASSETS = Path(__file__).parent / "viz_app" / "assets"
+ICON, LOGO = str(ASSETS / "icon.svg"), str(ASSETS / "logo.svg")
 
-st.set_page_config(page_title="Headlight", page_icon=str(ICON), layout="wide")
+st.set_page_config(page_title="Headlight", page_icon=ICON, layout="wide")
 # A projector shows 800 pixels: Streamlit's own margins would cost a quarter of them.
 st.html("<style>.stMainBlockContainer{padding:3.4rem 2rem 2rem} .stVerticalBlock{gap:.6rem}</style>" + STYLE)
 
+restore_choices()
+st.logo(LOGO, size="large", icon_image=ICON)
 page = st.navigation(
     [
         st.Page("viz_app/pages/translate.py", title="Translate", icon=":material/translate:", default=True),
@@ -28,4 +32,7 @@ page = st.navigation(
     ]
 )
 checkpoint_picker(listed_checkpoints())
-page.run()
+try:
+    page.run()
+finally:  # a page may stop early
+    publish_choices()

@@ -5,7 +5,7 @@ from html import escape
 
 from model.translate import Token
 
-__all__ = ["STYLE", "chips"]
+__all__ = ["STYLE", "chips", "sentence"]
 
 STYLE = """<style>
 .hl-row{display:flex;flex-wrap:wrap;align-items:center;gap:4px;line-height:1.35;margin:0 0 2px}
@@ -19,6 +19,7 @@ STYLE = """<style>
 .hl-chip:hover,.hl-chip:focus{overflow:visible;outline:none}
 .hl-chip:hover .hl-tip,.hl-chip:focus .hl-tip{display:block}
 .hl-tip div{display:flex;justify-content:space-between;gap:14px}
+.hl-text{font-size:1.12rem;font-weight:600;margin:2px 0 0}
 .hl-more{opacity:.7;font-size:.85rem}
 </style>"""
 MAX_CHIPS = 120
@@ -34,6 +35,11 @@ def chips(name: str, tokens: Sequence[Token]) -> str:
     boxes = "".join(chip(token) for token in tokens[:MAX_CHIPS])
     more = f'<span class="hl-more">and {len(tokens) - MAX_CHIPS} more</span>' if len(tokens) > MAX_CHIPS else ""
     return f'<div class="hl-row"><span class="hl-name">{escape(name)}</span>{boxes}{more}</div>'
+
+
+def sentence(text: str) -> str:
+    """HTML of a translation, large; it may be anything, so nothing in it is taken as markup."""
+    return f'<div class="hl-text"><bdi>{escape(visible(text))}</bdi></div>'
 
 
 def chip(token: Token) -> str:

@@ -1,4 +1,4 @@
-"""Widgets that several pages share. Their keys are stable and their values stand in the URL: a link shows a state."""
+"""Widgets that several pages share, under stable keys; see `choices` for how their values are kept."""
 
 from collections.abc import Sequence
 
@@ -7,10 +7,11 @@ import streamlit as st
 from model.checkpoint import CheckpointConfig, CheckpointError
 from model.config import ConfigError
 from viz_app import services
+from viz_app.choices import settle
 from viz_app.examples import EXAMPLES
 from viz_app.services import CheckpointKey, Listed
 
-__all__ = ["KINDS", "ask_for_text", "checkpoint_picker", "head_picker", "how", "require_checkpoint"]
+__all__ = ["KINDS", "ask_for_text", "checkpoint_picker", "head_picker", "how", "kind_picker", "require_checkpoint"]
 
 KINDS = {"cross": "cross", "encoder": "encoder self", "decoder": "decoder self, masked"}
 LANGUAGES = {"de": "German", "en": "English", "zh": "Chinese", "fr": "French"}
@@ -22,28 +23,32 @@ def language(code: str) -> str:
 
 def checkpoint_picker(found: Sequence[Listed]) -> None:
     """Choose among the usable checkpoints; stands in the sidebar of every page."""
-    usable = {listed.key.name: listed for listed in found if listed.config is not None}
-    if not usable:
-        st.sidebar.warning("No checkpoint was found.")
+    configs = {listed.key.name: listed.config for listed in found if listed.config is not None}
+    if not configs:
         return
-
-    def label(name: str) -> str:
-        config = usable[name].config
-        assert config is not None
-        pair = f"{config.tokenizer.source_language} → {config.tokenizer.target_language}"
-        return f"{pair} · {'words' if config.tokenizer.kind == 'words' else 'subwords'} · {name}"
-
     # English first: what most visitors can type into.
-    names = sorted(usable, key=lambda name: (usable[name].config.tokenizer.source_language != "en", name))  # type: ignore[union-attr]
-    if st.session_state.get("checkpoint") not in usable:
-        st.session_state.pop("checkpoint", None)
-    st.sidebar.selectbox(
-        "Checkpoint",
-        names,
-        format_func=label,
-        key="checkpoint",
-        bind="query-params",
-        help="The trained model that all pages look into.",
+    names = sorted(configs, key=lambda name: (configs[name].tokenizer.source_language != "en", name))
+    settle("checkpoint", names[0], configs)
+    with st.sidebar:
+        name = st.selectbox(
+            "Checkpoint",
+            names,
+            key="checkpoint",
+            help="The trained model that all pages look into.",
+        )
+        st.caption(summary(configs[name]))
+
+
+def summary(config: CheckpointConfig) -> str:
+    """A checkpoint in a line: languages, tokens, quality."""
+    tokenizer = config.tokenizer
+    bleu = config.figures.get(f"test_2016_flickr.bleu{'_lowercased' if tokenizer.lowercase else ''}")
+    return " · ".join(
+        [
+            f"{language(tokenizer.source_language)} → {language(tokenizer.target_language)}",
+            "whole words" if tokenizer.kind == "words" else "subwords",
+            *([f"{bleu:.1f} BLEU"] if bleu else []),
+        ]
     )
 
 
@@ -71,6 +76,7 @@ def ask_for_text(source_language: str) -> str:
         # An example of the other language would only make nonsense; what a person typed stays.
         st.session_state["text"] = examples[EXAMPLES[previous].index(st.session_state["text"])]
     st.session_state["text_language"] = source_language
+    settle("text", examples[0])
 
     def use_example() -> None:
         if st.session_state["example"]:
@@ -81,9 +87,7 @@ def ask_for_text(source_language: str) -> str:
     with field:
         text = st.text_input(
             f"Type a sentence in {language(source_language)} and press Enter",
-            examples[0],
             key="text",
-            bind="query-params",
         )
     with menu:
         st.selectbox(
@@ -98,16 +102,23 @@ def ask_for_text(source_language: str) -> str:
     return text or ""
 
 
+def kind_picker(key: str, default: str) -> str:
+    """Choose a kind of attention, one of `KINDS`."""
+    settle(key, default, KINDS)
+    return (
+        st.segmented_control("Attention", list(KINDS), format_func=KINDS.__getitem__, required=True, key=key) or default
+    )
+
+
 def head_picker(layers: int, heads: int, *, aggregates: bool) -> tuple[int, int | str]:
     """Choose layer and head, shown from 1, returned from 0; with `aggregates` the head may be "mean" or "max"."""
     names = [str(head + 1) for head in range(heads)] + (["mean", "max"] if aggregates else [])
     layer_names = [str(layer + 1) for layer in range(layers)]
-    for key, allowed in (("layer", layer_names), ("head", names)):
-        if st.session_state.get(key) not in (None, *allowed):
-            st.session_state.pop(key)
+    settle("layer", layer_names[-1], layer_names)
+    settle("head", names[0], names)
     left, right = st.columns(2)
-    layer = left.selectbox("Layer", layer_names, index=layers - 1, key="layer", bind="query-params")
-    head = right.selectbox("Head", names, key="head", bind="query-params")
+    layer = left.selectbox("Layer", layer_names, key="layer")
+    head = right.selectbox("Head", names, key="head")
     return int(layer) - 1, head if head in ("mean", "max") else int(head) - 1
 
 

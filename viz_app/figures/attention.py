@@ -55,7 +55,8 @@ def overview(maps: FloatArray, axes: Axes, *, chosen: tuple[int, int | None], he
         go.Scatter(
             x=np.tile(centres_x, layers),
             y=np.repeat(centres_y, heads),
-            customdata=np.array([(layer, head) for layer in range(layers) for head in range(heads)]),
+            # A list, not an array: the browser hands a binary array back cut into single numbers.
+            customdata=[[layer, head] for layer in range(layers) for head in range(heads)],
             mode="markers",
             marker={"symbol": "square", "size": min(46, height // layers - 6), "opacity": 0},
             selected={"marker": {"opacity": 0}},

@@ -52,7 +52,9 @@ def colour_bar(title: str) -> dict[str, object]:
 def label_axes(figure: go.Figure, axes: Axes) -> None:
     """Name the axes, and every row and column as long as their labels have room."""
     crowded = max(len(axes.queries), len(axes.keys)) > 60
-    figure.update_xaxes(type="category", title=axes.key_title, tickangle=-90 if crowded else -45)
+    figure.update_xaxes(
+        type="category", title={"text": axes.key_title, "standoff": 10}, tickangle=-90 if crowded else -45
+    )
     figure.update_yaxes(type="category", title=axes.query_title, autorange="reversed")
     if not crowded:
         figure.update_xaxes(dtick=1)

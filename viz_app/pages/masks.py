@@ -6,6 +6,7 @@ import streamlit as st
 
 from model.data.vocab import PAD_ID
 from viz_app import controls, services
+from viz_app.choices import settle
 from viz_app.examples import BATCHES
 from viz_app.figures import masks
 from viz_app.figures.style import Axes
@@ -23,13 +24,11 @@ st.markdown(
 
 examples = BATCHES.get(language, BATCHES["en"])
 fields = st.columns(4)
+for i in range(len(fields)):
+    settle(f"batch_{language}_{i + 1}", examples[i] if i < len(examples) else "")
 texts = [
     field.text_input(
-        f"Sentence {i + 1}" + (" (optional)" if i > 1 else ""),
-        examples[i] if i < len(examples) else "",
-        key=f"batch_{language}_{i + 1}",
-        bind="query-params",
-        max_chars=400,
+        f"Sentence {i + 1}" + (" (optional)" if i > 1 else ""), key=f"batch_{language}_{i + 1}", max_chars=400
     )
     for i, field in enumerate(fields)
 ]
@@ -61,16 +60,9 @@ for column, ids, tokens, name in (
         alt=f"Tokens and ids of the {name} batch",
     )
 
-number = st.segmented_control(
-    "Look at sentence",
-    list(range(1, len(sentences) + 1)),
-    default=1,
-    required=True,
-    key="sentence",
-)
-row = int(number) - 1
-if row >= len(sentences):
-    row = 0
+settle("sentence", 1, range(1, len(sentences) + 1))
+number = st.segmented_control("Look at sentence", list(range(1, len(sentences) + 1)), required=True, key="sentence")
+row = (number or 1) - 1
 source, read, padded = batch.source[row], batch.read[row], batch.padding_mask[row]
 axes = {
     "encoder": Axes(queries=source, keys=source, query_title=f"query: {SOURCE}", key_title=f"key: {SOURCE}"),
@@ -109,15 +101,8 @@ st.markdown(
     "exactly 0 where masked."
 )
 kinds, picker = st.columns(2, vertical_alignment="bottom")
-kind = kinds.segmented_control(
-    "Attention",
-    list(controls.KINDS),
-    format_func=controls.KINDS.__getitem__,
-    default="decoder",
-    required=True,
-    key="mask_kind",
-    bind="query-params",
-)
+with kinds:
+    kind = controls.kind_picker("mask_kind", "decoder")
 scores = batch.stages[f"{kind}.scores"]
 with picker:
     layer, head = controls.head_picker(scores.shape[0], scores.shape[2], aggregates=False)

@@ -4,7 +4,10 @@ import streamlit as st
 
 from model.analysis import cosine_similarity
 from viz_app import controls, services
+from viz_app.choices import settle
 from viz_app.figures import positions
+
+BASES = (10, 100, 1_000, 10_000, 100_000)
 
 key, config = controls.require_checkpoint(services.listed_checkpoints())
 own = services.position_table(key)
@@ -23,13 +26,14 @@ st.markdown(
 )
 
 left, middle, right = st.columns(3)
-length = left.slider("Positions", 8, max_length, min(64, max_length), key="length", bind="query-params")
+settle("length", min(64, max_length), range(8, max_length + 1))
+length = left.slider("Positions", min(8, max_length), max_length, key="length")
 table = own[:length]
 if sinusoidal:
-    width = middle.slider("d_model, dimensions", 16, 512, d_model, step=16, key="width", bind="query-params")
-    base = right.select_slider(
-        "Base of the wavelengths", [10, 100, 1_000, 10_000, 100_000], 10_000, key="base", bind="query-params"
-    )
+    settle("width", d_model, range(16, 513))
+    settle("base", 10_000, BASES)
+    width = middle.slider("d_model, dimensions", 16, 512, step=16, key="width")
+    base = right.select_slider("Base of the wavelengths", BASES, key="base")
     table = services.sinusoids(length, width, float(base))
     same = (width, base) == (d_model, 10_000)
     st.caption(

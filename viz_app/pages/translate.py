@@ -5,7 +5,8 @@ import streamlit as st
 from model.export import maps_csv, maps_npz
 from viz_app import controls, services
 from viz_app.attention_view import select_head, view
-from viz_app.chips import chips
+from viz_app.chips import chips, sentence
+from viz_app.choices import settle
 from viz_app.figures.attention import MAX_TILE, head_map, overview
 
 HEIGHT = 400
@@ -22,9 +23,11 @@ if not text.strip():
     st.stop()
 translation = services.translation_of(key, text, 1)
 
-st.html(chips("reads", translation.source) + chips("writes", translation.written))
-notes = [f"**{translation.text}**" if translation.text else "*The model wrote nothing.*"]
-st.markdown(" ".join(notes))
+st.html(
+    chips("reads", translation.source)
+    + chips("writes", translation.written)
+    + sentence(translation.text or "(the model wrote nothing)")
+)
 if translation.dropped:
     st.warning(
         f"This model has {config.model.max_length} positions: the last {translation.dropped} tokens of the text "
@@ -34,21 +37,15 @@ if not translation.finished:
     st.warning("The model did not end its translation; it was stopped at the length limit for this source.")
 
 kinds, options = st.columns([3, 2], vertical_alignment="bottom")
+settle("merge", False)
+settle("hide_special", False)
 with kinds:
-    kind = st.segmented_control(
-        "Attention",
-        list(controls.KINDS),
-        format_func=controls.KINDS.__getitem__,
-        default="cross",
-        required=True,
-        key="kind",
-        bind="query-params",
-    )
+    kind = controls.kind_picker("kind", "cross")
 shown = view(
     translation,
     kind,
-    merge=st.session_state.get("merge", False),
-    hide_special=st.session_state.get("hide_special", False),
+    merge=st.session_state["merge"],
+    hide_special=st.session_state["hide_special"],
 )
 layers, heads = shown.maps.shape[:2]
 with options:
@@ -59,8 +56,7 @@ def open_tile() -> None:
     """A click on a tile opens that head."""
     points = st.session_state["overview"].selection.points
     if points:
-        chosen_layer, chosen_head = points[0]["customdata"]
-        st.session_state["layer"], st.session_state["head"] = str(chosen_layer + 1), str(chosen_head + 1)
+        st.session_state["layer"], st.session_state["head"] = (str(i + 1) for i in points[0]["customdata"])
 
 
 left, right = st.columns([1, 1.15])
@@ -93,11 +89,10 @@ merging, hiding, explanation, csv, npz = st.columns([1.6, 1.6, 1.6, 1, 1], verti
 merging.toggle(
     "Merge subwords",
     key="merge",
-    bind="query-params",
     disabled=config.tokenizer.kind == "words",
     help="Add up the weights of the pieces of a word as a key, average them as a query.",
 )
-hiding.toggle("Hide special tokens", key="hide_special", bind="query-params", help="Leave out <s> and </s>.")
+hiding.toggle("Hide special tokens", key="hide_special", help="Leave out <s> and </s>.")
 with explanation:
     controls.how(
         "How it is computed",

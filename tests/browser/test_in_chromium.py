@@ -1,0 +1,217 @@
+"""The main path as a visitor walks it: type, see the translation change, click a tile, see that head."""
+
+import io
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from playwright.sync_api import Page, expect
+
+from model.checkpoint import load_checkpoint
+from model.export import maps_csv
+from model.translate import AttentionMaps, Translation, translate
+from tests.conftest import BUNDLED
+
+Visit = Callable[..., Page]
+SENTENCE = "Two women are reading a newspaper."
+# A figure's numbers as Plotly drew them.
+READ_Z = """index => Array.from(
+    document.querySelectorAll('.js-plotly-plot')[index].calcdata[0][0].z, row => Array.from(row))"""
+
+
+def expected_translation(text: str, name: str = "multi30k-en-de") -> Translation:
+    return translate(load_checkpoint(BUNDLED / name), text)
+
+
+def map_on_screen(page: Page) -> np.ndarray:
+    return np.array(page.evaluate(READ_Z, 1), dtype=np.float64)
+
+
+def wait_for_head(page: Page, layer: int, head: int | str) -> None:
+    title = f"Layer {layer} · {head}." if isinstance(head, str) else f"Layer {layer} · head {head}."
+    expect(page.get_by_text(title)).to_be_visible()
+    expect(page.locator(".js-plotly-plot")).to_have_count(2)
+    settle(page)
+
+
+def settle(page: Page) -> None:
+    """Until the script has run, and what it sent is drawn."""
+    expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible()
+    page.wait_for_timeout(400)
+
+
+def type_sentence(page: Page, text: str) -> None:
+    field = page.get_by_label(re.compile("Type a sentence"))
+    field.fill(text)
+    field.press("Enter")
+
+
+def test_type_translate_click_a_tile_and_see_that_head(visit: Visit) -> None:
+    page = visit()
+    wait_for_head(page, 3, 1)
+    before = page.locator(".hl-text").inner_text()
+    type_sentence(page, SENTENCE)
+    expected = expected_translation(SENTENCE)
+    expect(page.locator(".hl-text")).to_have_text(expected.text)
+    assert before != expected.text
+    settle(page)
+    np.testing.assert_allclose(map_on_screen(page), expected.maps.cross[2, 0], atol=1e-6)
+    click_tile(page, layer=1, head=6)
+    wait_for_head(page, 1, 6)
+    np.testing.assert_allclose(map_on_screen(page), expected.maps.cross[0, 5], atol=1e-6)
+    page.get_by_text("encoder self", exact=True).click()
+    expect(page.get_by_text("For every source token (row)")).to_be_visible()
+    settle(page)
+    np.testing.assert_allclose(map_on_screen(page), expected.maps.encoder[0, 5], atol=1e-6)
+    assert "layer=1" in page.url
+    assert "head=6" in page.url
+
+
+def click_tile(page: Page, *, layer: int, head: int) -> None:
+    """Click the middle of a tile of the overview, found through Plotly's own axes."""
+    position = page.evaluate(
+        """([layer, head]) => {
+            const plot = document.querySelectorAll('.js-plotly-plot')[0], squares = plot.data[1];
+            const at = (layer - 1) * 8 + head - 1, box = plot.getBoundingClientRect();
+            const { xaxis, yaxis } = plot._fullLayout;
+            const plain = a => a._inputArray || a;
+            return [box.x + xaxis._offset + xaxis.d2p(plain(squares.x)[at]),
+                    box.y + yaxis._offset + yaxis.d2p(plain(squares.y)[at])];
+        }""",
+        [layer, head],
+    )
+    page.mouse.move(*position)
+    page.wait_for_timeout(100)
+    page.mouse.click(*position)
+
+
+def test_every_tile_of_a_long_sentence_opens_its_head(visit: Visit) -> None:
+    page = visit("?text=" + "+".join(["A man rides a horse"] * 8))
+    wait_for_head(page, 3, 1)
+    for layer, head in ((1, 1), (2, 8), (3, 4)):
+        click_tile(page, layer=layer, head=head)
+        wait_for_head(page, layer, head)
+
+
+def test_a_link_shows_the_state_that_was_shared(visit: Visit) -> None:
+    page = visit()
+    wait_for_head(page, 3, 1)
+    type_sentence(page, SENTENCE)
+    expect(page.locator(".hl-text")).to_have_text(expected_translation(SENTENCE).text)
+    page.get_by_text("decoder self, masked", exact=True).click()
+    expect(page).to_have_url(re.compile("kind=decoder"))
+    shared = visit(page.url.split("/", 3)[3])
+    wait_for_head(shared, 3, 1)
+    expect(shared.get_by_label(re.compile("Type a sentence"))).to_have_value(SENTENCE)
+    np.testing.assert_allclose(map_on_screen(shared), expected_translation(SENTENCE).maps.decoder[2, 0], atol=1e-6)
+
+
+def test_choices_follow_to_the_next_page_and_back(visit: Visit) -> None:
+    page = visit("?layer=2&head=3&text=A+boy+jumps.")
+    wait_for_head(page, 2, 3)
+    page.get_by_role("link", name="Masks").click()
+    expect(page.get_by_text("Combined decoder mask.")).to_be_visible()
+    expect(page.get_by_label(re.compile("Scores before the mask of layer 2, head 3"))).to_have_count(1)
+    page.get_by_role("link", name="Translate").click()
+    wait_for_head(page, 2, 3)
+    expect(page.locator(".hl-text")).to_have_text(expected_translation("A boy jumps.").text)
+
+
+def test_hovering_a_written_token_shows_the_runners_up(visit: Visit) -> None:
+    page = visit()
+    wait_for_head(page, 3, 1)
+    chip = page.locator(".hl-chip[tabindex]").nth(1)
+    tip = chip.locator(".hl-tip")
+    expect(tip).to_be_hidden()
+    chip.hover()
+    expect(tip).to_be_visible()
+    written = expected_translation("A brown dog is running through the snow.").written[1]
+    first, second = tip.locator("div").nth(0), tip.locator("div").nth(1)
+    expect(first).to_contain_text(f"{written.candidates[0].probability:.1%}")
+    expect(second).to_contain_text(written.candidates[1].token)
+
+
+def test_hovering_a_cell_names_query_key_and_weight(visit: Visit) -> None:
+    page = visit()
+    wait_for_head(page, 3, 1)
+    box = page.locator(".js-plotly-plot").nth(1).locator(".nsewdrag").bounding_box()
+    assert box
+    page.mouse.move(box["x"] + 5, box["y"] + 5)
+    expected = expected_translation("A brown dog is running through the snow.")
+    hover = page.locator(".js-plotly-plot").nth(1).locator(".hovertext")
+    expect(hover).to_contain_text(f"query: {expected.written[0].text}")
+    expect(hover).to_contain_text(f"key: {expected.source[0].text}")
+    expect(hover).to_contain_text(f"{expected.maps.cross[2, 0, 0, 0]:.6f}"[:7])
+
+
+def test_maps_can_be_downloaded(visit: Visit) -> None:
+    page = visit()
+    wait_for_head(page, 3, 1)
+    expected = expected_translation("A brown dog is running through the snow.")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="NPZ").click()
+    with np.load(download.value.path(), allow_pickle=False) as file:
+        for name in AttentionMaps.__dataclass_fields__:
+            np.testing.assert_allclose(file[name], getattr(expected.maps, name), atol=1e-6)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="CSV").click()
+    table, wanted = pd.read_csv(download.value.path()), pd.read_csv(io.BytesIO(maps_csv(expected)))
+    pd.testing.assert_frame_equal(table, wanted, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["</script><script>document.title='hacked'</script>", "<img src=x onerror=alert(1)>", "🐕‍🦺", "مرحبا", "$x$ **b**"],
+)
+def test_nothing_that_is_typed_becomes_markup(visit: Visit, text: str) -> None:
+    page = visit()
+    wait_for_head(page, 3, 1)
+    type_sentence(page, text)
+    expect(page.locator(".hl-text")).to_have_text(expected_translation(text).text)
+    settle(page)
+    assert page.title() == "Translate" or "Headlight" in page.title()
+    assert page.locator("img[src=x]").count() == 0
+    assert page.locator("[data-testid=stException]").count() == 0
+
+
+def test_two_visitors_do_not_disturb_each_other(visit: Visit) -> None:
+    first, second = visit(), visit("?checkpoint=multi30k-de-en-words")
+    wait_for_head(first, 3, 1)
+    wait_for_head(second, 3, 1)
+    type_sentence(first, SENTENCE)
+    type_sentence(second, "Zwei Frauen lesen eine Zeitung.")
+    expect(first.locator(".hl-text")).to_have_text(expected_translation(SENTENCE).text)
+    expect(second.locator(".hl-text")).to_have_text(
+        expected_translation("Zwei Frauen lesen eine Zeitung.", "multi30k-de-en-words").text
+    )
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("path", "charts"),
+    [("", 2), ("positions", 3), ("masks", 7), ("checkpoints", 0)],
+    ids=lambda v: str(v) or "translate",
+)
+def test_every_page_draws_without_another_host(
+    visit: Visit, tmp_path: Path, path: str, charts: int, scheme: str
+) -> None:
+    page = visit(path, scheme=scheme)
+    expect(page.locator(".js-plotly-plot")).to_have_count(charts)
+    settle(page)
+    assert page.locator("[data-testid=stException], [data-testid=stAlertContentError]").count() == 0
+    for chart in page.locator("[data-testid=stPlotlyChart]").all():
+        assert chart.get_attribute("aria-label") or chart.locator("[aria-label]").count()
+    page.screenshot(path=tmp_path / "page.png")
+    assert (tmp_path / "page.png").stat().st_size > 20_000
+
+
+def test_the_first_picture_stands_in_the_first_screenful(visit: Visit) -> None:
+    page = visit()
+    wait_for_head(page, 3, 1)
+    for plot in page.locator(".js-plotly-plot").all():
+        box = plot.bounding_box()
+        assert box
+        assert box["y"] + box["height"] <= 800

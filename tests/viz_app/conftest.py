@@ -1,0 +1,46 @@
+"""The app as Streamlit's own test harness runs it, with the bundled checkpoints."""
+
+import base64
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def open_app(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
+    """Open a page by the name of its file, with what stands in the URL."""
+    monkeypatch.delenv("HEADLIGHT_CHECKPOINTS", raising=False)
+    monkeypatch.chdir(ROOT)
+
+    def open_page(page: str = "translate", **query: str) -> AppTest:
+        app = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=60)
+        for name, value in query.items():
+            app.query_params[name] = value
+        app.run()
+        if page != "translate":
+            app.switch_page(f"viz_app/pages/{page}.py").run()
+        assert not app.exception, app.exception
+        return app
+
+    return open_page
+
+
+def charts(app: AppTest) -> list[dict[str, Any]]:
+    """The Plotly figures of a page as they go to the browser."""
+    return [json.loads(element.proto.spec) for element in app.get("plotly_chart")]
+
+
+def array(value: Any) -> np.ndarray:
+    """A Plotly array, binary or plain."""
+    if isinstance(value, dict):
+        shape = [int(n) for n in str(value.get("shape", "")).split(",") if n.strip()]
+        flat = np.frombuffer(base64.b64decode(value["bdata"]), dtype=value["dtype"])
+        return flat.reshape(shape) if shape else flat
+    return np.array(value)

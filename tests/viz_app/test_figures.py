@@ -1,0 +1,116 @@
+import json
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from viz_app.figures import masks, positions, training
+from viz_app.figures.attention import MAX_TILE, head_map, overview, pooled
+from viz_app.figures.style import Axes, unique_labels
+
+AXES = Axes(queries=["a", "b", "a"], keys=["x", "x"], query_title="query: written", key_title="key: source")
+
+
+def weights(layers: int, heads: int, rows: int, columns: int) -> np.ndarray:
+    return np.random.default_rng(0).dirichlet(np.ones(columns), size=(layers, heads, rows)).astype(np.float32)
+
+
+def test_head_map_shows_the_exact_numbers_query_rows_and_key_columns() -> None:
+    maps = weights(1, 1, 3, 2)[0, 0]
+    figure = head_map(maps, AXES, height=300)
+    heatmap = figure.data[0]
+    np.testing.assert_array_equal(heatmap.z, maps)
+    assert (heatmap.zmin, heatmap.zmax) == (0, 1)
+    assert figure.layout.yaxis.autorange == "reversed"  # the first query is on top
+    assert figure.layout.yaxis.title.text == "query: written"
+    assert figure.layout.xaxis.title.text == "key: source"
+
+
+def test_equal_tokens_keep_rows_of_their_own() -> None:
+    labels = unique_labels(["der", "Hund", "der", "der"])
+    assert len(set(labels)) == 4
+    assert [label.strip("\u200b") for label in labels] == ["der", "Hund", "der", "der"]
+
+
+@pytest.mark.parametrize("token", ["<s>", "</s>", "<b>bold</b>", "&amp;", '<a href="x">'])
+def test_tokens_are_never_markup(token: str) -> None:
+    label = unique_labels([token])[0]
+    assert "<" not in label
+    assert label.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&") == token
+
+
+def test_long_and_invisible_tokens_stay_readable() -> None:
+    assert unique_labels(["x" * 500])[0] == "x" * 17 + "…"
+    assert unique_labels(["\n", "\t", ""]) == ["↵", "⇥", " "]
+
+
+def test_overview_puts_every_head_in_its_own_tile_in_one_trace() -> None:
+    maps = weights(2, 3, 4, 5)
+    figure = overview(maps, AXES, chosen=(1, 2), height=300)
+    canvas, squares = figure.data
+    assert [type(trace) for trace in figure.data] == [go.Heatmap, go.Scatter]
+    for (layer, head), x, y in zip(squares.customdata, squares.x, squares.y, strict=True):
+        top, left = round(y - 1.5), round(x - 2)
+        np.testing.assert_array_equal(canvas.z[top : top + 4, left : left + 5], maps[layer, head])
+    assert np.isnan(canvas.z).sum() == canvas.z.size - maps.size
+
+
+def test_overview_frames_the_chosen_head_or_the_whole_layer() -> None:
+    maps = weights(2, 3, 4, 5)
+    squares = overview(maps, AXES, chosen=(1, 2), height=300).data[1]
+    x = dict(zip(map(tuple, squares.customdata), zip(squares.x, squares.y, strict=True), strict=True))
+    frame = overview(maps, AXES, chosen=(1, 2), height=300).layout.shapes[0]
+    inside = [key for key, (px, py) in x.items() if frame.x0 < px < frame.x1 and frame.y0 < py < frame.y1]
+    assert inside == [(1, 2)]
+    frame = overview(maps, AXES, chosen=(0, None), height=300).layout.shapes[0]
+    inside = [key for key, (px, py) in x.items() if frame.x0 < px < frame.x1 and frame.y0 < py < frame.y1]
+    assert inside == [(0, 0), (0, 1), (0, 2)]
+
+
+def test_pooling_keeps_small_maps_and_the_peaks_of_large_ones() -> None:
+    small = weights(1, 2, 7, 9)
+    np.testing.assert_array_equal(pooled(small), small)
+    large = np.zeros((1, 1, 130, 101), dtype=np.float32)
+    large[0, 0, 129, 100] = 0.9
+    assert pooled(large).shape[2] <= MAX_TILE
+    assert pooled(large)[0, 0, -1, -1] == np.float32(0.9)
+    assert pooled(large).sum() == pytest.approx(0.9)
+
+
+def test_masks_have_two_colours_and_scores_a_third_for_minus_infinity() -> None:
+    mask = np.tri(3, 2, dtype=bool)
+    figure = masks.mask_map(mask, AXES, height=200)
+    np.testing.assert_array_equal(figure.data[0].z, mask)
+    scores = np.where(mask, np.float32(1.5), np.float32("-inf"))
+    forbidden, shown = masks.score_map(scores, AXES, bound=2.0, height=200).data
+    np.testing.assert_array_equal(np.isnan(forbidden.z), mask)
+    np.testing.assert_array_equal(np.isnan(shown.z), ~mask)
+    forbidden, shown = masks.weight_map(np.where(mask, 0.5, 0.0).astype(np.float32), mask, AXES, height=200).data
+    np.testing.assert_array_equal(np.isnan(shown.z), ~mask)
+
+
+def test_numbers_travel_as_binary_arrays_not_as_text() -> None:
+    maps = weights(3, 8, 20, 20)
+    for figure in (
+        overview(maps, AXES, chosen=(0, 0), height=300),
+        positions.matrix(maps[0, 0], height=200),
+        positions.similarity(maps[0, 0], height=200),
+    ):
+        z = json.loads(figure.to_json())["data"][0]["z"]
+        assert z["dtype"] == "f4"
+    assert len(overview(maps, AXES, chosen=(0, 0), height=300).to_json()) < 120_000
+
+
+def test_position_scales_are_symmetric_about_zero() -> None:
+    table = np.array([[0.5, -2.0], [1.0, 0.0]], dtype=np.float32)
+    heatmap = positions.matrix(table, height=200).data[0]
+    assert (heatmap.zmin, heatmap.zmax) == (-2.0, 2.0)
+    figure = positions.curves(table, [1], height=200)
+    np.testing.assert_array_equal(figure.data[0].y, table[:, 1])
+
+
+def test_training_curves_name_their_series_only_where_there_are_several() -> None:
+    one = training.curves([1, 2], {"validation": [3.0, 2.0]}, title="BLEU", height=200)
+    two = training.curves([1, 2], {"training": [4.0, 3.0], "validation": [3.0, 2.0]}, title="loss", height=200)
+    assert (one.layout.showlegend, two.layout.showlegend) == (False, True)
+    assert list(two.data[1].y) == [3.0, 2.0]

@@ -1,0 +1,224 @@
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from model.checkpoint import Checkpoint, load_checkpoint
+from model.padded_batch import padded_batch
+from model.positional import sinusoidal_table
+from model.translate import translate
+from tests.conftest import BUNDLED
+from tests.viz_app.conftest import array, charts
+from viz_app.examples import BATCHES, EXAMPLES
+
+OpenApp = Callable[..., AppTest]
+NAMES = ["multi30k-en-de", "multi30k-de-en-words"]
+LONG = "a man rides a horse " * 400
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def bundled(request: pytest.FixtureRequest) -> Checkpoint:
+    return load_checkpoint(BUNDLED / request.param)
+
+
+def page_html(app: AppTest) -> str:
+    return "".join(element.proto.body for element in app.get("html"))
+
+
+def example(checkpoint: Checkpoint) -> str:
+    return EXAMPLES[checkpoint.config.tokenizer.source_language][0]
+
+
+@pytest.mark.parametrize("kind", ["cross", "encoder", "decoder"])
+def test_the_map_on_the_screen_is_the_models(open_app: OpenApp, bundled: Checkpoint, kind: str) -> None:
+    app = open_app(checkpoint=bundled.name, kind=kind, layer="2", head="5")
+    expected = getattr(translate(bundled, example(bundled)).maps, kind)
+    overview, head = charts(app)
+    np.testing.assert_allclose(array(head["data"][0]["z"]), expected[1, 4], atol=1e-6)
+    assert np.nanmax(array(overview["data"][0]["z"])) == pytest.approx(expected.max(), abs=1e-6)
+
+
+def test_translation_and_probabilities_are_the_models(open_app: OpenApp, bundled: Checkpoint) -> None:
+    app = open_app(checkpoint=bundled.name)
+    expected = translate(bundled, example(bundled))
+    html = page_html(app)
+    assert f"<bdi>{expected.text}</bdi></div>" in html
+    for token in expected.written:
+        assert f"probability {token.probability:.1%}" in html
+
+
+def test_typing_changes_the_translation(open_app: OpenApp) -> None:
+    app = open_app(checkpoint="multi30k-en-de")
+    before = page_html(app)
+    app.text_input(key="text").set_value("A woman is reading a book.").run()
+    assert "Buch" not in before
+    assert "Buch" in page_html(app)
+
+
+@pytest.mark.parametrize("head", ["mean", "max"])
+def test_heads_can_be_summed_up(open_app: OpenApp, head: str) -> None:
+    app = open_app(checkpoint="multi30k-en-de", head=head, layer="3")
+    checkpoint = load_checkpoint(BUNDLED / "multi30k-en-de")
+    maps = translate(checkpoint, example(checkpoint)).maps.cross[2]
+    expected = maps.mean(axis=0) if head == "mean" else maps.max(axis=0)
+    np.testing.assert_allclose(array(charts(app)[1]["data"][0]["z"]), expected, atol=1e-6)
+
+
+def test_merged_words_and_hidden_special_tokens(open_app: OpenApp) -> None:
+    app = open_app(checkpoint="multi30k-en-de", text="The snowboarders somersault.")
+    before = array(charts(app)[1]["data"][0]["z"])
+    app.toggle(key="merge").set_value(True).run()
+    merged = array(charts(app)[1]["data"][0]["z"])
+    assert merged.shape[1] < before.shape[1]
+    np.testing.assert_allclose(merged.sum(axis=1), 1.0, atol=1e-5)
+    app.toggle(key="hide_special").set_value(True).run()
+    hidden = charts(app)[1]["data"][0]
+    assert not any("s&gt;" in label for label in [*hidden["x"], *hidden["y"]])
+    assert any("hidden columns hold" in element.value for element in app.caption)
+
+
+@pytest.mark.parametrize("checkpoint", NAMES)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "   ",
+        LONG,
+        "🐕‍🦺🎉",
+        "</script><script>alert(1)</script>",
+        "مرحبا بالعالم",
+        "Zzyzx qwrtp",
+        "<s> </s>",
+        "$x^2$ **b** [a](b)",
+    ],
+)
+def test_any_text_gives_a_sensible_page(open_app: OpenApp, checkpoint: str, text: str) -> None:
+    app = open_app(checkpoint=checkpoint)
+    app.text_input(key="text").set_value(text).run()
+    assert not app.exception
+    if text.strip():
+        assert len(charts(app)) == 2
+    else:
+        assert "Type a sentence" in app.info[0].value
+    if text == LONG:
+        assert "were left out" in app.warning[0].value
+
+
+def test_choices_follow_the_visitor_from_page_to_page(open_app: OpenApp) -> None:
+    app = open_app(checkpoint="multi30k-en-de", layer="1", head="4")
+    app.switch_page("viz_app/pages/masks.py").run()
+    assert (app.selectbox(key="layer").value, app.selectbox(key="head").value) == ("1", "4")
+    assert app.selectbox(key="checkpoint").value == "multi30k-en-de"
+
+
+def test_an_example_follows_the_language_of_the_checkpoint(open_app: OpenApp) -> None:
+    app = open_app(checkpoint="multi30k-en-de")
+    app.selectbox(key="checkpoint").set_value("multi30k-de-en-words").run()
+    assert app.text_input(key="text").value == EXAMPLES["de"][0]
+    app.text_input(key="text").set_value("Ein Pferd.").run()
+    app.selectbox(key="checkpoint").set_value("multi30k-en-de").run()
+    assert app.text_input(key="text").value == "Ein Pferd."
+
+
+def test_impossible_values_in_the_url_fall_back(open_app: OpenApp) -> None:
+    app = open_app(checkpoint="nothing", layer="99", head="x", kind="y", length="-5")
+    assert app.selectbox(key="checkpoint").value in NAMES
+    assert len(charts(app)) == 2
+
+
+def test_sinusoids_on_the_screen_follow_the_formula(open_app: OpenApp) -> None:
+    app = open_app("positions", checkpoint="multi30k-en-de")
+    table = sinusoidal_table(64, 256).numpy()
+    matrix, curves, similarity = charts(app)
+    np.testing.assert_allclose(array(matrix["data"][0]["z"]), table, atol=1e-6)
+    np.testing.assert_allclose(array(curves["data"][2]["y"]), table[:, 16], atol=1e-6)
+    unit = table / np.linalg.norm(table, axis=1, keepdims=True)
+    np.testing.assert_allclose(array(similarity["data"][0]["z"]), unit @ unit.T, atol=1e-5)
+    app.slider(key="width").set_value(64).run()
+    app.select_slider(key="base").set_value(100).run()
+    expected = sinusoidal_table(64, 64, base=100.0).numpy()
+    np.testing.assert_allclose(array(charts(app)[0]["data"][0]["z"]), expected, atol=1e-6)
+    assert any("what-if" in element.value for element in app.caption)
+
+
+def test_a_learned_table_is_shown_as_it_is(open_app: OpenApp) -> None:
+    app = open_app("positions", checkpoint="multi30k-de-en-words")
+    table = load_checkpoint(BUNDLED / "multi30k-de-en-words").model.encoder.embedding.positions.table
+    np.testing.assert_array_equal(array(charts(app)[0]["data"][0]["z"]), table.detach().numpy()[:64])
+    assert [slider.key for slider in app.slider] == ["length"]
+
+
+def test_masks_and_scores_on_the_screen_are_the_models(open_app: OpenApp, bundled: Checkpoint) -> None:
+    app = open_app("masks", checkpoint=bundled.name, layer="2", head="3")
+    batch = padded_batch(bundled, BATCHES[bundled.config.tokenizer.source_language])
+    padding, causal, combined, cross, before, after, weights = charts(app)
+    np.testing.assert_array_equal(array(padding["data"][0]["z"]), batch.padding_mask)
+    np.testing.assert_array_equal(array(causal["data"][0]["z"]), batch.causal_mask)
+    np.testing.assert_array_equal(array(combined["data"][0]["z"]), batch.decoder_mask[0])
+    assert array(cross["data"][0]["z"]).shape == (batch.read_ids.shape[1], batch.source_ids.shape[1])
+    scores = batch.stages["decoder.scores"][1, 0, 2]
+    np.testing.assert_allclose(array(before["data"][1]["z"]), scores, atol=1e-5)
+    np.testing.assert_array_equal(np.isnan(array(after["data"][1]["z"])), ~batch.decoder_mask[0])
+    shown = array(weights["data"][1]["z"])
+    np.testing.assert_allclose(np.nan_to_num(shown).sum(axis=1), 1.0, atol=1e-5)
+
+
+def test_masks_need_two_sentences(open_app: OpenApp) -> None:
+    app = open_app("masks", checkpoint="multi30k-en-de")
+    for i in (1, 2):
+        app.text_input(key=f"batch_en_{i}").set_value("")
+    app.run()
+    assert "at least two" in app.info[0].value
+    app.text_input(key="batch_en_1").set_value("🐕 </script>").run()
+    assert not app.exception
+    assert len(charts(app)) == 7
+
+
+@pytest.mark.parametrize("tab", ["Model card", "Training curves", "Parameters", "Configuration"])
+def test_a_checkpoint_can_be_opened(open_app: OpenApp, bundled: Checkpoint, tab: str) -> None:
+    app = open_app("checkpoints", checkpoint=bundled.name)
+    table = app.dataframe[0].value
+    assert set(NAMES) <= set(table["checkpoint"])
+    assert table["BLEU"].notna().all()
+    row = table.set_index("checkpoint").loc[bundled.name]
+    assert row["parameters"] == sum(p.numel() for p in bundled.model.parameters())
+    app.session_state["checkpoint_tab"] = tab
+    app.run()
+    assert not app.exception
+    if tab == "Training curves":
+        assert len(charts(app)) == 2
+    if tab == "Parameters":
+        assert app.dataframe[1].value["parameters"].sum() == row["parameters"]
+
+
+def test_a_new_checkpoint_appears_and_a_broken_one_gets_a_sentence(
+    open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = open_app("checkpoints")
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
+    shutil.copytree(BUNDLED / "multi30k-en-de", tmp_path / "fresh")
+    broken = shutil.copytree(BUNDLED / "multi30k-en-de", tmp_path / "broken")
+    (broken / "config.json").write_text("{")
+    truncated = shutil.copytree(BUNDLED / "multi30k-en-de", tmp_path / "truncated")
+    (truncated / "model.safetensors").write_bytes((truncated / "model.safetensors").read_bytes()[:1000])
+    app.run()
+    assert not app.exception
+    assert "fresh" in app.selectbox(key="checkpoint").options
+    assert "broken" not in app.selectbox(key="checkpoint").options
+    assert any("config.json of broken" in element.value for element in app.warning)
+    app.selectbox(key="checkpoint").set_value("truncated").run()
+    assert not app.exception
+    assert "damaged" in app.error[0].value
+    app.selectbox(key="checkpoint").set_value("fresh").run()
+    assert not app.error
+
+
+def test_without_any_checkpoint_the_page_says_what_to_do(
+    open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("viz_app.services.BUNDLED", tmp_path)
+    app = open_app()
+    assert "python -m model train" in app.error[0].value

@@ -1,0 +1,69 @@
+"""The visitor's choices: they follow from page to page and stand in the URL, so that a link shows a state.
+
+Streamlit forgets a widget's value on pages that do not show it, and clears the URL on a page switch, its own
+`bind="query-params"` included (seen in 1.67). So the choices are kept here, in the session, under the widgets' keys.
+"""
+
+from collections.abc import Container
+
+import streamlit as st
+
+from viz_app.examples import BATCHES
+
+__all__ = ["publish_choices", "restore_choices", "settle"]
+
+KINDS: dict[str, type] = {
+    "checkpoint": str,
+    "text": str,
+    "kind": str,
+    "layer": str,
+    "head": str,
+    "merge": bool,
+    "hide_special": bool,
+    "length": int,
+    "width": int,
+    "base": int,
+    "mask_kind": str,
+    "sentence": int,
+    **{f"batch_{language}_{i}": str for language in BATCHES for i in range(1, 5)},
+}
+MAX_IN_URL = 500  # characters; longer texts would not fit into a link
+
+
+def restore_choices() -> None:
+    """Before any widget: keep what the session knows, take the rest from the URL."""
+    for key, kind in KINDS.items():
+        if key in st.session_state:
+            st.session_state[key] = st.session_state[key]
+        elif key in st.query_params:
+            value = parsed(st.query_params[key], kind)
+            if value is not None:
+                st.session_state[key] = value
+
+
+def parsed(text: str, kind: type) -> str | int | bool | None:
+    if kind is bool:
+        return text == "true"
+    if kind is int:
+        return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+    return text
+
+
+def settle(key: str, default: str | int | bool, allowed: Container[object] | None = None) -> None:
+    """Before a widget: give its choice the default where it has no value yet, or one that is not allowed."""
+    st.session_state.setdefault("defaults", {})[key] = default
+    missing = key not in st.session_state
+    if missing or (allowed is not None and st.session_state[key] not in allowed):
+        st.session_state[key] = default
+
+
+def publish_choices() -> None:
+    """After the page: put every choice that is not the default into the URL."""
+    defaults = st.session_state.get("defaults", {})
+    for key in KINDS:
+        value = st.session_state.get(key)
+        shown = str(value).lower() if isinstance(value, bool) else str(value)
+        if value is None or value == defaults.get(key) or len(shown) > MAX_IN_URL:
+            st.query_params.pop(key, None)
+        elif st.query_params.get(key) != shown:
+            st.query_params[key] = shown
