@@ -130,8 +130,6 @@ class Trainer:
                         break
                 else:
                     self._end_epoch()
-                    bar.total = self._steps_expected()
-                    bar.refresh()
                 if self.stop_requested:
                     break
         self._save_state()
@@ -148,10 +146,8 @@ class Trainer:
         )
 
     def _steps_expected(self) -> int:
-        done = self.progress.history
-        per_epoch = done[-1]["step"] / len(done) if done else 0
-        steps = int(per_epoch * self.config.max_epochs) or self.config.max_steps
-        return min(steps, self.config.max_steps)
+        per_epoch = self.train_batches.count(seed=self.config.seed, number=1)
+        return min(per_epoch * self.config.max_epochs, self.config.max_steps)
 
     def _remaining_batches(self) -> Iterator[Batch]:
         batches = self.train_batches.epoch(seed=self.config.seed, number=self.progress.epoch)

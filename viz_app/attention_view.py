@@ -21,6 +21,7 @@ class AttentionView:
 
     maps: FloatArray
     axes: Axes
+    allowed: NDArray[np.bool_]  # (T, S): False where the mask forbade every token of the cell
     hidden_share: float  # mean weight on the keys that are hidden
 
 
@@ -47,8 +48,11 @@ def view(translation: Translation, kind: str, *, merge: bool, hide_special: bool
         "cross": (translation.written, translation.source),
     }[kind]
     query_groups, key_groups = groups(queries, merge), groups(keys, merge)
+    shape = maps.shape[2:]
+    # Of the masks only the causal one matters here: one sentence has no padding.
+    allowed = np.tri(*shape, dtype=np.float32) if kind == "decoder" else np.ones(shape, dtype=np.float32)
     if merge:
-        maps = merge_tokens(maps, query_groups, key_groups)
+        maps, allowed = (merge_tokens(weights, query_groups, key_groups) for weights in (maps, allowed))
     query_special, key_special = special(queries, query_groups), special(keys, key_groups)
     # Never hide everything: an empty text consists of special tokens alone.
     hide_queries = hide_special and not query_special.all()
@@ -59,6 +63,7 @@ def view(translation: Translation, kind: str, *, merge: bool, hide_special: bool
     query_title, key_title = TITLES[kind]
     return AttentionView(
         maps=shown_rows[..., columns],
+        allowed=allowed[rows][:, columns] > 0,
         axes=Axes(
             queries=[label for label, shown in zip(labels(queries, query_groups), rows, strict=True) if shown],
             keys=[label for label, shown in zip(labels(keys, key_groups), columns, strict=True) if shown],

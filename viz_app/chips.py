@@ -3,16 +3,19 @@
 from collections.abc import Sequence
 from html import escape
 
+from model.data.vocab import UNK_ID
 from model.translate import Token
 
 __all__ = ["STYLE", "chips", "sentence"]
 
 STYLE = """<style>
-.hl-row{display:flex;flex-wrap:wrap;align-items:center;gap:4px;line-height:1.35;margin:0 0 2px}
-.hl-row .hl-name{opacity:.7;font-size:.82rem;width:4.2rem;flex:none}
+.hl-row{display:grid;grid-template-columns:3.4rem 1fr;align-items:baseline;line-height:1.35;margin:0 0 3px}
+.hl-row .hl-name{opacity:.7;font-size:.82rem}
+.hl-row .hl-chips{display:flex;flex-wrap:wrap;gap:3px 4px}
 .hl-chip{position:relative;border-radius:5px;padding:1px 7px;border:1px solid rgba(128,128,128,.35);
  font-size:.93rem;cursor:default;white-space:pre;max-width:20rem;overflow-x:clip;text-overflow:ellipsis}
 .hl-chip.hl-special{opacity:.55;font-style:italic}
+.hl-chip.hl-unknown{border-style:dashed;text-decoration:underline dotted}
 .hl-chip .hl-tip{display:none;position:absolute;z-index:1000;top:115%;left:0;background:#1b2530;color:#fff;
  border-radius:6px;padding:6px 10px;font-size:.8rem;font-style:normal;box-shadow:0 2px 10px rgba(0,0,0,.35);
  min-width:9.5rem}
@@ -22,7 +25,7 @@ STYLE = """<style>
 .hl-text{font-size:1.12rem;font-weight:600;margin:2px 0 0}
 .hl-more{opacity:.7;font-size:.85rem}
 </style>"""
-MAX_CHIPS = 120
+MAX_CHIPS = 80
 
 
 def chips(name: str, tokens: Sequence[Token]) -> str:
@@ -34,7 +37,8 @@ def chips(name: str, tokens: Sequence[Token]) -> str:
     """
     boxes = "".join(chip(token) for token in tokens[:MAX_CHIPS])
     more = f'<span class="hl-more">and {len(tokens) - MAX_CHIPS} more</span>' if len(tokens) > MAX_CHIPS else ""
-    return f'<div class="hl-row"><span class="hl-name">{escape(name)}</span>{boxes}{more}</div>'
+    label = f'<span class="hl-name">{escape(name)}</span>'
+    return f'<div class="hl-row">{label}<div class="hl-chips">{boxes}{more}</div></div>'
 
 
 def sentence(text: str) -> str:
@@ -43,10 +47,11 @@ def sentence(text: str) -> str:
 
 
 def chip(token: Token) -> str:
-    special = " hl-special" if token.special else ""
+    special = " hl-special" if token.special else " hl-unknown" if token.id == UNK_ID else ""
+    title = ' title="Not in the vocabulary: the model reads &lt;unk&gt; instead"' if token.id == UNK_ID else ""
     text = f"<bdi>{escape(visible(token.text))}</bdi>"
     if not token.candidates:
-        return f'<span class="hl-chip{special}">{text}</span>'
+        return f'<span class="hl-chip{special}"{title}>{text}</span>'
     rows = "".join(
         f"<div><bdi>{escape(visible(c.token))}</bdi><span>{c.probability:.1%}</span></div>"
         for c in token.candidates[:5]

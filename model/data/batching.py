@@ -82,6 +82,13 @@ class Batches:
         iterator.random_shuffler.random_state = random.Random(f"{seed}/{number}").getstate()
         return (Batch(b.source, b.target) for b in iterator)
 
+    def count(self, *, seed: int, number: int) -> int:
+        """How many batches that epoch has, without making them."""
+        iterator = self._iterator(train=True)
+        iterator.random_shuffler.random_state = random.Random(f"{seed}/{number}").getstate()
+        iterator.init_epoch()
+        return sum(1 for _ in iterator.batches)
+
     def in_order(self) -> Iterator[Batch]:
         """Every pair once, short ones first."""
         return (Batch(b.source, b.target) for b in self._iterator(train=False))

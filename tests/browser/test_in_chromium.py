@@ -27,7 +27,7 @@ def expected_translation(text: str, name: str = "multi30k-en-de") -> Translation
 
 
 def map_on_screen(page: Page) -> np.ndarray:
-    return np.array(page.evaluate(READ_Z, 1), dtype=np.float64)
+    return np.nan_to_num(np.array(page.evaluate(READ_Z, 1), dtype=np.float64))
 
 
 def wait_for_head(page: Page, layer: int, head: int | str) -> None:

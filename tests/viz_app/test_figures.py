@@ -6,8 +6,9 @@ import pytest
 
 from viz_app.figures import masks, positions, training
 from viz_app.figures.attention import MAX_TILE, head_map, overview, pooled
-from viz_app.figures.style import Axes, unique_labels
+from viz_app.figures.style import MASKED, Axes, unique_labels
 
+OPEN = np.ones((3, 2), dtype=bool)
 AXES = Axes(queries=["a", "b", "a"], keys=["x", "x"], query_title="query: written", key_title="key: source")
 
 
@@ -17,7 +18,7 @@ def weights(layers: int, heads: int, rows: int, columns: int) -> np.ndarray:
 
 def test_head_map_shows_the_exact_numbers_query_rows_and_key_columns() -> None:
     maps = weights(1, 1, 3, 2)[0, 0]
-    figure = head_map(maps, AXES, height=300)
+    figure = head_map(maps, AXES, OPEN, height=300)
     heatmap = figure.data[0]
     np.testing.assert_array_equal(heatmap.z, maps)
     assert (heatmap.zmin, heatmap.zmax) == (0, 1)
@@ -46,7 +47,7 @@ def test_long_and_invisible_tokens_stay_readable() -> None:
 
 def test_overview_puts_every_head_in_its_own_tile_in_one_trace() -> None:
     maps = weights(2, 3, 4, 5)
-    figure = overview(maps, AXES, chosen=(1, 2), height=300)
+    figure = overview(maps, AXES, np.ones(maps.shape[2:], dtype=bool), chosen=(1, 2), height=300)
     canvas, squares = figure.data
     assert [type(trace) for trace in figure.data] == [go.Heatmap, go.Scatter]
     for (layer, head), x, y in zip(squares.customdata, squares.x, squares.y, strict=True):
@@ -57,12 +58,12 @@ def test_overview_puts_every_head_in_its_own_tile_in_one_trace() -> None:
 
 def test_overview_frames_the_chosen_head_or_the_whole_layer() -> None:
     maps = weights(2, 3, 4, 5)
-    squares = overview(maps, AXES, chosen=(1, 2), height=300).data[1]
+    squares = overview(maps, AXES, np.ones(maps.shape[2:], dtype=bool), chosen=(1, 2), height=300).data[1]
     x = dict(zip(map(tuple, squares.customdata), zip(squares.x, squares.y, strict=True), strict=True))
-    frame = overview(maps, AXES, chosen=(1, 2), height=300).layout.shapes[0]
+    frame = overview(maps, AXES, np.ones(maps.shape[2:], dtype=bool), chosen=(1, 2), height=300).layout.shapes[0]
     inside = [key for key, (px, py) in x.items() if frame.x0 < px < frame.x1 and frame.y0 < py < frame.y1]
     assert inside == [(1, 2)]
-    frame = overview(maps, AXES, chosen=(0, None), height=300).layout.shapes[0]
+    frame = overview(maps, AXES, np.ones(maps.shape[2:], dtype=bool), chosen=(0, None), height=300).layout.shapes[0]
     inside = [key for key, (px, py) in x.items() if frame.x0 < px < frame.x1 and frame.y0 < py < frame.y1]
     assert inside == [(0, 0), (0, 1), (0, 2)]
 
@@ -77,28 +78,37 @@ def test_pooling_keeps_small_maps_and_the_peaks_of_large_ones() -> None:
     assert pooled(large).sum() == pytest.approx(0.9)
 
 
-def test_masks_have_two_colours_and_scores_a_third_for_minus_infinity() -> None:
+def test_masks_have_two_colours_and_what_they_forbid_is_grey_in_scores_and_weights() -> None:
     mask = np.tri(3, 2, dtype=bool)
     figure = masks.mask_map(mask, AXES, height=200)
     np.testing.assert_array_equal(figure.data[0].z, mask)
     scores = np.where(mask, np.float32(1.5), np.float32("-inf"))
-    forbidden, shown = masks.score_map(scores, AXES, bound=2.0, height=200).data
-    np.testing.assert_array_equal(np.isnan(forbidden.z), mask)
-    np.testing.assert_array_equal(np.isnan(shown.z), ~mask)
-    forbidden, shown = masks.weight_map(np.where(mask, 0.5, 0.0).astype(np.float32), mask, AXES, height=200).data
-    np.testing.assert_array_equal(np.isnan(shown.z), ~mask)
+    weights_figure = head_map(np.where(mask, np.float32(0.5), np.float32(0)), AXES, mask, height=200)
+    for figure in (masks.score_map(scores, AXES, bound=2.0, height=200), weights_figure):
+        shown, forbidden = figure.data
+        np.testing.assert_array_equal(np.isnan(shown.z), ~mask)
+        np.testing.assert_array_equal(np.isnan(forbidden.z), mask)
+        assert {colour for _, colour in forbidden.colorscale} == {MASKED}
+
+
+def test_overview_paints_the_masked_cells_of_every_tile() -> None:
+    maps = weights(2, 3, 4, 4)
+    mask = np.tri(4, dtype=bool)
+    canvas, _, grey = overview(maps, AXES, mask, chosen=(0, 0), height=300).data
+    assert (grey.z == 1).sum() == 2 * 3 * (~mask).sum()
+    assert np.isnan(canvas.z[grey.z == 1]).all()
 
 
 def test_numbers_travel_as_binary_arrays_not_as_text() -> None:
     maps = weights(3, 8, 20, 20)
     for figure in (
-        overview(maps, AXES, chosen=(0, 0), height=300),
+        overview(maps, AXES, np.ones(maps.shape[2:], dtype=bool), chosen=(0, 0), height=300),
         positions.matrix(maps[0, 0], height=200),
         positions.similarity(maps[0, 0], height=200),
     ):
         z = json.loads(figure.to_json())["data"][0]["z"]
         assert z["dtype"] == "f4"
-    assert len(overview(maps, AXES, chosen=(0, 0), height=300).to_json()) < 120_000
+    assert len(overview(maps, AXES, np.ones(maps.shape[2:], dtype=bool), chosen=(0, 0), height=300).to_json()) < 120_000
 
 
 def test_position_scales_are_symmetric_about_zero() -> None:

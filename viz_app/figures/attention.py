@@ -6,11 +6,12 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from viz_app.figures.style import ACCENT, SEQUENTIAL, Axes, colour_bar, finish, label_axes, unique_labels
+from viz_app.figures.style import ACCENT, SEQUENTIAL, Axes, colour_bar, finish, label_axes, masked_cells, unique_labels
 
 __all__ = ["MAX_TILE", "head_map", "overview", "pooled"]
 
 FloatArray = NDArray[np.float32]
+BoolArray = NDArray[np.bool_]
 MAX_TILE = 48  # cells a side of an overview tile; more would be smaller than a pixel
 
 
@@ -25,7 +26,17 @@ def pooled(maps: FloatArray, limit: int = MAX_TILE) -> FloatArray:
     return np.asarray(blocks.max(axis=(3, 5)), dtype=np.float32)
 
 
-def overview(maps: FloatArray, axes: Axes, *, chosen: tuple[int, int | None], height: int) -> go.Figure:
+def tiled(maps: FloatArray, gap_y: int, gap_x: int) -> FloatArray:
+    """Lay maps (L, H, T, S) out as one picture, layers down, heads across, with gutters of NaN between them."""
+    padded = np.pad(maps, [(0, 0), (0, 0), (0, gap_y), (0, gap_x)], constant_values=np.nan)
+    layers, heads, rows, columns = padded.shape
+    picture = padded.transpose(0, 2, 1, 3).reshape(layers * rows, heads * columns)
+    return np.ascontiguousarray(picture[:-gap_y, :-gap_x], dtype=np.float32)
+
+
+def overview(
+    maps: FloatArray, axes: Axes, allowed: BoolArray, *, chosen: tuple[int, int | None], height: int
+) -> go.Figure:
     """Draw every layer and head as one heatmap with gutters between the tiles.
 
     A heatmap sends no click, so an invisible square lies over each tile; its `customdata` is (layer, head).
@@ -33,17 +44,15 @@ def overview(maps: FloatArray, axes: Axes, *, chosen: tuple[int, int | None], he
     Args:
         maps: (L, H, T, S), rows are queries.
         axes: What the rows and columns of each tile are, for the hover.
+        allowed: (T, S), False where the mask forbids; such cells are grey.
         chosen: The layer, and the head or None for all heads of that layer, to be framed; counted from 0.
         height: Pixels.
     """
     tiles = pooled(maps)
+    open_cells = pooled(np.broadcast_to(allowed, maps.shape).astype(np.float32)) > 0
     layers, heads, rows, columns = tiles.shape
     gap_y, gap_x = max(1, round(rows * 0.08)), max(1, round(columns * 0.08))
-    canvas = np.full(((rows + gap_y) * layers - gap_y, (columns + gap_x) * heads - gap_x), np.nan, dtype=np.float32)
-    for layer in range(layers):
-        for head in range(heads):
-            top, left = layer * (rows + gap_y), head * (columns + gap_x)
-            canvas[top : top + rows, left : left + columns] = tiles[layer, head]
+    canvas = tiled(np.where(open_cells, tiles, np.float32("nan")), gap_y, gap_x)
     centres_y = [layer * (rows + gap_y) + (rows - 1) / 2 for layer in range(layers)]
     centres_x = [head * (columns + gap_x) + (columns - 1) / 2 for head in range(heads)]
     figure = go.Figure(
@@ -68,6 +77,9 @@ def overview(maps: FloatArray, axes: Axes, *, chosen: tuple[int, int | None], he
             showlegend=False,
         )
     )
+    if not allowed.all():
+        masked = tiled((~open_cells).astype(np.float32), gap_y, gap_x) == 1
+        figure.add_trace(masked_cells(masked, hoverinfo="skip"))
     layer, chosen_head = chosen
     first, last = (0, heads - 1) if chosen_head is None else (chosen_head, chosen_head)
     figure.add_shape(
@@ -97,22 +109,25 @@ def overview(maps: FloatArray, axes: Axes, *, chosen: tuple[int, int | None], he
     return finish(figure, height=height)
 
 
-def head_map(weights: FloatArray, axes: Axes, *, height: int) -> go.Figure:
-    """Draw one map (T, S) large: query rows, key columns, the exact weight on hover."""
+def head_map(weights: FloatArray, axes: Axes, allowed: BoolArray, *, height: int) -> go.Figure:
+    """Draw one map (T, S) large: query rows, key columns, the exact weight on hover, grey where the mask forbids."""
     gap = 1 if max(weights.shape) <= 40 else 0
+    place = {"x": unique_labels(axes.keys), "y": unique_labels(axes.queries), "xgap": gap, "ygap": gap}
     figure = go.Figure(
         go.Heatmap(
-            z=np.ascontiguousarray(weights, dtype=np.float32),
-            x=unique_labels(axes.keys),
-            y=unique_labels(axes.queries),
+            z=np.where(allowed, weights, np.float32("nan")).astype(np.float32),
             zmin=0,
             zmax=1,
             colorscale=SEQUENTIAL,
             colorbar=colour_bar("attention weight"),
+            hoverongaps=False,
             hovertemplate="query: %{y}<br>key: %{x}<br>weight: %{z:.6f}<extra></extra>",
-            xgap=gap,
-            ygap=gap,
+            **place,
         )
     )
+    if not allowed.all():
+        hover = "query: %{y}<br>key: %{x}<br>masked: weight exactly 0<extra></extra>"
+        figure.add_trace(masked_cells(~allowed, hovertemplate=hover, **place))
     label_axes(figure, axes)
-    return finish(figure, height=height)
+    # A row of text needs 13 pixels; above 60 rows only some of them are labelled.
+    return finish(figure, height=max(height, 13 * min(len(axes.queries), 60) + 110))

@@ -3,9 +3,23 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
-__all__ = ["DIVERGING", "LINES", "MASKED", "SEQUENTIAL", "Axes", "colour_bar", "finish", "shown", "unique_labels"]
+__all__ = [
+    "DIVERGING",
+    "LINES",
+    "MASKED",
+    "SEQUENTIAL",
+    "Axes",
+    "colour_bar",
+    "finish",
+    "label_axes",
+    "masked_cells",
+    "shown",
+    "unique_labels",
+]
 
 SEQUENTIAL = "Viridis"  # weights, 0 to 1, everywhere
 DIVERGING = "RdBu_r"  # signed numbers, 0 in the middle
@@ -49,12 +63,27 @@ def colour_bar(title: str) -> dict[str, object]:
     return {"title": {"text": title, "side": "right"}, "thickness": 12, "outlinewidth": 0, "len": 1.0}
 
 
+def masked_cells(masked: NDArray[np.bool_], **place: object) -> go.Heatmap:
+    """A trace that paints the masked cells grey and leaves the others to the trace below it.
+
+    Args:
+        masked: True where a mask forbids, (rows, columns).
+        place: Further settings of the trace, such as its labels and its hover.
+    """
+    return go.Heatmap(
+        z=np.where(masked, np.float32(1), np.float32("nan")),
+        colorscale=[[0, MASKED], [1, MASKED]],
+        showscale=False,
+        hoverongaps=False,
+        **place,
+    )
+
+
 def label_axes(figure: go.Figure, axes: Axes) -> None:
     """Name the axes, and every row and column as long as their labels have room."""
     crowded = max(len(axes.queries), len(axes.keys)) > 60
-    figure.update_xaxes(
-        type="category", title={"text": axes.key_title, "standoff": 10}, tickangle=-90 if crowded else -45
-    )
+    angle = -90 if len(axes.keys) > 20 else -45
+    figure.update_xaxes(type="category", title={"text": axes.key_title, "standoff": 10}, tickangle=angle)
     figure.update_yaxes(type="category", title=axes.query_title, autorange="reversed")
     if not crowded:
         figure.update_xaxes(dtick=1)

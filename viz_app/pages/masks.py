@@ -9,6 +9,7 @@ from viz_app import controls, services
 from viz_app.choices import settle
 from viz_app.examples import BATCHES
 from viz_app.figures import masks
+from viz_app.figures.attention import head_map
 from viz_app.figures.style import Axes
 
 HEIGHT = 360
@@ -125,7 +126,7 @@ for column, name, title in (
 with softmax:
     st.caption("Weights after the softmax")
     st.plotly_chart(
-        masks.weight_map(stage["weights"], mask, axes[kind], height=HEIGHT),
+        head_map(stage["weights"], axes[kind], mask, height=HEIGHT),
         key="stage_weights",
         config={"displayModeBar": False},
         alt=f"Attention weights of layer {layer + 1}, head {int(head) + 1} after the softmax",

@@ -66,6 +66,7 @@ with left:
         overview(
             shown.maps,
             shown.axes,
+            shown.allowed,
             chosen=(layer, head if isinstance(head, int) else None),
             height=HEIGHT,
         ),
@@ -77,9 +78,11 @@ with left:
     )
 with right:
     which = f"head {head + 1}" if isinstance(head, int) else f"{head} over {heads} heads"
-    st.caption(f"**Layer {layer + 1} · {which}.** Each row sums to 1; hover for the exact weight.")
+    sums = "" if shown.hidden_share else "Each row sums to 1."
+    meaning = f"Each cell is the largest of {heads} weights." if head == "max" else sums
+    st.caption(f"**Layer {layer + 1} · {which}.** {meaning} Hover for the exact number.")
     st.plotly_chart(
-        head_map(select_head(shown.maps, layer, head), shown.axes, height=HEIGHT),
+        head_map(select_head(shown.maps, layer, head), shown.axes, shown.allowed, height=HEIGHT),
         key="head_map",
         config={"displayModeBar": False},
         alt=f"Heatmap of the attention weights of layer {layer + 1}, {which}: rows are queries, columns are keys",
