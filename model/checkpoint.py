@@ -21,6 +21,7 @@ from model.data.vocab import PAD_ID
 from model.transformer import Transformer
 
 __all__ = [
+    "WEIGHTS",
     "Checkpoint",
     "CheckpointConfig",
     "CheckpointError",

@@ -9,7 +9,7 @@ import io
 import math
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from model.checkpoint import CheckpointConfig, save_weights, write_beside, write_config
+from model.checkpoint import WEIGHTS, CheckpointConfig, save_weights, write_beside, write_config
 from model.config import ConfigError, Recipe
 from model.data.batching import Batch, Batches
 from model.data.corpora import read_parallel
@@ -90,6 +90,8 @@ class Trainer:
             raise ConfigError(f"There is no run to resume in {out}; leave out --resume.")
         if not resume and self.state_file.is_file():
             raise ConfigError(f"{out} holds a run already: continue it with --resume, or choose another --out.")
+        if not resume and (out / WEIGHTS).is_file():
+            raise ConfigError(f"{out} holds a trained checkpoint already; choose another --out.")
         languages = (recipe.tokenizer.source_language, recipe.tokenizer.target_language)
         train_pairs = read_parallel(data_root, self.config.corpus, "train", *languages)
         self.valid_pairs = read_parallel(data_root, self.config.corpus, "val", *languages)
@@ -112,7 +114,7 @@ class Trainer:
         self.valid_batches = self._batches(self.valid_pairs)
         if resume:
             self.progress = load_state(self.state_file, self.model, self.optimizer)
-        write_config(out, self._checkpoint_config({}))
+        write_config(out, self._checkpoint_config())
 
     @property
     def state_file(self) -> Path:
@@ -249,16 +251,16 @@ class Trainer:
 
     def _save_model(self) -> None:
         save_weights(self.out, dict(self.model.named_parameters()))
-        best = max(self.progress.history, key=lambda row: row["valid_bleu"], default=None)
-        write_config(self.out, self._checkpoint_config({"valid_bleu": best["valid_bleu"]} if best else {}))
+        write_config(self.out, self._checkpoint_config())
 
-    def _checkpoint_config(self, figures: Mapping[str, float]) -> CheckpointConfig:
+    def _checkpoint_config(self) -> CheckpointConfig:
+        best = max((row["valid_bleu"] for row in self.progress.history), default=None)
         return CheckpointConfig(
             recipe=self.recipe.name,
             model=self.model_config,
             tokenizer=self.recipe.tokenizer,
             train=self.config,
-            figures=figures,
+            figures={} if best is None else {"valid_bleu": best},
         )
 
     def _tokenizers(self, pairs: list[tuple[str, str]], resume: bool) -> TokenizerPair:

@@ -1,5 +1,6 @@
 import csv
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -91,6 +92,11 @@ def test_a_run_is_neither_overwritten_nor_invented(tmp_path: Path) -> None:
     train(recipe, data_root=TOY_DATA, out=tmp_path / "out", device="cpu")
     with pytest.raises(ConfigError, match="holds a run already"):
         train(recipe, data_root=TOY_DATA, out=tmp_path / "out", device="cpu")
+    shutil.rmtree(tmp_path / "out" / "training")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    with pytest.raises(ConfigError, match="holds a trained checkpoint already"):
+        train(recipe, data_root=TOY_DATA, out=tmp_path / "out", device="cpu")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
 
 
 def test_a_damaged_or_foreign_state_is_refused(tmp_path: Path) -> None:

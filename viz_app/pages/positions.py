@@ -76,15 +76,15 @@ with curve_column:
     )
 with similarity_column:
     st.markdown("**Similarity of positions.** The cosine between the vectors of every two positions.")
-    controls.how(
-        "How to read it",
-        "Near the diagonal, positions are alike; sinusoids depend on the distance alone, so every diagonal has one "
-        "colour. A learned table need not, and positions that training rarely saw look like noise.",
-        r"\cos(p,q)=\frac{PE_p\cdot PE_q}{\lVert PE_p\rVert\,\lVert PE_q\rVert}",
-    )
     st.plotly_chart(
         positions.similarity(cosine_similarity(table), height=400),
         key="similarity",
         config={"displayModeBar": False},
         alt="Heatmap of the cosine similarity between positions",
+    )
+    controls.how(
+        "How to read it",
+        "Near the diagonal, positions are alike; sinusoids depend on the distance alone, so every diagonal has one "
+        "colour. A learned table need not, and positions that training rarely saw look like noise.",
+        r"\cos(p,q)=\frac{PE_p\cdot PE_q}{\lVert PE_p\rVert\,\lVert PE_q\rVert}",
     )
