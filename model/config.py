@@ -45,6 +45,10 @@ class Section:
     def to_dict(self) -> dict[str, Any]:
         return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self).items()}
 
+    def require_positive(self, *names: str) -> None:
+        for name in names:
+            require(getattr(self, name) > 0, f"{name} is {getattr(self, name)}; it must be at least 1.")
+
     def __post_init__(self) -> None:
         for name, kind in get_type_hints(type(self)).items():
             value = getattr(self, name)
@@ -79,10 +83,8 @@ class ModelConfig(Section):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("source_vocab_size", "target_vocab_size", "d_model", "num_heads", "d_ff", "max_length"):
-            require(getattr(self, name) > 0, f"{name} is {getattr(self, name)}; it must be at least 1.")
-        for name in ("num_encoder_layers", "num_decoder_layers"):
-            require(getattr(self, name) > 0, f"{name} is {getattr(self, name)}; it must be at least 1.")
+        self.require_positive("source_vocab_size", "target_vocab_size", "d_model", "num_heads", "d_ff", "max_length")
+        self.require_positive("num_encoder_layers", "num_decoder_layers")
         require(
             self.d_model % self.num_heads == 0,
             f"d_model ({self.d_model}) must be divisible by num_heads ({self.num_heads}).",
@@ -142,8 +144,7 @@ class TrainConfig(Section):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("batch_tokens", "max_epochs", "max_steps", "warmup_steps", "average_epochs", "patience"):
-            require(getattr(self, name) > 0, f"{name} is {getattr(self, name)}; it must be at least 1.")
+        self.require_positive("batch_tokens", "max_epochs", "max_steps", "warmup_steps", "average_epochs", "patience")
         require(self.learning_rate > 0, f"learning_rate is {self.learning_rate}; it must be above 0.")
         require(self.clip_norm > 0, f"clip_norm is {self.clip_norm}; it must be above 0.")
         require(0.0 <= self.label_smoothing < 1.0, f"label_smoothing is {self.label_smoothing}; it must be in [0, 1).")

@@ -58,7 +58,7 @@ if curves.open:
         else:
             loss, quality = st.columns(2)
             with loss:
-                st.markdown("**Loss.** Training loss is label-smoothed, so it ends higher than validation loss.")
+                st.markdown("**Loss.** The training loss includes label smoothing and dropout.")
                 st.plotly_chart(
                     training.curves(
                         history["step"].tolist(),
@@ -86,7 +86,10 @@ if curves.open:
 if parameters.open:
     with parameters:
         modules = services.parameter_table(key)
-        st.markdown(f"**{modules['parameters'].sum():,} parameters** in {len(modules)} modules.")
+        st.markdown(
+            f"**{modules['parameters'].sum():,} parameters** in {len(modules)} modules; a matrix that several modules "
+            "share stands at the first of them."
+        )
         st.dataframe(
             modules,
             hide_index=True,
