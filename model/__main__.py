@@ -158,6 +158,9 @@ def main(argv: list[str] | None = None) -> int:
     except (CheckpointError, ConfigError, CorpusError, DownloadError) as error:
         print(f"Error: {error}", file=sys.stderr)
         return 1
+    except UnicodeDecodeError as error:
+        print(f"Error: the input is not UTF-8: byte {error.object[error.start]:#04x}.", file=sys.stderr)
+        return 1
     return 0
 
 

@@ -166,10 +166,13 @@ def beam(
                 grown[sentence] = kept
         if grown:
             moved = [h.rows[-1] for kept in grown.values() for h in kept]
-            same_source = len(moved) == len(newest) and grown.keys() == growing.keys()
-            decoder.select(moved, same_source=same_source)
+            decoder.select(moved, same_source=sentence_of_rows(grown) == sentence_of_rows(growing))
         growing = grown
     return [max(found, key=lambda h: (h.finished, h.score(length_penalty))) for found in done]
+
+
+def sentence_of_rows(prefixes: dict[int, list[Hypothesis]]) -> list[int]:
+    return [sentence for sentence, kept in prefixes.items() for _ in kept]
 
 
 def _extend(

@@ -112,6 +112,8 @@ class Trainer:
         self.progress = Progress()
         self.train_batches = self._batches(train_pairs)
         self.valid_batches = self._batches(self.valid_pairs)
+        if self.train_batches.left_out:
+            report(f"{self.train_batches.left_out} pairs are longer than max_length and are left out.")
         if resume:
             self.progress = load_state(self.state_file, self.model, self.optimizer)
         write_config(out, self._checkpoint_config())

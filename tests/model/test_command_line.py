@@ -46,6 +46,14 @@ def test_translate_answers_line_for_line(
     assert lines[0] == translate(toy, "The dog sees the cat.", beam_size=2).text
 
 
+def test_translate_refuses_what_is_not_utf_8(
+    toy_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"caf\xe9\n"), encoding="utf-8"))
+    assert main(["translate", str(toy_folder)]) == 1
+    assert "not UTF-8: byte 0xe9" in capsys.readouterr().err
+
+
 def test_attention_writes_tokens_and_maps(toy: Checkpoint, toy_folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "maps.npz"
     assert main(["attention", str(toy_folder), "The dog sees the cat.", "--out", str(out)]) == 0
@@ -80,7 +88,8 @@ def test_csv_holds_every_weight_at_its_place(toy: Checkpoint) -> None:
     [
         (["train", "nothing"], "There is no recipe 'nothing'"),
         (["train", "multi30k-en-de", "--set", "num_heads=7"], "d_model (256) must be divisible by num_heads (7)"),
-        (["train", "multi30k-en-de", "--data-dir", "/nowhere"], "There is no train.en"),
+        (["train", "multi30k-en-de", "--data-dir", "/nowhere", "--out", "/nowhere"], "There is no train.en"),
+        (["train", "multi30k-en-de"], "holds a trained checkpoint already"),
         (["evaluate", "nothing"], "There is no checkpoint 'nothing'"),
         (["attention", "nothing", "A dog."], "There is no checkpoint 'nothing'"),
     ],

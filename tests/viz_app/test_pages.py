@@ -60,6 +60,14 @@ def test_typing_changes_the_translation(open_app: OpenApp) -> None:
     assert "Buch" in page_html(app)
 
 
+def test_an_example_is_translated_at_once(open_app: OpenApp) -> None:
+    app = open_app(checkpoint="multi30k-en-de")
+    app.selectbox(key="example").set_value(EXAMPLES["en"][3]).run()
+    assert app.text_input(key="text").value == EXAMPLES["en"][3]
+    assert app.selectbox(key="example").value is None
+    assert "Gitarre" in page_html(app)
+
+
 @pytest.mark.parametrize("head", ["mean", "max"])
 def test_heads_can_be_summed_up(open_app: OpenApp, head: str) -> None:
     app = open_app(checkpoint="multi30k-en-de", head=head, layer="3")
