@@ -100,13 +100,27 @@ with explanation:
     controls.how(
         "How it is computed",
         "These are the weights that the model used while it wrote this translation, recorded at each step of the "
-        "decode. The query is a projection of the row's token, the key of the column's; the softmax makes each row "
-        "sum to 1.",
+        "decode. The query comes from the state at the row's position, the key from that at the column's; the softmax "
+        "makes each row sum to 1. In the decoder, the position that writes a token has read all tokens before it.",
         r"\mathrm{weights} = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + \mathrm{mask}\right)",
     )
-csv.download_button("CSV", lambda: maps_csv(translation), "headlight-maps.csv", "text/csv", on_click="ignore")
+csv.download_button(
+    "CSV",
+    lambda: maps_csv(translation),
+    "headlight-maps.csv",
+    "text/csv",
+    icon=":material/download:",
+    help="Every weight of every map as a row of a table.",
+    on_click="ignore",
+)
 npz.download_button(
-    "NPZ", lambda: maps_npz(translation), "headlight-maps.npz", "application/octet-stream", on_click="ignore"
+    "NPZ",
+    lambda: maps_npz(translation),
+    "headlight-maps.npz",
+    "application/octet-stream",
+    icon=":material/download:",
+    help="All maps and their tokens as NumPy arrays.",
+    on_click="ignore",
 )
 if shown.hidden_share:
     st.caption(
