@@ -28,7 +28,7 @@ REST = "in a blue jacket is walking along the beach with a large dog."  # 13 to 
 # From Enter until the labels of the head's map are those of the new sentence and nothing more is drawn.
 WATCH = """() => {
     const plots = () => document.querySelectorAll('.js-plotly-plot');
-    window.labels = () => plots().length < 2 ? null : plots()[1].data[0].x.join('|');
+    window.labels = () => plots()[1]?.data?.[0]?.x?.join('|');
     new MutationObserver(changes => {
         if (changes.some(change => change.target.closest?.('.js-plotly-plot'))) window.lastDraw = performance.now();
     }).observe(document.body, { subtree: true, childList: true, attributes: true, characterData: true });
@@ -37,7 +37,8 @@ WATCH = """() => {
         Object.assign(window, { started: performance.now(), lastDraw: null, before: labels() });
     }, true);
 }"""
-READ = """() => new Promise(done => {
+READ = """() => new Promise((done, fail) => {
+    setTimeout(() => fail(new Error('nothing new was drawn in 20 seconds')), 20000);
     const check = () => {
         const now = labels(), fresh = now && now !== window.before;
         const quiet = window.lastDraw && performance.now() - window.lastDraw > 250;

@@ -115,6 +115,7 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor], *, metadata: Mapping
     plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     try:
         save_file(plain, beside, metadata=dict(metadata) if metadata else None)
+        beside.chmod(0o644)  # the library creates it for its owner alone
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
