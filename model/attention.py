@@ -1,4 +1,4 @@
-"""Scaled dot-product attention as pure functions, and the multi-head layer that uses them.
+"""Scaled dot-product and additive attention as pure functions, and the multi-head layer that uses them.
 
 Knows nothing of masks' origins, of tokens, or of the screen. Shapes: see `model/__init__.py`.
 """
@@ -13,7 +13,7 @@ from model.cache import KeyValue
 from model.dropout import dropout
 from model.trace import HookPoint, active_trace
 
-__all__ = ["MultiHeadAttention", "attention_weights", "mask_scores", "scaled_dot_product_scores"]
+__all__ = ["MultiHeadAttention", "additive_scores", "attention_weights", "mask_scores", "scaled_dot_product_scores"]
 
 
 def scaled_dot_product_scores(queries: Tensor, keys: Tensor) -> Tensor:
@@ -29,6 +29,21 @@ def scaled_dot_product_scores(queries: Tensor, keys: Tensor) -> Tensor:
     return queries @ keys.transpose(-2, -1) / math.sqrt(queries.size(-1))  # (B, H, T, S)
 
 
+def additive_scores(queries: Tensor, keys: Tensor, vector: Tensor) -> Tensor:
+    """vᵀ tanh(q + k), where queries and keys are projections already (Bahdanau et al. 2015, appendix A.1.2).
+
+    Args:
+        queries: (B, H, T, K).
+        keys: (B, H, S, K).
+        vector: One v for each head, (H, K).
+
+    Returns:
+        (B, H, T, S).
+    """
+    sums = queries[:, :, :, None] + keys[:, :, None]  # (B, H, T, S, K)
+    return torch.einsum("bhtsk,hk->bhts", sums.tanh(), vector.to(sums.dtype))
+
+
 def mask_scores(scores: Tensor, mask: Tensor | None) -> Tensor:
     """Put minus infinity where attention is forbidden, so that the softmax gives exactly 0 there."""
     return scores if mask is None else scores.masked_fill(~mask, float("-inf"))
@@ -42,7 +57,7 @@ def attention_weights(masked_scores: Tensor) -> Tensor:
 class MultiHeadAttention(nn.Module):
     """Multi-head attention ("Attention Is All You Need", section 3.2.2) with a hook point at every stage."""
 
-    def __init__(self, *, d_model: int, num_heads: int, dropout: float) -> None:
+    def __init__(self, *, d_model: int, num_heads: int, dropout: float, kind: str = "scaled_dot_product") -> None:
         super().__init__()
         if d_model % num_heads:
             raise ValueError(f"d_model ({d_model}) must be divisible by num_heads ({num_heads}).")
@@ -52,6 +67,9 @@ class MultiHeadAttention(nn.Module):
         self.key_projection = nn.Linear(d_model, d_model)
         self.value_projection = nn.Linear(d_model, d_model)
         self.output_projection = nn.Linear(d_model, d_model)
+        width = d_model // num_heads
+        additive = kind == "additive"
+        self.score_vector = nn.Parameter(torch.randn(num_heads, width) * width**-0.5) if additive else None
         self.queries = HookPoint()  # (B, H, T, K)
         self.keys = HookPoint()  # (B, H, S, K)
         self.values = HookPoint()  # (B, H, S, K)
@@ -90,18 +108,20 @@ class MultiHeadAttention(nn.Module):
     def split_heads(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)  # (B, H, T, K)
 
-    @staticmethod
-    def may_fuse(queries: Tensor) -> bool:
+    def may_fuse(self, queries: Tensor) -> bool:
         # PyTorch's fused kernel for bfloat16 on a CPU takes ten times as long as the written-out products.
         slow = queries.dtype == torch.bfloat16 and queries.device.type == "cpu"
-        return active_trace() is None and not slow
+        return self.score_vector is None and active_trace() is None and not slow
 
     def fused(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
         dropout = self.dropout if self.training else 0.0
         return F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask, dropout_p=dropout)
 
     def written_out(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
-        scores = self.scores(scaled_dot_product_scores(queries, keys))  # (B, H, T, S)
+        if self.score_vector is None:
+            scores = self.scores(scaled_dot_product_scores(queries, keys))  # (B, H, T, S)
+        else:
+            scores = self.scores(additive_scores(queries, keys, self.score_vector))  # (B, H, T, S)
         masked = self.masked_scores(mask_scores(scores, mask))
         weights = self.weights(attention_weights(masked))
         dropped = dropout(weights.to(values.dtype), self.dropout, self.training)

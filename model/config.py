@@ -76,6 +76,8 @@ class ModelConfig(Section):
     num_decoder_layers: int = 3
     dropout: float = 0.1
     norm: Literal["post", "pre"] = "post"
+    activation: Literal["relu", "gelu"] = "relu"
+    attention: Literal["scaled_dot_product", "additive"] = "scaled_dot_product"
     positional: Literal["sinusoidal", "learned"] = "sinusoidal"
     max_length: int = 256
     # none: three separate matrices; target: target embedding = output projection; all: source embedding too

@@ -13,20 +13,23 @@ __all__ = ["DecoderLayer", "EncoderLayer", "FeedForward"]
 
 
 def attention(config: ModelConfig) -> MultiHeadAttention:
-    return MultiHeadAttention(d_model=config.d_model, num_heads=config.num_heads, dropout=config.dropout)
+    return MultiHeadAttention(
+        d_model=config.d_model, num_heads=config.num_heads, dropout=config.dropout, kind=config.attention
+    )
 
 
 class FeedForward(nn.Module):
-    """max(0, xW₁ + b₁)W₂ + b₂ at each position ("Attention Is All You Need", equation 2)."""
+    """max(0, xW₁ + b₁)W₂ + b₂ at each position ("Attention Is All You Need", equation 2), or with GELU for the max."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.expand = nn.Linear(config.d_model, config.d_ff)
         self.contract = nn.Linear(config.d_ff, config.d_model)
         self.dropout = Dropout(config.dropout)
+        self.activation = F.gelu if config.activation == "gelu" else F.relu
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.contract(self.dropout(F.relu(self.expand(x))))  # (B, T, D)
+        return self.contract(self.dropout(self.activation(self.expand(x))))  # (B, T, D)
 
 
 class Residual(nn.Module):

@@ -99,6 +99,9 @@ VARIANTS = [
 ]
 
 
+VARIANTS += [{"attention": "additive"}, {"activation": "gelu"}]
+
+
 @pytest.fixture(params=VARIANTS, ids=lambda v: "-".join(v.values()))
 def model(request: pytest.FixtureRequest) -> Transformer:
     return make_model(**request.param)

@@ -2,7 +2,13 @@ import pytest
 import torch
 from torch import nn
 
-from model.attention import MultiHeadAttention, attention_weights, mask_scores, scaled_dot_product_scores
+from model.attention import (
+    MultiHeadAttention,
+    additive_scores,
+    attention_weights,
+    mask_scores,
+    scaled_dot_product_scores,
+)
 from model.masks import causal_mask
 from model.trace import name_hook_points, tracing
 
@@ -52,6 +58,29 @@ def test_rows_sum_to_one_and_masked_keys_get_exactly_nothing() -> None:
 def test_scores_are_scaled_dot_products() -> None:
     query, keys = torch.tensor([[[[1.0, 2.0, 3.0, 4.0]]]]), torch.tensor([[[[1.0, 0, 0, 0], [0, 0, 0, 2.0]]]])
     assert scaled_dot_product_scores(query, keys).tolist() == [[[[0.5, 4.0]]]]
+
+
+def test_additive_scores_follow_bahdanau() -> None:
+    torch.manual_seed(0)
+    queries, keys, vector = torch.randn(2, 3, 4, 5), torch.randn(2, 3, 6, 5), torch.randn(3, 5)
+    scores = additive_scores(queries, keys, vector)
+    assert scores.shape == (2, 3, 4, 6)
+    expected = sum(vector[1, i] * torch.tanh(queries[1, 1, 2, i] + keys[1, 1, 3, i]) for i in range(5))
+    torch.testing.assert_close(scores[1, 1, 2, 3], expected)
+
+
+def test_additive_attention_is_traced_and_masked_like_the_other() -> None:
+    layer = MultiHeadAttention(d_model=24, num_heads=3, dropout=0.0, kind="additive").eval()
+    name_hook_points(layer)
+    x = torch.randn(2, 5, 24)
+    with tracing() as trace:
+        output = layer(x, mask=causal_mask(5))
+    torch.testing.assert_close(layer(x, mask=causal_mask(5)), output)
+    queries, keys = trace.passes("queries")[0], trace.passes("keys")[0]
+    torch.testing.assert_close(trace.passes("scores")[0], additive_scores(queries, keys, layer.score_vector).detach())
+    weights = trace.passes("weights")[0]
+    torch.testing.assert_close(weights.sum(-1), torch.ones(2, 3, 5))
+    assert weights.masked_select(~causal_mask(5)).eq(0).all()
 
 
 def test_maps_are_recorded_before_dropout(attention: MultiHeadAttention) -> None:
