@@ -4,9 +4,9 @@ Each search is a generator: it yields a `Step` for every pass through the decode
 `finish` runs one to its end. Token ids only; knows nothing of text. Whatever trace is active records the real passes.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import torch
 from torch import Tensor
@@ -14,10 +14,24 @@ from torch import Tensor
 from model.cache import DecoderCache
 from model.transformer import Transformer
 
-__all__ = ["Hypothesis", "Specials", "Step", "beam", "finish", "greedy", "length_limit"]
+__all__ = [
+    "Branch",
+    "Hypothesis",
+    "Specials",
+    "Step",
+    "beam",
+    "filter_log_probs",
+    "finish",
+    "greedy",
+    "length_limit",
+    "sample",
+]
 
 CANDIDATES = 10
+NOTHING_FORCED: Mapping[int, int] = {}
+Search = Generator["Step", None, list["Hypothesis"]]
 Result = TypeVar("Result")
+Fate = Literal["kept", "ended", "cut", "pruned"]  # cut: stopped by the length limit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,10 +40,21 @@ class Specials:
 
     bos: int
     eos: int
-    banned: tuple[int, ...] = ()  # never written, whatever their probability
+    banned: tuple[int, ...] = ()  # never written unless forced, whatever their probability
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
+class Branch:
+    """A continuation that beam search weighed in one pass. The kept ones, in order, are the rows of the next pass."""
+
+    sentence: int
+    row: int  # of the prefix that it continues
+    token: int
+    log_prob: float  # of the whole hypothesis
+    fate: Fate
+
+
+@dataclass(frozen=True, kw_only=True)
 class Step:
     """What the decoder offered in one pass: the best candidates of each batch row R, best first.
 
@@ -38,6 +63,8 @@ class Step:
 
     ids: Tensor  # (R, N)
     log_probs: Tensor  # (R, N)
+    entropy: Tensor  # (R,), nats
+    branches: tuple[Branch, ...] = ()  # of beam search
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +81,7 @@ class Hypothesis:
         return sum(self.log_probs)
 
     def score(self, length_penalty: float) -> float:
-        """Log p / length^penalty: 0 favours short translations, 1 ranks by the mean per token."""
+        """Rank by log p / length^penalty: 0 favours short translations, 1 ranks by the mean per token."""
         return self.log_prob / max(len(self.ids), 1) ** length_penalty
 
     def extended(self, *, token: int, log_prob: float, row: int, finished: bool) -> "Hypothesis":
@@ -71,25 +98,56 @@ def length_limit(source_length: int, max_length: int) -> int:
     return min(max_length, source_length * 3 // 2 + 8)
 
 
+def filter_log_probs(log_probs: Tensor, *, temperature: float, top_k: int, top_p: float) -> Tensor:
+    """Leave only what sampling may choose from; everything else becomes minus infinity.
+
+    Args:
+        log_probs: (R, V).
+        temperature: Above 0; below 1 sharpens, above 1 flattens.
+        top_k: Keep the k best; 0 keeps all.
+        top_p: Keep the fewest best tokens that hold this share (nucleus sampling, Holtzman et al. 2020, section 3.1).
+
+    Returns:
+        (R, V), normalized.
+    """
+    kept = (log_probs / temperature).log_softmax(dim=-1)
+    if top_k:
+        worst = kept.topk(min(top_k, kept.size(-1))).values[:, -1:]
+        kept = kept.masked_fill(kept < worst, float("-inf")).log_softmax(dim=-1)
+    ordered, order = kept.sort(dim=-1, descending=True)
+    before = ordered.exp().cumsum(dim=-1) - ordered.exp()  # the share of all better tokens; 0 for the best
+    outside = torch.zeros_like(kept, dtype=torch.bool).scatter(-1, order, before >= top_p)
+    return kept.masked_fill(outside, float("-inf")).log_softmax(dim=-1)
+
+
 class _Decoder:
     """The model with the state that a search moves forward."""
 
-    def __init__(self, model: Transformer, source: Tensor, specials: Specials) -> None:
+    def __init__(
+        self, model: Transformer, source: Tensor, specials: Specials, forced: Mapping[int, int] = NOTHING_FORCED
+    ) -> None:
         self.model = model
         self.memory, self.mask = model.encode(source)
         self.cache = DecoderCache(model.config.num_decoder_layers)
         self.banned = list(specials.banned)
+        self.forced = forced
         self.limits = [length_limit(int(n), model.config.max_length) for n in (source != model.pad_id).sum(dim=1)]
 
     def advance(self, tokens: Sequence[int]) -> tuple[Tensor, Step]:
-        """One pass: the newest token of each row in, (R, V) log-probabilities with banned ids at minus infinity out."""
+        """One pass: the newest token of each row in, (R, V) log-probabilities out, minus infinity where not allowed."""
+        forced = self.forced.get(self.cache.length)
         ids = torch.tensor(tokens, device=self.memory.device)[:, None]  # (R, 1)
         states = self.model.decode(ids, self.memory, self.mask, cache=self.cache)  # (R, 1, D)
         log_probs = self.model.project(states)[:, 0].float().log_softmax(dim=-1)  # (R, V)
         best = log_probs.topk(min(CANDIDATES, log_probs.size(-1)))
-        step = Step(best.indices.cpu(), best.values.cpu())
-        log_probs[:, self.banned] = float("-inf")
-        return log_probs, step
+        entropy = torch.special.entr(log_probs.exp()).sum(dim=-1)
+        step = Step(ids=best.indices.cpu(), log_probs=best.values.cpu(), entropy=entropy.cpu())
+        if forced is None:
+            log_probs[:, self.banned] = float("-inf")
+            return log_probs, step
+        allowed = torch.full_like(log_probs, float("-inf"))
+        allowed[:, forced] = log_probs[:, forced]
+        return allowed, step
 
     def select(self, rows: Sequence[int], *, same_source: bool) -> None:
         index = torch.tensor(rows, device=self.memory.device)
@@ -99,30 +157,65 @@ class _Decoder:
 
 
 @torch.inference_mode()
-def greedy(model: Transformer, source: Tensor, *, specials: Specials) -> Generator[Step, None, list[Hypothesis]]:
+def greedy(
+    model: Transformer, source: Tensor, *, specials: Specials, forced: Mapping[int, int] = NOTHING_FORCED
+) -> Search:
     """Write the most probable token at each step.
 
     Args:
         model: In evaluation mode.
         source: Token ids (B, S), padded.
         specials: Where to begin, where to end, what never to write.
+        forced: Position → token that is written there whatever its probability; in every sentence of the batch.
 
     Returns:
         One hypothesis a sentence.
     """
-    decoder = _Decoder(model, source, specials)
-    hypotheses = [Hypothesis() for _ in range(source.size(0))]
-    tokens = [specials.bos] * source.size(0)
+    decoder = _Decoder(model, source, specials, forced)
+    return (yield from _walk(decoder, specials, lambda log_probs: log_probs.argmax(dim=-1).tolist()))
+
+
+@torch.inference_mode()
+def sample(
+    model: Transformer,
+    source: Tensor,
+    *,
+    specials: Specials,
+    seed: int,
+    temperature: float = 1.0,
+    top_k: int = 0,
+    top_p: float = 1.0,
+    forced: Mapping[int, int] = NOTHING_FORCED,
+) -> Search:
+    """Draw each token at random; see `filter_log_probs` and `greedy` for the settings.
+
+    The same seed draws the same translation, whatever other sentences are in the batch.
+
+    Returns:
+        One hypothesis a sentence, with the model's own log-probabilities, not the tempered ones.
+    """
+    decoder = _Decoder(model, source, specials, forced)
+    dice = [torch.Generator().manual_seed(seed) for _ in range(source.size(0))]
+
+    def draw(log_probs: Tensor) -> list[int]:
+        chances = filter_log_probs(log_probs, temperature=temperature, top_k=top_k, top_p=top_p).exp().cpu()
+        return [int(torch.multinomial(row, 1, generator=die)) for row, die in zip(chances, dice, strict=True)]
+
+    return (yield from _walk(decoder, specials, draw))
+
+
+def _walk(decoder: _Decoder, specials: Specials, choose: Callable[[Tensor], list[int]]) -> Search:
+    """Write one token a step in every sentence, chosen from (B, V) log-probabilities."""
+    hypotheses = [Hypothesis() for _ in decoder.limits]
+    tokens = [specials.bos for _ in decoder.limits]
     for length in range(1, max(decoder.limits) + 1):
         log_probs, step = decoder.advance(tokens)
         yield step
-        best = log_probs.max(dim=-1)
-        tokens = best.indices.tolist()
-        for row, (token, log_prob) in enumerate(zip(tokens, best.values.tolist(), strict=True)):
-            hypothesis = hypotheses[row]
-            if not hypothesis.finished and length <= decoder.limits[row]:
-                ended = token == specials.eos
-                hypotheses[row] = hypothesis.extended(token=token, log_prob=log_prob, row=row, finished=ended)
+        tokens = choose(log_probs)
+        for row, token in enumerate(tokens):
+            if not hypotheses[row].finished and length <= decoder.limits[row]:
+                log_prob, ended = float(log_probs[row, token]), token == specials.eos
+                hypotheses[row] = hypotheses[row].extended(token=token, log_prob=log_prob, row=row, finished=ended)
         if all(h.finished or length >= limit for h, limit in zip(hypotheses, decoder.limits, strict=True)):
             break
     return hypotheses
@@ -130,8 +223,14 @@ def greedy(model: Transformer, source: Tensor, *, specials: Specials) -> Generat
 
 @torch.inference_mode()
 def beam(
-    model: Transformer, source: Tensor, *, specials: Specials, size: int, length_penalty: float = 1.0
-) -> Generator[Step, None, list[Hypothesis]]:
+    model: Transformer,
+    source: Tensor,
+    *,
+    specials: Specials,
+    size: int,
+    length_penalty: float = 1.0,
+    forced: Mapping[int, int] = NOTHING_FORCED,
+) -> Search:
     """Keep the `size` most probable prefixes of each sentence until as many have ended.
 
     Args:
@@ -140,30 +239,38 @@ def beam(
         specials: Where to begin, where to end, what never to write.
         size: Width of the beam; 1 is greedy search.
         length_penalty: See `Hypothesis.score`.
+        forced: See `greedy`.
 
     Returns:
         The best hypothesis of each sentence, ended ones first.
     """
-    decoder = _Decoder(model, source, specials)
+    decoder = _Decoder(model, source, specials, forced)
     done: list[list[Hypothesis]] = [[] for _ in range(source.size(0))]
     # The prefixes that are still growing, of the sentences that are not done; batch rows follow this order.
     growing = {sentence: [Hypothesis()] for sentence in range(source.size(0))}
     while growing:
         newest = [h.ids[-1] if h.ids else specials.bos for prefixes in growing.values() for h in prefixes]
         log_probs, step = decoder.advance(newest)
-        yield step
         grown: dict[int, list[Hypothesis]] = {}
+        branches: list[Branch] = []
         first_row = 0
         for sentence, prefixes in growing.items():
             rows = range(first_row, first_row + len(prefixes))
             first_row = rows.stop
-            kept = _extend(prefixes, rows, log_probs[rows.start : rows.stop], size, specials, done[sentence])
-            if len(done[sentence]) >= size or not kept:
-                continue
-            if len(kept[0].ids) >= decoder.limits[sentence]:
-                done[sentence] += kept
-            else:
-                grown[sentence] = kept
+            weighed = _extend(prefixes, rows, log_probs[rows.start : rows.stop], size, specials)
+            ended = [h for rank, h in enumerate(weighed) if h.finished and rank < size]
+            open_ = [h for h in weighed if not h.finished][:size]
+            done[sentence] += ended
+            over = len(done[sentence]) >= size
+            cut = not over and bool(open_) and len(open_[0].ids) >= decoder.limits[sentence]
+            if cut:
+                done[sentence] += open_
+            elif open_ and not over:
+                grown[sentence] = open_
+            rest: Fate = "cut" if cut else "pruned" if over else "kept"
+            fates: dict[Hypothesis, Fate] = {**dict.fromkeys(open_, rest), **dict.fromkeys(ended, "ended")}
+            branches += [_branch(sentence, h, fates.get(h, "pruned")) for h in weighed]
+        yield Step(ids=step.ids, log_probs=step.log_probs, entropy=step.entropy, branches=tuple(branches))
         if grown:
             moved = [h.rows[-1] for kept in grown.values() for h in kept]
             decoder.select(moved, same_source=sentence_of_rows(grown) == sentence_of_rows(growing))
@@ -171,36 +278,30 @@ def beam(
     return [max(found, key=lambda h: (h.finished, h.score(length_penalty))) for found in done]
 
 
+def _extend(
+    prefixes: list[Hypothesis], rows: range, log_probs: Tensor, size: int, specials: Specials
+) -> list[Hypothesis]:
+    """The best continuations of one sentence's prefixes, best first: enough that `size` of them go on."""
+    totals = torch.tensor([h.log_prob for h in prefixes], device=log_probs.device)[:, None] + log_probs  # (K, V)
+    best = totals.flatten().topk(min(2 * size, totals.numel()))
+    extended = []
+    for total, index in zip(best.values.tolist(), best.indices.tolist(), strict=True):
+        if total == float("-inf"):
+            break  # only what is not allowed is left
+        which, token = divmod(index, totals.size(-1))
+        log_prob = float(log_probs[which, token])
+        finished = token == specials.eos
+        extended.append(prefixes[which].extended(token=token, log_prob=log_prob, row=rows[which], finished=finished))
+    return extended
+
+
+def _branch(sentence: int, hypothesis: Hypothesis, fate: Fate) -> Branch:
+    row, token = hypothesis.rows[-1], hypothesis.ids[-1]
+    return Branch(sentence=sentence, row=row, token=token, log_prob=hypothesis.log_prob, fate=fate)
+
+
 def sentence_of_rows(prefixes: dict[int, list[Hypothesis]]) -> list[int]:
     return [sentence for sentence, kept in prefixes.items() for _ in kept]
-
-
-def _extend(
-    prefixes: list[Hypothesis],
-    rows: range,
-    log_probs: Tensor,
-    size: int,
-    specials: Specials,
-    done: list[Hypothesis],
-) -> list[Hypothesis]:
-    """Extend one sentence's prefixes by their best tokens; ended ones go to `done`, the best others are returned."""
-    totals = torch.tensor([h.log_prob for h in prefixes], device=log_probs.device)[:, None] + log_probs  # (K, V)
-    vocabulary = totals.size(-1)
-    best = totals.flatten().topk(min(2 * size, totals.numel())).indices.tolist()
-    kept: list[Hypothesis] = []
-    for rank, index in enumerate(best):
-        which, token = divmod(index, vocabulary)
-        ended = token == specials.eos
-        if ended and rank >= size:
-            continue
-        log_prob = float(log_probs[which, token])
-        if log_prob == float("-inf"):
-            break  # only banned tokens are left
-        extended = prefixes[which].extended(token=token, log_prob=log_prob, row=rows[which], finished=ended)
-        (done if ended else kept).append(extended)
-        if len(kept) == size:
-            break
-    return kept
 
 
 def finish(search: Generator[Step, None, Result]) -> tuple[list[Step], Result]:

@@ -3,7 +3,7 @@ import torch
 from torch import Tensor
 
 from model.cache import DecoderCache
-from model.decode import Hypothesis, Specials, beam, finish, greedy, length_limit
+from model.decode import Hypothesis, Specials, beam, filter_log_probs, finish, greedy, length_limit, sample
 from model.trace import tracing
 from model.transformer import Transformer
 from tests.conftest import make_model
@@ -124,3 +124,103 @@ def test_length_penalty_ranks_by_total_or_by_mean() -> None:
     long = Hypothesis(ids=(5, 6, 7, 3), log_probs=(-0.6, -0.6, -0.6, -0.6), finished=True)
     assert short.score(0.0) > long.score(0.0)
     assert long.score(1.0) > short.score(1.0)
+
+
+def test_filters_keep_what_they_should() -> None:
+    log_probs = torch.tensor([[0.5, 0.3, 0.15, 0.05]]).log()
+
+    def kept(**settings: float) -> list[float]:
+        defaults = {"temperature": 1.0, "top_k": 0, "top_p": 1.0}
+        return filter_log_probs(log_probs, **(defaults | settings)).exp()[0].tolist()
+
+    assert kept() == pytest.approx([0.5, 0.3, 0.15, 0.05])
+    assert kept(top_k=2) == pytest.approx([0.625, 0.375, 0, 0])
+    assert kept(top_p=0.8) == pytest.approx([0.625, 0.375, 0, 0])  # 0.5 + 0.3 is enough
+    assert kept(top_p=0.81) == pytest.approx([0.5 / 0.95, 0.3 / 0.95, 0.15 / 0.95, 0])
+    assert kept(top_p=1e-6) == pytest.approx([1, 0, 0, 0])
+    assert kept(temperature=0.5) == pytest.approx([p * p / 0.365 for p in (0.5, 0.3, 0.15, 0.05)])
+    assert kept(top_k=3, top_p=0.5) == pytest.approx([1, 0, 0, 0])
+
+
+def test_sampling_follows_the_models_distribution() -> None:
+    model = make_model()
+    source = torch.tensor([[5, 7, 3]])
+    counts = torch.zeros(50)
+    for seed in range(400):
+        _, found = finish(sample(model, source, specials=SPECIALS, seed=seed, top_k=3))
+        counts[found[0].ids[0]] += 1
+    log_probs = model(source, torch.tensor([[2]]))[0].log_softmax(-1)
+    log_probs[:, :3] = float("-inf")
+    expected = filter_log_probs(log_probs, temperature=1.0, top_k=3, top_p=1.0).exp()[0].detach()
+    assert (counts / 400 - expected).abs().max() < 0.1
+
+
+def test_a_seed_draws_the_same_translation_alone_and_in_a_batch(model: Transformer, source: Tensor) -> None:
+    _, together = finish(sample(model, source, specials=SPECIALS, seed=3, temperature=1.3))
+    _, again = finish(sample(model, source, specials=SPECIALS, seed=3, temperature=1.3))
+    _, alone = finish(sample(model, source[1:2, :4], specials=SPECIALS, seed=3, temperature=1.3))
+    _, other = finish(sample(model, source, specials=SPECIALS, seed=4, temperature=1.3))
+    assert together == again
+    assert alone[0].ids == together[1].ids
+    assert other != together
+
+
+def test_top_k_of_one_is_greedy_search(model: Transformer, source: Tensor) -> None:
+    _, sampled = finish(sample(model, source, specials=SPECIALS, seed=1, top_k=1))
+    _, greedy_found = finish(greedy(model, source, specials=SPECIALS))
+    assert [h.ids for h in sampled] == [h.ids for h in greedy_found]
+
+
+@pytest.mark.parametrize("search", ["greedy", "beam", "sample"])
+def test_forced_tokens_are_written_and_the_rest_follows_from_them(
+    model: Transformer, source: Tensor, search: str
+) -> None:
+    forced = {0: 9, 2: 11}
+    run = {
+        "greedy": lambda: greedy(model, source[:1], specials=SPECIALS, forced=forced),
+        "beam": lambda: beam(model, source[:1], specials=SPECIALS, size=3, forced=forced),
+        "sample": lambda: sample(model, source[:1], specials=SPECIALS, seed=0, forced=forced),
+    }[search]
+    _, found = finish(run())
+    hypothesis = found[0]
+    assert hypothesis.ids[0] == 9
+    assert len(hypothesis.ids) < 3 or hypothesis.ids[2] == 11
+    log_probs = model(source[:1], torch.tensor([[2, *hypothesis.ids[:-1]]])).log_softmax(-1)[0]
+    expected = log_probs.gather(-1, torch.tensor(hypothesis.ids)[:, None])[:, 0]
+    assert hypothesis.log_probs == pytest.approx(expected.tolist(), abs=1e-4)
+    if search == "greedy":
+        unforced = [t for t in range(len(hypothesis.ids)) if t not in forced]
+        allowed = log_probs.clone()
+        allowed[:, :3] = float("-inf")
+        assert [hypothesis.ids[t] for t in unforced] == [int(allowed[t].argmax()) for t in unforced]
+
+
+def test_entropy_is_that_of_the_whole_distribution(model: Transformer, source: Tensor) -> None:
+    steps, _ = finish(greedy(model, source[:1], specials=SPECIALS))
+    distribution = torch.distributions.Categorical(logits=model(source[:1], torch.tensor([[2]]))[0, 0])
+    assert steps[0].entropy[0].item() == pytest.approx(distribution.entropy().item(), abs=1e-4)
+
+
+def test_the_beams_tree_holds_every_hypothesis_and_its_scores(model: Transformer, source: Tensor) -> None:
+    steps, found = finish(beam(model, source[:2], specials=SPECIALS, size=3))
+    prefixes: list[tuple[int, ...]] = [(), ()]  # by row; the first pass has one row a sentence
+    sentences = [0, 1]
+    ended: list[list[tuple[tuple[int, ...], float]]] = [[], []]
+    for step in steps:
+        kept = []
+        for branch in step.branches:
+            assert branch.sentence == sentences[branch.row]
+            ids = (*prefixes[branch.row], branch.token)
+            if branch.fate in ("ended", "cut"):
+                ended[branch.sentence].append((ids, branch.log_prob))
+            elif branch.fate == "kept":
+                kept.append((ids, branch.sentence))
+        prefixes, sentences = [ids for ids, _ in kept], [sentence for _, sentence in kept]
+    for sentence, hypothesis in enumerate(found):
+        assert hypothesis.ids in [ids for ids, _ in ended[sentence]]
+        log_prob = dict(ended[sentence])[hypothesis.ids]
+        assert log_prob == pytest.approx(hypothesis.log_prob, abs=1e-5)
+        best_of_same_kind = max(
+            log_prob / len(ids) for ids, log_prob in ended[sentence] if (ids[-1] == 3) == hypothesis.finished
+        )
+        assert hypothesis.score(1.0) == pytest.approx(best_of_same_kind, abs=1e-5)
