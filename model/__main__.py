@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from model.checkpoint import Checkpoint, CheckpointError, find_checkpoints, load_checkpoint, write_beside, write_config
-from model.config import ConfigError, load_recipe
+from model.config import ConfigError, SearchConfig, load_recipe
 from model.data.batching import Batches
 from model.data.corpora import CorpusError, data_dir, read_parallel
 from model.data.download import CORPORA, DownloadError, download_corpus
@@ -44,6 +44,23 @@ def checkpoint_at(name: str) -> Checkpoint:
     raise CheckpointError(f"There is no checkpoint {name!r}. Bundled: {bundled}; or give the path of a folder.")
 
 
+def search_settings(args: argparse.Namespace) -> SearchConfig:
+    if getattr(args, "sample", False):
+        return SearchConfig(
+            method="sample", temperature=args.temperature, top_k=args.top_k, top_p=args.top_p, seed=args.seed
+        )
+    return SearchConfig(method="beam", beam_size=args.beam) if args.beam > 1 else SearchConfig()
+
+
+def add_search_options(command: argparse.ArgumentParser, *, beam: int) -> None:
+    command.add_argument("--beam", type=positive, default=beam, help=f"width of the beam, default {beam}; 1 is greedy")
+    command.add_argument("--sample", action="store_true", help="draw tokens at random instead")
+    command.add_argument("--temperature", type=float, default=1.0, help="below 1 sharpens, above 1 flattens")
+    command.add_argument("--top-k", type=int, default=0, help="draw from the k best tokens; 0: from all")
+    command.add_argument("--top-p", type=float, default=1.0, help="draw from the fewest tokens that hold this share")
+    command.add_argument("--seed", type=int, default=0)
+
+
 def run_train(args: argparse.Namespace) -> None:
     recipe = load_recipe(args.recipe)
     settings = dict(args.set)
@@ -61,7 +78,7 @@ def run_evaluate(args: argparse.Namespace) -> None:
     languages = (config.tokenizer.source_language, config.tokenizer.target_language)
     pairs = read_parallel(data_dir(args.data_dir), config.train.corpus, args.split, *languages)
     batches = Batches(pairs, tokenizers, batch_tokens=config.train.batch_tokens, max_length=config.model.max_length)
-    hypotheses = translate_lines(model, tokenizers, [source for source, _ in pairs], beam_size=args.beam)
+    hypotheses = translate_lines(model, tokenizers, [source for source, _ in pairs], search=search_settings(args))
     loss = mean_loss(model, batches.in_order())
     scores = score(hypotheses, [target for _, target in pairs], loss=loss, language=languages[1])
     if args.record:
@@ -80,17 +97,17 @@ def run_evaluate(args: argparse.Namespace) -> None:
 
 
 def run_translate(args: argparse.Namespace) -> None:
-    checkpoint = checkpoint_at(args.checkpoint)
+    checkpoint, search = checkpoint_at(args.checkpoint), search_settings(args)
     lines = (line.rstrip("\n") for line in sys.stdin)
     # A person at the keyboard gets each line at once, a file is translated in batches.
     size = 1 if sys.stdin.isatty() else 64
     while batch := list(islice(lines, size)):
-        for text in translate_lines(checkpoint.model, checkpoint.tokenizers, batch, beam_size=args.beam):
+        for text in translate_lines(checkpoint.model, checkpoint.tokenizers, batch, search=search):
             print(" ".join(text.splitlines()), flush=True)
 
 
 def run_attention(args: argparse.Namespace) -> None:
-    translation = translate(checkpoint_at(args.checkpoint), args.sentence, beam_size=args.beam)
+    translation = translate(checkpoint_at(args.checkpoint), args.sentence, search=search_settings(args))
     out = Path(args.out)
     write_beside(out, maps_npz(translation))
     print(translation.text)
@@ -136,14 +153,14 @@ def main(argv: list[str] | None = None) -> int:
 
     command = commands.add_parser("translate", help="translate lines from stdin to stdout")
     command.add_argument("checkpoint", help=CHECKPOINT_HELP)
-    command.add_argument("--beam", type=positive, default=5, help="width of the beam; 1 is greedy")
+    add_search_options(command, beam=5)
     command.set_defaults(run=run_translate)
 
     command = commands.add_parser("attention", help="write every attention map of one translation to an NPZ file")
     command.add_argument("checkpoint", help=CHECKPOINT_HELP)
     command.add_argument("sentence")
     command.add_argument("--out", default="maps.npz")
-    command.add_argument("--beam", type=positive, default=1, help="width of the beam; 1 is greedy")
+    add_search_options(command, beam=1)
     command.set_defaults(run=run_attention)
 
     command = commands.add_parser("download", help="fetch a corpus from its public repository")

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
-__all__ = ["ConfigError", "ModelConfig", "Recipe", "TokenizerConfig", "TrainConfig", "load_recipe"]
+__all__ = ["ConfigError", "ModelConfig", "Recipe", "SearchConfig", "TokenizerConfig", "TrainConfig", "load_recipe"]
 
 RECIPES = Path(__file__).parent / "recipes"
 
@@ -150,6 +150,27 @@ class TrainConfig(Section):
         require(self.learning_rate > 0, f"learning_rate is {self.learning_rate}; it must be above 0.")
         require(self.clip_norm > 0, f"clip_norm is {self.clip_norm}; it must be above 0.")
         require(0.0 <= self.label_smoothing < 1.0, f"label_smoothing is {self.label_smoothing}; it must be in [0, 1).")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchConfig(Section):
+    """How a translation is searched for. `beam` uses the first two settings, `sample` the others, `greedy` none."""
+
+    method: Literal["greedy", "beam", "sample"] = "greedy"
+    beam_size: int = 5
+    length_penalty: float = 1.0
+    temperature: float = 1.0
+    top_k: int = 0  # 0: all
+    top_p: float = 1.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require_positive("beam_size")
+        require(self.temperature > 0, f"temperature is {self.temperature}; it must be above 0.")
+        require(self.top_k >= 0, f"top_k is {self.top_k}; it must be at least 1, or 0 for all tokens.")
+        require(0 < self.top_p <= 1, f"top_p is {self.top_p}; it must be above 0 and at most 1.")
+        require(self.length_penalty >= 0, f"length_penalty is {self.length_penalty}; it must be at least 0.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,7 @@ from model.cache import DecoderCache
 from model.transformer import Transformer
 
 __all__ = [
+    "NOTHING_FORCED",
     "Branch",
     "Hypothesis",
     "Specials",

@@ -12,7 +12,7 @@ from model.data.batching import pad
 from model.data.vocab import BOS_ID, PAD_ID
 from model.masks import causal_mask, decoder_mask, padding_mask
 from model.trace import tracing
-from model.translate import search, source_ids
+from model.translate import GREEDY, run_search, source_ids
 
 __all__ = ["STAGES", "PaddedBatch", "padded_batch"]
 
@@ -46,7 +46,7 @@ def padded_batch(checkpoint: Checkpoint, texts: Sequence[str]) -> PaddedBatch:
     """
     model, tokenizers = checkpoint.model, checkpoint.tokenizers
     source = pad([source_ids(tokenizers, text, model.config.max_length)[0] for text in texts])
-    _, hypotheses = search(model, [row[row != PAD_ID].tolist() for row in source], 1)
+    _, hypotheses = run_search(model, [row[row != PAD_ID].tolist() for row in source], GREEDY)
     read = pad([[BOS_ID, *h.ids[:-1]] for h in hypotheses])
     with torch.inference_mode(), tracing(record=[f"*.{stage}" for stage in STAGES]) as trace:
         model(source, read)

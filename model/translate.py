@@ -9,15 +9,17 @@ import torch
 from numpy.typing import NDArray
 
 from model.checkpoint import Checkpoint
+from model.config import SearchConfig
 from model.data.batching import pad
 from model.data.tokenizers import TokenizerPair
 from model.data.vocab import BOS_ID, EOS_ID, PAD_ID, SPECIAL_TOKENS, UNK_ID
-from model.decode import Hypothesis, Specials, Step, beam, finish, greedy
+from model.decode import NOTHING_FORCED, Hypothesis, Specials, Step, beam, finish, greedy, sample
 from model.trace import Edit, Trace, tracing
 from model.transformer import Transformer
 
-__all__ = ["SPECIALS", "AttentionMaps", "Candidate", "Token", "Translation", "translate", "translate_lines"]
+__all__ = ["GREEDY", "SPECIALS", "AttentionMaps", "Candidate", "Token", "Translation", "translate", "translate_lines"]
 
+GREEDY = SearchConfig()
 SPECIALS = Specials(bos=BOS_ID, eos=EOS_ID, banned=(PAD_ID, UNK_ID, BOS_ID))
 FloatArray = NDArray[np.float32]
 
@@ -39,6 +41,7 @@ class Token:
     word: int
     probability: float = math.nan  # of written tokens only
     candidates: tuple[Candidate, ...] = ()  # the best that could have been written instead, best first
+    entropy: float = math.nan  # of the distribution it was chosen from, in nats; of written tokens only
 
     @property
     def special(self) -> bool:
@@ -82,15 +85,35 @@ def source_ids(tokenizers: TokenizerPair, text: str, max_length: int) -> tuple[l
     return [*kept, EOS_ID], len(ids) - len(kept)
 
 
-def search(model: Transformer, ids: Sequence[Sequence[int]], beam_size: int) -> tuple[list[Step], list[Hypothesis]]:
+def run_search(
+    model: Transformer, ids: Sequence[Sequence[int]], search: SearchConfig, forced: Mapping[int, int] = NOTHING_FORCED
+) -> tuple[list[Step], list[Hypothesis]]:
     source = pad(ids, device=next(model.parameters()).device)
-    if beam_size == 1:
-        return finish(greedy(model, source, specials=SPECIALS))
-    return finish(beam(model, source, specials=SPECIALS, size=beam_size))
+    if search.method == "sample":
+        drawing = sample(
+            model,
+            source,
+            specials=SPECIALS,
+            seed=search.seed,
+            temperature=search.temperature,
+            top_k=search.top_k,
+            top_p=search.top_p,
+            forced=forced,
+        )
+        return finish(drawing)
+    if search.method == "beam":
+        size, penalty = search.beam_size, search.length_penalty
+        return finish(beam(model, source, specials=SPECIALS, size=size, length_penalty=penalty, forced=forced))
+    return finish(greedy(model, source, specials=SPECIALS, forced=forced))
 
 
 def translate_lines(
-    model: Transformer, tokenizers: TokenizerPair, lines: Sequence[str], *, beam_size: int = 1, batch_size: int = 64
+    model: Transformer,
+    tokenizers: TokenizerPair,
+    lines: Sequence[str],
+    *,
+    search: SearchConfig = GREEDY,
+    batch_size: int = 64,
 ) -> list[str]:
     """Translate many texts, one for one and in their order; an empty text stays empty."""
     ids = [source_ids(tokenizers, line, model.config.max_length)[0] for line in lines]
@@ -98,7 +121,7 @@ def translate_lines(
     done = [""] * len(lines)
     for start in range(0, len(todo), batch_size):
         chosen = todo[start : start + batch_size]
-        _, hypotheses = search(model, [ids[i] for i in chosen], beam_size)
+        _, hypotheses = run_search(model, [ids[i] for i in chosen], search)
         for i, hypothesis in zip(chosen, hypotheses, strict=True):
             done[i] = tokenizers.target.decode(written_ids(hypothesis))
     return done
@@ -109,20 +132,26 @@ def written_ids(hypothesis: Hypothesis) -> tuple[int, ...]:
 
 
 def translate(
-    checkpoint: Checkpoint, text: str, *, beam_size: int = 1, edits: Mapping[str, Edit] | None = None
+    checkpoint: Checkpoint,
+    text: str,
+    *,
+    search: SearchConfig = GREEDY,
+    forced: Mapping[int, int] = NOTHING_FORCED,
+    edits: Mapping[str, Edit] | None = None,
 ) -> Translation:
     """Translate one text and keep every attention map of the very passes that wrote it.
 
     Args:
         checkpoint: A loaded checkpoint; never changed.
         text: Anything, even nothing.
-        beam_size: 1 is greedy search.
+        search: Greedy, beam or sampling, with its settings.
+        forced: Position → target id that is written there whatever its probability.
         edits: See `tracing`.
     """
     model, tokenizers = checkpoint.model, checkpoint.tokenizers
     ids, dropped = source_ids(tokenizers, text, model.config.max_length)
     with tracing(record=("*.weights",), edits=edits) as trace:
-        steps, hypotheses = search(model, [ids], beam_size)
+        steps, hypotheses = run_search(model, [ids], search, forced)
     hypothesis = hypotheses[0]
     encoding = tokenizers.source.encode(text)
     words = (*encoding.words[: len(ids) - 1], -1)
@@ -154,6 +183,7 @@ def written_tokens(tokenizers: TokenizerPair, hypothesis: Hypothesis, steps: Seq
                 word=words[t] if t < len(words) else -1,
                 probability=math.exp(hypothesis.log_probs[t]),
                 candidates=tuple(Candidate(name, probability) for name, probability in offered),
+                entropy=float(step.entropy[row]),
             )
         )
     return tuple(tokens)

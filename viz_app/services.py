@@ -22,6 +22,7 @@ from model.checkpoint import (
     load_checkpoint,
     read_config,
 )
+from model.config import SearchConfig
 from model.padded_batch import STAGES, PaddedBatch, padded_batch
 from model.positional import sinusoidal_table
 from model.translate import Translation, translate
@@ -106,9 +107,9 @@ def config_of(key: CheckpointKey) -> CheckpointConfig:
 
 
 @st.cache_data(max_entries=128, show_spinner="Translating …")
-def translation_of(key: CheckpointKey, text: str, beam_size: int) -> Translation:
+def translation_of(key: CheckpointKey, text: str, search: SearchConfig) -> Translation:
     """Translate `text` and keep the maps; texts beyond `MAX_CHARACTERS` are cut before anything else is done."""
-    return translate(checkpoint_of(key), text[:MAX_CHARACTERS], beam_size=beam_size)
+    return translate(checkpoint_of(key), text[:MAX_CHARACTERS], search=search)
 
 
 @st.cache_data(max_entries=32, show_spinner="Running the batch …")

@@ -9,6 +9,7 @@ import pytest
 
 from model.__main__ import main
 from model.checkpoint import Checkpoint, read_config
+from model.config import SearchConfig
 from model.export import maps_csv
 from model.translate import translate
 from tests.conftest import TOY_DATA
@@ -43,7 +44,23 @@ def test_translate_answers_line_for_line(
     lines = capsys.readouterr().out.split("\n")
     assert len(lines) == 4
     assert lines[1] == lines[3] == ""
-    assert lines[0] == translate(toy, "The dog sees the cat.", beam_size=2).text
+    assert lines[0] == translate(toy, "The dog sees the cat.", search=SearchConfig(method="beam", beam_size=2)).text
+
+
+def test_sampling_follows_its_seed(
+    toy_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def drawn(*options: str) -> str:
+        monkeypatch.setattr("sys.stdin", io.StringIO("The dog sees the cat.\nThe bird sings.\n"))
+        assert main(["translate", str(toy_folder), "--sample", *options]) == 0
+        return capsys.readouterr().out
+
+    wild = ("--temperature", "3")
+    assert drawn(*wild, "--seed", "1") == drawn(*wild, "--seed", "1")
+    assert drawn(*wild, "--seed", "1") != drawn(*wild, "--seed", "2")
+    assert drawn(*wild, "--top-k", "1", "--seed", "1") == drawn("--top-p", "0.000001", "--seed", "2")
+    assert main(["translate", str(toy_folder), "--sample", "--top-p", "2"]) == 1
+    assert "top_p is 2.0" in capsys.readouterr().err
 
 
 def test_translate_refuses_what_is_not_utf_8(

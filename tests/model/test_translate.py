@@ -3,6 +3,7 @@ import pytest
 import torch
 
 from model.checkpoint import Checkpoint
+from model.config import SearchConfig
 from model.data.vocab import BOS_ID, EOS_ID
 from model.padded_batch import padded_batch
 from model.trace import ablate_heads, tracing
@@ -11,9 +12,16 @@ from model.translate import Translation, translate, translate_lines
 SENTENCE = "The dog sees the cat."
 
 
-@pytest.fixture(params=[1, 4], ids=["greedy", "beam"])
+SEARCHES = [
+    SearchConfig(),
+    SearchConfig(method="beam", beam_size=4),
+    SearchConfig(method="sample", temperature=0.7, top_k=5, seed=3),
+]
+
+
+@pytest.fixture(params=SEARCHES, ids=lambda search: search.method)
 def translation(request: pytest.FixtureRequest, toy: Checkpoint) -> Translation:
-    return translate(toy, SENTENCE, beam_size=request.param)
+    return translate(toy, SENTENCE, search=request.param)
 
 
 def test_the_toy_model_translates(toy: Checkpoint) -> None:
@@ -70,6 +78,23 @@ def test_candidates_begin_with_what_greedy_search_wrote(toy: Checkpoint) -> None
         assert probabilities == sorted(probabilities, reverse=True)
 
 
+def test_a_forced_token_is_written_and_read(toy: Checkpoint) -> None:
+    free = translate(toy, SENTENCE)
+    other = toy.tokenizers.target.encode("Katze").ids[0]
+    assert other != free.written[1].id
+    forced = translate(toy, SENTENCE, forced={1: other})
+    assert forced.written[0].id == free.written[0].id
+    assert forced.written[1].id == forced.read[2].id == other
+    assert forced.written[1].probability < free.written[1].probability
+    assert forced.written[1].candidates[0].token == free.written[1].text
+
+
+def test_entropy_is_low_where_the_model_is_sure(toy: Checkpoint) -> None:
+    for token in translate(toy, SENTENCE).written:
+        assert 0 <= token.entropy <= np.log(toy.config.model.target_vocab_size)
+        assert token.entropy >= -np.log(max(c.probability for c in token.candidates)) - 1e-5
+
+
 def test_an_ablation_changes_this_translation_and_no_other(toy: Checkpoint) -> None:
     before = translate(toy, SENTENCE)
     ablated = translate(toy, SENTENCE, edits={"decoder.layers.*.cross_attention.weights": ablate_heads(range(4))})
@@ -89,10 +114,10 @@ def test_any_text_gives_a_translation_with_true_maps(toy: Checkpoint, text: str)
 
 def test_lines_come_back_one_for_one(toy: Checkpoint) -> None:
     lines = ["The dog sees the cat.", "", "The horse runs in the snow.", "  ", "The dog sees the cat."]
-    for beam_size in (1, 3):
-        done = translate_lines(toy.model, toy.tokenizers, lines, beam_size=beam_size, batch_size=2)
+    for search in SEARCHES:
+        done = translate_lines(toy.model, toy.tokenizers, lines, search=search, batch_size=2)
         assert [bool(text) for text in done] == [True, False, True, False, True]
-        assert done[0] == done[4] == translate(toy, lines[0], beam_size=beam_size).text
+        assert done[0] == done[4] == translate(toy, lines[0], search=search).text
 
 
 def test_a_padded_batch_shows_the_masks_that_it_used(toy: Checkpoint) -> None:

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from model.export import maps_csv, maps_npz
+from model.translate import GREEDY
 from viz_app import controls, services
 from viz_app.attention_view import select_head, view
 from viz_app.chips import chips, sentence
@@ -21,7 +22,7 @@ text = controls.ask_for_text(config.tokenizer.source_language)
 if not text.strip():
     st.info("Type a sentence above, or choose one of the examples; its translation appears here.")
     st.stop()
-translation = services.translation_of(key, text, 1)
+translation = services.translation_of(key, text, GREEDY)
 
 st.html(
     chips("reads", translation.source)
