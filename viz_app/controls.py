@@ -46,7 +46,7 @@ def summary(config: CheckpointConfig) -> str:
     return " · ".join(
         [
             f"{language(tokenizer.source_language)} → {language(tokenizer.target_language)}",
-            "whole words" if tokenizer.kind == "words" else "subwords",
+            "words" if tokenizer.kind == "words" else "subwords",
             *([f"{bleu:.1f} BLEU"] if bleu else []),
         ]
     )

@@ -131,9 +131,10 @@ with softmax:
         config={"displayModeBar": False},
         alt=f"Attention weights of layer {layer + 1}, head {int(head) + 1} after the softmax",
     )
+masked_weight = float(np.where(mask, 0.0, stage["weights"]).max())
+worst_sum = float(np.abs(stage["weights"].sum(axis=-1) - 1).max())
 st.caption(
-    f"Largest weight on a masked key: {np.where(mask, 0.0, stage['weights']).max():.0f}. "
-    f"Row sums differ from 1 by at most {np.abs(stage['weights'].sum(axis=-1) - 1).max():.1e}."
+    f"Largest weight on a masked key: {masked_weight:g}. Every row sums to 1, to within {max(worst_sum, 1e-7):.0e}."
 )
 controls.how(
     "How it is computed",
