@@ -1,7 +1,8 @@
 """Decoding: from a source to target ids, one step at a time, over a key/value cache.
 
 Each search is a generator: it yields a `Step` for every pass through the decoder and returns the hypotheses it found.
-`finish` runs one to its end. Token ids only; knows nothing of text. Whatever trace is active records the real passes.
+Greedy search and sampling are here, beam search in `beam.py`; `finish` runs any of them to its end. Token ids only;
+knows nothing of text. Whatever trace is active records the real passes.
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -17,10 +18,12 @@ from model.transformer import Transformer
 __all__ = [
     "NOTHING_FORCED",
     "Branch",
+    "Decoding",
+    "Fate",
     "Hypothesis",
+    "Search",
     "Specials",
     "Step",
-    "beam",
     "filter_log_probs",
     "finish",
     "greedy",
@@ -121,7 +124,7 @@ def filter_log_probs(log_probs: Tensor, *, temperature: float, top_k: int, top_p
     return kept.masked_fill(outside, float("-inf")).log_softmax(dim=-1)
 
 
-class _Decoder:
+class Decoding:
     """The model with the state that a search moves forward."""
 
     def __init__(
@@ -172,7 +175,7 @@ def greedy(
     Returns:
         One hypothesis a sentence.
     """
-    decoder = _Decoder(model, source, specials, forced)
+    decoder = Decoding(model, source, specials, forced)
     return (yield from _walk(decoder, specials, lambda log_probs: log_probs.argmax(dim=-1).tolist()))
 
 
@@ -195,7 +198,7 @@ def sample(
     Returns:
         One hypothesis a sentence, with the model's own log-probabilities, not the tempered ones.
     """
-    decoder = _Decoder(model, source, specials, forced)
+    decoder = Decoding(model, source, specials, forced)
     dice = [torch.Generator().manual_seed(seed) for _ in range(source.size(0))]
 
     def draw(log_probs: Tensor) -> list[int]:
@@ -205,7 +208,7 @@ def sample(
     return (yield from _walk(decoder, specials, draw))
 
 
-def _walk(decoder: _Decoder, specials: Specials, choose: Callable[[Tensor], list[int]]) -> Search:
+def _walk(decoder: Decoding, specials: Specials, choose: Callable[[Tensor], list[int]]) -> Search:
     """Write one token a step in every sentence, chosen from (B, V) log-probabilities."""
     hypotheses = [Hypothesis() for _ in decoder.limits]
     tokens = [specials.bos for _ in decoder.limits]
@@ -220,89 +223,6 @@ def _walk(decoder: _Decoder, specials: Specials, choose: Callable[[Tensor], list
         if all(h.finished or length >= limit for h, limit in zip(hypotheses, decoder.limits, strict=True)):
             break
     return hypotheses
-
-
-@torch.inference_mode()
-def beam(
-    model: Transformer,
-    source: Tensor,
-    *,
-    specials: Specials,
-    size: int,
-    length_penalty: float = 1.0,
-    forced: Mapping[int, int] = NOTHING_FORCED,
-) -> Search:
-    """Keep the `size` most probable prefixes of each sentence until as many have ended.
-
-    Args:
-        model: In evaluation mode.
-        source: Token ids (B, S), padded.
-        specials: Where to begin, where to end, what never to write.
-        size: Width of the beam; 1 is greedy search.
-        length_penalty: See `Hypothesis.score`.
-        forced: See `greedy`.
-
-    Returns:
-        The best hypothesis of each sentence, ended ones first.
-    """
-    decoder = _Decoder(model, source, specials, forced)
-    done: list[list[Hypothesis]] = [[] for _ in range(source.size(0))]
-    # The prefixes that are still growing, of the sentences that are not done; batch rows follow this order.
-    growing = {sentence: [Hypothesis()] for sentence in range(source.size(0))}
-    while growing:
-        newest = [h.ids[-1] if h.ids else specials.bos for prefixes in growing.values() for h in prefixes]
-        log_probs, step = decoder.advance(newest)
-        grown: dict[int, list[Hypothesis]] = {}
-        branches: list[Branch] = []
-        first_row = 0
-        for sentence, prefixes in growing.items():
-            rows = range(first_row, first_row + len(prefixes))
-            first_row = rows.stop
-            weighed = _extend(prefixes, rows, log_probs[rows.start : rows.stop], size, specials)
-            ended = [h for rank, h in enumerate(weighed) if h.finished and rank < size]
-            open_ = [h for h in weighed if not h.finished][:size]
-            done[sentence] += ended
-            over = len(done[sentence]) >= size
-            cut = not over and bool(open_) and len(open_[0].ids) >= decoder.limits[sentence]
-            if cut:
-                done[sentence] += open_
-            elif open_ and not over:
-                grown[sentence] = open_
-            rest: Fate = "cut" if cut else "pruned" if over else "kept"
-            fates: dict[Hypothesis, Fate] = {**dict.fromkeys(open_, rest), **dict.fromkeys(ended, "ended")}
-            branches += [_branch(sentence, h, fates.get(h, "pruned")) for h in weighed]
-        yield Step(ids=step.ids, log_probs=step.log_probs, entropy=step.entropy, branches=tuple(branches))
-        if grown:
-            moved = [h.rows[-1] for kept in grown.values() for h in kept]
-            decoder.select(moved, same_source=sentence_of_rows(grown) == sentence_of_rows(growing))
-        growing = grown
-    return [max(found, key=lambda h: (h.finished, h.score(length_penalty))) for found in done]
-
-
-def _extend(
-    prefixes: list[Hypothesis], rows: range, log_probs: Tensor, size: int, specials: Specials
-) -> list[Hypothesis]:
-    """The best continuations of one sentence's prefixes, best first: enough that `size` of them go on."""
-    totals = torch.tensor([h.log_prob for h in prefixes], device=log_probs.device)[:, None] + log_probs  # (K, V)
-    best = totals.flatten().topk(min(2 * size, totals.numel()))
-    extended = []
-    for total, index in zip(best.values.tolist(), best.indices.tolist(), strict=True):
-        if total == float("-inf"):
-            break  # only what is not allowed is left
-        which, token = divmod(index, totals.size(-1))
-        log_prob = float(log_probs[which, token])
-        finished = token == specials.eos
-        extended.append(prefixes[which].extended(token=token, log_prob=log_prob, row=rows[which], finished=finished))
-    return extended
-
-
-def _branch(sentence: int, hypothesis: Hypothesis, fate: Fate) -> Branch:
-    row, token = hypothesis.rows[-1], hypothesis.ids[-1]
-    return Branch(sentence=sentence, row=row, token=token, log_prob=hypothesis.log_prob, fate=fate)
-
-
-def sentence_of_rows(prefixes: dict[int, list[Hypothesis]]) -> list[int]:
-    return [sentence for sentence, kept in prefixes.items() for _ in kept]
 
 
 def finish(search: Generator[Step, None, Result]) -> tuple[list[Step], Result]:

@@ -8,12 +8,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from model.beam import beam
 from model.checkpoint import Checkpoint
 from model.config import SearchConfig
 from model.data.batching import pad
 from model.data.tokenizers import TokenizerPair
 from model.data.vocab import BOS_ID, EOS_ID, PAD_ID, SPECIAL_TOKENS, UNK_ID
-from model.decode import NOTHING_FORCED, Hypothesis, Specials, Step, beam, finish, greedy, sample
+from model.decode import NOTHING_FORCED, Hypothesis, Specials, Step, finish, greedy, sample
 from model.trace import Edit, Trace, tracing
 from model.transformer import Transformer
 

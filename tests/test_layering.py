@@ -12,7 +12,14 @@ FILES = [*ROOT.glob("model/**/*.py"), *ROOT.glob("viz_app/**/*.py"), ROOT / "str
 # Folder or file → what it must not import.
 FORBIDDEN = {
     "model/": ("streamlit", "plotly", "viz_app", "bertviz"),
-    "model/data/": ("model.transformer", "model.decode", "model.checkpoint", "model.train", "model.translate"),
+    "model/data/": (
+        "model.transformer",
+        "model.decode",
+        "model.beam",
+        "model.checkpoint",
+        "model.train",
+        "model.translate",
+    ),
     "viz_app/figures/": ("torch", "streamlit", "model", "viz_app.services", "viz_app.pages", "viz_app.controls"),
     "viz_app/pages/": ("torch", "plotly"),
     "viz_app/services.py": ("plotly", "viz_app.pages", "viz_app.figures", "viz_app.controls"),
@@ -24,6 +31,7 @@ FLOORS = (
     {"layers"},
     {"transformer"},
     {"decode"},
+    {"beam"},
     {"checkpoint"},
     {"translate"},
     {"evaluate", "export", "padded_batch", "run_state"},

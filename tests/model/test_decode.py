@@ -2,8 +2,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from model.beam import beam
 from model.cache import DecoderCache
-from model.decode import Hypothesis, Specials, beam, filter_log_probs, finish, greedy, length_limit, sample
+from model.decode import Hypothesis, Specials, filter_log_probs, finish, greedy, length_limit, sample
 from model.trace import tracing
 from model.transformer import Transformer
 from tests.conftest import make_model
