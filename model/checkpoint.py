@@ -51,6 +51,11 @@ class CheckpointConfig:
     task: str = "translation"
     figures: Mapping[str, float] = field(default_factory=dict)  # measured results, name → value
 
+    @property
+    def bleu(self) -> float | None:
+        """BLEU on test_2016_flickr where it was recorded: lower-cased if the model lower-cases."""
+        return self.figures.get("test_2016_flickr.bleu" + ("_lowercased" if self.tokenizer.lowercase else ""))
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "format": FORMAT,

@@ -102,10 +102,6 @@ class ModelConfig(Section):
             f'and target_vocab_size is {self.target_vocab_size}; use "target" or "none".',
         )
 
-    @property
-    def d_head(self) -> int:
-        return self.d_model // self.num_heads
-
 
 @dataclass(frozen=True, kw_only=True)
 class TokenizerConfig(Section):

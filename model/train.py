@@ -269,7 +269,8 @@ class Trainer:
         if resume:
             return load_pair(self.recipe.tokenizer, self.out)
         tokenizers = train_pair(self.recipe.tokenizer, pairs)
-        tokenizers.save(self.out)
+        for name, content in tokenizers.files().items():
+            write_beside(self.out / name, content)
         return tokenizers
 
     def _batches(self, pairs: list[tuple[str, str]]) -> Batches:

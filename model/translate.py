@@ -74,10 +74,6 @@ class Translation:
     finished: bool
     dropped: int  # source tokens that did not fit into the model's positions
 
-    @property
-    def log_prob(self) -> float:
-        return sum(math.log(max(token.probability, 1e-45)) for token in self.written)
-
 
 def source_ids(tokenizers: TokenizerPair, text: str, max_length: int) -> tuple[list[int], int]:
     """Ids of a source with `</s>`, cut to what the model has positions for, and how many were cut off."""

@@ -42,12 +42,11 @@ def checkpoint_picker(found: Sequence[Listed]) -> None:
 def summary(config: CheckpointConfig) -> str:
     """A checkpoint in a line: languages, tokens, quality."""
     tokenizer = config.tokenizer
-    bleu = config.figures.get(f"test_2016_flickr.bleu{'_lowercased' if tokenizer.lowercase else ''}")
     return " · ".join(
         [
             f"{language(tokenizer.source_language)} → {language(tokenizer.target_language)}",
             "words" if tokenizer.kind == "words" else "subwords",
-            *([f"{bleu:.1f} BLEU"] if bleu else []),
+            *([f"{config.bleu:.1f} BLEU"] if config.bleu else []),
         ]
     )
 

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
 
 from model.checkpoint import (
     Checkpoint,
@@ -28,6 +29,7 @@ from model.positional import sinusoidal_table
 from model.translate import Translation, translate
 
 __all__ = [
+    "MAX_CHARACTERS",
     "STAGES",
     "CheckpointKey",
     "Listed",
@@ -134,8 +136,8 @@ def sinusoids(length: int, d_model: int, base: float) -> FloatArray:
 def parameter_table(key: CheckpointKey) -> pd.DataFrame:
     """Parameters per module, as the model has them in memory: shared matrices are counted once."""
     model = checkpoint_of(key).model
-    rows = [(name, tuple(p.shape), p.numel()) for name, p in model.named_parameters()]
-    table = pd.DataFrame(rows, columns=["name", "shape", "parameters"])
+    rows = [(name, p.numel()) for name, p in model.named_parameters()]
+    table = pd.DataFrame(rows, columns=["name", "parameters"])
     table["module"] = table["name"].str.replace(r"\.(weight|bias)$", "", regex=True)
     grouped = table.groupby("module", sort=False)["parameters"].sum().reset_index()
     grouped["share"] = grouped["parameters"] / grouped["parameters"].sum()
@@ -174,8 +176,6 @@ def figures_row(listed: Listed) -> dict[str, object]:
     config = listed.config
     if config is None:
         return row
-    figures, lowercase = config.figures, config.tokenizer.lowercase
-    bleu = figures.get(f"test_2016_flickr.bleu{'_lowercased' if lowercase else ''}")
     return row | {
         "task": config.task,
         "languages": f"{config.tokenizer.source_language} → {config.tokenizer.target_language}",
@@ -184,16 +184,14 @@ def figures_row(listed: Listed) -> dict[str, object]:
         "layers": f"{config.model.num_encoder_layers} + {config.model.num_decoder_layers}",
         "heads": config.model.num_heads,
         "parameters": count_parameters(listed.key),
-        "BLEU": bleu,
-        "chrF": figures.get("test_2016_flickr.chrf"),
+        "BLEU": config.bleu,
+        "chrF": config.figures.get("test_2016_flickr.chrf"),
     }
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def count_parameters(key: CheckpointKey) -> int | None:
     """Numbers stored in model.safetensors, read from its header; None where it cannot be read."""
-    from safetensors import SafetensorError, safe_open
-
     try:
         with safe_open(Path(key.path) / "model.safetensors", framework="np") as file:
             return sum(int(np.prod(file.get_slice(name).get_shape())) for name in file.offset_keys())

@@ -1,4 +1,4 @@
-"""Fetches a corpus from its own public repository: resumed where it was cut off, checked, and put in place as a whole."""
+"""Fetches a corpus from its public repository: resumed where it was cut off, checked, and put in place as a whole."""
 
 import hashlib
 from collections.abc import Callable, Mapping

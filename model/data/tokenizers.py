@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol, Self
 
@@ -17,9 +18,18 @@ import tokenizers
 from torchtext.vocab import Vocab
 
 from model.config import ConfigError, TokenizerConfig
-from model.data.vocab import SPECIAL_TOKENS, UNK, UNK_ID
+from model.data.vocab import SPECIAL_TOKENS, UNK_ID
 
-__all__ = ["CONTINUES", "BytePairTokenizer", "Encoding", "Tokenizer", "TokenizerPair", "WordTokenizer", "load_pair", "train_pair"]
+__all__ = [
+    "CONTINUES",
+    "BytePairTokenizer",
+    "Encoding",
+    "Tokenizer",
+    "TokenizerPair",
+    "WordTokenizer",
+    "load_pair",
+    "train_pair",
+]
 
 
 CONTINUES = "·"  # stands before a piece that continues a word, in what a person is shown
@@ -182,7 +192,7 @@ class WordTokenizer:
             doc = nlp(text.lower() if lowercase else text)
             words = [(token.text, bool(token.whitespace_)) for token in doc if not token.is_space]
             seen.update(word for word, _ in words)
-            for (left, spaced), (right, _) in zip(words, words[1:], strict=False):
+            for (left, spaced), (right, _) in pairwise(words):
                 for key in ((left, "right"), (right, "left")):
                     inner[key] += 1
                     joined[key] += not spaced
@@ -271,12 +281,11 @@ class TokenizerPair:
     def joint(self) -> bool:
         return self.source is self.target
 
-    def save(self, folder: Path) -> None:
-        """Write `tokenizer.json`, or `source_tokenizer.json` and `target_tokenizer.json`."""
-        files = {"tokenizer": self.source} if self.joint else {"source_tokenizer": self.source}
-        files |= {} if self.joint else {"target_tokenizer": self.target}
-        for name, tokenizer in files.items():
-            (folder / f"{name}.json").write_text(tokenizer.to_json(), encoding="utf-8")
+    def files(self) -> dict[str, str]:
+        """Name → content of the files in a checkpoint's folder that `load_pair` reads."""
+        if self.joint:
+            return {"tokenizer.json": self.source.to_json()}
+        return {"source_tokenizer.json": self.source.to_json(), "target_tokenizer.json": self.target.to_json()}
 
 
 def train_pair(config: TokenizerConfig, pairs: Sequence[tuple[str, str]]) -> TokenizerPair:
@@ -295,7 +304,7 @@ def train_pair(config: TokenizerConfig, pairs: Sequence[tuple[str, str]]) -> Tok
 
 
 def load_pair(config: TokenizerConfig, folder: Path) -> TokenizerPair:
-    """Read what `TokenizerPair.save` wrote.
+    """Read the files of `TokenizerPair.files`.
 
     Raises:
         ConfigError: a file is missing or not a tokenizer of this kind.

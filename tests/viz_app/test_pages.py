@@ -117,6 +117,13 @@ def test_any_text_gives_a_sensible_page(open_app: OpenApp, checkpoint: str, text
         assert "were left out" in app.warning[0].value
 
 
+def test_a_text_beyond_all_bounds_is_cut_and_says_so(open_app: OpenApp) -> None:
+    app = open_app(checkpoint="multi30k-en-de")
+    app.text_input(key="text").set_value("a dog " * 4000).run()
+    assert "24,000 characters; only the first 20,000 were read" in app.warning[0].value
+    assert len(charts(app)) == 2
+
+
 def test_choices_follow_the_visitor_from_page_to_page(open_app: OpenApp) -> None:
     app = open_app(checkpoint="multi30k-en-de", layer="1", head="4")
     app.switch_page("viz_app/pages/masks.py").run()

@@ -16,19 +16,8 @@ FloatArray = NDArray[np.float32]
 def matrix(table: FloatArray, *, height: int) -> go.Figure:
     """Draw an encoding (positions, dimensions): a row a position, a column a dimension."""
     bound = float(np.abs(table).max()) or 1.0
-    figure = go.Figure(
-        go.Heatmap(
-            z=np.ascontiguousarray(table, dtype=np.float32),
-            zmin=-bound,
-            zmax=bound,
-            colorscale=DIVERGING,
-            colorbar=colour_bar("value"),
-            hovertemplate="position %{y}<br>dimension %{x}<br>value %{z:.4f}<extra></extra>",
-        )
-    )
-    figure.update_xaxes(title="dimension")
-    figure.update_yaxes(title="position", autorange="reversed")
-    return finish(figure, height=height)
+    hover = "position %{y}<br>dimension %{x}<br>value %{z:.4f}"
+    return signed_map(table, bound=bound, unit="value", columns="dimension", hover=hover, height=height)
 
 
 def curves(table: FloatArray, dimensions: Sequence[int], *, height: int) -> go.Figure:
@@ -55,16 +44,21 @@ def curves(table: FloatArray, dimensions: Sequence[int], *, height: int) -> go.F
 
 def similarity(cosine: FloatArray, *, height: int) -> go.Figure:
     """Draw the cosine between the encodings of every two positions (positions, positions)."""
+    hover = "position %{y} and position %{x}<br>cosine %{z:.4f}"
+    return signed_map(cosine, bound=1.0, unit="cosine", columns="position", hover=hover, height=height)
+
+
+def signed_map(values: FloatArray, *, bound: float, unit: str, columns: str, hover: str, height: int) -> go.Figure:
     figure = go.Figure(
         go.Heatmap(
-            z=np.ascontiguousarray(cosine, dtype=np.float32),
-            zmin=-1,
-            zmax=1,
+            z=np.ascontiguousarray(values, dtype=np.float32),
+            zmin=-bound,
+            zmax=bound,
             colorscale=DIVERGING,
-            colorbar=colour_bar("cosine"),
-            hovertemplate="position %{y} and position %{x}<br>cosine %{z:.4f}<extra></extra>",
+            colorbar=colour_bar(unit),
+            hovertemplate=f"{hover}<extra></extra>",
         )
     )
-    figure.update_xaxes(title="position")
+    figure.update_xaxes(title=columns)
     figure.update_yaxes(title="position", autorange="reversed")
     return finish(figure, height=height)

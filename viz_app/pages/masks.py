@@ -133,9 +133,7 @@ with softmax:
     )
 masked_weight = float(np.where(mask, 0.0, stage["weights"]).max())
 worst_sum = float(np.abs(stage["weights"].sum(axis=-1) - 1).max())
-st.caption(
-    f"Largest weight on a masked key: {masked_weight:g}. Every row sums to 1, to within {max(worst_sum, 1e-7):.0e}."
-)
+st.caption(f"Largest weight on a masked key: {masked_weight:g}. Row sums differ from 1 by at most {worst_sum:.2g}.")
 controls.how(
     "How it is computed",
     "The mask puts minus infinity where attention is forbidden; e to the minus infinity is 0, so the softmax leaves "

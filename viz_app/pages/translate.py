@@ -29,6 +29,8 @@ st.html(
     + chips("writes", translation.written)
     + sentence(translation.text or "(the model wrote nothing)")
 )
+if len(text) > services.MAX_CHARACTERS:
+    st.warning(f"The text has {len(text):,} characters; only the first {services.MAX_CHARACTERS:,} were read.")
 if translation.dropped:
     st.warning(
         f"This model has {config.model.max_length} positions: the last {translation.dropped} tokens of the text "
