@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from model.cache import KeyValue
+from model.cpu_attention import attend_on_cpu
 from model.dropout import dropout
 from model.trace import HookPoint, active_trace
 
@@ -101,20 +102,19 @@ class MultiHeadAttention(nn.Module):
             values = self.values(self.split_heads(self.value_projection(looked_at)))  # (B, H, S, K)
             if cache is not None:
                 keys, values = cache.append(keys, values)
-        attend = self.fused if self.may_fuse(queries) else self.written_out
+        may_fuse = self.score_vector is None and active_trace() is None
+        attend = self.fused if may_fuse else self.written_out
         heads = attend(queries, keys, values, mask)  # (B, H, T, K)
         return self.output_projection(heads.transpose(1, 2).flatten(2))  # (B, T, D)
 
     def split_heads(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)  # (B, H, T, K)
 
-    def may_fuse(self, queries: Tensor) -> bool:
-        # PyTorch's fused kernel for bfloat16 on a CPU takes ten times as long as the written-out products.
-        slow = queries.dtype == torch.bfloat16 and queries.device.type == "cpu"
-        return self.score_vector is None and active_trace() is None and not slow
-
     def fused(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
         dropout = self.dropout if self.training else 0.0
+        # PyTorch's kernel for the CPU has no dropout and takes ten times as long in bfloat16.
+        if queries.device.type == "cpu" and (dropout or queries.dtype == torch.bfloat16):
+            return attend_on_cpu(queries, keys, values, mask, dropout)
         return F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask, dropout_p=dropout)
 
     def written_out(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:

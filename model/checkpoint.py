@@ -29,6 +29,7 @@ __all__ = [
     "load_checkpoint",
     "read_config",
     "save_weights",
+    "snapshot_path",
     "write_config",
 ]
 
@@ -147,8 +148,13 @@ def read_config(folder: Path) -> CheckpointConfig:
         raise CheckpointError(f"{CONFIG} of {folder.name} cannot be used: {error}") from error
 
 
-def save_weights(folder: Path, weights: Mapping[str, Tensor]) -> None:
-    """Write `model.safetensors` in half precision.
+def snapshot_path(folder: Path, step: int) -> Path:
+    """Where the weights after `step` optimizer steps are kept, if they are."""
+    return folder / "snapshots" / f"step-{step:06d}.safetensors"
+
+
+def save_weights(path: Path, weights: Mapping[str, Tensor]) -> None:
+    """Write a safetensors file in half precision, its folder too where there is none.
 
     Raises:
         CheckpointError: a weight is not finite in half precision.
@@ -156,8 +162,9 @@ def save_weights(folder: Path, weights: Mapping[str, Tensor]) -> None:
     half = {name: tensor.to(torch.float16) for name, tensor in weights.items()}
     broken = [name for name, tensor in half.items() if not tensor.isfinite().all()]
     if broken:
-        raise CheckpointError(f"{broken[0]} is not finite in half precision; nothing was written to {folder.name}.")
-    save_tensors(folder / WEIGHTS, half)
+        raise CheckpointError(f"{broken[0]} is not finite in half precision; {path.name} was not written.")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    save_tensors(path, half)
 
 
 def load_weights(path: Path, model: Transformer) -> None:

@@ -61,6 +61,10 @@ class Section:
             elif kind in (int, str, bool):
                 fits = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
                 require(fits, f"{name} is {value!r}; it must be of type {kind.__name__}.")
+            elif get_origin(kind) is tuple:
+                whole = isinstance(value, list | tuple) and all(type(v) is int and v >= 0 for v in value)
+                require(whole, f"{name} is {value!r}; it must be a list of whole numbers from 0.")
+                object.__setattr__(self, name, tuple(value))  # JSON and TOML know lists alone
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,17 +138,20 @@ class TrainConfig(Section):
     adam_beta1: float = 0.9
     adam_beta2: float = 0.98
     label_smoothing: float = 0.1
+    bpe_dropout: float = 0.0  # above 0 each epoch cuts words differently
     clip_norm: float = 1.0
     average_epochs: int = 8
     patience: int = 12
+    snapshot_steps: tuple[int, ...] = ()  # after which the weights are kept; the end of the run is added
     seed: int = 1
-    precision: Literal["fp32", "bf16"] = "fp32"
+    precision: Literal["fp32", "bf16", "fp16"] = "fp32"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require_positive("batch_tokens", "max_epochs", "max_steps", "warmup_steps", "average_epochs", "patience")
         require(self.learning_rate > 0, f"learning_rate is {self.learning_rate}; it must be above 0.")
         require(self.clip_norm > 0, f"clip_norm is {self.clip_norm}; it must be above 0.")
+        require(0.0 <= self.bpe_dropout < 1.0, f"bpe_dropout is {self.bpe_dropout}; it must be in [0, 1).")
         require(0.0 <= self.label_smoothing < 1.0, f"label_smoothing is {self.label_smoothing}; it must be in [0, 1).")
 
 

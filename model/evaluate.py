@@ -9,7 +9,7 @@ import torch
 
 from model.data.batching import Batch
 from model.data.vocab import PAD_ID
-from model.loss import smoothed_cross_entropy
+from model.loss import projected_cross_entropy
 from model.transformer import Transformer
 
 __all__ = ["Scores", "mean_loss", "score"]
@@ -41,10 +41,10 @@ def mean_loss(model: Transformer, batches: Iterable[Batch]) -> float:
     """
     total, tokens = 0.0, 0
     for batch in batches:
-        logits = model(batch.source, batch.target[:, :-1])  # (B, T, V)
+        states = model.decode(batch.target[:, :-1], *model.encode(batch.source))  # (B, T, D)
         labels = batch.target[:, 1:]  # (B, T)
         kept = labels != PAD_ID
-        total += float(smoothed_cross_entropy(logits[kept], labels[kept]))
+        total += float(projected_cross_entropy(states[kept], model.output_projection.weight, labels[kept]))
         tokens += int(kept.sum())
     if not tokens:
         raise ValueError("There is no sentence to compute a loss of.")

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from model.attention import MultiHeadAttention
 from model.cache import KeyValue
 from model.config import ModelConfig
-from model.dropout import Dropout
+from model.dropout import Dropout, add_dropped
 from model.trace import HookPoint
 
 __all__ = ["DecoderLayer", "EncoderLayer", "FeedForward"]
@@ -38,7 +38,7 @@ class Residual(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(config.d_model)
-        self.dropout = Dropout(config.dropout)
+        self.dropout = config.dropout
         self.pre = config.norm == "pre"
         self.stream = HookPoint()  # (B, T, D)
 
@@ -46,7 +46,7 @@ class Residual(nn.Module):
         return self.norm(x) if self.pre else x
 
     def after(self, x: Tensor, sublayer: Tensor) -> Tensor:
-        total = x + self.dropout(sublayer)
+        total = add_dropped(x, sublayer, self.dropout, self.training)
         return self.stream(total if self.pre else self.norm(total))
 
 

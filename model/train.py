@@ -18,14 +18,14 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from model.checkpoint import WEIGHTS, CheckpointConfig, save_weights, write_beside, write_config
+from model.checkpoint import WEIGHTS, CheckpointConfig, save_weights, snapshot_path, write_beside, write_config
 from model.config import ConfigError, Recipe
 from model.data.batching import Batch, Batches
 from model.data.corpora import read_parallel
 from model.data.tokenizers import TokenizerPair, load_pair, train_pair
 from model.data.vocab import PAD_ID
 from model.evaluate import mean_loss, score
-from model.loss import smoothed_cross_entropy
+from model.loss import projected_cross_entropy
 from model.run_state import Progress, average_epochs, copy_weights, load_state, save_epoch, save_state
 from model.transformer import Transformer
 from model.translate import translate_lines
@@ -110,7 +110,7 @@ class Trainer:
             fused=device.type in ("cpu", "cuda"),
         )
         self.progress = Progress()
-        self.train_batches = self._batches(train_pairs)
+        self.train_batches = self._batches(train_pairs, bpe_dropout=self.config.bpe_dropout)
         self.valid_batches = self._batches(self.valid_pairs)
         if self.train_batches.left_out:
             report(f"{self.train_batches.left_out} pairs are longer than max_length and are left out.")
@@ -127,9 +127,11 @@ class Trainer:
         progress, config = self.progress, self.config
         bar = tqdm(initial=progress.step, total=self._steps_expected(), unit="step", smoothing=0.05)
         with bar, stop_on_signal(self):
+            self._keep_snapshot()
             while not self._over():
                 for batch in self._remaining_batches():
                     self._train_on(batch, bar)
+                    self._keep_snapshot()
                     if self.stop_requested or progress.step >= config.max_steps:
                         break
                 else:
@@ -139,6 +141,8 @@ class Trainer:
         self._save_state()
         if not progress.history:
             self._save_model()
+        if config.snapshot_steps and not self.stop_requested:
+            save_weights(snapshot_path(self.out, progress.step), self._weights())
         self.report(f"{'Stopped' if self.stop_requested else 'Finished'} at step {progress.step}: {self.out}")
 
     def _over(self) -> bool:
@@ -194,8 +198,12 @@ class Trainer:
             memory, cross_mask = self.model.encode(batch.source)
             states = self.model.decode(batch.target[:, :-1], memory, cross_mask)  # (B, T, D)
             # Padding is left out before the largest matrix product, not after it.
-            logits = self.model.project(states[kept])  # (N, V)
-        return smoothed_cross_entropy(logits, labels[kept], self.config.label_smoothing)
+            weight = self.model.output_projection.weight
+            return projected_cross_entropy(states[kept], weight, labels[kept], self.config.label_smoothing)
+
+    def _keep_snapshot(self) -> None:
+        if self.progress.step in self.config.snapshot_steps:
+            save_weights(snapshot_path(self.out, self.progress.step), self._weights())
 
     def _end_epoch(self) -> None:
         progress = self.progress
@@ -252,7 +260,7 @@ class Trainer:
         return dict(zip(COLUMNS, values, strict=True))
 
     def _save_model(self) -> None:
-        save_weights(self.out, dict(self.model.named_parameters()))
+        save_weights(self.out / WEIGHTS, dict(self.model.named_parameters()))
         write_config(self.out, self._checkpoint_config())
 
     def _checkpoint_config(self) -> CheckpointConfig:
@@ -273,12 +281,13 @@ class Trainer:
             write_beside(self.out / name, content)
         return tokenizers
 
-    def _batches(self, pairs: list[tuple[str, str]]) -> Batches:
+    def _batches(self, pairs: list[tuple[str, str]], *, bpe_dropout: float = 0.0) -> Batches:
         return Batches(
             pairs,
             self.tokenizers,
             batch_tokens=self.config.batch_tokens,
             max_length=self.model_config.max_length,
+            bpe_dropout=bpe_dropout,
             device=self.device,
         )
 

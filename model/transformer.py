@@ -39,7 +39,11 @@ class Embedding(nn.Module):
 
     def forward(self, ids: Tensor, *, offset: int = 0) -> Tensor:
         vectors = self.token_vectors(self.tokens(ids) * self.scale)  # (B, T, D)
-        return self.dropout(self.sum(self.positions(vectors, offset=offset)))
+        x = self.sum(self.positions(vectors, offset=offset))
+        if torch.is_autocast_enabled(x.device.type):
+            # The residual stream is what a small model moves most of; it too is kept in the short format.
+            x = x.to(torch.get_autocast_dtype(x.device.type))
+        return self.dropout(x)
 
 
 class Encoder(nn.Module):

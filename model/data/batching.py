@@ -46,6 +46,7 @@ class Batches:
         *,
         batch_tokens: int,
         max_length: int,
+        bpe_dropout: float = 0.0,
         device: torch.device | str = "cpu",
     ) -> None:
         """Tokenize the pairs.
@@ -55,16 +56,22 @@ class Batches:
             tokenizers: The checkpoint's.
             batch_tokens: Rows × longest target of a batch.
             max_length: Pairs with a side longer than this many tokens are left out.
+            bpe_dropout: Above 0, each epoch cuts the texts anew, see `BytePairTokenizer.sampling`.
             device: Where the batches go.
         """
         field = Field(use_vocab=False, pad_token=PAD_ID, batch_first=True)
         self._fields = [("source", field), ("target", field)]
-        encoded = [self._encode(pair, tokenizers) for pair in pairs]
-        kept = [ids for ids in encoded if max(map(len, ids)) <= max_length]
-        self.left_out = len(pairs) - len(kept)
-        self._dataset = Dataset([Example.fromlist(ids, self._fields) for ids in kept], self._fields)
+        self._max_length = max_length
         self._batch_tokens = batch_tokens
         self._device = device
+        self._dataset = self._tokenized(pairs, tokenizers)
+        self.left_out = len(pairs) - len(self)
+        self._resample = (pairs, tokenizers.sampling(bpe_dropout)) if bpe_dropout else None
+
+    def _tokenized(self, pairs: Sequence[tuple[str, str]], tokenizers: TokenizerPair) -> Dataset:
+        encoded = (self._encode(pair, tokenizers) for pair in pairs)
+        kept = (ids for ids in encoded if max(map(len, ids)) <= self._max_length)
+        return Dataset([Example.fromlist(ids, self._fields) for ids in kept], self._fields)
 
     @staticmethod
     def _encode(pair: tuple[str, str], tokenizers: TokenizerPair) -> tuple[list[int], list[int]]:
@@ -77,7 +84,9 @@ class Batches:
         return len(self._dataset.examples)
 
     def epoch(self, *, seed: int, number: int) -> Iterator[Batch]:
-        """Every pair once, batches shuffled, the same each time for the same seed and epoch number."""
+        """Every pair once, batches shuffled, the same each time for the same seed and epoch number (and no dropout)."""
+        if self._resample:
+            self._dataset = self._tokenized(*self._resample)
         iterator = self._iterator(train=True)
         iterator.random_shuffler.random_state = random.Random(f"{seed}/{number}").getstate()
         return (Batch(b.source, b.target) for b in iterator)

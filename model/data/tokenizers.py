@@ -67,6 +67,10 @@ class Tokenizer(Protocol):
         """For each id, which word it is a part of, counted from 0."""
         ...
 
+    def sampling(self, dropout: float) -> "Tokenizer":
+        """A copy whose `encode` cuts a text differently each time, where its kind can."""
+        ...
+
     def to_json(self) -> str: ...
 
     @classmethod
@@ -137,6 +141,15 @@ class BytePairTokenizer:
             words.append(word)
             position += len(self._bytes[i])
         return tuple(words)
+
+    def sampling(self, dropout: float) -> Self:
+        """BPE-dropout (Provilkov et al. 2020): each merge is left out with this probability.
+
+        The draws are the library's own and cannot be seeded.
+        """
+        copy = self.from_json(self.to_json())
+        copy._bpe.model.dropout = dropout
+        return copy
 
     def to_json(self) -> str:
         return str(self._bpe.to_str())
@@ -247,6 +260,10 @@ class WordTokenizer:
     def words(self, ids: Sequence[int]) -> tuple[int, ...]:
         return tuple(range(len(ids)))
 
+    def sampling(self, dropout: float) -> Self:
+        """Words have one way to be cut."""
+        return self
+
     def to_json(self) -> str:
         state = {
             "language": self.language,
@@ -280,6 +297,11 @@ class TokenizerPair:
     @property
     def joint(self) -> bool:
         return self.source is self.target
+
+    def sampling(self, dropout: float) -> "TokenizerPair":
+        """Both sides cut texts differently each time, see `BytePairTokenizer.sampling`."""
+        source = self.source.sampling(dropout)
+        return TokenizerPair(source=source, target=source if self.joint else self.target.sampling(dropout))
 
     def files(self) -> dict[str, str]:
         """Name → content of the files in a checkpoint's folder that `load_pair` reads."""
