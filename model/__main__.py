@@ -12,7 +12,7 @@ from typing import Any
 from model.checkpoint import Checkpoint, CheckpointError, find_checkpoints, load_checkpoint, write_beside, write_config
 from model.config import ConfigError, SearchConfig, load_recipe
 from model.data.batching import Batches
-from model.data.corpora import CorpusError, data_dir, read_parallel
+from model.data.corpora import CorpusError, data_dir, read_pairs
 from model.data.download import CORPORA, DownloadError, download_corpus
 from model.evaluate import mean_loss, score
 from model.export import maps_npz
@@ -76,7 +76,7 @@ def run_evaluate(args: argparse.Namespace) -> None:
     checkpoint = checkpoint_at(args.checkpoint)
     config, tokenizers, model = checkpoint.config, checkpoint.tokenizers, checkpoint.model
     languages = (config.tokenizer.source_language, config.tokenizer.target_language)
-    pairs = read_parallel(data_dir(args.data_dir), config.train.corpus, args.split, *languages)
+    pairs = read_pairs(data_dir(args.data_dir), config.train.corpus, args.split, *languages)
     batches = Batches(pairs, tokenizers, batch_tokens=config.train.batch_tokens, max_length=config.model.max_length)
     hypotheses = translate_lines(model, tokenizers, [source for source, _ in pairs], search=search_settings(args))
     loss = mean_loss(model, batches.in_order())

@@ -21,7 +21,7 @@ from tqdm import tqdm
 from model.checkpoint import WEIGHTS, CheckpointConfig, save_weights, snapshot_path, write_beside, write_config
 from model.config import ConfigError, Recipe
 from model.data.batching import Batch, Batches
-from model.data.corpora import read_parallel
+from model.data.corpora import read_pairs
 from model.data.tokenizers import TokenizerPair, load_pair, train_pair
 from model.data.vocab import PAD_ID
 from model.evaluate import mean_loss, score
@@ -93,8 +93,8 @@ class Trainer:
         if not resume and (out / WEIGHTS).is_file():
             raise ConfigError(f"{out} holds a trained checkpoint already; choose another --out.")
         languages = (recipe.tokenizer.source_language, recipe.tokenizer.target_language)
-        train_pairs = read_parallel(data_root, self.config.corpus, "train", *languages)
-        self.valid_pairs = read_parallel(data_root, self.config.corpus, "val", *languages)
+        train_pairs = read_pairs(data_root, self.config.corpus, "train", *languages)
+        self.valid_pairs = read_pairs(data_root, self.config.corpus, "val", *languages)
         self.state_folder.mkdir(parents=True, exist_ok=True)
         self.tokenizers = self._tokenizers(train_pairs, resume)
         self.model_config = recipe.model_config(

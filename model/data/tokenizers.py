@@ -13,6 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol, Self
 
+import regex
 import spacy
 import tokenizers
 from torchtext.vocab import Vocab
@@ -32,6 +33,7 @@ __all__ = [
 ]
 
 
+HAN = r"\p{Han}"
 CONTINUES = "·"  # stands before a piece that continues a word, in what a person is shown
 
 
@@ -79,6 +81,11 @@ class Tokenizer(Protocol):
         ...
 
 
+def spaced(text: str) -> str:
+    """A leading space makes a word the same token at the start of a text as inside it; Chinese needs none."""
+    return text if not text or regex.match(HAN, text) else " " + text
+
+
 @cache
 def byte_of_character() -> dict[str, int]:
     """The printable stand-ins that byte-level BPE uses for the 256 bytes (Radford et al. 2019, released encoder)."""
@@ -100,7 +107,10 @@ class BytePairTokenizer:
     @classmethod
     def train(cls, texts: Iterable[str], *, vocab_size: int) -> Self:
         bpe = tokenizers.Tokenizer(tokenizers.models.BPE())
-        bpe.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+        # Chinese has no spaces: each character stands alone, or whole clauses would become tokens.
+        one_character = tokenizers.pre_tokenizers.Split(tokenizers.Regex(HAN), behavior="isolated")
+        byte_level = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+        bpe.pre_tokenizer = tokenizers.pre_tokenizers.Sequence([one_character, byte_level])
         bpe.decoder = tokenizers.decoders.ByteLevel()
         trainer = tokenizers.trainers.BpeTrainer(
             vocab_size=vocab_size,
@@ -108,7 +118,7 @@ class BytePairTokenizer:
             initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet(),
             show_progress=False,
         )
-        bpe.train_from_iterator((" " + text for text in texts), trainer)
+        bpe.train_from_iterator(map(spaced, texts), trainer)
         return cls(bpe)
 
     @property
@@ -116,9 +126,9 @@ class BytePairTokenizer:
         return len(self._bytes)
 
     def encode(self, text: str) -> Encoding:
-        # A leading space makes a word the same token at the start of a text as inside it.
-        encoded = self._bpe.encode(" " + text if text else "", add_special_tokens=False)
-        offsets = tuple((max(start - 1, 0), max(end - 1, 0)) for start, end in encoded.offsets)
+        encoded = self._bpe.encode(spaced(text), add_special_tokens=False)
+        added = len(spaced(text)) - len(text)
+        offsets = tuple((max(start - added, 0), max(end - added, 0)) for start, end in encoded.offsets)
         ids = tuple(encoded.ids)
         return Encoding(ids=ids, tokens=self.tokens(ids), offsets=offsets, words=self.words(ids))
 
@@ -175,7 +185,7 @@ class BytePairTokenizer:
             return "⟨" + self._bytes[i].hex(" ").upper() + "⟩"
         if text.startswith(" "):
             return text[1:] or "␣"
-        return CONTINUES + text if text[0].isalnum() else text
+        return CONTINUES + text if text[0].isalnum() and not regex.match(HAN, text) else text
 
 
 class WordTokenizer:

@@ -6,13 +6,13 @@ import torch
 
 from model.checkpoint import Checkpoint
 from model.data.batching import Batches
-from model.data.corpora import read_parallel
+from model.data.corpora import read_pairs
 from model.evaluate import mean_loss, score
 from tests.conftest import TOY_DATA
 
 
 def test_loss_is_the_mean_over_tokens_whatever_the_batches(toy: Checkpoint) -> None:
-    pairs = read_parallel(TOY_DATA, "toy", "test", "en", "de")
+    pairs = read_pairs(TOY_DATA, "toy", "test", "en", "de")
     losses = [
         mean_loss(toy.model, Batches(pairs, toy.tokenizers, batch_tokens=size, max_length=64).in_order())
         for size in (30, 10_000)

@@ -3,7 +3,7 @@ import random
 import pytest
 
 from model.data.batching import Batch, Batches
-from model.data.corpora import read_parallel
+from model.data.corpora import read_pairs
 from model.data.tokenizers import TokenizerPair, train_pair
 from model.data.vocab import BOS_ID, EOS_ID, PAD_ID
 from tests.conftest import TOY_DATA, toy_recipe
@@ -42,7 +42,7 @@ def long_tailed_pairs(count: int) -> list[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def tokenizers() -> TokenizerPair:
-    pairs = read_parallel(TOY_DATA, "toy", "train", "en", "de")
+    pairs = read_pairs(TOY_DATA, "toy", "train", "en", "de")
     return train_pair(toy_recipe("words").tokenizer, [*pairs, *long_tailed_pairs(50)])
 
 
@@ -55,7 +55,7 @@ def sentences(batches: list[Batch]) -> list[tuple[tuple[int, ...], tuple[int, ..
 
 
 def test_an_epoch_holds_every_pair_once(tokenizers: TokenizerPair) -> None:
-    pairs = read_parallel(TOY_DATA, "toy", "train", "en", "de")
+    pairs = read_pairs(TOY_DATA, "toy", "train", "en", "de")
     batches = Batches(pairs, tokenizers, batch_tokens=300, max_length=50)
     found = sentences(list(batches.epoch(seed=1, number=1)))
     expected = [

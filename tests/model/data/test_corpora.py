@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from model.data.corpora import CorpusError, data_dir, read_parallel
+from model.data.corpora import CorpusError, data_dir, read_pairs
 
 
 def write(root: Path, name: str, content: bytes) -> None:
@@ -15,7 +15,7 @@ def write(root: Path, name: str, content: bytes) -> None:
 def test_plain_and_gzip_files_are_read_alike(tmp_path: Path) -> None:
     write(tmp_path, "train.en", "One\u0085two.\nThree.\n".encode())
     write(tmp_path, "raw/train.de.gz", gzip.compress(b"Eins zwei.\r\nDrei.\r\n"))
-    assert read_parallel(tmp_path, "tiny", "train", "en", "de") == [
+    assert read_pairs(tmp_path, "tiny", "train", "en", "de") == [
         ("One\u0085two.", "Eins zwei."),
         ("Three.", "Drei."),
     ]
@@ -23,7 +23,7 @@ def test_plain_and_gzip_files_are_read_alike(tmp_path: Path) -> None:
 
 def test_a_missing_file_is_named_with_the_remedy(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"no train\.en .* --data-dir, or run: python -m model download tiny"):
-        read_parallel(tmp_path, "tiny", "train", "en", "de")
+        read_pairs(tmp_path, "tiny", "train", "en", "de")
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_unusable_files_get_a_sentence(tmp_path: Path, name: str, content: bytes
     write(tmp_path, "train.en", b"One\nTwo\n")
     write(tmp_path, name, content)
     with pytest.raises(CorpusError, match=message):
-        read_parallel(tmp_path, "tiny", "train", "en", "de")
+        read_pairs(tmp_path, "tiny", "train", "en", "de")
 
 
 def test_the_folder_comes_from_the_option_then_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,12 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.config import ConfigError, TokenizerConfig
-from model.data.corpora import read_parallel
+from model.data.corpora import read_pairs
 from model.data.tokenizers import BytePairTokenizer, WordTokenizer, load_pair, train_pair
 from model.data.vocab import SPECIAL_TOKENS, UNK_ID
 from tests.conftest import TOY_DATA
 
-PAIRS = read_parallel(TOY_DATA, "toy", "train", "en", "de")
+PAIRS = read_pairs(TOY_DATA, "toy", "train", "en", "de")
 BPE = BytePairTokenizer.train((text for pair in PAIRS for text in pair), vocab_size=400)
 SENTENCES = [
     "A man's t-shirt isn't red, is it?",
