@@ -1,4 +1,4 @@
-"""The command line: python -m model train | evaluate | translate | attention | download."""
+"""The command line: python -m model train | evaluate | translate | classify | attention | download."""
 
 import argparse
 import dataclasses
@@ -9,14 +9,24 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from model.checkpoint import Checkpoint, CheckpointError, find_checkpoints, load_checkpoint, write_beside, write_config
+from model.checkpoint import (
+    CheckpointError,
+    find_checkpoints,
+    load_checkpoint,
+    load_classifier,
+    read_config,
+    write_beside,
+    write_config,
+)
+from model.classify import classify, classify_lines
 from model.config import ConfigError, SearchConfig, load_recipe
-from model.data.batching import Batches
+from model.data.batching import Batches, sentence_pairs
 from model.data.corpora import CorpusError, data_dir, read_pairs
 from model.data.download import CORPORA, DownloadError, download_corpus
+from model.data.reviews import read_reviews
 from model.evaluate import mean_loss, score
 from model.export import maps_npz
-from model.train import train
+from model.train import DivergedError, train
 from model.translate import translate, translate_lines
 
 DATA_HELP = "folder of the corpora (default: $HEADLIGHT_DATA, else data/)"
@@ -35,11 +45,11 @@ def setting(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def checkpoint_at(name: str) -> Checkpoint:
+def folder_at(name: str) -> Path:
     """A folder, or the name of a bundled checkpoint."""
     for folder in (Path(name), CHECKPOINTS / name):
         if folder.is_dir():
-            return load_checkpoint(folder)
+            return folder
     bundled = ", ".join(find_checkpoints([CHECKPOINTS])) or "none"
     raise CheckpointError(f"There is no checkpoint {name!r}. Bundled: {bundled}; or give the path of a folder.")
 
@@ -69,35 +79,69 @@ def run_train(args: argparse.Namespace) -> None:
             settings[f"train.{name}"] = getattr(args, name)
     recipe = recipe.with_settings(settings)
     out = Path(args.out) if args.out else CHECKPOINTS / recipe.name
-    train(recipe, data_root=data_dir(args.data_dir), out=out, device=args.device, resume=args.resume)
+    train(
+        recipe,
+        data_root=data_dir(args.data_dir),
+        out=out,
+        device=args.device,
+        resume=args.resume,
+        tensorboard=args.tensorboard,
+    )
 
 
 def run_evaluate(args: argparse.Namespace) -> None:
-    checkpoint = checkpoint_at(args.checkpoint)
-    config, tokenizers, model = checkpoint.config, checkpoint.tokenizers, checkpoint.model
-    languages = (config.tokenizer.source_language, config.tokenizer.target_language)
-    pairs = read_pairs(data_dir(args.data_dir), config.train.corpus, args.split, *languages)
-    batches = Batches(pairs, tokenizers, batch_tokens=config.train.batch_tokens, max_length=config.model.max_length)
-    hypotheses = translate_lines(model, tokenizers, [source for source, _ in pairs], search=search_settings(args))
-    loss = mean_loss(model, batches.in_order())
-    scores = score(hypotheses, [target for _, target in pairs], loss=loss, language=languages[1])
+    folder = folder_at(args.checkpoint)
+    config = read_config(folder)
+    corpus = args.corpus or config.train.corpus.split("+")[0]
+    split = args.split or ("test_2016_flickr" if corpus == "multi30k" else "test")
+    evaluate = evaluate_classifier if config.task == "classification" else evaluate_translator
+    scores = evaluate(folder, corpus, split, args)
+    place = split if corpus == "multi30k" else f"{corpus}.{split}"
     if args.record:
-        measured = ("bleu", "bleu_lowercased", "chrf", "perplexity")
-        figures = {f"{args.split}.{name}": round(getattr(scores, name), 2) for name in measured}
-        write_config(checkpoint.path, dataclasses.replace(config, figures=dict(config.figures) | figures))
+        measured = ("bleu", "bleu_lowercased", "bleu_tokenized", "chrf", "perplexity", "accuracy")
+        figures = {f"{place}.{name}": round(scores[name], 2) for name in measured if scores.get(name) is not None}
+        write_config(folder, dataclasses.replace(config, figures=dict(config.figures) | figures))
     if args.json:
-        print(json.dumps({"checkpoint": checkpoint.name, "split": args.split, "beam": args.beam} | scores.to_dict()))
+        print(json.dumps({"checkpoint": folder.name, "split": place} | scores))
         return
-    print(f"{checkpoint.name} on {args.split}, {scores.sentences} sentences, beam {args.beam}")
-    print(f"BLEU             {scores.bleu:6.2f}   {scores.bleu_signature}")
-    print(f"BLEU lower-cased {scores.bleu_lowercased:6.2f}   {scores.bleu_lowercased_signature}")
-    print(f"chrF             {scores.chrf:6.2f}")
-    print(f"loss             {scores.loss:6.3f}   nats a token")
-    print(f"perplexity       {scores.perplexity:6.2f}")
+    print(f"{folder.name} on {place}, {scores['examples']} examples")
+    for name, (label, unit) in LABELS.items():
+        if scores.get(name) is not None:
+            print(f"{label:24}{scores[name]:7.2f}   {scores.get(f'{name}_signature', unit)}")
+
+
+LABELS = {
+    "bleu": ("BLEU", ""),
+    "bleu_lowercased": ("BLEU lower-cased", ""),
+    "bleu_tokenized": ("BLEU of Moses tokens", "lower-cased"),
+    "chrf": ("chrF", ""),
+    "loss": ("loss", "nats a token"),
+    "perplexity": ("perplexity", ""),
+    "accuracy": ("accuracy", "%"),
+}
+
+
+def evaluate_translator(folder: Path, corpus: str, split: str, args: argparse.Namespace) -> dict[str, Any]:
+    checkpoint = load_checkpoint(folder)
+    model, tokenizers, languages = checkpoint.model, checkpoint.tokenizers, checkpoint.config.tokenizer
+    target = languages.target_language
+    pairs = read_pairs(data_dir(args.data_dir), corpus, split, languages.source_language, target)
+    examples = sentence_pairs(pairs, tokenizers, max_length=model.config.max_length)
+    hypotheses = translate_lines(model, tokenizers, [source for source, _ in pairs], search=search_settings(args))
+    loss = mean_loss(model, Batches(examples, batch_tokens=checkpoint.config.train.batch_tokens).in_order())
+    scores = score(hypotheses, [reference for _, reference in pairs], loss=loss, language=target).to_dict()
+    return {"beam": args.beam, "examples": len(pairs)} | scores
+
+
+def evaluate_classifier(folder: Path, corpus: str, split: str, args: argparse.Namespace) -> dict[str, Any]:
+    checkpoint = load_classifier(folder)
+    texts, labels = zip(*read_reviews(data_dir(args.data_dir), corpus, split), strict=True)
+    found = classify_lines(checkpoint.model, checkpoint.tokenizers, texts)
+    return {"examples": len(texts), "accuracy": 100 * sum(map(int.__eq__, found, labels)) / len(labels)}
 
 
 def run_translate(args: argparse.Namespace) -> None:
-    checkpoint, search = checkpoint_at(args.checkpoint), search_settings(args)
+    checkpoint, search = load_checkpoint(folder_at(args.checkpoint)), search_settings(args)
     lines = (line.rstrip("\n") for line in sys.stdin)
     # A person at the keyboard gets each line at once, a file is translated in batches.
     size = 1 if sys.stdin.isatty() else 64
@@ -106,8 +150,15 @@ def run_translate(args: argparse.Namespace) -> None:
             print(" ".join(text.splitlines()), flush=True)
 
 
+def run_classify(args: argparse.Namespace) -> None:
+    checkpoint = load_classifier(folder_at(args.checkpoint))
+    for line in sys.stdin:
+        result = classify(checkpoint, line.rstrip("\n"))
+        print(f"{result.label}\t{result.probabilities[result.label]:.3f}", flush=True)
+
+
 def run_attention(args: argparse.Namespace) -> None:
-    translation = translate(checkpoint_at(args.checkpoint), args.sentence, search=search_settings(args))
+    translation = translate(load_checkpoint(folder_at(args.checkpoint)), args.sentence, search=search_settings(args))
     out = Path(args.out)
     write_beside(out, maps_npz(translation))
     print(translation.text)
@@ -135,16 +186,18 @@ def main(argv: list[str] | None = None) -> int:
     command.add_argument("--data-dir", help=DATA_HELP)
     command.add_argument("--out", help="folder of the checkpoint (default: checkpoints/RECIPE)")
     command.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda", "mps"])
-    command.add_argument("--precision", choices=["fp32", "bf16"])
+    command.add_argument("--precision", choices=["fp32", "bf16", "fp16"])
     command.add_argument("--max-steps", type=int)
     command.add_argument("--seed", type=int)
     command.add_argument("--resume", action="store_true", help="continue the run in --out")
+    command.add_argument("--tensorboard", action="store_true", help="log for TensorBoard into OUT/training/tensorboard")
     command.add_argument("--set", action="append", default=[], type=setting, metavar="NAME=VALUE")
     command.set_defaults(run=run_train)
 
-    command = commands.add_parser("evaluate", help="BLEU, chrF, loss and perplexity on a split")
+    command = commands.add_parser("evaluate", help="BLEU, chrF and perplexity, or accuracy, on a split")
     command.add_argument("checkpoint", help=CHECKPOINT_HELP)
-    command.add_argument("--split", default="test_2016_flickr")
+    command.add_argument("--corpus", help="default: the first that it was trained on")
+    command.add_argument("--split", help="default: test_2016_flickr of multi30k, test of all others")
     command.add_argument("--beam", type=positive, default=5, help="width of the beam; 1 is greedy")
     command.add_argument("--data-dir", help=DATA_HELP)
     command.add_argument("--json", action="store_true", help="print one JSON object")
@@ -155,6 +208,10 @@ def main(argv: list[str] | None = None) -> int:
     command.add_argument("checkpoint", help=CHECKPOINT_HELP)
     add_search_options(command, beam=5)
     command.set_defaults(run=run_translate)
+
+    command = commands.add_parser("classify", help="classify lines from stdin: label and probability")
+    command.add_argument("checkpoint", help=CHECKPOINT_HELP)
+    command.set_defaults(run=run_classify)
 
     command = commands.add_parser("attention", help="write every attention map of one translation to an NPZ file")
     command.add_argument("checkpoint", help=CHECKPOINT_HELP)
@@ -172,7 +229,7 @@ def main(argv: list[str] | None = None) -> int:
     args = parser.parse_args(argv)
     try:
         args.run(args)
-    except (CheckpointError, ConfigError, CorpusError, DownloadError) as error:
+    except (CheckpointError, ConfigError, CorpusError, DivergedError, DownloadError) as error:
         print(f"Error: {error}", file=sys.stderr)
         return 1
     except UnicodeDecodeError as error:

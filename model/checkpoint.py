@@ -5,7 +5,8 @@ Weights are stored in half precision and computed with in single precision.
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -13,9 +14,10 @@ from typing import Any, Self
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
-from torch import Tensor
+from torch import Tensor, nn
 
-from model.config import ConfigError, ModelConfig, TokenizerConfig, TrainConfig
+from model.classifier import Classifier
+from model.config import TASKS, VOCAB_SIZES, ClassifierConfig, ConfigError, ModelConfig, TokenizerConfig, TrainConfig
 from model.data.tokenizers import TokenizerPair, load_pair
 from model.data.vocab import PAD_ID
 from model.transformer import Transformer
@@ -25,15 +27,19 @@ __all__ = [
     "Checkpoint",
     "CheckpointConfig",
     "CheckpointError",
+    "ClassifierCheckpoint",
     "find_checkpoints",
     "load_checkpoint",
+    "load_classifier",
     "read_config",
+    "remove_leftovers",
     "save_weights",
     "snapshot_path",
     "write_config",
 ]
 
 FORMAT = 1
+LEFTOVER = ".part"
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
 
 
@@ -46,16 +52,21 @@ class CheckpointConfig:
     """What `config.json` holds."""
 
     recipe: str
-    model: ModelConfig
+    model: ModelConfig | ClassifierConfig
     tokenizer: TokenizerConfig
     train: TrainConfig
     task: str = "translation"
     figures: Mapping[str, float] = field(default_factory=dict)  # measured results, name → value
 
+    def figure(self, name: str) -> float | None:
+        """A recorded result, such as `chrf`, on the first test set that this model was made for."""
+        places = ("test_2016_flickr", *(f"{corpus}.test" for corpus in self.train.corpus.split("+")))
+        return next((self.figures[f"{place}.{name}"] for place in places if f"{place}.{name}" in self.figures), None)
+
     @property
     def bleu(self) -> float | None:
-        """BLEU on test_2016_flickr where it was recorded: lower-cased if the model lower-cases."""
-        return self.figures.get("test_2016_flickr.bleu" + ("_lowercased" if self.tokenizer.lowercase else ""))
+        """BLEU on its test set where it was recorded: lower-cased if the model lower-cases."""
+        return self.figure("bleu_lowercased" if self.tokenizer.lowercase else "bleu")
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -81,10 +92,13 @@ class CheckpointConfig:
         figures = values.get("figures", {})
         if not isinstance(figures, Mapping) or not all(isinstance(v, int | float) for v in figures.values()):
             raise ConfigError("figures must be a JSON object of numbers.")
+        task = values.get("task", "translation")
+        if task not in TASKS:
+            raise ConfigError(f"task is {task!r}; this version knows {', '.join(TASKS)}.")
         return cls(
             recipe=str(values["recipe"]),
-            task=str(values.get("task", "translation")),
-            model=ModelConfig.from_dict(values["model"]),
+            task=task,
+            model=TASKS[task].from_dict(values["model"]),
             tokenizer=TokenizerConfig.from_dict(values["tokenizer"]),
             train=TrainConfig.from_dict(values["train"]),
             figures=dict(figures),
@@ -92,39 +106,73 @@ class CheckpointConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Checkpoint:
+class Loaded:
     """A loaded checkpoint, ready to use: the model is in evaluation mode."""
 
     path: Path
     config: CheckpointConfig
-    model: Transformer
-    tokenizers: TokenizerPair
+    tokenizers: TokenizerPair  # of a classifier: the same twice
 
     @property
     def name(self) -> str:
         return self.path.name
 
 
+@dataclass(frozen=True, kw_only=True)
+class Checkpoint(Loaded):
+    """A translator."""
+
+    model: Transformer
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassifierCheckpoint(Loaded):
+    """A text classifier."""
+
+    model: Classifier
+
+
 def write_beside(path: Path, content: str | bytes) -> None:
-    """Replace a file as a whole, so that no reader ever sees half of it."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
+    """Replace a file as a whole, so that no reader ever sees half of it.
+
+    Raises:
+        CheckpointError: it cannot be written; the earlier file is untouched.
+    """
+    with replacing(path) as beside:
         beside.write_bytes(content.encode() if isinstance(content, str) else content)
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], *, metadata: Mapping[str, str] | None = None) -> None:
-    """Replace a safetensors file as a whole."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    """Replace a safetensors file as a whole.
+
+    Raises:
+        CheckpointError: it cannot be written; the earlier file is untouched.
+    """
     plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    try:
+    with replacing(path) as beside:
         save_file(plain, beside, metadata=dict(metadata) if metadata else None)
         beside.chmod(0o644)  # the library creates it for its owner alone
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A place beside `path` to write to; put in its place at the end, if all went well."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}{LEFTOVER}")
+    try:
+        yield beside
+        with beside.open("rb") as file:
+            os.fsync(file.fileno())  # a power cut must not leave the new name with no content
         beside.replace(path)
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(f"{path} could not be written ({error}); the earlier one is kept.") from error
     finally:
         beside.unlink(missing_ok=True)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Delete what processes that were killed while they wrote left beside their files."""
+    for leftover in folder.rglob(f".*{LEFTOVER}"):
+        leftover.unlink(missing_ok=True)
 
 
 def write_config(folder: Path, config: CheckpointConfig) -> None:
@@ -167,7 +215,7 @@ def save_weights(path: Path, weights: Mapping[str, Tensor]) -> None:
     save_tensors(path, half)
 
 
-def load_weights(path: Path, model: Transformer) -> None:
+def load_weights(path: Path, model: nn.Module) -> None:
     """Copy a safetensors file into `model`, after its names and shapes were compared.
 
     Raises:
@@ -197,28 +245,48 @@ def load_weights(path: Path, model: Transformer) -> None:
 
 
 def load_checkpoint(folder: Path, *, device: str = "cpu") -> Checkpoint:
-    """Load a checkpoint for use.
+    """Load a translator for use.
 
     Raises:
-        CheckpointError: any of its files is missing, damaged, or does not fit the others.
+        CheckpointError: any of its files is missing, damaged, or does not fit the others; or it is no translator.
     """
     config = read_config(folder)
+    if not isinstance(config.model, ModelConfig):
+        raise CheckpointError(f"{folder.name} classifies texts and does not translate; choose another checkpoint.")
+    tokenizers = load_tokenizers(config, folder)
+    model = Transformer(config.model, pad_id=PAD_ID)
+    load_weights(folder / WEIGHTS, model)
+    return Checkpoint(path=folder, config=config, model=model.to(device).eval(), tokenizers=tokenizers)
+
+
+def load_classifier(folder: Path, *, device: str = "cpu") -> ClassifierCheckpoint:
+    """Load a text classifier for use.
+
+    Raises:
+        CheckpointError: any of its files is missing, damaged, or does not fit the others; or it is no classifier.
+    """
+    config = read_config(folder)
+    if not isinstance(config.model, ClassifierConfig):
+        raise CheckpointError(f"{folder.name} translates and does not classify texts; choose another checkpoint.")
+    tokenizers = load_tokenizers(config, folder)
+    model = Classifier(config.model, pad_id=PAD_ID)
+    load_weights(folder / WEIGHTS, model)
+    return ClassifierCheckpoint(path=folder, config=config, model=model.to(device).eval(), tokenizers=tokenizers)
+
+
+def load_tokenizers(config: CheckpointConfig, folder: Path) -> TokenizerPair:
     try:
         tokenizers = load_pair(config.tokenizer, folder)
     except ConfigError as error:
         raise CheckpointError(str(error)) from error
-    for side, tokenizer, size in (
-        ("source", tokenizers.source, config.model.source_vocab_size),
-        ("target", tokenizers.target, config.model.target_vocab_size),
-    ):
-        if tokenizer.size != size:
+    for name in VOCAB_SIZES[config.task]:
+        side, size = ("target" if name.startswith("target") else "source"), getattr(config.model, name)
+        found = getattr(tokenizers, side).size
+        if found != size:
             raise CheckpointError(
-                f"The {side} tokenizer of {folder.name} has {tokenizer.size} tokens, "
-                f"but config.json says {side}_vocab_size is {size}."
+                f"The {side} tokenizer of {folder.name} has {found} tokens, but config.json says {name} is {size}."
             )
-    model = Transformer(config.model, pad_id=PAD_ID)
-    load_weights(folder / WEIGHTS, model)
-    return Checkpoint(path=folder, config=config, model=model.to(device).eval(), tokenizers=tokenizers)
+    return tokenizers
 
 
 def find_checkpoints(folders: Iterable[Path]) -> dict[str, Path]:

@@ -9,7 +9,19 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
-__all__ = ["ConfigError", "ModelConfig", "Recipe", "SearchConfig", "TokenizerConfig", "TrainConfig", "load_recipe"]
+__all__ = [
+    "TASKS",
+    "VOCAB_SIZES",
+    "ClassifierConfig",
+    "ConfigError",
+    "LayersConfig",
+    "ModelConfig",
+    "Recipe",
+    "SearchConfig",
+    "TokenizerConfig",
+    "TrainConfig",
+    "load_recipe",
+]
 
 RECIPES = Path(__file__).parent / "recipes"
 
@@ -62,35 +74,30 @@ class Section:
                 fits = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
                 require(fits, f"{name} is {value!r}; it must be of type {kind.__name__}.")
             elif get_origin(kind) is tuple:
-                whole = isinstance(value, list | tuple) and all(type(v) is int and v >= 0 for v in value)
-                require(whole, f"{name} is {value!r}; it must be a list of whole numbers from 0.")
+                item = get_args(kind)[0]
+                fits = isinstance(value, list | tuple) and all(type(v) is item for v in value)
+                require(fits, f"{name} is {value!r}; it must be a list of type {item.__name__}.")
                 object.__setattr__(self, name, tuple(value))  # JSON and TOML know lists alone
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelConfig(Section):
-    """Sizes of an encoder-decoder Transformer ("Attention Is All You Need", section 3; table 3 for the names)."""
+class LayersConfig(Section):
+    """What every stack of layers needs ("Attention Is All You Need", section 3; table 3 for the names)."""
 
-    source_vocab_size: int
-    target_vocab_size: int
     d_model: int = 256
     num_heads: int = 8
     d_ff: int = 512
     num_encoder_layers: int = 3
-    num_decoder_layers: int = 3
     dropout: float = 0.1
     norm: Literal["post", "pre"] = "post"
     activation: Literal["relu", "gelu"] = "relu"
     attention: Literal["scaled_dot_product", "additive"] = "scaled_dot_product"
     positional: Literal["sinusoidal", "learned"] = "sinusoidal"
     max_length: int = 256
-    # none: three separate matrices; target: target embedding = output projection; all: source embedding too
-    tie_embeddings: Literal["none", "target", "all"] = "all"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.require_positive("source_vocab_size", "target_vocab_size", "d_model", "num_heads", "d_ff", "max_length")
-        self.require_positive("num_encoder_layers", "num_decoder_layers")
+        self.require_positive("d_model", "num_heads", "d_ff", "max_length", "num_encoder_layers")
         require(
             self.d_model % self.num_heads == 0,
             f"d_model ({self.d_model}) must be divisible by num_heads ({self.num_heads}).",
@@ -100,6 +107,21 @@ class ModelConfig(Section):
             f"d_model ({self.d_model}) must be even for sinusoidal positions, which pair a sine with a cosine.",
         )
         require(0.0 <= self.dropout < 1.0, f"dropout is {self.dropout}; it must be at least 0 and below 1.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelConfig(LayersConfig):
+    """Sizes of an encoder-decoder Transformer."""
+
+    source_vocab_size: int
+    target_vocab_size: int
+    num_decoder_layers: int = 3
+    # none: three separate matrices; target: target embedding = output projection; all: source embedding too
+    tie_embeddings: Literal["none", "target", "all"] = "all"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require_positive("source_vocab_size", "target_vocab_size", "num_decoder_layers")
         require(
             self.tie_embeddings != "all" or self.source_vocab_size == self.target_vocab_size,
             f'tie_embeddings = "all" needs one vocabulary, but source_vocab_size is {self.source_vocab_size} '
@@ -108,12 +130,26 @@ class ModelConfig(Section):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ClassifierConfig(LayersConfig):
+    """Sizes of an encoder with a pooling head."""
+
+    vocab_size: int
+    labels: tuple[str, ...]
+    pooling: Literal["attention", "mean"] = "attention"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require_positive("vocab_size")
+        require(len(set(self.labels)) > 1, f"labels are {list(self.labels)}; there must be two different ones or more.")
+
+
+@dataclass(frozen=True, kw_only=True)
 class TokenizerConfig(Section):
     """How text becomes tokens. `words` uses min_freq and lowercase, `bpe` uses vocab_size."""
 
     kind: Literal["bpe", "words"]
     source_language: str
-    target_language: str
+    target_language: str = ""  # of a translation
     vocab_size: int = 8000
     min_freq: int = 2
     lowercase: bool = False
@@ -145,10 +181,16 @@ class TrainConfig(Section):
     snapshot_steps: tuple[int, ...] = ()  # after which the weights are kept; the end of the run is added
     seed: int = 1
     precision: Literal["fp32", "bf16", "fp16"] = "fp32"
+    accumulate: int = 1  # batches that make one step of the optimizer, on each process
+    compile: bool = False  # torch.compile; pays on a GPU
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require_positive("batch_tokens", "max_epochs", "max_steps", "warmup_steps", "average_epochs", "patience")
+        self.require_positive("accumulate")
+        require(
+            min(self.snapshot_steps, default=0) >= 0, f"snapshot_steps are {self.snapshot_steps}; steps start at 0."
+        )
         require(self.learning_rate > 0, f"learning_rate is {self.learning_rate}; it must be above 0.")
         require(self.clip_norm > 0, f"clip_norm is {self.clip_norm}; it must be above 0.")
         require(0.0 <= self.bpe_dropout < 1.0, f"bpe_dropout is {self.bpe_dropout}; it must be in [0, 1).")
@@ -184,18 +226,24 @@ class Recipe:
     tokenizer: TokenizerConfig
     train: TrainConfig
     model: Mapping[str, Any]
+    task: str = "translation"
 
     def __post_init__(self) -> None:
-        self.model_config(source_vocab_size=self.tokenizer.vocab_size, target_vocab_size=self.tokenizer.vocab_size)
+        require(self.task in TASKS, f"task is {self.task!r}; it must be one of {', '.join(map(repr, TASKS))}.")
+        has_target = bool(self.tokenizer.target_language)
+        require(
+            has_target == (self.task == "translation"), "target_language belongs to a translation, and to it alone."
+        )
+        size = self.tokenizer.vocab_size
+        self.model_config(**dict.fromkeys(VOCAB_SIZES[self.task], size))
 
-    def model_config(self, *, source_vocab_size: int, target_vocab_size: int) -> ModelConfig:
+    def model_config(self, **vocab_sizes: int) -> ModelConfig | ClassifierConfig:
         """The model's configuration, once the sizes of the vocabularies are known.
 
         Raises:
             ConfigError: the sizes contradict each other.
         """
-        sizes = {"source_vocab_size": source_vocab_size, "target_vocab_size": target_vocab_size}
-        return ModelConfig.from_dict(sizes | dict(self.model))
+        return TASKS[self.task].from_dict(vocab_sizes | dict(self.model))
 
     def with_settings(self, settings: Mapping[str, Any]) -> Self:
         """Return a copy with `section.name` or plain `name` settings replaced.
@@ -204,7 +252,7 @@ class Recipe:
             ConfigError: no section has such a setting.
         """
         sections = {"tokenizer": self.tokenizer.to_dict(), "train": self.train.to_dict(), "model": dict(self.model)}
-        known = {"tokenizer": TokenizerConfig, "train": TrainConfig, "model": ModelConfig}
+        known = {"tokenizer": TokenizerConfig, "train": TrainConfig, "model": TASKS[self.task]}
         for key, value in settings.items():
             wanted, _, name = key.rpartition(".")
             homes = [s for s, kind in known.items() if wanted in ("", s) and name in {f.name for f in fields(kind)}]
@@ -216,6 +264,13 @@ class Recipe:
             train=TrainConfig.from_dict(sections["train"]),
             model=sections["model"],
         )
+
+
+TASKS: Mapping[str, type[ModelConfig] | type[ClassifierConfig]] = {
+    "translation": ModelConfig,
+    "classification": ClassifierConfig,
+}
+VOCAB_SIZES = {"translation": ("source_vocab_size", "target_vocab_size"), "classification": ("vocab_size",)}
 
 
 def load_recipe(name: str) -> Recipe:
@@ -239,4 +294,5 @@ def load_recipe(name: str) -> Recipe:
         tokenizer=TokenizerConfig.from_dict(values["tokenizer"]),
         train=TrainConfig.from_dict(values["train"]),
         model=values["model"],
+        task=values.get("task", "translation"),
     )

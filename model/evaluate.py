@@ -6,13 +6,14 @@ from dataclasses import asdict, dataclass
 
 import sacrebleu
 import torch
+from sacremoses import MosesPunctNormalizer, MosesTokenizer
 
 from model.data.batching import Batch
 from model.data.vocab import PAD_ID
 from model.loss import projected_cross_entropy
 from model.transformer import Transformer
 
-__all__ = ["Scores", "mean_loss", "score"]
+__all__ = ["Scores", "mean_loss", "moses_tokens", "score"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,11 +25,12 @@ class Scores:
     bleu_signature: str
     bleu_lowercased: float
     bleu_lowercased_signature: str
+    bleu_tokenized: float | None  # of lower-cased Moses tokens, as the Multi30k papers score; None for Chinese
     chrf: float
     loss: float
     perplexity: float
 
-    def to_dict(self) -> dict[str, float | int | str]:
+    def to_dict(self) -> dict[str, float | int | str | None]:
         return asdict(self)
 
 
@@ -71,7 +73,20 @@ def score(hypotheses: Sequence[str], references: Sequence[str], *, loss: float, 
         bleu_signature=str(cased.get_signature()),
         bleu_lowercased=bleu_lowercased.score,
         bleu_lowercased_signature=str(lowercased.get_signature()),
+        bleu_tokenized=None if language == "zh" else tokenized_bleu(hypotheses, references, language),
         chrf=sacrebleu.CHRF().corpus_score(hypotheses, [references]).score,
         loss=loss,
         perplexity=math.exp(loss),
     )
+
+
+def moses_tokens(lines: Sequence[str], language: str) -> list[str]:
+    """Lower-case, normalize the punctuation and tokenize as the scripts of Moses do (Koehn et al. 2007)."""
+    normalizer, tokenizer = MosesPunctNormalizer(language), MosesTokenizer(language)
+    return [tokenizer.tokenize(normalizer.normalize(line.lower()), return_str=True) for line in lines]
+
+
+def tokenized_bleu(hypotheses: Sequence[str], references: Sequence[str], language: str) -> float:
+    metric = sacrebleu.BLEU(tokenize="none", force=True)
+    tokenized = [moses_tokens(lines, language) for lines in (hypotheses, references)]
+    return metric.corpus_score(tokenized[0], [tokenized[1]]).score

@@ -5,14 +5,14 @@ from torch import Tensor, nn
 
 from model.attention import MultiHeadAttention
 from model.cache import KeyValue
-from model.config import ModelConfig
+from model.config import LayersConfig
 from model.dropout import Dropout, add_dropped
 from model.trace import HookPoint
 
 __all__ = ["DecoderLayer", "EncoderLayer", "FeedForward"]
 
 
-def attention(config: ModelConfig) -> MultiHeadAttention:
+def attention(config: LayersConfig) -> MultiHeadAttention:
     return MultiHeadAttention(
         d_model=config.d_model, num_heads=config.num_heads, dropout=config.dropout, kind=config.attention
     )
@@ -21,7 +21,7 @@ def attention(config: ModelConfig) -> MultiHeadAttention:
 class FeedForward(nn.Module):
     """max(0, xW₁ + b₁)W₂ + b₂ at each position ("Attention Is All You Need", equation 2), or with GELU for the max."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: LayersConfig) -> None:
         super().__init__()
         self.expand = nn.Linear(config.d_model, config.d_ff)
         self.contract = nn.Linear(config.d_ff, config.d_model)
@@ -35,7 +35,7 @@ class FeedForward(nn.Module):
 class Residual(nn.Module):
     """Adds a sublayer's output to its input and normalizes: after the sum (post) or before the sublayer (pre)."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: LayersConfig) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(config.d_model)
         self.dropout = config.dropout
@@ -53,7 +53,7 @@ class Residual(nn.Module):
 class EncoderLayer(nn.Module):
     """Self-attention over the source, then feed-forward."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: LayersConfig) -> None:
         super().__init__()
         self.self_attention = attention(config)
         self.feed_forward = FeedForward(config)
@@ -69,7 +69,7 @@ class EncoderLayer(nn.Module):
 class DecoderLayer(nn.Module):
     """Masked self-attention over what is written, cross-attention to the source, then feed-forward."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: LayersConfig) -> None:
         super().__init__()
         self.self_attention = attention(config)
         self.cross_attention = attention(config)

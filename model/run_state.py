@@ -7,11 +7,10 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
-from torch import Tensor
+from torch import Tensor, nn
 
 from model.checkpoint import save_tensors
 from model.config import ConfigError
-from model.transformer import Transformer
 
 __all__ = ["Progress", "average_epochs", "copy_weights", "load_state", "save_epoch", "save_state"]
 
@@ -23,23 +22,23 @@ class Progress:
     step: int = 0
     epoch: int = 1
     batches_done: int = 0  # in this epoch
-    epoch_loss: float = 0.0  # summed over the tokens of this epoch, in nats
-    epoch_tokens: int = 0
+    epoch_loss: float = 0.0  # summed over the items of this epoch, in nats
+    epoch_items: int = 0
     epoch_seconds: float = 0.0
     seconds: float = 0.0
-    best_bleu: float = -1.0
+    best: float = -1.0  # quality on the validation split, see `Task.quality`
     stale_epochs: int = 0
     history: list[dict[str, float]] = field(default_factory=list)
 
 
-def copy_weights(model: Transformer, weights: Mapping[str, Tensor]) -> None:
+def copy_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
     """Overwrite the model's parameters; raises KeyError or RuntimeError where names or shapes differ."""
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(weights[name])
 
 
-def save_state(path: Path, model: Transformer, optimizer: torch.optim.Optimizer, progress: Progress) -> None:
+def save_state(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress) -> None:
     """Write weights, optimizer, random numbers and progress."""
     tensors = {f"model.{name}": p.detach() for name, p in model.named_parameters()}
     for name, parameter in model.named_parameters():
@@ -51,7 +50,7 @@ def save_state(path: Path, model: Transformer, optimizer: torch.optim.Optimizer,
     save_tensors(path, tensors, metadata={"progress": json.dumps(asdict(progress))})
 
 
-def load_state(path: Path, model: Transformer, optimizer: torch.optim.Optimizer) -> Progress:
+def load_state(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> Progress:
     """Read what `save_state` wrote into the model, the optimizer and the random number generators.
 
     Raises:

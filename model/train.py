@@ -1,7 +1,8 @@
-"""Trains a recipe into a checkpoint folder.
+"""Trains a recipe into a checkpoint folder, on one device or, under `torchrun` or `accelerate launch`, on several.
 
 Everything a run needs to go on lies in `<checkpoint>/training/` as one safetensors file, replaced as a whole at the end
 of each epoch and when the run is stopped: a resumed run computes the same losses as one that was never stopped.
+Hugging Face Accelerate places the model, keeps the short number formats and exchanges gradients.
 """
 
 import csv
@@ -9,40 +10,38 @@ import io
 import math
 import signal
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import torch
+from accelerate import Accelerator
+from accelerate.state import AcceleratorState
+from accelerate.utils import TorchDynamoPlugin, broadcast_object_list
 from torch import Tensor
 from tqdm import tqdm
 
-from model.checkpoint import WEIGHTS, CheckpointConfig, save_weights, snapshot_path, write_beside, write_config
-from model.config import ConfigError, Recipe
-from model.data.batching import Batch, Batches
-from model.data.corpora import read_pairs
-from model.data.tokenizers import TokenizerPair, load_pair, train_pair
-from model.data.vocab import PAD_ID
-from model.evaluate import mean_loss, score
-from model.loss import projected_cross_entropy
-from model.run_state import Progress, average_epochs, copy_weights, load_state, save_epoch, save_state
-from model.transformer import Transformer
-from model.translate import translate_lines
-
-__all__ = ["Trainer", "inverse_square_root", "pick_device", "train"]
-
-COLUMNS = (
-    "epoch",
-    "step",
-    "train_loss",
-    "valid_loss",
-    "valid_perplexity",
-    "valid_bleu",
-    "learning_rate",
-    "tokens_per_second",
-    "seconds",
+from model.checkpoint import (
+    WEIGHTS,
+    CheckpointConfig,
+    remove_leftovers,
+    save_weights,
+    snapshot_path,
+    write_beside,
+    write_config,
 )
+from model.config import ConfigError, Recipe, TrainConfig
+from model.data.batching import Batch, Example
+from model.run_state import Progress, average_epochs, copy_weights, load_state, save_epoch, save_state
+from model.tasks import make_task
+
+__all__ = ["DivergedError", "Trainer", "inverse_square_root", "pick_device", "train"]
+
+
+class DivergedError(ArithmeticError):
+    """The loss or its gradient is no longer a number. The message says when, what is kept and what to change."""
 
 
 def pick_device(name: str) -> torch.device:
@@ -70,6 +69,25 @@ def inverse_square_root(step: int, *, peak: float, warmup_steps: int) -> float:
     return peak * min(step / warmup_steps, (warmup_steps / step) ** 0.5)
 
 
+def make_accelerator(config: TrainConfig, device: torch.device, *, log_folder: Path | None) -> Accelerator:
+    """Set up the device, the number format and, where a launcher started several processes, their exchange.
+
+    Raises:
+        ConfigError: the device cannot compute in this precision.
+    """
+    # The library keeps one state a process; each run starts with its own.
+    AcceleratorState._reset_state(reset_partial_state=not torch.distributed.is_initialized())
+    if config.precision == "fp16" and device.type != "cuda":
+        raise ConfigError(f'precision = "fp16" needs a CUDA device, this is {device.type}; use "bf16" or "fp32".')
+    return Accelerator(
+        cpu=device.type == "cpu",
+        mixed_precision="no" if config.precision == "fp32" else config.precision,
+        dynamo_plugin=TorchDynamoPlugin(backend="inductor" if config.compile else "no", dynamic=True),
+        log_with="tensorboard" if log_folder else None,
+        project_dir=log_folder,
+    )
+
+
 class Trainer:
     """One run: the model, the optimizer and the data, moved forward step by step."""
 
@@ -81,10 +99,10 @@ class Trainer:
         out: Path,
         device: torch.device,
         resume: bool,
+        tensorboard: bool = False,
         report: Callable[[str], None] = print,
     ) -> None:
-        self.recipe, self.out, self.device, self.report = recipe, out, device, report
-        self.config, self.state_folder = recipe.train, out / "training"
+        self.recipe, self.out, self.config, self.state_folder = recipe, out, recipe.train, out / "training"
         self.stop_requested = False
         if resume and not self.state_file.is_file():
             raise ConfigError(f"There is no run to resume in {out}; leave out --resume.")
@@ -92,58 +110,81 @@ class Trainer:
             raise ConfigError(f"{out} holds a run already: continue it with --resume, or choose another --out.")
         if not resume and (out / WEIGHTS).is_file():
             raise ConfigError(f"{out} holds a trained checkpoint already; choose another --out.")
-        languages = (recipe.tokenizer.source_language, recipe.tokenizer.target_language)
-        train_pairs = read_pairs(data_root, self.config.corpus, "train", *languages)
-        self.valid_pairs = read_pairs(data_root, self.config.corpus, "val", *languages)
-        self.state_folder.mkdir(parents=True, exist_ok=True)
-        self.tokenizers = self._tokenizers(train_pairs, resume)
-        self.model_config = recipe.model_config(
-            source_vocab_size=self.tokenizers.source.size, target_vocab_size=self.tokenizers.target.size
+        self.accelerator = make_accelerator(
+            self.config, device, log_folder=self.state_folder / "tensorboard" if tensorboard else None
         )
+        self.accelerator.init_trackers("")
+        self.report = report if self.main else lambda _sentence: None
+        with self.accelerator.main_process_first():
+            # The first process learns the vocabulary, the others read it.
+            self.task = make_task(
+                recipe,
+                data_root=data_root,
+                folder=out if resume or not self.main else None,
+                device=self.accelerator.device,
+                share=self._share,
+            )
+            if self.main:
+                self._prepare_folder()
         torch.manual_seed(self.config.seed)
-        self.model = Transformer(self.model_config, pad_id=PAD_ID).to(device)
-        self.optimizer = torch.optim.Adam(
+        self.model = self.task.new_model().to(self.accelerator.device)
+        optimizer = torch.optim.Adam(
             self.model.parameters(),
             lr=self.config.learning_rate,
             betas=(self.config.adam_beta1, self.config.adam_beta2),
             eps=1e-9,
-            fused=device.type in ("cpu", "cuda"),
+            fused=self.accelerator.device.type in ("cpu", "cuda"),
         )
-        self.progress = Progress()
-        self.train_batches = self._batches(train_pairs, bpe_dropout=self.config.bpe_dropout)
-        self.valid_batches = self._batches(self.valid_pairs)
-        if self.train_batches.left_out:
-            report(f"{self.train_batches.left_out} pairs are longer than max_length and are left out.")
-        if resume:
-            self.progress = load_state(self.state_file, self.model, self.optimizer)
-        write_config(out, self._checkpoint_config())
+        loss = self.task.loss_of(self.model, self.config.label_smoothing)
+        self.loss, self.optimizer = self.accelerator.prepare(loss, optimizer)
+        self.progress = load_state(self.state_file, self.model, self.optimizer) if resume else Progress()
+        if not self.main:  # its own dropout
+            torch.manual_seed(self.config.seed + 1000 * self.accelerator.process_index + self.progress.step)
+        if self.task.left_out:
+            self.report(f"{self.task.left_out} pairs are longer than max_length and are left out.")
+
+    @property
+    def main(self) -> bool:
+        return bool(self.accelerator.is_main_process)
 
     @property
     def state_file(self) -> Path:
         return self.state_folder / "state.safetensors"
 
     def run(self) -> None:
-        """Train until the epochs or steps are used up, validation stops improving, or a stop is requested."""
+        """Train until the epochs or steps are used up, validation stops improving, or a stop is requested.
+
+        Raises:
+            DivergedError: the loss is not finite; what was saved before is kept.
+        """
         progress, config = self.progress, self.config
-        bar = tqdm(initial=progress.step, total=self._steps_expected(), unit="step", smoothing=0.05)
-        with bar, stop_on_signal(self):
+        bar = tqdm(
+            initial=progress.step, total=self._steps_expected(), unit="step", smoothing=0.05, disable=not self.main
+        )
+        with bar, stop_on_signal(self.accelerator):
             self._keep_snapshot()
             while not self._over():
-                for batch in self._remaining_batches():
-                    self._train_on(batch, bar)
+                for batches in self._remaining_steps():
+                    self._step(batches, bar)
                     self._keep_snapshot()
+                    self.stop_requested = bool(self.accelerator.check_trigger())
                     if self.stop_requested or progress.step >= config.max_steps:
                         break
                 else:
                     self._end_epoch()
                 if self.stop_requested:
                     break
+        if self.main:
+            self._finish()
+        self.accelerator.end_training()
+
+    def _finish(self) -> None:
         self._save_state()
-        if not progress.history:
+        if not self.progress.history:
             self._save_model()
-        if config.snapshot_steps and not self.stop_requested:
-            save_weights(snapshot_path(self.out, progress.step), self._weights())
-        self.report(f"{'Stopped' if self.stop_requested else 'Finished'} at step {progress.step}: {self.out}")
+        if self.config.snapshot_steps and not self.stop_requested:
+            save_weights(snapshot_path(self.out, self.progress.step), self._weights())
+        self.report(f"{'Stopped' if self.stop_requested else 'Finished'} at step {self.progress.step}: {self.out}")
 
     def _over(self) -> bool:
         progress, config = self.progress, self.config
@@ -153,143 +194,155 @@ class Trainer:
             or progress.stale_epochs >= config.patience
         )
 
+    @property
+    def _batches_a_step(self) -> int:
+        return self.config.accumulate * int(self.accelerator.num_processes)
+
     def _steps_expected(self) -> int:
-        per_epoch = self.train_batches.count(seed=self.config.seed, number=1)
-        return min(per_epoch * self.config.max_epochs, self.config.max_steps)
+        batches = self.task.train_batches.count(seed=self.config.seed, number=1)
+        return min(math.ceil(batches / self._batches_a_step) * self.config.max_epochs, self.config.max_steps)
 
-    def _remaining_batches(self) -> Iterator[Batch]:
-        batches = self.train_batches.epoch(seed=self.config.seed, number=self.progress.epoch)
-        for _ in range(self.progress.batches_done):
-            next(batches)
-        return batches
+    def _remaining_steps(self) -> Iterator[list[Batch]]:
+        """The batches of one optimizer step after the other; every process sees the same."""
+        batches = self.task.train_batches.epoch(seed=self.config.seed, number=self.progress.epoch)
+        for _ in islice(batches, self.progress.batches_done):
+            pass
+        return iter(lambda: list(islice(batches, self._batches_a_step)), [])
 
-    def _train_on(self, batch: Batch, bar: "tqdm[Any]") -> None:
-        progress, config = self.progress, self.config
+    def _step(self, batches: Sequence[Batch], bar: "tqdm[Any]") -> None:
+        progress, config, accelerator = self.progress, self.config, self.accelerator
         started = time.perf_counter()
-        progress.step += 1
-        rate = inverse_square_root(progress.step, peak=config.learning_rate, warmup_steps=config.warmup_steps)
+        rate = inverse_square_root(progress.step + 1, peak=config.learning_rate, warmup_steps=config.warmup_steps)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        self.model.train()
-        tokens = batch.target_tokens
-        loss = self._loss(batch)
-        self.optimizer.zero_grad(set_to_none=True)
-        (loss / tokens).backward()
-        torch.nn.utils.clip_grad_norm_(self.model.parameters(), config.clip_norm)
+        items = sum(self.task.items(batch) for batch in batches)
+        loss = self._backward(batches, items)
+        norm = accelerator.clip_grad_norm_(self.model.parameters(), config.clip_norm)
+        # In fp16 a gradient may overflow: that step is left out and the loss scaled down.
+        if not math.isfinite(loss) or (config.precision != "fp16" and not math.isfinite(norm)):
+            raise DivergedError(self._divergence(loss, rate))
         self.optimizer.step()
         taken = time.perf_counter() - started
-        progress.batches_done += 1
-        progress.epoch_loss += loss.item()
-        progress.epoch_tokens += tokens
+        progress.step += 1
+        progress.batches_done += len(batches)
+        progress.epoch_loss += loss
+        progress.epoch_items += items
         progress.epoch_seconds += taken
         progress.seconds += taken
         bar.update()
-        bar.set_postfix(
-            epoch=progress.epoch,
-            loss=f"{progress.epoch_loss / progress.epoch_tokens:.3f}",
-            tok_s=f"{progress.epoch_tokens / progress.epoch_seconds:,.0f}",
-            refresh=False,
+        mean, speed = progress.epoch_loss / progress.epoch_items, progress.epoch_items / progress.epoch_seconds
+        bar.set_postfix_str(
+            f"epoch {progress.epoch}, loss {mean:.3f}, {speed:,.0f} {self.task.unit}/s", refresh=False
         )
 
-    def _loss(self, batch: Batch) -> Tensor:
-        labels = batch.target[:, 1:]  # (B, T)
-        kept = labels != PAD_ID
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bf16"):
-            memory, cross_mask = self.model.encode(batch.source)
-            states = self.model.decode(batch.target[:, :-1], memory, cross_mask)  # (B, T, D)
-            # Padding is left out before the largest matrix product, not after it.
-            weight = self.model.output_projection.weight
-            return projected_cross_entropy(states[kept], weight, labels[kept], self.config.label_smoothing)
+    def _backward(self, batches: Sequence[Batch], items: int) -> float:
+        """Add up the gradients of all processes' batches, and return the loss of all, summed."""
+        accelerator, self_index = self.accelerator, self.accelerator.process_index
+        own = [(batch, 1.0) for batch in batches[self_index :: accelerator.num_processes]]
+        own = own or [(batches[0], 0.0)]  # the last step of an epoch may have too few; all must take part
+        self.model.train()
+        self.optimizer.zero_grad(set_to_none=True)
+        total = torch.zeros((), device=accelerator.device)
+        for number, (batch, share) in enumerate(own, start=1):
+            # Gradients are exchanged, as their mean over the processes, once a step.
+            with nullcontext() if number == len(own) else accelerator.no_sync(self.loss):
+                loss = share * self.loss(batch.source, batch.target)
+                accelerator.backward(loss * (accelerator.num_processes / items))
+            total += loss.detach()
+        summed: Tensor = accelerator.reduce(total, "sum")
+        return float(summed)
+
+    def _divergence(self, loss: float, rate: float) -> str:
+        kept = f"the state of step {self.progress.history[-1]['step']:.0f}" if self.progress.history else "nothing yet"
+        return (
+            f"At step {self.progress.step + 1} the loss is {loss} or its gradient is not finite; it was not taken. "
+            f"Kept in {self.out}: {kept}. Lower learning_rate (now {rate:.2g}), raise warmup_steps "
+            f"({self.config.warmup_steps}) or use --precision fp32; train in another folder, or go on with --resume."
+        )
 
     def _keep_snapshot(self) -> None:
-        if self.progress.step in self.config.snapshot_steps:
+        if self.main and self.progress.step in self.config.snapshot_steps:
             save_weights(snapshot_path(self.out, self.progress.step), self._weights())
 
     def _end_epoch(self) -> None:
         progress = self.progress
-        weights = self._weights()
-        save_epoch(self.state_folder, weights, epoch=progress.epoch, keep=self.config.average_epochs)
-        loss = self._use_better_of_average_and_last()
-        bleu = self._valid_bleu()
-        progress.stale_epochs = 0 if bleu > progress.best_bleu else progress.stale_epochs + 1
-        progress.history.append(self._history_row(loss=loss, bleu=bleu))
-        if bleu > progress.best_bleu:
-            progress.best_bleu = bleu
-            self._save_model()
-        copy_weights(self.model, weights)
-        self.report(f"epoch {progress.epoch}: validation loss {loss:.3f}, BLEU {bleu:.2f}")
+        figures = self._share_object(self._validate() if self.main else {})
+        quality = figures[self.task.quality]
+        progress.stale_epochs = 0 if quality > progress.best else progress.stale_epochs + 1
+        progress.best = max(quality, progress.best)
+        self.accelerator.log(figures, step=progress.step)
         progress.epoch += 1
         progress.batches_done, progress.epoch_loss = 0, 0.0
-        progress.epoch_tokens, progress.epoch_seconds = 0, 0.0
-        self._save_state()
+        progress.epoch_items, progress.epoch_seconds = 0, 0.0
+        if self.main:
+            self._save_state()
+
+    def _validate(self) -> dict[str, float]:
+        """Judge the better of this epoch's weights and the mean of the last; keep it if it is the best so far."""
+        progress = self.progress
+        weights = self._weights()
+        save_epoch(self.state_folder, weights, epoch=progress.epoch, keep=self.config.average_epochs)
+        loss = self._use_better_of_average_and_last(weights)
+        measured = self.task.measure(self.model.eval(), loss)
+        figures = self._history_row(loss, measured)
+        progress.history.append(figures)
+        quality = figures[self.task.quality]
+        if quality > progress.best:
+            self._save_model()
+        copy_weights(self.model, weights)
+        name = self.task.quality.removeprefix("valid_")
+        self.report(f"epoch {progress.epoch}: validation loss {loss:.3f}, {name} {quality:.2f}")
+        return figures
 
     def _weights(self) -> dict[str, Tensor]:
         return {name: p.detach().clone() for name, p in self.model.named_parameters()}
 
-    def _use_better_of_average_and_last(self) -> float:
+    def _use_better_of_average_and_last(self, last_weights: dict[str, Tensor]) -> float:
         """The mean of the last epochs is the better model once training has settled, and the worse one before."""
-        last_weights, last = self._weights(), self._valid_loss()
+        last = self.task.valid_loss(self.model.eval())
         copy_weights(self.model, average_epochs(self.state_folder))
-        averaged = self._valid_loss()
+        averaged = self.task.valid_loss(self.model)
         if averaged > last:
             copy_weights(self.model, last_weights)
         return min(averaged, last)
 
-    def _valid_loss(self) -> float:
-        return mean_loss(self.model.eval(), self.valid_batches.in_order())
-
-    def _valid_bleu(self) -> float:
-        sources, references = zip(*self.valid_pairs, strict=True)
-        hypotheses = translate_lines(self.model.eval(), self.tokenizers, sources)
-        scores = score(hypotheses, references, loss=0.0, language=self.recipe.tokenizer.target_language)
-        return scores.bleu_lowercased if self.recipe.tokenizer.lowercase else scores.bleu
-
-    def _history_row(self, *, loss: float, bleu: float) -> dict[str, float]:
+    def _history_row(self, loss: float, measured: Mapping[str, float]) -> dict[str, float]:
         progress = self.progress
-        values = (
-            progress.epoch,
-            progress.step,
-            round(progress.epoch_loss / progress.epoch_tokens, 5),
-            round(loss, 5),
-            round(math.exp(loss), 4),
-            round(bleu, 3),
-            round(self.optimizer.param_groups[0]["lr"], 8),
-            round(progress.epoch_tokens / progress.epoch_seconds),
-            round(progress.seconds, 1),
-        )
-        return dict(zip(COLUMNS, values, strict=True))
+        return {
+            "epoch": progress.epoch,
+            "step": progress.step,
+            "train_loss": round(progress.epoch_loss / progress.epoch_items, 5),
+            "valid_loss": round(loss, 5),
+            **measured,
+            "learning_rate": round(self.optimizer.param_groups[0]["lr"], 8),
+            f"{self.task.unit}_per_second": round(progress.epoch_items / progress.epoch_seconds),
+            "seconds": round(progress.seconds, 1),
+        }
 
     def _save_model(self) -> None:
         save_weights(self.out / WEIGHTS, dict(self.model.named_parameters()))
         write_config(self.out, self._checkpoint_config())
 
     def _checkpoint_config(self) -> CheckpointConfig:
-        best = max((row["valid_bleu"] for row in self.progress.history), default=None)
+        name = self.task.quality
+        best = max((row[name] for row in self.progress.history), default=None)
         return CheckpointConfig(
             recipe=self.recipe.name,
-            model=self.model_config,
+            task=self.recipe.task,
+            model=self.task.model_config,
             tokenizer=self.recipe.tokenizer,
             train=self.config,
-            figures={} if best is None else {"valid_bleu": best},
+            figures={} if best is None else {name: best},
         )
 
-    def _tokenizers(self, pairs: list[tuple[str, str]], resume: bool) -> TokenizerPair:
-        if resume:
-            return load_pair(self.recipe.tokenizer, self.out)
-        tokenizers = train_pair(self.recipe.tokenizer, pairs)
-        for name, content in tokenizers.files().items():
+    def _prepare_folder(self) -> None:
+        self.state_folder.mkdir(parents=True, exist_ok=True)
+        remove_leftovers(self.out)
+        for name, content in self.task.tokenizers.files().items():
             write_beside(self.out / name, content)
-        return tokenizers
-
-    def _batches(self, pairs: list[tuple[str, str]], *, bpe_dropout: float = 0.0) -> Batches:
-        return Batches(
-            pairs,
-            self.tokenizers,
-            batch_tokens=self.config.batch_tokens,
-            max_length=self.model_config.max_length,
-            bpe_dropout=bpe_dropout,
-            device=self.device,
-        )
+        if not (self.out / WEIGHTS).is_file():
+            self.progress = Progress()
+            write_config(self.out, self._checkpoint_config())
 
     def _save_state(self) -> None:
         save_state(self.state_file, self.model, self.optimizer, self.progress)
@@ -297,18 +350,26 @@ class Trainer:
 
     def _write_history(self) -> None:
         text = io.StringIO()
-        writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(self.progress.history)
+        if self.progress.history:
+            writer = csv.DictWriter(text, list(self.progress.history[0]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(self.progress.history)
         write_beside(self.out / "history.csv", text.getvalue())
+
+    def _share(self, examples: Sequence[Example]) -> Sequence[Example]:
+        return self._share_object(examples)
+
+    def _share_object(self, value: Any) -> Any:
+        """What the first process has, on every process."""
+        return broadcast_object_list([value])[0]
 
 
 @contextmanager
-def stop_on_signal(trainer: Trainer) -> Iterator[None]:
-    """Ctrl-C and SIGTERM ask the run to save and end after its current step."""
+def stop_on_signal(accelerator: Accelerator) -> Iterator[None]:
+    """Ctrl-C and SIGTERM, to any of the processes, ask all to save and end after their current step."""
 
     def request_stop(_number: int, _frame: object) -> None:
-        trainer.stop_requested = True
+        accelerator.set_trigger()
 
     signals = (signal.SIGINT, signal.SIGTERM)
     before = [signal.signal(number, request_stop) for number in signals]
@@ -319,11 +380,22 @@ def stop_on_signal(trainer: Trainer) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def train(recipe: Recipe, *, data_root: Path, out: Path, device: str = "auto", resume: bool = False) -> None:
+def train(
+    recipe: Recipe,
+    *,
+    data_root: Path,
+    out: Path,
+    device: str = "auto",
+    resume: bool = False,
+    tensorboard: bool = False,
+) -> None:
     """Train `recipe` into the folder `out`.
 
     Raises:
         ConfigError: the recipe, the device or the folder cannot be used.
         CorpusError: the corpus cannot be read.
+        CheckpointError: a file cannot be written.
+        DivergedError: the loss is not finite.
     """
-    Trainer(recipe=recipe, data_root=data_root, out=out, device=pick_device(device), resume=resume).run()
+    place = pick_device(device)
+    Trainer(recipe=recipe, data_root=data_root, out=out, device=place, resume=resume, tensorboard=tensorboard).run()

@@ -10,17 +10,17 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from model.cache import DecoderCache
-from model.config import ModelConfig
+from model.config import LayersConfig, ModelConfig
 from model.dropout import Dropout
 from model.layers import DecoderLayer, EncoderLayer
 from model.masks import decoder_mask, padding_mask
 from model.positional import LearnedPositions, PositionalEncoding, SinusoidalPositions
 from model.trace import HookPoint, name_hook_points
 
-__all__ = ["Decoder", "Encoder", "Transformer"]
+__all__ = ["Decoder", "Encoder", "Transformer", "initialize"]
 
 
-def make_positions(config: ModelConfig) -> PositionalEncoding:
+def make_positions(config: LayersConfig) -> PositionalEncoding:
     kind = LearnedPositions if config.positional == "learned" else SinusoidalPositions
     return kind(max_length=config.max_length, d_model=config.d_model)
 
@@ -28,7 +28,7 @@ def make_positions(config: ModelConfig) -> PositionalEncoding:
 class Embedding(nn.Module):
     """Token vector × √d_model + position ("Attention Is All You Need", sections 3.4 and 3.5)."""
 
-    def __init__(self, config: ModelConfig, tokens: nn.Embedding) -> None:
+    def __init__(self, config: LayersConfig, tokens: nn.Embedding) -> None:
         super().__init__()
         self.tokens = tokens
         self.positions = make_positions(config)
@@ -46,10 +46,25 @@ class Embedding(nn.Module):
         return self.dropout(x)
 
 
+@torch.no_grad()
+def initialize(model: nn.Module, config: LayersConfig, pad_id: int) -> None:
+    """Xavier-uniform matrices, no biases, and embeddings of unit variance once they are scaled."""
+    for name, parameter in model.named_parameters():
+        if name.endswith("projection.weight") or ("feed_forward." in name and name.endswith("weight")):
+            nn.init.xavier_uniform_(parameter)
+        elif name.endswith(".bias"):
+            nn.init.zeros_(parameter)
+    for module in model.modules():
+        if isinstance(module, nn.Embedding):
+            # × √d_model on the way in makes these unit variance; as they are, they give logits of unit variance.
+            nn.init.normal_(module.weight, std=config.d_model**-0.5)
+            module.weight[pad_id].zero_()
+
+
 class Encoder(nn.Module):
     """Reads the source."""
 
-    def __init__(self, config: ModelConfig, tokens: nn.Embedding) -> None:
+    def __init__(self, config: LayersConfig, tokens: nn.Embedding) -> None:
         super().__init__()
         self.embedding = Embedding(config, tokens)
         self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.num_encoder_layers))
@@ -113,23 +128,10 @@ class Transformer(nn.Module):
         self.decoder = Decoder(config, target)
         self.output_projection = nn.Linear(config.d_model, config.target_vocab_size, bias=False)
         self.logits = HookPoint()  # (B, T, V)
-        self.initialize()
+        initialize(self, config, pad_id)
         if config.tie_embeddings != "none":
             self.output_projection.weight = target.weight
         name_hook_points(self)
-
-    @torch.no_grad()
-    def initialize(self) -> None:
-        for name, parameter in self.named_parameters():
-            if name.endswith("projection.weight") or ("feed_forward." in name and name.endswith("weight")):
-                nn.init.xavier_uniform_(parameter)
-            elif name.endswith(".bias"):
-                nn.init.zeros_(parameter)
-        for module in self.modules():
-            if isinstance(module, nn.Embedding):
-                # × √d_model on the way in makes these unit variance; as they are, they give logits of unit variance.
-                nn.init.normal_(module.weight, std=self.config.d_model**-0.5)
-                module.weight[self.pad_id].zero_()
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
         """Read the source.

@@ -10,8 +10,9 @@ from model.config import ModelConfig, Recipe, TokenizerConfig, TrainConfig
 from model.train import train
 from model.transformer import Transformer
 
-TOY_DATA = Path(__file__).parent / "data"
-BUNDLED = Path(__file__).parent.parent / "checkpoints"
+ROOT = Path(__file__).parent.parent
+TOY_DATA = ROOT / "tests" / "data"
+BUNDLED = ROOT / "checkpoints"
 
 
 def toy_recipe(kind: str = "bpe", **train_settings: object) -> Recipe:

@@ -5,15 +5,25 @@ from collections.abc import Sequence
 import streamlit as st
 
 from model.checkpoint import CheckpointConfig, CheckpointError
-from model.config import ConfigError
+from model.config import ClassifierConfig, ConfigError
 from viz_app import services
 from viz_app.choices import settle
 from viz_app.examples import EXAMPLES
 from viz_app.services import CheckpointKey, Listed
 
-__all__ = ["KINDS", "ask_for_text", "checkpoint_picker", "head_picker", "how", "kind_picker", "require_checkpoint"]
+__all__ = [
+    "KINDS",
+    "ask_for_text",
+    "checkpoint_picker",
+    "head_picker",
+    "how",
+    "kind_picker",
+    "require_checkpoint",
+    "require_translator",
+]
 
 KINDS = {"cross": "cross", "encoder": "encoder self", "decoder": "decoder self, masked"}
+FIRST = "multi30k-en-de"  # what a newcomer sees
 LANGUAGES = {"de": "German", "en": "English", "zh": "Chinese", "fr": "French"}
 
 
@@ -28,7 +38,7 @@ def checkpoint_picker(found: Sequence[Listed]) -> None:
         return
     # English first: what most visitors can type into.
     names = sorted(configs, key=lambda name: (configs[name].tokenizer.source_language != "en", name))
-    settle("checkpoint", names[0], configs)
+    settle("checkpoint", FIRST if FIRST in configs else names[0], configs)
     with st.sidebar:
         name = st.selectbox(
             "Checkpoint",
@@ -40,13 +50,18 @@ def checkpoint_picker(found: Sequence[Listed]) -> None:
 
 
 def summary(config: CheckpointConfig) -> str:
-    """A checkpoint in a line: languages, tokens, quality."""
-    tokenizer = config.tokenizer
+    """A checkpoint in a line: what it does, tokens, quality."""
+    tokenizer, accuracy = config.tokenizer, config.figure("accuracy")
+    if isinstance(config.model, ClassifierConfig):
+        job = f"{language(tokenizer.source_language)} text: {' or '.join(config.model.labels)}"
+    else:
+        job = f"{language(tokenizer.source_language)} → {language(tokenizer.target_language)}"
     return " · ".join(
         [
-            f"{language(tokenizer.source_language)} → {language(tokenizer.target_language)}",
+            job,
             "words" if tokenizer.kind == "words" else "subwords",
             *([f"{config.bleu:.1f} BLEU"] if config.bleu else []),
+            *([f"{accuracy:.1f} % right"] if accuracy else []),
         ]
     )
 
@@ -65,6 +80,15 @@ def require_checkpoint(found: Sequence[Listed]) -> tuple[CheckpointKey, Checkpoi
     except (CheckpointError, ConfigError) as error:
         st.error(f"{error} Choose another checkpoint on the left.")
         st.stop()
+
+
+def require_translator(found: Sequence[Listed]) -> tuple[CheckpointKey, CheckpointConfig]:
+    """As `require_checkpoint`, for a page that is about translating."""
+    key, config = require_checkpoint(found)
+    if config.task != "translation":
+        st.info(f"{key.name} classifies texts and does not translate. Choose a translator on the left.")
+        st.stop()
+    return key, config
 
 
 def ask_for_text(source_language: str) -> str:

@@ -19,8 +19,10 @@ from model.checkpoint import (
     Checkpoint,
     CheckpointConfig,
     CheckpointError,
+    ClassifierCheckpoint,
     find_checkpoints,
     load_checkpoint,
+    load_classifier,
     read_config,
 )
 from model.config import SearchConfig
@@ -99,30 +101,39 @@ def list_one(path: Path) -> Listed:
 
 
 @st.cache_resource(max_entries=4, show_spinner="Loading the checkpoint …")
-def checkpoint_of(key: CheckpointKey) -> Checkpoint:
-    return load_checkpoint(Path(key.path))
+def loaded(key: CheckpointKey) -> Checkpoint | ClassifierCheckpoint:
+    folder = Path(key.path)
+    return load_classifier(folder) if read_config(folder).task == "classification" else load_checkpoint(folder)
+
+
+def translator(key: CheckpointKey) -> Checkpoint:
+    """Raises CheckpointError where the checkpoint is no translator."""
+    checkpoint = loaded(key)
+    if not isinstance(checkpoint, Checkpoint):
+        raise CheckpointError(f"{key.name} classifies texts and does not translate.")
+    return checkpoint
 
 
 def config_of(key: CheckpointKey) -> CheckpointConfig:
     """Raises CheckpointError where the checkpoint cannot be loaded."""
-    return checkpoint_of(key).config
+    return loaded(key).config
 
 
 @st.cache_data(max_entries=128, show_spinner="Translating …")
 def translation_of(key: CheckpointKey, text: str, search: SearchConfig) -> Translation:
     """Translate `text` and keep the maps; texts beyond `MAX_CHARACTERS` are cut before anything else is done."""
-    return translate(checkpoint_of(key), text[:MAX_CHARACTERS], search=search)
+    return translate(translator(key), text[:MAX_CHARACTERS], search=search)
 
 
 @st.cache_data(max_entries=32, show_spinner="Running the batch …")
 def batch_of(key: CheckpointKey, texts: tuple[str, ...]) -> PaddedBatch:
     """Translate the texts, then run them through the model as one padded batch."""
-    return padded_batch(checkpoint_of(key), [text[:MAX_CHARACTERS] for text in texts])
+    return padded_batch(translator(key), [text[:MAX_CHARACTERS] for text in texts])
 
 
 def position_table(key: CheckpointKey) -> FloatArray:
     """The checkpoint's own positional encoding of the encoder, (max_length, d_model)."""
-    table: FloatArray = checkpoint_of(key).model.encoder.embedding.positions.table.detach().numpy()
+    table: FloatArray = loaded(key).model.encoder.embedding.positions.table.detach().numpy()
     return table
 
 
@@ -135,7 +146,7 @@ def sinusoids(length: int, d_model: int, base: float) -> FloatArray:
 @st.cache_data(max_entries=16, show_spinner=False)
 def parameter_table(key: CheckpointKey) -> pd.DataFrame:
     """Parameters per module, as the model has them in memory: shared matrices are counted once."""
-    model = checkpoint_of(key).model
+    model = loaded(key).model
     rows = [(name, p.numel()) for name, p in model.named_parameters()]
     table = pd.DataFrame(rows, columns=["name", "parameters"])
     table["module"] = table["name"].str.replace(r"\.(weight|bias)$", "", regex=True)
@@ -151,9 +162,7 @@ def training_history(key: CheckpointKey) -> pd.DataFrame | None:
         history = pd.read_csv(Path(key.path) / "history.csv")
     except (OSError, ValueError):
         return None
-    return (
-        history if {"step", "train_loss", "valid_loss", "valid_bleu"} <= set(history.columns) and len(history) else None
-    )
+    return history if {"step", "train_loss", "valid_loss"} <= set(history.columns) and len(history) else None
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
@@ -178,14 +187,15 @@ def figures_row(listed: Listed) -> dict[str, object]:
         return row
     return row | {
         "task": config.task,
-        "languages": f"{config.tokenizer.source_language} → {config.tokenizer.target_language}",
+        "languages": " → ".join(filter(None, (config.tokenizer.source_language, config.tokenizer.target_language))),
         "tokens": {"bpe": "subwords (BPE)", "words": "words"}[config.tokenizer.kind],
         "positions": config.model.positional,
-        "layers": f"{config.model.num_encoder_layers} + {config.model.num_decoder_layers}",
+        "layers": f"{config.model.num_encoder_layers} + {getattr(config.model, 'num_decoder_layers', 0)}",
         "heads": config.model.num_heads,
         "parameters": count_parameters(listed.key),
         "BLEU": config.bleu,
-        "chrF": config.figures.get("test_2016_flickr.chrf"),
+        "chrF": config.figure("chrf"),
+        "accuracy": config.figure("accuracy"),
     }
 
 

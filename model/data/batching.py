@@ -1,20 +1,21 @@
-"""Sentence pairs to padded batches of similar length, by torchtext's `BucketIterator`.
+"""Texts to padded batches of similar length, by torchtext's `BucketIterator`.
 
 The order of an epoch follows from the seed and the epoch's number alone, so a resumed run needs no saved iterator.
 """
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
+import torchtext
 from torch import Tensor
-from torchtext.data import BucketIterator, Dataset, Example, Field
+from torchtext.data import BucketIterator, Dataset, Field
 
-from model.data.tokenizers import TokenizerPair
+from model.data.tokenizers import Tokenizer, TokenizerPair
 from model.data.vocab import BOS_ID, EOS_ID, PAD_ID
 
-__all__ = ["Batch", "Batches", "pad"]
+__all__ = ["Batch", "Batches", "Example", "labelled_texts", "pad", "sentence_pairs", "shortened"]
 
 
 def pad(sequences: Sequence[Sequence[int]], *, device: torch.device | str | None = None) -> Tensor:
@@ -25,10 +26,10 @@ def pad(sequences: Sequence[Sequence[int]], *, device: torch.device | str | None
 
 @dataclass(frozen=True)
 class Batch:
-    """Token ids of a few sentence pairs: source ends with `</s>`, target starts with `<s>` and ends with `</s>`."""
+    """Token ids of a few examples: source ends with `</s>`, target starts with `<s>` and ends with `</s>`."""
 
     source: Tensor  # (B, S)
-    target: Tensor  # (B, T)
+    target: Tensor  # (B, T), or labels (B, 1)
 
     @property
     def target_tokens(self) -> int:
@@ -36,57 +37,70 @@ class Batch:
         return int((self.target[:, 1:] != PAD_ID).sum())
 
 
+Example = tuple[Sequence[int], Sequence[int]]  # ids of a source, and of a target or the number of a label alone
+
+
+def sentence_pairs(pairs: Iterable[tuple[str, str]], tokenizers: TokenizerPair, *, max_length: int) -> list[Example]:
+    """Ids of sentence pairs; those with a side longer than `max_length` tokens are left out."""
+    examples: list[Example] = []
+    for source, target in pairs:
+        source_ids = [*tokenizers.source.encode(source).ids, EOS_ID]
+        target_ids = [BOS_ID, *tokenizers.target.encode(target).ids, EOS_ID]
+        if max(len(source_ids), len(target_ids)) <= max_length:
+            examples.append((source_ids, target_ids))
+    return examples
+
+
+def labelled_texts(texts: Iterable[tuple[str, int]], tokenizer: Tokenizer, *, max_length: int) -> list[Example]:
+    """Ids and labels of texts."""
+    return [(shortened(tokenizer.encode(text).ids, max_length), [label]) for text, label in texts]
+
+
+def shortened(ids: Sequence[int], max_length: int) -> list[int]:
+    """Ids with `</s>`; of a text that is too long the beginning and the end, where its judgement stands."""
+    room = max_length - 1
+    if len(ids) > room:
+        ids = [*ids[: room // 2], *ids[len(ids) - (room - room // 2) :]]
+    return [*ids, EOS_ID]
+
+
 class Batches:
-    """Batches of about `batch_tokens` target tokens, padding included."""
+    """Batches of about `batch_tokens` target tokens (of labelled texts: source tokens), padding included."""
 
     def __init__(
         self,
-        pairs: Sequence[tuple[str, str]],
-        tokenizers: TokenizerPair,
+        examples: Sequence[Example],
         *,
         batch_tokens: int,
-        max_length: int,
-        bpe_dropout: float = 0.0,
         device: torch.device | str = "cpu",
+        resample: Callable[[], Sequence[Example]] | None = None,
     ) -> None:
-        """Tokenize the pairs.
+        """Keep the examples.
 
         Args:
-            pairs: (source, target) texts.
-            tokenizers: The checkpoint's.
-            batch_tokens: Rows × longest target of a batch.
-            max_length: Pairs with a side longer than this many tokens are left out.
-            bpe_dropout: Above 0, each epoch cuts the texts anew, see `BytePairTokenizer.sampling`.
+            examples: At least one.
+            batch_tokens: Rows × longest target (or text) of a batch.
             device: Where the batches go.
+            resample: Makes the examples anew for each epoch, where texts are cut into tokens at random.
         """
         field = Field(use_vocab=False, pad_token=PAD_ID, batch_first=True)
         self._fields = [("source", field), ("target", field)]
-        self._max_length = max_length
         self._batch_tokens = batch_tokens
         self._device = device
-        self._dataset = self._tokenized(pairs, tokenizers)
-        self.left_out = len(pairs) - len(self)
-        self._resample = (pairs, tokenizers.sampling(bpe_dropout)) if bpe_dropout else None
+        self._resample = resample
+        self._dataset = self._made_of(examples)
 
-    def _tokenized(self, pairs: Sequence[tuple[str, str]], tokenizers: TokenizerPair) -> Dataset:
-        encoded = (self._encode(pair, tokenizers) for pair in pairs)
-        kept = (ids for ids in encoded if max(map(len, ids)) <= self._max_length)
-        return Dataset([Example.fromlist(ids, self._fields) for ids in kept], self._fields)
-
-    @staticmethod
-    def _encode(pair: tuple[str, str], tokenizers: TokenizerPair) -> tuple[list[int], list[int]]:
-        source = [*tokenizers.source.encode(pair[0]).ids, EOS_ID]
-        target = [BOS_ID, *tokenizers.target.encode(pair[1]).ids, EOS_ID]
-        return source, target
+    def _made_of(self, examples: Sequence[Example]) -> Dataset:
+        return Dataset([torchtext.data.Example.fromlist(ids, self._fields) for ids in examples], self._fields)
 
     def __len__(self) -> int:
-        """How many sentence pairs there are."""
+        """How many examples there are."""
         return len(self._dataset.examples)
 
     def epoch(self, *, seed: int, number: int) -> Iterator[Batch]:
-        """Every pair once, batches shuffled, the same each time for the same seed and epoch number (and no dropout)."""
+        """Every example once, batches shuffled, the same each time for the same seed, epoch number and examples."""
         if self._resample:
-            self._dataset = self._tokenized(*self._resample)
+            self._dataset = self._made_of(self._resample())
         iterator = self._iterator(train=True)
         iterator.random_shuffler.random_state = random.Random(f"{seed}/{number}").getstate()
         return (Batch(b.source, b.target) for b in iterator)
@@ -99,7 +113,7 @@ class Batches:
         return sum(1 for _ in iterator.batches)
 
     def in_order(self) -> Iterator[Batch]:
-        """Every pair once, short ones first."""
+        """Every example once, short ones first."""
         return (Batch(b.source, b.target) for b in self._iterator(train=False))
 
     def _iterator(self, *, train: bool) -> BucketIterator:
@@ -114,11 +128,11 @@ class Batches:
         )
 
     @staticmethod
-    def _longest_side(example: Example) -> tuple[int, int]:
+    def _longest_side(example: torchtext.data.Example) -> tuple[int, int]:
         # Sorting by one side alone pads the other: 14 to 16 % of the Multi30k batches, this way 9 %.
         return max(len(example.source), len(example.target)), len(example.target)
 
     @staticmethod
-    def _padded_size(new: Example, count: int, so_far: int) -> int:
+    def _padded_size(new: torchtext.data.Example, count: int, so_far: int) -> int:
         longest = so_far // (count - 1) if count > 1 else 0
-        return count * max(longest, len(new.target))
+        return count * max(longest, len(new.target) if len(new.target) > 1 else len(new.source))

@@ -100,7 +100,9 @@ def read_tatoeba(root: Path, corpus: str, split: str, source: str, target: str) 
     if {source, target} != set(languages):
         raise CorpusError(f"{corpus} is of {' and '.join(languages)}, not of {source} and {target}.")
     rows = [tuple(line.translate(SPACES).split("\t")[:2]) for line in read_lines(find_tatoeba(root, corpus))]
-    held_out = {name: [int(i) for i in (SPLITS / f"{corpus}.{name}.txt").read_text().split()] for name in ("val", "test")}
+    held_out = {
+        name: [int(i) for i in (SPLITS / f"{corpus}.{name}.txt").read_text().split()] for name in ("val", "test")
+    }
     ids = held_out["val"] + held_out["test"]
     if max(ids) >= len(rows) or any(len(row) != 2 for row in rows):
         raise CorpusError(f"The file of {corpus} is not the one that its splits were made for; download it again.")
@@ -121,4 +123,6 @@ def find_tatoeba(root: Path, corpus: str) -> Path:
     prefix = corpus.partition("-")[0]
     for path in sorted((root / corpus).glob(f"{prefix}*.txt*")):
         return path
-    raise CorpusError(f"There is no {prefix}*.txt or {prefix}*.txt.gz in {root / corpus}; see the readme for its source.")
+    raise CorpusError(
+        f"There is no {prefix}*.txt or {prefix}*.txt.gz in {root / corpus}; see the readme for its source."
+    )

@@ -5,6 +5,7 @@ classic Multi30k pipeline does, and maps rare ones to `<unk>`.
 """
 
 import json
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol, Self
 
-import regex
 import spacy
 import tokenizers
 from torchtext.vocab import Vocab
@@ -30,6 +30,7 @@ __all__ = [
     "WordTokenizer",
     "load_pair",
     "train_pair",
+    "train_single",
 ]
 
 
@@ -83,7 +84,11 @@ class Tokenizer(Protocol):
 
 def spaced(text: str) -> str:
     """A leading space makes a word the same token at the start of a text as inside it; Chinese needs none."""
-    return text if not text or regex.match(HAN, text) else " " + text
+    return text if not text or is_han(text[0]) else " " + text
+
+
+def is_han(character: str) -> bool:
+    return unicodedata.name(character, "").startswith("CJK UNIFIED")
 
 
 @cache
@@ -185,7 +190,7 @@ class BytePairTokenizer:
             return "⟨" + self._bytes[i].hex(" ").upper() + "⟩"
         if text.startswith(" "):
             return text[1:] or "␣"
-        return CONTINUES + text if text[0].isalnum() and not regex.match(HAN, text) else text
+        return CONTINUES + text if text[0].isalnum() and not is_han(text[0]) else text
 
 
 class WordTokenizer:
@@ -320,11 +325,22 @@ class TokenizerPair:
         return {"source_tokenizer.json": self.source.to_json(), "target_tokenizer.json": self.target.to_json()}
 
 
+def shared(tokenizer: Tokenizer) -> TokenizerPair:
+    return TokenizerPair(source=tokenizer, target=tokenizer)
+
+
+def train_single(config: TokenizerConfig, texts: Sequence[str]) -> TokenizerPair:
+    """Learn the vocabulary of texts that are not translated; both sides of the result are the same."""
+    if config.kind == "bpe":
+        return shared(BytePairTokenizer.train(texts, vocab_size=config.vocab_size))
+    language, lowercase = config.source_language, config.lowercase
+    return shared(WordTokenizer.train(texts, language=language, lowercase=lowercase, min_freq=config.min_freq))
+
+
 def train_pair(config: TokenizerConfig, pairs: Sequence[tuple[str, str]]) -> TokenizerPair:
     """Learn the vocabularies from the training sentences."""
     if config.kind == "bpe":
-        joint = BytePairTokenizer.train((text for pair in pairs for text in pair), vocab_size=config.vocab_size)
-        return TokenizerPair(source=joint, target=joint)
+        return shared(BytePairTokenizer.train((text for pair in pairs for text in pair), vocab_size=config.vocab_size))
     languages = (config.source_language, config.target_language)
     source, target = (
         WordTokenizer.train(
@@ -350,9 +366,7 @@ def load_pair(config: TokenizerConfig, folder: Path) -> TokenizerPair:
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ConfigError(f"{name} in {folder.name} is not a {config.kind} tokenizer: {error}") from error
 
-    if config.kind == "bpe":
-        joint = load(BytePairTokenizer, "tokenizer.json")
-        return TokenizerPair(source=joint, target=joint)
-    return TokenizerPair(
-        source=load(WordTokenizer, "source_tokenizer.json"), target=load(WordTokenizer, "target_tokenizer.json")
-    )
+    kind = BytePairTokenizer if config.kind == "bpe" else WordTokenizer
+    if config.kind == "bpe" or not config.target_language:
+        return shared(load(kind, "tokenizer.json"))
+    return TokenizerPair(source=load(kind, "source_tokenizer.json"), target=load(kind, "target_tokenizer.json"))

@@ -19,7 +19,7 @@ def test_evaluate_prints_figures_and_signature(toy_folder: Path, capsys: pytest.
     options = [str(toy_folder), "--split", "test", "--data-dir", str(TOY_DATA)]
     assert main(["evaluate", *options]) == 0
     text = capsys.readouterr().out
-    assert "40 sentences, beam 5" in text
+    assert "40 examples" in text
     assert "tok:13a" in text
     assert main(["evaluate", *options, "--json", "--beam", "1"]) == 0
     values = json.loads(capsys.readouterr().out)
@@ -32,7 +32,7 @@ def test_evaluate_can_record_its_figures(toy_folder: Path, tmp_path: Path, capsy
     folder = shutil.copytree(toy_folder, tmp_path / "copy")
     assert main(["evaluate", str(folder), "--split", "test", "--data-dir", str(TOY_DATA), "--record", "--json"]) == 0
     values = json.loads(capsys.readouterr().out)
-    assert read_config(folder).figures["test.bleu"] == pytest.approx(values["bleu"], abs=0.01)
+    assert read_config(folder).figures["toy.test.bleu"] == pytest.approx(values["bleu"], abs=0.01)
     assert "valid_bleu" in read_config(folder).figures
 
 

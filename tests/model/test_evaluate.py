@@ -5,18 +5,16 @@ import sacrebleu
 import torch
 
 from model.checkpoint import Checkpoint
-from model.data.batching import Batches
+from model.data.batching import Batches, sentence_pairs
 from model.data.corpora import read_pairs
-from model.evaluate import mean_loss, score
+from model.evaluate import mean_loss, moses_tokens, score
 from tests.conftest import TOY_DATA
 
 
 def test_loss_is_the_mean_over_tokens_whatever_the_batches(toy: Checkpoint) -> None:
     pairs = read_pairs(TOY_DATA, "toy", "test", "en", "de")
-    losses = [
-        mean_loss(toy.model, Batches(pairs, toy.tokenizers, batch_tokens=size, max_length=64).in_order())
-        for size in (30, 10_000)
-    ]
+    examples = sentence_pairs(pairs, toy.tokenizers, max_length=64)
+    losses = [mean_loss(toy.model, Batches(examples, batch_tokens=size).in_order()) for size in (30, 10_000)]
     assert losses[0] == pytest.approx(losses[1], abs=1e-5)
     total, tokens = 0.0, 0
     for source, target in pairs:
@@ -38,6 +36,14 @@ def test_scores_are_sacrebleus() -> None:
     assert scores.perplexity == pytest.approx(math.exp(2.0))
     assert "tok:13a" in scores.bleu_signature
     assert "case:lc" in scores.bleu_lowercased_signature
+
+
+def test_tokenized_bleu_is_that_of_lower_cased_moses_tokens() -> None:
+    # The published scores of Multi30k are of such tokens: punctuation apart, quotes as &quot;, no upper case.
+    assert moses_tokens(["Sie sagt: „Komm her!“"], "de") == ["sie sagt : &quot; komm her ! &quot;"]
+    scores = score(["Ein Hund läuft im Schnee ."], ["ein Hund läuft im Schnee."], loss=1.0, language="de")
+    assert scores.bleu_tokenized == pytest.approx(100)
+    assert score(["狗"], ["狗"], loss=1.0, language="zh").bleu_tokenized is None
 
 
 def test_chinese_is_scored_by_characters() -> None:

@@ -5,11 +5,16 @@ import streamlit as st
 from viz_app import controls, services
 from viz_app.figures import training
 
+QUALITY = {
+    "translation": ("BLEU", "valid_bleu", "**BLEU.** Greedy translations of the validation set, after each epoch."),
+    "classification": ("accuracy, %", "valid_accuracy", "**Accuracy.** Share of the validation set, after each epoch."),
+}
+
 found = services.listed_checkpoints()
 st.subheader("Checkpoints")
 st.markdown(
     "Every checkpoint in `checkpoints/` and in the folders of `HEADLIGHT_CHECKPOINTS`; a freshly trained one appears "
-    "when the page is loaded again. BLEU and chrF are those of test_2016_flickr, beam 5."
+    "when the page is loaded again. Figures are those of its test set, which the model card names; beam 5."
 )
 table = services.checkpoint_figures(found)
 broken = [listed for listed in found if listed.config is None]
@@ -28,12 +33,14 @@ st.dataframe(
         "parameters",
         "BLEU",
         "chrF",
+        "accuracy",
         "size, MB",
     ],
     column_config={
         "parameters": st.column_config.NumberColumn(format="localized"),
         "BLEU": st.column_config.NumberColumn(format="%.1f", help="sacreBLEU; lower-cased where the model lower-cases"),
         "chrF": st.column_config.NumberColumn(format="%.1f"),
+        "accuracy": st.column_config.NumberColumn(format="%.1f %%", help="texts that are classified rightly"),
         "size, MB": st.column_config.NumberColumn(format="%.1f"),
         "layers": st.column_config.TextColumn(help="encoder + decoder"),
     },
@@ -63,7 +70,7 @@ if curves.open:
                     training.curves(
                         history["step"].tolist(),
                         {"training": history["train_loss"].tolist(), "validation": history["valid_loss"].tolist()},
-                        title="loss, nats a token",
+                        title="loss, nats a token" if config.task == "translation" else "loss, nats a text",
                         height=340,
                     ),
                     key="loss_curve",
@@ -71,17 +78,15 @@ if curves.open:
                     alt="Training and validation loss over the training steps",
                 )
             with quality:
-                st.markdown("**BLEU.** Greedy translations of the validation set, after each epoch.")
+                name, column, explanation = QUALITY[config.task]
+                st.markdown(explanation)
                 st.plotly_chart(
                     training.curves(
-                        history["step"].tolist(),
-                        {"validation": history["valid_bleu"].tolist()},
-                        title="BLEU",
-                        height=340,
+                        history["step"].tolist(), {"validation": history[column].tolist()}, title=name, height=340
                     ),
-                    key="bleu_curve",
+                    key="quality_curve",
                     config={"displayModeBar": False},
-                    alt="Validation BLEU over the training steps",
+                    alt=f"Validation {name} over the training steps",
                 )
 if parameters.open:
     with parameters:

@@ -15,7 +15,7 @@ from viz_app.figures.style import Axes
 HEIGHT = 360
 SOURCE, READ = "source token", "target token read"
 
-key, config = controls.require_checkpoint(services.listed_checkpoints())
+key, config = controls.require_translator(services.listed_checkpoints())
 language = config.tokenizer.source_language
 st.subheader("Masks")
 st.markdown(

@@ -17,7 +17,7 @@ EXPLAIN = {
     "decoder": "For every token it writes (row), how much the decoder looks back at the tokens it has read (column).",
 }
 
-key, config = controls.require_checkpoint(services.listed_checkpoints())
+key, config = controls.require_translator(services.listed_checkpoints())
 text = controls.ask_for_text(config.tokenizer.source_language)
 if not text.strip():
     st.info("Type a sentence above, or choose one of the examples; its translation appears here.")

@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from model.data.batching import Batch, Batches
+from model.data.batching import Batch, Batches, labelled_texts, sentence_pairs, shortened
 from model.data.corpora import read_pairs
 from model.data.tokenizers import TokenizerPair, train_pair
 from model.data.vocab import BOS_ID, EOS_ID, PAD_ID
@@ -56,7 +56,7 @@ def sentences(batches: list[Batch]) -> list[tuple[tuple[int, ...], tuple[int, ..
 
 def test_an_epoch_holds_every_pair_once(tokenizers: TokenizerPair) -> None:
     pairs = read_pairs(TOY_DATA, "toy", "train", "en", "de")
-    batches = Batches(pairs, tokenizers, batch_tokens=300, max_length=50)
+    batches = Batches(sentence_pairs(pairs, tokenizers, max_length=50), batch_tokens=300)
     found = sentences(list(batches.epoch(seed=1, number=1)))
     expected = [
         ((*tokenizers.source.encode(s).ids, EOS_ID), (BOS_ID, *tokenizers.target.encode(t).ids, EOS_ID))
@@ -67,9 +67,8 @@ def test_an_epoch_holds_every_pair_once(tokenizers: TokenizerPair) -> None:
 
 
 def test_batches_stay_within_their_size_and_waste_little_on_padding(tokenizers: TokenizerPair) -> None:
-    batches = list(
-        Batches(long_tailed_pairs(3000), tokenizers, batch_tokens=1000, max_length=60).epoch(seed=1, number=1)
-    )
+    examples = sentence_pairs(long_tailed_pairs(3000), tokenizers, max_length=60)
+    batches = list(Batches(examples, batch_tokens=1000).epoch(seed=1, number=1))
     assert max(batch.target.numel() for batch in batches) <= 1000
     cells = sum(batch.source.numel() + batch.target.numel() for batch in batches)
     filled = sum(int((batch.source != PAD_ID).sum() + (batch.target != PAD_ID).sum()) for batch in batches)
@@ -77,7 +76,7 @@ def test_batches_stay_within_their_size_and_waste_little_on_padding(tokenizers: 
 
 
 def test_order_follows_from_seed_and_epoch_alone(tokenizers: TokenizerPair) -> None:
-    batches = Batches(long_tailed_pairs(300), tokenizers, batch_tokens=300, max_length=60)
+    batches = Batches(sentence_pairs(long_tailed_pairs(300), tokenizers, max_length=60), batch_tokens=300)
     first = sentences(list(batches.epoch(seed=1, number=1)))
     assert first == sentences(list(batches.epoch(seed=1, number=1)))
     assert batches.count(seed=1, number=1) == len(list(batches.epoch(seed=1, number=1)))
@@ -85,7 +84,29 @@ def test_order_follows_from_seed_and_epoch_alone(tokenizers: TokenizerPair) -> N
     assert first != sentences(list(batches.epoch(seed=2, number=1)))
 
 
-def test_pairs_beyond_the_models_positions_are_left_out_and_counted(tokenizers: TokenizerPair) -> None:
+def test_pairs_beyond_the_models_positions_are_left_out(tokenizers: TokenizerPair) -> None:
     pairs = [("der hund", "die katze"), ("der hund", "die " * 50)]
-    batches = Batches(pairs, tokenizers, batch_tokens=300, max_length=20)
-    assert (len(batches), batches.left_out) == (1, 1)
+    assert len(sentence_pairs(pairs, tokenizers, max_length=20)) == 1
+
+
+def test_examples_are_made_anew_each_epoch_where_asked(tokenizers: TokenizerPair) -> None:
+    drawn = iter([[([5, 3], [2, 5, 3])], [([6, 3], [2, 6, 3])]])
+    batches = Batches([([4, 3], [2, 4, 3])], batch_tokens=300, resample=lambda: next(drawn))
+    epochs = [sentences(list(batches.epoch(seed=1, number=n))) for n in (1, 2)]
+    assert epochs == [[((5, 3), (2, 5, 3))], [((6, 3), (2, 6, 3))]]
+
+
+def test_of_a_long_text_beginning_and_end_are_kept() -> None:
+    assert shortened([4, 5, 6], 4) == [4, 5, 6, EOS_ID]
+    assert shortened(range(10, 30), 6) == [10, 11, 27, 28, 29, EOS_ID]
+    assert len(shortened(range(10, 30), 7)) == 7
+
+
+def test_labelled_texts_keep_their_labels_and_fill_batches_by_their_words(tokenizers: TokenizerPair) -> None:
+    texts = [("der hund " * n, n % 2) for n in range(1, 21)]
+    examples = labelled_texts(texts, tokenizers.source, max_length=30)
+    batches = list(Batches(examples, batch_tokens=100).epoch(seed=1, number=1))
+    assert max(batch.source.numel() for batch in batches) <= 100
+    rows = [row for batch in batches for row in zip(batch.source, batch.target[:, 0], strict=True)]
+    found = sorted((int((ids != PAD_ID).sum()), int(label)) for ids, label in rows)
+    assert found == sorted((min(2 * n + 1, 30), n % 2) for n in range(1, 21))

@@ -1,0 +1,89 @@
+"""Data-parallel training by two real processes: the same mathematics as one process with the same global batch."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from model.checkpoint import load_checkpoint
+from tests.conftest import ROOT, TOY_DATA
+
+RECIPE = """
+[tokenizer]
+kind = "words"
+source_language = "en"
+target_language = "de"
+min_freq = 1
+[model]
+d_model = 32
+num_heads = 2
+d_ff = 32
+num_encoder_layers = 1
+num_decoder_layers = 1
+dropout = {dropout}
+tie_embeddings = "target"
+[train]
+corpus = "toy"
+batch_tokens = 300
+learning_rate = 2e-3
+warmup_steps = 5
+max_epochs = 2
+accumulate = {accumulate}
+max_steps = {steps}
+"""
+
+
+def run(folder: Path, *, processes: int, accumulate: int, steps: int, dropout: float = 0.0) -> Path:
+    """Train with the command that a person types, in as many processes as asked."""
+    folder.mkdir()
+    recipe = folder / "toy.toml"
+    recipe.write_text(RECIPE.format(accumulate=accumulate, steps=steps, dropout=dropout))
+    launcher = ["-m", "torch.distributed.run", f"--nproc_per_node={processes}", "--master_port=0"] if processes > 1 else []
+    command = [sys.executable, *launcher, "-m", "model", "train", str(recipe), "--device", "cpu"]
+    done = subprocess.run(
+        [*command, "--data-dir", str(TOY_DATA), "--out", str(folder / "out")],
+        cwd=ROOT,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.count("Finished at step") == 1  # only the first process speaks
+    return folder / "out"
+
+
+def state(folder: Path, prefix: str) -> dict[str, torch.Tensor]:
+    tensors = load_file(folder / "training" / "state.safetensors")
+    return {name: tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+
+
+@pytest.mark.parametrize("steps", [1, 100_000])
+def test_two_processes_compute_what_one_does_with_the_same_global_batch(tmp_path: Path, steps: int) -> None:
+    one = run(tmp_path / "one", processes=1, accumulate=2, steps=steps)
+    two = run(tmp_path / "two", processes=2, accumulate=1, steps=steps)
+    # After the first step Adam's mean is the gradient, times 1 − β₁: compared before it is divided by its own size.
+    prefix = "adam.exp_avg." if steps == 1 else "model."
+    ours, theirs = state(one, prefix), state(two, prefix)
+    assert ours.keys() == theirs.keys()
+    assert ours
+    for name, tensor in ours.items():
+        if steps == 1:
+            torch.testing.assert_close(theirs[name], tensor, rtol=1e-4, atol=1e-7)
+        else:
+            assert (theirs[name] - tensor).norm() <= 1e-3 * tensor.norm() + 1e-5, name
+    translated = load_checkpoint(two)
+    assert translated.config.figures.keys() == load_checkpoint(one).config.figures.keys()
+
+
+def test_processes_drop_different_activations(tmp_path: Path) -> None:
+    # With one seed for all, two processes with dropout would be one process with half the randomness.
+    one = run(tmp_path / "one", processes=1, accumulate=2, steps=1, dropout=0.5)
+    two = run(tmp_path / "two", processes=2, accumulate=1, steps=1, dropout=0.5)
+    ours, theirs = state(one, "adam.exp_avg."), state(two, "adam.exp_avg.")
+    assert any(not torch.allclose(ours[name], theirs[name], rtol=1e-3) for name in ours)
