@@ -231,9 +231,7 @@ class Trainer:
         progress.seconds += taken
         bar.update()
         mean, speed = progress.epoch_loss / progress.epoch_items, progress.epoch_items / progress.epoch_seconds
-        bar.set_postfix_str(
-            f"epoch {progress.epoch}, loss {mean:.3f}, {speed:,.0f} {self.task.unit}/s", refresh=False
-        )
+        bar.set_postfix_str(f"epoch {progress.epoch}, loss {mean:.3f}, {speed:,.0f} {self.task.unit}/s", refresh=False)
 
     def _backward(self, batches: Sequence[Batch], items: int) -> float:
         """Add up the gradients of all processes' batches, and return the loss of all, summed."""

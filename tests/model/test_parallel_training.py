@@ -42,7 +42,7 @@ def run(folder: Path, *, processes: int, accumulate: int, steps: int, dropout: f
     folder.mkdir()
     recipe = folder / "toy.toml"
     recipe.write_text(RECIPE.format(accumulate=accumulate, steps=steps, dropout=dropout))
-    launcher = ["-m", "torch.distributed.run", f"--nproc_per_node={processes}", "--master_port=0"] if processes > 1 else []
+    launcher = ["-m", "torch.distributed.run", f"--nproc_per_node={processes}", "--standalone"] if processes > 1 else []
     command = [sys.executable, *launcher, "-m", "model", "train", str(recipe), "--device", "cpu"]
     done = subprocess.run(
         [*command, "--data-dir", str(TOY_DATA), "--out", str(folder / "out")],
@@ -50,7 +50,7 @@ def run(folder: Path, *, processes: int, accumulate: int, steps: int, dropout: f
         env=os.environ | {"OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=90,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]

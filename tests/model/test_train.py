@@ -15,7 +15,7 @@ from model.checkpoint import Checkpoint, load_checkpoint
 from model.config import ConfigError
 from model.run_state import average_epochs, save_epoch
 from model.train import inverse_square_root, pick_device, train
-from tests.conftest import TOY_DATA, toy_recipe
+from tests.conftest import ROOT, TOY_DATA, toy_recipe
 
 
 def history(folder: Path) -> list[dict[str, str]]:
@@ -136,3 +136,60 @@ def test_a_device_that_is_not_there_is_refused() -> None:
     )
     with pytest.raises(ConfigError, match=f"no {missing}"):
         pick_device(missing)
+
+
+def test_snapshots_are_kept_at_the_chosen_steps_and_at_the_end(tmp_path: Path) -> None:
+    recipe = toy_recipe("words", max_epochs=2, snapshot_steps=[0, 3])
+    train(recipe, data_root=TOY_DATA, out=tmp_path / "run", device="cpu")
+    last = int(history(tmp_path / "run")[-1]["step"])
+    names = sorted(path.name for path in (tmp_path / "run" / "snapshots").iterdir())
+    assert names == [f"step-{step:06d}.safetensors" for step in (0, 3, last)]
+    first, end = (load_file(tmp_path / "run" / "snapshots" / name) for name in (names[0], names[-1]))
+    assert all(tensor.dtype == torch.float16 for tensor in first.values())
+    assert first.keys() == load_file(tmp_path / "run" / "model.safetensors").keys()
+    assert any(not torch.equal(first[name], end[name]) for name in first)
+
+
+def test_accumulated_batches_make_fewer_steps_of_the_optimizer(tmp_path: Path) -> None:
+    for accumulate in (1, 3):
+        recipe = toy_recipe("words", max_epochs=1, accumulate=accumulate)
+        train(recipe, data_root=TOY_DATA, out=tmp_path / str(accumulate), device="cpu")
+    single, triple = (int(history(tmp_path / name)[0]["step"]) for name in ("1", "3"))
+    assert triple == -(-single // 3)
+
+
+def test_tensorboard_gets_the_figures_of_the_history(tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    train(toy_recipe("words", max_epochs=2), data_root=TOY_DATA, out=tmp_path, device="cpu", tensorboard=True)
+    events = EventAccumulator(str(tmp_path / "training" / "tensorboard"))
+    events.Reload()
+    logged = [(event.step, event.value) for event in events.Scalars("valid_loss")]
+    expected = [(int(row["step"]), float(row["valid_loss"])) for row in history(tmp_path)]
+    assert [step for step, _ in logged] == [step for step, _ in expected]
+    assert [value for _, value in logged] == pytest.approx([value for _, value in expected])
+
+
+def test_a_run_with_bpe_dropout_learns_too(tmp_path: Path) -> None:
+    train(toy_recipe("bpe", max_epochs=3, bpe_dropout=0.2), data_root=TOY_DATA, out=tmp_path, device="cpu")
+    rows = history(tmp_path)
+    assert float(rows[-1]["valid_loss"]) < float(rows[0]["valid_loss"])
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler; .ci/run installs one")
+def test_a_compiled_run_computes_what_one_that_is_not_does(tmp_path: Path) -> None:
+    recipe = tmp_path / "toy.toml"
+    recipe.write_text(
+        '[tokenizer]\nkind = "words"\nsource_language = "en"\ntarget_language = "de"\nmin_freq = 1\n'
+        "[model]\nd_model = 32\nnum_heads = 2\nd_ff = 32\nnum_encoder_layers = 1\nnum_decoder_layers = 1\n"
+        'dropout = 0.0\ntie_embeddings = "target"\n[train]\ncorpus = "toy"\nmax_steps = 3\n'
+    )
+    weights = []
+    for compiled in ("false", "true"):
+        out = tmp_path / compiled
+        command = [sys.executable, "-m", "model", "train", str(recipe), "--device", "cpu", "--out", str(out)]
+        command += ["--data-dir", str(TOY_DATA), "--set", f"compile={compiled}"]
+        subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=300)
+        weights.append(load_file(out / "model.safetensors"))
+    for name, tensor in weights[0].items():
+        torch.testing.assert_close(weights[1][name], tensor, rtol=2e-3, atol=2e-3)

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from model.data.corpora import CorpusError, data_dir, read_pairs
+from model.data.corpora import SPLITS, TATOEBA, CorpusError, data_dir, letters, read_pairs
 
 
 def write(root: Path, name: str, content: bytes) -> None:
@@ -50,3 +50,53 @@ def test_the_folder_comes_from_the_option_then_the_environment(monkeypatch: pyte
     monkeypatch.setenv("HEADLIGHT_DATA", "/corpora")
     assert data_dir() == Path("/corpora")
     assert data_dir("/mine") == Path("/mine")
+
+
+def write_tatoeba(root: Path) -> list[str]:
+    """As many made-up lines as the splits number, each English sentence twice but for its case and punctuation."""
+    count = 1 + max(int(i) for name in ("val", "test") for i in (SPLITS / f"cmn-eng.{name}.txt").read_text().split())
+    lines = [f"Word {i // 2}{'.' if i % 2 else '!'}\t字\u200b{i}\u202f号\tCC-BY #{i}" for i in range(count)]
+    write(root, "../cmn-eng/cmn.txt", "\n".join(lines).encode())
+    return lines
+
+
+def test_tatoeba_splits_share_no_english_sentence(tmp_path: Path) -> None:
+    lines = write_tatoeba(tmp_path)
+    splits = {name: read_pairs(tmp_path, "cmn-eng", name, "en", "zh") for name in ("train", "val", "test")}
+    assert len(splits["test"]) == len(splits["val"]) == 1000
+    first_test = int((SPLITS / "cmn-eng.test.txt").read_text().split()[0])
+    assert splits["test"][0] == (lines[first_test].split("\t")[0], f"字{first_test} 号")
+    english = {name: {letters(source) for source, _ in pairs} for name, pairs in splits.items()}
+    assert not english["train"] & (english["val"] | english["test"])
+    assert read_pairs(tmp_path, "cmn-eng", "val", "zh", "en") == [(zh, en) for en, zh in splits["val"]]
+
+
+def test_the_split_lists_are_of_a_thousand_different_lines_each() -> None:
+    for corpus in TATOEBA:
+        val, test = (
+            [int(i) for i in (SPLITS / f"{corpus}.{name}.txt").read_text().split()] for name in ("val", "test")
+        )
+        assert len(set(val)) == len(set(test)) == 1000
+        assert not set(val) & set(test)
+
+
+def test_several_corpora_are_read_together_and_one_may_count_twice(tmp_path: Path) -> None:
+    for split in ("train", "val"):
+        write(tmp_path, f"{split}.en", b"One.\n")
+        write(tmp_path, f"{split}.zh", "一。\n".encode())
+    write_tatoeba(tmp_path)
+    alone = {name: read_pairs(tmp_path, "cmn-eng", name, "en", "zh") for name in ("train", "val")}
+    assert read_pairs(tmp_path, "tiny+tiny+cmn-eng", "train", "en", "zh") == [("One.", "一。")] * 2 + alone["train"]
+    assert read_pairs(tmp_path, "tiny+tiny+cmn-eng", "val", "en", "zh") == [("One.", "一。"), *alone["val"]]
+
+
+def test_a_tatoeba_file_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match=r"no cmn\*\.txt .*see the readme for its source"):
+        read_pairs(tmp_path, "cmn-eng", "test", "en", "zh")
+    write(tmp_path, "../cmn-eng/cmn.txt", "Hi.\t嗨。\n".encode())
+    with pytest.raises(CorpusError, match="not the one that its splits were made for"):
+        read_pairs(tmp_path, "cmn-eng", "test", "en", "zh")
+    with pytest.raises(CorpusError, match="has no split 'test_2016_flickr'; it has train, val and test"):
+        read_pairs(tmp_path, "cmn-eng", "test_2016_flickr", "en", "zh")
+    with pytest.raises(CorpusError, match="is of en and zh, not of en and de"):
+        read_pairs(tmp_path, "cmn-eng", "test", "en", "de")

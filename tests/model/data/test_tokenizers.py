@@ -131,3 +131,24 @@ def test_broken_files_get_a_sentence(kind: str, content: str, tmp_path: Path) ->
         (tmp_path / f"{name}.json").write_text(content)
     with pytest.raises(ConfigError, match=rf"is not a {kind} tokenizer"):
         load_pair(config, tmp_path)
+
+
+def test_chinese_characters_are_tokens_of_their_own_and_need_no_space() -> None:
+    texts = ["狗在雪地里跑。", "猫在沙发上睡。", "The dog runs."] * 5
+    tokenizer = BytePairTokenizer.train(texts, vocab_size=400)
+    encoded = tokenizer.encode("狗在跑。")
+    assert encoded.tokens == ("狗", "在", "跑", "。")
+    assert encoded.words == (0, 1, 2, 3)
+    assert encoded.offsets == ((0, 1), (1, 2), (2, 3), (3, 4))
+    for text in ("狗 dog 跑", "dog 狗", " 狗", "睡", "The 猫。"):
+        assert tokenizer.decode(tokenizer.encode(text).ids) == text
+
+
+def test_bpe_dropout_cuts_a_text_differently_each_time_and_never_changes_it() -> None:
+    text = PAIRS[0][1]
+    sampling = BPE.sampling(0.5)
+    cuts = {sampling.encode(text).ids for _ in range(20)}
+    assert len(cuts) > 10
+    assert {BPE.decode(ids) for ids in cuts} == {text}
+    assert len({BPE.encode(text).ids for _ in range(20)}) == 1
+    assert min(map(len, cuts)) >= len(BPE.encode(text).ids)
