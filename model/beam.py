@@ -60,7 +60,7 @@ def beam(
             rest: Fate = "cut" if cut else "pruned" if over else "kept"
             fates: dict[Hypothesis, Fate] = {**dict.fromkeys(open_, rest), **dict.fromkeys(ended, "ended")}
             branches += [_branch(sentence, h, fates.get(h, "pruned")) for h in weighed]
-        yield Step(ids=step.ids, log_probs=step.log_probs, entropy=step.entropy, branches=tuple(branches))
+        yield Step(distribution=step.distribution, branches=tuple(branches))
         if grown:
             moved = [h.rows[-1] for kept in grown.values() for h in kept]
             decoder.select(moved, same_source=sentence_of_rows(grown) == sentence_of_rows(growing))

@@ -3,40 +3,42 @@
 Self-attention grows by one position a step; cross-attention is computed once and then only read.
 """
 
-import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 __all__ = ["DecoderCache", "KeyValue"]
 
 
 class KeyValue:
-    """Keys and values of one attention layer, (B, H, S, K) each."""
+    """Keys and values of one attention layer, (B, H, S, K) each, in buffers with room to grow."""
 
     def __init__(self) -> None:
         self._keys: Tensor | None = None
         self._values: Tensor | None = None
+        self.length = 0
 
     @property
     def filled(self) -> bool:
         return self._keys is not None
 
-    @property
-    def length(self) -> int:
-        return 0 if self._keys is None else self._keys.size(2)
-
     def get(self) -> tuple[Tensor, Tensor]:
         assert self._keys is not None
         assert self._values is not None
-        return self._keys, self._values
+        return self._keys[:, :, : self.length], self._values[:, :, : self.length]
 
     def append(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Add positions and return all of them."""
+        start, self.length = self.length, self.length + keys.size(2)
         if self._keys is None or self._values is None:
             self._keys, self._values = keys, values
-        else:
-            self._keys = torch.cat([self._keys, keys], dim=2)
-            self._values = torch.cat([self._values, values], dim=2)
-        return self._keys, self._values
+            return keys, values
+        if self.length > self._keys.size(2):
+            # Doubled, so that a token costs the same however many there are.
+            room = max(2 * self.length, 32) - self._keys.size(2)
+            self._keys, self._values = (F.pad(t, (0, 0, 0, room)) for t in (self._keys, self._values))
+        self._keys[:, :, start : self.length] = keys
+        self._values[:, :, start : self.length] = values
+        return self.get()
 
     def select(self, rows: Tensor) -> None:
         """Keep the given batch rows, in the given order (a row may be kept more than once)."""

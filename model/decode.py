@@ -7,6 +7,7 @@ knows nothing of text. Whatever trace is active records the real passes.
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, TypeVar
 
 import torch
@@ -60,15 +61,34 @@ class Branch:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """What the decoder offered in one pass: the best candidates of each batch row R, best first.
+    """What the decoder offered in one pass to each batch row R.
 
-    The log-probabilities are the model's own, over the whole vocabulary, banned ids included.
+    The log-probabilities are the model's own, over the whole vocabulary, banned ids included. What is derived from them
+    is computed when it is asked for: a translation that nobody looks into need not pay for it.
     """
 
-    ids: Tensor  # (R, N)
-    log_probs: Tensor  # (R, N)
-    entropy: Tensor  # (R,), nats
+    distribution: Tensor  # (R, V), natural logarithms
     branches: tuple[Branch, ...] = ()  # of beam search
+
+    @cached_property
+    def _best(self) -> tuple[Tensor, Tensor]:
+        values, ids = self.distribution.topk(min(CANDIDATES, self.distribution.size(-1)))
+        return values.cpu(), ids.cpu()
+
+    @property
+    def ids(self) -> Tensor:
+        """The best candidates, best first, (R, N)."""
+        return self._best[1]
+
+    @property
+    def log_probs(self) -> Tensor:
+        """Of the best candidates, (R, N)."""
+        return self._best[0]
+
+    @cached_property
+    def entropy(self) -> Tensor:
+        """How undecided the model was, (R,), in nats."""
+        return torch.special.entr(self.distribution.exp()).sum(dim=-1).cpu()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,14 +148,22 @@ class Decoding:
     """The model with the state that a search moves forward."""
 
     def __init__(
-        self, model: Transformer, source: Tensor, specials: Specials, forced: Mapping[int, int] = NOTHING_FORCED
+        self,
+        model: Transformer,
+        source: Tensor,
+        specials: Specials,
+        forced: Mapping[int, int] = NOTHING_FORCED,
+        limit: int | None = None,
     ) -> None:
         self.model = model
-        self.memory, self.mask = model.encode(source)
+        self.memory, mask = model.encode(source)
+        # Attention without a mask is twice as fast, and a single sentence has no padding.
+        self.mask = None if bool(mask.all()) else mask
         self.cache = DecoderCache(model.config.num_decoder_layers)
-        self.banned = list(specials.banned)
+        self.banned = torch.tensor(specials.banned, dtype=torch.long, device=self.memory.device)
         self.forced = forced
-        self.limits = [length_limit(int(n), model.config.max_length) for n in (source != model.pad_id).sum(dim=1)]
+        lengths = (source != model.pad_id).sum(dim=1).tolist()
+        self.limits = [limit or length_limit(n, model.config.max_length) for n in lengths]
 
     def advance(self, tokens: Sequence[int]) -> tuple[Tensor, Step]:
         """One pass: the newest token of each row in, (R, V) log-probabilities out, minus infinity where not allowed."""
@@ -143,12 +171,9 @@ class Decoding:
         ids = torch.tensor(tokens, device=self.memory.device)[:, None]  # (R, 1)
         states = self.model.decode(ids, self.memory, self.mask, cache=self.cache)  # (R, 1, D)
         log_probs = self.model.project(states)[:, 0].float().log_softmax(dim=-1)  # (R, V)
-        best = log_probs.topk(min(CANDIDATES, log_probs.size(-1)))
-        entropy = torch.special.entr(log_probs.exp()).sum(dim=-1)
-        step = Step(ids=best.indices.cpu(), log_probs=best.values.cpu(), entropy=entropy.cpu())
+        step = Step(distribution=log_probs)
         if forced is None:
-            log_probs[:, self.banned] = float("-inf")
-            return log_probs, step
+            return log_probs.index_fill(1, self.banned, float("-inf")), step
         allowed = torch.full_like(log_probs, float("-inf"))
         allowed[:, forced] = log_probs[:, forced]
         return allowed, step
@@ -157,12 +182,18 @@ class Decoding:
         index = torch.tensor(rows, device=self.memory.device)
         self.cache.select(index, same_source=same_source)
         if not same_source:
-            self.memory, self.mask = self.memory[index], self.mask[index]
+            self.memory = self.memory[index]
+            self.mask = None if self.mask is None else self.mask[index]
 
 
 @torch.inference_mode()
 def greedy(
-    model: Transformer, source: Tensor, *, specials: Specials, forced: Mapping[int, int] = NOTHING_FORCED
+    model: Transformer,
+    source: Tensor,
+    *,
+    specials: Specials,
+    forced: Mapping[int, int] = NOTHING_FORCED,
+    limit: int | None = None,
 ) -> Search:
     """Write the most probable token at each step.
 
@@ -171,11 +202,12 @@ def greedy(
         source: Token ids (B, S), padded.
         specials: Where to begin, where to end, what never to write.
         forced: Position → token that is written there whatever its probability; in every sentence of the batch.
+        limit: The most tokens to write; by default what `length_limit` says.
 
     Returns:
         One hypothesis a sentence.
     """
-    decoder = Decoding(model, source, specials, forced)
+    decoder = Decoding(model, source, specials, forced, limit)
     return (yield from _walk(decoder, specials, lambda log_probs: log_probs.argmax(dim=-1).tolist()))
 
 
@@ -225,11 +257,13 @@ def _walk(decoder: Decoding, specials: Specials, choose: Callable[[Tensor], list
     return hypotheses
 
 
-def finish(search: Generator[Step, None, Result]) -> tuple[list[Step], Result]:
-    """Run a search to its end: all its steps, and what it returned."""
-    steps = []
+def finish(search: Generator[Step, None, Result], *, keep_steps: bool = True) -> tuple[list[Step], Result]:
+    """Run a search to its end: its steps, which hold a distribution each, and what it returned."""
+    steps: list[Step] = []
     while True:
         try:
-            steps.append(next(search))
+            step = next(search)
         except StopIteration as stop:
             return steps, stop.value
+        if keep_steps:
+            steps.append(step)

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from model.checkpoint import Checkpoint
 from model.data.batching import pad
 from model.data.vocab import BOS_ID, PAD_ID
+from model.decode import finish
 from model.masks import causal_mask, decoder_mask, padding_mask
 from model.trace import tracing
-from model.translate import GREEDY, run_search, source_ids
+from model.translate import GREEDY, source_ids, start_search
 
 __all__ = ["STAGES", "PaddedBatch", "padded_batch"]
 
@@ -46,7 +47,7 @@ def padded_batch(checkpoint: Checkpoint, texts: Sequence[str]) -> PaddedBatch:
     """
     model, tokenizers = checkpoint.model, checkpoint.tokenizers
     source = pad([source_ids(tokenizers, text, model.config.max_length)[0] for text in texts])
-    _, hypotheses = run_search(model, [row[row != PAD_ID].tolist() for row in source], GREEDY)
+    _, hypotheses = finish(start_search(model, [row[row != PAD_ID].tolist() for row in source], GREEDY))
     read = pad([[BOS_ID, *h.ids[:-1]] for h in hypotheses])
     with torch.inference_mode(), tracing(record=[f"*.{stage}" for stage in STAGES]) as trace:
         model(source, read)

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from fnmatch import fnmatchcase
 
-import torch
 from torch import Tensor, nn
 
 __all__ = ["Edit", "HookPoint", "Trace", "ablate_heads", "active_trace", "name_hook_points", "tracing"]
@@ -65,11 +64,24 @@ class Trace:
             (…, T, X): each pass is one stretch of queries; where the last axis grew from pass to pass, as the keys
             of decoder self-attention do, earlier queries are filled up with what a mask would leave there.
         """
-        parts = [tensor[row] for tensor, row in zip(self._passes[name], rows, strict=False)]
-        width = max(part.size(-1) for part in parts)
+        parts = list(zip(self._passes[name], rows, strict=False))
+        first, width = parts[0][0], max(tensor.size(-1) for tensor, _ in parts)
+        length = sum(tensor.size(-2) for tensor, _ in parts)
         fill = NOT_COMPUTED.get(name.rpartition(".")[2], 0.0)
-        padded = [nn.functional.pad(part, (0, width - part.size(-1)), value=fill) for part in parts]
-        return torch.cat(padded, dim=-2)
+        # Filled in place: a map may be as large as all else that the process holds.
+        whole = first.new_full((*first.shape[1:-2], length, width), fill)
+        start = 0
+        for tensor, row in parts:
+            end = start + tensor.size(-2)
+            whole[..., start:end, : tensor.size(-1)] = tensor[row]
+            start = end
+        return whole
+
+    def take(self, name: str, rows: Sequence[int]) -> Tensor:
+        """Join the passes as `joined` does, and forget them."""
+        whole = self.joined(name, rows)
+        del self._passes[name]
+        return whole
 
 
 _ACTIVE: ContextVar[Trace | None] = ContextVar("headlight_trace", default=None)

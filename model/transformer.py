@@ -146,14 +146,14 @@ class Transformer(nn.Module):
         return self.encoder(source, mask=mask), mask
 
     def decode(
-        self, target: Tensor, memory: Tensor, cross_mask: Tensor, *, cache: DecoderCache | None = None
+        self, target: Tensor, memory: Tensor, cross_mask: Tensor | None, *, cache: DecoderCache | None = None
     ) -> Tensor:
         """Compute the decoder's states.
 
         Args:
             target: Token ids (B, T); with a cache only the newest token of each row, (B, 1).
             memory: From `encode`, (B, S, D).
-            cross_mask: From `encode`, (B, 1, 1, S).
+            cross_mask: From `encode`, (B, 1, 1, S); None where no source is padded.
             cache: Keys and values of the earlier steps; a single newest token needs no causal mask.
 
         Returns:

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from model.beam import beam
@@ -14,7 +13,7 @@ from model.config import SearchConfig
 from model.data.batching import pad
 from model.data.tokenizers import TokenizerPair
 from model.data.vocab import BOS_ID, EOS_ID, PAD_ID, SPECIAL_TOKENS, UNK_ID
-from model.decode import NOTHING_FORCED, Hypothesis, Specials, Step, finish, greedy, sample
+from model.decode import NOTHING_FORCED, Hypothesis, Search, Specials, Step, finish, greedy, sample
 from model.trace import Edit, Trace, tracing
 from model.transformer import Transformer
 
@@ -82,12 +81,13 @@ def source_ids(tokenizers: TokenizerPair, text: str, max_length: int) -> tuple[l
     return [*kept, EOS_ID], len(ids) - len(kept)
 
 
-def run_search(
+def start_search(
     model: Transformer, ids: Sequence[Sequence[int]], search: SearchConfig, forced: Mapping[int, int] = NOTHING_FORCED
-) -> tuple[list[Step], list[Hypothesis]]:
+) -> Search:
+    """The search that the settings name, over source ids, not yet begun; see `finish`."""
     source = pad(ids, device=next(model.parameters()).device)
     if search.method == "sample":
-        drawing = sample(
+        return sample(
             model,
             source,
             specials=SPECIALS,
@@ -97,11 +97,10 @@ def run_search(
             top_p=search.top_p,
             forced=forced,
         )
-        return finish(drawing)
     if search.method == "beam":
         size, penalty = search.beam_size, search.length_penalty
-        return finish(beam(model, source, specials=SPECIALS, size=size, length_penalty=penalty, forced=forced))
-    return finish(greedy(model, source, specials=SPECIALS, forced=forced))
+        return beam(model, source, specials=SPECIALS, size=size, length_penalty=penalty, forced=forced)
+    return greedy(model, source, specials=SPECIALS, forced=forced)
 
 
 def translate_lines(
@@ -118,7 +117,7 @@ def translate_lines(
     done = [""] * len(lines)
     for start in range(0, len(todo), batch_size):
         chosen = todo[start : start + batch_size]
-        _, hypotheses = run_search(model, [ids[i] for i in chosen], search)
+        _, hypotheses = finish(start_search(model, [ids[i] for i in chosen], search), keep_steps=False)
         for i, hypothesis in zip(chosen, hypotheses, strict=True):
             done[i] = tokenizers.target.decode(written_ids(hypothesis))
     return done
@@ -148,7 +147,7 @@ def translate(
     model, tokenizers = checkpoint.model, checkpoint.tokenizers
     ids, dropped = source_ids(tokenizers, text, model.config.max_length)
     with tracing(record=("*.weights",), edits=edits) as trace:
-        steps, hypotheses = run_search(model, [ids], search, forced)
+        steps, hypotheses = finish(start_search(model, [ids], search, forced))
     hypothesis = hypotheses[0]
     encoding = tokenizers.source.encode(text)
     words = (*encoding.words[: len(ids) - 1], -1)
@@ -187,11 +186,15 @@ def written_tokens(tokenizers: TokenizerPair, hypothesis: Hypothesis, steps: Seq
 
 
 def attention_maps(trace: Trace, model: Transformer, hypothesis: Hypothesis) -> AttentionMaps:
-    """Collect the recorded weights of one hypothesis of a search over one sentence."""
+    """Collect the recorded weights of one hypothesis of a search over one sentence, out of the trace."""
 
     def stack(stack_name: str, layers: int, kind: str, rows: Sequence[int]) -> FloatArray:
         names = [f"{stack_name}.layers.{layer}.{kind}.weights" for layer in range(layers)]
-        maps: FloatArray = torch.stack([trace.joined(name, rows) for name in names]).numpy()
+        first = trace.take(names[0], rows)
+        maps = np.empty((layers, *first.shape), dtype=np.float32)
+        maps[0] = first
+        for layer, name in enumerate(names[1:], start=1):
+            maps[layer] = trace.take(name, rows)
         return maps
 
     config = model.config

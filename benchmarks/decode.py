@@ -1,0 +1,85 @@
+"""Greedy decoding with a key/value cache against `torch.nn.Transformer` that runs the whole prefix again at each step.
+
+    python benchmarks/decode.py [--repeats 15]
+
+The same weights in both, 15 source tokens, 20 and 100 target tokens, one sentence. Prints the ratios of the medians,
+what a token costs early and late, and what recording a full trace costs.
+"""
+
+import argparse
+from collections.abc import Callable
+
+import torch
+from reference import Peer, machine, medians, with_weights_of
+from torch import Tensor
+
+from model.config import ModelConfig
+from model.decode import Specials, finish, greedy
+from model.trace import tracing
+from model.transformer import Transformer
+
+SOURCE, LENGTHS, WORDS = 15, (20, 100), 10_000
+CONFIG = ModelConfig(source_vocab_size=WORDS, target_vocab_size=WORDS, tie_embeddings="none")
+BANNED = (0, 1, 2, 3)  # the end too, so that every run writes as many tokens
+
+
+@torch.inference_mode()
+def rerun(peer: Peer, source: Tensor, length: int) -> list[int]:
+    """Greedy search as the tutorials write it."""
+    memory = peer.encode(source)
+    ids = torch.tensor([[2]])
+    for _ in range(length):
+        logits = peer.output(peer.decode(ids, memory, source)[:, -1])
+        logits[:, BANNED] = float("-inf")
+        ids = torch.cat([ids, logits.argmax(-1, keepdim=True)], dim=1)
+    return ids[0, 1:].tolist()
+
+
+def cached(model: Transformer, source: Tensor, length: int) -> list[int]:
+    _, hypotheses = finish(greedy(model, source, specials=Specials(bos=2, eos=3, banned=BANNED), limit=length))
+    return list(hypotheses[0].ids)
+
+
+def traced(model: Transformer, source: Tensor, length: int) -> None:
+    with tracing():
+        cached(model, source, length)
+
+
+def maps_traced(model: Transformer, source: Tensor, length: int) -> None:
+    with tracing(record=("*.weights",)):
+        cached(model, source, length)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--repeats", type=int, default=15)
+    repeats = parser.parse_args().repeats
+    torch.manual_seed(0)
+    model = Transformer(CONFIG).eval()
+    peer = with_weights_of(model)
+    source = torch.randint(4, WORDS, (1, SOURCE))
+    assert cached(model, source, 20) == rerun(peer, source, 20), "the two do not compute the same"
+    contestants: dict[str, Callable[[], object]] = {}
+    for n in LENGTHS:
+        contestants[f"torch.nn.Transformer, {n}"] = lambda n=n: rerun(peer, source, n)
+        contestants[f"Headlight, {n}"] = lambda n=n: cached(model, source, n)
+        contestants[f"Headlight with all maps, {n}"] = lambda n=n: maps_traced(model, source, n)
+        contestants[f"Headlight with a full trace, {n}"] = lambda n=n: traced(model, source, n)
+    print(machine())
+    seconds = medians(contestants, repeats=repeats)
+    for name, value in seconds.items():
+        print(f"{name:34} {1000 * value:7.1f} ms")
+    for n in LENGTHS:
+        ours = seconds[f"Headlight, {n}"]
+        print(
+            f"{n} target tokens: {ours / seconds[f'torch.nn.Transformer, {n}']:.2f} of the peer's time; "
+            f"all maps {seconds[f'Headlight with all maps, {n}'] / ours:.2f} ×, "
+            f"full trace {seconds[f'Headlight with a full trace, {n}'] / ours:.2f} × the decode without"
+        )
+    early = seconds["Headlight, 20"] / 20
+    late = (seconds["Headlight, 100"] - seconds["Headlight, 20"]) / 80
+    print(f"a token costs {1000 * early:.2f} ms in the first 20 and {1000 * late:.2f} ms after: {late / early:.2f} ×")
+
+
+if __name__ == "__main__":
+    main()
