@@ -46,7 +46,7 @@ def test_settings_reach_their_section(tmp_path: Path) -> None:
     assert (recipe.model["num_heads"], recipe.train.seed, recipe.tokenizer.vocab_size) == (4, 9, 999)
     with pytest.raises(ConfigError, match=r"'train\.num_heads'"):
         recipe.with_settings({"train.num_heads": 4})
-    with pytest.raises(ConfigError, match=r"d_model \(192\) must be divisible by num_heads \(7\)"):
+    with pytest.raises(ConfigError, match=r"d_model \(256\) must be divisible by num_heads \(7\)"):
         recipe.with_settings({"num_heads": 7})
 
 
