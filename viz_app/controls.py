@@ -86,6 +86,7 @@ def require_translator(found: Sequence[Listed]) -> tuple[CheckpointKey, Checkpoi
     """As `require_checkpoint`, for a page that is about translating."""
     key, config = require_checkpoint(found)
     if config.task != "translation":
+        st.subheader("This page is about translating")
         st.info(f"{key.name} classifies texts and does not translate. Choose a translator on the left.")
         st.stop()
     return key, config

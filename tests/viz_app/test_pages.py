@@ -142,7 +142,7 @@ def test_an_example_follows_the_language_of_the_checkpoint(open_app: OpenApp) ->
 
 def test_impossible_values_in_the_url_fall_back(open_app: OpenApp) -> None:
     app = open_app(checkpoint="nothing", layer="99", head="x", kind="y", length="-5")
-    assert app.selectbox(key="checkpoint").value in NAMES
+    assert app.selectbox(key="checkpoint").value == "multi30k-en-de"
     assert len(charts(app)) == 2
 
 
@@ -199,7 +199,7 @@ def test_a_checkpoint_can_be_opened(open_app: OpenApp, bundled: Checkpoint, tab:
     app = open_app("checkpoints", checkpoint=bundled.name)
     table = app.dataframe[0].value
     assert set(NAMES) <= set(table["checkpoint"])
-    assert table["BLEU"].notna().all()
+    assert (table["BLEU"].notna() | table["accuracy"].notna()).all()
     row = table.set_index("checkpoint").loc[bundled.name]
     assert row["parameters"] == sum(p.numel() for p in bundled.model.parameters())
     app.session_state["checkpoint_tab"] = tab
@@ -209,6 +209,25 @@ def test_a_checkpoint_can_be_opened(open_app: OpenApp, bundled: Checkpoint, tab:
         assert len(charts(app)) == 2
     if tab == "Parameters":
         assert app.dataframe[1].value["parameters"].sum() == row["parameters"]
+
+
+def test_a_classifier_is_listed_and_opened_and_the_pages_for_translators_say_what_to_do(open_app: OpenApp) -> None:
+    app = open_app("checkpoints", checkpoint="imdb-sentiment")
+    row = app.dataframe[0].value.set_index("checkpoint").loc["imdb-sentiment"]
+    assert (row["task"], row["layers"], row["languages"]) == ("classification", "1 + 0", "en")
+    assert row["accuracy"] > 88
+    app.session_state["checkpoint_tab"] = "Training curves"
+    app.run()
+    assert len(charts(app)) == 2
+    app.switch_page("viz_app/pages/positions.py").run()
+    assert not app.exception
+    assert len(charts(app)) == 3
+    for page in ("translate", "masks"):
+        app.switch_page(f"viz_app/pages/{page}.py").run()
+        assert not app.exception
+        assert "classifies texts and does not translate" in app.info[0].value
+    app.selectbox(key="checkpoint").set_value("multi30k-en-de").run()
+    assert not app.info
 
 
 def test_a_new_checkpoint_appears_and_a_broken_one_gets_a_sentence(

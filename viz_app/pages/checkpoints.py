@@ -21,6 +21,7 @@ broken = [listed for listed in found if listed.config is None]
 st.dataframe(
     table.drop(columns="problem"),
     hide_index=True,
+    placeholder="–",
     alt="Table of all checkpoints with task, languages, sizes and figures",
     column_order=[
         "checkpoint",
