@@ -103,7 +103,7 @@ class Trainer:
         report: Callable[[str], None] = print,
     ) -> None:
         self.recipe, self.out, self.config, self.state_folder = recipe, out, recipe.train, out / "training"
-        self.stop_requested = False
+        self.progress, self.stop_requested = Progress(), False
         if resume and not self.state_file.is_file():
             raise ConfigError(f"There is no run to resume in {out}; leave out --resume.")
         if not resume and self.state_file.is_file():
@@ -137,7 +137,8 @@ class Trainer:
         )
         loss = self.task.loss_of(self.model, self.config.label_smoothing)
         self.loss, self.optimizer = self.accelerator.prepare(loss, optimizer)
-        self.progress = load_state(self.state_file, self.model, self.optimizer) if resume else Progress()
+        if resume:
+            self.progress = load_state(self.state_file, self.model, self.optimizer)
         if not self.main:  # its own dropout
             torch.manual_seed(self.config.seed + 1000 * self.accelerator.process_index + self.progress.step)
         if self.task.left_out:
@@ -339,7 +340,6 @@ class Trainer:
         for name, content in self.task.tokenizers.files().items():
             write_beside(self.out / name, content)
         if not (self.out / WEIGHTS).is_file():
-            self.progress = Progress()
             write_config(self.out, self._checkpoint_config())
 
     def _save_state(self) -> None:

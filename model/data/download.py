@@ -49,7 +49,14 @@ CORPORA = {
             "test_2017_mscoco.de.gz": "799e4854c25d601cb6cb6be29eabe5667734c61ace2f495e03e429031a0bc338",
             "test_2017_mscoco.en.gz": "aab300bfb4427697987e02cd0aacd44bfe8aa50456231b6474c08038bbed2b58",
         },
-    )
+    ),
+    "cmn-eng": RemoteCorpus(
+        base_url=(
+            "https://raw.githubusercontent.com/JYRoy/TransformerEN2CN/407af72a7b32083f8391afa3c9267f85cbe44c9b/datasets"
+        ),
+        notice="The pairs are from tatoeba.org by way of www.manythings.org/anki, under CC-BY 2.0; name both.",
+        files={"cmn.txt": "2521861af235428a3a000dcba7ae66325d012c473162a9ffd6e1a4685df1430b"},
+    ),
 }
 
 
