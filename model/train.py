@@ -8,18 +8,15 @@ Hugging Face Accelerate places the model, keeps the short number formats and exc
 import csv
 import io
 import math
-import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate import Accelerator
-from accelerate.state import AcceleratorState
-from accelerate.utils import TorchDynamoPlugin, broadcast_object_list
+from accelerate.utils import broadcast_object_list
 from torch import Tensor
 from tqdm import tqdm
 
@@ -32,30 +29,17 @@ from model.checkpoint import (
     write_beside,
     write_config,
 )
-from model.config import ConfigError, Recipe, TrainConfig
+from model.config import ConfigError, Recipe
 from model.data.batching import Batch, Example
 from model.run_state import Progress, average_epochs, copy_weights, load_state, save_epoch, save_state
+from model.runtime import make_accelerator, pick_device, stop_on_signal
 from model.tasks import make_task
 
-__all__ = ["DivergedError", "Trainer", "inverse_square_root", "pick_device", "train"]
+__all__ = ["DivergedError", "Trainer", "inverse_square_root", "train"]
 
 
 class DivergedError(ArithmeticError):
     """The loss or its gradient is no longer a number. The message says when, what is kept and what to change."""
-
-
-def pick_device(name: str) -> torch.device:
-    """`auto` takes the fastest there is.
-
-    Raises:
-        ConfigError: this machine has no such device.
-    """
-    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    if name == "auto":
-        return torch.device("cuda" if there["cuda"] else "mps" if there["mps"] else "cpu")
-    if not there.get(name):
-        raise ConfigError(f"This machine has no {name}; use --device auto or --device cpu.")
-    return torch.device(name)
 
 
 def inverse_square_root(step: int, *, peak: float, warmup_steps: int) -> float:
@@ -67,25 +51,6 @@ def inverse_square_root(step: int, *, peak: float, warmup_steps: int) -> float:
         warmup_steps: Length of the warm-up.
     """
     return peak * min(step / warmup_steps, (warmup_steps / step) ** 0.5)
-
-
-def make_accelerator(config: TrainConfig, device: torch.device, *, log_folder: Path | None) -> Accelerator:
-    """Set up the device, the number format and, where a launcher started several processes, their exchange.
-
-    Raises:
-        ConfigError: the device cannot compute in this precision.
-    """
-    # The library keeps one state a process; each run starts with its own.
-    AcceleratorState._reset_state(reset_partial_state=not torch.distributed.is_initialized())
-    if config.precision == "fp16" and device.type != "cuda":
-        raise ConfigError(f'precision = "fp16" needs a CUDA device, this is {device.type}; use "bf16" or "fp32".')
-    return Accelerator(
-        cpu=device.type == "cpu",
-        mixed_precision="no" if config.precision == "fp32" else config.precision,
-        dynamo_plugin=TorchDynamoPlugin(backend="inductor" if config.compile else "no", dynamic=True),
-        log_with="tensorboard" if log_folder else None,
-        project_dir=log_folder,
-    )
 
 
 class Trainer:
@@ -360,22 +325,6 @@ class Trainer:
     def _share_object(self, value: Any) -> Any:
         """What the first process has, on every process."""
         return broadcast_object_list([value])[0]
-
-
-@contextmanager
-def stop_on_signal(accelerator: Accelerator) -> Iterator[None]:
-    """Ctrl-C and SIGTERM, to any of the processes, ask all to save and end after their current step."""
-
-    def request_stop(_number: int, _frame: object) -> None:
-        accelerator.set_trigger()
-
-    signals = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(number, request_stop) for number in signals]
-    try:
-        yield
-    finally:
-        for number, handler in zip(signals, before, strict=True):
-            signal.signal(number, handler)
 
 
 def train(

@@ -36,7 +36,7 @@ FLOORS = (
     {"checkpoint"},
     {"classify", "translate"},
     {"evaluate", "export", "padded_batch", "run_state"},
-    {"tasks"},
+    {"runtime", "tasks"},
     {"train"},
     {"__main__"},
 )

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.analysis import merge_tokens
-from model.data.tokenizers import CONTINUES
+from model.data.byte_pair import CONTINUES
 from model.translate import Token, Translation
 from viz_app.figures.style import Axes
 

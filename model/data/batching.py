@@ -12,7 +12,8 @@ import torchtext
 from torch import Tensor
 from torchtext.data import BucketIterator, Dataset, Field
 
-from model.data.tokenizers import Tokenizer, TokenizerPair
+from model.data.encoding import Tokenizer
+from model.data.tokenizers import TokenizerPair
 from model.data.vocab import BOS_ID, EOS_ID, PAD_ID
 
 __all__ = ["Batch", "Batches", "Example", "labelled_texts", "pad", "sentence_pairs", "shortened"]

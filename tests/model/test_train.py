@@ -14,7 +14,8 @@ from safetensors.torch import load_file
 from model.checkpoint import Checkpoint, load_checkpoint
 from model.config import ConfigError
 from model.run_state import average_epochs, save_epoch
-from model.train import inverse_square_root, pick_device, train
+from model.runtime import pick_device
+from model.train import inverse_square_root, train
 from tests.conftest import ROOT, TOY_DATA, toy_recipe
 
 

@@ -5,9 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.config import ConfigError, TokenizerConfig
+from model.data.byte_pair import BytePairTokenizer
 from model.data.corpora import read_pairs
-from model.data.tokenizers import BytePairTokenizer, WordTokenizer, load_pair, train_pair
+from model.data.tokenizers import load_pair, train_pair
 from model.data.vocab import SPECIAL_TOKENS, UNK_ID
+from model.data.words import WordTokenizer
 from tests.conftest import TOY_DATA
 
 PAIRS = read_pairs(TOY_DATA, "toy", "train", "en", "de")

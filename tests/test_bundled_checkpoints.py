@@ -1,0 +1,64 @@
+"""What is in `checkpoints/`: each loads, has a card that tells its figures, and is what its recipe makes."""
+
+from pathlib import Path
+
+import pytest
+
+from model.checkpoint import CheckpointConfig, load_checkpoint, load_classifier, read_config
+from model.classify import classify
+from model.config import VOCAB_SIZES, load_recipe
+from model.translate import translate
+from tests.conftest import BUNDLED
+
+FOLDERS = sorted(path.parent for path in BUNDLED.glob("*/config.json"))
+
+
+def headline(config: CheckpointConfig) -> float | None:
+    return config.figure("accuracy") if config.task == "classification" else config.bleu
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_it_loads_and_works(folder: Path) -> None:
+    if read_config(folder).task == "classification":
+        assert classify(load_classifier(folder), "A splendid film, warm and clever.").label == "positive"
+        assert classify(load_classifier(folder), "A dull, clumsy and boring film.").label == "negative"
+        return
+    checkpoint = load_checkpoint(folder)
+    text = {"de": "Ein Mann liest ein Buch.", "en": "A man is reading a book."}[
+        checkpoint.config.tokenizer.source_language
+    ]
+    word = {"de": "Buch", "en": "book", "zh": "书書"}[checkpoint.config.tokenizer.target_language]
+    translated = translate(checkpoint, text)
+    assert translated.finished
+    assert word in translated.text or set(word) & set(translated.text)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_its_recipe_makes_it(folder: Path) -> None:
+    config, recipe = read_config(folder), load_recipe(folder.name)
+    sizes = {name: getattr(config.model, name) for name in VOCAB_SIZES[config.task]}
+    assert config.recipe == recipe.name
+    assert config.model == recipe.model_config(**sizes)
+    assert config.tokenizer == recipe.tokenizer
+    assert config.train == recipe.train
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_its_card_and_the_readme_tell_the_recorded_figures(folder: Path) -> None:
+    config, card = read_config(folder), (folder / "README.md").read_text(encoding="utf-8")
+    for name, value in config.figures.items():
+        if name.endswith((".bleu", ".accuracy", ".chrf", ".perplexity")):
+            assert f"{value:.2f}" in card, name
+    assert f"python -m model train {folder.name}" in card
+    figure = headline(config)
+    assert figure is not None
+    line = next(
+        line for line in (BUNDLED.parent / "README.md").read_text().splitlines() if f"| {folder.name} |" in line
+    )
+    assert f"{figure:.1f}" in line
+
+
+def test_all_together_stay_small() -> None:
+    sizes = [path.stat().st_size for path in BUNDLED.rglob("*") if path.is_file()]
+    assert max(sizes) < 25e6
+    assert sum(sizes) < 100e6
