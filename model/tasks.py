@@ -22,7 +22,7 @@ from model.loss import projected_cross_entropy
 from model.transformer import Transformer
 from model.translate import translate_lines
 
-__all__ = ["Classification", "Task", "Translation", "make_task"]
+__all__ = ["ClassificationTask", "Task", "TranslationTask", "make_task"]
 
 Model = TypeVar("Model", bound=nn.Module)
 Share = Callable[[Sequence[Example]], Sequence[Example]]
@@ -80,7 +80,7 @@ class ClassificationLoss(nn.Module):
         return F.cross_entropy(logits, target[:, 0], label_smoothing=self.smoothing, reduction="sum")
 
 
-class Translation:
+class TranslationTask:
     """Sentence pairs, judged by BLEU."""
 
     unit = "tokens"
@@ -94,15 +94,16 @@ class Translation:
         self.tokenizers = load_pair(recipe.tokenizer, folder) if folder else train_pair(recipe.tokenizer, pairs)
         sizes = {"source_vocab_size": self.tokenizers.source.size, "target_vocab_size": self.tokenizers.target.size}
         self.model_config = recipe.model_config(**sizes)
-        longest = self.model_config.max_length
-        size = config.batch_tokens
+        size, longest = config.batch_tokens, self.model_config.max_length
         examples = sentence_pairs(pairs, self.tokenizers, max_length=longest)
         self.left_out = len(pairs) - len(examples)
         sampling = self.tokenizers.sampling(config.bpe_dropout)
-        cut_anew = lambda: share(sentence_pairs(pairs, sampling, max_length=longest))  # noqa: E731
-        self.train_batches = Batches(
-            examples, batch_tokens=size, device=device, resample=cut_anew if config.bpe_dropout else None
-        )
+
+        def cut_anew() -> Sequence[Example]:
+            return share(sentence_pairs(pairs, sampling, max_length=longest))
+
+        resample = cut_anew if config.bpe_dropout else None
+        self.train_batches = Batches(examples, batch_tokens=size, device=device, resample=resample)
         valid = sentence_pairs(self.valid_pairs, self.tokenizers, max_length=longest)
         self.valid_batches = Batches(valid, batch_tokens=size, device=device)
 
@@ -127,7 +128,7 @@ class Translation:
         return {"valid_perplexity": round(math.exp(loss), 4), "valid_bleu": round(bleu, 3)}
 
 
-class Classification:
+class ClassificationTask:
     """Labelled texts, judged by the share that is labelled rightly."""
 
     unit = "texts"
@@ -185,5 +186,5 @@ def make_task(recipe: Recipe, *, data_root: Path, folder: Path | None, device: t
         ConfigError: the recipe cannot be used.
         CorpusError: the corpus cannot be read.
     """
-    kind = Classification if recipe.task == "classification" else Translation
+    kind = ClassificationTask if recipe.task == "classification" else TranslationTask
     return kind(recipe, data_root=data_root, folder=folder, device=device, share=share)
