@@ -24,7 +24,7 @@ from model.data.batching import Batches, sentence_pairs
 from model.data.corpora import CorpusError, data_dir, read_pairs
 from model.data.download import CORPORA, DownloadError, download_corpus
 from model.data.reviews import read_reviews
-from model.evaluate import mean_loss, score
+from model.evaluate import accuracy, mean_loss, score
 from model.export import maps_npz
 from model.train import DivergedError, train
 from model.translate import translate, translate_lines
@@ -137,7 +137,7 @@ def evaluate_classifier(folder: Path, corpus: str, split: str, args: argparse.Na
     checkpoint = load_classifier(folder)
     texts, labels = zip(*read_reviews(data_dir(args.data_dir), corpus, split), strict=True)
     found = classify_lines(checkpoint.model, checkpoint.tokenizers, texts)
-    return {"examples": len(texts), "accuracy": 100 * sum(map(int.__eq__, found, labels)) / len(labels)}
+    return {"examples": len(texts), "accuracy": accuracy(found, labels)}
 
 
 def run_translate(args: argparse.Namespace) -> None:

@@ -234,6 +234,8 @@ class Recipe:
         require(
             has_target == (self.task == "translation"), "target_language belongs to a translation, and to it alone."
         )
+        cut_anew = self.tokenizer.kind == "bpe" and has_target
+        require(cut_anew or not self.train.bpe_dropout, 'bpe_dropout needs a translation with kind = "bpe".')
         size = self.tokenizer.vocab_size
         self.model_config(**dict.fromkeys(VOCAB_SIZES[self.task], size))
 

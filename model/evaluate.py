@@ -13,7 +13,7 @@ from model.data.vocab import PAD_ID
 from model.loss import projected_cross_entropy
 from model.transformer import Transformer
 
-__all__ = ["Scores", "mean_loss", "moses_tokens", "score"]
+__all__ = ["Scores", "accuracy", "corpus_bleu", "mean_loss", "moses_tokens", "score"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,24 +60,34 @@ def score(hypotheses: Sequence[str], references: Sequence[str], *, loss: float, 
         hypotheses: What the model wrote.
         references: What a person wrote.
         loss: From `mean_loss`.
-        language: Of the target; Chinese is cut into characters, all others by the 13a rules.
+        language: Of the target.
     """
-    tokenize = "zh" if language == "zh" else "13a"
-    cased = sacrebleu.BLEU(tokenize=tokenize)
-    lowercased = sacrebleu.BLEU(tokenize=tokenize, lowercase=True)
-    bleu = cased.corpus_score(hypotheses, [references])
-    bleu_lowercased = lowercased.corpus_score(hypotheses, [references])
+    bleu, bleu_signature = corpus_bleu(hypotheses, references, language=language, lowercase=False)
+    lowercased, lowercased_signature = corpus_bleu(hypotheses, references, language=language, lowercase=True)
     return Scores(
         sentences=len(references),
-        bleu=bleu.score,
-        bleu_signature=str(cased.get_signature()),
-        bleu_lowercased=bleu_lowercased.score,
-        bleu_lowercased_signature=str(lowercased.get_signature()),
+        bleu=bleu,
+        bleu_signature=bleu_signature,
+        bleu_lowercased=lowercased,
+        bleu_lowercased_signature=lowercased_signature,
         bleu_tokenized=None if language == "zh" else tokenized_bleu(hypotheses, references, language),
         chrf=sacrebleu.CHRF().corpus_score(hypotheses, [references]).score,
         loss=loss,
         perplexity=math.exp(loss),
     )
+
+
+def corpus_bleu(
+    hypotheses: Sequence[str], references: Sequence[str], *, language: str, lowercase: bool
+) -> tuple[float, str]:
+    """BLEU in percent and its signature; Chinese is cut into characters, all else by the 13a rules."""
+    metric = sacrebleu.BLEU(tokenize="zh" if language == "zh" else "13a", lowercase=lowercase)
+    return metric.corpus_score(hypotheses, [references]).score, str(metric.get_signature())
+
+
+def accuracy(found: Sequence[int], labels: Sequence[int]) -> float:
+    """Share of the labels that were found, in percent."""
+    return 100 * sum(a == b for a, b in zip(found, labels, strict=True)) / len(labels)
 
 
 def moses_tokens(lines: Sequence[str], language: str) -> list[str]:

@@ -17,7 +17,7 @@ from model.data.corpora import read_pairs
 from model.data.reviews import read_reviews
 from model.data.tokenizers import TokenizerPair, load_pair, train_pair, train_single
 from model.data.vocab import PAD_ID
-from model.evaluate import mean_loss, score
+from model.evaluate import accuracy, corpus_bleu, mean_loss
 from model.loss import projected_cross_entropy
 from model.transformer import Transformer
 from model.translate import translate_lines
@@ -97,12 +97,13 @@ class TranslationTask:
         size, longest = config.batch_tokens, self.model_config.max_length
         examples = sentence_pairs(pairs, self.tokenizers, max_length=longest)
         self.left_out = len(pairs) - len(examples)
-        sampling = self.tokenizers.sampling(config.bpe_dropout)
+        sampling = self.tokenizers.sampling(config.bpe_dropout) if config.bpe_dropout else None
 
         def cut_anew() -> Sequence[Example]:
+            assert sampling is not None
             return share(sentence_pairs(pairs, sampling, max_length=longest))
 
-        resample = cut_anew if config.bpe_dropout else None
+        resample = cut_anew if sampling else None
         self.train_batches = Batches(examples, batch_tokens=size, device=device, resample=resample)
         valid = sentence_pairs(self.valid_pairs, self.tokenizers, max_length=longest)
         self.valid_batches = Batches(valid, batch_tokens=size, device=device)
@@ -123,8 +124,8 @@ class TranslationTask:
     def measure(self, model: Transformer, loss: float) -> dict[str, float]:
         sources, references = zip(*self.valid_pairs, strict=True)
         hypotheses = translate_lines(model, self.tokenizers, sources)
-        scores = score(hypotheses, references, loss=loss, language=self.recipe.tokenizer.target_language)
-        bleu = scores.bleu_lowercased if self.recipe.tokenizer.lowercase else scores.bleu
+        config = self.recipe.tokenizer
+        bleu, _ = corpus_bleu(hypotheses, references, language=config.target_language, lowercase=config.lowercase)
         return {"valid_perplexity": round(math.exp(loss), 4), "valid_bleu": round(bleu, 3)}
 
 
@@ -169,7 +170,7 @@ class ClassificationTask:
     def measure(self, model: Classifier, loss: float) -> dict[str, float]:
         texts, labels = zip(*self.valid_texts, strict=True)
         found = classify_lines(model, self.tokenizers, texts)
-        return {"valid_accuracy": round(100 * sum(map(int.__eq__, found, labels)) / len(labels), 2)}
+        return {"valid_accuracy": round(accuracy(found, labels), 2)}
 
 
 def make_task(recipe: Recipe, *, data_root: Path, folder: Path | None, device: torch.device, share: Share) -> Task[Any]:

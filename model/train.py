@@ -30,7 +30,7 @@ from model.checkpoint import (
     write_config,
 )
 from model.config import ConfigError, Recipe
-from model.data.batching import Batch, Example
+from model.data.batching import Batch
 from model.run_state import Progress, average_epochs, copy_weights, load_state, save_epoch, save_state
 from model.runtime import make_accelerator, pick_device, stop_on_signal
 from model.tasks import make_task
@@ -87,7 +87,7 @@ class Trainer:
                 data_root=data_root,
                 folder=out if resume or not self.main else None,
                 device=self.accelerator.device,
-                share=self._share,
+                share=self._shared,
             )
             if self.main:
                 self._prepare_folder()
@@ -201,8 +201,8 @@ class Trainer:
 
     def _backward(self, batches: Sequence[Batch], items: int) -> float:
         """Add up the gradients of all processes' batches, and return the loss of all, summed."""
-        accelerator, self_index = self.accelerator, self.accelerator.process_index
-        own = [(batch, 1.0) for batch in batches[self_index :: accelerator.num_processes]]
+        accelerator = self.accelerator
+        own = [(batch, 1.0) for batch in batches[accelerator.process_index :: accelerator.num_processes]]
         own = own or [(batches[0], 0.0)]  # the last step of an epoch may have too few; all must take part
         self.model.train()
         self.optimizer.zero_grad(set_to_none=True)
@@ -217,9 +217,10 @@ class Trainer:
         return float(summed)
 
     def _divergence(self, loss: float, rate: float) -> str:
-        kept = f"the state of step {self.progress.history[-1]['step']:.0f}" if self.progress.history else "nothing yet"
+        history = self.progress.history
+        kept = f"the checkpoint of step {history[-1]['step']:.0f}" if history else "nothing yet"
         return (
-            f"At step {self.progress.step + 1} the loss is {loss} or its gradient is not finite; it was not taken. "
+            f"At step {self.progress.step + 1} the loss ({loss}) or its gradient is not finite, so it was not taken. "
             f"Kept in {self.out}: {kept}. Lower learning_rate (now {rate:.2g}), raise warmup_steps "
             f"({self.config.warmup_steps}) or use --precision fp32; train in another folder, or go on with --resume."
         )
@@ -230,7 +231,7 @@ class Trainer:
 
     def _end_epoch(self) -> None:
         progress = self.progress
-        figures = self._share_object(self._validate() if self.main else {})
+        figures = self._shared(self._validate() if self.main else {})
         quality = figures[self.task.quality]
         progress.stale_epochs = 0 if quality > progress.best else progress.stale_epochs + 1
         progress.best = max(quality, progress.best)
@@ -319,10 +320,7 @@ class Trainer:
             writer.writerows(self.progress.history)
         write_beside(self.out / "history.csv", text.getvalue())
 
-    def _share(self, examples: Sequence[Example]) -> Sequence[Example]:
-        return self._share_object(examples)
-
-    def _share_object(self, value: Any) -> Any:
+    def _shared(self, value: Any) -> Any:
         """What the first process has, on every process."""
         return broadcast_object_list([value])[0]
 

@@ -52,6 +52,16 @@ def toy_recipe(kind: str = "bpe", **train_settings: object) -> Recipe:
     )
 
 
+def toy_toml(**settings: object) -> str:
+    """A tiny recipe as the file that a person writes, for tests that start the command line."""
+    train = "\n".join(f"{name} = {value}" for name, value in settings.items())
+    return (
+        '[tokenizer]\nkind = "words"\nsource_language = "en"\ntarget_language = "de"\nmin_freq = 1\n'
+        "[model]\nd_model = 32\nnum_heads = 2\nd_ff = 32\nnum_encoder_layers = 1\nnum_decoder_layers = 1\n"
+        f'tie_embeddings = "target"\n[train]\ncorpus = "toy"\n{train}\n'
+    )
+
+
 @pytest.fixture(scope="session")
 def toy_data() -> Path:
     return TOY_DATA

@@ -156,13 +156,13 @@ def parameter_table(key: CheckpointKey) -> pd.DataFrame:
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def training_history(key: CheckpointKey) -> pd.DataFrame | None:
-    """`history.csv`, or None where there is none that can be read."""
+def training_history(key: CheckpointKey, quality: str) -> pd.DataFrame | None:
+    """`history.csv`, or None where there is none that can be read and has the column `quality`."""
     try:
         history = pd.read_csv(Path(key.path) / "history.csv")
     except (OSError, ValueError):
         return None
-    return history if {"step", "train_loss", "valid_loss"} <= set(history.columns) and len(history) else None
+    return history if {"step", "train_loss", "valid_loss", quality} <= set(history.columns) and len(history) else None
 
 
 @st.cache_data(max_entries=16, show_spinner=False)

@@ -41,6 +41,12 @@ def test_bundled_recipes_are_valid(path: Path) -> None:
     assert load_recipe(path.stem).name == path.stem
 
 
+def test_bpe_dropout_where_nothing_is_cut_into_pieces_is_refused() -> None:
+    for name in ("multi30k-de-en-words", "imdb-sentiment"):
+        with pytest.raises(ConfigError, match="bpe_dropout needs a translation"):
+            load_recipe(name).with_settings({"bpe_dropout": 0.1})
+
+
 def test_settings_reach_their_section(tmp_path: Path) -> None:
     recipe = load_recipe("multi30k-en-de").with_settings({"num_heads": 4, "train.seed": 9, "tokenizer.vocab_size": 999})
     assert (recipe.model["num_heads"], recipe.train.seed, recipe.tokenizer.vocab_size) == (4, 9, 999)

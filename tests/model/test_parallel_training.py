@@ -10,42 +10,19 @@ import torch
 from safetensors.torch import load_file
 
 from model.checkpoint import load_checkpoint
-from tests.conftest import ROOT, TOY_DATA
-
-RECIPE = """
-[tokenizer]
-kind = "words"
-source_language = "en"
-target_language = "de"
-min_freq = 1
-[model]
-d_model = 32
-num_heads = 2
-d_ff = 32
-num_encoder_layers = 1
-num_decoder_layers = 1
-dropout = {dropout}
-tie_embeddings = "target"
-[train]
-corpus = "toy"
-batch_tokens = 300
-learning_rate = 2e-3
-warmup_steps = 5
-max_epochs = 2
-accumulate = {accumulate}
-max_steps = {steps}
-"""
+from tests.conftest import ROOT, TOY_DATA, toy_toml
 
 
 def run(folder: Path, *, processes: int, accumulate: int, steps: int, dropout: float = 0.0) -> Path:
     """Train with the command that a person types, in as many processes as asked."""
     folder.mkdir()
     recipe = folder / "toy.toml"
-    recipe.write_text(RECIPE.format(accumulate=accumulate, steps=steps, dropout=dropout))
+    settings = {"batch_tokens": 300, "learning_rate": 2e-3, "warmup_steps": 5, "max_epochs": 2}
+    recipe.write_text(toy_toml(**settings, accumulate=accumulate, max_steps=steps))
     launcher = ["-m", "torch.distributed.run", f"--nproc_per_node={processes}", "--standalone"] if processes > 1 else []
     command = [sys.executable, *launcher, "-m", "model", "train", str(recipe), "--device", "cpu"]
     done = subprocess.run(
-        [*command, "--data-dir", str(TOY_DATA), "--out", str(folder / "out")],
+        [*command, "--data-dir", str(TOY_DATA), "--out", str(folder / "out"), "--set", f"dropout={dropout}"],
         cwd=ROOT,
         env=os.environ | {"OMP_NUM_THREADS": "1"},
         capture_output=True,

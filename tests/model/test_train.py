@@ -16,7 +16,7 @@ from model.config import ConfigError
 from model.run_state import average_epochs, save_epoch
 from model.runtime import pick_device
 from model.train import inverse_square_root, train
-from tests.conftest import ROOT, TOY_DATA, toy_recipe
+from tests.conftest import ROOT, TOY_DATA, toy_recipe, toy_toml
 
 
 def history(folder: Path) -> list[dict[str, str]]:
@@ -55,11 +55,7 @@ def test_a_resumed_run_computes_the_losses_of_one_never_stopped(tmp_path: Path, 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_saves_and_ends_and_the_run_goes_on(tmp_path: Path, number: signal.Signals) -> None:
     recipe = tmp_path / "toy.toml"
-    recipe.write_text(
-        '[tokenizer]\nkind = "words"\nsource_language = "en"\ntarget_language = "de"\nmin_freq = 1\n'
-        "[model]\nd_model = 32\nnum_heads = 2\nd_ff = 32\nnum_encoder_layers = 1\nnum_decoder_layers = 1\n"
-        'tie_embeddings = "target"\n[train]\ncorpus = "toy"\nbatch_tokens = 256\nmax_epochs = 10000\npatience = 10000\n'
-    )
+    recipe.write_text(toy_toml(batch_tokens=256, max_epochs=10000, patience=10000))
     out = tmp_path / "out"
     command = [sys.executable, "-m", "model", "train", str(recipe), "--data-dir", str(TOY_DATA), "--out", str(out)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
@@ -180,16 +176,12 @@ def test_a_run_with_bpe_dropout_learns_too(tmp_path: Path) -> None:
 @pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler; .ci/run installs one")
 def test_a_compiled_run_computes_what_one_that_is_not_does(tmp_path: Path) -> None:
     recipe = tmp_path / "toy.toml"
-    recipe.write_text(
-        '[tokenizer]\nkind = "words"\nsource_language = "en"\ntarget_language = "de"\nmin_freq = 1\n'
-        "[model]\nd_model = 32\nnum_heads = 2\nd_ff = 32\nnum_encoder_layers = 1\nnum_decoder_layers = 1\n"
-        'dropout = 0.0\ntie_embeddings = "target"\n[train]\ncorpus = "toy"\nmax_steps = 3\n'
-    )
+    recipe.write_text(toy_toml(max_steps=3))
     weights = []
     for compiled in ("false", "true"):
         out = tmp_path / compiled
         command = [sys.executable, "-m", "model", "train", str(recipe), "--device", "cpu", "--out", str(out)]
-        command += ["--data-dir", str(TOY_DATA), "--set", f"compile={compiled}"]
+        command += ["--data-dir", str(TOY_DATA), "--set", f"compile={compiled}", "--set", "dropout=0.0"]
         subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=300)
         weights.append(load_file(out / "model.safetensors"))
     for name, tensor in weights[0].items():

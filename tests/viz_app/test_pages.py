@@ -211,6 +211,20 @@ def test_a_checkpoint_can_be_opened(open_app: OpenApp, bundled: Checkpoint, tab:
         assert app.dataframe[1].value["parameters"].sum() == row["parameters"]
 
 
+def test_a_history_of_another_make_gets_a_sentence(
+    open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = shutil.copytree(BUNDLED / "multi30k-en-de", tmp_path / "foreign")
+    (folder / "history.csv").write_text("step,train_loss,valid_loss\n1,2.0,3.0\n")
+    app = open_app("checkpoints")
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
+    app.run()
+    app.session_state["checkpoint_tab"] = "Training curves"
+    app.selectbox(key="checkpoint").set_value("foreign").run()
+    assert not app.exception
+    assert "no history.csv that can be read" in app.info[0].value
+
+
 def test_a_classifier_is_listed_and_opened_and_the_pages_for_translators_say_what_to_do(open_app: OpenApp) -> None:
     app = open_app("checkpoints", checkpoint="imdb-sentiment")
     row = app.dataframe[0].value.set_index("checkpoint").loc["imdb-sentiment"]

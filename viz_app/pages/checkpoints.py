@@ -60,9 +60,10 @@ if card.open:
         st.markdown(services.model_card(key) or "This checkpoint has no model card (README.md).")
 if curves.open:
     with curves:
-        history = services.training_history(key)
+        name, column, explanation = QUALITY[config.task]
+        history = services.training_history(key, column)
         if history is None:
-            st.info("This checkpoint has no history.csv, so there are no curves.")
+            st.info("This checkpoint has no history.csv that can be read, so there are no curves.")
         else:
             loss, quality = st.columns(2)
             with loss:
@@ -79,7 +80,6 @@ if curves.open:
                     alt="Training and validation loss over the training steps",
                 )
             with quality:
-                name, column, explanation = QUALITY[config.task]
                 st.markdown(explanation)
                 st.plotly_chart(
                     training.curves(
