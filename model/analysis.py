@@ -1,11 +1,22 @@
 """Statistics of attention maps: arrays in, arrays out. Knows nothing of torch, of text or of the screen."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["cosine_similarity", "merge_tokens"]
+__all__ = [
+    "METRICS",
+    "cosine_similarity",
+    "entropy",
+    "head_metrics",
+    "mean_over_queries",
+    "merge_tokens",
+    "rollout",
+    "strongest",
+    "suggested_role",
+    "translation_rollout",
+]
 
 FloatArray = NDArray[np.float32]
 
@@ -46,3 +57,137 @@ def cosine_similarity(vectors: FloatArray) -> FloatArray:
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
     unit = np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 0)
     return np.asarray(unit @ unit.T, dtype=np.float32)
+
+
+def entropy(weights: FloatArray) -> FloatArray:
+    """How spread out each row is, (…, T, S) → (…, T), in nats: 0 = one key, ln S = all keys equally."""
+    logs = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
+    return np.asarray(-(weights * logs).sum(axis=-1), dtype=np.float32)
+
+
+def strongest(weights: FloatArray, count: int) -> list[tuple[int, int, float]]:
+    """The `count` largest cells of a map (T, S) as (query, key, weight), largest first."""
+    order = np.argsort(weights, axis=None, kind="stable")[::-1][:count]
+    places = zip(*np.unravel_index(order, weights.shape), strict=True)
+    return [(int(t), int(s), float(weights[t, s])) for t, s in places]
+
+
+def rollout(maps: FloatArray) -> FloatArray:
+    """Attention rollout: what reaches each position through all layers so far (Abnar and Zuidema 2020, section 3).
+
+    Heads are averaged, and half of each layer's output is taken to come through its residual connection.
+
+    Args:
+        maps: Self-attention, (L, H, S, S), rows sum to 1.
+
+    Returns:
+        (L, S, S): after each layer, how much of each input (column) is in each position (row); rows sum to 1.
+    """
+    reached = np.eye(maps.shape[-1], dtype=np.float32)
+    layers = []
+    for weights in maps.mean(axis=1):  # (S, S)
+        reached = (weights @ reached + reached) / 2
+        layers.append(reached)
+    return np.stack(layers).astype(np.float32)
+
+
+def translation_rollout(encoder: FloatArray, decoder: FloatArray, cross: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Rollout through encoder and decoder: each decoder layer mixes what was read, then what the encoder holds.
+
+    The rule of `rollout` applied to the whole graph, cross-attention included.
+
+    Args:
+        encoder: (L, H, S, S).
+        decoder: (L', H, T, T).
+        cross: (L', H, T, S).
+
+    Returns:
+        After each decoder layer, the shares of the target tokens read (L', T, T) and of the source tokens (L', T, S)
+        in each decoder position. The two rows of a position sum to 1 together.
+    """
+    memory = rollout(encoder)[-1]  # (S, S)
+    length = decoder.shape[-1]
+    reached = np.concatenate([np.eye(length), np.zeros((length, len(memory)))], axis=1)  # (T, T + S)
+    layers = []
+    for own, other in zip(decoder.mean(axis=1), cross.mean(axis=1), strict=True):
+        reached = (own @ reached + reached) / 2
+        read = np.concatenate([np.zeros((length, length)), other @ memory], axis=1)
+        reached = (reached + read) / 2
+        layers.append(reached)
+    whole = np.stack(layers).astype(np.float32)
+    return whole[..., :length], whole[..., length:]
+
+
+# Name → meaning. Shares are of the weight, 0 to 1.
+METRICS = {
+    "entropy": "how spread out the weights are, in nats",
+    "confidence": "the largest weight of a row",
+    "distance": "how many tokens away the weight lies",
+    "previous": "share on the token before",
+    "same": "share on the same position",
+    "next": "share on the token after",
+    "end": "share on the special token: </s> of the source, <s> of the target",
+    "rarest": "how often the largest weight is on the rarest token",
+}
+
+
+def head_metrics(maps: FloatArray, *, aligned: bool, special_key: int, rarest_key: int) -> dict[str, FloatArray]:
+    """Describe each row of each map of one sentence by the `METRICS`.
+
+    Args:
+        maps: (L, H, T, S), rows sum to 1.
+        aligned: Query t and key t stand at the same position (self-attention); else distances mean nothing.
+        special_key: The key that ends the source or begins the target.
+        rarest_key: The key of the token that is rarest, see Voita et al. 2019, section 5.3.
+
+    Returns:
+        Metric → (L, H, T), NaN where it has no meaning.
+    """
+    *_, queries, keys = maps.shape
+    offset = np.arange(keys)[None, :] - np.arange(queries)[:, None]  # (T, S)
+
+    def share(at: int) -> FloatArray:
+        there = offset == at
+        found = np.where(there, maps, 0).sum(axis=-1)
+        return np.where(there.any(axis=-1) & aligned, found, np.nan).astype(np.float32)
+
+    distance = (maps * np.abs(offset)).sum(axis=-1)
+    return {
+        "entropy": entropy(maps),
+        "confidence": maps.max(axis=-1),
+        "distance": np.where(aligned, distance, np.nan).astype(np.float32),
+        "previous": share(-1),
+        "same": share(0),
+        "next": share(1),
+        "end": maps[..., special_key],
+        "rarest": (maps.argmax(axis=-1) == rarest_key).astype(np.float32),
+    }
+
+
+def mean_over_queries(sentences: Sequence[Mapping[str, FloatArray]]) -> dict[str, FloatArray]:
+    """Average the metrics of several sentences over all their queries: metric → (L, H); NaN where there is none."""
+    means = {}
+    for metric in sentences[0]:
+        values = np.concatenate([sentence[metric] for sentence in sentences], axis=-1)  # (L, H, ΣT)
+        known = ~np.isnan(values)
+        total = np.where(known, values, 0).sum(axis=-1)
+        count = known.sum(axis=-1)
+        means[metric] = np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
+    return means
+
+
+def suggested_role(metrics: Mapping[str, float]) -> str:
+    """A name for what a head mostly does, after Voita et al. 2019, sections 5.1 and 5.3, or nothing.
+
+    They call a head positional when its largest weight is almost always at one offset, and find heads that look at
+    the rarest token. Here a share of the weight above one half decides, for the rarest token of the choices.
+    """
+    places = {
+        "previous": "previous token",
+        "same": "same token",
+        "next": "next token",
+        "end": "sentence mark",
+        "rarest": "rarest token",
+    }
+    best = max(places, key=lambda metric: np.nan_to_num(metrics[metric], nan=-1.0))
+    return places[best] if metrics[best] > 0.5 else ""

@@ -78,6 +78,7 @@ class MultiHeadAttention(nn.Module):
         self.masked_scores = HookPoint()  # (B, H, T, S)
         self.weights = HookPoint()  # (B, H, T, S)
         self.head_outputs = HookPoint()  # (B, H, T, K)
+        self.output = HookPoint()  # (B, T, D)
 
     def forward(
         self, x: Tensor, memory: Tensor | None = None, *, mask: Tensor | None = None, cache: KeyValue | None = None
@@ -105,7 +106,7 @@ class MultiHeadAttention(nn.Module):
         may_fuse = self.score_vector is None and active_trace() is None
         attend = self.fused if may_fuse else self.written_out
         heads = attend(queries, keys, values, mask)  # (B, H, T, K)
-        return self.output_projection(heads.transpose(1, 2).flatten(2))  # (B, T, D)
+        return self.output(self.output_projection(heads.transpose(1, 2).flatten(2)))  # (B, T, D)
 
     def split_heads(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)  # (B, H, T, K)

@@ -11,7 +11,7 @@ from model.checkpoint import ClassifierCheckpoint
 from model.classifier import Classifier
 from model.data.batching import pad, shortened
 from model.data.tokenizers import TokenizerPair
-from model.trace import Edit, tracing
+from model.trace import Edit, hook_name, tracing
 
 __all__ = ["Classification", "classify", "classify_lines"]
 
@@ -45,7 +45,7 @@ def classify(checkpoint: ClassifierCheckpoint, text: str, *, edits: Mapping[str,
     with tracing(record=("*.weights",), edits=edits) as trace:
         probabilities = model(pad([ids])).softmax(dim=-1)[0].tolist()
     by_label = dict(zip(model.config.labels, probabilities, strict=True))
-    names = [f"encoder.layers.{layer}.self_attention.weights" for layer in range(model.config.num_encoder_layers)]
+    names = [hook_name("encoder", layer, "weights") for layer in range(model.config.num_encoder_layers)]
     pooling = "pooling.attention.weights"
     return Classification(
         label=max(by_label, key=lambda label: by_label[label]),

@@ -128,6 +128,10 @@ class ModelConfig(LayersConfig):
             f'and target_vocab_size is {self.target_vocab_size}; use "target" or "none".',
         )
 
+    def layers_of(self, kind: str) -> int:
+        """How many layers have a kind of attention: "encoder", "decoder" or "cross"."""
+        return self.num_encoder_layers if kind == "encoder" else self.num_decoder_layers
+
 
 @dataclass(frozen=True, kw_only=True)
 class ClassifierConfig(LayersConfig):

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from model.checkpoint import Checkpoint
 from model.data.batching import pad
 from model.data.vocab import BOS_ID, PAD_ID
-from model.decode import finish
 from model.masks import causal_mask, decoder_mask, padding_mask
-from model.trace import tracing
-from model.translate import GREEDY, source_ids, start_search
+from model.trace import STACKS, hook_name, tracing
+from model.translate import source_ids, translated_ids
 
 __all__ = ["STAGES", "PaddedBatch", "padded_batch"]
 
@@ -47,20 +46,15 @@ def padded_batch(checkpoint: Checkpoint, texts: Sequence[str]) -> PaddedBatch:
     """
     model, tokenizers = checkpoint.model, checkpoint.tokenizers
     source = pad([source_ids(tokenizers, text, model.config.max_length)[0] for text in texts])
-    _, hypotheses = finish(start_search(model, [row[row != PAD_ID].tolist() for row in source], GREEDY))
-    read = pad([[BOS_ID, *h.ids[:-1]] for h in hypotheses])
+    written = translated_ids(model, [row[row != PAD_ID].tolist() for row in source])
+    read = pad([[BOS_ID, *ids[:-1]] for ids in written])
     with torch.inference_mode(), tracing(record=[f"*.{stage}" for stage in STAGES]) as trace:
         model(source, read)
-    kinds = {
-        "encoder": ("encoder", "self_attention", model.config.num_encoder_layers),
-        "decoder": ("decoder", "self_attention", model.config.num_decoder_layers),
-        "cross": ("decoder", "cross_attention", model.config.num_decoder_layers),
-    }
     stages = {
         f"{kind}.{stage}": torch.stack(
-            [trace.passes(f"{stack}.layers.{layer}.{place}.{stage}")[0] for layer in range(layers)]
+            [trace.passes(hook_name(kind, layer, stage))[0] for layer in range(model.config.layers_of(kind))]
         ).numpy()
-        for kind, (stack, place, layers) in kinds.items()
+        for kind in STACKS
         for stage in STAGES
     }
     return PaddedBatch(

@@ -11,9 +11,26 @@ from fnmatch import fnmatchcase
 
 from torch import Tensor, nn
 
-__all__ = ["Edit", "HookPoint", "Trace", "ablate_heads", "active_trace", "name_hook_points", "tracing"]
+__all__ = [
+    "STACKS",
+    "Edit",
+    "HookPoint",
+    "Trace",
+    "ablate_heads",
+    "active_trace",
+    "hook_name",
+    "name_hook_points",
+    "tracing",
+]
 
 Edit = Callable[[Tensor], Tensor]
+
+# The three kinds of attention of a Transformer, and where their layers are.
+STACKS = {
+    "encoder": ("encoder", "self_attention"),
+    "decoder": ("decoder", "self_attention"),
+    "cross": ("decoder", "cross_attention"),
+}
 
 # What stands in a joined map where an earlier query could not yet see a later key.
 NOT_COMPUTED = {"weights": 0.0, "masked_scores": float("-inf"), "scores": float("nan")}
@@ -116,6 +133,18 @@ class HookPoint(nn.Module):
     def forward(self, tensor: Tensor) -> Tensor:
         trace = _ACTIVE.get()
         return tensor if trace is None else trace.visit(self.name, tensor)
+
+
+def hook_name(kind: str, layer: int | str, stage: str) -> str:
+    """Where a stage of attention is seen, such as `decoder.layers.2.cross_attention.weights`.
+
+    Args:
+        kind: One of `STACKS`.
+        layer: Counted from 0, or "*" for a pattern that means all.
+        stage: As the hook points of `MultiHeadAttention` are called.
+    """
+    stack, attention = STACKS[kind]
+    return f"{stack}.layers.{layer}.{attention}.{stage}"
 
 
 def name_hook_points(model: nn.Module) -> None:

@@ -14,10 +14,25 @@ from model.data.batching import pad
 from model.data.tokenizers import TokenizerPair
 from model.data.vocab import BOS_ID, EOS_ID, PAD_ID, SPECIAL_TOKENS, UNK_ID
 from model.decode import NOTHING_FORCED, Hypothesis, Search, Specials, Step, finish, greedy, sample
-from model.trace import Edit, Trace, tracing
+from model.trace import Edit, Trace, hook_name, tracing
 from model.transformer import Transformer
 
-__all__ = ["GREEDY", "SPECIALS", "AttentionMaps", "Candidate", "Token", "Translation", "translate", "translate_lines"]
+__all__ = [
+    "GREEDY",
+    "SPECIALS",
+    "AttentionMaps",
+    "Candidate",
+    "Recording",
+    "Token",
+    "Translation",
+    "record_translation",
+    "source_ids",
+    "start_search",
+    "translate",
+    "translate_lines",
+    "translated_ids",
+    "written_ids",
+]
 
 GREEDY = SearchConfig()
 SPECIALS = Specials(bos=BOS_ID, eos=EOS_ID, banned=(PAD_ID, UNK_ID, BOS_ID))
@@ -30,6 +45,7 @@ class Candidate:
 
     token: str
     probability: float
+    id: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,6 +143,30 @@ def written_ids(hypothesis: Hypothesis) -> tuple[int, ...]:
     return hypothesis.ids[:-1] if hypothesis.finished else hypothesis.ids
 
 
+def translated_ids(model: Transformer, sources: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
+    """What greedy search writes for each source, `</s>` included where it was reached."""
+    if not sources:
+        return []
+    _, hypotheses = finish(start_search(model, sources, GREEDY), keep_steps=False)
+    return [hypothesis.ids for hypothesis in hypotheses]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recording:
+    """What passed chosen hook points while one hypothesis was written."""
+
+    trace: Trace
+    rows: tuple[int, ...]  # see `Hypothesis`
+
+    def array(self, name: str) -> FloatArray:
+        """All passes of a hook point as one array without a batch axis, queries (or keys) on the last axis but one.
+
+        Raises:
+            KeyError: it was not recorded.
+        """
+        return np.asarray(self.trace.joined(name, self.rows).numpy(), dtype=np.float32)
+
+
 def translate(
     checkpoint: Checkpoint,
     text: str,
@@ -144,9 +184,31 @@ def translate(
         forced: Position → target id that is written there whatever its probability.
         edits: See `tracing`.
     """
+    return record_translation(checkpoint, text, search=search, forced=forced, edits=edits)[0]
+
+
+def record_translation(
+    checkpoint: Checkpoint,
+    text: str,
+    *,
+    record: Sequence[str] = (),
+    search: SearchConfig = GREEDY,
+    forced: Mapping[int, int] = NOTHING_FORCED,
+    edits: Mapping[str, Edit] | None = None,
+) -> tuple[Translation, Recording]:
+    """As `translate`, and keep what passes other hook points too.
+
+    Args:
+        checkpoint: A loaded checkpoint; never changed.
+        text: Anything, even nothing.
+        record: Patterns of the names of hook points, beside those of the weights.
+        search: Greedy, beam or sampling, with its settings.
+        forced: Position → target id that is written there whatever its probability.
+        edits: See `tracing`.
+    """
     model, tokenizers = checkpoint.model, checkpoint.tokenizers
     ids, dropped = source_ids(tokenizers, text, model.config.max_length)
-    with tracing(record=("*.weights",), edits=edits) as trace:
+    with tracing(record=("*.weights", *record), edits=edits) as trace:
         steps, hypotheses = finish(start_search(model, [ids], search, forced))
     hypothesis = hypotheses[0]
     encoding = tokenizers.source.encode(text)
@@ -154,7 +216,7 @@ def translate(
     shown = (*encoding.tokens[: len(ids) - 1], SPECIAL_TOKENS[EOS_ID])
     written = written_tokens(tokenizers, hypothesis, steps)
     begin = Token(text=SPECIAL_TOKENS[BOS_ID], id=BOS_ID, word=-1)
-    return Translation(
+    translation = Translation(
         text=tokenizers.target.decode(written_ids(hypothesis)),
         source=tuple(Token(text=t, id=i, word=w) for t, i, w in zip(shown, ids, words, strict=True)),
         read=(begin, *written[:-1]),
@@ -163,6 +225,7 @@ def translate(
         finished=hypothesis.finished,
         dropped=dropped,
     )
+    return translation, Recording(trace=trace, rows=hypothesis.rows)
 
 
 def written_tokens(tokenizers: TokenizerPair, hypothesis: Hypothesis, steps: Sequence[Step]) -> tuple[Token, ...]:
@@ -170,15 +233,15 @@ def written_tokens(tokenizers: TokenizerPair, hypothesis: Hypothesis, steps: Seq
     texts, words = tokenizers.target.tokens(ids), tokenizers.target.words(written_ids(hypothesis))
     tokens = []
     for t, (step, row) in enumerate(zip(steps, hypothesis.rows, strict=False)):
-        names = tokenizers.target.tokens(step.ids[row].tolist())
-        offered = zip(names, step.log_probs[row].exp().tolist(), strict=True)
+        best = step.ids[row].tolist()
+        offered = zip(tokenizers.target.tokens(best), step.log_probs[row].exp().tolist(), best, strict=True)
         tokens.append(
             Token(
                 text=texts[t],
                 id=ids[t],
                 word=words[t] if t < len(words) else -1,
                 probability=math.exp(hypothesis.log_probs[t]),
-                candidates=tuple(Candidate(name, probability) for name, probability in offered),
+                candidates=tuple(Candidate(*offer) for offer in offered),
                 entropy=float(step.entropy[row]),
             )
         )
@@ -188,18 +251,17 @@ def written_tokens(tokenizers: TokenizerPair, hypothesis: Hypothesis, steps: Seq
 def attention_maps(trace: Trace, model: Transformer, hypothesis: Hypothesis) -> AttentionMaps:
     """Collect the recorded weights of one hypothesis of a search over one sentence, out of the trace."""
 
-    def stack(stack_name: str, layers: int, kind: str, rows: Sequence[int]) -> FloatArray:
-        names = [f"{stack_name}.layers.{layer}.{kind}.weights" for layer in range(layers)]
-        first = trace.take(names[0], rows)
+    def stack(kind: str, rows: Sequence[int]) -> FloatArray:
+        layers = model.config.layers_of(kind)
+        first = trace.take(hook_name(kind, 0, "weights"), rows)
         maps = np.empty((layers, *first.shape), dtype=np.float32)
         maps[0] = first
-        for layer, name in enumerate(names[1:], start=1):
-            maps[layer] = trace.take(name, rows)
+        for layer in range(1, layers):
+            maps[layer] = trace.take(hook_name(kind, layer, "weights"), rows)
         return maps
 
-    config = model.config
     return AttentionMaps(
-        encoder=stack("encoder", config.num_encoder_layers, "self_attention", (0,)),
-        decoder=stack("decoder", config.num_decoder_layers, "self_attention", hypothesis.rows),
-        cross=stack("decoder", config.num_decoder_layers, "cross_attention", hypothesis.rows),
+        encoder=stack("encoder", (0,)),
+        decoder=stack("decoder", hypothesis.rows),
+        cross=stack("cross", hypothesis.rows),
     )

@@ -26,8 +26,8 @@ FORBIDDEN = {
 }
 # Within model/, from the bottom up: a file imports only from floors below its own.
 FLOORS = (
-    {"config", "trace", "cache", "masks", "dropout", "loss", "analysis"},
-    {"cpu_attention"},
+    {"config", "trace", "cache", "masks", "dropout", "loss", "analysis", "position_analysis"},
+    {"cpu_attention", "interventions"},
     {"attention", "positional"},
     {"layers"},
     {"transformer"},
@@ -35,7 +35,7 @@ FLOORS = (
     {"beam"},
     {"checkpoint"},
     {"classify", "translate"},
-    {"evaluate", "export", "padded_batch", "run_state"},
+    {"anatomy", "evaluate", "export", "importance", "mask_bugs", "padded_batch", "run_state", "search_tree"},
     {"runtime", "tasks"},
     {"train"},
     {"__main__"},

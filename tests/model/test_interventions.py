@@ -1,0 +1,79 @@
+import torch
+from torch import Tensor
+
+from model.checkpoint import Checkpoint
+from model.interventions import Head, Intervention, PaintedCell, scale_scores, uniform_heads, without_positions
+from model.trace import tracing
+from model.transformer import Transformer
+from model.translate import translate
+from tests.conftest import make_model
+
+SENTENCE = "the small dog sees a red house ."
+
+
+def test_a_uniform_head_looks_at_every_allowed_key_equally(source: Tensor, target: Tensor) -> None:
+    model = make_model()
+    with tracing(edits={"decoder.layers.1.self_attention.masked_scores": uniform_heads([2])}) as trace:
+        model(source, target)
+    weights = trace.passes("decoder.layers.1.self_attention.weights")[0]
+    # The first sentence reads five tokens and one <pad>.
+    torch.testing.assert_close(weights[0, 2, 2], torch.tensor([1 / 3, 1 / 3, 1 / 3, 0, 0, 0]))
+    torch.testing.assert_close(weights[0, 2, 5], torch.tensor([0.2, 0.2, 0.2, 0.2, 0.2, 0]))
+    assert weights[0, 1, 2].unique().numel() == 4
+
+
+def test_unscaled_scores_are_the_plain_products(source: Tensor, target: Tensor) -> None:
+    model = make_model()
+    with tracing(edits={"encoder.*.scores": scale_scores(8**0.5)}) as trace:
+        model(source, target)
+    place = "encoder.layers.0.self_attention."
+    queries, keys, scores = (trace.passes(place + stage)[0] for stage in ("queries", "keys", "scores"))
+    torch.testing.assert_close(scores, queries @ keys.transpose(-2, -1))
+
+
+def test_without_positions_the_encoder_cannot_tell_the_order_of_words() -> None:
+    model = make_model()
+    ids = torch.tensor([[5, 6, 7, 8]])
+    with torch.inference_mode():
+        memory = model.encode(ids)[0]
+        assert not torch.allclose(memory[0, 0], model.encode(ids.flip(1))[0][0, 3], atol=1e-3)
+        with tracing(edits=without_positions()):
+            straight, turned = model.encode(ids)[0], model.encode(ids.flip(1))[0]
+    torch.testing.assert_close(straight[0], turned[0].flip(0))
+
+
+def test_nothing_to_change_is_falsy_and_changes_nothing(toy: Checkpoint) -> None:
+    assert not Intervention()
+    assert Intervention().edits() == {}
+    assert translate(toy, SENTENCE, edits=Intervention().edits()).text == translate(toy, SENTENCE).text
+
+
+def test_a_painted_cell_has_its_weight_and_its_row_still_sums_to_one(toy: Checkpoint) -> None:
+    for kind, query in (("encoder", 3), ("cross", 2), ("decoder", 2)):
+        layers = toy.model.config.layers_of(kind)
+        cell = PaintedCell(Head(kind, layers - 1, 1), query, 1, 0.75)
+        before = getattr(translate(toy, SENTENCE).maps, kind)[layers - 1]
+        found = getattr(translate(toy, SENTENCE, edits=Intervention(painted=frozenset([cell])).edits()).maps, kind)
+        row = torch.from_numpy(found[layers - 1, 1, query])
+        torch.testing.assert_close(row[1], torch.tensor(0.75))
+        torch.testing.assert_close(row.sum(), torch.tensor(1.0))
+        if kind == "encoder":  # what comes before the edit is untouched, so proportions can be compared
+            old = torch.from_numpy(before[1, query])
+            torch.testing.assert_close(row[2:] / row[2:].sum(), old[2:] / old[2:].sum())
+        other = getattr(translate(toy, SENTENCE).maps, kind)[layers - 1, 0, 0]
+        torch.testing.assert_close(torch.from_numpy(found[layers - 1, 0, 0]), torch.from_numpy(other))
+
+
+def test_ablated_uniform_and_painted_heads_go_together(model: Transformer, source: Tensor, target: Tensor) -> None:
+    intervention = Intervention(
+        ablated=frozenset([Head("cross", 0, 1), Head("cross", 0, 3)]),
+        uniform=frozenset([Head("cross", 0, 2)]),
+        painted=frozenset([PaintedCell(Head("cross", 0, 0), 1, 0, 1.0)]),
+    )
+    with tracing(edits=intervention.edits()) as trace:
+        model(source, target)
+    weights = trace.passes("decoder.layers.0.cross_attention.weights")[0]
+    assert weights[:, [1, 3]].eq(0).all()
+    torch.testing.assert_close(weights[0, 2], torch.full((6, 7), 1 / 7))
+    torch.testing.assert_close(weights[0, 0, 1], torch.tensor([1.0, 0, 0, 0, 0, 0, 0]))
+    assert trace.passes("decoder.layers.1.cross_attention.weights")[0].ne(0).any()
