@@ -66,7 +66,7 @@ def anatomy(checkpoint: Checkpoint, text: str, kind: str, layer: int) -> tuple[T
     """
     config = checkpoint.model.config
     if config.attention != "scaled_dot_product":
-        raise ConfigError(f"{checkpoint.path.name} uses {config.attention} attention, which has no dot products to follow.")
+        raise ConfigError(f"{checkpoint.name} uses {config.attention} attention, which has no dot products to follow.")
     names = {stage: hook_name(kind, layer, stage) for stage in STAGES}
     translation, recording = record_translation(checkpoint, text, record=tuple(names.values()))
     projection = hook_name(kind, layer, "output_projection")

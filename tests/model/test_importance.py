@@ -68,6 +68,6 @@ def test_a_missing_translation_is_the_models_own(toy: Checkpoint) -> None:
     assert given.target[1, : own.target.size(1)].tolist() == own.target[0].tolist()
     assert EOS_ID in given.target[0]
     losses = sentence_losses(toy.model, own)
-    assert np.isfinite(float(losses[0]))
+    assert np.isfinite(losses[0].item())
     # No other translation is likelier to a greedy reader, token by token, than what it writes itself.
-    assert float(losses[0]) < float(sentence_losses(toy.model, make_examples(toy, [(sentence, "ein Haus .")]))[0])
+    assert losses[0].item() < sentence_losses(toy.model, make_examples(toy, [(sentence, "ein Haus .")]))[0].item()
