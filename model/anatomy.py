@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.checkpoint import Checkpoint
-from model.config import ConfigError
+from model.config import ConfigError, SearchConfig
 from model.trace import STACKS, hook_name
-from model.translate import Translation, record_translation
+from model.translate import GREEDY, Translation, record_translation
 
 __all__ = ["Anatomy", "Derivation", "anatomy", "derive", "value_norms"]
 
@@ -125,7 +125,9 @@ def derive(parts: Anatomy, head: int, query: int, *, scale: bool = True, tempera
     )
 
 
-def value_norms(checkpoint: Checkpoint, text: str) -> tuple[Translation, dict[str, FloatArray]]:
+def value_norms(
+    checkpoint: Checkpoint, text: str, *, search: SearchConfig = GREEDY
+) -> tuple[Translation, dict[str, FloatArray]]:
     """How long each value vector is once its head's part of the output projection is applied: ‖v W_O‖.
 
     Multiplied by the weights it gives ‖αf(x)‖ of Kobayashi et al. 2020, section 3: what a key really adds.
@@ -138,7 +140,7 @@ def value_norms(checkpoint: Checkpoint, text: str) -> tuple[Translation, dict[st
         kind: [hook_name(kind, layer, "values") for layer in range(model.config.layers_of(kind))] for kind in STACKS
     }
     wanted = [name for layers in names.values() for name in layers]
-    translation, recording = record_translation(checkpoint, text, record=wanted)
+    translation, recording = record_translation(checkpoint, text, record=wanted, search=search)
 
     def norms(name: str) -> FloatArray:
         weight = model.get_parameter(name.removesuffix("values") + "output_projection.weight").detach().numpy()

@@ -108,6 +108,10 @@ class LayersConfig(Section):
         )
         require(0.0 <= self.dropout < 1.0, f"dropout is {self.dropout}; it must be at least 0 and below 1.")
 
+    def layers_of(self, kind: str) -> int:
+        """How many layers have a kind of attention, one of the `STACKS` of `model/trace.py`."""
+        return self.num_encoder_layers if kind == "encoder" else 0
+
 
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig(LayersConfig):
@@ -129,7 +133,6 @@ class ModelConfig(LayersConfig):
         )
 
     def layers_of(self, kind: str) -> int:
-        """How many layers have a kind of attention: "encoder", "decoder" or "cross"."""
         return self.num_encoder_layers if kind == "encoder" else self.num_decoder_layers
 
 

@@ -1,16 +1,17 @@
 """What of a translation's maps a page shows: one kind, with words merged and special tokens hidden if asked."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from model.analysis import merge_tokens
+from model.analysis import merge_tokens, rollout, translation_rollout
 from model.data.byte_pair import CONTINUES
-from model.translate import Token, Translation
+from model.translate import AttentionMaps, Token, Translation
 from viz_app.figures.style import Axes
 
-__all__ = ["AttentionView", "select_head", "view"]
+__all__ = ["AttentionView", "select_head", "view", "with_rollout", "with_value_norms"]
 
 FloatArray = NDArray[np.float32]
 
@@ -30,6 +31,27 @@ TITLES = {
     "decoder": ("query: token being written", "key: token read so far"),
     "cross": ("query: token being written", "key: source token looked at"),
 }
+
+
+def with_value_norms(translation: Translation, norms: Mapping[str, FloatArray]) -> Translation:
+    """Each weight times the length of what its key adds, ‖αf(x)‖ (Kobayashi et al. 2020, section 3)."""
+    maps = translation.maps
+    return replace(
+        translation,
+        maps=AttentionMaps(
+            encoder=maps.encoder * norms["encoder"][:, :, None],
+            decoder=maps.decoder * norms["decoder"][:, :, None],
+            cross=maps.cross * norms["cross"][:, :, None],
+        ),
+    )
+
+
+def with_rollout(translation: Translation) -> Translation:
+    """Attention rollout through all layers so far in the place of each layer's heads; one "head" a layer."""
+    maps = translation.maps
+    decoder, cross = translation_rollout(maps.encoder, maps.decoder, maps.cross)
+    rolled = AttentionMaps(encoder=rollout(maps.encoder)[:, None], decoder=decoder[:, None], cross=cross[:, None])
+    return replace(translation, maps=rolled)
 
 
 def view(translation: Translation, kind: str, *, merge: bool, hide_special: bool) -> AttentionView:

@@ -4,6 +4,7 @@ Streamlit forgets a widget's value on pages that do not show it, and clears the 
 `bind="query-params"` included (seen in 1.67). So the choices are kept here, in the session, under the widgets' keys.
 """
 
+import re
 from collections.abc import Container
 
 import streamlit as st
@@ -16,6 +17,20 @@ KINDS: dict[str, type] = {
     "checkpoint": str,
     "text": str,
     "kind": str,
+    "view": str,
+    "method": str,
+    "beam_size": int,
+    "temperature": float,
+    "top_k": int,
+    "top_p": float,
+    "seed": int,
+    "norms": bool,
+    "steps_view": str,
+    "steps_kind": str,
+    "query": int,
+    "scaled": bool,
+    "head_temperature": float,
+    "logarithmic": bool,
     "layer": str,
     "head": str,
     "merge": bool,
@@ -41,15 +56,17 @@ def restore_choices() -> None:
                 st.session_state[key] = value
 
 
-def parsed(text: str, kind: type) -> str | int | bool | None:
+def parsed(text: str, kind: type) -> str | int | float | bool | None:
     if kind is bool:
         return text == "true"
+    if kind is float:
+        return float(text) if re.fullmatch(r"\d{1,3}(\.\d{1,4})?", text, re.ASCII) else None
     if kind is int:
         return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
     return text
 
 
-def settle(key: str, default: str | int | bool, allowed: Container[object] | None = None) -> None:
+def settle(key: str, default: str | float | bool, allowed: Container[object] | None = None) -> None:
     """Before a widget: give its choice the default where it has no value yet, or one that is not allowed."""
     st.session_state.setdefault("defaults", {})[key] = default
     missing = key not in st.session_state

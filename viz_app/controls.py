@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 from model.checkpoint import CheckpointConfig, CheckpointError
-from model.config import ClassifierConfig, ConfigError
+from model.config import ClassifierConfig, ConfigError, SearchConfig
+from model.translate import GREEDY
 from viz_app import services
 from viz_app.choices import settle
 from viz_app.examples import EXAMPLES
@@ -14,6 +15,7 @@ from viz_app.services import CheckpointKey, Listed
 __all__ = [
     "KINDS",
     "ask_for_text",
+    "ask_for_text_and_search",
     "checkpoint_picker",
     "head_picker",
     "how",
@@ -22,6 +24,7 @@ __all__ = [
     "require_translator",
 ]
 
+AGGREGATES = ("mean", "max", "rollout")
 KINDS = {"cross": "cross", "encoder": "encoder self", "decoder": "decoder self, masked"}
 FIRST = "multi30k-en-de"  # what a newcomer sees
 LANGUAGES = {"de": "German", "en": "English", "zh": "Chinese", "fr": "French"}
@@ -94,6 +97,15 @@ def require_translator(found: Sequence[Listed]) -> tuple[CheckpointKey, Checkpoi
 
 def ask_for_text(source_language: str) -> str:
     """The sentence to translate, typed or taken from the examples; shared by all pages."""
+    return ask(source_language, with_search=False)[0]
+
+
+def ask_for_text_and_search(source_language: str) -> tuple[str, SearchConfig]:
+    """As `ask_for_text`, with how its translation is searched for."""
+    return ask(source_language, with_search=True)
+
+
+def ask(source_language: str, *, with_search: bool) -> tuple[str, SearchConfig]:
     examples = EXAMPLES.get(source_language, EXAMPLES["en"])
     previous = st.session_state.get("text_language")
     if previous not in (None, source_language) and st.session_state.get("text") in EXAMPLES.get(previous, ()):
@@ -107,7 +119,7 @@ def ask_for_text(source_language: str) -> str:
             st.session_state["text"] = st.session_state["example"]
             st.session_state["example"] = None
 
-    field, menu = st.columns([5, 1.4], vertical_alignment="bottom")
+    field, menu, *rest = st.columns([5, 1.4, 1.2] if with_search else [5, 1.4], vertical_alignment="bottom")
     with field:
         text = st.text_input(
             f"Type a sentence in {language(source_language)} and press Enter",
@@ -123,7 +135,49 @@ def ask_for_text(source_language: str) -> str:
             label_visibility="collapsed",
             on_change=use_example,
         )
-    return text or ""
+    search = GREEDY
+    for place in rest:
+        with place:
+            search = search_picker()
+    return text or "", search
+
+
+METHODS = {"greedy": "Greedy", "beam": "Beam", "sample": "Sampling"}
+
+
+def search_picker() -> SearchConfig:
+    """How the next token is chosen, in a popover."""
+    settle("method", "greedy", METHODS)
+    settle("beam_size", 5, range(2, 9))
+    settle("temperature", 1.0)
+    settle("top_k", 0, range(51))
+    settle("top_p", 1.0)
+    settle("seed", 0, range(1000))
+    st.session_state["temperature"] = min(max(st.session_state["temperature"], 0.1), 2.0)
+    st.session_state["top_p"] = min(max(st.session_state["top_p"], 0.05), 1.0)
+    with st.popover(METHODS[st.session_state["method"]], icon=":material/tune:", width="stretch"):
+        method = st.segmented_control(
+            "Search",
+            list(METHODS),
+            format_func=METHODS.__getitem__,
+            required=True,
+            key="method",
+            help="Greedy: the likeliest token at each step. Beam: several prefixes grow side by side, the likeliest "
+            "whole sentence wins. Sampling: each token is drawn at random.",
+        )
+        if method == "beam":
+            size = st.slider("Beam size, prefixes kept", 2, 8, key="beam_size")
+            return SearchConfig(method="beam", beam_size=size)
+        if method == "sample":
+            temperature = st.slider("Temperature", 0.1, 2.0, step=0.1, key="temperature", help="Above 1: bolder.")
+            top_k = st.slider("Top-k, 0 = all tokens", 0, 50, key="top_k", help="Draw among the k likeliest tokens.")
+            top_p = st.slider(
+                "Top-p", 0.05, 1.0, step=0.05, key="top_p", help="Draw among the fewest tokens that hold this share."
+            )
+            seed = st.number_input("Seed", 0, 999, key="seed", help="The same seed draws the same translation.")
+            return SearchConfig(method="sample", temperature=temperature, top_k=top_k, top_p=top_p, seed=int(seed))
+        st.caption("Greedy search has no settings.")
+    return GREEDY
 
 
 def kind_picker(key: str, default: str) -> str:
@@ -135,15 +189,15 @@ def kind_picker(key: str, default: str) -> str:
 
 
 def head_picker(layers: int, heads: int, *, aggregates: bool) -> tuple[int, int | str]:
-    """Choose layer and head, shown from 1, returned from 0; with `aggregates` the head may be "mean" or "max"."""
-    names = [str(head + 1) for head in range(heads)] + (["mean", "max"] if aggregates else [])
+    """Choose layer and head, shown from 1, returned from 0; with `aggregates` the head may be one of `AGGREGATES`."""
+    names = [str(head + 1) for head in range(heads)] + (list(AGGREGATES) if aggregates else [])
     layer_names = [str(layer + 1) for layer in range(layers)]
     settle("layer", layer_names[-1], layer_names)
     settle("head", names[0], names)
     left, right = st.columns(2)
     layer = left.selectbox("Layer", layer_names, key="layer")
     head = right.selectbox("Head", names, key="head")
-    return int(layer) - 1, head if head in ("mean", "max") else int(head) - 1
+    return int(layer) - 1, head if head in AGGREGATES else int(head) - 1
 
 
 def how(label: str, explanation: str, formula: str | None = None) -> None:

@@ -5,7 +5,7 @@ name a checkpoint by its folder and the state of its files: a retrained one is n
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,8 @@ import streamlit as st
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
+from model.analysis import head_metrics, mean_over_queries
+from model.anatomy import Anatomy, anatomy, value_norms
 from model.checkpoint import (
     Checkpoint,
     CheckpointConfig,
@@ -25,26 +27,43 @@ from model.checkpoint import (
     load_classifier,
     read_config,
 )
+from model.classify import Classification, classify
 from model.config import SearchConfig
+from model.importance import gradient_importance, make_examples
+from model.interventions import Intervention
+from model.mask_bugs import BugReport, mask_bug
 from model.padded_batch import STAGES, PaddedBatch, padded_batch
 from model.positional import sinusoidal_table
-from model.translate import Translation, translate
+from model.search_tree import SearchTree, search_tree
+from model.trace import STACKS
+from model.translate import GREEDY, Translation, record_translation, translate
 
 __all__ = [
     "MAX_CHARACTERS",
     "STAGES",
+    "UNTOUCHED",
     "CheckpointKey",
+    "Forced",
     "Listed",
+    "anatomy_of",
     "batch_of",
+    "bug_of",
     "checkpoint_figures",
+    "classification_of",
     "config_of",
+    "encoder_input_of",
+    "gradient_importance_of",
+    "head_metrics_of",
     "listed_checkpoints",
     "model_card",
     "parameter_table",
     "position_table",
+    "search_tree_of",
     "sinusoids",
     "training_history",
     "translation_of",
+    "translator",
+    "value_norms_of",
 ]
 
 FloatArray = NDArray[np.float32]
@@ -119,10 +138,93 @@ def config_of(key: CheckpointKey) -> CheckpointConfig:
     return loaded(key).config
 
 
+Forced = tuple[tuple[int, int], ...]  # (position, target id) pairs
+UNTOUCHED = Intervention()
+
+
 @st.cache_data(max_entries=128, show_spinner="Translating …")
-def translation_of(key: CheckpointKey, text: str, search: SearchConfig) -> Translation:
-    """Translate `text` and keep the maps; texts beyond `MAX_CHARACTERS` are cut before anything else is done."""
-    return translate(translator(key), text[:MAX_CHARACTERS], search=search)
+def translation_of(
+    key: CheckpointKey,
+    text: str,
+    search: SearchConfig = GREEDY,
+    forced: Forced = (),
+    intervention: Intervention = UNTOUCHED,
+) -> Translation:
+    """Translate `text` and keep the maps; texts beyond `MAX_CHARACTERS` are cut before anything else is done.
+
+    What a visitor forces or ablates is part of the key and of nothing else: no one else's translation changes.
+    """
+    edits = intervention.edits()
+    return translate(translator(key), text[:MAX_CHARACTERS], search=search, forced=dict(forced), edits=edits)
+
+
+@st.cache_data(max_entries=64, show_spinner="Searching …")
+def search_tree_of(key: CheckpointKey, text: str, search: SearchConfig, forced: Forced = ()) -> SearchTree:
+    return search_tree(translator(key), text[:MAX_CHARACTERS], search=search, forced=dict(forced))
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def anatomy_of(key: CheckpointKey, text: str, kind: str, layer: int) -> tuple[Translation, Anatomy]:
+    """Raises ConfigError where the checkpoint does not compute scaled dot products."""
+    return anatomy(translator(key), text[:MAX_CHARACTERS], kind, layer)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def value_norms_of(key: CheckpointKey, text: str, search: SearchConfig = GREEDY) -> Mapping[str, FloatArray]:
+    """Kind → length of each value after the output projection, (L, H, S)."""
+    return value_norms(translator(key), text[:MAX_CHARACTERS], search=search)[1]
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def encoder_input_of(key: CheckpointKey, text: str) -> tuple[Translation, FloatArray, FloatArray]:
+    """The translation, the scaled embeddings of the source (S, D), and their sum with the encoding (S, D)."""
+    names = ("encoder.embedding.token_vectors", "encoder.embedding.sum")
+    translation, recording = record_translation(translator(key), text[:MAX_CHARACTERS], record=names)
+    vectors, total = (recording.array(name) for name in names)
+    return translation, vectors, total
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def bug_of(key: CheckpointKey, texts: tuple[str, ...], name: str = "") -> BugReport:
+    """What one of the mask mistakes, or with no name none, does to a batch."""
+    return mask_bug(translator(key), tuple(text[:MAX_CHARACTERS] for text in texts), name)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def head_metrics_of(key: CheckpointKey, texts: tuple[str, ...]) -> Mapping[str, Mapping[str, FloatArray]]:
+    """Kind → metric → (L, H), averaged over all queries of the translations of all texts."""
+    translations = [translation_of(key, text) for text in texts]
+    return {
+        kind: mean_over_queries([metrics_of_one(translation, kind) for translation in translations]) for kind in STACKS
+    }
+
+
+def metrics_of_one(translation: Translation, kind: str) -> dict[str, FloatArray]:
+    keys = translation.read if kind == "decoder" else translation.source
+    # Both tokenizers number their tokens in the order in which they were found to be common.
+    rarest = max(range(len(keys)), key=lambda i: -1 if keys[i].special else keys[i].id)
+    return head_metrics(
+        getattr(translation.maps, kind),
+        aligned=kind != "cross",
+        special_key=0 if kind == "decoder" else -1,
+        rarest_key=rarest,
+    )
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def gradient_importance_of(key: CheckpointKey, pairs: tuple[tuple[str, str], ...]) -> Mapping[str, FloatArray]:
+    """Kind → |∂loss/∂gate| of each head, (L, H)."""
+    checkpoint = translator(key)
+    return gradient_importance(checkpoint.model, make_examples(checkpoint, pairs))
+
+
+@st.cache_data(max_entries=32, show_spinner="Reading …")
+def classification_of(key: CheckpointKey, text: str) -> Classification:
+    """Raises CheckpointError where the checkpoint is no classifier."""
+    checkpoint = loaded(key)
+    if not isinstance(checkpoint, ClassifierCheckpoint):
+        raise CheckpointError(f"{key.name} translates and does not classify.")
+    return classify(checkpoint, text[:MAX_CHARACTERS])
 
 
 @st.cache_data(max_entries=32, show_spinner="Running the batch …")

@@ -6,7 +6,17 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from viz_app.figures.style import ACCENT, SEQUENTIAL, Axes, colour_bar, finish, label_axes, masked_cells, unique_labels
+from viz_app.figures.style import (
+    ACCENT,
+    SEQUENTIAL,
+    Axes,
+    colour_bar,
+    finish,
+    label_axes,
+    masked_cells,
+    unique_labels,
+    weight_scale,
+)
 
 __all__ = ["MAX_TILE", "head_map", "overview", "pooled"]
 
@@ -35,7 +45,14 @@ def tiled(maps: FloatArray, gap_y: int, gap_x: int) -> FloatArray:
 
 
 def overview(
-    maps: FloatArray, axes: Axes, allowed: BoolArray, *, chosen: tuple[int, int | None], height: int
+    maps: FloatArray,
+    axes: Axes,
+    allowed: BoolArray,
+    *,
+    chosen: tuple[int, int | None],
+    height: int,
+    largest: float = 1.0,
+    logarithmic: bool = False,
 ) -> go.Figure:
     """Draw every layer and head as one heatmap with gutters between the tiles.
 
@@ -47,6 +64,8 @@ def overview(
         allowed: (T, S), False where the mask forbids; such cells are grey.
         chosen: The layer, and the head or None for all heads of that layer, to be framed; counted from 0.
         height: Pixels.
+        largest: Upper end of the colour scale.
+        logarithmic: The colour scale.
     """
     tiles = pooled(maps)
     open_cells = pooled(np.broadcast_to(allowed, maps.shape).astype(np.float32)) > 0
@@ -57,7 +76,11 @@ def overview(
     centres_x = [head * (columns + gap_x) + (columns - 1) / 2 for head in range(heads)]
     figure = go.Figure(
         go.Heatmap(
-            z=canvas, zmin=0, zmax=1, colorscale=SEQUENTIAL, showscale=False, hoverinfo="skip", hoverongaps=False
+            **weight_scale(canvas, largest=largest, logarithmic=logarithmic),
+            colorscale=SEQUENTIAL,
+            showscale=False,
+            hoverinfo="skip",
+            hoverongaps=False,
         )
     )
     figure.add_trace(
@@ -109,19 +132,39 @@ def overview(
     return finish(figure, height=height)
 
 
-def head_map(weights: FloatArray, axes: Axes, allowed: BoolArray, *, height: int) -> go.Figure:
-    """Draw one map (T, S) large: query rows, key columns, the exact weight on hover, grey where the mask forbids."""
+def head_map(
+    weights: FloatArray,
+    axes: Axes,
+    allowed: BoolArray,
+    *,
+    height: int,
+    unit: str = "attention weight",
+    largest: float = 1.0,
+    logarithmic: bool = False,
+) -> go.Figure:
+    """Draw one map (T, S) large: query rows, key columns, the exact number on hover, grey where the mask forbids.
+
+    Args:
+        weights: (T, S).
+        axes: Labels.
+        allowed: (T, S), False where the mask forbids.
+        height: Pixels.
+        unit: What the numbers are.
+        largest: Upper end of the colour scale.
+        logarithmic: The colour scale; the hover tells the number itself.
+    """
     gap = 1 if max(weights.shape) <= 40 else 0
     place = {"x": unique_labels(axes.keys), "y": unique_labels(axes.queries), "xgap": gap, "ygap": gap}
+    shown = np.where(allowed, weights, np.float32("nan")).astype(np.float32)
+    number = "%{customdata:.6f}" if logarithmic else "%{z:.6f}"
     figure = go.Figure(
         go.Heatmap(
-            z=np.where(allowed, weights, np.float32("nan")).astype(np.float32),
-            zmin=0,
-            zmax=1,
+            **weight_scale(shown, largest=largest, logarithmic=logarithmic),
+            customdata=shown if logarithmic else None,
             colorscale=SEQUENTIAL,
-            colorbar=colour_bar("attention weight"),
+            colorbar=colour_bar(unit, largest=largest, logarithmic=logarithmic),
             hoverongaps=False,
-            hovertemplate="query: %{y}<br>key: %{x}<br>weight: %{z:.6f}<extra></extra>",
+            hovertemplate=f"query: %{{y}}<br>key: %{{x}}<br>{unit}: {number}<extra></extra>",
             **place,
         )
     )

@@ -19,7 +19,10 @@ __all__ = [
     "masked_cells",
     "shown",
     "unique_labels",
+    "weight_scale",
 ]
+
+FloatArray = NDArray[np.float32]
 
 SEQUENTIAL = "Viridis"  # weights, 0 to 1, everywhere
 DIVERGING = "RdBu_r"  # signed numbers, 0 in the middle
@@ -27,6 +30,7 @@ MASKED = "#8c8c8c"  # forbidden by a mask
 ACCENT = "#e8590c"  # what is chosen
 LINES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999")  # Okabe and Ito 2008
 MAX_LABEL = 18
+DECADES = 4  # of a logarithmic scale
 ZERO_WIDTH = "\u200b"
 
 
@@ -59,8 +63,33 @@ def unique_labels(tokens: Sequence[str]) -> list[str]:
     return labels
 
 
-def colour_bar(title: str) -> dict[str, object]:
-    return {"title": {"text": title, "side": "right"}, "thickness": 12, "outlinewidth": 0, "len": 1.0}
+def colour_bar(title: str, *, largest: float = 1.0, logarithmic: bool = False) -> dict[str, object]:
+    bar: dict[str, object] = {"title": {"text": title, "side": "right"}, "thickness": 12, "outlinewidth": 0, "len": 1.0}
+    if logarithmic:
+        values = [largest * 10.0**-decade for decade in range(DECADES + 1)]
+        bar |= {
+            "tickvals": [float(np.log10(value)) for value in values],
+            "ticktext": [f"{value:.2g}" for value in values],
+        }
+    return bar
+
+
+def weight_scale(weights: FloatArray, *, largest: float, logarithmic: bool) -> dict[str, object]:
+    """How a heatmap colours weights: their `z` and the ends of the scale, linear or logarithmic.
+
+    Args:
+        weights: (rows, columns), NaN where nothing is drawn.
+        largest: The upper end, 1 for weights.
+        logarithmic: From 1/10,000 of the largest upwards; smaller ones have the darkest colour.
+    """
+    if not logarithmic:
+        return {"z": np.asarray(weights, dtype=np.float32), "zmin": 0, "zmax": largest}
+    floor = largest * 10.0**-DECADES
+    return {
+        "z": np.log10(np.maximum(weights, np.float32(floor))).astype(np.float32),
+        "zmin": float(np.log10(floor)),
+        "zmax": float(np.log10(largest)),
+    }
 
 
 def masked_cells(masked: NDArray[np.bool_], **place: object) -> go.Heatmap:

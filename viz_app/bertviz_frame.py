@@ -1,0 +1,86 @@
+"""BertViz made safe and offline: its head view and model view as one self-contained HTML document.
+
+As it comes, BertViz loads require.js, d3 and jQuery from other hosts, embeds its numbers twice, and a token may break
+out of its script. Here d3 and jQuery come from installed packages, and the document asks nobody for anything. This file
+is imported only when a BertViz view is opened: it takes a second.
+"""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+import mpld3
+import numpy as np
+import torch
+from bertviz import head_view, model_view
+from numpy.typing import NDArray
+from xstatic.pkg import jquery
+
+from viz_app.figures.style import Axes
+
+__all__ = ["MAX_TOKENS", "View", "document", "height"]
+
+FloatArray = NDArray[np.float32]
+View = Literal["head", "model"]
+MAX_TOKENS = {"head": 64, "model": 32}  # beyond, drawing takes seconds
+PARAMETERS = "const params = "
+
+
+@cache
+def libraries() -> str:
+    """d3 5.7.0 and jQuery 3.7.1 as script elements, and what BertViz expects of require.js."""
+    d3 = Path(mpld3.__file__).parent / "js" / "d3.v5.min.js"
+    scripts = [
+        d3.read_text(encoding="utf-8"),
+        (Path(jquery.BASE_DIR) / "jquery.min.js").read_text(encoding="utf-8"),
+        "window.require = window.requirejs = (names, then) => then(jQuery, d3); require.config = () => {};",
+    ]
+    return "".join(f"<script>{script}</script>" for script in scripts)
+
+
+def document(view: View, kind: str, maps: FloatArray, axes: Axes, *, layer: int, head: int | None, dark: bool) -> str:
+    """One kind of attention as BertViz draws it.
+
+    Args:
+        view: "head": the lines of one layer; "model": every layer and head small.
+        kind: "encoder", "decoder" or "cross"; each is rendered on its own, as their numbers of layers may differ.
+        maps: (L, H, T, S); at most `MAX_TOKENS` a side.
+        axes: Labels.
+        layer: That the head view opens with.
+        head: That the head view opens with; None for all.
+        dark: For the model view, which knows a dark background.
+    """
+    rounded = torch.from_numpy(maps.astype(np.float64).round(4))
+    layers = [one[None] for one in rounded]  # (1, H, T, S) each
+    queries, keys = list(axes.queries), list(axes.keys)
+    given = {
+        "encoder": {"encoder_attention": layers, "encoder_tokens": keys},
+        "decoder": {"decoder_attention": layers, "decoder_tokens": keys},
+        "cross": {"cross_attention": layers, "encoder_tokens": keys, "decoder_tokens": queries},
+    }[kind]
+    common = {**given, "prettify_tokens": False, "html_action": "return"}
+    if view == "head":
+        html = head_view(layer=layer, heads=None if head is None else [head], **common).data
+    else:
+        html = model_view(display_mode="dark" if dark else "light", **common).data
+    _, _, body = html.partition("</script>")  # the first is the one that loads require.js
+    background = "#10151c" if dark and view == "model" else "#ffffff"
+    style = f"<style>body{{margin:8px;background:{background};overflow-x:auto}}</style>"
+    return f"<!doctype html><meta charset='utf-8'>{style}{libraries()}{embedded_once(body)}"
+
+
+def embedded_once(body: str) -> str:
+    """Drop the comment that repeats all numbers, and let no token end the script."""
+    start = body.index(PARAMETERS) + len(PARAMETERS)
+    parameters, end = json.JSONDecoder().raw_decode(body, start)
+    rest = body[body.index("\n", end) :]
+    compact = json.dumps(parameters, separators=(",", ":"), ensure_ascii=False).replace("</", "<\\/")
+    return f"{body[:start]}{compact};{rest}"
+
+
+def height(view: View, maps: FloatArray) -> int:
+    """Pixels that the document needs."""
+    layers, _, queries, keys = maps.shape
+    longest = max(queries, keys)
+    return 90 + round(22.5 * longest) if view == "head" else 80 + layers * (30 + round(10.5 * longest))

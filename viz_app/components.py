@@ -1,0 +1,167 @@
+"""Pictures that a person touches: small web components of our own, each a file of JavaScript in `assets/`.
+
+They are mounted in the page itself, without a frame, and ask no host for anything. Numbers travel as base64 of float32,
+so what a component shows is exact; every text is set as text, never as markup.
+"""
+
+import base64
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from model.search_tree import SearchTree
+from model.translate import Token, Translation
+from viz_app.figures.style import Axes
+
+__all__ = ["beam_tree", "head_board", "line_view", "stepper"]
+
+FloatArray = NDArray[np.float32]
+ASSETS = Path(__file__).parent / "assets"
+
+
+@cache
+def component(name: str) -> Any:
+    code = "\n".join((ASSETS / file).read_text(encoding="utf-8") for file in ("common.js", f"{name}.js"))
+    style = (ASSETS / "components.css").read_text(encoding="utf-8")
+    return st.components.v2.component(f"headlight_{name}", html='<div class="root"></div>', css=style, js=code)
+
+
+def packed(array: FloatArray) -> str:
+    """Little-endian float32 as base64, row by row."""
+    return base64.b64encode(np.ascontiguousarray(array, dtype="<f4").tobytes()).decode("ascii")
+
+
+def line_view(
+    maps: FloatArray, axes: Axes, *, rows: Sequence[str], chosen: Sequence[int], largest: float, alt: str, key: str
+) -> None:
+    """Draw maps as lines from keys (left) to queries (right), any mix of them at once.
+
+    Args:
+        maps: (R, C, T, S): R rows of C switches, such as layers and their heads.
+        axes: Labels.
+        rows: Names of the rows.
+        chosen: Numbers of the maps that are on at first, counted row by row.
+        largest: The weight that is drawn thickest.
+        alt: For who cannot see it.
+        key: Of the component.
+    """
+    count, columns = maps.shape[0] * maps.shape[1], maps.shape[1]
+    many = columns > 1
+    component("line_view")(
+        key=key,
+        data={
+            "weights": packed(maps),
+            "queries": list(axes.queries),
+            "keys": list(axes.keys),
+            "query_title": axes.query_title,
+            "key_title": axes.key_title,
+            "names": [f"{rows[i // columns]}, head {i % columns + 1}" if many else rows[i] for i in range(count)],
+            "short": [str(i % columns + 1) if many else rows[i] for i in range(count)],
+            "rows": list(rows) if many else [""] * len(rows),
+            "columns": columns,
+            "chosen": list(chosen),
+            "shown": f"{axes.query_title}|{axes.key_title}|{count}|{','.join(map(str, chosen))}",
+            "largest": largest,
+            "alt": alt,
+        },
+    )
+
+
+def stepper(translation: Translation, *, kind: str, key: str, on_force: Callable[[int, int], None]) -> None:
+    """Walk through a decode: a slider and a play button, the prefix, ten candidates, and one row of every head's map.
+
+    Args:
+        translation: With its maps.
+        kind: "cross" or "decoder", whose rows are shown.
+        key: Of the component.
+        on_force: Called with a position and a target id when another candidate is clicked.
+    """
+
+    def forced() -> None:
+        chosen = st.session_state[key]["force"]
+        on_force(int(chosen["position"]), int(chosen["id"]))
+
+    maps = translation.maps
+    component("stepper")(
+        key=key,
+        on_force_change=forced,
+        data={
+            "text": "|".join(token.text for token in translation.source),
+            "kind": kind,
+            "source": [token.text for token in translation.source],
+            "shape": list(maps.cross.shape[:2]),
+            "cross": packed(maps.cross) if kind == "cross" else "",
+            "decoder": packed(maps.decoder) if kind == "decoder" else "",
+            "steps": [
+                {
+                    "read": read.text,
+                    "entropy": written.entropy,
+                    "candidates": [[c.token, c.probability, c.id, c.id == written.id] for c in written.candidates]
+                    # What was forced may not be among the best.
+                    + ([] if listed(written) else [[written.text, written.probability, written.id, True]]),
+                }
+                for read, written in zip(translation.read, translation.written, strict=True)
+            ],
+        },
+    )
+
+
+def listed(token: Token) -> bool:
+    return any(candidate.id == token.id for candidate in token.candidates)
+
+
+def beam_tree(tree: SearchTree, *, alt: str, key: str, on_pick: Callable[[int], None]) -> None:
+    """Draw a beam search: kept, pruned and ended prefixes with their scores; `on_pick` gets the number of a node."""
+    component("beam_tree")(
+        key=key,
+        on_pick_change=lambda: on_pick(int(st.session_state[key]["pick"])),
+        data={"nodes": [asdict(node) for node in tree.nodes], "alt": alt},
+    )
+
+
+def head_board(
+    states: Mapping[str, Sequence[Sequence[str]]],
+    *,
+    titles: Mapping[str, str],
+    shades: Mapping[str, FloatArray] | None,
+    notes: Mapping[str, Sequence[Sequence[str]]],
+    key: str,
+    on_toggle: Callable[[str, int, int], None],
+) -> None:
+    """A grid of switches, one for every head.
+
+    Args:
+        states: Kind → (L, H) of "on", "off" or "uniform".
+        titles: Kind → heading.
+        shades: Kind → (L, H) from 0 to 1, the colour of the heads that are on; None for one colour.
+        notes: Kind → (L, H) of what the hover says.
+        key: Of the component.
+        on_toggle: Called with kind, layer and head, counted from 0.
+    """
+
+    def toggled() -> None:
+        clicked = st.session_state[key]["toggle"]
+        on_toggle(str(clicked["kind"]), int(clicked["layer"]), int(clicked["head"]))
+
+    component("head_board")(
+        key=key,
+        on_toggle_change=toggled,
+        data={
+            "boards": [
+                {
+                    "kind": kind,
+                    "title": titles[kind],
+                    "states": [list(row) for row in rows],
+                    "shades": None if shades is None else np.asarray(shades[kind], dtype=float).tolist(),
+                }
+                for kind, rows in states.items()
+            ],
+            "notes": {kind: [list(row) for row in rows] for kind, rows in notes.items()},
+        },
+    )

@@ -1,0 +1,90 @@
+"""Vectors as strips of colour: queries, keys, values, and what becomes of them."""
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from viz_app.figures.style import ACCENT, DIVERGING, Axes, colour_bar, finish, label_axes, unique_labels
+
+__all__ = ["concatenation", "query_and_keys", "rows", "sum_of_rows"]
+
+FloatArray = NDArray[np.float32]
+
+
+def rows(values: FloatArray, axes: Axes, *, unit: str, height: int) -> go.Figure:
+    """Draw vectors (N, K), a row each, red positive and blue negative."""
+    bound = float(np.abs(values).max()) or 1.0
+    figure = go.Figure(
+        go.Heatmap(
+            z=np.ascontiguousarray(values, dtype=np.float32),
+            x=list(axes.keys),
+            y=unique_labels(axes.queries),
+            zmin=-bound,
+            zmax=bound,
+            colorscale=DIVERGING,
+            colorbar=colour_bar(unit),
+            ygap=1,
+            hovertemplate=f"%{{y}}<br>dimension %{{x}}<br>{unit}: %{{z:.5f}}<extra></extra>",
+        )
+    )
+    label_axes(figure, axes)
+    figure.update_xaxes(dtick=8, tickangle=0)
+    return finish(figure, height=max(height, 14 * min(len(axes.queries), 60) + 90))
+
+
+def query_and_keys(query: FloatArray, keys: FloatArray, axes: Axes, *, height: int) -> go.Figure:
+    """Draw the query (K,) above the keys (S, K), with a gap between them, on one scale."""
+    stacked = np.concatenate([query[None], np.full_like(query[None], np.nan), keys])
+    bound = float(np.nanmax(np.abs(stacked))) or 1.0
+    named = Axes(
+        queries=["query", " ", *axes.queries], keys=axes.keys, query_title="query, and keys", key_title=axes.key_title
+    )
+    figure = rows(np.nan_to_num(stacked), named, unit="value", height=height)
+    figure.data[0].update(z=stacked.astype(np.float32), zmin=-bound, zmax=bound, hoverongaps=False)
+    return figure
+
+
+def sum_of_rows(parts: FloatArray, total: FloatArray, axes: Axes, *, height: int) -> go.Figure:
+    """Draw vectors (S, K) above their sum (K,), with a gap between them, on one scale."""
+    stacked = np.concatenate([parts, np.full_like(total[None], np.nan), total[None]])
+    bound = float(np.nanmax(np.abs(stacked))) or 1.0
+    named = Axes(queries=[*axes.queries, " ", "sum"], keys=axes.keys, query_title="α · value", key_title=axes.key_title)
+    figure = rows(np.nan_to_num(stacked), named, unit="α · value", height=height)
+    figure.data[0].update(z=stacked.astype(np.float32), zmin=-bound, zmax=bound, hoverongaps=False)
+    return figure
+
+
+def concatenation(
+    heads_side_by_side: FloatArray, output: FloatArray, *, heads: int, chosen: int, height: int
+) -> go.Figure:
+    """Draw the outputs of all heads as one vector (D,), and the layer's output (D,) under it; one head is framed."""
+    size = len(output)
+    stacked = np.stack([heads_side_by_side, np.full(size, np.nan), output]).astype(np.float32)
+    width = size // heads
+    figure = go.Figure(
+        go.Heatmap(
+            z=stacked,
+            y=["heads", " ", "output"],
+            zmin=-float(np.nanmax(np.abs(stacked))),
+            zmax=float(np.nanmax(np.abs(stacked))),
+            colorscale=DIVERGING,
+            colorbar=colour_bar("value"),
+            hoverongaps=False,
+            hovertemplate="%{y}<br>dimension %{x}<br>value: %{z:.5f}<extra></extra>",
+        )
+    )
+    figure.add_shape(
+        type="rect",
+        x0=chosen * width - 0.5,
+        x1=(chosen + 1) * width - 0.5,
+        y0=-0.5,
+        y1=0.5,
+        line={"color": ACCENT, "width": 3},
+    )
+    figure.update_xaxes(
+        title="dimension",
+        tickvals=[head * width for head in range(heads)],
+        ticktext=[f"{head * width}<br>head {head + 1}" for head in range(heads)],
+    )
+    figure.update_yaxes(type="category", autorange="reversed")
+    return finish(figure, height=height)

@@ -1,0 +1,154 @@
+"""Inside a head: one query, from its vector to the layer's output, every step with its formula and its numbers."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from model.anatomy import derive
+from model.config import ConfigError
+from viz_app import controls, services
+from viz_app.choices import settle
+from viz_app.figures import vectors
+from viz_app.figures.style import Axes
+
+key, config = controls.require_translator(services.listed_checkpoints())
+text = controls.ask_for_text(config.tokenizer.source_language)
+if not text.strip():
+    st.info("Type a sentence above, or choose one of the examples; a head that reads it is taken apart here.")
+    st.stop()
+
+kinds, heads_column, queries = st.columns([3.2, 2.4, 2.4], vertical_alignment="bottom")
+with kinds:
+    kind = controls.kind_picker("kind", "cross")
+with heads_column:
+    layer, head = controls.head_picker(config.model.layers_of(kind), config.model.num_heads, aggregates=False)
+head = int(head)
+try:
+    translation, parts = services.anatomy_of(key, text, kind, layer)
+except ConfigError as error:
+    st.info(f"{error} Choose another checkpoint on the left.")
+    st.stop()
+asking, looked_at = {
+    "encoder": (translation.source, translation.source),
+    "decoder": (translation.written, translation.read),
+    "cross": (translation.written, translation.source),
+}[kind]
+rows = list(range(len(asking)))
+settle("query", min(2, rows[-1]), rows)
+query = queries.selectbox(
+    "Query: token being encoded" if kind == "encoder" else "Query: token being written",
+    rows,
+    format_func=lambda row: f"{row + 1} · {asking[row].text}",
+    key="query",
+)
+scaling, heat, _ = st.columns([1.6, 2.2, 3], vertical_alignment="center")
+settle("scaled", True)
+settle("head_temperature", 1.0)
+scale = scaling.toggle("Divide by √d_k", key="scaled", help="Switch it off: the softmax becomes much sharper.")
+st.session_state["head_temperature"] = min(max(st.session_state["head_temperature"], 0.1), 5.0)
+temperature = heat.slider("Temperature of the softmax; the model uses 1", 0.1, 5.0, step=0.1, key="head_temperature")
+steps = derive(parts, head, query, scale=scale, temperature=temperature)
+as_it_is = scale and temperature == 1.0
+width = parts.queries.shape[-1]
+labels = [token.text for token in looked_at]
+key_axes = Axes(queries=labels, keys=[str(i) for i in range(width)], query_title="key token", key_title="dimension")
+
+st.markdown(
+    f"**1. Queries and keys.** The query of “{asking[query].text}” (top row) and the key of every token, "
+    f"{width} numbers each. Elementwise product q·k below: where both agree in sign it is red."
+)
+with st.container(horizontal=True):
+    st.latex(r"q = x\,W_Q\qquad k_j = x_j\,W_K\qquad v_j = x_j\,W_V")
+left, right = st.columns(2)
+with left:
+    st.plotly_chart(
+        vectors.query_and_keys(parts.queries[head, query], parts.keys[head], key_axes, height=300),
+        key="query_keys",
+        config={"displayModeBar": False},
+        alt="Heatmap of the query vector above the key vectors",
+    )
+with right:
+    st.plotly_chart(
+        vectors.rows(steps.products, key_axes, unit="q·k, elementwise", height=300),
+        key="products",
+        config={"displayModeBar": False},
+        alt="Heatmap of the elementwise products of the query with every key",
+    )
+
+st.markdown(
+    "**2. From products to weights.** Add up each row; divide; mask; softmax. One row a key, the numbers of this query."
+)
+st.latex(
+    r"s_j = q\cdot k_j\quad\to\quad \frac{s_j}{"
+    + (r"\sqrt{d_k}" if scale else "1")
+    + (rf"\cdot {temperature:g}" if temperature != 1 else "")
+    + r"}\quad\to\quad \text{masked: } -\infty\quad\to\quad \alpha_j=\frac{e^{s_j}}{\sum_i e^{s_i}}"
+)
+divisor = (np.sqrt(width) if scale else 1.0) * temperature
+st.dataframe(
+    pd.DataFrame(
+        {
+            "key": labels,
+            "q·k": steps.dots,
+            f"÷ {divisor:.3g}": steps.scaled,
+            "after the mask": [f"{value:.4f}" if np.isfinite(value) else "−∞" for value in steps.masked],
+            "weight α": steps.weights,
+            "the model's own": parts.weights[head, query],
+        }
+    ),
+    hide_index=True,
+    height=min(38 + 35 * len(labels), 330),
+    alt="Table of products, scaled scores, masked scores and weights for every key",
+    column_config={
+        name: st.column_config.NumberColumn(format="%.4f") for name in ("q·k", f"÷ {divisor:.3g}", "the model's own")
+    }
+    | {"weight α": st.column_config.ProgressColumn(format="%.4f", min_value=0.0, max_value=1.0)},
+)
+
+st.markdown(
+    "**3. Values, weighted and summed.** Each value times its weight; the sum of the rows (bottom) is the head's output."
+)
+st.latex(r"h = \sum_j \alpha_j\,v_j")
+left, right = st.columns(2)
+with left:
+    st.plotly_chart(
+        vectors.rows(parts.values[head], key_axes, unit="value", height=300),
+        key="values",
+        config={"displayModeBar": False},
+        alt="Heatmap of the value vectors",
+    )
+with right:
+    st.plotly_chart(
+        vectors.sum_of_rows(steps.weighted_values, steps.head_output, key_axes, height=300),
+        key="weighted_values",
+        config={"displayModeBar": False},
+        alt="Heatmap of the weighted values above their sum",
+    )
+
+heads = config.model.num_heads
+st.markdown(
+    f"**4. All heads side by side, then the output projection.** The {heads} heads' outputs become one vector of "
+    f"{heads} × {width} = {heads * width} numbers (this head is framed); a matrix mixes them into the layer's output."
+)
+st.latex(r"o = [h_1;\dots;h_H]\,W_O + b_O")
+st.plotly_chart(
+    vectors.concatenation(steps.concatenated, steps.output, heads=heads, chosen=head, height=190),
+    key="concatenation",
+    config={"displayModeBar": False},
+    alt="The concatenated outputs of all heads, and the output of the layer",
+)
+worst = max(steps.differences.values())
+if as_it_is:
+    st.success(
+        f"Largest difference between this page's numbers and the model's own output: {worst:.2g} "
+        f"(weights {steps.differences['weights']:.2g}, head output {steps.differences['head output']:.2g}, "
+        f"layer output {steps.differences['layer output']:.2g}). They are the same computation, but for rounding.",
+        icon=":material/check:",
+    )
+else:
+    st.warning(
+        f"A what-if. Largest difference from the model's own output: {worst:.2g} (weights "
+        f"{steps.differences['weights']:.2g}, head output {steps.differences['head output']:.2g}, layer output "
+        f"{steps.differences['layer output']:.2g}).",
+        icon=":material/science:",
+    )

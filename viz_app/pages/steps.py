@@ -1,0 +1,113 @@
+"""Step by step: the decode as it happens, another word forced into it, and beam search as a tree."""
+
+import math
+
+import streamlit as st
+
+from model.config import SearchConfig
+from model.translate import Translation
+from viz_app import components, controls, services
+from viz_app.chips import sentence
+from viz_app.choices import settle
+from viz_app.services import Forced
+
+SEARCHES = {"greedy": "Greedy, step by step", "beam": "Beam search as a tree"}
+ROWS = {"cross": "cross", "decoder": "decoder self, masked"}
+MAX_STEPS = 60  # beyond, the pictures of this page are wider than any screen
+
+key, config = controls.require_translator(services.listed_checkpoints())
+text = controls.ask_for_text(config.tokenizer.source_language)
+if not text.strip():
+    st.info("Type a sentence above, or choose one of the examples; its decode appears here.")
+    st.stop()
+
+# What was forced, and all that was forced before it, for undo: of this sentence and this checkpoint alone.
+subject = f"{key.path}|{text}"
+if st.session_state.get("forced_subject") != subject:
+    st.session_state["forced_subject"], st.session_state["forced_history"] = subject, [()]
+history: list[Forced] = st.session_state["forced_history"]
+forced = history[-1]
+free = services.translation_of(key, text)
+translation = services.translation_of(key, text, forced=forced)
+
+
+def force(position: int, token: int) -> None:
+    """Write another token; what was forced after it stood behind another prefix and is let go."""
+    history.append((*((at, other) for at, other in forced if at < position), (position, token)))
+
+
+def undo() -> None:
+    history.pop()
+
+
+def let_go() -> None:
+    history.append(())
+
+
+def go_on_from(node: int) -> None:
+    history.append(tuple(enumerate(tree.path(node))))
+
+
+def log_prob(found: Translation) -> float:
+    return sum(math.log(max(token.probability, 1e-30)) for token in found.written)
+
+
+searches, rows_column, undoing, resetting = st.columns([3.2, 2.4, 1, 1.3], vertical_alignment="bottom")
+settle("steps_view", "greedy", SEARCHES)
+settle("steps_kind", "cross", ROWS)
+shown = searches.segmented_control(
+    "Search", list(SEARCHES), format_func=SEARCHES.__getitem__, required=True, key="steps_view"
+)
+undoing.button("Undo", icon=":material/undo:", disabled=len(history) < 2, on_click=undo, width="stretch")
+resetting.button(
+    "Let it go",
+    icon=":material/restart_alt:",
+    disabled=not forced,
+    on_click=let_go,
+    width="stretch",
+    help="Force nothing: what the model writes by itself.",
+)
+st.html(sentence(translation.text or "(the model wrote nothing)"))
+if forced:
+    words = ", ".join(f"“{translation.written[at].text}” at step {at + 1}" for at, _ in forced)
+    st.caption(
+        f"Forced: {words}. Log-probability {log_prob(translation):.2f}; by itself the model writes "
+        f"“{free.text}” with {log_prob(free):.2f}."
+    )
+
+if len(translation.written) > MAX_STEPS:
+    st.info(f"This page follows decodes of up to {MAX_STEPS} tokens; shorten the text.")
+elif shown == "greedy":
+    with rows_column:
+        kind = st.segmented_control(
+            "Rows of", list(ROWS), format_func=ROWS.__getitem__, required=True, key="steps_kind"
+        )
+    st.caption(
+        "At each step the decoder reads what is written so far and offers a next token. Play, or move the slider; "
+        "grey tokens are masked: at that step they do not exist yet."
+    )
+    components.stepper(translation, kind=kind or "cross", key="stepper", on_force=force)
+else:
+    with rows_column:
+        settle("beam_size", 5, range(2, 9))
+        size = st.slider("Beam size, prefixes kept", 2, 8, key="beam_size")
+    tree = services.search_tree_of(key, text, SearchConfig(method="beam", beam_size=size), forced)
+    st.caption(
+        f"Each box is a prefix that was weighed, with its log-probability: the {size} best of a step are kept (solid), "
+        "the others pruned (dashed); green ones have ended. The orange path wins: the best mean log-probability a "
+        "token. Click a box to go on from it."
+    )
+    components.beam_tree(
+        tree,
+        alt=f"Tree of a beam search with {len(tree.nodes)} prefixes; the winner is “{tree.text}”",
+        key="beam_tree",
+        on_pick=go_on_from,
+    )
+    st.html(sentence(tree.text))
+controls.how(
+    "How it is computed",
+    "The decoder's last state, projected to the vocabulary, gives a probability for every token. Greedy search writes "
+    "the likeliest. Entropy says how undecided the model was: 0 nats, one token has all the probability. A forced "
+    "token is written whatever its probability, and everything after it follows from it.",
+    r"p(y_t \mid y_{<t}, x) = \mathrm{softmax}(W s_t)\qquad H = -\sum_y p(y)\ln p(y)",
+)
