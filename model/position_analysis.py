@@ -85,9 +85,9 @@ def encoding_properties(table: FloatArray, *, has_formula: bool) -> tuple[Proper
             measured=f"the two most alike are {others.min():.3g} apart",
         ),
         Property(
-            name="Bounded: no value grows beyond that of a word's embedding",
+            name="Bounded: no value is beyond 1, the spread of an embedding",
             holds=largest <= 1.0 + 1e-6,
-            measured=f"the largest value is {largest:.3g}; embeddings have a spread of about 1",
+            measured=f"the largest value is {largest:.3g}",
         ),
         Property(
             name="Consistent: a step of k tokens is equally far everywhere",

@@ -22,7 +22,8 @@ FORBIDDEN = {
     ),
     "viz_app/figures/": ("torch", "streamlit", "model", "viz_app.services", "viz_app.pages", "viz_app.controls"),
     "viz_app/pages/": ("torch", "plotly"),
-    "viz_app/services.py": ("plotly", "viz_app.pages", "viz_app.figures", "viz_app.controls"),
+    "viz_app/sections/": ("torch", "plotly", "viz_app.pages"),
+    "viz_app/services.py": ("plotly", "viz_app.pages", "viz_app.sections", "viz_app.figures", "viz_app.controls"),
 }
 # Within model/, from the bottom up: a file imports only from floors below its own.
 FLOORS = (

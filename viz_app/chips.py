@@ -1,12 +1,13 @@
 """Tokens as chips: a row of small labelled boxes, shaded by probability, with the runners-up on hover."""
 
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 from html import escape
 
 from model.data.vocab import UNK_ID
 from model.translate import Token
 
-__all__ = ["STYLE", "chips", "sentence"]
+__all__ = ["STYLE", "chips", "compared", "sentence", "weighted_text"]
 
 STYLE = """<style>
 .hl-row{display:grid;grid-template-columns:3.4rem 1fr;align-items:baseline;line-height:1.35;margin:0 0 3px}
@@ -23,6 +24,11 @@ STYLE = """<style>
 .hl-chip:hover .hl-tip,.hl-chip:focus .hl-tip{display:block}
 .hl-tip div{display:flex;justify-content:space-between;gap:14px}
 .hl-text{font-size:1.12rem;font-weight:600;margin:2px 0 0}
+.hl-words{line-height:1.9;max-height:15rem;overflow-y:auto}
+.hl-word{border-radius:4px;padding:1px 3px;display:inline-block}
+.hl-line{display:grid;grid-template-columns:minmax(9rem,24rem) 1fr;gap:1rem;line-height:1.6}
+.hl-line .hl-name{opacity:.7}
+.hl-line mark{background:rgba(232,89,12,.28);color:inherit;border-radius:3px;padding:0 2px}
 .hl-more{opacity:.7;font-size:.85rem}
 </style>"""
 MAX_CHIPS = 80
@@ -44,6 +50,29 @@ def chips(name: str, tokens: Sequence[Token]) -> str:
 def sentence(text: str) -> str:
     """HTML of a translation, large; it may be anything, so nothing in it is taken as markup."""
     return f'<div class="hl-text"><bdi>{escape(visible(text))}</bdi></div>'
+
+
+def compared(name: str, before: str, after: str) -> str:
+    """HTML of a line: what it is, and a text whose words are marked where they differ from another's."""
+    old, new = before.split(), after.split()
+    parts = []
+    for what, _, _, start, end in SequenceMatcher(a=old, b=new, autojunk=False).get_opcodes():
+        words = escape(visible(" ".join(new[start:end])))
+        if words:
+            parts.append(words if what == "equal" else f"<mark>{words}</mark>")
+    text = " ".join(parts) or "<em>(nothing)</em>"
+    return f'<div class="hl-line"><span class="hl-name">{escape(visible(name))}</span><bdi>{text}</bdi></div>'
+
+
+def weighted_text(tokens: Sequence[str], weights: Sequence[float]) -> str:
+    """HTML of a text whose words are shaded by their weights, the largest darkest, with the number on hover."""
+    largest = max(weights) or 1.0
+    words = "".join(
+        f'<span class="hl-word" title="{weight:.4f}" '
+        f'style="background:rgba(47,111,176,{0.75 * weight / largest:.3f})"><bdi>{escape(visible(token))}</bdi></span> '
+        for token, weight in zip(tokens, weights, strict=True)
+    )
+    return f'<div class="hl-words">{words}</div>'
 
 
 def chip(token: Token) -> str:

@@ -129,8 +129,6 @@ def head_board(
     states: Mapping[str, Sequence[Sequence[str]]],
     *,
     titles: Mapping[str, str],
-    shades: Mapping[str, FloatArray] | None,
-    notes: Mapping[str, Sequence[Sequence[str]]],
     key: str,
     on_toggle: Callable[[str, int, int], None],
 ) -> None:
@@ -139,8 +137,6 @@ def head_board(
     Args:
         states: Kind → (L, H) of "on", "off" or "uniform".
         titles: Kind → heading.
-        shades: Kind → (L, H) from 0 to 1, the colour of the heads that are on; None for one colour.
-        notes: Kind → (L, H) of what the hover says.
         key: Of the component.
         on_toggle: Called with kind, layer and head, counted from 0.
     """
@@ -158,10 +154,8 @@ def head_board(
                     "kind": kind,
                     "title": titles[kind],
                     "states": [list(row) for row in rows],
-                    "shades": None if shades is None else np.asarray(shades[kind], dtype=float).tolist(),
                 }
                 for kind, rows in states.items()
-            ],
-            "notes": {kind: [list(row) for row in rows] for kind, rows in notes.items()},
+            ]
         },
     )

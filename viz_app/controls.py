@@ -21,6 +21,7 @@ __all__ = [
     "how",
     "kind_picker",
     "require_checkpoint",
+    "require_classifier",
     "require_translator",
 ]
 
@@ -93,6 +94,23 @@ def require_translator(found: Sequence[Listed]) -> tuple[CheckpointKey, Checkpoi
         st.info(f"{key.name} classifies texts and does not translate. Choose a translator on the left.")
         st.stop()
     return key, config
+
+
+def require_classifier(found: Sequence[Listed]) -> tuple[CheckpointKey, CheckpointConfig]:
+    """The chosen checkpoint if it classifies, else the first that does; without any, a sentence instead of the page."""
+    usable = [listed for listed in found if listed.config is not None and listed.config.task == "classification"]
+    chosen = [listed for listed in usable if listed.key.name == st.session_state.get("checkpoint")]
+    if not usable:
+        st.error("There is no classifier. Train one with `python -m model train imdb-sentiment`.")
+        st.stop()
+    key = (chosen or usable)[0].key
+    if not chosen:
+        st.caption(f"This page reads with the checkpoint {key.name}; the one on the left translates.")
+    try:
+        return key, services.config_of(key)
+    except (CheckpointError, ConfigError) as error:
+        st.error(f"{error} Choose another checkpoint on the left.")
+        st.stop()
 
 
 def ask_for_text(source_language: str) -> str:

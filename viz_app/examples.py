@@ -22,3 +22,13 @@ BATCHES = {
     "en": ("A dog runs.", "Two children are playing in the sand.", "A woman reads a book."),
     "de": ("Ein Hund rennt.", "Zwei Kinder spielen im Sand.", "Eine Frau liest ein Buch."),
 }
+
+REVIEWS = (
+    "A warm and clever film. The story is simple, but the actors are wonderful and I laughed from the first minute to "
+    "the last.",
+    "What a waste of two hours. The plot makes no sense, the jokes are old and even the music is boring.",
+    "I expected nothing and got a small masterpiece: beautiful pictures, a great script, and an ending that stays with "
+    "you.",
+    "The beginning is good, but then it gets worse and worse. Bad acting, poor dialogue, and no idea how to end.",
+    "Not a bad film at all, although it is far too long.",
+)

@@ -45,6 +45,7 @@ __all__ = [
     "CheckpointKey",
     "Forced",
     "Listed",
+    "a_learned_table",
     "anatomy_of",
     "batch_of",
     "bug_of",
@@ -237,6 +238,14 @@ def position_table(key: CheckpointKey) -> FloatArray:
     """The checkpoint's own positional encoding of the encoder, (max_length, d_model)."""
     table: FloatArray = loaded(key).model.encoder.embedding.positions.table.detach().numpy()
     return table
+
+
+def a_learned_table() -> FloatArray | None:
+    """The positions of the first checkpoint that learned them, to be compared with sinusoids; None without one."""
+    for listed in listed_checkpoints():
+        if listed.config is not None and listed.config.model.positional == "learned":
+            return position_table(listed.key)
+    return None
 
 
 @st.cache_data(max_entries=32, show_spinner=False)

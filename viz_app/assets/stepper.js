@@ -78,7 +78,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
 
   function heat(title, values, labels, maskedFrom) {
-    const left = 92, cell = 17, columns = labels.length;
+    const left = 92, cell = 15, columns = labels.length;
     const room = Math.max(root.clientWidth - 300, 320);
     const width = Math.min(34, (room - left - 8) / columns), bottom = 74, top = 4;
     const rows = layers * heads + 1, gutter = 5;
@@ -90,7 +90,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
       const [layer, head] = [Math.floor((row - 1) / heads), (row - 1) % heads];
       const name = row ? `layer ${layer + 1} · head ${head + 1}` : "mean of all";
       const label = row ? (head === 0 ? `layer ${layer + 1} · 1` : String(head + 1)) : "mean";
-      parts.push(make("text", { x: left - 6, y: y(row) + 13, "text-anchor": "end", "font-size": 11 }, label));
+      parts.push(make("text", { x: left - 6, y: y(row) + 11.5, "text-anchor": "end", "font-size": 11 }, label));
       for (let s = 0; s < columns; s++) {
         const masked = s >= maskedFrom, weight = masked ? 0 : at(row, s);
         parts.push(make("rect", {

@@ -18,7 +18,7 @@ from viz_app.figures.style import (
     weight_scale,
 )
 
-__all__ = ["MAX_TILE", "head_map", "overview", "pooled"]
+__all__ = ["MAX_TILE", "clickable_map", "head_map", "overview", "pooled"]
 
 FloatArray = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
@@ -174,3 +174,26 @@ def head_map(
     label_axes(figure, axes)
     # A row of text needs 13 pixels; above 60 rows only some of them are labelled.
     return finish(figure, height=max(height, 13 * min(len(axes.queries), 60) + 110))
+
+
+def clickable_map(weights: FloatArray, axes: Axes, allowed: BoolArray, *, height: int) -> go.Figure:
+    """As `head_map`, with an invisible square over every allowed cell whose `customdata` is (query, key)."""
+    figure = head_map(weights, axes, allowed, height=height)
+    columns, rows = figure.data[0].x, figure.data[0].y
+    cells = [(int(t), int(s)) for t, s in zip(*np.nonzero(allowed), strict=True)]
+    figure.add_trace(
+        go.Scatter(
+            x=[columns[s] for _, s in cells],
+            y=[rows[t] for t, _ in cells],
+            customdata=[list(cell) for cell in cells],
+            mode="markers",
+            marker={"symbol": "square", "size": 18, "opacity": 0},
+            selected={"marker": {"opacity": 0}},
+            unselected={"marker": {"opacity": 0}},
+            text=[f"{weights[cell]:.6f}" for cell in cells],
+            hovertemplate="query: %{y}<br>key: %{x}<br>weight: %{text}<br>click to paint<extra></extra>",
+            showlegend=False,
+        )
+    )
+    figure.update_layout(hovermode="closest")
+    return figure

@@ -6,9 +6,9 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from viz_app.figures.style import DIVERGING, LINES, colour_bar, finish
+from viz_app.figures.style import DIVERGING, LINES, SEQUENTIAL, colour_bar, finish, unique_labels
 
-__all__ = ["curves", "matrix", "similarity"]
+__all__ = ["bits", "curves", "matrix", "pairs", "rotation", "similarity", "token_rows", "wavelengths"]
 
 FloatArray = NDArray[np.float32]
 
@@ -20,7 +20,9 @@ def matrix(table: FloatArray, *, height: int) -> go.Figure:
     return signed_map(table, bound=bound, unit="value", columns="dimension", hover=hover, height=height)
 
 
-def curves(table: FloatArray, dimensions: Sequence[int], *, height: int) -> go.Figure:
+def curves(
+    table: FloatArray, dimensions: Sequence[int], *, height: int, names: Sequence[str] | None = None
+) -> go.Figure:
     """Draw chosen dimensions of an encoding (positions, dimensions) over the position."""
     position = np.arange(len(table), dtype=np.float32)
     figure = go.Figure()
@@ -29,7 +31,7 @@ def curves(table: FloatArray, dimensions: Sequence[int], *, height: int) -> go.F
             go.Scatter(
                 x=position,
                 y=np.ascontiguousarray(table[:, dimension]),
-                name=f"dimension {dimension}",
+                name=names[i] if names else f"dimension {dimension}",
                 mode="lines",
                 line={"color": LINES[i % len(LINES)], "width": 2, "dash": "solid" if i < len(LINES) else "dash"},
                 hovertemplate="position %{x}<br>value %{y:.4f}",
@@ -40,6 +42,96 @@ def curves(table: FloatArray, dimensions: Sequence[int], *, height: int) -> go.F
     figure.update_xaxes(title="position")
     figure.update_yaxes(title="value", showgrid=True, gridcolor="rgba(128,128,128,.25)")
     return figure
+
+
+def wavelengths(lengths: FloatArray, *, longest_text: int, height: int) -> go.Figure:
+    """Draw the wavelength of each pair of dimensions, on a logarithmic scale, and how long texts may be."""
+    figure = go.Figure(
+        go.Scatter(
+            x=np.arange(len(lengths), dtype=np.float32) * 2,
+            y=lengths,
+            mode="lines",
+            line={"color": LINES[0], "width": 3},
+            hovertemplate="dimensions %{x} and the next<br>repeat every %{y:.4g} positions<extra></extra>",
+        )
+    )
+    figure.add_hline(y=longest_text, line={"color": LINES[1], "dash": "dash"})
+    figure.add_annotation(
+        x=1, xref="paper", xanchor="right", y=np.log10(longest_text), yanchor="bottom", showarrow=False,
+        text=f"the longest text of this model, {longest_text} tokens",
+    )  # fmt: skip
+    figure.update_xaxes(title="dimension")
+    figure.update_yaxes(title="wavelength, positions", type="log", showgrid=True, gridcolor="rgba(128,128,128,.25)")
+    return finish(figure, height=height)
+
+
+def bits(table: NDArray[np.uint8], *, columns: str, height: int) -> go.Figure:
+    """Draw a table of zeros and ones (positions, columns)."""
+    figure = go.Figure(
+        go.Heatmap(
+            z=table,
+            zmin=0,
+            zmax=1,
+            colorscale=[[0, "#dfe6ee"], [1, LINES[0]]],
+            showscale=False,
+            xgap=1,
+            ygap=1,
+            hovertemplate="position %{y}<br>" + columns + " %{x}: %{z}<extra></extra>",
+        )
+    )
+    figure.update_xaxes(title=columns, dtick=1)
+    figure.update_yaxes(title="position", autorange="reversed")
+    return finish(figure, height=height)
+
+
+def pairs(values: FloatArray, *, unit: str, height: int) -> go.Figure:
+    """Draw a number for every two positions (positions, positions), none below 0 by much."""
+    figure = go.Figure(
+        go.Heatmap(
+            z=np.ascontiguousarray(values, dtype=np.float32),
+            colorscale=SEQUENTIAL,
+            colorbar=colour_bar(unit),
+            hovertemplate=f"position %{{y}} and position %{{x}}<br>{unit} %{{z:.4f}}<extra></extra>",
+        )
+    )
+    figure.update_xaxes(title="position")
+    figure.update_yaxes(title="position", autorange="reversed")
+    return finish(figure, height=height)
+
+
+def rotation(matrix_: FloatArray, *, height: int) -> go.Figure:
+    """Draw a matrix (D, D) that turns pairs of dimensions."""
+    figure = go.Figure(
+        go.Heatmap(
+            z=np.ascontiguousarray(matrix_, dtype=np.float32),
+            zmin=-1,
+            zmax=1,
+            colorscale=DIVERGING,
+            colorbar=colour_bar("entry"),
+            hovertemplate="row %{y}, column %{x}<br>entry %{z:.4f}<extra></extra>",
+        )
+    )
+    figure.update_xaxes(title="dimension at position p")
+    figure.update_yaxes(title="dimension at position p + k", autorange="reversed")
+    return finish(figure, height=height)
+
+
+def token_rows(values: FloatArray, tokens: Sequence[str], *, bound: float, height: int) -> go.Figure:
+    """Draw one vector a token, (S, D), on a scale from −bound to bound."""
+    figure = go.Figure(
+        go.Heatmap(
+            z=np.ascontiguousarray(values, dtype=np.float32),
+            y=unique_labels(tokens),
+            zmin=-bound,
+            zmax=bound,
+            colorscale=DIVERGING,
+            colorbar=colour_bar("value"),
+            hovertemplate="%{y}<br>dimension %{x}<br>value %{z:.4f}<extra></extra>",
+        )
+    )
+    figure.update_xaxes(title="dimension")
+    figure.update_yaxes(type="category", title="source token", autorange="reversed", dtick=1)
+    return finish(figure, height=height)
 
 
 def similarity(cosine: FloatArray, *, height: int) -> go.Figure:

@@ -55,7 +55,7 @@ key_axes = Axes(queries=labels, keys=[str(i) for i in range(width)], query_title
 
 st.markdown(
     f"**1. Queries and keys.** The query of “{asking[query].text}” (top row) and the key of every token, "
-    f"{width} numbers each. Elementwise product q·k below: where both agree in sign it is red."
+    f"{width} numbers each; on the right their elementwise product q·k, red where both agree in sign."
 )
 with st.container(horizontal=True):
     st.latex(r"q = x\,W_Q\qquad k_j = x_j\,W_K\qquad v_j = x_j\,W_V")
@@ -105,9 +105,7 @@ st.dataframe(
     | {"weight α": st.column_config.ProgressColumn(format="%.4f", min_value=0.0, max_value=1.0)},
 )
 
-st.markdown(
-    "**3. Values, weighted and summed.** Each value times its weight; the sum of the rows (bottom) is the head's output."
-)
+st.markdown("**3. Values, weighted and summed.** Each value times its weight; their sum (bottom) is the head's output.")
 st.latex(r"h = \sum_j \alpha_j\,v_j")
 left, right = st.columns(2)
 with left:

@@ -2,10 +2,12 @@
 
 import streamlit as st
 
-from model.analysis import cosine_similarity
 from viz_app import controls, services
 from viz_app.choices import settle
-from viz_app.figures import positions
+from viz_app.sections.position_matrix import position_matrix
+from viz_app.sections.position_relations import position_pairs, position_properties, position_rotation
+from viz_app.sections.position_sentence import position_sentence
+from viz_app.sections.position_waves import position_waves
 
 BASES = (10, 100, 1_000, 10_000, 100_000)
 
@@ -28,7 +30,7 @@ st.markdown(
 left, middle, right = st.columns(3)
 settle("length", min(64, max_length), range(8, max_length + 1))
 length = left.slider("Positions", min(8, max_length), max_length, key="length")
-table = own[:length]
+table, base = own[:length], 10_000
 if sinusoidal:
     settle("width", d_model, range(16, 513))
     settle("base", 10_000, BASES)
@@ -46,45 +48,33 @@ else:
     with right:
         st.caption("A learned table has no formula and so no wavelengths to set: what you see is what training made.")
 
-st.markdown("**The matrix.** Each row is the vector of one position; red is positive, blue negative.")
-st.plotly_chart(
-    positions.matrix(table, height=380),
-    key="matrix",
-    config={"displayModeBar": False},
-    alt=f"Heatmap of the positional encoding, {table.shape[0]} positions by {table.shape[1]} dimensions",
+matrix_tab, waves, relations, sentence_tab = st.tabs(
+    ["The matrix", "Waves and counters", "Distances and rotation", "In a sentence"],
+    key="position_tab",
+    on_change="rerun",
 )
-if sinusoidal:
-    controls.how(
-        "The formula",
-        "Even dimensions are sines, odd ones cosines; the wavelength grows from 2π to 2π · base "
-        "along the dimensions (Vaswani et al. 2017, section 3.5).",
-        r"PE_{(p,2i)}=\sin\!\left(\frac{p}{base^{2i/d_{model}}}\right)\qquad"
-        r"PE_{(p,2i+1)}=\cos\!\left(\frac{p}{base^{2i/d_{model}}}\right)",
-    )
-
-curve_column, similarity_column = st.columns(2)
-with curve_column:
-    st.markdown("**Single dimensions.** The value of a few columns of the matrix, over the position.")
-    options = list(range(table.shape[1]))
-    default = [d for d in (0, 1, 16, 17, 32) if d < table.shape[1]]
-    chosen = st.multiselect("Dimensions", options, default, key=f"dimensions_{table.shape[1]}", max_selections=8)
-    st.plotly_chart(
-        positions.curves(table, chosen, height=380),
-        key="curves",
-        config={"displayModeBar": False},
-        alt=f"Curves of dimensions {', '.join(map(str, chosen)) or 'none'} over the position",
-    )
-with similarity_column:
-    st.markdown("**Similarity of positions.** The cosine between the vectors of every two positions.")
-    st.plotly_chart(
-        positions.similarity(cosine_similarity(table), height=400),
-        key="similarity",
-        config={"displayModeBar": False},
-        alt="Heatmap of the cosine similarity between positions",
-    )
-    controls.how(
-        "How to read it",
-        "Near the diagonal, positions are alike; sinusoids depend on the distance alone, so every diagonal has one "
-        "colour. A learned table need not, and positions that training rarely saw look like noise.",
-        r"\cos(p,q)=\frac{PE_p\cdot PE_q}{\lVert PE_p\rVert\,\lVert PE_q\rVert}",
-    )
+if matrix_tab.open:
+    with matrix_tab:
+        position_matrix(table, sinusoidal=sinusoidal)
+if waves.open:
+    with waves:
+        if sinusoidal:
+            position_waves(table, base=float(base), max_length=max_length)
+        else:
+            st.info("A learned table has no waves. Choose a checkpoint with sinusoidal positions on the left.")
+if relations.open:
+    with relations:
+        position_pairs(table)
+        if sinusoidal:
+            position_rotation(table, base=float(base))
+        else:
+            st.info("A learned table follows no formula, so no rotation leads from one position to another.")
+        tables = {"sinusoidal": services.sinusoids(max_length, d_model, 10_000.0)}
+        learned = own if not sinusoidal else services.a_learned_table()
+        position_properties(tables if learned is None else tables | {"learned": learned})
+if sentence_tab.open:
+    with sentence_tab:
+        if config.task == "translation":
+            position_sentence(key, config.tokenizer.source_language, own)
+        else:
+            st.info(f"{key.name} classifies texts. Choose a translator on the left to follow a sentence.")

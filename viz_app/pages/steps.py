@@ -67,11 +67,10 @@ resetting.button(
     width="stretch",
     help="Force nothing: what the model writes by itself.",
 )
-st.html(sentence(translation.text or "(the model wrote nothing)"))
 if forced:
     words = ", ".join(f"“{translation.written[at].text}” at step {at + 1}" for at, _ in forced)
     st.caption(
-        f"Forced: {words}. Log-probability {log_prob(translation):.2f}; by itself the model writes "
+        f"Forced: {words}. Greedy log-probability {log_prob(translation):.2f}; by itself the model writes "
         f"“{free.text}” with {log_prob(free):.2f}."
     )
 
@@ -82,6 +81,7 @@ elif shown == "greedy":
         kind = st.segmented_control(
             "Rows of", list(ROWS), format_func=ROWS.__getitem__, required=True, key="steps_kind"
         )
+    st.html(sentence(translation.text or "(the model wrote nothing)"))
     st.caption(
         "At each step the decoder reads what is written so far and offers a next token. Play, or move the slider; "
         "grey tokens are masked: at that step they do not exist yet."
@@ -92,6 +92,7 @@ else:
         settle("beam_size", 5, range(2, 9))
         size = st.slider("Beam size, prefixes kept", 2, 8, key="beam_size")
     tree = services.search_tree_of(key, text, SearchConfig(method="beam", beam_size=size), forced)
+    st.html(sentence(tree.text or "(the model wrote nothing)"))
     st.caption(
         f"Each box is a prefix that was weighed, with its log-probability: the {size} best of a step are kept (solid), "
         "the others pruned (dashed); green ones have ended. The orange path wins: the best mean log-probability a "
@@ -103,7 +104,6 @@ else:
         key="beam_tree",
         on_pick=go_on_from,
     )
-    st.html(sentence(tree.text))
 controls.how(
     "How it is computed",
     "The decoder's last state, projected to the vocabulary, gives a probability for every token. Greedy search writes "

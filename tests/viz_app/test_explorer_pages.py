@@ -1,0 +1,269 @@
+"""Every page of the explorer, as Streamlit's own harness runs it, against the model asked directly."""
+
+import base64
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from model.analysis import rollout, translation_rollout
+from model.anatomy import anatomy, value_norms
+from model.checkpoint import Checkpoint, load_checkpoint, load_classifier
+from model.classify import classify
+from model.config import SearchConfig
+from model.importance import gradient_importance, make_examples
+from model.interventions import Head, Intervention, PaintedCell
+from model.mask_bugs import BUGS, mask_bug
+from model.search_tree import search_tree
+from model.translate import translate
+from tests.conftest import BUNDLED
+from tests.viz_app.conftest import array, charts
+from viz_app.examples import BATCHES, EXAMPLES, REVIEWS
+
+OpenApp = Callable[..., AppTest]
+NAME = "multi30k-de-en"
+TEXT = EXAMPLES["de"][0]
+
+
+@pytest.fixture(scope="module")
+def checkpoint() -> Checkpoint:
+    return load_checkpoint(BUNDLED / NAME)
+
+
+def html(app: AppTest) -> str:
+    return "".join(element.proto.body for element in app.get("html"))
+
+
+def component_data(app: AppTest, name: str) -> dict[str, Any]:
+    """What a component of ours was given."""
+    found = [e.proto for e in app.get("bidi_component") if e.proto.component_name.endswith(name)]
+    assert len(found) == 1, [e.proto.component_name for e in app.get("bidi_component")]
+    return json.loads(found[0].json)
+
+
+def tab(app: AppTest, key: str, name: str) -> AppTest:
+    app.session_state[key] = name
+    app.run()
+    assert not app.exception, app.exception
+    return app
+
+
+@pytest.mark.parametrize("method", ["greedy", "beam", "sample"])
+def test_the_search_is_the_one_that_was_chosen(open_app: OpenApp, checkpoint: Checkpoint, method: str) -> None:
+    settings = {"temperature": "1.5", "top_k": "20", "seed": "3"} if method == "sample" else {}
+    app = open_app(checkpoint=NAME, method=method, **settings)
+    search = (
+        SearchConfig(method="sample", temperature=1.5, top_k=20, seed=3) if settings else SearchConfig(method=method)
+    )
+    expected = translate(checkpoint, TEXT, search=search)
+    assert f"<bdi>{expected.text}</bdi>" in html(app)
+    np.testing.assert_allclose(array(charts(app)[1]["data"][0]["z"]), expected.maps.cross[2, 0], atol=1e-6)
+
+
+def test_impossible_search_settings_fall_back(open_app: OpenApp) -> None:
+    app = open_app(method="sample", temperature="99", top_p="x", beam_size="0", seed="-1")
+    assert app.slider(key="temperature").value == 2.0
+    assert app.slider(key="top_p").value == 1.0
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_rollout_and_value_norms_on_the_screen(open_app: OpenApp, checkpoint: Checkpoint, kind: str) -> None:
+    translation, norms = value_norms(checkpoint, TEXT)
+    maps = translation.maps
+    decoder, cross = translation_rollout(maps.encoder, maps.decoder, maps.cross)
+    rolled = {"encoder": rollout(maps.encoder), "decoder": decoder, "cross": cross}[kind]
+    app = open_app(checkpoint=NAME, kind=kind, head="rollout", layer="2")
+    shown = np.nan_to_num(array(charts(app)[1]["data"][0]["z"]))
+    np.testing.assert_allclose(shown, np.where(rolled[1] > 0, rolled[1], 0), atol=1e-5)
+    app = open_app(checkpoint=NAME, kind=kind, head="3", layer="2", norms="true")
+    expected = getattr(maps, kind)[1, 2] * norms[kind][1, 2]
+    np.testing.assert_allclose(np.nan_to_num(array(charts(app)[1]["data"][0]["z"])), expected, atol=1e-5)
+
+
+def test_a_logarithmic_scale_keeps_the_number_in_the_hover(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    app = open_app(checkpoint=NAME, logarithmic="true", layer="2", head="1")
+    trace = charts(app)[1]["data"][0]
+    weights = translate(checkpoint, TEXT).maps.cross[1, 0]
+    np.testing.assert_allclose(array(trace["z"]), np.log10(np.maximum(weights, 1e-4)), atol=1e-5)
+    np.testing.assert_allclose(array(trace["customdata"]), weights, atol=1e-6)
+    assert trace["colorbar"]["ticktext"][:2] == ["1", "0.1"]
+
+
+def test_lines_carry_the_models_weights(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    app = open_app(checkpoint=NAME, view="lines", kind="encoder", layer="1", head="2")
+    data = component_data(app, "line_view")
+    maps = translate(checkpoint, TEXT).maps.encoder
+    found = np.frombuffer(base64.b64decode(data["weights"]), dtype="<f4").reshape(maps.shape)
+    np.testing.assert_array_equal(found, maps)
+    assert data["chosen"] == [1]
+    assert data["names"][8] == "layer 2, head 1"
+
+
+@pytest.mark.parametrize("view", ["head", "model"])
+def test_bertviz_says_when_a_text_is_too_long(open_app: OpenApp, view: str) -> None:
+    app = open_app(checkpoint=NAME, view=view)
+    assert not app.info
+    app.text_input(key="text").set_value("Ein Hund " * 60).run()
+    assert not app.exception
+    assert "BertViz draws this view of up to" in app.info[0].value
+
+
+def test_the_table_of_alignments_holds_the_largest_cells(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    app = open_app(checkpoint=NAME, layer="3", head="2")
+    app.session_state["alignments"] = True
+    app.run()
+    table = app.dataframe[0].value
+    maps = translate(checkpoint, TEXT).maps.cross[2, 1]
+    assert table["attention weight"].iloc[0] == pytest.approx(maps.max(), abs=1e-6)
+    first = table.iloc[0]
+    assert maps[first["position of the query"] - 1, first["position of the key"] - 1] == maps.max()
+
+
+def test_steps_show_the_decode_and_a_forced_word_changes_the_rest(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    app = open_app("steps", checkpoint=NAME)
+    data, expected = component_data(app, "stepper"), translate(checkpoint, TEXT)
+    assert [step["read"] for step in data["steps"]] == [token.text for token in expected.read]
+    for step, token in zip(data["steps"], expected.written, strict=True):
+        assert step["entropy"] == pytest.approx(token.entropy, abs=1e-5)
+        assert [c[2] for c in step["candidates"][:10]] == [c.id for c in token.candidates]
+        assert sum(c[3] for c in step["candidates"]) == 1
+    other = expected.written[1].candidates[1]
+    app.session_state["forced_history"] = [(), ((1, other.id),)]
+    app.run()
+    forced = translate(checkpoint, TEXT, forced={1: other.id})
+    assert forced.text != expected.text
+    assert f"<bdi>{forced.text}</bdi>" in html(app)
+    assert f"“{other.token}” at step 2" in app.caption[0].value
+    app.button[0].click().run()  # Undo
+    assert f"<bdi>{expected.text}</bdi>" in html(app)
+    app.text_input(key="text").set_value("Ein Mann.").run()
+    assert app.session_state["forced_history"] == [()]
+
+
+def test_the_tree_on_the_screen_is_the_search(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    app = open_app("steps", checkpoint=NAME, steps_view="beam", beam_size="3")
+    tree = search_tree(checkpoint, TEXT, search=SearchConfig(method="beam", beam_size=3))
+    nodes = component_data(app, "beam_tree")["nodes"]
+    assert len(nodes) == len(tree.nodes)
+    assert [node["token"] for node in nodes if node["best"]] == [node.token for node in tree.nodes if node.best]
+    assert f"<bdi>{tree.text}</bdi>" in html(app)
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_inside_a_head_the_numbers_are_the_models(open_app: OpenApp, checkpoint: Checkpoint, kind: str) -> None:
+    app = open_app("inside", checkpoint=NAME, kind=kind, layer="2", head="4", query="3")
+    _, parts = anatomy(checkpoint, TEXT, kind, 1)
+    table = app.dataframe[0].value
+    np.testing.assert_allclose(table["the model's own"], parts.weights[3, 3], atol=1e-6)
+    np.testing.assert_allclose(table["weight α"], parts.weights[3, 3], atol=1e-5)
+    assert (table["after the mask"] == "−∞").sum() == (~parts.allowed[3]).sum()
+    assert "same computation" in app.success[0].value
+    products = array(charts(app)[1]["data"][0]["z"])
+    np.testing.assert_allclose(products, parts.queries[3, 3] * parts.keys[3], atol=1e-5)
+    app.toggle(key="scaled").set_value(False).run()
+    assert "what-if" in app.warning[0].value
+    assert app.dataframe[0].value["weight α"].max() > parts.weights[3, 3].max()
+
+
+@pytest.mark.parametrize("name", [NAME, "multi30k-de-en-words"])
+@pytest.mark.parametrize(
+    "position_tab", ["The matrix", "Waves and counters", "Distances and rotation", "In a sentence"]
+)
+def test_each_part_of_positions_opens_for_both_kinds(open_app: OpenApp, name: str, position_tab: str) -> None:
+    app = tab(open_app("positions", checkpoint=name), "position_tab", position_tab)
+    if position_tab == "Distances and rotation":
+        table = app.dataframe[0].value
+        assert table["sinusoidal"].str.startswith("✓").all()
+        assert table["learned"].str.startswith("✗").sum() == 2
+    if position_tab == "In a sentence":
+        checkpoint = load_checkpoint(BUNDLED / name)
+        assert "at most 0" in app.markdown[1].value or "e-0" in app.markdown[1].value
+        blind = translate(checkpoint, TEXT, edits=Intervention(positions=False).edits())
+        assert blind.text.split()[-1] in html(app)
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_the_bug_lab_shows_what_each_mistake_does(open_app: OpenApp, checkpoint: Checkpoint, bug: str) -> None:
+    app = tab(open_app("masks", checkpoint=NAME, bug=bug, layer="1", head="2"), "mask_tab", "Bug lab")
+    texts = tuple(BATCHES["de"])
+    right, wrong = mask_bug(checkpoint, texts), mask_bug(checkpoint, texts, bug)
+    before, after = (np.nan_to_num(array(chart["data"][0]["z"])) for chart in charts(app))
+    np.testing.assert_allclose(before, right.weights["decoder"][0, 0, 1], atol=1e-5)
+    np.testing.assert_allclose(after, wrong.weights["decoder"][0, 0, 1], atol=1e-5)
+    table = app.dataframe[0].value.set_index("masks")
+    assert table.loc["right masks", "leaked: decoder"] == 0
+    assert table.loc[BUGS[bug].title, "leaked: decoder"] == pytest.approx(wrong.leaked["decoder"][0], abs=1e-5)
+
+
+def test_the_board_silences_the_heads_of_this_visitor_alone(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    first, second = open_app("heads", checkpoint=NAME), open_app("heads", checkpoint=NAME)
+    ablated = frozenset(Head("cross", layer, head) for layer in range(3) for head in range(8))
+    first.button[0].click().run()
+    every = first.session_state["intervention"].ablated
+    assert ablated < every
+    expected = translate(checkpoint, TEXT, edits=Intervention(ablated=every).edits())
+    assert {
+        state for board in component_data(first, "head_board")["boards"] for row in board["states"] for state in row
+    } == {"off"}
+    for word in expected.text.split():
+        assert word in html(first)
+    second.run()
+    assert not second.session_state["intervention"]
+    assert html(second).count(translate(checkpoint, TEXT).text) == 2
+    first.button[1].click().run()
+    assert not first.session_state["intervention"]
+
+
+def test_a_painted_weight_is_in_the_map(open_app: OpenApp) -> None:
+    app = open_app("heads", checkpoint=NAME, layer="2", head="3")
+    app.session_state["intervention"] = Intervention(painted=frozenset([PaintedCell(Head("cross", 1, 2), 2, 4, 0.9)]))
+    app.run()
+    shown = array(charts(app)[0]["data"][0]["z"])
+    assert shown[2, 4] == pytest.approx(0.9)
+    assert shown[2].sum() == pytest.approx(1, abs=1e-5)
+    assert any("row 3, column 5: 0.9" in caption.value for caption in app.caption)
+
+
+def test_what_heads_do_and_their_importance(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    app = tab(open_app("heads", checkpoint=NAME, sentences_from="pasted"), "heads_tab", "What heads do")
+    assert "at least one sentence" in app.info[0].value
+    app.text_area(key="pasted").set_value(f"{TEXT}\nEine Frau lacht.\tA woman is laughing.").run()
+    assert not app.exception
+    grid = array(charts(app)[0]["data"][0]["z"])
+    assert grid.shape == (3, 3 * 8 + 2)
+    assert "2 sentences" in app.markdown[0].value
+    app = tab(app, "heads_tab", "Importance")
+    pairs = [(TEXT, ""), ("Eine Frau lacht.", "A woman is laughing.")]
+    expected = gradient_importance(checkpoint.model, make_examples(checkpoint, pairs))
+    np.testing.assert_allclose(array(charts(app)[0]["data"][0]["z"])[:, :8], expected["encoder"], atol=1e-5)
+    app.button(key="measure").click().run()
+    assert not app.exception
+    assert len(charts(app)) == 2
+    assert any("correlation of" in caption.value for caption in app.caption)
+
+
+@pytest.mark.parametrize("name", [NAME, "imdb-sentiment"])
+def test_sentiment_opens_on_a_review_whatever_checkpoint_is_chosen(open_app: OpenApp, name: str) -> None:
+    app = open_app("sentiment", checkpoint=name)
+    classifier = load_classifier(BUNDLED / "imdb-sentiment")
+    for review in REVIEWS[:2]:
+        app.text_area(key="review").set_value(review).run()
+        expected = classify(classifier, review)
+        assert f"{expected.label}: {expected.probabilities[expected.label]:.1%}" in html(app)
+        np.testing.assert_allclose(array(charts(app)[0]["data"][0]["z"]), expected.encoder[0, 0], atol=1e-5)
+    app.text_area(key="review").set_value("good " * 3000).run()
+    assert not app.exception
+    assert "from the middle of the review" in app.warning[0].value
+    app.text_area(key="review").set_value("  ").run()
+    assert "Type a review" in app.info[0].value
+
+
+@pytest.mark.parametrize("page", ["steps", "inside", "heads", "masks", "positions"])
+@pytest.mark.parametrize("text", ["", "🐕‍🦺", "</script><b>$x$", "wort " * 300])
+def test_any_text_gives_a_sensible_page(open_app: OpenApp, page: str, text: str) -> None:
+    app = open_app(page, checkpoint="multi30k-de-en-words", text=text)
+    assert not app.exception
+    assert not app.error

@@ -1,0 +1,78 @@
+"""A number for every head: all kinds of attention side by side, layers down, heads across."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from viz_app.figures.style import DIVERGING, SEQUENTIAL, colour_bar, finish
+
+__all__ = ["head_grids"]
+
+FloatArray = NDArray[np.float32]
+GAP = 1  # empty columns between two kinds
+
+
+def head_grids(
+    values: Mapping[str, FloatArray],
+    *,
+    unit: str,
+    notes: Mapping[str, Sequence[Sequence[str]]] | None = None,
+    signed: bool = False,
+    height: int,
+) -> go.Figure:
+    """Draw the grids of all kinds as one heatmap with gaps, the number in each cell.
+
+    Args:
+        values: Heading → (L, H); NaN is left empty.
+        unit: Of the numbers.
+        notes: Heading → (L, H) of words for the hover.
+        signed: Colours for numbers on both sides of 0.
+        height: Pixels.
+    """
+    layers = max(len(grid) for grid in values.values())
+    heads = max(grid.shape[1] for grid in values.values())
+    width = heads + GAP
+    canvas = np.full((layers, width * len(values) - GAP), np.nan, dtype=np.float32)
+    hover = np.full(canvas.shape, "", dtype=object)
+    for i, (name, grid) in enumerate(values.items()):
+        for layer, row in enumerate(grid):
+            canvas[layer, i * width : i * width + len(row)] = row
+            for head in range(len(row)):
+                note = notes[name][layer][head] if notes else ""
+                hover[layer, i * width + head] = f"{name}, layer {layer + 1}, head {head + 1}<br>{note}"
+    bound = float(np.nanmax(np.abs(canvas))) if np.isfinite(canvas).any() else 1.0
+    digits = 2 if bound >= 0.1 else 3
+    figure = go.Figure(
+        go.Heatmap(
+            z=canvas,
+            text=[["" if np.isnan(value) else f"{value:.{digits}f}" for value in row] for row in canvas],
+            texttemplate="%{text}",
+            customdata=hover.tolist(),
+            zmin=-bound if signed else 0,
+            zmax=bound,
+            colorscale=DIVERGING if signed else SEQUENTIAL,
+            colorbar=colour_bar(unit),
+            xgap=2,
+            ygap=2,
+            hoverongaps=False,
+            hovertemplate="%{customdata}<br>%{z:.5f}<extra></extra>",
+        )
+    )
+    for i, name in enumerate(values):
+        figure.add_annotation(
+            x=i * width + (heads - 1) / 2, y=1, yref="paper", yanchor="bottom", text=f"<b>{name}</b>", showarrow=False
+        )
+    figure.update_xaxes(
+        title="head",
+        tickvals=[i * width + head for i in range(len(values)) for head in range(heads)],
+        ticktext=[str(head + 1) for _ in values for head in range(heads)],
+    )
+    figure.update_yaxes(
+        title="layer",
+        tickvals=list(range(layers)),
+        ticktext=[str(layer + 1) for layer in range(layers)],
+        autorange="reversed",
+    )
+    return finish(figure, height=height, top=30)

@@ -1,0 +1,113 @@
+"""Sentiment: a film review, its class, and the words that the classifier looked at."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from model.analysis import rollout
+from viz_app import controls, services
+from viz_app.chips import weighted_text
+from viz_app.choices import settle
+from viz_app.examples import REVIEWS
+from viz_app.figures.attention import head_map
+from viz_app.figures.style import Axes
+
+MAX_MAP = 120  # tokens; a larger map has cells smaller than a pixel
+
+found = services.listed_checkpoints()
+key, config = controls.require_classifier(found)
+settle("review", REVIEWS[0])
+
+
+def use_example() -> None:
+    if st.session_state["review_example"]:
+        st.session_state["review"] = st.session_state["review_example"]
+        st.session_state["review_example"] = None
+
+
+field, side = st.columns([3, 1.4])
+with side:
+    st.selectbox(
+        "Examples", REVIEWS, index=None, key="review_example", placeholder="Choose a review", on_change=use_example
+    )
+with field:
+    text = st.text_area(
+        "Type or paste a film review in English, and press Ctrl+Enter",
+        key="review",
+        height=110,
+        max_chars=services.MAX_CHARACTERS,
+    )
+if not (text or "").strip():
+    st.info("Type a review above, or choose one of the examples.")
+    st.stop()
+reading = services.classification_of(key, text)
+with side:
+    st.html(f'<div class="hl-text">{reading.label}: {reading.probabilities[reading.label]:.1%}</div>')
+    for label, probability in reading.probabilities.items():
+        st.progress(probability, f"{label} {probability:.1%}")
+if reading.dropped:
+    st.warning(
+        f"The model reads {config.model.max_length} tokens at once: {reading.dropped} from the middle of the review "
+        "were left out; its beginning and its end are kept."
+    )
+
+layers, heads = reading.encoder.shape[:2]
+# What the learned query looks at; where the classifier takes the mean of all words, each has the same share.
+uniform = np.full((1, len(reading.tokens)), 1 / len(reading.tokens), dtype=np.float32)
+pooling = uniform if reading.pooling is None else reading.pooling  # (H, S)
+mean = pooling.mean(axis=0)
+shares = {"rollout": mean @ rollout(reading.encoder)[-1], "mean": mean} | {
+    f"pool {head}": one for head, one in enumerate(pooling) if reading.pooling is not None
+}
+choices = {"rollout": "rollout to the words", "mean": "pooling, mean"} | {
+    f"pool {head}": f"pooling head {head + 1}" for head in range(len(shares) - 2)
+}
+settle("reading", "rollout", choices)
+chosen = st.segmented_control(
+    "The decision rests on", list(choices), format_func=choices.__getitem__, required=True, key="reading"
+)
+weights = shares[chosen or "rollout"]
+st.caption(
+    "Each word shaded by its share, darker = more; hover for the number. Pooling: how much the query that gathers the "
+    "review looks at this place. Rollout: the same, followed back through the encoder to the words."
+)
+st.html(weighted_text(reading.tokens, [float(weight) for weight in weights]))
+
+left, right = st.columns([1, 1.6])
+with left:
+    st.markdown("**The strongest words.**")
+    order = np.argsort(weights)[::-1][:12]
+    st.dataframe(
+        pd.DataFrame({"word": [reading.tokens[i] for i in order], "position": order + 1, "share": weights[order]}),
+        hide_index=True,
+        height=400,
+        alt="Table of the words with the largest share",
+        column_config={
+            "share": st.column_config.ProgressColumn(format="%.4f", min_value=0.0, max_value=float(weights.max()))
+        },
+    )
+with right:
+    st.markdown("**Encoder self-attention.** For every word (row), how much it mixes in each other word (column).")
+    layer, head = controls.head_picker(layers, heads, aggregates=False)
+    maps = reading.encoder[layer, int(head)]
+    if len(maps) > MAX_MAP:
+        st.caption(f"The first {MAX_MAP} of {len(maps)} words are drawn.")
+        maps = maps[:MAX_MAP, :MAX_MAP]
+    tokens = reading.tokens[: len(maps)]
+    st.plotly_chart(
+        head_map(
+            maps,
+            Axes(queries=tokens, keys=tokens, query_title="query: word being encoded", key_title="key: word looked at"),
+            np.ones_like(maps, dtype=bool),
+            height=430,
+        ),
+        key="review_map",
+        config={"displayModeBar": False},
+        alt=f"Encoder self-attention of layer {layer + 1}, head {int(head) + 1} over the words of the review",
+    )
+controls.how(
+    "How it is computed",
+    "The encoder reads the review; one learned query then looks at every word with several heads, and the class is "
+    "read off what they gather. A large share means that the word was looked at, not that it decided.",
+    r"z = \sum_j \alpha_j v_j\qquad p = \mathrm{softmax}(W z + b)",
+)

@@ -1,0 +1,1 @@
+"""Parts of pages that are too long for one file: each draws what stands under one tab."""

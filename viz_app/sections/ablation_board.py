@@ -1,0 +1,150 @@
+"""The ablation board: switch heads off, flatten them, paint a weight, and see what the translation becomes."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import streamlit as st
+
+from model.importance import all_heads
+from model.interventions import Head, Intervention, PaintedCell
+from model.translate import Translation
+from viz_app import components, controls, services
+from viz_app.attention_view import view
+from viz_app.chips import compared
+from viz_app.choices import settle
+from viz_app.figures.attention import clickable_map
+from viz_app.services import CheckpointKey
+
+__all__ = ["ablation_board"]
+
+CLICKS = {"silence": "silences it", "flatten": "makes it uniform"}
+
+
+def ablation_board(key: CheckpointKey, text: str) -> None:
+    """Draw the board, the translation before and after, and the map of one head to paint on."""
+    heads = all_heads(services.translator(key).model)
+    # Another checkpoint has other heads; what it lacks is forgotten.
+    intervention = limited(st.session_state.get("intervention", Intervention()), frozenset(heads))
+    st.session_state["intervention"] = intervention
+    before = services.translation_of(key, text)
+    after = services.translation_of(key, text, intervention=intervention)
+
+    settle("click_means", "silence", CLICKS)
+    modes, everything, nothing = st.columns([3.4, 1.3, 1.3], vertical_alignment="bottom")
+    mode = modes.segmented_control(
+        "A click on a head", list(CLICKS), format_func=CLICKS.__getitem__, required=True, key="click_means"
+    )
+
+    def toggle(kind: str, layer: int, number: int) -> None:
+        head = Head(kind, layer, number)
+        name, other = ("uniform", "ablated") if mode == "flatten" else ("ablated", "uniform")
+        change(**{name: getattr(intervention, name) ^ {head}, other: getattr(intervention, other) - {head}})
+
+    everything.button(
+        "All heads off", on_click=change, kwargs={"ablated": frozenset(heads), "uniform": frozenset()}, width="stretch"
+    )
+    nothing.button(
+        "As trained",
+        icon=":material/restart_alt:",
+        disabled=not intervention,
+        on_click=change,
+        kwargs={"ablated": frozenset(), "uniform": frozenset(), "painted": frozenset()},
+        width="stretch",
+    )
+    components.head_board(
+        states(heads, intervention),
+        titles={kind: f"{name}: layers down, heads across" for kind, name in controls.KINDS.items()},
+        key="head_board",
+        on_toggle=toggle,
+    )
+    st.caption("✕ silenced: its weights are 0, so it says nothing. ≡ uniform: it looks at every allowed key equally.")
+    st.html(compared("as trained", before.text, before.text) + compared("changed", before.text, after.text))
+    old, new = log_prob(before), log_prob(rescored(key, text, before, intervention))
+    st.caption(
+        f"The translation as trained had a log-probability of {old:.2f}; the changed model gives it {new:.2f} "
+        f"({new - old:+.2f} nats)."
+    )
+    paint(intervention, after)
+
+
+def change(**changes: frozenset[Head] | frozenset[PaintedCell]) -> None:
+    """Replace parts of this visitor's intervention."""
+    st.session_state["intervention"] = replace(st.session_state["intervention"], **changes)
+
+
+def paint(intervention: Intervention, after: Translation) -> None:
+    """Let a person set single weights of one head of a translation made under `intervention`."""
+    st.markdown(
+        "**Paint a weight.** Choose its new value and click a cell: the rest of the row shares what is left. The map "
+        "is the model's own, after all changes."
+    )
+    kinds, heads_column, value, clear = st.columns([3.2, 2.4, 2, 1.2], vertical_alignment="bottom")
+    with kinds:
+        kind = controls.kind_picker("kind", "cross")
+    shown = view(after, kind, merge=False, hide_special=False)
+    with heads_column:
+        layer, number = controls.head_picker(*shown.maps.shape[:2], aggregates=False)
+    settle("painted_weight", 1.0)
+    weight = value.slider("New weight", 0.0, 1.0, step=0.05, key="painted_weight")
+    head = Head(kind, layer, int(number))
+    clear.button(
+        "Wash off",
+        disabled=not intervention.painted,
+        on_click=change,
+        kwargs={"painted": frozenset()},
+        width="stretch",
+        help="Take every painted weight back.",
+    )
+
+    def paint_cell() -> None:
+        points = st.session_state["paint_map"].selection.points
+        if points:
+            query, at = points[0]["customdata"]
+            others = {cell for cell in intervention.painted if (cell.head, cell.query) != (head, query)}
+            change(painted=frozenset(others | {PaintedCell(head, query, at, weight)}))
+
+    st.plotly_chart(
+        clickable_map(np.asarray(shown.maps[layer, int(number)]), shown.axes, shown.allowed, height=380),
+        key="paint_map",
+        on_select=paint_cell,
+        selection_mode="points",
+        config={"displayModeBar": False},
+        alt=f"Attention weights of layer {layer + 1}, head {int(number) + 1}; click a cell to paint it",
+    )
+    if intervention.painted:
+        words = "; ".join(
+            f"{controls.KINDS[cell.head.kind]} layer {cell.head.layer + 1} head {cell.head.head + 1}, row "
+            f"{cell.query + 1}, column {cell.key + 1}: {cell.weight:g}"
+            for cell in sorted(intervention.painted, key=lambda cell: (cell.head, cell.query))
+        )
+        st.caption(f"Painted: {words}.")
+
+
+def limited(intervention: Intervention, heads: frozenset[Head]) -> Intervention:
+    return replace(
+        intervention,
+        ablated=intervention.ablated & heads,
+        uniform=intervention.uniform & heads,
+        painted=frozenset(cell for cell in intervention.painted if cell.head in heads),
+    )
+
+
+def states(heads: list[Head], intervention: Intervention) -> dict[str, list[list[str]]]:
+    found: dict[str, list[list[str]]] = {kind: [] for kind in controls.KINDS}
+    for head in heads:
+        rows = found[head.kind]
+        if head.head == 0:
+            rows.append([])
+        rows[-1].append("off" if head in intervention.ablated else "uniform" if head in intervention.uniform else "on")
+    return found
+
+
+def rescored(key: CheckpointKey, text: str, before: Translation, intervention: Intervention) -> Translation:
+    """The translation as trained, token by token, with the probabilities that the changed model gives it."""
+    forced = tuple((at, token.id) for at, token in enumerate(before.written))
+    return services.translation_of(key, text, forced=forced, intervention=intervention)
+
+
+def log_prob(translation: Translation) -> float:
+    return sum(math.log(max(token.probability, 1e-30)) for token in translation.written)

@@ -1,0 +1,119 @@
+"""Bug lab: the mistakes with masks that real code has shipped, beside the right masks, and what each of them does."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from numpy.typing import NDArray
+
+from model.mask_bugs import BUGS, BugReport
+from viz_app import controls, services
+from viz_app.chips import compared
+from viz_app.choices import settle
+from viz_app.figures.attention import head_map
+from viz_app.figures.style import Axes
+from viz_app.services import CheckpointKey
+
+__all__ = ["bug_lab"]
+
+HEIGHT = 380
+
+
+def bug_lab(
+    key: CheckpointKey,
+    sentences: tuple[str, ...],
+    row: int,
+    axes: Mapping[str, Axes],
+    allowed: Mapping[str, NDArray[np.bool_]],
+) -> None:
+    """Draw the lab for one sentence of a batch.
+
+    Args:
+        key: Of a translator.
+        sentences: The batch.
+        row: Which sentence is looked at.
+        axes: Kind → labels of its maps.
+        allowed: Kind → mask of that sentence, (T, S).
+    """
+    settle("bug", "fill", BUGS)
+    name = st.segmented_control(
+        "Mistake", list(BUGS), format_func=lambda bug: BUGS[bug].title, required=True, key="bug"
+    )
+    bug = BUGS[name or "fill"]
+    st.code(bug.code, language="python")
+    st.markdown(bug.explanation)
+    right, wrong = services.bug_of(key, sentences), services.bug_of(key, sentences, name or "fill")
+
+    kinds, picker = st.columns([3.2, 2.4], vertical_alignment="bottom")
+    with kinds:
+        kind = controls.kind_picker("mask_kind", "decoder")
+    with picker:
+        layers, _, heads = right.weights[kind].shape[:3]
+        layer, head = controls.head_picker(layers, heads, aggregates=False)
+    left, other = st.columns(2)
+    for place, report, title in ((left, right, "With the right mask"), (other, wrong, bug.title)):
+        with place:
+            st.caption(f"**{title}.** {leak_sentence(report, kind, row)}")
+            st.plotly_chart(
+                head_map(
+                    report.weights[kind][layer, row, int(head)],
+                    axes[kind],
+                    allowed[kind] | (report is wrong),
+                    height=HEIGHT,
+                ),
+                key=f"bug_{title}",
+                config={"displayModeBar": False},
+                alt=f"Attention weights of layer {layer + 1}, head {int(head) + 1}: {title}",
+            )
+
+    st.markdown(
+        "**What the translation becomes.** Differences from the right one are marked. While the model writes there is "
+        "no future to look at, so a mistake with the causal mask shows less here than it does in training."
+    )
+    st.html(
+        "".join(
+            compared(text, before, before) + compared(f"{bug.title.lower()}", before, after)
+            for text, before, after in zip(sentences, right.texts, wrong.texts, strict=True)
+        )
+    )
+    st.markdown(
+        "**All mistakes, measured on this sentence.** Leaked: mean share of a query's weight on forbidden keys, over "
+        "all layers and heads. The future: how much an earlier log-probability changes when the last token read is "
+        "another. Company: how much it changes when the sentence stands alone instead of in the batch."
+    )
+    reports = {"right masks": right} | {BUGS[other].title: services.bug_of(key, sentences, other) for other in BUGS}
+    st.dataframe(
+        pd.DataFrame([figures(title, report, row) for title, report in reports.items()]),
+        hide_index=True,
+        alt="Table of what each mistake leaks and changes",
+        column_config={
+            column: st.column_config.NumberColumn(format="percent")
+            for column in ("leaked: encoder", "leaked: decoder", "leaked: cross")
+        }
+        | {
+            column: st.column_config.NumberColumn(format="%.3f", help="nats")
+            for column in ("the future changes", "company changes")
+        },
+    )
+
+
+def leak_sentence(report: BugReport, kind: str, row: int) -> str:
+    smallest, largest = report.row_sums[kind][row]
+    sums = (
+        "Rows sum to 1."
+        if abs(smallest - 1) < 1e-3 > abs(largest - 1)
+        else f"Rows sum to {smallest:.2f}–{largest:.2f}."
+    )
+    return f"On forbidden keys: {report.leaked[kind][row]:.1%} of the weight. {sums}"
+
+
+def figures(title: str, report: BugReport, row: int) -> dict[str, object]:
+    return {
+        "masks": title,
+        **{f"leaked: {kind}": float(report.leaked[kind][row]) for kind in ("encoder", "decoder", "cross")},
+        # What is left of rounding, at the end of a hundred thousand additions, is no change.
+        "the future changes": round(float(report.future[row]), 3),
+        "company changes": round(float(report.company[row]), 3),
+        "translation": report.texts[row],
+    }

@@ -1,0 +1,88 @@
+"""How much each head matters: what silencing it costs, and what the gradient expects."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from numpy.typing import NDArray
+
+from model.importance import all_heads, loss_changes, make_examples
+from viz_app import controls, services
+from viz_app.figures.heads import head_grids
+from viz_app.sections.sentence_set import Pairs
+from viz_app.services import CheckpointKey
+
+__all__ = ["head_importance"]
+
+FloatArray = NDArray[np.float32]
+
+
+def head_importance(key: CheckpointKey, pairs: Pairs) -> None:
+    """Draw the gradient estimate at once, and the measured changes when a person asks for them."""
+    given = sum(bool(translation) for _, translation in pairs)
+    st.markdown(
+        f"The loss is that of {'the given translations' if given == len(pairs) else 'the translations'} of "
+        f"{len(pairs)} sentences, in nats a token"
+        + (
+            ""
+            if given == len(pairs)
+            else "; where none was given, that of the model's own: then a change says how far a head moves the model "
+            "away from what it would have written"
+        )
+        + "."
+    )
+    st.markdown(
+        "**Gradient estimate** (Michel et al. 2019): |∂loss/∂ξ|, where ξ multiplies a head's output. One pass; no head "
+        "is touched."
+    )
+    gradients = services.gradient_importance_of(key, pairs)
+    st.plotly_chart(
+        head_grids(named(gradients), unit="nats", height=280),
+        key="gradient",
+        config={"displayModeBar": False},
+        alt="Gradient estimate of the importance of every head",
+    )
+    st.markdown("**Measured.** Silence one head after the other; by how much does the loss rise?")
+    subject = (key, pairs)
+    measured = st.session_state.get("measured_importance")
+    if measured is None or measured[0] != subject:
+        if not st.button("Measure every head", icon=":material/play_arrow:", key="measure"):
+            return
+        measured = (subject, measure(key, pairs))
+        st.session_state["measured_importance"] = measured
+        st.rerun()
+    changes: Mapping[str, FloatArray] = measured[1]
+    st.plotly_chart(
+        head_grids(named(changes), unit="nats", signed=True, height=280),
+        key="measured",
+        config={"displayModeBar": False},
+        alt="Change in loss when each head is silenced",
+    )
+    ranks = [
+        pd.Series(np.concatenate([grids[kind].ravel() for kind in gradients])).rank() for grids in (gradients, changes)
+    ]
+    st.caption(
+        "Red: the model needs this head; blue: it does better without. The two pictures rank the heads with a "
+        f"correlation of {ranks[0].corr(ranks[1]):.2f} (Spearman; 1 = the same order)."
+    )
+
+
+def measure(key: CheckpointKey, pairs: Pairs) -> dict[str, FloatArray]:
+    """Silence each head in turn, with a progress bar; a click on Cancel ends the run of the page and so the loop."""
+    checkpoint = services.translator(key)
+    model = checkpoint.model
+    heads = all_heads(model)
+    bar, cancel = st.columns([5, 1], vertical_alignment="center")
+    progress = bar.progress(0.0, "Silencing one head after the other …")
+    cancel.button("Cancel", icon=":material/close:", key="cancel_measure", width="stretch")
+    kinds = dict.fromkeys(head.kind for head in heads)
+    found = {kind: np.zeros((model.config.layers_of(kind), model.config.num_heads), dtype=np.float32) for kind in kinds}
+    for done, (head, change) in enumerate(loss_changes(model, make_examples(checkpoint, pairs)), start=1):
+        found[head.kind][head.layer, head.head] = change
+        progress.progress(done / len(heads), f"Head {done} of {len(heads)}")
+    return found
+
+
+def named(grids: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    return {controls.KINDS[kind]: grid for kind, grid in grids.items()}

@@ -1,0 +1,80 @@
+"""What heads do, on average over many sentences, and the roles that this suggests."""
+
+import pandas as pd
+import streamlit as st
+
+from model.analysis import METRICS, suggested_role
+from viz_app import controls, services
+from viz_app.choices import settle
+from viz_app.figures.heads import head_grids
+from viz_app.sections.sentence_set import Pairs
+from viz_app.services import CheckpointKey
+
+__all__ = ["head_roles"]
+
+
+def head_roles(key: CheckpointKey, pairs: Pairs) -> None:
+    """Draw one metric of every head, and the table of suggested roles."""
+    texts = tuple(sentence for sentence, _ in pairs)
+    with st.spinner(f"Translating {len(texts)} sentences …"):
+        found = services.head_metrics_of(key, texts)
+    settle("metric", "entropy", METRICS)
+    metric = (
+        st.segmented_control("Metric", list(METRICS), format_func=str.capitalize, required=True, key="metric")
+        or "entropy"
+    )
+    roles = {
+        kind: [
+            [
+                suggested_role({name: float(values[layer, head]) for name, values in metrics.items()})
+                for head in range(metrics["entropy"].shape[1])
+            ]
+            for layer in range(len(metrics["entropy"]))
+        ]
+        for kind, metrics in found.items()
+    }
+    st.markdown(
+        f"**{metric.capitalize()}**: {METRICS[metric]}. The mean over all queries of {len(texts)} "
+        f"{'sentence' if len(texts) == 1 else 'sentences'}."
+        + (" Cross-attention has no common positions, so it is left empty." if metric in POSITIONAL else "")
+    )
+    st.plotly_chart(
+        head_grids(
+            {controls.KINDS[kind]: metrics[metric] for kind, metrics in found.items()},
+            unit="nats" if metric == "entropy" else "tokens" if metric == "distance" else "share",
+            notes={
+                controls.KINDS[kind]: [[role or "no single role" for role in row] for row in roles[kind]]
+                for kind in roles
+            },
+            height=300,
+        ),
+        key="head_metric",
+        config={"displayModeBar": False},
+        alt=f"{metric} of every layer and head of the three kinds of attention",
+    )
+    st.markdown(
+        "**Suggested roles.** Heads that put more than half of their weight on one kind of place (after Voita et al. "
+        "2019, who found positional heads and heads for rare words; to name syntactic ones needs a parser)."
+    )
+    rows = [
+        {"attention": controls.KINDS[kind], "layer": layer + 1, "head": head + 1, "suggested role": role}
+        | {name: float(values[layer, head]) for name, values in found[kind].items()}
+        for kind, grid in roles.items()
+        for layer, row in enumerate(grid)
+        for head, role in enumerate(row)
+        if role
+    ]
+    if not rows:
+        st.info("No head puts more than half of its weight on one kind of place in these sentences.")
+        return
+    st.dataframe(
+        pd.DataFrame(rows),
+        hide_index=True,
+        height=min(38 + 35 * len(rows), 400),
+        placeholder="–",
+        alt="Table of heads with a suggested role",
+        column_config={name: st.column_config.NumberColumn(format="%.2f", help=METRICS[name]) for name in METRICS},
+    )
+
+
+POSITIONAL = ("distance", "previous", "same", "next")

@@ -1,0 +1,57 @@
+"""The positional encoding as a matrix, its columns as curves, and how alike its rows are."""
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from model.analysis import cosine_similarity
+from viz_app import controls
+from viz_app.figures import positions
+
+__all__ = ["position_matrix"]
+
+
+def position_matrix(table: NDArray[np.float32], *, sinusoidal: bool) -> None:
+    """Draw an encoding (positions, dimensions)."""
+    st.markdown("**The matrix.** Each row is the vector of one position; red is positive, blue negative.")
+    st.plotly_chart(
+        positions.matrix(table, height=380),
+        key="matrix",
+        config={"displayModeBar": False},
+        alt=f"Heatmap of the positional encoding, {table.shape[0]} positions by {table.shape[1]} dimensions",
+    )
+    if sinusoidal:
+        controls.how(
+            "The formula",
+            "Even dimensions are sines, odd ones cosines; the wavelength grows from 2π to 2π · base "
+            "along the dimensions (Vaswani et al. 2017, section 3.5).",
+            r"PE_{(p,2i)}=\sin\!\left(\frac{p}{base^{2i/d_{model}}}\right)\qquad"
+            r"PE_{(p,2i+1)}=\cos\!\left(\frac{p}{base^{2i/d_{model}}}\right)",
+        )
+
+    curve_column, similarity_column = st.columns(2)
+    with curve_column:
+        st.markdown("**Single dimensions.** The value of a few columns of the matrix, over the position.")
+        options = list(range(table.shape[1]))
+        default = [d for d in (0, 1, 16, 17, 32) if d < table.shape[1]]
+        chosen = st.multiselect("Dimensions", options, default, key=f"dimensions_{table.shape[1]}", max_selections=8)
+        st.plotly_chart(
+            positions.curves(table, chosen, height=380),
+            key="curves",
+            config={"displayModeBar": False},
+            alt=f"Curves of dimensions {', '.join(map(str, chosen)) or 'none'} over the position",
+        )
+    with similarity_column:
+        st.markdown("**Similarity of positions.** The cosine between the vectors of every two positions.")
+        st.plotly_chart(
+            positions.similarity(cosine_similarity(table), height=400),
+            key="similarity",
+            config={"displayModeBar": False},
+            alt="Heatmap of the cosine similarity between positions",
+        )
+        controls.how(
+            "How to read it",
+            "Near the diagonal, positions are alike; sinusoids depend on the distance alone, so every diagonal has one "
+            "colour. A learned table need not, and positions that training rarely saw look like noise.",
+            r"\cos(p,q)=\frac{PE_p\cdot PE_q}{\lVert PE_p\rVert\,\lVert PE_q\rVert}",
+        )

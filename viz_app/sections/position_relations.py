@@ -1,0 +1,82 @@
+"""How positions relate: products, distances, the rotation from one to another, and what makes an encoding good."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from numpy.typing import NDArray
+
+from model.position_analysis import distances, dot_products, encoding_properties, rotation, rotation_error
+from viz_app.choices import settle
+from viz_app.figures import positions
+
+__all__ = ["position_pairs", "position_properties", "position_rotation"]
+
+FloatArray = NDArray[np.float32]
+
+
+def position_pairs(table: FloatArray) -> None:
+    """Draw the product and the distance of every two rows of an encoding (positions, dimensions)."""
+    left, right = st.columns(2)
+    for place, values, unit, words in (
+        (left, dot_products(table), "dot product", "large where positions are alike: what attention can see"),
+        (right, distances(table), "distance", "how far apart the vectors are"),
+    ):
+        with place:
+            st.markdown(f"**{unit.capitalize()}** of every two positions: {words}.")
+            st.plotly_chart(
+                positions.pairs(values, unit=unit, height=380),
+                key=unit,
+                config={"displayModeBar": False},
+                alt=f"Heatmap of the {unit} of every two positions",
+            )
+
+
+def position_rotation(table: FloatArray, *, base: float) -> None:
+    """Draw the rotation that moves sinusoids (positions, dimensions) of some base on, and its numerical error."""
+    settle("shift", 3, range(min(21, len(table))))
+    left, right = st.columns([1.2, 1])
+    with right:
+        shift = st.slider("k, positions to move on", 0, min(20, len(table) - 1), key="shift")
+        matrix = rotation(table.shape[1], base, shift)
+        error = rotation_error(table, matrix, shift)
+        st.markdown(
+            f"**From p to p + k by one rotation.** The same matrix takes the vector of every position to that "
+            f"{shift} further on, so a head can learn to look {shift} tokens away. Here it is for the first 16 "
+            f"dimensions: each pair turns by its own angle."
+        )
+        st.latex(
+            r"\begin{pmatrix}\sin\omega(p+k)\\ \cos\omega(p+k)\end{pmatrix}="
+            r"\begin{pmatrix}\cos\omega k&\sin\omega k\\-\sin\omega k&\cos\omega k\end{pmatrix}"
+            r"\begin{pmatrix}\sin\omega p\\ \cos\omega p\end{pmatrix}"
+        )
+        st.success(
+            f"Largest difference between a rotated vector and the real one, over {len(table) - shift} positions and "
+            f"{table.shape[1]} dimensions: {error:.2g}.",
+            icon=":material/check:",
+        )
+    with left:
+        st.plotly_chart(
+            positions.rotation(matrix[:16, :16], height=420),
+            key="rotation",
+            config={"displayModeBar": False},
+            alt=f"The rotation that moves an encoding {shift} positions on",
+        )
+
+
+def position_properties(tables: Mapping[str, FloatArray]) -> None:
+    """Tick or cross four properties of encodings: kind → (positions, dimensions)."""
+    st.markdown("**Four properties that one wishes of an encoding**, computed over all positions of the model.")
+    found = {name: encoding_properties(table, has_formula=name == "sinusoidal") for name, table in tables.items()}
+    st.dataframe(
+        pd.DataFrame(
+            {"property": [p.name for p in found["sinusoidal"]]}
+            | {
+                name: [f"{'✓' if p.holds else '✗'}  {p.measured}" for p in properties]
+                for name, properties in found.items()
+            }
+        ),
+        hide_index=True,
+        alt="Table of four properties for sinusoidal and learned encodings",
+    )

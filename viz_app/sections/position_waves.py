@@ -1,0 +1,78 @@
+"""Sinusoidal positions as waves: their lengths, and why they count like binary digits."""
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from model.position_analysis import wavelengths
+from viz_app.figures import positions
+
+__all__ = ["position_waves"]
+
+
+def position_waves(table: NDArray[np.float32], *, base: float, max_length: int) -> None:
+    """Draw the waves of a sinusoidal encoding (positions, dimensions).
+
+    Args:
+        table: The encoding.
+        base: Of its wavelengths.
+        max_length: The longest text that the model reads, in tokens.
+    """
+    lengths = wavelengths(table.shape[1], base)
+    left, right = st.columns(2)
+    with left:
+        st.markdown(
+            "**Wavelengths.** Each two dimensions are one wave; how many positions pass until it repeats. "
+            "Waves longer than any text never repeat: they tell far from near."
+        )
+        st.plotly_chart(
+            positions.wavelengths(lengths, longest_text=max_length, height=360),
+            key="wavelengths",
+            config={"displayModeBar": False},
+            alt="Wavelength of each pair of dimensions on a logarithmic scale",
+        )
+    with right:
+        st.markdown("**Sinusoids.** The sines of some dimensions, from the shortest wave to the longest.")
+        some = [2 * round(i) for i in np.linspace(0, table.shape[1] / 2 - 1, 5)]
+        st.plotly_chart(
+            positions.curves(
+                table,
+                some,
+                height=360,
+                names=[f"{d}: repeats every {lengths[d // 2]:,.0f}" for d in some],
+            ),
+            key="sinusoids",
+            config={"displayModeBar": False},
+            alt="Sine waves of five dimensions over the position",
+        )
+    st.markdown(
+        "**A counter with soft digits.** In binary, the last digit changes at every number, the one before at "
+        "every second, and so on. Sines do the same softly: on the left a binary counter, on the right where the "
+        "sines of five dimensions are negative, each wave about twice as long as the one before."
+    )
+    shown = np.arange(min(len(table), 32))
+    doubling = [int(np.abs(lengths - lengths[0] * 2.0**i).argmin()) for i in range(5)]
+    left, right = st.columns(2)
+    with left:
+        st.plotly_chart(
+            positions.bits(((shown[:, None] >> np.arange(5)) & 1).astype(np.uint8), columns="digit", height=420),
+            key="bits",
+            config={"displayModeBar": False},
+            alt="The binary digits of the positions",
+        )
+    with right:
+        st.plotly_chart(
+            positions.bits(
+                (table[shown][:, [2 * i for i in doubling]] < 0).astype(np.uint8),
+                columns="wave",
+                height=420,
+            ),
+            key="signs",
+            config={"displayModeBar": False},
+            alt="Where the sines of some dimensions are negative",
+        )
+    st.caption(
+        "The waves on the right are those of dimensions "
+        + ", ".join(f"{2 * i} (repeats every {lengths[i]:.3g})" for i in doubling)
+        + "; dark = the sine is negative, as a digit 1."
+    )

@@ -1,0 +1,118 @@
+"""A padded batch, its masks, and one head's real scores on their way through them."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from numpy.typing import NDArray
+
+from model.data.vocab import PAD_ID
+from model.padded_batch import PaddedBatch
+from viz_app import controls, services
+from viz_app.figures import masks
+from viz_app.figures.attention import head_map
+from viz_app.figures.style import Axes
+
+__all__ = ["right_masks"]
+
+HEIGHT = 360
+
+
+def right_masks(
+    batch: PaddedBatch, row: int, axes: Mapping[str, Axes], allowed: Mapping[str, NDArray[np.bool_]]
+) -> None:
+    """Draw the batch, the masks of one of its sentences, and the stages of one head.
+
+    Args:
+        batch: Of two sentences or more.
+        row: Which sentence is looked at.
+        axes: Kind → labels of its maps; "batch" → those of the padding mask.
+        allowed: Kind → mask of that sentence, (T, S).
+    """
+    st.markdown(
+        "**The batch.** Token ids under their tokens: sources end with `</s>`, and the decoder reads `<s>` and "
+        "the translation, one token behind what it writes."
+    )
+    source_table, target_table = st.columns(2)
+    for column, ids, tokens, name in (
+        (source_table, batch.source_ids, batch.source, "source"),
+        (target_table, batch.read_ids, batch.read, "read by the decoder"),
+    ):
+        cells = [
+            [f"{token} {i}" for token, i in zip(row, line, strict=True)] for row, line in zip(tokens, ids, strict=True)
+        ]
+        table = pd.DataFrame(cells, index=[f"{name} {i + 1}" for i in range(len(cells))])
+        table.columns = pd.Index([str(i) for i in range(table.shape[1])])
+        padding = pd.DataFrame(
+            np.where(ids == PAD_ID, "color: #8c8c8c; font-style: italic", ""), table.index, table.columns
+        )
+        column.dataframe(
+            table.style.apply(lambda _, padding=padding: padding, axis=None),
+            alt=f"Tokens and ids of the {name} batch",
+        )
+
+    pictures = (
+        ("padding", batch.padding_mask, axes["batch"], "**Padding mask.** No query may attend to `<pad>`."),
+        ("causal", batch.causal_mask, axes["decoder"], "**Causal mask.** No position may attend to the future."),
+        ("combined", allowed["decoder"], axes["decoder"], "**Combined decoder mask.** No future and no padding."),
+        (
+            "cross",
+            allowed["cross"],
+            axes["cross"],
+            "**Cross mask.** The decoder sees the source without its padding.",
+        ),
+    )
+    for place, (name, mask, mask_axes, sentence) in zip([*st.columns(2), *st.columns(2)], pictures, strict=True):
+        with place:
+            st.markdown(sentence)
+            st.plotly_chart(
+                masks.mask_map(mask, mask_axes, height=HEIGHT),
+                key=f"{name}_mask",
+                config={"displayModeBar": False},
+                alt=f"The {name} mask: blue cells may attend, grey cells are masked",
+            )
+
+    st.markdown(
+        "**One head's real numbers.** The scores before the mask, after it (grey = −∞), and the weights after the "
+        "softmax: exactly 0 where masked."
+    )
+    kinds, picker = st.columns(2, vertical_alignment="bottom")
+    with kinds:
+        kind = controls.kind_picker("mask_kind", "decoder")
+    scores = batch.stages[f"{kind}.scores"]
+    with picker:
+        layer, head = controls.head_picker(scores.shape[0], scores.shape[2], aggregates=False)
+    mask = allowed[kind]
+    stage = {name: batch.stages[f"{kind}.{name}"][layer, row, int(head)] for name in services.STAGES}
+    bound = float(np.abs(stage["scores"]).max()) or 1.0
+    before, after, softmax = st.columns(3)
+    for column, name, title in (
+        (before, "scores", "Scores before the mask"),
+        (after, "masked_scores", "Scores after the mask"),
+    ):
+        with column:
+            st.caption(title)
+            st.plotly_chart(
+                masks.score_map(stage[name], axes[kind], bound=bound, height=HEIGHT),
+                key=f"stage_{name}",
+                config={"displayModeBar": False},
+                alt=f"{title} of layer {layer + 1}, head {int(head) + 1}",
+            )
+    with softmax:
+        st.caption("Weights after the softmax")
+        st.plotly_chart(
+            head_map(stage["weights"], axes[kind], mask, height=HEIGHT),
+            key="stage_weights",
+            config={"displayModeBar": False},
+            alt=f"Attention weights of layer {layer + 1}, head {int(head) + 1} after the softmax",
+        )
+    masked_weight = float(np.where(mask, 0.0, stage["weights"]).max())
+    worst_sum = float(np.abs(stage["weights"].sum(axis=-1) - 1).max())
+    st.caption(f"Largest weight on a masked key: {masked_weight:g}. Row sums differ from 1 by at most {worst_sum:.2g}.")
+    controls.how(
+        "How it is computed",
+        "The mask puts minus infinity where attention is forbidden; e to the minus infinity is 0, so the softmax "
+        "leaves exactly nothing there, and the rest still sums to 1.",
+        r"\mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + M\right),\qquad M_{ij}\in\{0,-\infty\}",
+    )
