@@ -44,6 +44,7 @@ export default function ({ data, parentElement }) {
       x: name === "key" ? side - gap : width - side + gap, y: y(i) + 5, "text-anchor": name === "key" ? "end" : "start",
       "font-size": 14, "font-weight": chosen ? 700 : 400, opacity: hover && !chosen && !across.length ? 0.3 : 1,
       style: "cursor:pointer", tabindex: 0, "data-side": name, "data-index": i,
+      onfocus: (event) => hover(event.target),
     }, (name === "key" ? `${note}  ${text}` : `${text}  ${note}`).trim());
   }
 
@@ -56,8 +57,6 @@ export default function ({ data, parentElement }) {
       ...data.keys.map((label, i) => tokenOf(label, i, "key", lines)),
       ...data.queries.map((label, i) => tokenOf(label, i, "query", lines)),
     ]);
-    for (const event of ["pointerover", "focusin"]) picture.addEventListener(event, (e) => hover(e.target.closest("[data-side]")));
-    for (const event of ["pointerleave", "focusout"]) picture.addEventListener(event, () => hover(null));
     root.querySelector("svg")?.remove();
     root.append(picture);
     if (focused?.side) picture.querySelector(`[data-side=${focused.side}][data-index="${focused.index}"]`)?.focus();
@@ -105,6 +104,9 @@ export default function ({ data, parentElement }) {
     slider("Strongest keys of a query", { min: 0, max: Math.min(keys, 10), step: 1, value: state.best },
       () => (state.best ? String(state.best) : "all"), (value) => { state.best = value; }),
   ];
+  // On the root, which stays: the picture under the pointer is drawn anew.
+  root.onpointerover = (event) => hover(event.target.closest("[data-side]"));
+  root.onpointerleave = () => hover(null);
   root.replaceChildren(make("div", { class: "bar" }, null, count > 1 ? [board, ...sliders] : sliders));
   draw();
 }

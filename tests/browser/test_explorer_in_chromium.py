@@ -1,0 +1,226 @@
+"""What a visitor touches on the explorer's pages, in a real browser."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from model.checkpoint import load_checkpoint
+from model.interventions import Head, Intervention
+from model.translate import translate
+from tests.conftest import BUNDLED
+from viz_app.examples import EXAMPLES, REVIEWS
+
+Visit = Callable[..., Page]
+NAME = "multi30k-de-en"
+TEXT = EXAMPLES["de"][0]
+HERE = f"checkpoint={NAME}"
+
+
+def settle(page: Page) -> None:
+    """Until the script has run, and what it sent is drawn."""
+    expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible()
+    page.wait_for_timeout(300)
+
+
+def translation(**settings: object) -> str:
+    return translate(load_checkpoint(BUNDLED / NAME), TEXT, **settings).text  # type: ignore[arg-type]
+
+
+def lines(page: Page) -> Locator:
+    return page.locator("svg[data-lines] line")
+
+
+def test_lines_follow_heads_threshold_and_the_token_under_the_pointer(visit: Visit) -> None:
+    page = visit(f"?{HERE}&view=lines&layer=3&head=1")
+    expect(lines(page).first).to_be_visible()
+    at_first = lines(page).count()
+    page.get_by_role("switch", name="layer 1, head 3").click()
+    both = lines(page).count()
+    assert both > at_first
+    assert len({line.get_attribute("stroke") for line in lines(page).all()}) == 2
+    page.get_by_label("Threshold").fill("0.5")
+    assert 0 < lines(page).count() < both
+    page.get_by_label("Threshold").fill("0")
+    page.get_by_label("Strongest keys of a query").fill("1")
+    written = translate(load_checkpoint(BUNDLED / NAME), TEXT).written
+    assert lines(page).count() == 2 * len(written)
+    page.locator("text[data-side=query]").nth(2).hover()
+    expect(lines(page)).to_have_count(2)
+    expect(lines(page).first.locator("title")).to_contain_text(f"{written[2].text} →")
+    page.locator("text[data-side=query]").nth(0).hover()
+    expect(lines(page).first.locator("title")).to_contain_text(f"{written[0].text} →")
+    page.mouse.move(5, 5)
+    expect(lines(page)).to_have_count(2 * len(written))
+
+
+@pytest.mark.parametrize("kind", ["cross", "encoder", "decoder"])
+@pytest.mark.parametrize("view", ["head", "model"])
+def test_bertviz_draws_without_another_host(visit: Visit, view: str, kind: str) -> None:
+    page = visit(f"?{HERE}&view={view}&kind={kind}")
+    frame = page.frame_locator("iframe")
+    expect(frame.locator("svg line").first).to_be_attached()
+    tokens = translate(load_checkpoint(BUNDLED / NAME), TEXT)
+    assert frame.locator("svg line").count() >= len(tokens.written)
+    if view == "head":
+        queries = tokens.source if kind == "encoder" else tokens.written
+        expect(frame.get_by_text(queries[1].text, exact=True).first).to_be_visible()
+
+
+def test_a_token_cannot_break_out_of_bertviz(visit: Visit) -> None:
+    page = visit(f"?{HERE}&view=head&text=%3C/script%3E%3Cscript%3Edocument.title='hacked'%3C/script%3E")
+    expect(page.frame_locator("iframe").locator("svg line").first).to_be_attached()
+    settle(page)
+    assert "hacked" not in page.title()
+    assert page.frame_locator("iframe").locator("script").count() == 4
+
+
+def test_play_slide_and_force_another_word(visit: Visit) -> None:
+    page = visit(f"steps?{HERE}")
+    expected = translate(load_checkpoint(BUNDLED / NAME), TEXT)
+    expect(page.get_by_text(f"step 1 of {len(expected.written)}")).to_be_visible()
+    page.get_by_role("button", name="Play").click()
+    expect(page.get_by_text(f"step 3 of {len(expected.written)}")).to_be_visible()
+    page.get_by_role("button", name="Pause").click()
+    page.get_by_label("Step", exact=True).fill("2")
+    expect(page.get_by_text(f"step 2 of {len(expected.written)}")).to_be_visible()
+    row = page.locator("rect[data-row='3']")  # layer 1, head 3
+    shown = [float(cell.get_attribute("data-weight") or "nan") for cell in row.all()]
+    assert shown == pytest.approx(expected.maps.cross[0, 2, 1].tolist(), abs=1e-6)
+    assert page.locator(".chip.masked").count() == len(expected.written) - 2
+    other = expected.written[1].candidates[1]
+    page.locator(f"[data-id='{other.id}']").click()
+    changed = translation(forced={1: other.id})
+    expect(page.locator(".hl-text")).to_have_text(changed)
+    expect(page.get_by_text("step 2 of")).to_be_visible()  # one stays where one was
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".hl-text")).to_have_text(expected.text)
+
+
+def test_a_click_in_the_tree_goes_on_from_there(visit: Visit) -> None:
+    page = visit(f"steps?{HERE}&steps_view=beam&beam_size=3")
+    expect(page.locator("g.node.best").first).to_be_visible()
+    second = page.locator("g.node").nth(1)
+    token = (second.locator("text").first.text_content() or "").strip()
+    second.click()
+    expect(page.get_by_text(f"Forced: “{token}” at step 1")).to_be_visible()
+    expect(page.locator("g.node.best text").first).to_have_text(token)
+
+
+def test_without_scaling_the_softmax_is_sharper(visit: Visit) -> None:
+    page = visit(f"inside?{HERE}")
+    expect(page.get_by_text("They are the same computation")).to_be_visible()
+    page.get_by_text("Divide by √d_k").click()
+    expect(page.get_by_text("A what-if.")).to_be_visible()
+    expect(page).to_have_url(re.compile("scaled=false"))
+
+
+def test_two_visitors_silence_different_heads_and_never_see_each_others(visit: Visit) -> None:
+    first, second = visit(f"heads?{HERE}"), visit(f"heads?{HERE}")
+    for page in (first, second):
+        expect(page.get_by_role("switch").first).to_be_visible()
+    first.get_by_role("button", name="All heads off").click()
+    every = Intervention(
+        ablated=frozenset(
+            Head(kind, la, h) for kind in ("encoder", "decoder", "cross") for la in range(3) for h in range(8)
+        )
+    )
+    changed = second.locator(".hl-line bdi").nth(1)
+    second.get_by_role("switch", name="cross attention, layer 3, head 2").click()
+    expect(second.get_by_role("switch", name="cross attention, layer 3, head 2: silenced")).to_be_visible()
+    one = Intervention(ablated=frozenset([Head("cross", 2, 1)]))
+    expect(changed).to_have_text(translation(edits=one.edits()))
+    expect(first.locator(".hl-line bdi").nth(1)).to_have_text(translation(edits=every.edits()) or "(nothing)")
+    assert second.locator("button.head.off").count() == 1
+    assert first.locator("button.head.off").count() == 72
+    # Who translates beside them sees nothing of it.
+    expect(visit(f"?{HERE}").locator(".hl-text")).to_have_text(translation())
+
+
+def test_a_head_can_be_made_uniform_and_all_taken_back(visit: Visit) -> None:
+    page = visit(f"heads?{HERE}&click_means=flatten")
+    page.get_by_role("switch", name="encoder attention, layer 1, head 1").click()
+    expect(page.get_by_role("switch", name="encoder attention, layer 1, head 1: uniform")).to_be_visible()
+    page.get_by_role("button", name="As trained").click()
+    expect(page.locator("button.head.uniform")).to_have_count(0)
+
+
+def test_a_cell_can_be_painted(visit: Visit) -> None:
+    page = visit(f"heads?{HERE}&layer=3&head=2")
+    plot = page.locator(".js-plotly-plot")
+    expect(plot).to_have_count(1)
+    settle(page)
+    x, y = page.evaluate(
+        """() => {
+            const plot = document.querySelector('.js-plotly-plot'), box = plot.getBoundingClientRect();
+            const { xaxis, yaxis } = plot._fullLayout;
+            return [box.x + xaxis._offset + xaxis.d2p(3), box.y + yaxis._offset + yaxis.d2p(1)];
+        }"""
+    )
+    page.mouse.move(x, y)
+    page.wait_for_timeout(150)
+    page.mouse.click(x, y)
+    expect(page.get_by_text("Painted: cross layer 3 head 2, row 2, column 4: 1.")).to_be_visible()
+    page.get_by_role("button", name="Wash off").click()
+    expect(page.get_by_text("Painted:")).to_have_count(0)
+
+
+def test_importance_can_be_measured_and_cancelled(visit: Visit) -> None:
+    page = visit(f"heads?{HERE}")
+    page.get_by_role("tab", name="Importance").click()
+    page.get_by_role("button", name="Measure every head").click()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_role("button", name="Measure every head")).to_be_visible()
+    expect(page.locator(".js-plotly-plot")).to_have_count(1)
+    page.get_by_role("button", name="Measure every head").click()
+    expect(page.get_by_text("correlation of")).to_be_visible(timeout=60_000)
+    expect(page.locator(".js-plotly-plot")).to_have_count(2)
+
+
+def test_a_mistake_with_masks_can_be_chosen(visit: Visit) -> None:
+    page = visit(f"masks?{HERE}")
+    page.get_by_role("tab", name="Bug lab").click()
+    page.get_by_text("Mask after the softmax", exact=True).first.click()
+    expect(page.get_by_text("rows no longer sum to 1")).to_be_visible()
+    expect(page.get_by_text(re.compile(r"Rows sum to 0\.\d\d–"))).to_be_visible()
+
+
+def test_each_part_of_positions_can_be_opened(visit: Visit) -> None:
+    page = visit(f"positions?{HERE}")
+    for name, charts in (
+        ("Waves and counters", 4),
+        ("Distances and rotation", 3),
+        ("In a sentence", 3),
+        ("The matrix", 3),
+    ):
+        page.get_by_role("tab", name=name).click()
+        expect(page.locator(".js-plotly-plot")).to_have_count(charts)
+
+
+def test_a_review_can_be_chosen(visit: Visit) -> None:
+    page = visit("sentiment")
+    expect(page.locator(".hl-text")).to_contain_text("positive")
+    page.get_by_label("Examples").click()
+    page.get_by_role("option", name=re.compile(re.escape(REVIEWS[1][:20]))).click()
+    expect(page.locator(".hl-text")).to_contain_text("negative")
+    expect(page.locator(".hl-word").first).to_have_text("what")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("path", "charts"),
+    [("steps", 0), ("inside", 5), ("heads", 1), ("sentiment", 1)],
+)
+def test_every_page_draws_without_another_host(
+    visit: Visit, tmp_path: Path, path: str, charts: int, scheme: str
+) -> None:
+    page = visit(path, scheme=scheme)
+    expect(page.locator(".js-plotly-plot")).to_have_count(charts)
+    settle(page)
+    assert page.locator("[data-testid=stException], [data-testid=stAlertContentError]").count() == 0
+    for chart in page.locator("[data-testid=stPlotlyChart]").all():
+        assert chart.get_attribute("aria-label") or chart.locator("[aria-label]").count()
+    page.screenshot(path=tmp_path / "page.png")
+    assert (tmp_path / "page.png").stat().st_size > 20_000
