@@ -196,19 +196,15 @@ def mask_bug(checkpoint: Checkpoint, texts: tuple[str, ...], name: str = "") -> 
         }
     with tracing(record=(), edits=make_edits()):
         written = rerun_greedy(model, source)
+    with tracing(record=(), edits=make_edits()):
+        changed = model(source, with_other_ends(target)).log_softmax(dim=-1)  # (B, T, V)
     future, company = [], []
     for row, (one, prefix) in enumerate(zip(ids, read, strict=True)):
-        other = target[row : row + 1].clone()
-        last = len(prefix) - 1
-        other[0, last] = EOS_ID if other[0, last] != EOS_ID else BOS_ID
-        with tracing(record=(), edits=make_edits()):
-            changed = model(source[row : row + 1], other).log_softmax(dim=-1)[0, :last]
-        with tracing(record=(), edits=make_edits()):
-            same = model(source[row : row + 1], target[row : row + 1]).log_softmax(dim=-1)[0, :last]
+        earlier, whole = (changed - log_probs)[row, : len(prefix) - 1].abs(), log_probs[row, : len(prefix)]
         with tracing(record=(), edits=make_edits()):
             alone = model(pad([one]), pad([prefix])).log_softmax(dim=-1)[0]
-        future.append(float((changed - same).abs().max()) if last else 0.0)
-        company.append(float((alone - log_probs[row, : len(prefix)]).abs().max()))
+        future.append(float(earlier.max()) if len(earlier) else 0.0)
+        company.append(float((alone - whole).abs().max()))
     allowed = {
         "encoder": padding_mask(source, PAD_ID).expand(-1, -1, source.size(1), -1),
         "decoder": decoder_mask(target, PAD_ID),
@@ -223,6 +219,14 @@ def mask_bug(checkpoint: Checkpoint, texts: tuple[str, ...], name: str = "") -> 
         future=np.array(future, dtype=np.float32),
         company=np.array(company, dtype=np.float32),
     )
+
+
+def with_other_ends(target: Tensor) -> Tensor:
+    """Target ids (B, T) with another token in the place of the last of each sentence."""
+    other, rows = target.clone(), torch.arange(len(target))
+    last = (target != PAD_ID).sum(dim=1) - 1
+    other[rows, last] = torch.where(target[rows, last] == EOS_ID, BOS_ID, EOS_ID)
+    return other
 
 
 def leak(weights: Tensor, allowed: Tensor, real: Tensor) -> FloatArray:

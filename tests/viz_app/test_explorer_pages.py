@@ -193,6 +193,8 @@ def test_the_bug_lab_shows_what_each_mistake_does(open_app: OpenApp, checkpoint:
     before, after = (np.nan_to_num(array(chart["data"][0]["z"])) for chart in charts(app))
     np.testing.assert_allclose(before, right.weights["decoder"][0, 0, 1], atol=1e-5)
     np.testing.assert_allclose(after, wrong.weights["decoder"][0, 0, 1], atol=1e-5)
+    app.session_state["all_mistakes"] = True
+    app.run()
     table = app.dataframe[0].value.set_index("masks")
     assert table.loc["right masks", "leaked: decoder"] == 0
     assert table.loc[BUGS[bug].title, "leaked: decoder"] == pytest.approx(wrong.leaked["decoder"][0], abs=1e-5)

@@ -37,10 +37,10 @@ def test_the_map_on_the_screen_is_the_models(open_app: OpenApp, bundled: Checkpo
     app = open_app(checkpoint=bundled.name, kind=kind, layer="2", head="5")
     expected = getattr(translate(bundled, example(bundled)).maps, kind)
     overview, head = charts(app)
+    assert overview["data"][0]["source"].startswith("data:image/png;base64,")
     shown = array(head["data"][0]["z"])
     np.testing.assert_allclose(np.nan_to_num(shown), expected[1, 4], atol=1e-6)
     assert np.isnan(shown).sum() == (len(shown) * (len(shown) - 1) / 2 if kind == "decoder" else 0)
-    assert np.nanmax(array(overview["data"][0]["z"])) == pytest.approx(expected.max(), abs=1e-6)
 
 
 def test_translation_and_probabilities_are_the_models(open_app: OpenApp, bundled: Checkpoint) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from viz_app.figures.pixels import painted, png
 from viz_app.figures.style import (
     ACCENT,
     SEQUENTIAL,
@@ -54,9 +55,9 @@ def overview(
     largest: float = 1.0,
     logarithmic: bool = False,
 ) -> go.Figure:
-    """Draw every layer and head as one heatmap with gutters between the tiles.
+    """Draw every layer and head as one picture with gutters between the tiles.
 
-    A heatmap sends no click, so an invisible square lies over each tile; its `customdata` is (layer, head).
+    A picture sends no click, so an invisible square lies over each tile; its `customdata` is (layer, head).
 
     Args:
         maps: (L, H, T, S), rows are queries.
@@ -71,17 +72,12 @@ def overview(
     open_cells = pooled(np.broadcast_to(allowed, maps.shape).astype(np.float32)) > 0
     layers, heads, rows, columns = tiles.shape
     gap_y, gap_x = max(1, round(rows * 0.08)), max(1, round(columns * 0.08))
-    canvas = tiled(np.where(open_cells, tiles, np.float32("nan")), gap_y, gap_x)
+    scale = weight_scale(tiled(tiles, gap_y, gap_x), largest=largest, logarithmic=logarithmic)
+    canvas, masked = scale["z"], tiled((~open_cells).astype(np.float32), gap_y, gap_x) == 1
     centres_y = [layer * (rows + gap_y) + (rows - 1) / 2 for layer in range(layers)]
     centres_x = [head * (columns + gap_x) + (columns - 1) / 2 for head in range(heads)]
     figure = go.Figure(
-        go.Heatmap(
-            **weight_scale(canvas, largest=largest, logarithmic=logarithmic),
-            colorscale=SEQUENTIAL,
-            showscale=False,
-            hoverinfo="skip",
-            hoverongaps=False,
-        )
+        go.Image(source=png(painted(canvas, low=scale["zmin"], high=scale["zmax"], masked=masked)), hoverinfo="skip")
     )
     figure.add_trace(
         go.Scatter(
@@ -100,9 +96,6 @@ def overview(
             showlegend=False,
         )
     )
-    if not allowed.all():
-        masked = tiled((~open_cells).astype(np.float32), gap_y, gap_x) == 1
-        figure.add_trace(masked_cells(masked, hoverinfo="skip"))
     layer, chosen_head = chosen
     first, last = (0, heads - 1) if chosen_head is None else (chosen_head, chosen_head)
     figure.add_shape(
@@ -126,10 +119,14 @@ def overview(
         ticktext=[str(layer + 1) for layer in range(layers)],
         title={"text": "layer", "standoff": 12},
         range=[canvas.shape[0] - 0.5 + gap_y, -0.5 - gap_y],
+        scaleanchor=False,
         ticks="",
     )
-    figure.update_layout(hovermode="closest", hoverdistance=60)
-    return finish(figure, height=height)
+    finish(figure, height=height)
+    figure.update_xaxes(automargin=False)
+    figure.update_yaxes(automargin=False)
+    figure.update_layout(hovermode="closest", hoverdistance=60, margin={"l": 48, "b": 52})
+    return figure
 
 
 def head_map(
@@ -171,9 +168,9 @@ def head_map(
     if not allowed.all():
         hover = "query: %{y}<br>key: %{x}<br>masked: weight exactly 0<extra></extra>"
         figure.add_trace(masked_cells(~allowed, hovertemplate=hover, **place))
-    label_axes(figure, axes)
     # A row of text needs 13 pixels; above 60 rows only some of them are labelled.
-    return finish(figure, height=max(height, 13 * min(len(axes.queries), 60) + 110))
+    label_axes(figure, axes, height=max(height, 13 * min(len(axes.queries), 60) + 110))
+    return figure
 
 
 def clickable_map(weights: FloatArray, axes: Axes, allowed: BoolArray, *, height: int) -> go.Figure:

@@ -4,7 +4,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from viz_app.figures.style import DIVERGING, MASKED, Axes, colour_bar, finish, label_axes, masked_cells, unique_labels
+from viz_app.figures.style import DIVERGING, MASKED, Axes, colour_bar, label_axes, masked_cells, unique_labels
 
 __all__ = ["mask_map", "score_map"]
 
@@ -29,8 +29,7 @@ def mask_map(mask: NDArray[np.bool_], axes: Axes, *, height: int) -> go.Figure:
             hovertemplate="row: %{y}<br>column: %{x}<br>%{text}<extra></extra>",
         )
     )
-    label_axes(figure, axes)
-    return finish(figure, height=height)
+    return label_axes(figure, axes, height=height)
 
 
 def score_map(scores: FloatArray, axes: Axes, *, bound: float, height: int) -> go.Figure:
@@ -59,5 +58,4 @@ def score_map(scores: FloatArray, axes: Axes, *, bound: float, height: int) -> g
     if not allowed.all():
         hover = "query: %{y}<br>key: %{x}<br>score: −∞<extra></extra>"
         figure.add_trace(masked_cells(~allowed, hovertemplate=hover, **place))
-    label_axes(figure, axes)
-    return finish(figure, height=height)
+    return label_axes(figure, axes, height=height)

@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import unescape
+from typing import TypedDict
+from unicodedata import east_asian_width
 
 import numpy as np
 import plotly.graph_objects as go
@@ -74,7 +77,15 @@ def colour_bar(title: str, *, largest: float = 1.0, logarithmic: bool = False) -
     return bar
 
 
-def weight_scale(weights: FloatArray, *, largest: float, logarithmic: bool) -> dict[str, object]:
+class WeightScale(TypedDict):
+    """Settings of a heatmap: its numbers, and the ends of its colour scale."""
+
+    z: FloatArray
+    zmin: float
+    zmax: float
+
+
+def weight_scale(weights: FloatArray, *, largest: float, logarithmic: bool) -> WeightScale:
     """How a heatmap colours weights: their `z` and the ends of the scale, linear or logarithmic.
 
     Args:
@@ -83,7 +94,7 @@ def weight_scale(weights: FloatArray, *, largest: float, logarithmic: bool) -> d
         logarithmic: From 1/10,000 of the largest upwards; smaller ones have the darkest colour.
     """
     if not logarithmic:
-        return {"z": np.asarray(weights, dtype=np.float32), "zmin": 0, "zmax": largest}
+        return {"z": np.asarray(weights, dtype=np.float32), "zmin": 0.0, "zmax": largest}
     floor = largest * 10.0**-DECADES
     return {
         "z": np.log10(np.maximum(weights, np.float32(floor))).astype(np.float32),
@@ -108,17 +119,6 @@ def masked_cells(masked: NDArray[np.bool_], **place: object) -> go.Heatmap:
     )
 
 
-def label_axes(figure: go.Figure, axes: Axes) -> None:
-    """Name the axes, and every row and column as long as their labels have room."""
-    crowded = max(len(axes.queries), len(axes.keys)) > 60
-    angle = -90 if len(axes.keys) > 20 else -45
-    figure.update_xaxes(type="category", title={"text": axes.key_title, "standoff": 10}, tickangle=angle)
-    figure.update_yaxes(type="category", title=axes.query_title, autorange="reversed")
-    if not crowded:
-        figure.update_xaxes(dtick=1)
-        figure.update_yaxes(dtick=1)
-
-
 def finish(figure: go.Figure, *, height: int, top: int = 8) -> go.Figure:
     """Common layout: no background of its own, so that it fits the light and the dark theme; tight margins."""
     figure.update_layout(
@@ -131,4 +131,35 @@ def finish(figure: go.Figure, *, height: int, top: int = 8) -> go.Figure:
     )
     figure.update_xaxes(showgrid=False, zeroline=False, automargin=True)
     figure.update_yaxes(showgrid=False, zeroline=False, automargin=True)
+    return figure
+
+
+def text_width(labels: Sequence[str]) -> float:
+    """About how many pixels the longest label takes; Chinese and Korean signs are twice as wide as letters."""
+    wide = ("W", "F")
+    return max(
+        sum(12.5 if east_asian_width(sign) in wide else 6.8 for sign in unescape(label) if sign != ZERO_WIDTH)
+        for label in labels
+    )
+
+
+def label_axes(figure: go.Figure, axes: Axes, *, height: int) -> go.Figure:
+    """As `finish`, and name the axes, and every row and column as long as their labels have room.
+
+    The margins are computed here: Plotly would draw the figure two or three times to find them.
+    """
+    finish(figure, height=height)
+    crowded = max(len(axes.queries), len(axes.keys)) > 60
+    angle = -90 if len(axes.keys) > 20 else -45
+    below = text_width([shown(key) for key in axes.keys]) * (1.0 if angle == -90 else 0.72)
+    figure.update_xaxes(
+        type="category", title={"text": axes.key_title, "standoff": 10}, tickangle=angle, automargin=False
+    )
+    figure.update_yaxes(type="category", title=axes.query_title, autorange="reversed", automargin=False)
+    figure.update_layout(
+        margin={"l": 42 + text_width([shown(query) for query in axes.queries]), "b": 44 + below, "r": 84}
+    )
+    if not crowded:
+        figure.update_xaxes(dtick=1)
+        figure.update_yaxes(dtick=1)
     return figure

@@ -27,9 +27,9 @@ def rows(values: FloatArray, axes: Axes, *, unit: str, height: int) -> go.Figure
             hovertemplate=f"%{{y}}<br>dimension %{{x}}<br>{unit}: %{{z:.5f}}<extra></extra>",
         )
     )
-    label_axes(figure, axes)
+    label_axes(figure, axes, height=max(height, 14 * min(len(axes.queries), 60) + 90))
     figure.update_xaxes(dtick=8, tickangle=0)
-    return finish(figure, height=max(height, 14 * min(len(axes.queries), 60) + 90))
+    return figure
 
 
 def query_and_keys(query: FloatArray, keys: FloatArray, axes: Axes, *, height: int) -> go.Figure:

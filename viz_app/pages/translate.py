@@ -168,7 +168,7 @@ else:
             alt=f"Heatmap of the {unit} of layer {layer + 1}, {which}: rows are queries, columns are keys",
         )
 
-with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
+with st.container(horizontal=True, gap="small", vertical_alignment="center"):
     st.toggle(
         "Merge subwords",
         key="merge",

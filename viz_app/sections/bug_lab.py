@@ -77,12 +77,20 @@ def bug_lab(
             for text, before, after in zip(sentences, right.texts, wrong.texts, strict=True)
         )
     )
+    table = st.expander("All mistakes, measured", icon=":material/table_rows:", on_change="rerun", key="all_mistakes")
+    if table.open:
+        with table:
+            compare_all(key, sentences, row)
+
+
+def compare_all(key: CheckpointKey, sentences: tuple[str, ...], row: int) -> None:
     st.markdown(
-        "**All mistakes, measured on this sentence.** Leaked: mean share of a query's weight on forbidden keys, over "
-        "all layers and heads. The future: how much an earlier log-probability changes when the last token read is "
-        "another. Company: how much it changes when the sentence stands alone instead of in the batch."
+        "Leaked: mean share of a query's weight on forbidden keys, over all layers and heads. The future: how much an "
+        "earlier log-probability changes when the last token read is another. Company: how much it changes when the "
+        "sentence stands alone instead of in the batch."
     )
-    reports = {"right masks": right} | {BUGS[other].title: services.bug_of(key, sentences, other) for other in BUGS}
+    names = {"right masks": ""} | {bug.title: name for name, bug in BUGS.items()}
+    reports = {title: services.bug_of(key, sentences, name) for title, name in names.items()}
     st.dataframe(
         pd.DataFrame([figures(title, report, row) for title, report in reports.items()]),
         hide_index=True,
