@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import streamlit as st
+import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
@@ -70,6 +71,8 @@ __all__ = [
 FloatArray = NDArray[np.float32]
 BUNDLED = Path(__file__).resolve().parent.parent / "checkpoints"
 MAX_CHARACTERS = 20_000
+# Small models gain little from a second thread; other visitors, and a browser on the same laptop, gain much.
+torch.set_num_threads(max(1, (os.cpu_count() or 2) // 2))
 
 
 @dataclass(frozen=True)
