@@ -25,6 +25,7 @@ FloatArray = NDArray[np.float32]
 View = Literal["head", "model"]
 MAX_TOKENS = {"head": 64, "model": 32}  # beyond, drawing takes seconds
 PARAMETERS = "const params = "
+WIDTH, TILE = 900, 117  # pixels: of the page's main column, and of a tile of the model view
 
 
 @cache
@@ -39,7 +40,7 @@ def libraries() -> str:
     return "".join(f"<script>{script}</script>" for script in scripts)
 
 
-def document(view: View, kind: str, maps: FloatArray, axes: Axes, *, layer: int, head: int | None, dark: bool) -> str:
+def document(view: View, kind: str, maps: FloatArray, axes: Axes, *, layer: int, head: int | None) -> str:
     """One kind of attention as BertViz draws it.
 
     Args:
@@ -49,7 +50,6 @@ def document(view: View, kind: str, maps: FloatArray, axes: Axes, *, layer: int,
         axes: Labels.
         layer: That the head view opens with.
         head: That the head view opens with; None for all.
-        dark: For the model view, which knows a dark background.
     """
     rounded = torch.from_numpy(maps.astype(np.float64).round(4))
     layers = [one[None] for one in rounded]  # (1, H, T, S) each
@@ -63,10 +63,11 @@ def document(view: View, kind: str, maps: FloatArray, axes: Axes, *, layer: int,
     if view == "head":
         html = head_view(layer=layer, heads=None if head is None else [head], **common).data
     else:
-        html = model_view(display_mode="dark" if dark else "light", **common).data
+        html = model_view(display_mode="light", **common).data
     _, _, body = html.partition("</script>")  # the first is the one that loads require.js
-    background = "#10151c" if dark and view == "model" else "#ffffff"
-    style = f"<style>body{{margin:8px;background:{background};overflow-x:auto}}</style>"
+    # Its labels are black, so it is light on dark pages too; all heads are to fit beside the sidebar.
+    zoom = min(1.0, WIDTH / (TILE * maps.shape[1] + 60)) if view == "model" else 1.0
+    style = f"<style>body{{margin:8px;background:#fff;overflow-x:auto;zoom:{zoom:.2f}}}</style>"
     return f"<!doctype html><meta charset='utf-8'>{style}{libraries()}{embedded_once(body)}"
 
 

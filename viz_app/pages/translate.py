@@ -134,7 +134,6 @@ def draw_bertviz() -> None:
             shown.axes,
             layer=layer,
             head=head if isinstance(head, int) else None,
-            dark=st.context.theme.type == "dark",
         ),
         height=bertviz_frame.height(which_view, shown.maps),
         alt=f"BertViz {which_view} view of the {controls.KINDS[kind]} attention",
