@@ -48,7 +48,7 @@ def test_bpe_dropout_where_nothing_is_cut_into_pieces_is_refused() -> None:
 
 
 def test_settings_reach_their_section(tmp_path: Path) -> None:
-    recipe = load_recipe("multi30k-en-de").with_settings({"num_heads": 4, "train.seed": 9, "tokenizer.vocab_size": 999})
+    recipe = load_recipe("multi30k-de-en").with_settings({"num_heads": 4, "train.seed": 9, "tokenizer.vocab_size": 999})
     assert (recipe.model["num_heads"], recipe.train.seed, recipe.tokenizer.vocab_size) == (4, 9, 999)
     with pytest.raises(ConfigError, match=r"'train\.num_heads'"):
         recipe.with_settings({"train.num_heads": 4})

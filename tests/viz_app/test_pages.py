@@ -148,7 +148,8 @@ def test_impossible_values_in_the_url_fall_back(open_app: OpenApp) -> None:
 
 def test_sinusoids_on_the_screen_follow_the_formula(open_app: OpenApp) -> None:
     app = open_app("positions", checkpoint="multi30k-en-de")
-    table = sinusoidal_table(64, 256).numpy()
+    d_model = load_checkpoint(BUNDLED / "multi30k-en-de").model.config.d_model
+    table = sinusoidal_table(64, d_model).numpy()
     matrix, curves, similarity = charts(app)
     np.testing.assert_allclose(array(matrix["data"][0]["z"]), table, atol=1e-6)
     np.testing.assert_allclose(array(curves["data"][2]["y"]), table[:, 16], atol=1e-6)
