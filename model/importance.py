@@ -36,7 +36,7 @@ class Examples:
 
 
 def make_examples(checkpoint: Checkpoint, pairs: Sequence[tuple[str, str]]) -> Examples:
-    """Ids of (sentence, translation) pairs; an empty translation is replaced by the model's own."""
+    """Ids of a few (sentence, translation) pairs; an empty translation is replaced by the model's own."""
     model, tokenizers = checkpoint.model, checkpoint.tokenizers
     limit = model.config.max_length
     sources = [source_ids(tokenizers, source, limit)[0] for source, _ in pairs]
@@ -67,15 +67,19 @@ def sentence_losses(model: Transformer, examples: Examples) -> Tensor:
     return losses.sum(dim=1) / (labels != PAD_ID).sum(dim=1)
 
 
-def loss_changes(model: Transformer, examples: Examples) -> Iterator[tuple[Head, float]]:
+def loss_changes(model: Transformer, batches: Sequence[Examples]) -> Iterator[tuple[Head, float]]:
     """Silence one head after the other: the head, and by how much the mean loss of a sentence rises."""
+
+    def mean_loss() -> float:
+        return float(torch.cat([sentence_losses(model, examples) for examples in batches]).mean())
+
     with torch.inference_mode():
-        before = float(sentence_losses(model, examples).mean())
+        before = mean_loss()
     for head in all_heads(model):
         edits = {hook_name(head.kind, head.layer, "weights"): ablate_heads([head.head])}
         # Entered anew for each head: a caller that stops half way must not leave a trace open.
         with torch.inference_mode(), tracing(record=(), edits=edits):
-            after = float(sentence_losses(model, examples).mean())
+            after = mean_loss()
         yield head, after - before
 
 

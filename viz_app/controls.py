@@ -1,6 +1,7 @@
 """Widgets that several pages share, under stable keys; see `choices` for how their values are kept."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 import streamlit as st
 
@@ -23,6 +24,7 @@ __all__ = [
     "require_checkpoint",
     "require_classifier",
     "require_translator",
+    "with_progress",
 ]
 
 AGGREGATES = ("mean", "max", "rollout")
@@ -216,6 +218,20 @@ def head_picker(layers: int, heads: int, *, aggregates: bool) -> tuple[int, int 
     layer = left.selectbox("Layer", layer_names, key="layer")
     head = right.selectbox("Head", names, key="head")
     return int(layer) - 1, head if head in AGGREGATES else int(head) - 1
+
+
+Item = TypeVar("Item")
+
+
+def with_progress(items: Sequence[Item], sentence: str, *, at_least: int) -> Iterator[Item]:
+    """Go through the items under a progress bar, if there are so many that it takes a second."""
+    bar = st.progress(0.0, sentence) if len(items) >= at_least else None
+    for done, item in enumerate(items):
+        if bar:
+            bar.progress(done / len(items), f"{sentence} {done + 1} of {len(items)}")
+        yield item
+    if bar:
+        bar.empty()
 
 
 def how(label: str, explanation: str, formula: str | None = None) -> None:

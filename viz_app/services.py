@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
-from model.analysis import head_metrics, mean_over_queries
+from model.analysis import head_metrics
 from model.anatomy import Anatomy, anatomy, value_norms
 from model.checkpoint import (
     Checkpoint,
@@ -194,30 +194,27 @@ def bug_of(key: CheckpointKey, texts: tuple[str, ...], name: str = "") -> BugRep
     return mask_bug(translator(key), tuple(text[:MAX_CHARACTERS] for text in texts), name)
 
 
-@st.cache_data(max_entries=16, show_spinner=False)
-def head_metrics_of(key: CheckpointKey, texts: tuple[str, ...]) -> Mapping[str, Mapping[str, FloatArray]]:
-    """Kind → metric → (L, H), averaged over all queries of the translations of all texts."""
-    translations = [translation_of(key, text) for text in texts]
-    return {
-        kind: mean_over_queries([metrics_of_one(translation, kind) for translation in translations]) for kind in STACKS
-    }
+@st.cache_data(max_entries=512, show_spinner=False)
+def head_metrics_of(key: CheckpointKey, text: str) -> Mapping[str, Mapping[str, FloatArray]]:
+    """Kind → metric → (L, H, T) of the queries of one translation."""
+    translation = translate(translator(key), text[:MAX_CHARACTERS])
+    found = {}
+    for kind in STACKS:
+        keys = translation.read if kind == "decoder" else translation.source
+        # Both tokenizers number their tokens in the order in which they were found to be common.
+        rarest = max(range(len(keys)), key=lambda i: -1 if keys[i].special else keys[i].id)
+        found[kind] = head_metrics(
+            getattr(translation.maps, kind),
+            aligned=kind != "cross",
+            special_key=0 if kind == "decoder" else -1,
+            rarest_key=rarest,
+        )
+    return found
 
 
-def metrics_of_one(translation: Translation, kind: str) -> dict[str, FloatArray]:
-    keys = translation.read if kind == "decoder" else translation.source
-    # Both tokenizers number their tokens in the order in which they were found to be common.
-    rarest = max(range(len(keys)), key=lambda i: -1 if keys[i].special else keys[i].id)
-    return head_metrics(
-        getattr(translation.maps, kind),
-        aligned=kind != "cross",
-        special_key=0 if kind == "decoder" else -1,
-        rarest_key=rarest,
-    )
-
-
-@st.cache_data(max_entries=16, show_spinner=False)
+@st.cache_data(max_entries=128, show_spinner=False)
 def gradient_importance_of(key: CheckpointKey, pairs: tuple[tuple[str, str], ...]) -> Mapping[str, FloatArray]:
-    """Kind → |∂loss/∂gate| of each head, (L, H)."""
+    """Kind → |∂loss/∂gate| of each head, (L, H), over a few sentences and their translations."""
     checkpoint = translator(key)
     return gradient_importance(checkpoint.model, make_examples(checkpoint, pairs))
 

@@ -19,7 +19,7 @@ def examples(source: Tensor, target: Tensor) -> Examples:
 def test_every_head_is_silenced_once_and_none_stays_so(examples: Examples) -> None:
     model = make_model()
     before = sentence_losses(model, examples)
-    found = dict(loss_changes(model, examples))
+    found = dict(loss_changes(model, [examples]))
     assert list(found) == all_heads(model)
     assert len(found) == 4 * (2 + 3 + 3)
     with torch.no_grad():
@@ -28,12 +28,19 @@ def test_every_head_is_silenced_once_and_none_stays_so(examples: Examples) -> No
     assert found[Head("cross", 1, 1)] == pytest.approx(expected, abs=1e-5)
 
 
+def test_batches_change_nothing(source: Tensor, target: Tensor, examples: Examples) -> None:
+    model = make_model()
+    apart = [Examples(source=source[i : i + 1], target=target[i : i + 1]) for i in range(3)]
+    whole, parts = dict(loss_changes(model, [examples])), dict(loss_changes(model, apart))
+    assert list(parts.values()) == pytest.approx(list(whole.values()), abs=1e-5)
+
+
 def test_a_caller_that_stops_half_way_leaves_nothing_behind(examples: Examples) -> None:
     model = make_model()
-    changes = loss_changes(model, examples)
+    changes = loss_changes(model, [examples])
     next(changes)
     changes.close()
-    assert dict(loss_changes(model, examples)).keys() == set(all_heads(model))
+    assert dict(loss_changes(model, [examples])).keys() == set(all_heads(model))
 
 
 def test_the_gradient_is_what_finite_differences_say(examples: Examples) -> None:

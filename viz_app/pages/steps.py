@@ -14,6 +14,7 @@ from viz_app.services import Forced
 SEARCHES = {"greedy": "Greedy, step by step", "beam": "Beam search as a tree"}
 ROWS = {"cross": "cross", "decoder": "decoder self, masked"}
 MAX_STEPS = 60  # beyond, the pictures of this page are wider than any screen
+MAX_UNDO = 50
 
 key, config = controls.require_translator(services.listed_checkpoints())
 text = controls.ask_for_text(config.tokenizer.source_language)
@@ -31,9 +32,14 @@ free = services.translation_of(key, text)
 translation = services.translation_of(key, text, forced=forced)
 
 
+def remember(now_forced: Forced) -> None:
+    history.append(now_forced)
+    del history[:-MAX_UNDO]
+
+
 def force(position: int, token: int) -> None:
     """Write another token; what was forced after it stood behind another prefix and is let go."""
-    history.append((*((at, other) for at, other in forced if at < position), (position, token)))
+    remember((*((at, other) for at, other in forced if at < position), (position, token)))
 
 
 def undo() -> None:
@@ -41,11 +47,11 @@ def undo() -> None:
 
 
 def let_go() -> None:
-    history.append(())
+    remember(())
 
 
 def go_on_from(node: int) -> None:
-    history.append(tuple(enumerate(tree.path(node))))
+    remember(tuple(enumerate(tree.path(node))))
 
 
 def log_prob(found: Translation) -> float:

@@ -16,6 +16,7 @@ from viz_app.services import CheckpointKey
 __all__ = ["head_importance"]
 
 FloatArray = NDArray[np.float32]
+BATCH = 16  # sentences in one pass
 
 
 def head_importance(key: CheckpointKey, pairs: Pairs) -> None:
@@ -36,7 +37,13 @@ def head_importance(key: CheckpointKey, pairs: Pairs) -> None:
         "**Gradient estimate** (Michel et al. 2019): |∂loss/∂ξ|, where ξ multiplies a head's output. One pass; no head "
         "is touched."
     )
-    gradients = services.gradient_importance_of(key, pairs)
+    parts = [
+        (len(few), services.gradient_importance_of(key, few))
+        for few in controls.with_progress(batches(pairs), "Batch", at_least=3)
+    ]
+    gradients = {
+        kind: np.sum([count * part[kind] for count, part in parts], axis=0) / len(pairs) for kind in parts[0][1]
+    }
     st.plotly_chart(
         head_grids(named(gradients), unit="nats", height=280),
         key="gradient",
@@ -68,6 +75,10 @@ def head_importance(key: CheckpointKey, pairs: Pairs) -> None:
     )
 
 
+def batches(pairs: Pairs) -> list[Pairs]:
+    return [pairs[start : start + BATCH] for start in range(0, len(pairs), BATCH)]
+
+
 def measure(key: CheckpointKey, pairs: Pairs) -> dict[str, FloatArray]:
     """Silence each head in turn, with a progress bar; a click on Cancel ends the run of the page and so the loop."""
     checkpoint = services.translator(key)
@@ -78,7 +89,8 @@ def measure(key: CheckpointKey, pairs: Pairs) -> dict[str, FloatArray]:
     cancel.button("Cancel", icon=":material/close:", key="cancel_measure", width="stretch")
     kinds = dict.fromkeys(head.kind for head in heads)
     found = {kind: np.zeros((model.config.layers_of(kind), model.config.num_heads), dtype=np.float32) for kind in kinds}
-    for done, (head, change) in enumerate(loss_changes(model, make_examples(checkpoint, pairs)), start=1):
+    examples = [make_examples(checkpoint, few) for few in batches(pairs)]
+    for done, (head, change) in enumerate(loss_changes(model, examples), start=1):
         found[head.kind][head.layer, head.head] = change
         progress.progress(done / len(heads), f"Head {done} of {len(heads)}")
     return found

@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from model.analysis import METRICS, suggested_role
+from model.analysis import METRICS, mean_over_queries, suggested_role
 from viz_app import controls, services
 from viz_app.choices import settle
 from viz_app.figures.heads import head_grids
@@ -12,12 +12,14 @@ from viz_app.services import CheckpointKey
 
 __all__ = ["head_roles"]
 
+POSITIONAL = ("distance", "previous", "same", "next")
+
 
 def head_roles(key: CheckpointKey, pairs: Pairs) -> None:
     """Draw one metric of every head, and the table of suggested roles."""
     texts = tuple(sentence for sentence, _ in pairs)
-    with st.spinner(f"Translating {len(texts)} sentences …"):
-        found = services.head_metrics_of(key, texts)
+    each = [services.head_metrics_of(key, text) for text in controls.with_progress(texts, "Sentence", at_least=15)]
+    found = {kind: mean_over_queries([metrics[kind] for metrics in each]) for kind in each[0]}
     settle("metric", "entropy", METRICS)
     metric = (
         st.segmented_control("Metric", list(METRICS), format_func=str.capitalize, required=True, key="metric")
@@ -75,6 +77,3 @@ def head_roles(key: CheckpointKey, pairs: Pairs) -> None:
         alt="Table of heads with a suggested role",
         column_config={name: st.column_config.NumberColumn(format="%.2f", help=METRICS[name]) for name in METRICS},
     )
-
-
-POSITIONAL = ("distance", "previous", "same", "next")
