@@ -10,7 +10,7 @@ from model.config import ClassifierConfig, ConfigError, SearchConfig
 from model.translate import GREEDY
 from viz_app import services
 from viz_app.choices import settle
-from viz_app.examples import EXAMPLES
+from viz_app.examples import examples_for
 from viz_app.services import CheckpointKey, Listed
 
 __all__ = [
@@ -115,23 +115,23 @@ def require_classifier(found: Sequence[Listed]) -> tuple[CheckpointKey, Checkpoi
         st.stop()
 
 
-def ask_for_text(source_language: str) -> str:
+def ask_for_text(config: CheckpointConfig) -> str:
     """The sentence to translate, typed or taken from the examples; shared by all pages."""
-    return ask(source_language, with_search=False)[0]
+    return ask(config, with_search=False)[0]
 
 
-def ask_for_text_and_search(source_language: str) -> tuple[str, SearchConfig]:
+def ask_for_text_and_search(config: CheckpointConfig) -> tuple[str, SearchConfig]:
     """As `ask_for_text`, with how its translation is searched for."""
-    return ask(source_language, with_search=True)
+    return ask(config, with_search=True)
 
 
-def ask(source_language: str, *, with_search: bool) -> tuple[str, SearchConfig]:
-    examples = EXAMPLES.get(source_language, EXAMPLES["en"])
-    previous = st.session_state.get("text_language")
-    if previous not in (None, source_language) and st.session_state.get("text") in EXAMPLES.get(previous, ()):
-        # An example of the other language would only make nonsense; what a person typed stays.
-        st.session_state["text"] = examples[EXAMPLES[previous].index(st.session_state["text"])]
-    st.session_state["text_language"] = source_language
+def ask(config: CheckpointConfig, *, with_search: bool) -> tuple[str, SearchConfig]:
+    examples = examples_for(config)
+    offered = st.session_state.get("examples_offered", examples)
+    if offered != examples and st.session_state.get("text") in offered:
+        # An example for another checkpoint would only make nonsense; what a person typed stays.
+        st.session_state["text"] = examples[offered.index(st.session_state["text"])]
+    st.session_state["examples_offered"] = examples
     settle("text", examples[0])
 
     def use_example() -> None:
@@ -142,7 +142,7 @@ def ask(source_language: str, *, with_search: bool) -> tuple[str, SearchConfig]:
     field, menu, *rest = st.columns([5, 1.4, 1.2] if with_search else [5, 1.4], vertical_alignment="bottom")
     with field:
         text = st.text_input(
-            f"Type a sentence in {language(source_language)} and press Enter",
+            f"Type a sentence in {language(config.tokenizer.source_language)} and press Enter",
             key="text",
         )
     with menu:

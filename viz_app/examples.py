@@ -1,6 +1,11 @@
-"""Example sentences of our own, by source language. The first of each is what a newcomer sees."""
+"""Example sentences of our own. The first of each is what a newcomer sees."""
 
-EXAMPLES = {
+from model.checkpoint import CheckpointConfig
+
+__all__ = ["BATCHES", "CAPTIONS", "EVERYDAY", "REVIEWS", "examples_for"]
+
+# By source language; all as many, so that a visitor who changes the checkpoint stays at the same place of the list.
+CAPTIONS = {
     "en": (
         "A brown dog is running through the snow.",
         "Two children are building a sandcastle on the beach.",
@@ -14,6 +19,16 @@ EXAMPLES = {
         "Eine Frau in einem roten Mantel wartet an der Bushaltestelle.",
         "Ein alter Mann spielt Gitarre, während ihm Leute zuschauen.",
         "Drei Radfahrer fahren im Regen eine enge Straße hinunter.",
+    ),
+}
+
+EVERYDAY = {
+    "en": (
+        "Where is the station?",
+        "My sister bought a new car last week.",
+        "It was raining, so we stayed at home.",
+        "What are you going to do tomorrow?",
+        "I have never been to Berlin.",
     ),
 }
 
@@ -32,3 +47,13 @@ REVIEWS = (
     "The beginning is good, but then it gets worse and worse. Bad acting, poor dialogue, and no idea how to end.",
     "Not a bad film at all, although it is far too long.",
 )
+
+
+def examples_for(config: CheckpointConfig) -> tuple[str, ...]:
+    """Sentences of the kind that a translator was trained on, in its source language."""
+    language, corpora = config.tokenizer.source_language, config.train.corpus.split("+")
+    captions = CAPTIONS.get(language, CAPTIONS["en"])
+    everyday = EVERYDAY.get(language, ())
+    if not everyday or not {"cmn-eng", "deu-eng"} & set(corpora):
+        return captions
+    return (*everyday[:3], *captions[:2]) if "multi30k" in corpora else everyday

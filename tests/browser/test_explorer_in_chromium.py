@@ -11,11 +11,11 @@ from model.checkpoint import load_checkpoint
 from model.interventions import Head, Intervention
 from model.translate import translate
 from tests.conftest import BUNDLED
-from viz_app.examples import EXAMPLES, REVIEWS
+from viz_app.examples import CAPTIONS, REVIEWS
 
 Visit = Callable[..., Page]
 NAME = "multi30k-de-en"
-TEXT = EXAMPLES["de"][0]
+TEXT = CAPTIONS["de"][0]
 HERE = f"checkpoint={NAME}"
 
 

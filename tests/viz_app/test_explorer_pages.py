@@ -21,11 +21,11 @@ from model.search_tree import search_tree
 from model.translate import translate
 from tests.conftest import BUNDLED
 from tests.viz_app.conftest import array, charts
-from viz_app.examples import BATCHES, EXAMPLES, REVIEWS
+from viz_app.examples import BATCHES, CAPTIONS, REVIEWS
 
 OpenApp = Callable[..., AppTest]
 NAME = "multi30k-de-en"
-TEXT = EXAMPLES["de"][0]
+TEXT = CAPTIONS["de"][0]
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from model.positional import sinusoidal_table
 from model.translate import translate
 from tests.conftest import BUNDLED
 from tests.viz_app.conftest import array, charts
-from viz_app.examples import BATCHES, EXAMPLES
+from viz_app.examples import BATCHES, CAPTIONS, EVERYDAY
 
 OpenApp = Callable[..., AppTest]
 NAMES = ["multi30k-en-de", "multi30k-de-en-words"]
@@ -29,7 +29,7 @@ def page_html(app: AppTest) -> str:
 
 
 def example(checkpoint: Checkpoint) -> str:
-    return EXAMPLES[checkpoint.config.tokenizer.source_language][0]
+    return CAPTIONS[checkpoint.config.tokenizer.source_language][0]
 
 
 @pytest.mark.parametrize("kind", ["cross", "encoder", "decoder"])
@@ -62,8 +62,8 @@ def test_typing_changes_the_translation(open_app: OpenApp) -> None:
 
 def test_an_example_is_translated_at_once(open_app: OpenApp) -> None:
     app = open_app(checkpoint="multi30k-en-de")
-    app.selectbox(key="example").set_value(EXAMPLES["en"][3]).run()
-    assert app.text_input(key="text").value == EXAMPLES["en"][3]
+    app.selectbox(key="example").set_value(CAPTIONS["en"][3]).run()
+    assert app.text_input(key="text").value == CAPTIONS["en"][3]
     assert app.selectbox(key="example").value is None
     assert "Gitarre" in page_html(app)
 
@@ -134,10 +134,18 @@ def test_choices_follow_the_visitor_from_page_to_page(open_app: OpenApp) -> None
 def test_an_example_follows_the_language_of_the_checkpoint(open_app: OpenApp) -> None:
     app = open_app(checkpoint="multi30k-en-de")
     app.selectbox(key="checkpoint").set_value("multi30k-de-en-words").run()
-    assert app.text_input(key="text").value == EXAMPLES["de"][0]
+    assert app.text_input(key="text").value == CAPTIONS["de"][0]
     app.text_input(key="text").set_value("Ein Pferd.").run()
     app.selectbox(key="checkpoint").set_value("multi30k-en-de").run()
     assert app.text_input(key="text").value == "Ein Pferd."
+
+
+def test_examples_are_of_the_kind_that_the_checkpoint_was_trained_on(open_app: OpenApp) -> None:
+    app = open_app(checkpoint="multi30k-en-de")
+    app.selectbox(key="checkpoint").set_value("tatoeba-en-zh").run()
+    assert app.text_input(key="text").value == EVERYDAY["en"][0]
+    app.selectbox(key="checkpoint").set_value("multi30k-de-en-words").run()
+    assert app.text_input(key="text").value == CAPTIONS["de"][0]
 
 
 def test_impossible_values_in_the_url_fall_back(open_app: OpenApp) -> None:

@@ -9,20 +9,19 @@ from viz_app.sections.head_roles import head_roles
 from viz_app.sections.sentence_set import sentence_set
 
 key, config = controls.require_translator(services.listed_checkpoints())
-language = config.tokenizer.source_language
 board, roles, importance = st.tabs(
     ["Ablation board", "What heads do", "Importance"], key="heads_tab", on_change="rerun"
 )
 if board.open:
     with board:
-        text = controls.ask_for_text(language)
+        text = controls.ask_for_text(config)
         if text.strip():
             ablation_board(key, text)
         else:
             st.info("Type a sentence above, or choose one of the examples.")
 if roles.open:
     with roles:
-        head_roles(key, sentence_set(language))
+        head_roles(key, sentence_set(config))
 if importance.open:
     with importance:
-        head_importance(key, sentence_set(language))
+        head_importance(key, sentence_set(config))

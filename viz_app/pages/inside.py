@@ -12,7 +12,7 @@ from viz_app.figures import vectors
 from viz_app.figures.style import Axes
 
 key, config = controls.require_translator(services.listed_checkpoints())
-text = controls.ask_for_text(config.tokenizer.source_language)
+text = controls.ask_for_text(config)
 if not text.strip():
     st.info("Type a sentence above, or choose one of the examples; a head that reads it is taken apart here.")
     st.stop()

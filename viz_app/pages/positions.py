@@ -75,6 +75,6 @@ if relations.open:
 if sentence_tab.open:
     with sentence_tab:
         if config.task == "translation":
-            position_sentence(key, config.tokenizer.source_language, own)
+            position_sentence(key, config, own)
         else:
             st.info(f"{key.name} classifies texts. Choose a translator on the left to follow a sentence.")

@@ -17,7 +17,7 @@ MAX_STEPS = 60  # beyond, the pictures of this page are wider than any screen
 MAX_UNDO = 50
 
 key, config = controls.require_translator(services.listed_checkpoints())
-text = controls.ask_for_text(config.tokenizer.source_language)
+text = controls.ask_for_text(config)
 if not text.strip():
     st.info("Type a sentence above, or choose one of the examples; its decode appears here.")
     st.stop()

@@ -21,7 +21,7 @@ EXPLAIN = {
 VIEWS = {"heatmaps": "Heatmaps", "lines": "Lines", "head": "BertViz heads", "model": "BertViz model"}
 
 key, config = controls.require_translator(services.listed_checkpoints())
-text, search = controls.ask_for_text_and_search(config.tokenizer.source_language)
+text, search = controls.ask_for_text_and_search(config)
 if not text.strip():
     st.info("Type a sentence above, or choose one of the examples; its translation appears here.")
     st.stop()

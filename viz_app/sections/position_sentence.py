@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from model.checkpoint import CheckpointConfig
 from model.interventions import Intervention
 from viz_app import controls, services
 from viz_app.chips import compared
@@ -16,15 +17,15 @@ from viz_app.services import CheckpointKey
 __all__ = ["position_sentence"]
 
 
-def position_sentence(key: CheckpointKey, language: str, own: NDArray[np.float32]) -> None:
+def position_sentence(key: CheckpointKey, config: CheckpointConfig, own: NDArray[np.float32]) -> None:
     """Draw embedding + encoding = input, and translations without the encoding.
 
     Args:
         key: Of a translator.
-        language: That it reads.
+        config: Its configuration.
         own: Its encoding, (max_length, D).
     """
-    text = controls.ask_for_text(language)
+    text = controls.ask_for_text(config)
     if not text.strip():
         st.info("Type a sentence above.")
         return

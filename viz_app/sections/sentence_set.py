@@ -2,8 +2,9 @@
 
 import streamlit as st
 
+from model.checkpoint import CheckpointConfig
 from viz_app.choices import settle
-from viz_app.examples import EXAMPLES
+from viz_app.examples import examples_for
 
 __all__ = ["MAX_LINES", "Pairs", "sentence_set"]
 
@@ -12,14 +13,14 @@ MAX_LINES, MAX_LINE = 100, 500
 SOURCES = {"ours": "Our examples", "pasted": "Pasted", "file": "From a file"}
 
 
-def sentence_set(language: str) -> Pairs:
+def sentence_set(config: CheckpointConfig) -> Pairs:
     """Ask for sentences; stops the page with a sentence where there is none."""
     settle("sentences_from", "ours", SOURCES)
     source = st.segmented_control(
         "Sentences", list(SOURCES), format_func=SOURCES.__getitem__, required=True, key="sentences_from"
     )
     if source == "ours":
-        return tuple((text, "") for text in EXAMPLES.get(language, EXAMPLES["en"]))
+        return tuple((text, "") for text in examples_for(config))
     if source == "pasted":
         text = st.text_area(
             "One sentence a line; after a tab, its translation if you have one",
