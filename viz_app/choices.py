@@ -11,7 +11,7 @@ import streamlit as st
 
 from viz_app.examples import BATCHES
 
-__all__ = ["publish_choices", "restore_choices", "settle"]
+__all__ = ["publish_choices", "restore_choices", "settle", "settle_number"]
 
 KINDS: dict[str, type] = {
     "checkpoint": str,
@@ -81,6 +81,12 @@ def settle(key: str, default: str | float | bool, allowed: Container[object] | N
     missing = key not in st.session_state
     if missing or (allowed is not None and st.session_state[key] not in allowed):
         st.session_state[key] = default
+
+
+def settle_number(key: str, default: float, low: float, high: float) -> None:
+    """Before a slider of fractions: as `settle`, with what lies outside its ends moved to the nearer one."""
+    settle(key, default)
+    st.session_state[key] = min(max(float(st.session_state[key]), low), high)
 
 
 def publish_choices() -> None:

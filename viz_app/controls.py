@@ -9,7 +9,7 @@ from model.checkpoint import CheckpointConfig, CheckpointError
 from model.config import ClassifierConfig, ConfigError, SearchConfig
 from model.translate import GREEDY
 from viz_app import services
-from viz_app.choices import settle
+from viz_app.choices import settle, settle_number
 from viz_app.examples import examples_for
 from viz_app.services import CheckpointKey, Listed
 
@@ -169,12 +169,10 @@ def search_picker() -> SearchConfig:
     """How the next token is chosen, in a popover."""
     settle("method", "greedy", METHODS)
     settle("beam_size", 5, range(2, 9))
-    settle("temperature", 1.0)
+    settle_number("temperature", 1.0, 0.1, 2.0)
     settle("top_k", 0, range(51))
-    settle("top_p", 1.0)
+    settle_number("top_p", 1.0, 0.05, 1.0)
     settle("seed", 0, range(1000))
-    st.session_state["temperature"] = min(max(st.session_state["temperature"], 0.1), 2.0)
-    st.session_state["top_p"] = min(max(st.session_state["top_p"], 0.05), 1.0)
     with st.popover(METHODS[st.session_state["method"]], icon=":material/tune:", width="stretch"):
         method = st.segmented_control(
             "Search",

@@ -1,3 +1,7 @@
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -77,3 +81,22 @@ def test_ablated_uniform_and_painted_heads_go_together(model: Transformer, sourc
     torch.testing.assert_close(weights[0, 2], torch.full((6, 7), 1 / 7))
     torch.testing.assert_close(weights[0, 0, 1], torch.tensor([1.0, 0, 0, 0, 0, 0, 0]))
     assert trace.passes("decoder.layers.1.cross_attention.weights")[0].ne(0).any()
+
+
+def test_visitors_with_different_interventions_at_the_same_moment_never_see_each_others(toy: Checkpoint) -> None:
+    wishes = [Intervention()] + [
+        Intervention(**{change: frozenset([Head("cross", 0, head)])})
+        for change in ("ablated", "uniform")
+        for head in range(4)
+    ]
+    expected = [translate(toy, SENTENCE, edits=wish.edits()).maps.cross for wish in wishes]
+    barrier = threading.Barrier(len(wishes))
+
+    def visitor(wish: Intervention) -> list[np.ndarray]:
+        barrier.wait()
+        return [translate(toy, SENTENCE, edits=wish.edits()).maps.cross for _ in range(5)]
+
+    with ThreadPoolExecutor(len(wishes)) as pool:
+        for wanted, found in zip(expected, pool.map(visitor, wishes), strict=True):
+            for maps in found:
+                np.testing.assert_allclose(maps, wanted, atol=1e-6)

@@ -2,6 +2,8 @@
 
 import base64
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +21,7 @@ from model.interventions import Head, Intervention, PaintedCell
 from model.mask_bugs import BUGS, mask_bug
 from model.search_tree import search_tree
 from model.translate import translate
-from tests.conftest import BUNDLED
+from tests.conftest import BUNDLED, ROOT
 from tests.viz_app.conftest import array, charts
 from viz_app.examples import BATCHES, CAPTIONS, REVIEWS
 
@@ -69,6 +71,16 @@ def test_impossible_search_settings_fall_back(open_app: OpenApp) -> None:
     assert app.slider(key="top_p").value == 1.0
 
 
+@pytest.mark.parametrize("page", ["translate", "steps", "inside", "positions", "masks", "heads", "sentiment"])
+def test_no_link_breaks_a_page(open_app: OpenApp, page: str) -> None:
+    numbers = ("query", "shift", "shuffle", "beam_size", "top_k", "seed", "length", "width", "sentence")
+    fractions = ("head_temperature", "painted_weight", "temperature", "top_p")
+    words = ("view", "bug", "metric", "steps_view", "steps_kind", "sentences_from", "click_means", "reading", "method")
+    for value in ("0", "999", "x"):
+        app = open_app(page, **dict.fromkeys((*numbers, *fractions, *words), value))
+        assert not app.error
+
+
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_rollout_and_value_norms_on_the_screen(open_app: OpenApp, checkpoint: Checkpoint, kind: str) -> None:
     translation, norms = value_norms(checkpoint, TEXT)
@@ -100,6 +112,20 @@ def test_lines_carry_the_models_weights(open_app: OpenApp, checkpoint: Checkpoin
     np.testing.assert_array_equal(found, maps)
     assert data["chosen"] == [1]
     assert data["names"][8] == "layer 2, head 1"
+
+
+def test_bertviz_is_imported_only_when_it_is_opened() -> None:
+    script = (
+        "import sys\n"
+        "from streamlit.testing.v1 import AppTest\n"
+        "app = AppTest.from_file('streamlit_app.py', default_timeout=60).run()\n"
+        "assert not app.exception and 'bertviz' not in sys.modules and 'mpld3' not in sys.modules\n"
+        "app.session_state['view'] = 'head'\n"
+        "app.run()\n"
+        "assert not app.exception and 'bertviz' in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[-2000:]
 
 
 @pytest.mark.parametrize("view", ["head", "model"])

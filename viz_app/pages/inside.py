@@ -7,7 +7,7 @@ import streamlit as st
 from model.anatomy import derive
 from model.config import ConfigError
 from viz_app import controls, services
-from viz_app.choices import settle
+from viz_app.choices import settle, settle_number
 from viz_app.figures import vectors
 from viz_app.figures.style import Axes
 
@@ -43,9 +43,8 @@ query = queries.selectbox(
 )
 scaling, heat, _ = st.columns([1.6, 2.2, 3], vertical_alignment="center")
 settle("scaled", True)
-settle("head_temperature", 1.0)
+settle_number("head_temperature", 1.0, 0.1, 5.0)
 scale = scaling.toggle("Divide by √d_k", key="scaled", help="Switch it off: the softmax becomes much sharper.")
-st.session_state["head_temperature"] = min(max(st.session_state["head_temperature"], 0.1), 5.0)
 temperature = heat.slider("Temperature of the softmax; the model uses 1", 0.1, 5.0, step=0.1, key="head_temperature")
 steps = derive(parts, head, query, scale=scale, temperature=temperature)
 as_it_is = scale and temperature == 1.0

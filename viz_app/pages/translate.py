@@ -209,7 +209,7 @@ with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         help="All maps and their tokens as NumPy arrays.",
         on_click="ignore",
     )
-if shown.hidden_share:
+if shown.hidden_share and not norms:
     st.caption(
         f"The hidden columns hold {shown.hidden_share:.0%} of the weight on average, so rows sum to less than 1."
     )

@@ -12,7 +12,7 @@ from model.translate import Translation
 from viz_app import components, controls, services
 from viz_app.attention_view import view
 from viz_app.chips import compared
-from viz_app.choices import settle
+from viz_app.choices import settle, settle_number
 from viz_app.figures.attention import clickable_map
 from viz_app.services import CheckpointKey
 
@@ -85,7 +85,7 @@ def paint(intervention: Intervention, after: Translation) -> None:
     shown = view(after, kind, merge=False, hide_special=False)
     with heads_column:
         layer, number = controls.head_picker(*shown.maps.shape[:2], aggregates=False)
-    settle("painted_weight", 1.0)
+    settle_number("painted_weight", 1.0, 0.0, 1.0)
     weight = value.slider("New weight", 0.0, 1.0, step=0.05, key="painted_weight")
     head = Head(kind, layer, int(number))
     clear.button(

@@ -55,7 +55,7 @@ def position_sentence(key: CheckpointKey, config: CheckpointConfig, own: NDArray
         "encoder and decoder. Differences from the first line are marked. Without the encoding the encoder cannot "
         "tell one order from another."
     )
-    settle("shuffle", 1, range(1000))
+    settle("shuffle", 1, range(1, 1000))
     number = st.columns([1, 4])[0].number_input(
         "Shuffle number", 1, 999, key="shuffle", help="Another number, another order."
     )
