@@ -11,7 +11,7 @@ from model.data.byte_pair import CONTINUES
 from model.translate import AttentionMaps, Token, Translation
 from viz_app.figures.style import Axes
 
-__all__ = ["AttentionView", "select_head", "view", "with_rollout", "with_value_norms"]
+__all__ = ["AttentionView", "ChosenMap", "choose", "select_head", "view", "with_rollout", "with_value_norms"]
 
 FloatArray = NDArray[np.float32]
 
@@ -126,3 +126,43 @@ def select_head(maps: FloatArray, layer: int, head: int | str) -> FloatArray:
     if isinstance(head, int):
         return np.asarray(maps[layer, head])
     return np.asarray(maps[layer].mean(axis=0) if head == "mean" else maps[layer].max(axis=0))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChosenMap:
+    """The one map that is drawn large."""
+
+    weights: FloatArray  # (T, S)
+    name: str
+    unit: str
+    largest: float  # upper end of its colour scale
+    meaning: str  # of a cell or a row, for a person
+
+
+def choose(shown: AttentionView, rolled: AttentionView, layer: int, head: int | str, *, weighted: bool) -> ChosenMap:
+    """The map of a head, or the "mean", "max" or "rollout" of a layer, with what there is to say of it.
+
+    Args:
+        shown: The maps of all heads.
+        rolled: The same of `with_rollout`.
+        layer: Counted from 0.
+        head: Counted from 0, or one of the aggregates.
+        weighted: The maps of all heads are those of `with_value_norms`.
+    """
+    layers, heads = shown.maps.shape[:2]
+    if head == "rollout":
+        return ChosenMap(
+            weights=rolled.maps[layer, 0],
+            name=f"rollout through {layer + 1} of {layers} layers",
+            unit="share",
+            largest=1.0,
+            meaning="How much of each input token is left in each position.",
+        )
+    sums = "" if shown.hidden_share or weighted else "Each row sums to 1."
+    return ChosenMap(
+        weights=select_head(shown.maps, layer, head),
+        name=f"head {head + 1}" if isinstance(head, int) else f"{head} over {heads} heads",
+        unit="weight × ‖value‖" if weighted else "attention weight",
+        largest=float(shown.maps.max()) if weighted else 1.0,
+        meaning=f"Each cell is the largest of {heads} weights." if head == "max" else sums,
+    )

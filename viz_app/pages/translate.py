@@ -1,23 +1,15 @@
 """Translate: a sentence, its translation, and every attention map that made it."""
 
-import pandas as pd
 import streamlit as st
 
-from model.analysis import strongest
 from model.export import maps_csv, maps_npz
-from viz_app import components, controls, services
-from viz_app.attention_view import select_head, view, with_rollout, with_value_norms
+from viz_app import controls, services
+from viz_app.attention_view import choose, view, with_rollout, with_value_norms
 from viz_app.chips import chips, sentence
 from viz_app.choices import settle
-from viz_app.figures.attention import MAX_TILE, head_map, overview
+from viz_app.figures.attention import MAX_TILE
+from viz_app.sections import attention_drawings
 
-HEIGHT = 400
-MAX_LINES = 100  # tokens a side; more lines than that are a grey cloud
-EXPLAIN = {
-    "cross": "For every token it writes (row), how much the decoder looks at each source token (column).",
-    "encoder": "For every source token (row), how much the encoder mixes in each source token (column).",
-    "decoder": "For every token it writes (row), how much the decoder looks back at the tokens it has read (column).",
-}
 VIEWS = {"heatmaps": "Heatmaps", "lines": "Lines", "head": "BertViz heads", "model": "BertViz model"}
 
 key, config = controls.require_translator(services.listed_checkpoints())
@@ -50,122 +42,26 @@ with kinds:
     kind = controls.kind_picker("kind", "cross")
 settle("view", "heatmaps", VIEWS)
 how_shown = views.segmented_control("View", list(VIEWS), format_func=VIEWS.__getitem__, required=True, key="view")
-measured = with_value_norms(translation, services.value_norms_of(key, text, search)) if norms else translation
 condense = {"merge": st.session_state["merge"], "hide_special": st.session_state["hide_special"]}
+measured = with_value_norms(translation, services.value_norms_of(key, text, search)) if norms else translation
 shown = view(measured, kind, **condense)
-layers, heads = shown.maps.shape[:2]
 with heads_column:
-    layer, head = controls.head_picker(layers, heads, aggregates=True)
-largest = float(shown.maps.max()) if norms else 1.0
-unit = "weight × ‖value‖" if norms and head != "rollout" else "attention weight"
-if head == "rollout":
-    rolled = view(with_rollout(translation), kind, **condense)
-    chosen, right_largest, unit = rolled.maps[layer, 0], 1.0, "share"
-else:
-    chosen, right_largest = select_head(shown.maps, layer, head), largest
-which = {
-    "mean": f"mean over {heads} heads",
-    "max": f"max over {heads} heads",
-    "rollout": f"rollout through {layer + 1} of {layers} layers",
-}.get(str(head), f"head {int(head) + 1}" if isinstance(head, int) else "")
-
-
-def open_tile() -> None:
-    """A click on a tile opens that head."""
-    points = st.session_state["overview"].selection.points
-    if points:
-        st.session_state["layer"], st.session_state["head"] = (str(i + 1) for i in points[0]["customdata"])
-
-
-def draw_overview() -> None:
-    st.caption(f"Every layer and head. {EXPLAIN[kind]} Click one to open it.")
-    st.plotly_chart(
-        overview(
-            shown.maps,
-            shown.axes,
-            shown.allowed,
-            chosen=(layer, head if isinstance(head, int) else None),
-            height=HEIGHT,
-            largest=largest,
-            logarithmic=logarithmic,
-        ),
-        key="overview",
-        on_select=open_tile,
-        selection_mode="points",
-        config={"displayModeBar": False},
-        alt=f"{layers} × {heads} small heatmaps, one for each layer and head of the {controls.KINDS[kind]} attention",
-    )
-
-
-def draw_lines() -> None:
-    if max(shown.maps.shape[2:]) > MAX_LINES:
-        st.info(f"Lines are drawn for up to {MAX_LINES} tokens a side; shorten the text, or take the heatmaps.")
-        return
-    st.caption("Each line joins a query to a key; thicker = more weight. Hover a token to see only its lines.")
-    one_map = not isinstance(head, int)
-    components.line_view(
-        chosen[None, None] if one_map else shown.maps,
-        shown.axes,
-        rows=[which] if one_map else [f"layer {i + 1}" for i in range(layers)],
-        chosen=[0] if one_map else [layer * heads + int(head)],
-        largest=right_largest,
-        alt=f"Lines between keys and queries of the {controls.KINDS[kind]} attention",
-        key="line_view",
-    )
-
-
-def draw_bertviz() -> None:
-    from viz_app import bertviz_frame
-
-    which_view: bertviz_frame.View = "head" if how_shown == "head" else "model"
-    limit = bertviz_frame.MAX_TOKENS[which_view]
-    if max(shown.maps.shape[2:]) > limit:
-        st.info(f"BertViz draws this view of up to {limit} tokens a side; shorten the text, or take the heatmaps.")
-        return
-    st.caption(
-        "BertViz (Vig 2019): queries on the left, keys on the right; it counts layers and heads from 0. "
-        + ("Click a colour to hide or show a head." if which_view == "head" else "Click a tile to enlarge it.")
-    )
-    st.iframe(
-        bertviz_frame.document(
-            which_view,
-            kind,
-            view(translation, kind, **condense).maps,
-            shown.axes,
-            layer=layer,
-            head=head if isinstance(head, int) else None,
-        ),
-        height=bertviz_frame.height(which_view, shown.maps),
-        alt=f"BertViz {which_view} view of the {controls.KINDS[kind]} attention",
-    )
-
+    layer, head = controls.head_picker(*shown.maps.shape[:2], aggregates=True)
+chosen = choose(shown, view(with_rollout(translation), kind, **condense), layer, head, weighted=norms)
 
 if how_shown in ("head", "model"):
-    draw_bertviz()
+    plain = view(translation, kind, **condense)
+    attention_drawings.bertviz(plain, kind, layer, head, model_view=how_shown == "model")
 else:
     left, right = st.columns([1, 1.15])
     with left:
-        draw_lines() if how_shown == "lines" else draw_overview()
+        if how_shown == "lines":
+            attention_drawings.lines(shown, chosen, kind, layer, head)
+        else:
+            largest = float(shown.maps.max()) if norms else 1.0
+            attention_drawings.all_heads(shown, kind, layer, head, largest=largest, logarithmic=logarithmic)
     with right:
-        meaning = {
-            "max": f"Each cell is the largest of {heads} weights.",
-            "rollout": "How much of each input token is left in each position.",
-        }.get(str(head), "" if shown.hidden_share or norms else "Each row sums to 1.")
-        st.caption(f"**Layer {layer + 1} · {which}.** {meaning} Hover for the exact number.")
-        st.plotly_chart(
-            head_map(
-                chosen,
-                shown.axes,
-                shown.allowed,
-                height=HEIGHT,
-                unit=unit,
-                largest=right_largest,
-                logarithmic=logarithmic,
-            ),
-            key="head_map",
-            config={"displayModeBar": False},
-            alt=f"Heatmap of the {unit} of layer {layer + 1}, {which}: rows are queries, columns are keys",
-        )
+        attention_drawings.one_head(shown, chosen, layer, logarithmic=logarithmic)
 
 with st.container(horizontal=True, gap="small", vertical_alignment="center"):
     st.toggle(
@@ -219,22 +115,4 @@ if how_shown == "heatmaps" and max(shown.maps.shape[2:]) > MAX_TILE:
 table = st.expander("Strongest alignments", icon=":material/table_rows:", on_change="rerun", key="alignments")
 if table.open:
     with table:
-        st.caption(f"The largest cells of the map of layer {layer + 1} · {which}, largest first.")
-        cells = strongest(chosen, 25)
-        st.dataframe(
-            pd.DataFrame(
-                {
-                    "query": [shown.axes.queries[t] for t, _, _ in cells],
-                    "position of the query": [t + 1 for t, _, _ in cells],
-                    "key": [shown.axes.keys[s] for _, s, _ in cells],
-                    "position of the key": [s + 1 for _, s, _ in cells],
-                    unit: [value for *_, value in cells],
-                }
-            ),
-            hide_index=True,
-            height=300,
-            alt="Table of the strongest alignments",
-            column_config={
-                unit: st.column_config.ProgressColumn(format="%.4f", min_value=0.0, max_value=max(right_largest, 1e-9))
-            },
-        )
+        attention_drawings.alignment_table(shown, chosen, layer)

@@ -1,0 +1,133 @@
+"""The maps of a translation drawn in several ways: all heads, one head, lines, BertViz, and a table."""
+
+import pandas as pd
+import streamlit as st
+
+from model.analysis import strongest
+from viz_app import components, controls
+from viz_app.attention_view import AttentionView, ChosenMap
+from viz_app.figures.attention import head_map, overview
+
+__all__ = ["alignment_table", "all_heads", "bertviz", "lines", "one_head"]
+
+HEIGHT = 400
+MAX_LINES = 100  # tokens a side; more lines than that are a grey cloud
+EXPLAIN = {
+    "cross": "For every token it writes (row), how much the decoder looks at each source token (column).",
+    "encoder": "For every source token (row), how much the encoder mixes in each source token (column).",
+    "decoder": "For every token it writes (row), how much the decoder looks back at the tokens it has read (column).",
+}
+
+
+def all_heads(
+    shown: AttentionView, kind: str, layer: int, head: int | str, *, largest: float, logarithmic: bool
+) -> None:
+    """Draw every layer and head small; a click on one opens it."""
+
+    def open_tile() -> None:
+        points = st.session_state["overview"].selection.points
+        if points:
+            st.session_state["layer"], st.session_state["head"] = (str(i + 1) for i in points[0]["customdata"])
+
+    layers, heads = shown.maps.shape[:2]
+    st.caption(f"Every layer and head. {EXPLAIN[kind]} Click one to open it.")
+    st.plotly_chart(
+        overview(
+            shown.maps,
+            shown.axes,
+            shown.allowed,
+            chosen=(layer, head if isinstance(head, int) else None),
+            height=HEIGHT,
+            largest=largest,
+            logarithmic=logarithmic,
+        ),
+        key="overview",
+        on_select=open_tile,
+        selection_mode="points",
+        config={"displayModeBar": False},
+        alt=f"{layers} × {heads} small heatmaps, one for each layer and head of the {controls.KINDS[kind]} attention",
+    )
+
+
+def one_head(shown: AttentionView, chosen: ChosenMap, layer: int, *, logarithmic: bool) -> None:
+    """Draw the chosen map large."""
+    st.caption(f"**Layer {layer + 1} · {chosen.name}.** {chosen.meaning} Hover for the exact number.")
+    st.plotly_chart(
+        head_map(
+            chosen.weights,
+            shown.axes,
+            shown.allowed,
+            height=HEIGHT,
+            unit=chosen.unit,
+            largest=chosen.largest,
+            logarithmic=logarithmic,
+        ),
+        key="head_map",
+        config={"displayModeBar": False},
+        alt=f"Heatmap of the {chosen.unit} of layer {layer + 1}, {chosen.name}: rows are queries, columns are keys",
+    )
+
+
+def lines(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, head: int | str) -> None:
+    """Draw lines between keys and queries: of any heads, or of the one aggregate that is chosen."""
+    if max(shown.maps.shape[2:]) > MAX_LINES:
+        st.info(f"Lines are drawn for up to {MAX_LINES} tokens a side; shorten the text, or take the heatmaps.")
+        return
+    st.caption("Each line joins a query to a key; thicker = more weight. Hover a token to see only its lines.")
+    layers, heads = shown.maps.shape[:2]
+    single = isinstance(head, int)
+    components.line_view(
+        shown.maps if single else chosen.weights[None, None],
+        shown.axes,
+        rows=[f"layer {i + 1}" for i in range(layers)] if single else [chosen.name],
+        chosen=[layer * heads + int(head)] if single else [0],
+        largest=chosen.largest,
+        alt=f"Lines between keys and queries of the {controls.KINDS[kind]} attention",
+        key="line_view",
+    )
+
+
+def bertviz(shown: AttentionView, kind: str, layer: int, head: int | str, *, model_view: bool) -> None:
+    """Draw the weights with BertViz, which is imported here because it takes a second."""
+    from viz_app import bertviz_frame
+
+    which: bertviz_frame.View = "model" if model_view else "head"
+    limit = bertviz_frame.MAX_TOKENS[which]
+    if max(shown.maps.shape[2:]) > limit:
+        st.info(f"BertViz draws this view of up to {limit} tokens a side; shorten the text, or take the heatmaps.")
+        return
+    st.caption(
+        "BertViz (Vig 2019): queries on the left, keys on the right; it counts layers and heads from 0. "
+        + ("Click a tile to enlarge it." if model_view else "Click a colour to hide or show a head.")
+    )
+    single = head if isinstance(head, int) else None
+    st.iframe(
+        bertviz_frame.document(which, kind, shown.maps, shown.axes, layer=layer, head=single),
+        height=bertviz_frame.height(which, shown.maps),
+        alt=f"BertViz {which} view of the {controls.KINDS[kind]} attention",
+    )
+
+
+def alignment_table(shown: AttentionView, chosen: ChosenMap, layer: int) -> None:
+    """List the largest cells of the chosen map."""
+    st.caption(f"The largest cells of the map of layer {layer + 1} · {chosen.name}, largest first.")
+    cells = strongest(chosen.weights, 25)
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "query": [shown.axes.queries[t] for t, _, _ in cells],
+                "position of the query": [t + 1 for t, _, _ in cells],
+                "key": [shown.axes.keys[s] for _, s, _ in cells],
+                "position of the key": [s + 1 for _, s, _ in cells],
+                chosen.unit: [value for *_, value in cells],
+            }
+        ),
+        hide_index=True,
+        height=300,
+        alt="Table of the strongest alignments",
+        column_config={
+            chosen.unit: st.column_config.ProgressColumn(
+                format="%.4f", min_value=0.0, max_value=max(chosen.largest, 1e-9)
+            )
+        },
+    )
