@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -206,21 +205,3 @@ def test_a_review_can_be_chosen(visit: Visit) -> None:
     page.get_by_role("option", name=re.compile(re.escape(REVIEWS[1][:20]))).click()
     expect(page.locator(".hl-text")).to_contain_text("negative")
     expect(page.locator(".hl-word").first).to_have_text("what")
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize(
-    ("path", "charts"),
-    [("steps", 0), ("inside", 5), ("heads", 1), ("sentiment", 1)],
-)
-def test_every_page_draws_without_another_host(
-    visit: Visit, tmp_path: Path, path: str, charts: int, scheme: str
-) -> None:
-    page = visit(path, scheme=scheme)
-    expect(page.locator(".js-plotly-plot")).to_have_count(charts)
-    settle(page)
-    assert page.locator("[data-testid=stException], [data-testid=stAlertContentError]").count() == 0
-    for chart in page.locator("[data-testid=stPlotlyChart]").all():
-        assert chart.get_attribute("aria-label") or chart.locator("[aria-label]").count()
-    page.screenshot(path=tmp_path / "page.png")
-    assert (tmp_path / "page.png").stat().st_size > 20_000

@@ -193,7 +193,16 @@ def test_two_visitors_do_not_disturb_each_other(visit: Visit) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(
     ("path", "charts"),
-    [("", 2), ("positions", 3), ("masks", 7), ("checkpoints", 0)],
+    [
+        ("", 2),
+        ("steps", 0),
+        ("inside", 5),
+        ("positions", 3),
+        ("masks", 7),
+        ("heads", 1),
+        ("sentiment", 1),
+        ("checkpoints", 0),
+    ],
     ids=lambda v: str(v) or "translate",
 )
 def test_every_page_draws_without_another_host(
