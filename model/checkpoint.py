@@ -171,8 +171,9 @@ def replacing(path: Path) -> Iterator[Path]:
 
 def remove_leftovers(folder: Path) -> None:
     """Delete what processes that were killed while they wrote left beside their files."""
-    for leftover in folder.rglob(f".*{LEFTOVER}"):
-        leftover.unlink(missing_ok=True)
+    for pattern in (f".*{LEFTOVER}", ".tmp*"):  # our own, and those of safetensors
+        for leftover in folder.rglob(pattern):
+            leftover.unlink(missing_ok=True)
 
 
 def write_config(folder: Path, config: CheckpointConfig) -> None:
