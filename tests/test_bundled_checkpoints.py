@@ -1,12 +1,14 @@
 """What is in `checkpoints/`: each loads, has a card that tells its figures, and is what its recipe makes."""
 
+import math
 from pathlib import Path
 
 import pytest
 
-from model.checkpoint import CheckpointConfig, load_checkpoint, load_classifier, read_config
+from model.checkpoint import CheckpointConfig, load_checkpoint, load_classifier, load_weights, read_config
 from model.classify import classify
 from model.config import VOCAB_SIZES, load_recipe
+from model.importance import make_examples, sentence_losses
 from model.translate import translate
 from tests.conftest import BUNDLED
 
@@ -56,6 +58,22 @@ def test_its_card_and_the_readme_tell_the_recorded_figures(folder: Path) -> None
         line for line in (BUNDLED.parent / "README.md").read_text().splitlines() if f"| {folder.name} |" in line
     )
     assert f"{figure:.1f}" in line
+
+
+def test_snapshots_go_from_the_first_step_to_the_last_and_know_more_and_more() -> None:
+    checkpoint = load_checkpoint(BUNDLED / "multi30k-en-de")
+    paths = sorted((checkpoint.path / "snapshots").iterdir())
+    steps = [int(path.stem.removeprefix("step-")) for path in paths]
+    assert steps[:-1] == list(checkpoint.config.train.snapshot_steps)
+    assert len(steps) == 8
+    pairs = [("A man is reading a book.", "Ein Mann liest ein Buch."), ("Two dogs are running.", "Zwei Hunde rennen.")]
+    examples, losses = make_examples(checkpoint, pairs), []
+    for path in paths:
+        load_weights(path, checkpoint.model)
+        losses.append(sentence_losses(checkpoint.model, examples).mean().item())
+    assert losses[0] > math.log(checkpoint.model.config.target_vocab_size) - 1  # nothing is known yet
+    assert losses[-1] < 1
+    assert losses[:5] == sorted(losses[:5], reverse=True)
 
 
 def test_all_together_stay_small() -> None:
