@@ -18,7 +18,7 @@ from model.translate import GREEDY, Translation, record_translation
 __all__ = ["Anatomy", "Derivation", "anatomy", "derive", "value_norms"]
 
 FloatArray = NDArray[np.float32]
-STAGES = ("queries", "keys", "values", "scores", "masked_scores", "head_outputs", "output")
+STAGES = ("queries", "keys", "values", "masked_scores", "head_outputs", "output")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -199,8 +199,9 @@ def mask_bug(checkpoint: Checkpoint, texts: tuple[str, ...], name: str = "") -> 
     with tracing(record=(), edits=make_edits()):
         changed = model(source, with_other_ends(target)).log_softmax(dim=-1)  # (B, T, V)
     future, company = [], []
+    difference = (changed - log_probs).abs()
     for row, (one, prefix) in enumerate(zip(ids, read, strict=True)):
-        earlier, whole = (changed - log_probs)[row, : len(prefix) - 1].abs(), log_probs[row, : len(prefix)]
+        earlier, whole = difference[row, : len(prefix) - 1], log_probs[row, : len(prefix)]
         with tracing(record=(), edits=make_edits()):
             alone = model(pad([one]), pad([prefix])).log_softmax(dim=-1)[0]
         future.append(float(earlier.max()) if len(earlier) else 0.0)

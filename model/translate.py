@@ -89,6 +89,19 @@ class Translation:
     finished: bool
     dropped: int  # source tokens that did not fit into the model's positions
 
+    @property
+    def log_prob(self) -> float:
+        """Natural logarithm of the model's own probability of all that is written."""
+        return sum(math.log(max(token.probability, 1e-30)) for token in self.written)
+
+    def tokens_of(self, kind: str) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
+        """The queries and the keys of a kind of attention, one of the `STACKS`."""
+        return {
+            "encoder": (self.source, self.source),
+            "decoder": (self.written, self.read),
+            "cross": (self.written, self.source),
+        }[kind]
+
 
 def source_ids(tokenizers: TokenizerPair, text: str, max_length: int) -> tuple[list[int], int]:
     """Ids of a source with `</s>`, cut to what the model has positions for, and how many were cut off."""

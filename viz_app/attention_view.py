@@ -64,11 +64,7 @@ def view(translation: Translation, kind: str, *, merge: bool, hide_special: bool
         hide_special: Leave out rows and columns of `<s>` and `</s>`.
     """
     maps: FloatArray = getattr(translation.maps, kind)
-    queries, keys = {
-        "encoder": (translation.source, translation.source),
-        "decoder": (translation.written, translation.read),
-        "cross": (translation.written, translation.source),
-    }[kind]
+    queries, keys = translation.tokens_of(kind)
     query_groups, key_groups = groups(queries, merge), groups(keys, merge)
     shape = maps.shape[2:]
     # Of the masks only the causal one matters here: one sentence has no padding.
@@ -139,18 +135,20 @@ class ChosenMap:
     meaning: str  # of a cell or a row, for a person
 
 
-def choose(shown: AttentionView, rolled: AttentionView, layer: int, head: int | str, *, weighted: bool) -> ChosenMap:
+def choose(
+    shown: AttentionView, rolled: AttentionView | None, layer: int, head: int | str, *, weighted: bool
+) -> ChosenMap:
     """The map of a head, or the "mean", "max" or "rollout" of a layer, with what there is to say of it.
 
     Args:
         shown: The maps of all heads.
-        rolled: The same of `with_rollout`.
+        rolled: The same of `with_rollout`, for the "rollout" alone.
         layer: Counted from 0.
         head: Counted from 0, or one of the aggregates.
         weighted: The maps of all heads are those of `with_value_norms`.
     """
     layers, heads = shown.maps.shape[:2]
-    if head == "rollout":
+    if rolled is not None:
         return ChosenMap(
             weights=rolled.maps[layer, 0],
             name=f"rollout through {layer + 1} of {layers} layers",

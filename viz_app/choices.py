@@ -43,6 +43,7 @@ KINDS: dict[str, type] = {
     "mask_kind": str,
     "metric": str,
     "sentences_from": str,
+    "pasted": str,
     "click_means": str,
     "painted_weight": float,
     "review": str,

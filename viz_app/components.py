@@ -87,17 +87,16 @@ def stepper(translation: Translation, *, kind: str, key: str, on_force: Callable
         chosen = st.session_state[key]["force"]
         on_force(int(chosen["position"]), int(chosen["id"]))
 
-    maps = translation.maps
+    maps = getattr(translation.maps, kind)
     component("stepper")(
         key=key,
         on_force_change=forced,
         data={
             "text": "|".join(token.text for token in translation.source),
             "kind": kind,
-            "source": [token.text for token in translation.source],
-            "shape": list(maps.cross.shape[:2]),
-            "cross": packed(maps.cross) if kind == "cross" else "",
-            "decoder": packed(maps.decoder) if kind == "decoder" else "",
+            "keys": [token.text for token in translation.tokens_of(kind)[1]],
+            "shape": list(maps.shape[:2]),
+            "maps": packed(maps),
             "steps": [
                 {
                     "read": read.text,

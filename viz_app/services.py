@@ -6,6 +6,7 @@ name a checkpoint by its folder and the state of its files: a retrained one is n
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,7 +30,7 @@ from model.checkpoint import (
     read_config,
 )
 from model.classify import Classification, classify
-from model.config import SearchConfig
+from model.config import ConfigError, SearchConfig
 from model.importance import gradient_importance, make_examples
 from model.interventions import Intervention
 from model.mask_bugs import BugReport, mask_bug
@@ -200,7 +201,7 @@ def head_metrics_of(key: CheckpointKey, text: str) -> Mapping[str, Mapping[str, 
     translation = translate(translator(key), text[:MAX_CHARACTERS])
     found = {}
     for kind in STACKS:
-        keys = translation.read if kind == "decoder" else translation.source
+        _, keys = translation.tokens_of(kind)
         # Both tokenizers number their tokens in the order in which they were found to be common.
         rarest = max(range(len(keys)), key=lambda i: -1 if keys[i].special else keys[i].id)
         found[kind] = head_metrics(
@@ -244,7 +245,8 @@ def a_learned_table() -> FloatArray | None:
     """The positions of the first checkpoint that learned them, to be compared with sinusoids; None without one."""
     for listed in listed_checkpoints():
         if listed.config is not None and listed.config.model.positional == "learned":
-            return position_table(listed.key)
+            with suppress(CheckpointError, ConfigError):  # its own page says what is wrong with it
+                return position_table(listed.key)
     return None
 
 

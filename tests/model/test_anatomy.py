@@ -49,7 +49,7 @@ def test_what_if_changes_the_weights_as_the_mathematics_says(toy: Checkpoint) ->
 
 
 def test_value_norms_are_the_lengths_of_what_each_key_adds(toy: Checkpoint) -> None:
-    """Kobayashi et al. 2020, equation 4: the output is Σ α f(x), over keys and heads, plus the bias."""
+    """Kobayashi et al. 2020, section 3: the output is Σ α f(x), over keys and heads, plus the bias."""
     translation, norms = value_norms(toy, SENTENCE)
     _, parts = anatomy(toy, SENTENCE, "cross", 0)
     projection = parts.projection.reshape(4, 16, 64)

@@ -273,6 +273,14 @@ def test_a_new_checkpoint_appears_and_a_broken_one_gets_a_sentence(
     assert "damaged" in app.error[0].value
     app.selectbox(key="checkpoint").set_value("fresh").run()
     assert not app.error
+    # A damaged one with learned positions is not what sinusoids are compared with.
+    words = shutil.copytree(BUNDLED / "multi30k-de-en-words", tmp_path / "a-learned")
+    (words / "model.safetensors").write_bytes(b"damaged")
+    app.switch_page("viz_app/pages/positions.py").run()
+    app.session_state["position_tab"] = "Distances and rotation"
+    app.run()
+    assert not app.exception
+    assert "learned" in app.dataframe[0].value
 
 
 def test_without_any_checkpoint_the_page_says_what_to_do(

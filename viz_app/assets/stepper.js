@@ -3,8 +3,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const state = remembered(parentElement, () => ({ step: 0, timer: null, text: null }));
   if (state.text !== data.text) Object.assign(state, { text: data.text, step: 0 });
   const steps = data.steps, last = steps.length - 1;
-  const cross = floats(data.cross), decoder = floats(data.decoder);
-  const [layers, heads] = data.shape, keys = data.source.length;
+  const maps = floats(data.maps), [layers, heads] = data.shape;
   const root = parentElement.querySelector(".root");
   stop();
   state.step = Math.min(state.step, last);
@@ -77,14 +76,13 @@ export default function ({ data, parentElement, setTriggerValue }) {
     ]);
   }
 
-  function heat(title, values, labels, maskedFrom) {
+  function heat(title, labels, maskedFrom) {
     const left = 92, cell = 15, columns = labels.length;
     const room = Math.max(root.clientWidth - 300, 320);
     const width = Math.min(34, (room - left - 8) / columns), bottom = 74, top = 4;
     const rows = layers * heads + 1, gutter = 5;
     const y = (row) => top + row * cell + (row ? gutter + Math.floor((row - 1) / heads) * gutter : 0);
     const height = y(rows - 1) + cell + bottom;
-    const at = (row, s) => values(row, s);
     const parts = [];
     for (let row = 0; row < rows; row++) {
       const [layer, head] = [Math.floor((row - 1) / heads), (row - 1) % heads];
@@ -92,7 +90,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
       const label = row ? (head === 0 ? `layer ${layer + 1} · 1` : String(head + 1)) : "mean";
       parts.push(make("text", { x: left - 6, y: y(row) + 11.5, "text-anchor": "end", "font-size": 11 }, label));
       for (let s = 0; s < columns; s++) {
-        const masked = s >= maskedFrom, weight = masked ? 0 : at(row, s);
+        const masked = s >= maskedFrom, weight = masked ? 0 : weightOf(row, s);
         parts.push(make("rect", {
           x: left + s * width, y: y(row), width: Math.max(width - 1, 1), height: cell - 1,
           fill: masked ? "#8c8c8c" : viridis(weight), "data-row": row, "data-key": s, "data-weight": weight,
@@ -109,23 +107,20 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
 
   /** Row 0 is the mean of all heads, row r is head r − 1 counted through all layers. */
-  function reader(array, columns) {
-    const one = (index, s) => array[(index * steps.length + state.step) * columns + s];
-    return (row, s) => {
-      if (row) return one(row - 1, s);
-      let sum = 0;
-      for (let index = 0; index < layers * heads; index++) sum += one(index, s);
-      return sum / (layers * heads);
-    };
+  function weightOf(row, s) {
+    const one = (index) => maps[(index * steps.length + state.step) * data.keys.length + s];
+    if (row) return one(row - 1);
+    let sum = 0;
+    for (let index = 0; index < layers * heads; index++) sum += one(index);
+    return sum / (layers * heads);
   }
 
   function draw() {
-    const read = steps.map((step) => step.read);
     const picture = data.kind === "cross"
       ? heat("Where each head (row) looks in the source (column) at this step: the cross-attention row of this query.",
-        reader(cross, keys), data.source, Infinity)
+        data.keys, Infinity)
       : heat("Where each head (row) looks in what was read (column) at this step; grey: masked, not written yet.",
-        reader(decoder, steps.length), read, state.step + 1);
+        data.keys, state.step + 1);
     const focused = parentElement.activeElement?.getAttribute("aria-label");
     root.replaceChildren(controls(), prefix(), make("div", { class: "columns" }, null, [candidates(), picture]));
     if (focused) [...root.querySelectorAll("[aria-label]")].find((e) => e.getAttribute("aria-label") === focused)?.focus();

@@ -12,8 +12,8 @@ FloatArray = NDArray[np.float32]
 
 
 def rows(values: FloatArray, axes: Axes, *, unit: str, height: int) -> go.Figure:
-    """Draw vectors (N, K), a row each, red positive and blue negative."""
-    bound = float(np.abs(values).max()) or 1.0
+    """Draw vectors (N, K), a row each, red positive and blue negative; a row of NaN is a gap."""
+    bound = float(np.nanmax(np.abs(values))) or 1.0
     figure = go.Figure(
         go.Heatmap(
             z=np.ascontiguousarray(values, dtype=np.float32),
@@ -24,6 +24,7 @@ def rows(values: FloatArray, axes: Axes, *, unit: str, height: int) -> go.Figure
             colorscale=DIVERGING,
             colorbar=colour_bar(unit),
             ygap=1,
+            hoverongaps=False,
             hovertemplate=f"%{{y}}<br>dimension %{{x}}<br>{unit}: %{{z:.5f}}<extra></extra>",
         )
     )
@@ -35,23 +36,17 @@ def rows(values: FloatArray, axes: Axes, *, unit: str, height: int) -> go.Figure
 def query_and_keys(query: FloatArray, keys: FloatArray, axes: Axes, *, height: int) -> go.Figure:
     """Draw the query (K,) above the keys (S, K), with a gap between them, on one scale."""
     stacked = np.concatenate([query[None], np.full_like(query[None], np.nan), keys])
-    bound = float(np.nanmax(np.abs(stacked))) or 1.0
     named = Axes(
         queries=["query", " ", *axes.queries], keys=axes.keys, query_title="query, and keys", key_title=axes.key_title
     )
-    figure = rows(np.nan_to_num(stacked), named, unit="value", height=height)
-    figure.data[0].update(z=stacked.astype(np.float32), zmin=-bound, zmax=bound, hoverongaps=False)
-    return figure
+    return rows(stacked, named, unit="value", height=height)
 
 
 def sum_of_rows(parts: FloatArray, total: FloatArray, axes: Axes, *, height: int) -> go.Figure:
     """Draw vectors (S, K) above their sum (K,), with a gap between them, on one scale."""
     stacked = np.concatenate([parts, np.full_like(total[None], np.nan), total[None]])
-    bound = float(np.nanmax(np.abs(stacked))) or 1.0
     named = Axes(queries=[*axes.queries, " ", "sum"], keys=axes.keys, query_title="α · value", key_title=axes.key_title)
-    figure = rows(np.nan_to_num(stacked), named, unit="α · value", height=height)
-    figure.data[0].update(z=stacked.astype(np.float32), zmin=-bound, zmax=bound, hoverongaps=False)
-    return figure
+    return rows(stacked, named, unit="α · value", height=height)
 
 
 def concatenation(

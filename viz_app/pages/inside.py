@@ -28,11 +28,7 @@ try:
 except ConfigError as error:
     st.info(f"{error} Choose another checkpoint on the left.")
     st.stop()
-asking, looked_at = {
-    "encoder": (translation.source, translation.source),
-    "decoder": (translation.written, translation.read),
-    "cross": (translation.written, translation.source),
-}[kind]
+asking, looked_at = translation.tokens_of(kind)
 rows = list(range(len(asking)))
 settle("query", min(2, rows[-1]), rows)
 query = queries.selectbox(

@@ -1,11 +1,8 @@
 """Step by step: the decode as it happens, another word forced into it, and beam search as a tree."""
 
-import math
-
 import streamlit as st
 
 from model.config import SearchConfig
-from model.translate import Translation
 from viz_app import components, controls, services
 from viz_app.chips import sentence
 from viz_app.choices import settle
@@ -54,10 +51,6 @@ def go_on_from(node: int) -> None:
     remember(tuple(enumerate(tree.path(node))))
 
 
-def log_prob(found: Translation) -> float:
-    return sum(math.log(max(token.probability, 1e-30)) for token in found.written)
-
-
 searches, rows_column, undoing, resetting = st.columns([3.2, 2.4, 1, 1.3], vertical_alignment="bottom")
 settle("steps_view", "greedy", SEARCHES)
 settle("steps_kind", "cross", ROWS)
@@ -76,8 +69,8 @@ resetting.button(
 if forced:
     words = ", ".join(f"“{translation.written[at].text}” at step {at + 1}" for at, _ in forced)
     st.caption(
-        f"Forced: {words}. Greedy log-probability {log_prob(translation):.2f}; by itself the model writes "
-        f"“{free.text}” with {log_prob(free):.2f}."
+        f"Forced: {words}. Greedy log-probability {translation.log_prob:.2f}; by itself the model writes "
+        f"“{free.text}” with {free.log_prob:.2f}."
     )
 
 if len(translation.written) > MAX_STEPS:

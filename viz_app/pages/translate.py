@@ -47,7 +47,8 @@ measured = with_value_norms(translation, services.value_norms_of(key, text, sear
 shown = view(measured, kind, **condense)
 with heads_column:
     layer, head = controls.head_picker(*shown.maps.shape[:2], aggregates=True)
-chosen = choose(shown, view(with_rollout(translation), kind, **condense), layer, head, weighted=norms)
+rolled = view(with_rollout(translation), kind, **condense) if head == "rollout" else None
+chosen = choose(shown, rolled, layer, head, weighted=norms)
 
 if how_shown in ("head", "model"):
     plain = view(translation, kind, **condense)

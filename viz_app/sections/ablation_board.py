@@ -1,6 +1,5 @@
 """The ablation board: switch heads off, flatten them, paint a weight, and see what the translation becomes."""
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -60,7 +59,7 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
     )
     st.caption("✕ silenced: its weights are 0, so it says nothing. ≡ uniform: it looks at every allowed key equally.")
     st.html(compared("as trained", before.text, before.text) + compared("changed", before.text, after.text))
-    old, new = log_prob(before), log_prob(rescored(key, text, before, intervention))
+    old, new = before.log_prob, rescored(key, text, before, intervention).log_prob
     st.caption(
         f"The translation as trained had a log-probability of {old:.2f}; the changed model gives it {new:.2f} "
         f"({new - old:+.2f} nats)."
@@ -144,7 +143,3 @@ def rescored(key: CheckpointKey, text: str, before: Translation, intervention: I
     """The translation as trained, token by token, with the probabilities that the changed model gives it."""
     forced = tuple((at, token.id) for at, token in enumerate(before.written))
     return services.translation_of(key, text, forced=forced, intervention=intervention)
-
-
-def log_prob(translation: Translation) -> float:
-    return sum(math.log(max(token.probability, 1e-30)) for token in translation.written)
