@@ -142,6 +142,7 @@ class Trainer:
                     break
         if self.main:
             self._finish()
+        self.accelerator.wait_for_everyone()
         self.accelerator.end_training()
 
     def _finish(self) -> None:
