@@ -4,15 +4,22 @@ An `Intervention` can be compared, hashed and put into a link; its edits are mad
 them count the steps of the decode that they take part in.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
 from torch import Tensor
 
-from model.trace import Edit, ablate_heads, hook_name
+from model.trace import STACKS, Edit, ablate_heads, hook_name
 
 __all__ = ["Head", "Intervention", "PaintedCell", "scale_scores", "uniform_heads", "without_positions"]
+
+KIND, NUMBER = f"({'|'.join(STACKS)})", r"[1-9]\d{0,4}"
+HEADS_IN_LINK = re.compile(rf"(off|uniform)\.{KIND}\.({NUMBER})\.({NUMBER}(?:-{NUMBER})*)", re.ASCII)
+CELL_IN_LINK = re.compile(
+    rf"paint\.{KIND}\.({NUMBER})\.({NUMBER})\.({NUMBER})\.({NUMBER})\.(1|0(?:\.\d{{1,6}})?)", re.ASCII
+)
 
 
 @dataclass(frozen=True, order=True)
@@ -59,6 +66,52 @@ class Intervention:
         if not self.positions:
             edits |= {name: [edit] for name, edit in without_positions().items()}
         return {name: in_turn(parts) for name, parts in edits.items()}
+
+    def code(self) -> str:
+        """As text for a link, such as `off.cross.3.1-2~paint.encoder.1.4.2.3.0.75`; all counted from 1.
+
+        A part is `off` or `uniform` with attention, layer and heads; `paint` with attention, layer, head, query, key
+        and weight; or `nopositions`.
+        """
+        parts = [
+            f"{word}.{kind}.{layer + 1}.{'-'.join(str(head + 1) for head in numbers)}"
+            for word, heads in (("off", self.ablated), ("uniform", self.uniform))
+            for (kind, layer), numbers in by_layer(heads).items()
+        ]
+        parts += [
+            f"paint.{cell.head.kind}.{cell.head.layer + 1}.{cell.head.head + 1}.{cell.query + 1}.{cell.key + 1}."
+            f"{cell.weight:g}"
+            for cell in sorted(self.painted, key=lambda cell: (cell.head, cell.query, cell.key))
+        ]
+        return "~".join(parts if self.positions else [*parts, "nopositions"])
+
+    @classmethod
+    def from_code(cls, code: str) -> "Intervention":
+        """What `code` wrote.
+
+        Raises:
+            ValueError: it is none of ours.
+        """
+        heads: dict[str, set[Head]] = {"off": set(), "uniform": set()}
+        painted, positions = set(), True
+        for part in code.split("~") if code else []:
+            if match := HEADS_IN_LINK.fullmatch(part):
+                word, kind, layer, numbers = match.groups()
+                heads[word] |= {Head(kind, int(layer) - 1, int(number) - 1) for number in numbers.split("-")}
+            elif match := CELL_IN_LINK.fullmatch(part):
+                kind, *counted, weight = match.groups()
+                layer, head, query, key = (int(number) - 1 for number in counted)
+                painted.add(PaintedCell(Head(kind, layer, head), query, key, float(weight)))
+            elif part == "nopositions":
+                positions = False
+            else:
+                raise ValueError(f"{part!r} is not a change that a link can hold.")
+        return cls(
+            ablated=frozenset(heads["off"]),
+            uniform=frozenset(heads["uniform"]),
+            painted=frozenset(painted),
+            positions=positions,
+        )
 
 
 def by_layer(heads: frozenset[Head]) -> Mapping[tuple[str, int], list[int]]:

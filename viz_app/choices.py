@@ -9,6 +9,7 @@ from collections.abc import Container
 
 import streamlit as st
 
+from model.interventions import Intervention
 from viz_app.examples import BATCHES
 
 __all__ = ["publish_choices", "restore_choices", "settle", "settle_number"]
@@ -27,6 +28,7 @@ KINDS: dict[str, type] = {
     "norms": bool,
     "steps_view": str,
     "steps_kind": str,
+    "forced": tuple,
     "query": int,
     "scaled": bool,
     "head_temperature": float,
@@ -45,13 +47,21 @@ KINDS: dict[str, type] = {
     "sentences_from": str,
     "pasted": str,
     "click_means": str,
+    "intervention": Intervention,
     "painted_weight": float,
     "review": str,
     "reading": str,
     "bug": str,
+    "position_tab": str,
+    "mask_tab": str,
+    "heads_tab": str,
+    "checkpoint_tab": str,
     "sentence": int,
     **{f"batch_{language}_{i}": str for language in BATCHES for i in range(1, 5)},
 }
+FORCED = re.compile(
+    r"\d{1,4}\.\d{1,7}(-\d{1,4}\.\d{1,7})*", re.ASCII
+)  # position.token, as `services.Forced` holds them
 MAX_IN_URL = 500  # characters; longer texts would not fit into a link
 
 
@@ -66,7 +76,16 @@ def restore_choices() -> None:
                 st.session_state[key] = value
 
 
-def parsed(text: str, kind: type) -> str | int | float | bool | None:
+def parsed(text: str, kind: type) -> object | None:
+    """A choice as it stands in the URL, or None where it makes no sense."""
+    if kind is Intervention:
+        try:
+            return Intervention.from_code(text)
+        except ValueError:
+            return None
+    if kind is tuple:
+        pairs = [part.partition(".")[::2] for part in text.split("-")]
+        return tuple((int(at), int(token)) for at, token in pairs) if FORCED.fullmatch(text) else None
     if kind is bool:
         return text == "true"
     if kind is float:
@@ -76,7 +95,16 @@ def parsed(text: str, kind: type) -> str | int | float | bool | None:
     return text
 
 
-def settle(key: str, default: str | float | bool, allowed: Container[object] | None = None) -> None:
+def written(value: object) -> str:
+    """The opposite of `parsed`."""
+    if isinstance(value, Intervention):
+        return value.code()
+    if isinstance(value, tuple):
+        return "-".join(f"{at}.{token}" for at, token in value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def settle(key: str, default: object, allowed: Container[object] | None = None) -> None:
     """Before a widget: give its choice the default where it has no value yet, or one that is not allowed."""
     st.session_state.setdefault("defaults", {})[key] = default
     missing = key not in st.session_state
@@ -95,7 +123,7 @@ def publish_choices() -> None:
     defaults = st.session_state.get("defaults", {})
     for key in KINDS:
         value = st.session_state.get(key)
-        shown = str(value).lower() if isinstance(value, bool) else str(value)
+        shown = written(value)
         if value is None or value == defaults.get(key) or len(shown) > MAX_IN_URL:
             st.query_params.pop(key, None)
         elif st.query_params.get(key) != shown:

@@ -1,7 +1,7 @@
 """Widgets that several pages share, under stable keys; see `choices` for how their values are kept."""
 
 from collections.abc import Iterator, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import streamlit as st
 
@@ -12,6 +12,9 @@ from viz_app import services
 from viz_app.choices import settle, settle_number
 from viz_app.examples import examples_for
 from viz_app.services import CheckpointKey, Listed
+
+if TYPE_CHECKING:
+    from streamlit.elements.lib.mutable_tab_container import TabContainer
 
 __all__ = [
     "KINDS",
@@ -24,6 +27,7 @@ __all__ = [
     "require_checkpoint",
     "require_classifier",
     "require_translator",
+    "tabs",
     "with_progress",
 ]
 
@@ -145,6 +149,7 @@ def ask(config: CheckpointConfig, *, with_search: bool) -> tuple[str, SearchConf
             f"Type a sentence in {language(config.tokenizer.source_language)} and press Enter",
             key="text",
         )
+    let_go_of_what_was_forced(f"{st.session_state['checkpoint']}|{text}")
     with menu:
         st.selectbox(
             "Examples",
@@ -160,6 +165,13 @@ def ask(config: CheckpointConfig, *, with_search: bool) -> tuple[str, SearchConf
         with place:
             search = search_picker()
     return text or "", search
+
+
+def let_go_of_what_was_forced(subject: str) -> None:
+    """Tokens are forced into the translation of one sentence by one checkpoint; a link may bring them along."""
+    if st.session_state.setdefault("subject", subject) != subject:
+        st.session_state["subject"], st.session_state["forced"] = subject, ()
+        st.session_state["forced_earlier"] = []
 
 
 METHODS = {"greedy": "Greedy", "beam": "Beam", "sample": "Sampling"}
@@ -238,3 +250,9 @@ def how(label: str, explanation: str, formula: str | None = None) -> None:
         st.markdown(explanation)
         if formula:
             st.latex(formula)
+
+
+def tabs(labels: Sequence[str], key: str) -> Sequence["TabContainer"]:
+    """Tabs of which only the open one need be drawn; which one that is stands in the URL."""
+    settle(key, labels[0], labels)
+    return st.tabs(labels, key=key, on_change="rerun")

@@ -138,6 +138,10 @@ def test_two_visitors_silence_different_heads_and_never_see_each_others(visit: V
     expect(first.locator(".hl-line bdi").nth(1)).to_have_text(translation(edits=every.edits()) or "(nothing)")
     assert second.locator("button.head.off").count() == 1
     assert first.locator("button.head.off").count() == 72
+    # A link shows a colleague the same.
+    expect(second).to_have_url(re.compile("intervention=off.cross.3.2"))
+    colleague = visit(second.url.split("/", 3)[3])
+    expect(colleague.locator(".hl-line bdi").nth(1)).to_have_text(translation(edits=one.edits()))
     # Who translates beside them sees nothing of it.
     expect(visit(f"?{HERE}").locator(".hl-text")).to_have_text(translation())
 

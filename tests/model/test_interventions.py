@@ -2,7 +2,10 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import Tensor
 
 from model.checkpoint import Checkpoint
@@ -12,6 +15,9 @@ from model.transformer import Transformer
 from model.translate import translate
 from tests.conftest import make_model
 
+COUNT = st.integers(0, 30)
+HEADS = st.builds(Head, st.sampled_from(["encoder", "decoder", "cross"]), COUNT, COUNT)
+CELLS = st.builds(PaintedCell, HEADS, COUNT, COUNT, st.integers(0, 20).map(lambda twentieths: twentieths / 20))
 SENTENCE = "the small dog sees a red house ."
 
 
@@ -100,3 +106,27 @@ def test_visitors_with_different_interventions_at_the_same_moment_never_see_each
         for wanted, found in zip(expected, pool.map(visitor, wishes), strict=True):
             for maps in found:
                 np.testing.assert_allclose(maps, wanted, atol=1e-6)
+
+
+@given(st.frozensets(HEADS), st.frozensets(HEADS), st.frozensets(CELLS), st.booleans())
+def test_a_link_holds_every_change(
+    ablated: frozenset[Head], uniform: frozenset[Head], painted: frozenset[PaintedCell], positions: bool
+) -> None:
+    change = Intervention(ablated=ablated, uniform=uniform, painted=painted, positions=positions)
+    assert Intervention.from_code(change.code()) == change
+
+
+def test_the_code_of_a_change_counts_from_1() -> None:
+    painted = PaintedCell(Head("encoder", 0, 3), 1, 2, 0.75)
+    change = Intervention(ablated=frozenset([Head("cross", 2, 0), Head("cross", 2, 1)]), painted=frozenset([painted]))
+    assert change.code() == "off.cross.3.1-2~paint.encoder.1.4.2.3.0.75"
+    assert Intervention().code() == ""
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["off", "off.cross.0.1", "off.sideways.1.1", "off.cross.1.1-", "paint.cross.1.1.1.1.1.5", "off.cross.1.٣", "~"],
+)
+def test_a_code_that_is_not_ours_is_named(code: str) -> None:
+    with pytest.raises(ValueError, match="is not a change that a link can hold"):
+        Intervention.from_code(code)

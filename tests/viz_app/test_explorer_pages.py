@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -157,8 +158,9 @@ def test_steps_show_the_decode_and_a_forced_word_changes_the_rest(open_app: Open
         assert [c[2] for c in step["candidates"][:10]] == [c.id for c in token.candidates]
         assert sum(c[3] for c in step["candidates"]) == 1
     other = expected.written[1].candidates[1]
-    app.session_state["forced_history"] = [(), ((1, other.id),)]
+    app.session_state["forced"], app.session_state["forced_earlier"] = ((1, other.id),), [()]
     app.run()
+    assert in_url(app, "forced") == f"1.{other.id}"
     forced = translate(checkpoint, TEXT, forced={1: other.id})
     assert forced.text != expected.text
     assert f"<bdi>{forced.text}</bdi>" in html(app)
@@ -166,7 +168,50 @@ def test_steps_show_the_decode_and_a_forced_word_changes_the_rest(open_app: Open
     app.button[0].click().run()  # Undo
     assert f"<bdi>{expected.text}</bdi>" in html(app)
     app.text_input(key="text").set_value("Ein Mann.").run()
-    assert app.session_state["forced_history"] == [()]
+    assert app.session_state["forced"] == ()
+    assert app.button[0].disabled
+
+
+def in_url(app: AppTest, name: str) -> str | None:
+    value = app.query_params.get(name)
+    return value[0] if isinstance(value, list) else value
+
+
+def test_a_link_holds_forced_words_and_survives_nonsense(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    other = translate(checkpoint, TEXT).written[1].candidates[1]
+    app = open_app("steps", checkpoint=NAME, forced=f"1.{other.id}-2.9999999-1000.7")
+    assert f"<bdi>{translate(checkpoint, TEXT, forced={1: other.id}).text}</bdi>" in html(app)
+    for nonsense in ("1", "x.2", "1.2-"):
+        assert f"<bdi>{translate(checkpoint, TEXT).text}</bdi>" in html(
+            open_app("steps", checkpoint=NAME, forced=nonsense)
+        )
+
+
+def test_a_link_holds_silenced_heads_and_painted_weights(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    code = "off.cross.3.1-2-3~uniform.encoder.1.4~paint.cross.2.4.2.1.0.75"
+    expected = translate(checkpoint, TEXT, edits=Intervention.from_code(code).edits())
+    assert expected.text != translate(checkpoint, TEXT).text
+    app = open_app("heads", checkpoint=NAME, intervention=code)
+    assert expected.text in re.sub("<[^>]+>", "", html(app))  # without the marks of differing words
+    assert in_url(app, "intervention") == code
+    # What this checkpoint does not have is forgotten, and what makes no sense is nothing.
+    assert in_url(open_app("heads", checkpoint=NAME, intervention="off.cross.7.1"), "intervention") is None
+    assert in_url(open_app("heads", checkpoint=NAME, intervention="off.<b>.1.1"), "intervention") is None
+
+
+@pytest.mark.parametrize(
+    ("page", "choice", "tab", "seen"),
+    [
+        ("positions", "position_tab", "Distances and rotation", "Dot product"),
+        ("masks", "mask_tab", "Bug lab", "1e-12"),
+        ("heads", "heads_tab", "Importance", "Gradient estimate"),
+        ("checkpoints", "checkpoint_tab", "Training curves", "Loss."),
+    ],
+)
+def test_a_link_opens_the_tab_that_was_open(open_app: OpenApp, page: str, choice: str, tab: str, seen: str) -> None:
+    app = open_app(page, checkpoint=NAME, **{choice: tab})
+    assert any(seen in element.value for element in [*app.markdown, *app.caption])
+    assert in_url(app, choice) == tab
 
 
 def test_the_tree_on_the_screen_is_the_search(open_app: OpenApp, checkpoint: Checkpoint) -> None:

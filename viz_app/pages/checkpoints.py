@@ -52,8 +52,8 @@ for listed in broken:
 key, config = controls.require_checkpoint(found)
 st.subheader(key.name)
 st.caption("The checkpoint that is chosen on the left.")
-card, curves, parameters, configuration = st.tabs(
-    ["Model card", "Training curves", "Parameters", "Configuration"], key="checkpoint_tab", on_change="rerun"
+card, curves, parameters, configuration = controls.tabs(
+    ["Model card", "Training curves", "Parameters", "Configuration"], "checkpoint_tab"
 )
 if card.open:
     with card:

@@ -9,9 +9,7 @@ from viz_app.sections.head_roles import head_roles
 from viz_app.sections.sentence_set import sentence_set
 
 key, config = controls.require_translator(services.listed_checkpoints())
-board, roles, importance = st.tabs(
-    ["Ablation board", "What heads do", "Importance"], key="heads_tab", on_change="rerun"
-)
+board, roles, importance = controls.tabs(["Ablation board", "What heads do", "Importance"], "heads_tab")
 if board.open:
     with board:
         text = controls.ask_for_text(config)

@@ -57,7 +57,7 @@ allowed = {
     "cross": np.broadcast_to(padded, (len(read), len(source))),
 }
 
-right_tab, bug_tab = st.tabs(["As it should be", "Bug lab"], key="mask_tab", on_change="rerun")
+right_tab, bug_tab = controls.tabs(["As it should be", "Bug lab"], "mask_tab")
 if right_tab.open:
     with right_tab:
         right_masks(batch, row, axes, allowed)

@@ -48,10 +48,8 @@ else:
     with right:
         st.caption("A learned table has no formula and so no wavelengths to set: what you see is what training made.")
 
-matrix_tab, waves, relations, sentence_tab = st.tabs(
-    ["The matrix", "Waves and counters", "Distances and rotation", "In a sentence"],
-    key="position_tab",
-    on_change="rerun",
+matrix_tab, waves, relations, sentence_tab = controls.tabs(
+    ["The matrix", "Waves and counters", "Distances and rotation", "In a sentence"], "position_tab"
 )
 if matrix_tab.open:
     with matrix_tab:

@@ -19,36 +19,31 @@ if not text.strip():
     st.info("Type a sentence above, or choose one of the examples; its decode appears here.")
     st.stop()
 
-# What was forced, and all that was forced before it, for undo: of this sentence and this checkpoint alone.
-subject = f"{key.path}|{text}"
-if st.session_state.get("forced_subject") != subject:
-    st.session_state["forced_subject"], st.session_state["forced_history"] = subject, [()]
-history: list[Forced] = st.session_state["forced_history"]
-forced = history[-1]
+settle("forced", ())
+earlier: list[Forced] = st.session_state.setdefault("forced_earlier", [])  # for undo
+vocab_size = services.translator(key).model.config.target_vocab_size
+forced: Forced = tuple((at, token) for at, token in st.session_state["forced"] if token < vocab_size)
 free = services.translation_of(key, text)
 translation = services.translation_of(key, text, forced=forced)
 
 
-def remember(now_forced: Forced) -> None:
-    history.append(now_forced)
-    del history[:-MAX_UNDO]
+def change(now_forced: Forced) -> None:
+    earlier.append(forced)
+    del earlier[:-MAX_UNDO]
+    st.session_state["forced"] = now_forced
 
 
 def force(position: int, token: int) -> None:
     """Write another token; what was forced after it stood behind another prefix and is let go."""
-    remember((*((at, other) for at, other in forced if at < position), (position, token)))
+    change((*((at, other) for at, other in forced if at < position), (position, token)))
 
 
 def undo() -> None:
-    history.pop()
-
-
-def let_go() -> None:
-    remember(())
+    st.session_state["forced"] = earlier.pop()
 
 
 def go_on_from(node: int) -> None:
-    remember(tuple(enumerate(tree.path(node))))
+    change(tuple(enumerate(tree.path(node))))
 
 
 searches, rows_column, undoing, resetting = st.columns([3.2, 2.4, 1, 1.3], vertical_alignment="bottom")
@@ -57,17 +52,19 @@ settle("steps_kind", "cross", ROWS)
 shown = searches.segmented_control(
     "Search", list(SEARCHES), format_func=SEARCHES.__getitem__, required=True, key="steps_view"
 )
-undoing.button("Undo", icon=":material/undo:", disabled=len(history) < 2, on_click=undo, width="stretch")
+undoing.button("Undo", icon=":material/undo:", disabled=not earlier, on_click=undo, width="stretch")
 resetting.button(
     "Let it go",
     icon=":material/restart_alt:",
     disabled=not forced,
-    on_click=let_go,
+    on_click=change,
+    args=((),),
     width="stretch",
     help="Force nothing: what the model writes by itself.",
 )
 if forced:
-    words = ", ".join(f"“{translation.written[at].text}” at step {at + 1}" for at, _ in forced)
+    written = translation.written
+    words = ", ".join(f"“{written[at].text}” at step {at + 1}" for at, _ in forced if at < len(written))
     st.caption(
         f"Forced: {words}. Greedy log-probability {translation.log_prob:.2f}; by itself the model writes "
         f"“{free.text}” with {free.log_prob:.2f}."

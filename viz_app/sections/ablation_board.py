@@ -24,7 +24,8 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
     """Draw the board, the translation before and after, and the map of one head to paint on."""
     heads = all_heads(services.translator(key).model)
     # Another checkpoint has other heads; what it lacks is forgotten.
-    intervention = limited(st.session_state.get("intervention", Intervention()), frozenset(heads))
+    settle("intervention", Intervention())
+    intervention = limited(st.session_state["intervention"], frozenset(heads))
     st.session_state["intervention"] = intervention
     before = services.translation_of(key, text)
     after = services.translation_of(key, text, intervention=intervention)
