@@ -28,7 +28,7 @@ KINDS: dict[str, type] = {
     "norms": bool,
     "steps_view": str,
     "steps_kind": str,
-    "forced": tuple,
+    "forced": tuple,  # `services.Forced`
     "query": int,
     "scaled": bool,
     "head_temperature": float,
@@ -59,9 +59,7 @@ KINDS: dict[str, type] = {
     "sentence": int,
     **{f"batch_{language}_{i}": str for language in BATCHES for i in range(1, 5)},
 }
-FORCED = re.compile(
-    r"\d{1,4}\.\d{1,7}(-\d{1,4}\.\d{1,7})*", re.ASCII
-)  # position.token, as `services.Forced` holds them
+FORCED = re.compile(r"\d{1,4}\.\d{1,7}(-\d{1,4}\.\d{1,7})*", re.ASCII)  # position.token, one or several
 MAX_IN_URL = 500  # characters; longer texts would not fit into a link
 
 
@@ -78,6 +76,8 @@ def restore_choices() -> None:
 
 def parsed(text: str, kind: type) -> object | None:
     """A choice as it stands in the URL, or None where it makes no sense."""
+    if kind in (Intervention, tuple) and len(text) > MAX_IN_URL:
+        return None
     if kind is Intervention:
         try:
             return Intervention.from_code(text)
