@@ -173,6 +173,8 @@ class TrainConfig(Section):
     """How a model is trained. Batches are counted in target tokens, padding included."""
 
     corpus: str
+    pretrain_corpus: str = ""  # read instead in the first epochs; the vocabulary is learned on it
+    pretrain_epochs: int = 0
     batch_tokens: int = 2560
     max_epochs: int = 40
     max_steps: int = 100_000
@@ -195,6 +197,11 @@ class TrainConfig(Section):
         super().__post_init__()
         self.require_positive("batch_tokens", "max_epochs", "max_steps", "warmup_steps", "average_epochs", "patience")
         self.require_positive("accumulate")
+        require(
+            bool(self.pretrain_corpus) == (self.pretrain_epochs > 0),
+            f"pretrain_corpus is {self.pretrain_corpus!r} and pretrain_epochs is {self.pretrain_epochs}; "
+            "set both or neither.",
+        )
         require(
             min(self.snapshot_steps, default=0) >= 0, f"snapshot_steps are {self.snapshot_steps}; steps start at 0."
         )
@@ -243,6 +250,7 @@ class Recipe:
         )
         cut_anew = self.tokenizer.kind == "bpe" and has_target
         require(cut_anew or not self.train.bpe_dropout, 'bpe_dropout needs a translation with kind = "bpe".')
+        require(has_target or not self.train.pretrain_corpus, "pretrain_corpus belongs to a translation.")
         size = self.tokenizer.vocab_size
         self.model_config(**dict.fromkeys(VOCAB_SIZES[self.task], size))
 

@@ -33,10 +33,13 @@ class Task(Protocol[Model]):
 
     tokenizers: TokenizerPair
     model_config: ModelConfig | ClassifierConfig
-    train_batches: Batches
     left_out: int  # training examples that were too long
     unit: str  # of what the loss is averaged over
     quality: str  # what `measure` calls its figure of quality, higher is better
+
+    def batches_of(self, epoch: int) -> Batches:
+        """What an epoch, counted from 1, is trained on."""
+        ...
 
     def new_model(self) -> Model: ...
 
@@ -90,23 +93,32 @@ class TranslationTask:
         self.recipe = recipe
         config, languages = recipe.train, (recipe.tokenizer.source_language, recipe.tokenizer.target_language)
         pairs = read_pairs(data_root, config.corpus, "train", *languages)
+        early = read_pairs(data_root, config.pretrain_corpus, "train", *languages) if config.pretrain_epochs else pairs
         self.valid_pairs = read_pairs(data_root, config.corpus, "val", *languages)
-        self.tokenizers = load_pair(recipe.tokenizer, folder) if folder else train_pair(recipe.tokenizer, pairs)
+        self.tokenizers = load_pair(recipe.tokenizer, folder) if folder else train_pair(recipe.tokenizer, early)
         sizes = {"source_vocab_size": self.tokenizers.source.size, "target_vocab_size": self.tokenizers.target.size}
         self.model_config = recipe.model_config(**sizes)
-        size, longest = config.batch_tokens, self.model_config.max_length
+        self._share, self._device, self.left_out = share, device, 0
+        self._batches = self._training_batches(pairs)
+        self._early_batches = self._batches if early is pairs else self._training_batches(early)
+        valid = sentence_pairs(self.valid_pairs, self.tokenizers, max_length=self.model_config.max_length)
+        self.valid_batches = Batches(valid, batch_tokens=config.batch_tokens, device=device)
+
+    def _training_batches(self, pairs: Sequence[tuple[str, str]]) -> Batches:
+        config, longest = self.recipe.train, self.model_config.max_length
         examples = sentence_pairs(pairs, self.tokenizers, max_length=longest)
-        self.left_out = len(pairs) - len(examples)
+        self.left_out += len(pairs) - len(examples)
         sampling = self.tokenizers.sampling(config.bpe_dropout) if config.bpe_dropout else None
 
         def cut_anew() -> Sequence[Example]:
             assert sampling is not None
-            return share(sentence_pairs(pairs, sampling, max_length=longest))
+            return self._share(sentence_pairs(pairs, sampling, max_length=longest))
 
         resample = cut_anew if sampling else None
-        self.train_batches = Batches(examples, batch_tokens=size, device=device, resample=resample)
-        valid = sentence_pairs(self.valid_pairs, self.tokenizers, max_length=longest)
-        self.valid_batches = Batches(valid, batch_tokens=size, device=device)
+        return Batches(examples, batch_tokens=config.batch_tokens, device=self._device, resample=resample)
+
+    def batches_of(self, epoch: int) -> Batches:
+        return self._early_batches if epoch <= self.recipe.train.pretrain_epochs else self._batches
 
     def new_model(self) -> Transformer:
         assert isinstance(self.model_config, ModelConfig)
@@ -148,8 +160,11 @@ class ClassificationTask:
             for t in (texts, self.valid_texts)
         )
         self.left_out = 0
-        self.train_batches = Batches(examples, batch_tokens=config.batch_tokens, device=device)
+        self._batches = Batches(examples, batch_tokens=config.batch_tokens, device=device)
         self.valid_batches = Batches(valid, batch_tokens=config.batch_tokens, device=device)
+
+    def batches_of(self, epoch: int) -> Batches:
+        return self._batches
 
     def new_model(self) -> Classifier:
         assert isinstance(self.model_config, ClassifierConfig)

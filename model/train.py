@@ -166,12 +166,20 @@ class Trainer:
         return self.config.accumulate * int(self.accelerator.num_processes)
 
     def _steps_expected(self) -> int:
-        batches = self.task.train_batches.count(seed=self.config.seed, number=1)
-        return min(math.ceil(batches / self._batches_a_step) * self.config.max_epochs, self.config.max_steps)
+        config = self.config
+
+        def steps(epoch: int) -> int:
+            batches = self.task.batches_of(epoch).count(seed=config.seed, number=epoch)
+            return math.ceil(batches / self._batches_a_step)
+
+        early = min(config.pretrain_epochs, config.max_epochs)
+        whole = (steps(1) * early if early else 0) + steps(config.max_epochs) * (config.max_epochs - early)
+        return min(whole, config.max_steps)
 
     def _remaining_steps(self) -> Iterator[list[Batch]]:
         """The batches of one optimizer step after the other; every process sees the same."""
-        batches = self.task.train_batches.epoch(seed=self.config.seed, number=self.progress.epoch)
+        number = self.progress.epoch
+        batches = self.task.batches_of(number).epoch(seed=self.config.seed, number=number)
         for _ in islice(batches, self.progress.batches_done):
             pass
         return iter(lambda: list(islice(batches, self._batches_a_step)), [])

@@ -41,6 +41,15 @@ def test_bundled_recipes_are_valid(path: Path) -> None:
     assert load_recipe(path.stem).name == path.stem
 
 
+def test_pretraining_needs_a_corpus_and_a_number_of_epochs() -> None:
+    recipe = load_recipe("multi30k-de-en")
+    for settings in ({"pretrain_corpus": "deu-eng"}, {"pretrain_epochs": 3}):
+        with pytest.raises(ConfigError, match="set both or neither"):
+            recipe.with_settings(settings)
+    with pytest.raises(ConfigError, match="pretrain_corpus belongs to a translation"):
+        load_recipe("imdb-sentiment").with_settings({"pretrain_corpus": "deu-eng", "pretrain_epochs": 3})
+
+
 def test_bpe_dropout_where_nothing_is_cut_into_pieces_is_refused() -> None:
     for name in ("multi30k-de-en-words", "imdb-sentiment"):
         with pytest.raises(ConfigError, match="bpe_dropout needs a translation"):

@@ -13,6 +13,7 @@ from safetensors.torch import load_file
 
 from model.checkpoint import Checkpoint, load_checkpoint
 from model.config import ConfigError
+from model.data.vocab import UNK_ID
 from model.run_state import average_epochs, save_epoch
 from model.runtime import pick_device
 from model.train import inverse_square_root, train
@@ -50,6 +51,28 @@ def test_a_resumed_run_computes_the_losses_of_one_never_stopped(tmp_path: Path, 
     assert losses(tmp_path / "resumed") == losses(tmp_path / "straight")
     straight, resumed = (load_file(tmp_path / name / "model.safetensors") for name in ("straight", "resumed"))
     assert all(torch.equal(straight[name], resumed[name]) for name in straight)
+
+
+def test_the_first_epochs_read_another_corpus(tmp_path: Path) -> None:
+    data = shutil.copytree(TOY_DATA, tmp_path / "data")
+    (data / "other").mkdir()
+    (data / "other" / "train.en").write_text("a heron swims .\n" * 30)
+    (data / "other" / "train.de").write_text("ein Reiher schwimmt .\n" * 30)
+    settings = {"pretrain_corpus": "other+toy", "pretrain_epochs": 2, "batch_tokens": 60}
+    recipe = toy_recipe("words", max_epochs=3).with_settings(settings)
+    plain = toy_recipe("words", max_epochs=1).with_settings({"batch_tokens": 60})
+    train(recipe, data_root=data, out=tmp_path / "straight", device="cpu")
+    train(plain, data_root=data, out=tmp_path / "plain", device="cpu")
+    steps = [int(row["step"]) for row in history(tmp_path / "straight")]
+    own = int(history(tmp_path / "plain")[0]["step"])
+    assert steps[0] > own  # ten rows a batch: three batches more
+    assert steps == [steps[0], 2 * steps[0], 2 * steps[0] + own]
+    assert load_checkpoint(tmp_path / "straight").tokenizers.source.encode("heron").ids != (UNK_ID,)
+    assert load_checkpoint(tmp_path / "plain").tokenizers.source.encode("heron").ids == (UNK_ID,)
+    # A run that was stopped in between goes on with the right corpus.
+    train(recipe.with_settings({"max_steps": steps[1]}), data_root=data, out=tmp_path / "resumed", device="cpu")
+    train(recipe, data_root=data, out=tmp_path / "resumed", device="cpu", resume=True)
+    assert losses(tmp_path / "resumed") == losses(tmp_path / "straight")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
