@@ -26,9 +26,9 @@ STYLE = """<style>
 .hl-text{font-size:1.12rem;font-weight:600;margin:2px 0 0}
 .hl-words{line-height:1.9;max-height:15rem;overflow-y:auto}
 .hl-word{border-radius:4px;padding:1px 3px;display:inline-block}
-.hl-line{display:grid;grid-template-columns:minmax(9rem,24rem) 1fr;gap:1rem;line-height:1.6}
-.hl-line .hl-name{opacity:.7}
-.hl-line mark{background:rgba(232,89,12,.28);color:inherit;border-radius:3px;padding:0 2px}
+.hl-lines{display:grid;grid-template-columns:fit-content(24rem) 1fr;gap:0 1.5rem;line-height:1.6}
+.hl-lines .hl-name{opacity:.7}
+.hl-lines mark{background:rgba(232,89,12,.28);color:inherit;border-radius:3px;padding:0 2px}
 .hl-more{opacity:.7;font-size:.85rem}
 </style>"""
 MAX_CHIPS = 80
@@ -52,16 +52,23 @@ def sentence(text: str) -> str:
     return f'<div class="hl-text"><bdi>{escape(visible(text))}</bdi></div>'
 
 
-def compared(name: str, before: str, after: str) -> str:
-    """HTML of a line: what it is, and a text whose words are marked where they differ from another's."""
-    old, new = before.split(), after.split()
+def compared(*groups: Sequence[tuple[str, str]]) -> str:
+    """HTML of named texts below each other, the words marked in which one differs from the first of its group."""
+    rows = (
+        f'<span class="hl-name">{escape(visible(name))}</span><bdi>{marked(group[0][1].split(), text.split())}</bdi>'
+        for group in groups
+        for name, text in group
+    )
+    return f'<div class="hl-lines">{"".join(rows)}</div>'
+
+
+def marked(before: Sequence[str], after: Sequence[str]) -> str:
     parts = []
-    for what, _, _, start, end in SequenceMatcher(a=old, b=new, autojunk=False).get_opcodes():
-        words = escape(visible(" ".join(new[start:end])))
+    for what, _, _, start, end in SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():
+        words = escape(visible(" ".join(after[start:end])))
         if words:
             parts.append(words if what == "equal" else f"<mark>{words}</mark>")
-    text = " ".join(parts) or "<em>(nothing)</em>"
-    return f'<div class="hl-line"><span class="hl-name">{escape(visible(name))}</span><bdi>{text}</bdi></div>'
+    return " ".join(parts) or "<em>(nothing)</em>"
 
 
 def weighted_text(tokens: Sequence[str], weights: Sequence[float]) -> str:

@@ -130,18 +130,18 @@ def test_two_visitors_silence_different_heads_and_never_see_each_others(visit: V
             Head(kind, la, h) for kind in ("encoder", "decoder", "cross") for la in range(3) for h in range(8)
         )
     )
-    changed = second.locator(".hl-line bdi").nth(1)
+    changed = second.locator(".hl-lines bdi").nth(1)
     second.get_by_role("switch", name="cross attention, layer 3, head 2").click()
     expect(second.get_by_role("switch", name="cross attention, layer 3, head 2: silenced")).to_be_visible()
     one = Intervention(ablated=frozenset([Head("cross", 2, 1)]))
     expect(changed).to_have_text(translation(edits=one.edits()))
-    expect(first.locator(".hl-line bdi").nth(1)).to_have_text(translation(edits=every.edits()) or "(nothing)")
+    expect(first.locator(".hl-lines bdi").nth(1)).to_have_text(translation(edits=every.edits()) or "(nothing)")
     assert second.locator("button.head.off").count() == 1
     assert first.locator("button.head.off").count() == 72
     # A link shows a colleague the same.
     expect(second).to_have_url(re.compile("intervention=off.cross.3.2"))
     colleague = visit(second.url.split("/", 3)[3])
-    expect(colleague.locator(".hl-line bdi").nth(1)).to_have_text(translation(edits=one.edits()))
+    expect(colleague.locator(".hl-lines bdi").nth(1)).to_have_text(translation(edits=one.edits()))
     # Who translates beside them sees nothing of it.
     expect(visit(f"?{HERE}").locator(".hl-text")).to_have_text(translation())
 

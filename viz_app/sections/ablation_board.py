@@ -59,7 +59,7 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
         on_toggle=toggle,
     )
     st.caption("✕ silenced: its weights are 0, so it says nothing. ≡ uniform: it looks at every allowed key equally.")
-    st.html(compared("as trained", before.text, before.text) + compared("changed", before.text, after.text))
+    st.html(compared([("as trained", before.text), ("changed", after.text)]))
     old, new = before.log_prob, rescored(key, text, before, intervention).log_prob
     st.caption(
         f"The translation as trained had a log-probability of {old:.2f}; the changed model gives it {new:.2f} "

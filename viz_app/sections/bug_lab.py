@@ -72,9 +72,11 @@ def bug_lab(
         "no future to look at, so a mistake with the causal mask shows less here than it does in training."
     )
     st.html(
-        "".join(
-            compared(text, before, before) + compared(f"{bug.title.lower()}", before, after)
-            for text, before, after in zip(sentences, right.texts, wrong.texts, strict=True)
+        compared(
+            *(
+                [(text, before), (bug.title.lower(), after)]
+                for text, before, after in zip(sentences, right.texts, wrong.texts, strict=True)
+            )
         )
     )
     table = st.expander("All mistakes, measured", icon=":material/table_rows:", on_change="rerun", key="all_mistakes")

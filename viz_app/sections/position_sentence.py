@@ -63,11 +63,10 @@ def position_sentence(key: CheckpointKey, config: CheckpointConfig, own: NDArray
     random.Random(int(number)).shuffle(order)
     shuffled = " ".join(order)
     blind = Intervention(positions=False)
-    first = services.translation_of(key, text).text
     lines = [
-        ("your order, with the encoding", first),
+        ("your order, with the encoding", services.translation_of(key, text).text),
         ("your order, without", services.translation_of(key, text, intervention=blind).text),
         (f"shuffled: {shuffled}", services.translation_of(key, shuffled).text),
         ("shuffled, without", services.translation_of(key, shuffled, intervention=blind).text),
     ]
-    st.html("".join(compared(name, first, written) for name, written in lines))
+    st.html(compared(lines))
