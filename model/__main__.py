@@ -1,4 +1,4 @@
-"""The command line: python -m model train | evaluate | translate | classify | attention | download."""
+"""The command line: python -m model train | evaluate | translate | classify | attention | download | distill."""
 
 import argparse
 import dataclasses
@@ -24,6 +24,7 @@ from model.data.batching import Batches, sentence_pairs
 from model.data.corpora import CorpusError, data_dir, read_pairs
 from model.data.download import CORPORA, DownloadError, download_corpus
 from model.data.reviews import read_reviews
+from model.distill import distill
 from model.evaluate import accuracy, mean_loss, score
 from model.export import maps_npz
 from model.train import DivergedError, train
@@ -171,6 +172,12 @@ def run_download(args: argparse.Namespace) -> None:
     print(f"{args.corpus} is in {folder}")
 
 
+def run_distill(args: argparse.Namespace) -> None:
+    teacher, root = load_checkpoint(folder_at(args.checkpoint)), data_dir(args.data_dir)
+    folder = distill(teacher, data_root=root, corpus=args.corpus, search=search_settings(args))
+    print(f"{args.corpus}, as {args.checkpoint} translates it, is in {folder}")
+
+
 def positive(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
@@ -225,6 +232,13 @@ def main(argv: list[str] | None = None) -> int:
     command.add_argument("--data-dir", help=DATA_HELP)
     command.add_argument("--mirror", metavar="URL", help="fetch the files from another address")
     command.set_defaults(run=run_download)
+
+    command = commands.add_parser("distill", help="write a corpus with a checkpoint's translations, to learn from")
+    command.add_argument("checkpoint", help=CHECKPOINT_HELP)
+    command.add_argument("--corpus", default="multi30k", help="what the checkpoint translates the training split of")
+    command.add_argument("--beam", type=positive, default=5, help="width of the beam; 1 is greedy")
+    command.add_argument("--data-dir", help=DATA_HELP)
+    command.set_defaults(run=run_distill)
 
     args = parser.parse_args(argv)
     try:

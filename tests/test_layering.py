@@ -36,7 +36,7 @@ FLOORS = (
     {"beam"},
     {"checkpoint"},
     {"classify", "translate"},
-    {"anatomy", "evaluate", "export", "importance", "mask_bugs", "padded_batch", "run_state", "search_tree"},
+    {"anatomy", "distill", "evaluate", "export", "importance", "mask_bugs", "padded_batch", "run_state", "search_tree"},
     {"runtime", "tasks"},
     {"train"},
     {"__main__"},
