@@ -198,7 +198,7 @@ class TrainConfig(Section):
         self.require_positive("batch_tokens", "max_epochs", "max_steps", "warmup_steps", "average_epochs", "patience")
         self.require_positive("accumulate")
         require(
-            bool(self.pretrain_corpus) == (self.pretrain_epochs > 0),
+            self.pretrain_epochs > 0 if self.pretrain_corpus else self.pretrain_epochs == 0,
             f"pretrain_corpus is {self.pretrain_corpus!r} and pretrain_epochs is {self.pretrain_epochs}; "
             "set both or neither.",
         )

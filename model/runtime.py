@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import torch
-import torch.distributed.nn
+import torch.distributed.nn  # before there is a group: defaults of its functions would keep one alive to the end
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 from accelerate.utils import TorchDynamoPlugin

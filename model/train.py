@@ -173,7 +173,7 @@ class Trainer:
             return math.ceil(batches / self._batches_a_step)
 
         early = min(config.pretrain_epochs, config.max_epochs)
-        whole = (steps(1) * early if early else 0) + steps(config.max_epochs) * (config.max_epochs - early)
+        whole = early * steps(1) + (config.max_epochs - early) * steps(config.max_epochs)
         return min(whole, config.max_steps)
 
     def _remaining_steps(self) -> Iterator[list[Batch]]:

@@ -43,7 +43,7 @@ def test_bundled_recipes_are_valid(path: Path) -> None:
 
 def test_pretraining_needs_a_corpus_and_a_number_of_epochs() -> None:
     recipe = load_recipe("multi30k-de-en")
-    for settings in ({"pretrain_corpus": "deu-eng"}, {"pretrain_epochs": 3}):
+    for settings in ({"pretrain_corpus": "deu-eng"}, {"pretrain_epochs": 3}, {"pretrain_epochs": -1}):
         with pytest.raises(ConfigError, match="set both or neither"):
             recipe.with_settings(settings)
     with pytest.raises(ConfigError, match="pretrain_corpus belongs to a translation"):
