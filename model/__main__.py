@@ -93,7 +93,7 @@ def run_train(args: argparse.Namespace) -> None:
 def run_evaluate(args: argparse.Namespace) -> None:
     folder = folder_at(args.checkpoint)
     config = read_config(folder)
-    corpus = args.corpus or config.train.corpus.split("+")[0]
+    corpus = args.corpus or config.train.corpora[0]
     split = args.split or ("test_2016_flickr" if corpus == "multi30k" else "test")
     evaluate = evaluate_classifier if config.task == "classification" else evaluate_translator
     scores = evaluate(folder, corpus, split, args)

@@ -60,7 +60,7 @@ class CheckpointConfig:
 
     def figure(self, name: str) -> float | None:
         """A recorded result, such as `chrf`, on the first test set that this model was made for."""
-        places = ("test_2016_flickr", *(f"{corpus}.test" for corpus in self.train.corpus.split("+")))
+        places = ("test_2016_flickr", *(f"{corpus}.test" for corpus in self.train.corpora))
         return next((self.figures[f"{place}.{name}"] for place in places if f"{place}.{name}" in self.figures), None)
 
     @property

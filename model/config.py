@@ -168,6 +168,9 @@ class TokenizerConfig(Section):
         require(not (self.lowercase and self.kind == "bpe"), 'lowercase = true needs kind = "words".')
 
 
+DISTILLED = "-distilled"  # ends the name of a corpus that `distill` wrote
+
+
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig(Section):
     """How a model is trained. Batches are counted in target tokens, padding included."""
@@ -192,6 +195,11 @@ class TrainConfig(Section):
     precision: Literal["fp32", "bf16", "fp16"] = "fp32"
     accumulate: int = 1  # batches that make one step of the optimizer, on each process
     compile: bool = False  # torch.compile; pays on a GPU
+
+    @property
+    def corpora(self) -> tuple[str, ...]:
+        """What is learned, corpus by corpus; for a distilled one, what it was distilled from."""
+        return tuple(dict.fromkeys(name.removesuffix(DISTILLED) for name in self.corpus.split("+")))
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -10,7 +10,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from model.checkpoint import Checkpoint, CheckpointError
-from model.config import SearchConfig
+from model.config import DISTILLED, SearchConfig
 from model.data.corpora import CorpusError, read_pairs
 from model.translate import translate_lines
 
@@ -36,7 +36,7 @@ def distill(checkpoint: Checkpoint, *, data_root: Path, corpus: str, search: Sea
         CheckpointError: it cannot be written; nothing is left behind.
     """
     languages = (checkpoint.config.tokenizer.source_language, checkpoint.config.tokenizer.target_language)
-    folder = data_root / f"{corpus}-distilled"
+    folder = data_root / f"{corpus}{DISTILLED}"
     if "+" in corpus:
         raise CorpusError(f"{corpus} is several corpora; distil them one by one.")
     if folder.exists():

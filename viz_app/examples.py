@@ -51,7 +51,7 @@ REVIEWS = (
 
 def examples_for(config: CheckpointConfig) -> tuple[str, ...]:
     """Sentences of the kind that a translator was trained on, in its source language."""
-    language, corpora = config.tokenizer.source_language, config.train.corpus.split("+")
+    language, corpora = config.tokenizer.source_language, config.train.corpora
     captions = CAPTIONS.get(language, CAPTIONS["en"])
     everyday = EVERYDAY.get(language, ())
     if not everyday or not {"cmn-eng", "deu-eng"} & set(corpora):

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from model.__main__ import main
-from model.checkpoint import Checkpoint
+from model.checkpoint import Checkpoint, read_config
 from model.data.corpora import read_pairs
 from model.train import train
 from model.translate import translate
@@ -30,9 +30,12 @@ def test_a_distilled_corpus_holds_the_references_and_what_the_teacher_writes(
     assert found[30:] == [(source, translate(toy, source).text) for source, _ in references]
     assert read_pairs(data, "toy-distilled", "val", "en", "de") == read_pairs(data, "toy", "val", "en", "de")
     assert sorted(path.name for path in data.iterdir()) == ["toy", "toy-distilled"]
-    # It is a corpus like any other.
+    # A student learns from it, and is tested on what it was made of.
     recipe = toy_recipe("words", max_epochs=1).with_settings({"corpus": "toy-distilled"})
     train(recipe, data_root=data, out=data / "student", device="cpu")
+    options = ["--split", "test", "--record", "--beam", "1", "--data-dir", str(data)]
+    assert main(["evaluate", str(data / "student"), *options]) == 0
+    assert read_config(data / "student").figures.keys() >= {"toy.test.bleu", "valid_bleu"}
 
 
 def test_a_corpus_that_cannot_be_distilled_is_named(
