@@ -143,6 +143,8 @@ class Trainer:
         if self.main:
             self._finish()
         self.accelerator.wait_for_everyone()
+        # What holds the process group goes first: its threads must end before Python does.
+        self.loss, self.optimizer = self.accelerator.free_memory(self.loss, self.optimizer)
         self.accelerator.end_training()
 
     def _finish(self) -> None:
