@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from model.checkpoint import Checkpoint, CheckpointError
+from model.checkpoint import Checkpoint
 from model.config import DISTILLED, SearchConfig
 from model.data.corpora import CorpusError, read_pairs
 from model.translate import translate_lines
@@ -32,8 +32,8 @@ def distill(checkpoint: Checkpoint, *, data_root: Path, corpus: str, search: Sea
         The new folder.
 
     Raises:
-        CorpusError: the corpus cannot be read or is several, or the new one is there already.
-        CheckpointError: it cannot be written; nothing is left behind.
+        CorpusError: the corpus cannot be read or is several, or the new one is there already or cannot be written; then
+            nothing is left behind.
     """
     languages = (checkpoint.config.tokenizer.source_language, checkpoint.config.tokenizer.target_language)
     folder = data_root / f"{corpus}{DISTILLED}"
@@ -43,7 +43,7 @@ def distill(checkpoint: Checkpoint, *, data_root: Path, corpus: str, search: Sea
         raise CorpusError(f"{folder} is there already; remove it to make it anew.")
     splits = {split: read_pairs(data_root, corpus, split, *languages) for split in ("train", "val")}
     sources = [source for source, _ in splits["train"]]
-    for start in tqdm(range(0, len(sources), CHUNK), unit="chunk"):
+    for start in tqdm(range(0, len(sources), CHUNK), unit=" lines", unit_scale=CHUNK):
         chunk = sources[start : start + CHUNK]
         written = translate_lines(checkpoint.model, checkpoint.tokenizers, chunk, search=search)
         splits["train"] += [(a, " ".join(b.split())) for a, b in zip(chunk, written, strict=True) if b.strip()]
@@ -56,5 +56,5 @@ def distill(checkpoint: Checkpoint, *, data_root: Path, corpus: str, search: Sea
         beside.rename(folder)
     except OSError as error:
         shutil.rmtree(beside, ignore_errors=True)
-        raise CheckpointError(f"{folder} cannot be written: {error.strerror}.") from error
+        raise CorpusError(f"{folder} cannot be written: {error.strerror}.") from error
     return folder

@@ -98,13 +98,13 @@ class TranslationTask:
         self.tokenizers = load_pair(recipe.tokenizer, folder) if folder else train_pair(recipe.tokenizer, early)
         sizes = {"source_vocab_size": self.tokenizers.source.size, "target_vocab_size": self.tokenizers.target.size}
         self.model_config = recipe.model_config(**sizes)
-        self._share, self._device, self.left_out = share, device, 0
-        self._batches = self._training_batches(pairs)
-        self._early_batches = self._batches if early is pairs else self._training_batches(early)
+        self.left_out = 0
+        self._batches = self._training_batches(pairs, device, share)
+        self._early_batches = self._batches if early is pairs else self._training_batches(early, device, share)
         valid = sentence_pairs(self.valid_pairs, self.tokenizers, max_length=self.model_config.max_length)
         self.valid_batches = Batches(valid, batch_tokens=config.batch_tokens, device=device)
 
-    def _training_batches(self, pairs: Sequence[tuple[str, str]]) -> Batches:
+    def _training_batches(self, pairs: Sequence[tuple[str, str]], device: torch.device, share: Share) -> Batches:
         config, longest = self.recipe.train, self.model_config.max_length
         examples = sentence_pairs(pairs, self.tokenizers, max_length=longest)
         self.left_out += len(pairs) - len(examples)
@@ -112,10 +112,10 @@ class TranslationTask:
 
         def cut_anew() -> Sequence[Example]:
             assert sampling is not None
-            return self._share(sentence_pairs(pairs, sampling, max_length=longest))
+            return share(sentence_pairs(pairs, sampling, max_length=longest))
 
         resample = cut_anew if sampling else None
-        return Batches(examples, batch_tokens=config.batch_tokens, device=self._device, resample=resample)
+        return Batches(examples, batch_tokens=config.batch_tokens, device=device, resample=resample)
 
     def batches_of(self, epoch: int) -> Batches:
         return self._early_batches if epoch <= self.recipe.train.pretrain_epochs else self._batches

@@ -16,7 +16,6 @@ from tests.conftest import ROOT, TOY_DATA, toy_toml
 COMMAND = ("-m", "model")
 GLOO_THREADS_LEFT = """
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from model.__main__ import main
 main(sys.argv[1:])
