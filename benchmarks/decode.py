@@ -14,9 +14,9 @@ from reference import Peer, machine, medians, with_weights_of
 from torch import Tensor
 
 from model.config import ModelConfig
-from model.decode import Specials, finish, greedy
+from model.decoding.decode import Specials, finish, greedy
+from model.network.transformer import Transformer
 from model.trace import tracing
-from model.transformer import Transformer
 
 SOURCE, LENGTHS, WORDS = 15, (20, 100), 10_000
 CONFIG = ModelConfig(source_vocab_size=WORDS, target_vocab_size=WORDS, tie_embeddings="none")

@@ -16,11 +16,11 @@ from reference import machine
 from torch import Tensor
 
 from model.config import ModelConfig
-from model.data.batching import pad
-from model.decode import Specials, finish, greedy
+from model.corpora.batching import pad
+from model.decoding.decode import Specials, finish, greedy
+from model.inference.translate import AttentionMaps, attention_maps
+from model.network.transformer import Transformer
 from model.trace import tracing
-from model.transformer import Transformer
-from model.translate import AttentionMaps, attention_maps
 
 LENGTHS, WORDS = (32, 128, 512), 5000
 SPECIALS = Specials(bos=2, eos=3, banned=(0, 1, 2, 3))

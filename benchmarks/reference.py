@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from model.config import ModelConfig
-from model.positional import sinusoidal_table
-from model.transformer import Transformer
+from model.network.positional import sinusoidal_table
+from model.network.transformer import Transformer
 
 __all__ = ["Peer", "machine", "medians", "with_weights_of"]
 

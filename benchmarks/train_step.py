@@ -19,8 +19,8 @@ from torch import Tensor, nn
 from torch.profiler import ProfilerActivity, profile
 
 from model.config import ModelConfig
-from model.tasks import TranslationLoss
-from model.transformer import Transformer
+from model.network.transformer import Transformer
+from model.training.tasks import TranslationLoss
 
 BATCH, LENGTH, WORDS, SMOOTHING = 64, 25, 10_000, 0.1
 CONFIG = ModelConfig(source_vocab_size=WORDS, target_vocab_size=WORDS, dropout=0.1, tie_embeddings="none")

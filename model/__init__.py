@@ -1,5 +1,8 @@
 """An encoder-decoder Transformer written to be read and looked into.
 
+Begin with `network/`: masks, positional, attention, layers, transformer. What a program needs is imported from here;
+the rooms may move.
+
 Shapes, everywhere in this package:
     B  sentences of a batch        D  d_model, width of the residual stream
     S  source tokens (keys)        H  attention heads
@@ -7,3 +10,45 @@ Shapes, everywhere in this package:
     L  layers                      V  vocabulary
 A mask is True where a query may attend. Layers and heads are counted from 0.
 """
+
+from model.checkpoint import (
+    Checkpoint,
+    CheckpointError,
+    ClassifierCheckpoint,
+    find_checkpoints,
+    load_checkpoint,
+    load_classifier,
+)
+from model.config import ConfigError, ModelConfig, Recipe, SearchConfig, load_recipe
+from model.inference.classify import Classification, classify
+from model.inference.translate import Translation, translate, translate_lines
+from model.network.classifier import Classifier
+from model.network.transformer import Transformer
+from model.trace import Trace, ablate_heads, hook_name, tracing
+from model.training.train import train
+
+__all__ = [
+    "Checkpoint",
+    "CheckpointError",
+    "Classification",
+    "Classifier",
+    "ClassifierCheckpoint",
+    "ConfigError",
+    "ModelConfig",
+    "Recipe",
+    "SearchConfig",
+    "Trace",
+    "Transformer",
+    "Translation",
+    "ablate_heads",
+    "classify",
+    "find_checkpoints",
+    "hook_name",
+    "load_checkpoint",
+    "load_classifier",
+    "load_recipe",
+    "tracing",
+    "train",
+    "translate",
+    "translate_lines",
+]

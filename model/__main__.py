@@ -18,17 +18,17 @@ from model.checkpoint import (
     write_beside,
     write_config,
 )
-from model.classify import classify, classify_lines
 from model.config import ConfigError, SearchConfig, load_recipe
-from model.data.batching import Batches, sentence_pairs
-from model.data.corpora import CorpusError, data_dir, read_pairs
-from model.data.download import CORPORA, DownloadError, download_corpus
-from model.data.reviews import read_reviews
-from model.distill import distill
-from model.evaluate import accuracy, mean_loss, score
-from model.export import maps_npz
-from model.train import DivergedError, train
-from model.translate import translate, translate_lines
+from model.corpora.batching import Batches, sentence_pairs
+from model.corpora.corpora import CorpusError, data_dir, read_pairs
+from model.corpora.download import CORPORA, DownloadError, download_corpus
+from model.corpora.reviews import read_reviews
+from model.inference.classify import classify, classify_lines
+from model.inference.export import maps_npz
+from model.inference.translate import translate, translate_lines
+from model.training.distill import distill
+from model.training.evaluate import accuracy, mean_loss, score
+from model.training.train import DivergedError, train
 
 DATA_HELP = "folder of the corpora (default: $HEADLIGHT_DATA, else data/)"
 CHECKPOINT_HELP = "name of a bundled checkpoint, or path of a folder"

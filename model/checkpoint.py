@@ -16,11 +16,11 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from model.classifier import Classifier
 from model.config import TASKS, VOCAB_SIZES, ClassifierConfig, ConfigError, ModelConfig, TokenizerConfig, TrainConfig
-from model.data.tokenizers import TokenizerPair, load_pair
-from model.data.vocab import PAD_ID
-from model.transformer import Transformer
+from model.network.classifier import Classifier
+from model.network.transformer import Transformer
+from model.text.tokenizers import TokenizerPair, load_pair
+from model.text.vocab import PAD_ID
 
 __all__ = [
     "WEIGHTS",

@@ -7,8 +7,8 @@ import torch
 
 from model.checkpoint import Checkpoint, load_checkpoint
 from model.config import ModelConfig, Recipe, TokenizerConfig, TrainConfig
-from model.train import train
-from model.transformer import Transformer
+from model.network.transformer import Transformer
+from model.training.train import train
 
 ROOT = Path(__file__).parent.parent
 TOY_DATA = ROOT / "tests" / "data"

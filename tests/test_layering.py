@@ -9,46 +9,30 @@ import pytest
 ROOT = Path(__file__).parent.parent
 FILES = [*ROOT.glob("model/**/*.py"), *ROOT.glob("viz_app/**/*.py"), ROOT / "streamlit_app.py"]
 
+# Downward only: a room imports from its own and from those before it.
+ROOMS = (
+    *("config", "trace", "network", "text", "corpora", "decoding", "checkpoint", "interventions"),
+    *("inference", "analysis", "training", "__main__"),
+)
 # Folder or file → what it must not import.
 FORBIDDEN = {
     "model/": ("streamlit", "plotly", "viz_app", "bertviz"),
-    "model/data/": (
-        "model.transformer",
-        "model.decode",
-        "model.beam",
-        "model.checkpoint",
-        "model.train",
-        "model.translate",
-    ),
     "viz_app/figures/": ("torch", "streamlit", "model", "viz_app.services", "viz_app.pages", "viz_app.controls"),
     "viz_app/pages/": ("torch", "plotly"),
     "viz_app/sections/": ("torch", "plotly", "viz_app.pages"),
     "viz_app/services.py": ("plotly", "viz_app.pages", "viz_app.sections", "viz_app.figures", "viz_app.controls"),
 }
-# Within model/, from the bottom up: a file imports only from floors below its own.
-FLOORS = (
-    {"config", "trace", "cache", "masks", "dropout", "loss", "analysis", "position_analysis"},
-    {"cpu_attention", "interventions"},
-    {"attention", "positional"},
-    {"layers"},
-    {"transformer"},
-    {"classifier", "decode"},
-    {"beam"},
-    {"checkpoint"},
-    {"classify", "translate"},
-    {"anatomy", "distill", "evaluate", "export", "importance", "mask_bugs", "padded_batch", "run_state", "search_tree"},
-    {"runtime", "tasks"},
-    {"train"},
-    {"__main__"},
-)
 
 
 def imports(path: Path) -> Iterator[str]:
+    """Full names of what a file imports, relative imports included."""
+    package = path.relative_to(ROOT).parent.parts
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) + 1 - node.level] if node.level else ()
+            yield from (".".join(filter(None, (*above, node.module, alias.name))) for alias in node.names)
 
 
 def within(name: str, package: str) -> bool:
@@ -64,16 +48,20 @@ def test_no_room_imports_what_it_must_not_know(path: Path) -> None:
             assert wrong == [], f"{place} must not import {wrong}"
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.glob("model/*.py")), ids=lambda p: p.name)
-def test_the_model_is_built_from_the_bottom_up(path: Path) -> None:
-    if path.stem == "__init__":
+def room(name: str) -> str:
+    return name.split(".")[1]
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("model/**/*.py")), ids=lambda p: str(p.relative_to(ROOT)))
+def test_the_rooms_of_the_model_import_downward_alone(path: Path) -> None:
+    if path == ROOT / "model" / "__init__.py":
         return
-    floors = {name: floor for floor, names in enumerate(FLOORS) for name in names}
-    assert path.stem in floors, f"{path.name} has no floor in this test yet"
+    own = room(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    assert own in ROOMS, f"{path.name} has no place in this test yet"
     for name in imports(path):
-        parts = name.split(".")
-        if parts[0] == "model" and parts[1] != "data":
-            assert floors[parts[1]] < floors[path.stem], f"{path.name} imports {name} from its own floor or above"
+        if within(name, "model"):
+            below = ROOMS[: ROOMS.index(own) + 1]
+            assert room(f"{name}.") in below, f"{path.name} imports {name}, which is no room below its own"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from model.analysis import merge_tokens, rollout, translation_rollout
-from model.data.byte_pair import CONTINUES
-from model.translate import AttentionMaps, Token, Translation
+from model.analysis.statistics import merge_tokens, rollout, translation_rollout
+from model.inference.translate import AttentionMaps, Token, Translation
+from model.text.byte_pair import CONTINUES
 from viz_app.figures.style import Axes
 
 __all__ = ["AttentionView", "ChosenMap", "choose", "select_head", "view", "with_rollout", "with_value_norms"]

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from html import escape
 
-from model.data.vocab import UNK_ID
-from model.translate import Token
+from model.inference.translate import Token
+from model.text.vocab import UNK_ID
 
 __all__ = ["STYLE", "chips", "compared", "sentence", "weighted_text"]
 

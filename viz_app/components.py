@@ -15,8 +15,8 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from model.search_tree import SearchTree
-from model.translate import Token, Translation
+from model.inference.search_tree import SearchTree
+from model.inference.translate import Token, Translation
 from viz_app.figures.style import Axes
 
 __all__ = ["beam_tree", "head_board", "line_view", "stepper"]

@@ -7,7 +7,7 @@ import streamlit as st
 
 from model.checkpoint import CheckpointConfig, CheckpointError
 from model.config import ClassifierConfig, ConfigError, SearchConfig
-from model.translate import GREEDY
+from model.inference.translate import GREEDY
 from viz_app import services
 from viz_app.choices import settle, settle_number
 from viz_app.examples import examples_for

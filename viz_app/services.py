@@ -17,8 +17,11 @@ import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
-from model.analysis import head_metrics
-from model.anatomy import Anatomy, anatomy, value_norms
+from model.analysis.anatomy import Anatomy, anatomy, value_norms
+from model.analysis.importance import gradient_importance, make_examples
+from model.analysis.mask_bugs import BugReport, mask_bug
+from model.analysis.padded_batch import STAGES, PaddedBatch, padded_batch
+from model.analysis.statistics import head_metrics
 from model.checkpoint import (
     Checkpoint,
     CheckpointConfig,
@@ -29,16 +32,13 @@ from model.checkpoint import (
     load_classifier,
     read_config,
 )
-from model.classify import Classification, classify
 from model.config import ConfigError, SearchConfig
-from model.importance import gradient_importance, make_examples
+from model.inference.classify import Classification, classify
+from model.inference.search_tree import SearchTree, search_tree
+from model.inference.translate import GREEDY, Translation, record_translation, translate
 from model.interventions import Intervention
-from model.mask_bugs import BugReport, mask_bug
-from model.padded_batch import STAGES, PaddedBatch, padded_batch
-from model.positional import sinusoidal_table
-from model.search_tree import SearchTree, search_tree
+from model.network.positional import sinusoidal_table
 from model.trace import STACKS
-from model.translate import GREEDY, Translation, record_translation, translate
 
 __all__ = [
     "MAX_CHARACTERS",

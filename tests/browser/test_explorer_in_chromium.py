@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from model.checkpoint import load_checkpoint
+from model.inference.translate import translate
 from model.interventions import Head, Intervention
-from model.translate import translate
 from tests.conftest import BUNDLED
 from viz_app.examples import CAPTIONS, REVIEWS
 

@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from model.checkpoint import load_checkpoint
-from model.export import maps_csv
-from model.translate import AttentionMaps, Translation, translate
+from model.inference.export import maps_csv
+from model.inference.translate import AttentionMaps, Translation, translate
 from tests.conftest import BUNDLED
 
 Visit = Callable[..., Page]

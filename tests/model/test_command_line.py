@@ -10,8 +10,8 @@ import pytest
 from model.__main__ import main
 from model.checkpoint import Checkpoint, read_config
 from model.config import SearchConfig
-from model.export import maps_csv
-from model.translate import translate
+from model.inference.export import maps_csv
+from model.inference.translate import translate
 from tests.conftest import TOY_DATA
 
 

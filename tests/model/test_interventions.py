@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from model.checkpoint import Checkpoint
+from model.inference.translate import translate
 from model.interventions import Head, Intervention, PaintedCell, scale_scores, uniform_heads, without_positions
+from model.network.transformer import Transformer
 from model.trace import tracing
-from model.transformer import Transformer
-from model.translate import translate
 from tests.conftest import make_model
 
 COUNT = st.integers(0, 30)

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from model.network.transformer import Transformer
 from model.trace import HookPoint, ablate_heads, active_trace, tracing
-from model.transformer import Transformer
 from tests.conftest import make_model
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from model.translate import AttentionMaps, Token, Translation
+from model.inference.translate import AttentionMaps, Token, Translation
 from viz_app.attention_view import select_head, view
 from viz_app.chips import chips
 

@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from model.analysis import rollout, translation_rollout
-from model.anatomy import anatomy, value_norms
+from model.analysis.anatomy import anatomy, value_norms
+from model.analysis.importance import gradient_importance, make_examples
+from model.analysis.mask_bugs import BUGS, mask_bug
+from model.analysis.statistics import rollout, translation_rollout
 from model.checkpoint import Checkpoint, load_checkpoint, load_classifier
-from model.classify import classify
 from model.config import SearchConfig
-from model.importance import gradient_importance, make_examples
+from model.inference.classify import classify
+from model.inference.search_tree import search_tree
+from model.inference.translate import translate
 from model.interventions import Head, Intervention, PaintedCell
-from model.mask_bugs import BUGS, mask_bug
-from model.search_tree import search_tree
-from model.translate import translate
 from tests.conftest import BUNDLED, ROOT
 from tests.viz_app.conftest import array, charts
 from viz_app.examples import BATCHES, CAPTIONS, REVIEWS

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from model.analysis.padded_batch import padded_batch
 from model.checkpoint import Checkpoint, load_checkpoint
-from model.padded_batch import padded_batch
-from model.positional import sinusoidal_table
-from model.translate import translate
+from model.inference.translate import translate
+from model.network.positional import sinusoidal_table
 from tests.conftest import BUNDLED
 from tests.viz_app.conftest import array, charts
 from viz_app.examples import BATCHES, CAPTIONS, EVERYDAY

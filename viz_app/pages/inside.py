@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from model.anatomy import derive
+from model.analysis.anatomy import derive
 from model.config import ConfigError
 from viz_app import controls, services
 from viz_app.choices import settle, settle_number

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from model.analysis import rollout
+from model.analysis.statistics import rollout
 from viz_app import controls, services
 from viz_app.chips import weighted_text
 from viz_app.choices import settle

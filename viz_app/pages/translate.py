@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from model.export import maps_csv, maps_npz
+from model.inference.export import maps_csv, maps_npz
 from viz_app import controls, services
 from viz_app.attention_view import choose, view, with_rollout, with_value_norms
 from viz_app.chips import chips, sentence

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from model.importance import all_heads
+from model.analysis.importance import all_heads
+from model.inference.translate import Translation
 from model.interventions import Head, Intervention, PaintedCell
-from model.translate import Translation
 from viz_app import components, controls, services
 from viz_app.attention_view import view
 from viz_app.chips import compared

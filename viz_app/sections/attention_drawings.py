@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from model.analysis import strongest
+from model.analysis.statistics import strongest
 from viz_app import components, controls
 from viz_app.attention_view import AttentionView, ChosenMap
 from viz_app.figures.attention import head_map, overview

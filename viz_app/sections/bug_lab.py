@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from model.mask_bugs import BUGS, BugReport
+from model.analysis.mask_bugs import BUGS, BugReport
 from viz_app import controls, services
 from viz_app.chips import compared
 from viz_app.choices import settle

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from model.importance import all_heads, loss_changes, make_examples
+from model.analysis.importance import all_heads, loss_changes, make_examples
 from viz_app import controls, services
 from viz_app.figures.heads import head_grids
 from viz_app.sections.sentence_set import Pairs

@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from model.analysis import METRICS, mean_over_queries, suggested_role
+from model.analysis.statistics import METRICS, mean_over_queries, suggested_role
 from viz_app import controls, services
 from viz_app.choices import settle
 from viz_app.figures.heads import head_grids

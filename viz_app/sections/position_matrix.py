@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from model.analysis import cosine_similarity
+from model.analysis.statistics import cosine_similarity
 from viz_app import controls
 from viz_app.figures import positions
 

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from model.position_analysis import distances, dot_products, encoding_properties, rotation, rotation_error
+from model.analysis.positions import distances, dot_products, encoding_properties, rotation, rotation_error
 from viz_app.choices import settle
 from viz_app.figures import positions
 

@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from model.position_analysis import wavelengths
+from model.analysis.positions import wavelengths
 from viz_app.figures import positions
 
 __all__ = ["position_waves"]

@@ -7,8 +7,8 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from model.data.vocab import PAD_ID
-from model.padded_batch import PaddedBatch
+from model.analysis.padded_batch import PaddedBatch
+from model.text.vocab import PAD_ID
 from viz_app import controls, services
 from viz_app.figures import masks
 from viz_app.figures.attention import head_map

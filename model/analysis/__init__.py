@@ -1,0 +1,1 @@
+"""What recorded arrays tell: arrays in, arrays out."""

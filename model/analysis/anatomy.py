@@ -1,0 +1,151 @@
+"""One attention layer taken apart: every tensor between its input and its output, and the same computed anew.
+
+The tensors are those of the decode that wrote a translation. `derive` repeats the computation step by step from the
+recorded queries, keys and values, so that a person can follow it, and tells how far it ends up from the model's own.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.checkpoint import Checkpoint
+from model.config import ConfigError, SearchConfig
+from model.inference.translate import GREEDY, Translation, record_translation
+from model.trace import STACKS, hook_name
+
+__all__ = ["Anatomy", "Derivation", "anatomy", "derive", "value_norms"]
+
+FloatArray = NDArray[np.float32]
+STAGES = ("queries", "keys", "values", "masked_scores", "head_outputs", "output")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Anatomy:
+    """What passed one attention layer while a translation was written."""
+
+    queries: FloatArray  # (H, T, K)
+    keys: FloatArray  # (H, S, K)
+    values: FloatArray  # (H, S, K)
+    allowed: NDArray[np.bool_]  # (T, S): False where the mask forbids
+    weights: FloatArray  # (H, T, S)
+    head_outputs: FloatArray  # (H, T, K)
+    output: FloatArray  # (T, D)
+    projection: FloatArray  # W_O as it stands in the formula, (D, D): rows h·K … are those of head h
+    bias: FloatArray  # (D,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Derivation:
+    """One query of one head, step by step."""
+
+    products: FloatArray  # (S, K): elementwise q·k
+    dots: FloatArray  # (S,)
+    scaled: FloatArray  # (S,)
+    masked: FloatArray  # (S,): minus infinity where the mask forbids
+    weights: FloatArray  # (S,)
+    weighted_values: FloatArray  # (S, K)
+    head_output: FloatArray  # (K,)
+    concatenated: FloatArray  # (D,): all heads; the others as recorded
+    output: FloatArray  # (D,)
+    differences: Mapping[str, float]  # stage → largest difference from the model's own
+
+
+def anatomy(checkpoint: Checkpoint, text: str, kind: str, layer: int) -> tuple[Translation, Anatomy]:
+    """Translate a text and keep everything that passed one attention layer.
+
+    Args:
+        checkpoint: A loaded checkpoint; never changed.
+        text: Anything.
+        kind: One of `STACKS`.
+        layer: Counted from 0.
+
+    Raises:
+        ConfigError: the checkpoint does not compute scaled dot products.
+    """
+    config = checkpoint.model.config
+    if config.attention != "scaled_dot_product":
+        raise ConfigError(f"{checkpoint.name} uses {config.attention} attention, which has no dot products to follow.")
+    names = {stage: hook_name(kind, layer, stage) for stage in STAGES}
+    translation, recording = record_translation(checkpoint, text, record=tuple(names.values()))
+    projection = hook_name(kind, layer, "output_projection")
+    found = {stage: recording.array(name) for stage, name in names.items()}
+    return translation, Anatomy(
+        queries=found["queries"],
+        keys=found["keys"],
+        values=found["values"],
+        allowed=np.isfinite(found["masked_scores"][0]),
+        weights=getattr(translation.maps, kind)[layer],
+        head_outputs=found["head_outputs"],
+        output=found["output"],
+        projection=checkpoint.model.get_parameter(f"{projection}.weight").detach().numpy().T,
+        bias=checkpoint.model.get_parameter(f"{projection}.bias").detach().numpy(),
+    )
+
+
+def derive(parts: Anatomy, head: int, query: int, *, scale: bool = True, temperature: float = 1.0) -> Derivation:
+    """Compute one query of one head from the recorded queries, keys and values.
+
+    Args:
+        parts: From `anatomy`.
+        head: Counted from 0.
+        query: Row of the map, counted from 0.
+        scale: Divide by √d_k, as the model does.
+        temperature: Divides the scores as well; the model uses 1.
+    """
+    q, keys, values = parts.queries[head, query], parts.keys[head], parts.values[head]
+    products = q * keys  # (S, K)
+    dots = products.sum(axis=-1)  # (S,)
+    scaled = dots / np.float32((np.sqrt(len(q)) if scale else 1.0) * temperature)
+    masked = np.where(parts.allowed[query], scaled, -np.inf).astype(np.float32)
+    exponentials = np.exp(masked - masked.max())
+    weights = exponentials / exponentials.sum()
+    weighted_values = weights[:, None] * values  # (S, K)
+    head_output = weighted_values.sum(axis=0)  # (K,)
+    heads = parts.head_outputs[:, query].copy()  # (H, K)
+    heads[head] = head_output
+    concatenated = heads.ravel()  # (D,)
+    output = concatenated @ parts.projection + parts.bias  # (D,)
+    return Derivation(
+        products=products,
+        dots=dots,
+        scaled=scaled,
+        masked=masked,
+        weights=weights,
+        weighted_values=weighted_values,
+        head_output=head_output,
+        concatenated=concatenated,
+        output=output,
+        differences={
+            "weights": float(np.abs(weights - parts.weights[head, query]).max()),
+            "head output": float(np.abs(head_output - parts.head_outputs[head, query]).max()),
+            "layer output": float(np.abs(output - parts.output[query]).max()),
+        },
+    )
+
+
+def value_norms(
+    checkpoint: Checkpoint, text: str, *, search: SearchConfig = GREEDY
+) -> tuple[Translation, dict[str, FloatArray]]:
+    """How long each value vector is once its head's part of the output projection is applied: ‖v W_O‖.
+
+    Multiplied by the weights it gives ‖αf(x)‖ of Kobayashi et al. 2020, section 3: what a key really adds.
+
+    Returns:
+        The translation, and kind → (L, H, S).
+    """
+    model = checkpoint.model
+    names = {
+        kind: [hook_name(kind, layer, "values") for layer in range(model.config.layers_of(kind))] for kind in STACKS
+    }
+    wanted = [name for layers in names.values() for name in layers]
+    translation, recording = record_translation(checkpoint, text, record=wanted, search=search)
+
+    def norms(name: str) -> FloatArray:
+        weight = model.get_parameter(name.removesuffix("values") + "output_projection.weight").detach().numpy()
+        values = recording.array(name)  # (H, S, K)
+        projection = weight.T.reshape(len(values), -1, model.config.d_model)  # (H, K, D)
+        return np.asarray(np.linalg.norm(values @ projection, axis=-1), dtype=np.float32)  # (H, S)
+
+    return translation, {kind: np.stack([norms(name) for name in layers]) for kind, layers in names.items()}

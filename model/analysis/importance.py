@@ -1,0 +1,107 @@
+"""How much each head matters: the change in loss when it is silenced, and what the gradient expects of that.
+
+The loss is that of given translations under teacher forcing, in nats a token. Where a person gave no translation, the
+model's own is used: then a change says how far a head moves the model away from what it would have written.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor
+
+from model.checkpoint import Checkpoint
+from model.corpora.batching import pad
+from model.inference.translate import source_ids, translated_ids
+from model.interventions import Head
+from model.network.transformer import Transformer
+from model.text.vocab import BOS_ID, EOS_ID, PAD_ID
+from model.trace import STACKS, Edit, ablate_heads, hook_name, tracing
+
+__all__ = ["Examples", "all_heads", "gradient_importance", "loss_changes", "make_examples"]
+
+FloatArray = NDArray[np.float32]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Examples:
+    """A padded batch of sentences and their translations."""
+
+    source: Tensor  # (B, S)
+    target: Tensor  # (B, T), `<s>` first
+
+
+def make_examples(checkpoint: Checkpoint, pairs: Sequence[tuple[str, str]]) -> Examples:
+    """Ids of a few (sentence, translation) pairs; an empty translation is replaced by the model's own."""
+    model, tokenizers = checkpoint.model, checkpoint.tokenizers
+    limit = model.config.max_length
+    sources = [source_ids(tokenizers, source, limit)[0] for source, _ in pairs]
+    own = iter(translated_ids(model, [ids for ids, (_, given) in zip(sources, pairs, strict=True) if not given]))
+    targets = [
+        [BOS_ID, *([*tokenizers.target.encode(given).ids[: limit - 2], EOS_ID] if given else next(own))]
+        for _, given in pairs
+    ]
+    return Examples(source=pad(sources), target=pad(targets))
+
+
+def all_heads(model: Transformer) -> list[Head]:
+    """Every head of the three kinds of attention."""
+    config = model.config
+    return [
+        Head(kind, layer, head)
+        for kind in STACKS
+        for layer in range(config.layers_of(kind))
+        for head in range(config.num_heads)
+    ]
+
+
+def sentence_losses(model: Transformer, examples: Examples) -> Tensor:
+    """Mean loss of each translation, (B,), in nats a token."""
+    labels = examples.target[:, 1:]  # (B, T)
+    logits = model(examples.source, examples.target[:, :-1])  # (B, T, V)
+    losses = F.cross_entropy(logits.transpose(1, 2), labels, ignore_index=PAD_ID, reduction="none")  # (B, T)
+    return losses.sum(dim=1) / (labels != PAD_ID).sum(dim=1)
+
+
+def loss_changes(model: Transformer, batches: Sequence[Examples]) -> Iterator[tuple[Head, float]]:
+    """Silence one head after the other: the head, and by how much the mean loss of a sentence rises."""
+
+    def mean_loss() -> float:
+        return float(torch.cat([sentence_losses(model, examples) for examples in batches]).mean())
+
+    with torch.inference_mode():
+        before = mean_loss()
+    for head in all_heads(model):
+        edits = {hook_name(head.kind, head.layer, "weights"): ablate_heads([head.head])}
+        # Entered anew for each head: a caller that stops half way must not leave a trace open.
+        with torch.inference_mode(), tracing(record=(), edits=edits):
+            after = mean_loss()
+        yield head, after - before
+
+
+def gradient_importance(model: Transformer, examples: Examples) -> dict[str, FloatArray]:
+    """|∂loss / ∂ξ| of each head, where ξ = 1 multiplies its output (Michel et al. 2019, section 4.1).
+
+    The absolute value is taken for each sentence and then averaged, as there.
+
+    Returns:
+        Kind → (L, H), in nats a token.
+    """
+    gates: dict[str, list[Tensor]] = {kind: [] for kind in STACKS}
+    edits: dict[str, Edit] = {}
+    for kind in STACKS:
+        for layer in range(model.config.layers_of(kind)):
+            gate = torch.ones(len(examples.source), model.config.num_heads, 1, 1, requires_grad=True)
+            gates[kind].append(gate)
+            edits[hook_name(kind, layer, "head_outputs")] = partial(torch.mul, gate)
+    flat = [gate for kind in STACKS for gate in gates[kind]]
+    with torch.enable_grad(), tracing(record=(), edits=edits):
+        # Sentences do not meet, so one pass gives the gradient of each.
+        gradients = iter(torch.autograd.grad(sentence_losses(model, examples).sum(), flat))
+    return {
+        kind: np.stack([next(gradients).abs().mean(dim=0).flatten().numpy() for _ in gates[kind]]) for kind in STACKS
+    }

@@ -1,0 +1,128 @@
+"""Reads parallel corpora into (source, target) pairs.
+
+A corpus is either a folder `<data-dir>/<corpus>/`, or its `raw/`, of files `<split>.<language>` or
+`<split>.<language>.gz`, one sentence a line, line i of both languages belonging together; or one of `TATOEBA`, a single
+file of tab-separated pairs whose validation and test lines are listed in `model/corpora/splits/`.
+"""
+
+import gzip
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+__all__ = ["TATOEBA", "CorpusError", "data_dir", "read_lines", "read_pairs"]
+
+SPLITS = Path(__file__).parent / "splits"
+# Corpus → the languages of its first two columns; from manythings.org/anki, there are more columns in newer files.
+TATOEBA: Mapping[str, tuple[str, str]] = {"cmn-eng": ("en", "zh"), "deu-eng": ("en", "de")}
+SPACES = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u200b": None, "\ufeff": None})
+
+
+class CorpusError(ValueError):
+    """A corpus file that is missing or unusable. The message names it and the remedy."""
+
+
+def data_dir(given: str | None = None) -> Path:
+    """Where the corpora are: the given folder, else `HEADLIGHT_DATA`, else `data/`."""
+    return Path(given or os.environ.get("HEADLIGHT_DATA") or "data")
+
+
+def find_side(root: Path, corpus: str, split: str, language: str) -> Path:
+    folder = root / corpus
+    for parent in (folder / "raw", folder):
+        for name in (f"{split}.{language}.gz", f"{split}.{language}"):
+            if (parent / name).is_file():
+                return parent / name
+    raise CorpusError(
+        f"There is no {split}.{language} or {split}.{language}.gz in {folder} or {folder / 'raw'}; "
+        f"name the right folder with --data-dir, or run: python -m model download {corpus}"
+    )
+
+
+def read_lines(path: Path) -> list[str]:
+    """Read a text file, packed or not.
+
+    Raises:
+        CorpusError: it is missing, empty, cut off or not UTF-8.
+    """
+    try:
+        raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise CorpusError(f"{path} is not UTF-8: byte {error.start} is {raw[error.start]:#04x}.") from error
+    except (EOFError, OSError) as error:
+        raise CorpusError(f"{path} cannot be read as gzip ({error}); download it again.") from error
+    # Not splitlines(): that also cuts at characters such as U+0085 that occur inside sentences.
+    lines = [line.rstrip("\r") for line in text.split("\n")]
+    if lines and not lines[-1]:
+        lines.pop()
+    if not any(line.strip() for line in lines):
+        raise CorpusError(f"{path} is empty; download it again.")
+    return lines
+
+
+def read_pairs(root: Path, corpus: str, split: str, source: str, target: str) -> list[tuple[str, str]]:
+    """Read (source, target) sentence pairs.
+
+    Args:
+        root: Folder of the corpora.
+        corpus: Name of one corpus, or of several joined by `+`.
+        split: `train`, `val`, or the name of a test set.
+        source: Language code.
+        target: Language code.
+
+    Raises:
+        CorpusError: a file cannot be read, or its two sides have different numbers of lines.
+    """
+    pairs: list[tuple[str, str]] = []
+    # Named twice, a corpus counts twice in training; there is no point in being tested on it twice.
+    names = corpus.split("+") if split == "train" else dict.fromkeys(corpus.split("+"))
+    for name in names:
+        read = read_tatoeba if name in TATOEBA else read_parallel
+        pairs += read(root, name, split, source, target)
+    return pairs
+
+
+def read_parallel(root: Path, corpus: str, split: str, source: str, target: str) -> list[tuple[str, str]]:
+    sources, targets = (read_lines(find_side(root, corpus, split, language)) for language in (source, target))
+    if len(sources) != len(targets):
+        raise CorpusError(
+            f"{corpus} {split} is misaligned: {len(sources)} lines of {source}, {len(targets)} lines of {target}."
+        )
+    return list(zip(sources, targets, strict=True))
+
+
+def read_tatoeba(root: Path, corpus: str, split: str, source: str, target: str) -> list[tuple[str, str]]:
+    """No English sentence of `val` or `test` occurs in `train`, whatever its case and punctuation."""
+    if split not in ("train", "val", "test"):
+        raise CorpusError(f"{corpus} has no split {split!r}; it has train, val and test.")
+    languages = TATOEBA[corpus]
+    if {source, target} != set(languages):
+        raise CorpusError(f"{corpus} is of {' and '.join(languages)}, not of {source} and {target}.")
+    rows = [tuple(line.translate(SPACES).split("\t")[:2]) for line in read_lines(find_tatoeba(root, corpus))]
+    held_out = {
+        name: [int(i) for i in (SPLITS / f"{corpus}.{name}.txt").read_text().split()] for name in ("val", "test")
+    }
+    ids = held_out["val"] + held_out["test"]
+    if max(ids) >= len(rows) or any(len(row) != 2 for row in rows):
+        raise CorpusError(f"The file of {corpus} is not the one that its splits were made for; download it again.")
+    if split == "train":
+        unseen = {letters(rows[i][0]) for i in ids}
+        chosen = [row for row in rows if letters(row[0]) not in unseen]
+    else:
+        chosen = [rows[i] for i in held_out[split]]
+    first, second = (languages.index(language) for language in (source, target))
+    return [(row[first].strip(), row[second].strip()) for row in chosen]
+
+
+def letters(sentence: str) -> str:
+    return "".join(character for character in sentence.casefold() if character.isalnum())
+
+
+def find_tatoeba(root: Path, corpus: str) -> Path:
+    prefix = corpus.partition("-")[0]
+    for path in sorted((root / corpus).glob(f"{prefix}*.txt*")):
+        return path
+    raise CorpusError(
+        f"There is no {prefix}*.txt or {prefix}*.txt.gz in {root / corpus}; see the readme for its source."
+    )

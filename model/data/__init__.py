@@ -1,1 +1,0 @@
-"""Text on its way to token ids: corpora, tokenizers and batches."""

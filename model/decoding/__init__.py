@@ -1,0 +1,1 @@
+"""Token ids in, token ids out, one step at a time."""

@@ -1,0 +1,74 @@
+"""Text in, class and trace out: the classifier's facade, as `model/inference/translate.py` is the translator's."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from model.checkpoint import ClassifierCheckpoint
+from model.corpora.batching import pad, shortened
+from model.network.classifier import Classifier
+from model.text.tokenizers import TokenizerPair
+from model.trace import Edit, hook_name, tracing
+
+__all__ = ["Classification", "classify", "classify_lines"]
+
+FloatArray = NDArray[np.float32]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Classification:
+    """The class of a text with the attention that led to it. Rows are queries, columns are keys; rows sum to 1."""
+
+    label: str
+    probabilities: Mapping[str, float]  # of every label
+    tokens: tuple[str, ...]  # S, `</s>` last
+    encoder: FloatArray  # (L, H, S, S)
+    pooling: FloatArray | None  # (H, S), what the learned query looks at; None where the mean is taken
+    dropped: int  # tokens left out of the middle of a text that is too long
+
+
+@torch.inference_mode()
+def classify(checkpoint: ClassifierCheckpoint, text: str, *, edits: Mapping[str, Edit] | None = None) -> Classification:
+    """Classify one text and keep every attention map of the pass that did it.
+
+    Args:
+        checkpoint: A loaded classifier; never changed.
+        text: Anything, even nothing.
+        edits: See `tracing`.
+    """
+    model, tokenizer = checkpoint.model, checkpoint.tokenizers.source
+    encoded = tokenizer.encode(text).ids
+    ids = shortened(encoded, model.config.max_length)
+    with tracing(record=("*.weights",), edits=edits) as trace:
+        probabilities = model(pad([ids])).softmax(dim=-1)[0].tolist()
+    by_label = dict(zip(model.config.labels, probabilities, strict=True))
+    names = [hook_name("encoder", layer, "weights") for layer in range(model.config.num_encoder_layers)]
+    pooling = "pooling.attention.weights"
+    return Classification(
+        label=max(by_label, key=lambda label: by_label[label]),
+        probabilities=by_label,
+        tokens=tokenizer.tokens(ids),
+        encoder=torch.cat([trace.passes(name)[0] for name in names]).numpy(),
+        pooling=trace.passes(pooling)[0][0, :, 0].numpy() if pooling in trace.names else None,
+        dropped=len(encoded) - (len(ids) - 1),
+    )
+
+
+@torch.inference_mode()
+def classify_lines(
+    model: Classifier, tokenizers: TokenizerPair, lines: Sequence[str], *, batch_size: int = 64
+) -> list[int]:
+    """The number of the likeliest label of each text, in their order."""
+    device = next(model.parameters()).device
+    ids = [shortened(tokenizers.source.encode(line).ids, model.config.max_length) for line in lines]
+    order = sorted(range(len(lines)), key=lambda i: len(ids[i]))
+    labels = [0] * len(lines)
+    for start in range(0, len(order), batch_size):
+        chosen = order[start : start + batch_size]
+        found = model(pad([ids[i] for i in chosen], device=device)).argmax(dim=-1).tolist()
+        for i, label in zip(chosen, found, strict=True):
+            labels[i] = label
+    return labels

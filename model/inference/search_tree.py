@@ -1,0 +1,89 @@
+"""Beam search as a tree: every hypothesis that was weighed, which were kept, which were pruned, and which one won."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from model.checkpoint import Checkpoint
+from model.config import SearchConfig
+from model.decoding.decode import NOTHING_FORCED, Branch, Fate, Step, finish
+from model.inference.translate import source_ids, start_search, written_ids
+
+__all__ = ["Node", "SearchTree", "search_tree"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    """A prefix that beam search weighed: that of its parent and one more token."""
+
+    parent: int  # index of its parent in the tree, −1 for those that begin
+    depth: int  # how many tokens the prefix has
+    id: int
+    token: str
+    log_prob: float  # of the whole prefix
+    score: float  # by which ended hypotheses are ranked, see `Hypothesis.score`
+    fate: Fate
+    best: bool  # on the way to the hypothesis that won
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchTree:
+    """All prefixes, parents before children, siblings best first."""
+
+    nodes: tuple[Node, ...]
+    text: str  # of the hypothesis that won
+
+    def path(self, index: int) -> tuple[int, ...]:
+        """The ids of a node's prefix."""
+        ids: list[int] = []
+        while index >= 0:
+            ids.append(self.nodes[index].id)
+            index = self.nodes[index].parent
+        return tuple(reversed(ids))
+
+
+def search_tree(
+    checkpoint: Checkpoint, text: str, *, search: SearchConfig, forced: Mapping[int, int] = NOTHING_FORCED
+) -> SearchTree:
+    """Run a beam search over one text and keep its tree.
+
+    Args:
+        checkpoint: A loaded checkpoint; never changed.
+        text: Anything.
+        search: Of method "beam".
+        forced: See `greedy`.
+    """
+    model, tokenizers = checkpoint.model, checkpoint.tokenizers
+    ids, _ = source_ids(tokenizers, text, model.config.max_length)
+    steps, (winner, *_) = finish(start_search(model, [ids], search, forced))
+    branches = linked(steps)
+    best = set()
+    at = -1
+    for token in winner.ids:
+        at = next(i for i, (parent, _, b) in enumerate(branches) if parent == at and b.token == token)
+        best.add(at)
+    names = tokenizers.target.tokens([branch.token for _, _, branch in branches])
+    nodes = tuple(
+        Node(
+            parent=parent,
+            depth=depth,
+            id=branch.token,
+            token=name,
+            log_prob=branch.log_prob,
+            score=branch.log_prob / depth**search.length_penalty,
+            fate=branch.fate,
+            best=index in best,
+        )
+        for index, ((parent, depth, branch), name) in enumerate(zip(branches, names, strict=True))
+    )
+    return SearchTree(nodes=nodes, text=tokenizers.target.decode(written_ids(winner)))
+
+
+def linked(steps: Sequence[Step]) -> list[tuple[int, int, Branch]]:
+    """(index of the parent, depth, branch) of every branch: the kept ones of a pass are the rows of the next."""
+    found: list[tuple[int, int, Branch]] = []
+    rows = [-1]
+    for depth, step in enumerate(steps, start=1):
+        first = len(found)
+        found += [(rows[branch.row], depth, branch) for branch in step.branches]
+        rows = [first + i for i, branch in enumerate(step.branches) if branch.fate == "kept"]
+    return found

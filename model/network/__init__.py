@@ -1,0 +1,1 @@
+"""The Transformer, from masks to layers: token ids in, logits out."""

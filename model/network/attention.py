@@ -1,0 +1,129 @@
+"""Scaled dot-product and additive attention as pure functions, and the multi-head layer that uses them.
+
+Knows nothing of masks' origins, of tokens, or of the screen. Shapes: see `model/__init__.py`.
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from model.network.cache import KeyValue
+from model.network.cpu_attention import attend_on_cpu
+from model.network.dropout import dropout
+from model.trace import HookPoint, active_trace
+
+__all__ = ["MultiHeadAttention", "additive_scores", "attention_weights", "mask_scores", "scaled_dot_product_scores"]
+
+
+def scaled_dot_product_scores(queries: Tensor, keys: Tensor) -> Tensor:
+    """QKᵀ / √d_k ("Attention Is All You Need", equation 1).
+
+    Args:
+        queries: (B, H, T, K).
+        keys: (B, H, S, K).
+
+    Returns:
+        (B, H, T, S).
+    """
+    return queries @ keys.transpose(-2, -1) / math.sqrt(queries.size(-1))  # (B, H, T, S)
+
+
+def additive_scores(queries: Tensor, keys: Tensor, vector: Tensor) -> Tensor:
+    """vᵀ tanh(q + k), where queries and keys are projections already (Bahdanau et al. 2015, appendix A.1.2).
+
+    Args:
+        queries: (B, H, T, K).
+        keys: (B, H, S, K).
+        vector: One v for each head, (H, K).
+
+    Returns:
+        (B, H, T, S).
+    """
+    sums = queries[:, :, :, None] + keys[:, :, None]  # (B, H, T, S, K)
+    return torch.einsum("bhtsk,hk->bhts", sums.tanh(), vector.to(sums.dtype))
+
+
+def mask_scores(scores: Tensor, mask: Tensor | None) -> Tensor:
+    """Put minus infinity where attention is forbidden, so that the softmax gives exactly 0 there."""
+    return scores if mask is None else scores.masked_fill(~mask, float("-inf"))
+
+
+def attention_weights(masked_scores: Tensor) -> Tensor:
+    """Softmax over the keys: every query row sums to 1."""
+    return masked_scores.softmax(dim=-1)
+
+
+class MultiHeadAttention(nn.Module):
+    """Multi-head attention ("Attention Is All You Need", section 3.2.2) with a hook point at every stage."""
+
+    def __init__(self, *, d_model: int, num_heads: int, dropout: float, kind: str = "scaled_dot_product") -> None:
+        super().__init__()
+        if d_model % num_heads:
+            raise ValueError(f"d_model ({d_model}) must be divisible by num_heads ({num_heads}).")
+        self.num_heads = num_heads
+        self.dropout = dropout
+        self.query_projection = nn.Linear(d_model, d_model)
+        self.key_projection = nn.Linear(d_model, d_model)
+        self.value_projection = nn.Linear(d_model, d_model)
+        self.output_projection = nn.Linear(d_model, d_model)
+        width = d_model // num_heads
+        additive = kind == "additive"
+        self.score_vector = nn.Parameter(torch.randn(num_heads, width) * width**-0.5) if additive else None
+        self.queries = HookPoint()  # (B, H, T, K)
+        self.keys = HookPoint()  # (B, H, S, K)
+        self.values = HookPoint()  # (B, H, S, K)
+        self.scores = HookPoint()  # (B, H, T, S)
+        self.masked_scores = HookPoint()  # (B, H, T, S)
+        self.weights = HookPoint()  # (B, H, T, S)
+        self.head_outputs = HookPoint()  # (B, H, T, K)
+        self.output = HookPoint()  # (B, T, D)
+
+    def forward(
+        self, x: Tensor, memory: Tensor | None = None, *, mask: Tensor | None = None, cache: KeyValue | None = None
+    ) -> Tensor:
+        """Attend from `x` to `memory`, or to `x` itself.
+
+        Args:
+            x: What asks, (B, T, D).
+            memory: What is looked at, (B, S, D); None means self-attention.
+            mask: Boolean, broadcast over (B, H, T, S), True = may attend.
+            cache: Keys and values of earlier steps; self-attention extends it, cross-attention fills it once.
+
+        Returns:
+            (B, T, D).
+        """
+        queries = self.queries(self.split_heads(self.query_projection(x)))  # (B, H, T, K)
+        if memory is not None and cache is not None and cache.filled:
+            keys, values = cache.get()
+        else:
+            looked_at = x if memory is None else memory
+            keys = self.keys(self.split_heads(self.key_projection(looked_at)))  # (B, H, S, K)
+            values = self.values(self.split_heads(self.value_projection(looked_at)))  # (B, H, S, K)
+            if cache is not None:
+                keys, values = cache.append(keys, values)
+        may_fuse = self.score_vector is None and active_trace() is None
+        attend = self.fused if may_fuse else self.written_out
+        heads = attend(queries, keys, values, mask)  # (B, H, T, K)
+        return self.output(self.output_projection(heads.transpose(1, 2).flatten(2)))  # (B, T, D)
+
+    def split_heads(self, x: Tensor) -> Tensor:
+        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)  # (B, H, T, K)
+
+    def fused(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
+        dropout = self.dropout if self.training else 0.0
+        # PyTorch's kernel for the CPU has no dropout and takes ten times as long in bfloat16.
+        if queries.device.type == "cpu" and (dropout or queries.dtype == torch.bfloat16):
+            return attend_on_cpu(queries, keys, values, mask, dropout)
+        return F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask, dropout_p=dropout)
+
+    def written_out(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
+        if self.score_vector is None:
+            scores = self.scores(scaled_dot_product_scores(queries, keys))  # (B, H, T, S)
+        else:
+            scores = self.scores(additive_scores(queries, keys, self.score_vector))  # (B, H, T, S)
+        masked = self.masked_scores(mask_scores(scores, mask))
+        weights = self.weights(attention_weights(masked))
+        dropped = dropout(weights.to(values.dtype), self.dropout, self.training)
+        return self.head_outputs(dropped @ values)  # (B, H, T, K)

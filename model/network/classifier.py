@@ -1,0 +1,66 @@
+"""A text classifier: the same encoder, and a head that pools its tokens into one vector. Token ids in, logits out.
+
+Knows nothing of text, training or the screen.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from model.config import ClassifierConfig
+from model.network.attention import MultiHeadAttention
+from model.network.dropout import Dropout
+from model.network.masks import padding_mask
+from model.network.transformer import Encoder, initialize
+from model.trace import HookPoint, name_hook_points
+
+__all__ = ["AttentionPooling", "Classifier", "MeanPooling"]
+
+
+class AttentionPooling(nn.Module):
+    """One learned query looks at every token; its attention tells what the decision rests on.
+
+    The pooling of Lin et al. 2017 ("A Structured Self-attentive Sentence Embedding"), with the heads of a Transformer.
+    """
+
+    def __init__(self, config: ClassifierConfig) -> None:
+        super().__init__()
+        self.query = nn.Parameter(torch.randn(config.d_model))
+        self.attention = MultiHeadAttention(
+            d_model=config.d_model, num_heads=config.num_heads, dropout=config.dropout, kind=config.attention
+        )
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        queries = self.query.to(x.dtype).expand(x.size(0), 1, -1)  # (B, 1, D)
+        pooled: Tensor = self.attention(queries, x, mask=mask)
+        return pooled.squeeze(1)  # (B, D)
+
+
+class MeanPooling(nn.Module):
+    """The mean of the tokens that are not padding."""
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        kept = mask[:, 0, 0, :, None].to(x.dtype)  # (B, S, 1)
+        return (x * kept).sum(dim=1) / kept.sum(dim=1)  # (B, D)
+
+
+class Classifier(nn.Module):
+    """Encoder, pooling, and a linear layer from the pooled vector to the classes."""
+
+    def __init__(self, config: ClassifierConfig, *, pad_id: int = 0) -> None:
+        super().__init__()
+        self.config = config
+        self.pad_id = pad_id
+        self.encoder = Encoder(config, nn.Embedding(config.vocab_size, config.d_model, padding_idx=pad_id))
+        self.pooling = AttentionPooling(config) if config.pooling == "attention" else MeanPooling()
+        self.pooled = HookPoint()  # (B, D)
+        self.dropout = Dropout(config.dropout)
+        self.output_projection = nn.Linear(config.d_model, len(config.labels))
+        self.logits = HookPoint()  # (B, C)
+        initialize(self, config, pad_id)
+        name_hook_points(self)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Logits (B, C) for texts of token ids (B, S), short ones filled with `pad_id`."""
+        mask = padding_mask(ids, self.pad_id)
+        pooled = self.pooled(self.pooling(self.encoder(ids, mask=mask), mask))  # (B, D)
+        return self.logits(self.output_projection(self.dropout(pooled)))

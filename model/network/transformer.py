@@ -1,0 +1,174 @@
+"""The encoder-decoder Transformer of "Attention Is All You Need" (Vaswani et al. 2017), token ids in, logits out.
+
+Knows nothing of text, training or the screen.
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from model.config import LayersConfig, ModelConfig
+from model.network.cache import DecoderCache
+from model.network.dropout import Dropout
+from model.network.layers import DecoderLayer, EncoderLayer
+from model.network.masks import decoder_mask, padding_mask
+from model.network.positional import LearnedPositions, PositionalEncoding, SinusoidalPositions
+from model.trace import HookPoint, name_hook_points
+
+__all__ = ["Decoder", "Encoder", "Transformer", "initialize"]
+
+
+def make_positions(config: LayersConfig) -> PositionalEncoding:
+    kind = LearnedPositions if config.positional == "learned" else SinusoidalPositions
+    return kind(max_length=config.max_length, d_model=config.d_model)
+
+
+class Embedding(nn.Module):
+    """Token vector × √d_model + position ("Attention Is All You Need", sections 3.4 and 3.5)."""
+
+    def __init__(self, config: LayersConfig, tokens: nn.Embedding) -> None:
+        super().__init__()
+        self.tokens = tokens
+        self.positions = make_positions(config)
+        self.scale = math.sqrt(config.d_model)
+        self.dropout = Dropout(config.dropout)
+        self.token_vectors = HookPoint()  # (B, T, D)
+        self.sum = HookPoint()  # (B, T, D)
+
+    def forward(self, ids: Tensor, *, offset: int = 0) -> Tensor:
+        vectors = self.token_vectors(self.tokens(ids) * self.scale)  # (B, T, D)
+        x = self.sum(self.positions(vectors, offset=offset))
+        if torch.is_autocast_enabled(x.device.type):
+            # The residual stream is what a small model moves most of; it too is kept in the short format.
+            x = x.to(torch.get_autocast_dtype(x.device.type))
+        return self.dropout(x)
+
+
+@torch.no_grad()
+def initialize(model: nn.Module, config: LayersConfig, pad_id: int) -> None:
+    """Xavier-uniform matrices, no biases, and embeddings of unit variance once they are scaled."""
+    for name, parameter in model.named_parameters():
+        if name.endswith("projection.weight") or ("feed_forward." in name and name.endswith("weight")):
+            nn.init.xavier_uniform_(parameter)
+        elif name.endswith(".bias"):
+            nn.init.zeros_(parameter)
+    for module in model.modules():
+        if isinstance(module, nn.Embedding):
+            # × √d_model on the way in makes these unit variance; as they are, they give logits of unit variance.
+            nn.init.normal_(module.weight, std=config.d_model**-0.5)
+            module.weight[pad_id].zero_()
+
+
+class Encoder(nn.Module):
+    """Reads the source."""
+
+    def __init__(self, config: LayersConfig, tokens: nn.Embedding) -> None:
+        super().__init__()
+        self.embedding = Embedding(config, tokens)
+        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.num_encoder_layers))
+        self.norm = nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
+
+    def forward(self, ids: Tensor, *, mask: Tensor) -> Tensor:
+        x = self.embedding(ids)  # (B, S, D)
+        for layer in self.layers:
+            x = layer(x, mask=mask)
+        return self.norm(x)
+
+
+class Decoder(nn.Module):
+    """Writes the target, looking back at the encoder's memory."""
+
+    def __init__(self, config: ModelConfig, tokens: nn.Embedding) -> None:
+        super().__init__()
+        self.embedding = Embedding(config, tokens)
+        self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.num_decoder_layers))
+        self.norm = nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
+
+    def forward(
+        self,
+        ids: Tensor,
+        memory: Tensor,
+        *,
+        self_mask: Tensor | None,
+        cross_mask: Tensor | None,
+        cache: DecoderCache | None = None,
+    ) -> Tensor:
+        x = self.embedding(ids, offset=cache.length if cache else 0)  # (B, T, D)
+        for index, layer in enumerate(self.layers):
+            x = layer(
+                x,
+                memory,
+                self_mask=self_mask,
+                cross_mask=cross_mask,
+                self_cache=cache.self_attention[index] if cache else None,
+                cross_cache=cache.cross_attention[index] if cache else None,
+            )
+        return self.norm(x)
+
+
+class Transformer(nn.Module):
+    """Encoder, decoder and the projection to the vocabulary.
+
+    `encode` and `decode` are the two halves that decoding needs; `forward` is both at once, for training.
+    """
+
+    def __init__(self, config: ModelConfig, *, pad_id: int = 0) -> None:
+        super().__init__()
+        self.config = config
+        self.pad_id = pad_id
+        target = nn.Embedding(config.target_vocab_size, config.d_model, padding_idx=pad_id)
+        source = (
+            target
+            if config.tie_embeddings == "all"
+            else nn.Embedding(config.source_vocab_size, config.d_model, padding_idx=pad_id)
+        )
+        self.encoder = Encoder(config, source)
+        self.decoder = Decoder(config, target)
+        self.output_projection = nn.Linear(config.d_model, config.target_vocab_size, bias=False)
+        self.logits = HookPoint()  # (B, T, V)
+        initialize(self, config, pad_id)
+        if config.tie_embeddings != "none":
+            self.output_projection.weight = target.weight
+        name_hook_points(self)
+
+    def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
+        """Read the source.
+
+        Args:
+            source: Token ids (B, S), short sentences filled with `pad_id`.
+
+        Returns:
+            The memory (B, S, D) and the cross-attention mask (B, 1, 1, S).
+        """
+        mask = padding_mask(source, self.pad_id)
+        return self.encoder(source, mask=mask), mask
+
+    def decode(
+        self, target: Tensor, memory: Tensor, cross_mask: Tensor | None, *, cache: DecoderCache | None = None
+    ) -> Tensor:
+        """Compute the decoder's states.
+
+        Args:
+            target: Token ids (B, T); with a cache only the newest token of each row, (B, 1).
+            memory: From `encode`, (B, S, D).
+            cross_mask: From `encode`, (B, 1, 1, S); None where no source is padded.
+            cache: Keys and values of the earlier steps; a single newest token needs no causal mask.
+
+        Returns:
+            (B, T, D), to be given to `project`.
+        """
+        if cache is not None and target.size(1) != 1:
+            raise ValueError(f"With a cache decode takes one token a row, not {target.size(1)}.")
+        self_mask = None if cache is not None else decoder_mask(target, self.pad_id)
+        return self.decoder(target, memory, self_mask=self_mask, cross_mask=cross_mask, cache=cache)
+
+    def project(self, states: Tensor) -> Tensor:
+        """Decoder states (…, D) to logits over the target vocabulary (…, V)."""
+        return self.logits(F.linear(states, self.output_projection.weight))
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        """Teacher forcing: logits (B, T, V) for the token after each of `target` (B, T), given `source` (B, S)."""
+        memory, cross_mask = self.encode(source)
+        return self.project(self.decode(target, memory, cross_mask))

@@ -1,0 +1,127 @@
+"""Subwords: words are cut into frequent pieces, so that every text has ids."""
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Self
+
+import tokenizers
+
+from model.text.encoding import Encoding
+from model.text.vocab import SPECIAL_TOKENS
+
+__all__ = ["CONTINUES", "BytePairTokenizer"]
+
+HAN = r"\p{Han}"
+CONTINUES = "·"  # stands before a piece that continues a word, in what a person is shown
+
+
+def spaced(text: str) -> str:
+    """A leading space makes a word the same token at the start of a text as inside it; Chinese needs none."""
+    return text if not text or is_han(text[0]) else " " + text
+
+
+def is_han(character: str) -> bool:
+    return unicodedata.name(character, "").startswith("CJK UNIFIED")
+
+
+@cache
+def byte_of_character() -> dict[str, int]:
+    """The printable stand-ins that byte-level BPE uses for the 256 bytes (Radford et al. 2019, released encoder)."""
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in printable]
+    return {chr(b): b for b in printable} | {chr(256 + i): b for i, b in enumerate(others)}
+
+
+class BytePairTokenizer:
+    """Byte-level BPE (Sennrich et al. 2016): every text has ids, and `decode(encode(text).ids)` gives it back."""
+
+    def __init__(self, bpe: tokenizers.Tokenizer) -> None:
+        self._bpe = bpe
+        # Special tokens are ids that the model gives, never text that a person types: `</s>` in a sentence is four
+        # ordinary characters.
+        bpe.encode_special_tokens = True
+        self._bytes = [self._token_bytes(i) for i in range(bpe.get_vocab_size())]
+
+    @classmethod
+    def train(cls, texts: Iterable[str], *, vocab_size: int) -> Self:
+        bpe = tokenizers.Tokenizer(tokenizers.models.BPE())
+        # Chinese has no spaces: each character stands alone, or whole clauses would become tokens.
+        one_character = tokenizers.pre_tokenizers.Split(tokenizers.Regex(HAN), behavior="isolated")
+        byte_level = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+        bpe.pre_tokenizer = tokenizers.pre_tokenizers.Sequence([one_character, byte_level])
+        bpe.decoder = tokenizers.decoders.ByteLevel()
+        trainer = tokenizers.trainers.BpeTrainer(
+            vocab_size=vocab_size,
+            special_tokens=list(SPECIAL_TOKENS),
+            initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet(),
+            show_progress=False,
+        )
+        bpe.train_from_iterator(map(spaced, texts), trainer)
+        return cls(bpe)
+
+    @property
+    def size(self) -> int:
+        return len(self._bytes)
+
+    def encode(self, text: str) -> Encoding:
+        encoded = self._bpe.encode(spaced(text), add_special_tokens=False)
+        added = len(spaced(text)) - len(text)
+        offsets = tuple((max(start - added, 0), max(end - added, 0)) for start, end in encoded.offsets)
+        ids = tuple(encoded.ids)
+        return Encoding(ids=ids, tokens=self.tokens(ids), offsets=offsets, words=self.words(ids))
+
+    def decode(self, ids: Sequence[int]) -> str:
+        text = b"".join(self._bytes[i] for i in ids).decode("utf-8", errors="replace")
+        return text.removeprefix(" ")
+
+    def tokens(self, ids: Sequence[int]) -> tuple[str, ...]:
+        return tuple(self._shown(i) for i in ids)
+
+    def words(self, ids: Sequence[int]) -> tuple[int, ...]:
+        raw = b"".join(self._bytes[i] for i in ids).decode("utf-8", errors="replace")
+        starts, position = set(), 0
+        for _, (start, end) in self._bpe.pre_tokenizer.pre_tokenize_str(raw):
+            starts.add(position)
+            position += len(raw[start:end].encode())
+        words, word, position = [], -1, 0
+        for i in ids:
+            word += i < len(SPECIAL_TOKENS) or position in starts or word < 0
+            words.append(word)
+            position += len(self._bytes[i])
+        return tuple(words)
+
+    def sampling(self, dropout: float) -> Self:
+        """BPE-dropout (Provilkov et al. 2020): each merge is left out with this probability.
+
+        The draws are the library's own and cannot be seeded.
+        """
+        copy = self.from_json(self.to_json())
+        copy._bpe.model.dropout = dropout
+        return copy
+
+    def to_json(self) -> str:
+        return str(self._bpe.to_str())
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        try:
+            return cls(tokenizers.Tokenizer.from_str(text))
+        except Exception as error:  # the library raises bare Exception
+            raise ValueError(f"not a tokenizer: {error}") from error
+
+    def _token_bytes(self, i: int) -> bytes:
+        if i < len(SPECIAL_TOKENS):
+            return b""
+        return bytes(byte_of_character()[character] for character in self._bpe.id_to_token(i) or "")
+
+    def _shown(self, i: int) -> str:
+        if i < len(SPECIAL_TOKENS):
+            return SPECIAL_TOKENS[i]
+        try:
+            text = self._bytes[i].decode("utf-8")
+        except UnicodeDecodeError:
+            return "⟨" + self._bytes[i].hex(" ").upper() + "⟩"
+        if text.startswith(" "):
+            return text[1:] or "␣"
+        return CONTINUES + text if text[0].isalnum() and not is_han(text[0]) else text

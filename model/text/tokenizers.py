@@ -1,0 +1,82 @@
+"""The tokenizers of a checkpoint: learned from its training texts, written into its folder, read from there."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from model.config import ConfigError, TokenizerConfig
+from model.text.byte_pair import BytePairTokenizer
+from model.text.encoding import Tokenizer
+from model.text.words import WordTokenizer
+
+__all__ = ["TokenizerPair", "load_pair", "train_pair", "train_single"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenizerPair:
+    """The tokenizers of a checkpoint; a joint vocabulary is the same object twice."""
+
+    source: Tokenizer
+    target: Tokenizer
+
+    @property
+    def joint(self) -> bool:
+        return self.source is self.target
+
+    def sampling(self, dropout: float) -> "TokenizerPair":
+        """Both sides cut texts differently each time, see `BytePairTokenizer.sampling`."""
+        source = self.source.sampling(dropout)
+        return TokenizerPair(source=source, target=source if self.joint else self.target.sampling(dropout))
+
+    def files(self) -> dict[str, str]:
+        """Name → content of the files in a checkpoint's folder that `load_pair` reads."""
+        if self.joint:
+            return {"tokenizer.json": self.source.to_json()}
+        return {"source_tokenizer.json": self.source.to_json(), "target_tokenizer.json": self.target.to_json()}
+
+
+def shared(tokenizer: Tokenizer) -> TokenizerPair:
+    return TokenizerPair(source=tokenizer, target=tokenizer)
+
+
+def train_single(config: TokenizerConfig, texts: Sequence[str]) -> TokenizerPair:
+    """Learn the vocabulary of texts that are not translated; both sides of the result are the same."""
+    if config.kind == "bpe":
+        return shared(BytePairTokenizer.train(texts, vocab_size=config.vocab_size))
+    language, lowercase = config.source_language, config.lowercase
+    return shared(WordTokenizer.train(texts, language=language, lowercase=lowercase, min_freq=config.min_freq))
+
+
+def train_pair(config: TokenizerConfig, pairs: Sequence[tuple[str, str]]) -> TokenizerPair:
+    """Learn the vocabularies from the training sentences."""
+    if config.kind == "bpe":
+        return shared(BytePairTokenizer.train((text for pair in pairs for text in pair), vocab_size=config.vocab_size))
+    languages = (config.source_language, config.target_language)
+    source, target = (
+        WordTokenizer.train(
+            (pair[side] for pair in pairs), language=language, lowercase=config.lowercase, min_freq=config.min_freq
+        )
+        for side, language in enumerate(languages)
+    )
+    return TokenizerPair(source=source, target=target)
+
+
+def load_pair(config: TokenizerConfig, folder: Path) -> TokenizerPair:
+    """Read the files of `TokenizerPair.files`.
+
+    Raises:
+        ConfigError: a file is missing or not a tokenizer of this kind.
+    """
+
+    def load(kind: type[BytePairTokenizer] | type[WordTokenizer], name: str) -> Tokenizer:
+        try:
+            return kind.from_json((folder / name).read_text(encoding="utf-8"))
+        except FileNotFoundError as error:
+            raise ConfigError(f"{folder.name} has no {name}.") from error
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ConfigError(f"{name} in {folder.name} is not a {config.kind} tokenizer: {error}") from error
+
+    kind = BytePairTokenizer if config.kind == "bpe" else WordTokenizer
+    if config.kind == "bpe" or not config.target_language:
+        return shared(load(kind, "tokenizer.json"))
+    return TokenizerPair(source=load(kind, "source_tokenizer.json"), target=load(kind, "target_tokenizer.json"))

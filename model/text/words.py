@@ -1,0 +1,124 @@
+"""Whole words, as the classic Multi30k pipeline has them: cut by spaCy, numbered by torchtext, rare ones `<unk>`."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Any, Self
+
+import spacy
+from torchtext.vocab import Vocab
+
+from model.text.encoding import Encoding
+from model.text.vocab import SPECIAL_TOKENS, UNK_ID
+
+__all__ = ["WordTokenizer"]
+
+
+class WordTokenizer:
+    """Words by spaCy's rules for the language, numbered by a torchtext `Vocab`; rare words are `<unk>`.
+
+    Detokenizing follows what was seen in training: a token that mostly stood without a space before it (or after it)
+    is joined again, so `n't`, commas and the hyphen of `t-shirt` need no rules of their own.
+    """
+
+    def __init__(
+        self, *, language: str, lowercase: bool, vocab: Vocab, joins_left: Iterable[str], joins_right: Iterable[str]
+    ) -> None:
+        self.language = language
+        self.lowercase = lowercase
+        self.vocab = vocab
+        self.joins_left = frozenset(joins_left)
+        self.joins_right = frozenset(joins_right)
+        self._nlp = spacy.blank(language)
+
+    @classmethod
+    def train(cls, texts: Iterable[str], *, language: str, lowercase: bool, min_freq: int) -> Self:
+        nlp = spacy.blank(language)
+        seen: Counter[str] = Counter()
+        inner: Counter[tuple[str, str]] = Counter()
+        joined: Counter[tuple[str, str]] = Counter()
+        for text in texts:
+            doc = nlp(text.lower() if lowercase else text)
+            words = [(token.text, bool(token.whitespace_)) for token in doc if not token.is_space]
+            seen.update(word for word, _ in words)
+            for (left, spaced), (right, _) in pairwise(words):
+                for key in ((left, "right"), (right, "left")):
+                    inner[key] += 1
+                    joined[key] += not spaced
+        vocab = Vocab(seen, min_freq=min_freq, specials=list(SPECIAL_TOKENS))
+
+        def joining(side: str) -> list[str]:
+            # Words before a full stop stand without a space too; only what joins nearly always is a joiner.
+            return [w for w in vocab.itos if inner[w, side] and joined[w, side] > 0.7 * inner[w, side] and cls._thin(w)]
+
+        return cls(
+            language=language,
+            lowercase=lowercase,
+            vocab=vocab,
+            joins_left=joining("left"),
+            joins_right=joining("right"),
+        )
+
+    @staticmethod
+    def _thin(word: str) -> bool:
+        """Punctuation, or a clitic such as 's, n't and na that spaCy cut off."""
+        return not word.isalpha() or len(word) <= 2
+
+    @property
+    def size(self) -> int:
+        return len(self.vocab.itos)
+
+    def encode(self, text: str) -> Encoding:
+        spans = [(t.text, t.idx, t.idx + len(t.text)) for t in self._nlp(text) if not t.is_space]
+        keys = [word.lower() if self.lowercase else word for word, _, _ in spans]
+        return Encoding(
+            ids=tuple(self._id(key) for key in keys),
+            tokens=tuple(keys),
+            offsets=tuple((start, end) for _, start, end in spans),
+            words=tuple(range(len(spans))),
+        )
+
+    def decode(self, ids: Sequence[int]) -> str:
+        text, glue, quoted = "", True, False
+        for word in (self.vocab.itos[i] for i in ids if i >= len(SPECIAL_TOKENS) or i == UNK_ID):
+            if word == '"':
+                left, right = quoted, not quoted
+                quoted = not quoted
+            else:
+                left, right = word in self.joins_left, word in self.joins_right
+            text += word if glue or left else " " + word
+            glue = right
+        return text
+
+    def tokens(self, ids: Sequence[int]) -> tuple[str, ...]:
+        return tuple(self.vocab.itos[i] for i in ids)
+
+    def words(self, ids: Sequence[int]) -> tuple[int, ...]:
+        return tuple(range(len(ids)))
+
+    def sampling(self, dropout: float) -> Self:
+        """Words have one way to be cut."""
+        return self
+
+    def to_json(self) -> str:
+        state = {
+            "language": self.language,
+            "lowercase": self.lowercase,
+            "joins_left": sorted(self.joins_left),
+            "joins_right": sorted(self.joins_right),
+            "words": self.vocab.itos[len(SPECIAL_TOKENS) :],
+        }
+        return json.dumps(state, ensure_ascii=False, indent=0)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        state: dict[str, Any] = json.loads(text)
+        words = state.pop("words")
+        # Falling counts make torchtext keep the saved order.
+        counts = Counter({word: len(words) - i for i, word in enumerate(words)})
+        return cls(vocab=Vocab(counts, specials=list(SPECIAL_TOKENS)), **state)
+
+    def _id(self, word: str) -> int:
+        index: int = self.vocab.stoi.get(word, UNK_ID)
+        return index if index >= len(SPECIAL_TOKENS) else UNK_ID

@@ -1,0 +1,102 @@
+"""How good a checkpoint is: BLEU and chrF of its translations by sacreBLEU, loss and perplexity of the references."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+
+import sacrebleu
+import torch
+from sacremoses import MosesPunctNormalizer, MosesTokenizer
+
+from model.corpora.batching import Batch
+from model.network.loss import projected_cross_entropy
+from model.network.transformer import Transformer
+from model.text.vocab import PAD_ID
+
+__all__ = ["Scores", "accuracy", "corpus_bleu", "mean_loss", "moses_tokens", "score"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scores:
+    """BLEU and chrF are percentages; loss is in nats a target token, `</s>` included."""
+
+    sentences: int
+    bleu: float
+    bleu_signature: str
+    bleu_lowercased: float
+    bleu_lowercased_signature: str
+    bleu_tokenized: float | None  # of lower-cased Moses tokens, as the Multi30k papers score; None for Chinese
+    chrf: float
+    loss: float
+    perplexity: float
+
+    def to_dict(self) -> dict[str, float | int | str | None]:
+        return asdict(self)
+
+
+@torch.inference_mode()
+def mean_loss(model: Transformer, batches: Iterable[Batch]) -> float:
+    """Cross-entropy of the references without smoothing, in nats a token.
+
+    Raises:
+        ValueError: there is no batch.
+    """
+    total, tokens = 0.0, 0
+    for batch in batches:
+        states = model.decode(batch.target[:, :-1], *model.encode(batch.source))  # (B, T, D)
+        labels = batch.target[:, 1:]  # (B, T)
+        kept = labels != PAD_ID
+        total += float(projected_cross_entropy(states[kept], model.output_projection.weight, labels[kept]))
+        tokens += int(kept.sum())
+    if not tokens:
+        raise ValueError("There is no sentence to compute a loss of.")
+    return total / tokens
+
+
+def score(hypotheses: Sequence[str], references: Sequence[str], *, loss: float, language: str) -> Scores:
+    """Compare translations with references.
+
+    Args:
+        hypotheses: What the model wrote.
+        references: What a person wrote.
+        loss: From `mean_loss`.
+        language: Of the target.
+    """
+    bleu, bleu_signature = corpus_bleu(hypotheses, references, language=language, lowercase=False)
+    lowercased, lowercased_signature = corpus_bleu(hypotheses, references, language=language, lowercase=True)
+    return Scores(
+        sentences=len(references),
+        bleu=bleu,
+        bleu_signature=bleu_signature,
+        bleu_lowercased=lowercased,
+        bleu_lowercased_signature=lowercased_signature,
+        bleu_tokenized=None if language == "zh" else tokenized_bleu(hypotheses, references, language),
+        chrf=sacrebleu.CHRF().corpus_score(hypotheses, [references]).score,
+        loss=loss,
+        perplexity=math.exp(loss),
+    )
+
+
+def corpus_bleu(
+    hypotheses: Sequence[str], references: Sequence[str], *, language: str, lowercase: bool
+) -> tuple[float, str]:
+    """BLEU in percent and its signature; Chinese is cut into characters, all else by the 13a rules."""
+    metric = sacrebleu.BLEU(tokenize="zh" if language == "zh" else "13a", lowercase=lowercase)
+    return metric.corpus_score(hypotheses, [references]).score, str(metric.get_signature())
+
+
+def accuracy(found: Sequence[int], labels: Sequence[int]) -> float:
+    """Share of the labels that were found, in percent."""
+    return 100 * sum(a == b for a, b in zip(found, labels, strict=True)) / len(labels)
+
+
+def moses_tokens(lines: Sequence[str], language: str) -> list[str]:
+    """Lower-case, normalize the punctuation and tokenize as the scripts of Moses do (Koehn et al. 2007)."""
+    normalizer, tokenizer = MosesPunctNormalizer(language), MosesTokenizer(language)
+    return [tokenizer.tokenize(normalizer.normalize(line.lower()), return_str=True) for line in lines]
+
+
+def tokenized_bleu(hypotheses: Sequence[str], references: Sequence[str], language: str) -> float:
+    metric = sacrebleu.BLEU(tokenize="none", force=True)
+    tokenized = [moses_tokens(lines, language) for lines in (hypotheses, references)]
+    return metric.corpus_score(tokenized[0], [tokenized[1]]).score

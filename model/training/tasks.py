@@ -1,0 +1,206 @@
+"""What a run learns: the data, the model, the loss and the measure of quality of each task, behind one protocol."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from model.config import ClassifierConfig, ModelConfig, Recipe
+from model.corpora.batching import Batch, Batches, Example, labelled_texts, sentence_pairs
+from model.corpora.corpora import read_pairs
+from model.corpora.reviews import read_reviews
+from model.inference.classify import classify_lines
+from model.inference.translate import translate_lines
+from model.network.classifier import Classifier
+from model.network.loss import projected_cross_entropy
+from model.network.transformer import Transformer
+from model.text.tokenizers import TokenizerPair, load_pair, train_pair, train_single
+from model.text.vocab import PAD_ID
+from model.training.evaluate import accuracy, corpus_bleu, mean_loss
+
+__all__ = ["ClassificationTask", "Task", "TranslationTask", "make_task"]
+
+Model = TypeVar("Model", bound=nn.Module)
+Share = Callable[[Sequence[Example]], Sequence[Example]]
+
+
+class Task(Protocol[Model]):
+    """One recipe's data and model, without any training state."""
+
+    tokenizers: TokenizerPair
+    model_config: ModelConfig | ClassifierConfig
+    left_out: int  # training examples that were too long
+    unit: str  # of what the loss is averaged over
+    quality: str  # what `measure` calls its figure of quality, higher is better
+
+    def batches_of(self, epoch: int) -> Batches:
+        """What an epoch, counted from 1, is trained on."""
+        ...
+
+    def new_model(self) -> Model: ...
+
+    def loss_of(self, model: Model, smoothing: float) -> nn.Module:
+        """A module from the two tensors of a batch to the loss summed over its `items`; what is trained."""
+        ...
+
+    def items(self, batch: Batch) -> int:
+        """How many `unit` a batch has."""
+        ...
+
+    def valid_loss(self, model: Model) -> float: ...
+
+    def measure(self, model: Model, loss: float) -> Mapping[str, float]:
+        """Figures of the validation split, as the columns of `history.csv`."""
+        ...
+
+
+class TranslationLoss(nn.Module):
+    """Teacher forcing; padding is left out before the largest matrix product, not after it."""
+
+    def __init__(self, model: Transformer, smoothing: float) -> None:
+        super().__init__()
+        self.model, self.smoothing = model, smoothing
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        labels = target[:, 1:]  # (B, T)
+        kept = labels != PAD_ID
+        states = self.model.decode(target[:, :-1], *self.model.encode(source))  # (B, T, D)
+        weight = self.model.output_projection.weight
+        return projected_cross_entropy(states[kept], weight, labels[kept], self.smoothing)
+
+
+class ClassificationLoss(nn.Module):
+    def __init__(self, model: Classifier, smoothing: float) -> None:
+        super().__init__()
+        self.model, self.smoothing = model, smoothing
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        logits = self.model(source).float()  # (B, C)
+        return F.cross_entropy(logits, target[:, 0], label_smoothing=self.smoothing, reduction="sum")
+
+
+class TranslationTask:
+    """Sentence pairs, judged by BLEU."""
+
+    unit = "tokens"
+    quality = "valid_bleu"
+
+    def __init__(self, recipe: Recipe, *, data_root: Path, folder: Path | None, device: torch.device, share: Share):
+        self.recipe = recipe
+        config, languages = recipe.train, (recipe.tokenizer.source_language, recipe.tokenizer.target_language)
+        pairs = read_pairs(data_root, config.corpus, "train", *languages)
+        early = read_pairs(data_root, config.pretrain_corpus, "train", *languages) if config.pretrain_epochs else pairs
+        self.valid_pairs = read_pairs(data_root, config.corpus, "val", *languages)
+        self.tokenizers = load_pair(recipe.tokenizer, folder) if folder else train_pair(recipe.tokenizer, early)
+        sizes = {"source_vocab_size": self.tokenizers.source.size, "target_vocab_size": self.tokenizers.target.size}
+        self.model_config = recipe.model_config(**sizes)
+        self.left_out = 0
+        self._batches = self._training_batches(pairs, device, share)
+        self._early_batches = self._batches if early is pairs else self._training_batches(early, device, share)
+        valid = sentence_pairs(self.valid_pairs, self.tokenizers, max_length=self.model_config.max_length)
+        self.valid_batches = Batches(valid, batch_tokens=config.batch_tokens, device=device)
+
+    def _training_batches(self, pairs: Sequence[tuple[str, str]], device: torch.device, share: Share) -> Batches:
+        config, longest = self.recipe.train, self.model_config.max_length
+        examples = sentence_pairs(pairs, self.tokenizers, max_length=longest)
+        self.left_out += len(pairs) - len(examples)
+        sampling = self.tokenizers.sampling(config.bpe_dropout) if config.bpe_dropout else None
+
+        def cut_anew() -> Sequence[Example]:
+            assert sampling is not None
+            return share(sentence_pairs(pairs, sampling, max_length=longest))
+
+        resample = cut_anew if sampling else None
+        return Batches(examples, batch_tokens=config.batch_tokens, device=device, resample=resample)
+
+    def batches_of(self, epoch: int) -> Batches:
+        return self._early_batches if epoch <= self.recipe.train.pretrain_epochs else self._batches
+
+    def new_model(self) -> Transformer:
+        assert isinstance(self.model_config, ModelConfig)
+        return Transformer(self.model_config, pad_id=PAD_ID)
+
+    def loss_of(self, model: Transformer, smoothing: float) -> TranslationLoss:
+        return TranslationLoss(model, smoothing)
+
+    def items(self, batch: Batch) -> int:
+        return batch.target_tokens
+
+    def valid_loss(self, model: Transformer) -> float:
+        return mean_loss(model, self.valid_batches.in_order())
+
+    def measure(self, model: Transformer, loss: float) -> dict[str, float]:
+        sources, references = zip(*self.valid_pairs, strict=True)
+        hypotheses = translate_lines(model, self.tokenizers, sources)
+        config = self.recipe.tokenizer
+        bleu, _ = corpus_bleu(hypotheses, references, language=config.target_language, lowercase=config.lowercase)
+        return {"valid_perplexity": round(math.exp(loss), 4), "valid_bleu": round(bleu, 3)}
+
+
+class ClassificationTask:
+    """Labelled texts, judged by the share that is labelled rightly."""
+
+    unit = "texts"
+    quality = "valid_accuracy"
+
+    def __init__(self, recipe: Recipe, *, data_root: Path, folder: Path | None, device: torch.device, share: Share):
+        config = recipe.train
+        texts = read_reviews(data_root, config.corpus, "train")
+        self.valid_texts = read_reviews(data_root, config.corpus, "val")
+        self.tokenizers = (
+            load_pair(recipe.tokenizer, folder) if folder else train_single(recipe.tokenizer, [t for t, _ in texts])
+        )
+        self.model_config = recipe.model_config(vocab_size=self.tokenizers.source.size)
+        examples, valid = (
+            labelled_texts(t, self.tokenizers.source, max_length=self.model_config.max_length)
+            for t in (texts, self.valid_texts)
+        )
+        self.left_out = 0
+        self._batches = Batches(examples, batch_tokens=config.batch_tokens, device=device)
+        self.valid_batches = Batches(valid, batch_tokens=config.batch_tokens, device=device)
+
+    def batches_of(self, epoch: int) -> Batches:
+        return self._batches
+
+    def new_model(self) -> Classifier:
+        assert isinstance(self.model_config, ClassifierConfig)
+        return Classifier(self.model_config, pad_id=PAD_ID)
+
+    def loss_of(self, model: Classifier, smoothing: float) -> ClassificationLoss:
+        return ClassificationLoss(model, smoothing)
+
+    def items(self, batch: Batch) -> int:
+        return batch.source.size(0)
+
+    @torch.inference_mode()
+    def valid_loss(self, model: Classifier) -> float:
+        loss = self.loss_of(model, 0.0)
+        total = sum(float(loss(batch.source, batch.target)) for batch in self.valid_batches.in_order())
+        return total / len(self.valid_batches)
+
+    def measure(self, model: Classifier, loss: float) -> dict[str, float]:
+        texts, labels = zip(*self.valid_texts, strict=True)
+        found = classify_lines(model, self.tokenizers, texts)
+        return {"valid_accuracy": round(accuracy(found, labels), 2)}
+
+
+def make_task(recipe: Recipe, *, data_root: Path, folder: Path | None, device: torch.device, share: Share) -> Task[Any]:
+    """Read a recipe's data.
+
+    Args:
+        recipe: What to learn.
+        data_root: Folder of the corpora.
+        folder: Of an earlier run whose tokenizers are to be used; None to learn new ones.
+        device: Where the batches go.
+        share: Gives every process of a run the examples that the first one made.
+
+    Raises:
+        ConfigError: the recipe cannot be used.
+        CorpusError: the corpus cannot be read.
+    """
+    kind = ClassificationTask if recipe.task == "classification" else TranslationTask
+    return kind(recipe, data_root=data_root, folder=folder, device=device, share=share)

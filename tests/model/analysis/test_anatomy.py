@@ -1,0 +1,72 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from model.analysis.anatomy import anatomy, derive, value_norms
+from model.checkpoint import Checkpoint
+from model.config import ConfigError
+from model.inference.translate import translate
+from tests.conftest import make_model
+
+SENTENCE = "the small dog sees a red house ."
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_every_query_of_every_head_can_be_derived_from_what_was_recorded(toy: Checkpoint, kind: str) -> None:
+    _, parts = anatomy(toy, SENTENCE, kind, 0)
+    heads, queries, _ = parts.weights.shape
+    for head in range(heads):
+        for query in range(queries):
+            assert max(derive(parts, head, query).differences.values()) < 1e-5
+
+
+def test_the_steps_are_those_of_the_formula(toy: Checkpoint) -> None:
+    translation, parts = anatomy(toy, SENTENCE, "decoder", 0)
+    np.testing.assert_array_equal(parts.weights, translate(toy, SENTENCE).maps.decoder[0])
+    steps = derive(parts, 2, 1)
+    q, keys = torch.from_numpy(parts.queries[2, 1]), torch.from_numpy(parts.keys[2])
+    np.testing.assert_allclose(steps.dots, (keys @ q).numpy(), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(steps.scaled, steps.dots / 4, rtol=1e-5)  # √16
+    assert np.isneginf(steps.masked[2:]).all()
+    assert np.isfinite(steps.masked[:2]).all()
+    assert steps.weights.sum() == pytest.approx(1, abs=1e-6)
+    np.testing.assert_allclose(steps.head_output, steps.weights @ parts.values[2], atol=1e-6)
+    assert parts.allowed.tolist() == np.tri(len(translation.written), dtype=bool).tolist()
+
+
+def test_what_if_changes_the_weights_as_the_mathematics_says(toy: Checkpoint) -> None:
+    _, parts = anatomy(toy, SENTENCE, "encoder", 1)
+    plain, unscaled, cold, hot = (
+        derive(parts, 0, 0, scale=scale, temperature=t)
+        for scale, t in ((True, 1), (False, 1), (True, 0.25), (True, 1e6))
+    )
+    np.testing.assert_allclose(unscaled.weights, cold.weights, atol=1e-6)  # 1 / √16 = 0.25
+    assert unscaled.weights.max() > plain.weights.max()
+    np.testing.assert_allclose(hot.weights, 1 / len(hot.weights), atol=1e-5)
+    assert unscaled.differences["weights"] > 1e-3
+
+
+def test_value_norms_are_the_lengths_of_what_each_key_adds(toy: Checkpoint) -> None:
+    """Kobayashi et al. 2020, section 3: the output is Σ α f(x), over keys and heads, plus the bias."""
+    translation, norms = value_norms(toy, SENTENCE)
+    _, parts = anatomy(toy, SENTENCE, "cross", 0)
+    projection = parts.projection.reshape(4, 16, 64)
+    vectors = parts.values @ projection  # (H, S, D)
+    np.testing.assert_allclose(norms["cross"][0], np.linalg.norm(vectors, axis=-1), rtol=1e-5)
+    whole = np.einsum("hts,hsd->td", translation.maps.cross[0], vectors) + parts.bias
+    np.testing.assert_allclose(whole, parts.output, atol=1e-5)
+    assert {kind: n.shape[:2] for kind, n in norms.items()} == {"encoder": (2, 4), "decoder": (1, 4), "cross": (1, 4)}
+
+
+def test_additive_attention_gets_a_sentence(toy: Checkpoint) -> None:
+    config = toy.model.config
+    model = make_model(
+        attention="additive",
+        source_vocab_size=config.source_vocab_size,
+        target_vocab_size=config.target_vocab_size,
+        tie_embeddings="none",
+    )
+    with pytest.raises(ConfigError, match="additive attention, which has no dot products"):
+        anatomy(replace(toy, model=model), SENTENCE, "cross", 0)

@@ -1,0 +1,102 @@
+import gzip
+from pathlib import Path
+
+import pytest
+
+from model.corpora.corpora import SPLITS, TATOEBA, CorpusError, data_dir, letters, read_pairs
+
+
+def write(root: Path, name: str, content: bytes) -> None:
+    path = root / "tiny" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+
+
+def test_plain_and_gzip_files_are_read_alike(tmp_path: Path) -> None:
+    write(tmp_path, "train.en", "One\u0085two.\nThree.\n".encode())
+    write(tmp_path, "raw/train.de.gz", gzip.compress(b"Eins zwei.\r\nDrei.\r\n"))
+    assert read_pairs(tmp_path, "tiny", "train", "en", "de") == [
+        ("One\u0085two.", "Eins zwei."),
+        ("Three.", "Drei."),
+    ]
+
+
+def test_a_missing_file_is_named_with_the_remedy(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match=r"no train\.en .* --data-dir, or run: python -m model download tiny"):
+        read_pairs(tmp_path, "tiny", "train", "en", "de")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("train.de", b"", r"train\.de is empty"),
+        ("train.de", b"\n\n", r"train\.de is empty"),
+        ("train.de", b"Gut\nSchlecht \xff\n", r"train\.de is not UTF-8: byte 13 is 0xff"),
+        ("train.de", b"Eins\n", r"misaligned: 2 lines of en, 1 lines of de"),
+        ("train.de.gz", gzip.compress(b"Eins\nZwei\n")[:-6], r"train\.de\.gz cannot be read as gzip"),
+        ("train.de.gz", b"Eins\nZwei\n", r"train\.de\.gz cannot be read as gzip"),
+    ],
+)
+def test_unusable_files_get_a_sentence(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    write(tmp_path, "train.en", b"One\nTwo\n")
+    write(tmp_path, name, content)
+    with pytest.raises(CorpusError, match=message):
+        read_pairs(tmp_path, "tiny", "train", "en", "de")
+
+
+def test_the_folder_comes_from_the_option_then_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HEADLIGHT_DATA", raising=False)
+    assert data_dir() == Path("data")
+    monkeypatch.setenv("HEADLIGHT_DATA", "/corpora")
+    assert data_dir() == Path("/corpora")
+    assert data_dir("/mine") == Path("/mine")
+
+
+def write_tatoeba(root: Path) -> list[str]:
+    """As many made-up lines as the splits number, each English sentence twice but for its case and punctuation."""
+    count = 1 + max(int(i) for name in ("val", "test") for i in (SPLITS / f"cmn-eng.{name}.txt").read_text().split())
+    lines = [f"Word {i // 2}{'.' if i % 2 else '!'}\t字\u200b{i}\u202f号\tCC-BY #{i}" for i in range(count)]
+    write(root, "../cmn-eng/cmn.txt", "\n".join(lines).encode())
+    return lines
+
+
+def test_tatoeba_splits_share_no_english_sentence(tmp_path: Path) -> None:
+    lines = write_tatoeba(tmp_path)
+    splits = {name: read_pairs(tmp_path, "cmn-eng", name, "en", "zh") for name in ("train", "val", "test")}
+    assert len(splits["test"]) == len(splits["val"]) == 1000
+    first_test = int((SPLITS / "cmn-eng.test.txt").read_text().split()[0])
+    assert splits["test"][0] == (lines[first_test].split("\t")[0], f"字{first_test} 号")
+    english = {name: {letters(source) for source, _ in pairs} for name, pairs in splits.items()}
+    assert not english["train"] & (english["val"] | english["test"])
+    assert read_pairs(tmp_path, "cmn-eng", "val", "zh", "en") == [(zh, en) for en, zh in splits["val"]]
+
+
+def test_the_split_lists_are_of_a_thousand_different_lines_each() -> None:
+    for corpus in TATOEBA:
+        val, test = (
+            [int(i) for i in (SPLITS / f"{corpus}.{name}.txt").read_text().split()] for name in ("val", "test")
+        )
+        assert len(set(val)) == len(set(test)) == 1000
+        assert not set(val) & set(test)
+
+
+def test_several_corpora_are_read_together_and_one_may_count_twice(tmp_path: Path) -> None:
+    for split in ("train", "val"):
+        write(tmp_path, f"{split}.en", b"One.\n")
+        write(tmp_path, f"{split}.zh", "一。\n".encode())
+    write_tatoeba(tmp_path)
+    alone = {name: read_pairs(tmp_path, "cmn-eng", name, "en", "zh") for name in ("train", "val")}
+    assert read_pairs(tmp_path, "tiny+tiny+cmn-eng", "train", "en", "zh") == [("One.", "一。")] * 2 + alone["train"]
+    assert read_pairs(tmp_path, "tiny+tiny+cmn-eng", "val", "en", "zh") == [("One.", "一。"), *alone["val"]]
+
+
+def test_a_tatoeba_file_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match=r"no cmn\*\.txt .*see the readme for its source"):
+        read_pairs(tmp_path, "cmn-eng", "test", "en", "zh")
+    write(tmp_path, "../cmn-eng/cmn.txt", "Hi.\t嗨。\n".encode())
+    with pytest.raises(CorpusError, match="not the one that its splits were made for"):
+        read_pairs(tmp_path, "cmn-eng", "test", "en", "zh")
+    with pytest.raises(CorpusError, match="has no split 'test_2016_flickr'; it has train, val and test"):
+        read_pairs(tmp_path, "cmn-eng", "test_2016_flickr", "en", "zh")
+    with pytest.raises(CorpusError, match="is of en and zh, not of en and de"):
+        read_pairs(tmp_path, "cmn-eng", "test", "en", "de")

@@ -1,0 +1,39 @@
+import pytest
+
+from model.checkpoint import Checkpoint
+from model.config import SearchConfig
+from model.inference.search_tree import search_tree
+from model.inference.translate import translate
+
+SENTENCE = "the small dog sees a red house ."
+BEAM = SearchConfig(method="beam", beam_size=3)
+
+
+def test_the_tree_leads_to_what_beam_search_writes(toy: Checkpoint) -> None:
+    tree, expected = search_tree(toy, SENTENCE, search=BEAM), translate(toy, SENTENCE, search=BEAM)
+    assert tree.text == expected.text
+    best = [i for i, node in enumerate(tree.nodes) if node.best]
+    assert tree.path(best[-1]) == tuple(token.id for token in expected.written)
+    assert tree.nodes[best[-1]].fate in ("ended", "cut")
+
+
+def test_the_tree_is_one_and_its_scores_only_fall(toy: Checkpoint) -> None:
+    nodes = search_tree(toy, SENTENCE, search=BEAM).nodes
+    for index, node in enumerate(nodes):
+        assert node.parent < index
+        if node.parent >= 0:
+            parent = nodes[node.parent]
+            assert parent.fate == "kept"
+            assert (node.depth, node.log_prob <= parent.log_prob) == (parent.depth + 1, True)
+        assert node.score == pytest.approx(node.log_prob / node.depth)
+    for depth in range(1, nodes[-1].depth + 1):
+        assert sum(node.fate == "kept" for node in nodes if node.depth == depth) <= 3
+
+
+def test_a_forced_beginning_is_the_only_one(toy: Checkpoint) -> None:
+    free = search_tree(toy, SENTENCE, search=BEAM)
+    second = next(i for i, node in enumerate(free.nodes) if node.depth == 2 and not node.best)
+    path = free.path(second)
+    forced = search_tree(toy, SENTENCE, search=BEAM, forced=dict(enumerate(path)))
+    assert {node.id for node in forced.nodes if node.depth == 1} == {path[0]}
+    assert {node.id for node in forced.nodes if node.depth == 2} == {path[1]}

@@ -1,0 +1,149 @@
+import numpy as np
+import pytest
+import torch
+
+from model.analysis.padded_batch import padded_batch
+from model.checkpoint import Checkpoint
+from model.config import SearchConfig
+from model.inference.translate import Translation, translate, translate_lines
+from model.text.vocab import BOS_ID, EOS_ID
+from model.trace import ablate_heads, tracing
+
+SENTENCE = "The dog sees the cat."
+
+
+SEARCHES = [
+    SearchConfig(),
+    SearchConfig(method="beam", beam_size=4),
+    SearchConfig(method="sample", temperature=0.7, top_k=5, seed=3),
+]
+
+
+@pytest.fixture(params=SEARCHES, ids=lambda search: search.method)
+def translation(request: pytest.FixtureRequest, toy: Checkpoint) -> Translation:
+    return translate(toy, SENTENCE, search=request.param)
+
+
+def test_the_toy_model_translates(toy: Checkpoint) -> None:
+    expected = "Der Hund sieht die Katze."
+    text = translate(toy, SENTENCE).text
+    assert text == (expected.lower() if toy.config.tokenizer.lowercase else expected)
+
+
+def test_maps_have_the_shapes_that_the_tokens_say(toy: Checkpoint, translation: Translation) -> None:
+    source, target = len(translation.source), len(translation.written)
+    assert len(translation.read) == target
+    assert translation.maps.encoder.shape == (2, 4, source, source)
+    assert translation.maps.decoder.shape == (1, 4, target, target)
+    assert translation.maps.cross.shape == (1, 4, target, source)
+    for maps in (translation.maps.encoder, translation.maps.decoder, translation.maps.cross):
+        assert maps.dtype == np.float32
+        np.testing.assert_allclose(maps.sum(-1), 1.0, atol=1e-5)
+
+
+def test_maps_of_the_decode_equal_those_of_a_teacher_forced_pass(toy: Checkpoint, translation: Translation) -> None:
+    source = torch.tensor([[token.id for token in translation.source]])
+    read = torch.tensor([[token.id for token in translation.read]])
+    with torch.inference_mode(), tracing(record=["*.weights"]) as trace:
+        logits = toy.model(source, read)
+    for layer in range(2):
+        expected = trace.passes(f"encoder.layers.{layer}.self_attention.weights")[0][0]
+        np.testing.assert_allclose(translation.maps.encoder[layer], expected, atol=1e-5)
+    for kind, maps in (("self_attention", translation.maps.decoder), ("cross_attention", translation.maps.cross)):
+        expected = trace.passes(f"decoder.layers.0.{kind}.weights")[0][0]
+        np.testing.assert_allclose(maps[0], expected, atol=1e-5)
+    written = torch.tensor([token.id for token in translation.written])
+    expected = logits[0].softmax(-1).gather(-1, written[:, None])[:, 0]
+    np.testing.assert_allclose([token.probability for token in translation.written], expected, atol=1e-5)
+
+
+def test_the_future_gets_exactly_nothing(translation: Translation) -> None:
+    length = translation.maps.decoder.shape[-1]
+    assert not translation.maps.decoder[..., ~np.tri(length, dtype=bool)].any()
+
+
+def test_tokens_begin_and_end_as_they_should(translation: Translation) -> None:
+    assert translation.source[-1].id == EOS_ID
+    assert translation.read[0].id == BOS_ID
+    assert translation.written[-1].id == EOS_ID
+    assert [t.id for t in translation.read[1:]] == [t.id for t in translation.written[:-1]]
+    assert all(token.special == (token.word < 0) for token in (*translation.source, *translation.written))
+
+
+def test_candidates_begin_with_what_greedy_search_wrote(toy: Checkpoint) -> None:
+    for token in translate(toy, SENTENCE).written:
+        assert token.candidates[0].token == token.text
+        assert token.candidates[0].probability == pytest.approx(token.probability, abs=1e-6)
+        probabilities = [c.probability for c in token.candidates]
+        assert probabilities == sorted(probabilities, reverse=True)
+
+
+def test_a_forced_token_is_written_and_read(toy: Checkpoint) -> None:
+    free = translate(toy, SENTENCE)
+    other = toy.tokenizers.target.encode("Katze").ids[0]
+    assert other != free.written[1].id
+    forced = translate(toy, SENTENCE, forced={1: other})
+    assert forced.written[0].id == free.written[0].id
+    assert forced.written[1].id == forced.read[2].id == other
+    assert forced.written[1].probability < free.written[1].probability
+    assert forced.written[1].candidates[0].token == free.written[1].text
+
+
+def test_entropy_is_low_where_the_model_is_sure(toy: Checkpoint) -> None:
+    for token in translate(toy, SENTENCE).written:
+        assert 0 <= token.entropy <= np.log(toy.config.model.target_vocab_size)
+        assert token.entropy >= -np.log(max(c.probability for c in token.candidates)) - 1e-5
+
+
+def test_an_ablation_changes_this_translation_and_no_other(toy: Checkpoint) -> None:
+    before = translate(toy, SENTENCE)
+    ablated = translate(toy, SENTENCE, edits={"decoder.layers.*.cross_attention.weights": ablate_heads(range(4))})
+    assert not ablated.maps.cross.any()
+    assert ablated.written != before.written
+    assert translate(toy, SENTENCE).written == before.written
+
+
+@pytest.mark.parametrize("text", ["", "   ", "word " * 2000, "🐕", "</script><b>x</b>", "مرحبا", "\x00", "Zzyzx qwrtp"])
+def test_any_text_gives_a_translation_with_true_maps(toy: Checkpoint, text: str) -> None:
+    translation = translate(toy, text)
+    np.testing.assert_allclose(translation.maps.cross.sum(-1), 1.0, atol=1e-5)
+    assert translation.maps.cross.shape[2:] == (len(translation.written), len(translation.source))
+    assert len(translation.source) <= toy.config.model.max_length
+    assert (translation.dropped > 0) == (text.count("word") > 100)
+
+
+def test_lines_come_back_one_for_one(toy: Checkpoint) -> None:
+    lines = ["The dog sees the cat.", "", "The horse runs in the snow.", "  ", "The dog sees the cat."]
+    for search in SEARCHES:
+        done = translate_lines(toy.model, toy.tokenizers, lines, search=search, batch_size=2)
+        assert [bool(text) for text in done] == [True, False, True, False, True]
+        assert done[0] == done[4] == translate(toy, lines[0], search=search).text
+
+
+def test_a_padded_batch_shows_the_masks_that_it_used(toy: Checkpoint) -> None:
+    batch = padded_batch(toy, ["The dog sees the cat.", "The man sleeps behind the house."])
+    assert batch.padding_mask.tolist() == (batch.source_ids != 0).tolist()
+    for kind, mask in (
+        ("encoder", batch.padding_mask[:, None, :]),
+        ("decoder", batch.decoder_mask),
+        ("cross", batch.padding_mask[:, None, :]),
+    ):
+        scores, masked, weights = (batch.stages[f"{kind}.{stage}"] for stage in ("scores", "masked_scores", "weights"))
+        allowed = np.broadcast_to(mask[None, :, None], weights.shape)
+        assert np.isfinite(scores).all()
+        assert (masked[allowed] == scores[allowed]).all()
+        assert np.isneginf(masked[~allowed]).all()
+        assert not weights[~allowed].any()
+        exponentials = np.exp(masked - masked.max(-1, keepdims=True))
+        np.testing.assert_allclose(weights, exponentials / exponentials.sum(-1, keepdims=True), atol=1e-6)
+
+
+def test_a_padded_batch_gives_each_sentence_the_maps_it_has_alone(toy: Checkpoint) -> None:
+    texts = ["The dog sees the cat.", "The man sleeps behind the house.", "A bird."]
+    batch = padded_batch(toy, texts)
+    for row, text in enumerate(texts):
+        alone = translate(toy, text)
+        queries, keys = alone.maps.cross.shape[2:]
+        np.testing.assert_allclose(
+            batch.stages["cross.weights"][:, row, :, :queries, :keys], alone.maps.cross, atol=1e-5
+        )

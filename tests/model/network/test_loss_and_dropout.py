@@ -1,0 +1,73 @@
+import pytest
+import torch
+import torch.nn.functional as F
+
+from model.network.dropout import add_dropped, dropout
+from model.network.loss import projected_cross_entropy
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
+def test_loss_and_gradients_equal_torch_cross_entropy(smoothing: float) -> None:
+    count = 1200  # more than are projected at a time
+    states, weight = torch.randn(count, 6), torch.randn(30, 6)
+    targets = torch.randint(0, 30, (count,))
+    ours, theirs = ([t.clone().requires_grad_() for t in (states, weight)] for _ in range(2))
+    loss = projected_cross_entropy(*ours, targets, smoothing)
+    expected = F.cross_entropy(F.linear(*theirs), targets, label_smoothing=smoothing, reduction="sum")
+    (3 * loss).backward()
+    (3 * expected).backward()
+    torch.testing.assert_close(loss, expected)
+    for mine, reference in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(mine.grad, reference.grad, rtol=1e-4, atol=1e-4)
+
+
+def test_the_loss_in_bfloat16_is_that_of_float32_but_for_rounding() -> None:
+    states, weight = torch.randn(700, 16, requires_grad=True), torch.randn(40, 16, requires_grad=True)
+    targets = torch.randint(0, 40, (700,))
+    exact = projected_cross_entropy(states, weight, targets, 0.1)
+    (wanted,) = torch.autograd.grad(exact, weight)
+    with torch.autocast("cpu", torch.bfloat16):
+        short = projected_cross_entropy(states, weight, targets, 0.1)
+    (found,) = torch.autograd.grad(short, weight)
+    assert short.item() == pytest.approx(exact.item(), rel=1e-3)
+    assert found.dtype == torch.float32
+    assert (found - wanted).norm() < 0.01 * wanted.norm()
+
+
+def test_dropout_zeroes_its_share_and_keeps_the_expectation() -> None:
+    torch.manual_seed(0)
+    x = torch.ones(1000, 999)
+    y = dropout(x, 0.25, True)
+    assert (y == 0).float().mean().item() == pytest.approx(0.25, abs=2e-3)
+    assert y.mean().item() == pytest.approx(1.0, abs=3e-3)
+    assert y.unique().tolist() == pytest.approx([0.0, 4 / 3])
+    # Neighbours come from one random number; they must be independent all the same.
+    pairs = y.flatten()[:-1].reshape(-1, 2) if y.numel() % 2 else y.flatten().reshape(-1, 2)
+    assert ((pairs == 0).all(dim=1)).float().mean().item() == pytest.approx(0.0625, abs=2e-3)
+
+
+def test_dropout_follows_the_seed_and_rests_outside_training() -> None:
+    x = torch.randn(13, 7)
+    torch.manual_seed(3)
+    first = dropout(x, 0.5, True)
+    torch.manual_seed(3)
+    assert torch.equal(dropout(x, 0.5, True), first)
+    assert dropout(x, 0.5, False) is x
+
+
+def test_dropout_lets_the_gradient_through_where_it_kept() -> None:
+    x = torch.randn(64, 8, requires_grad=True)
+    y = dropout(x, 0.5, True)
+    y.sum().backward()
+    assert torch.equal(x.grad != 0, y != 0)
+
+
+def test_add_dropped_is_the_sum_with_the_dropped() -> None:
+    x, y = torch.randn(50, 30), torch.randn(50, 30, requires_grad=True)
+    torch.manual_seed(5)
+    total = add_dropped(x, y, 0.4, True)
+    torch.manual_seed(5)
+    torch.testing.assert_close(total, x + dropout(y, 0.4, True))
+    total.sum().backward()
+    assert torch.equal(y.grad != 0, (total - x).abs() > 1e-6)
+    assert torch.equal(add_dropped(x, y, 0.4, False), x + y)

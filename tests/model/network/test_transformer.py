@@ -1,0 +1,123 @@
+import pytest
+import torch
+from tests.model.test_attention import copy_to_torch
+from torch import Tensor, nn
+
+from model.network.attention import MultiHeadAttention
+from model.network.transformer import Transformer
+from model.trace import tracing
+from tests.conftest import make_model
+
+
+def copy_layers(ours: nn.ModuleList, theirs: nn.ModuleList, *, decoder: bool) -> None:
+    """Copy our layers into PyTorch's."""
+    for mine, other in zip(ours, theirs, strict=True):
+        other.self_attn = copy_to_torch(mine.self_attention, 32, 4)
+        other.linear1.load_state_dict(mine.feed_forward.expand.state_dict())
+        other.linear2.load_state_dict(mine.feed_forward.contract.state_dict())
+        norms = [mine.self_attention_residual.norm, mine.feed_forward_residual.norm]
+        if decoder:
+            other.multihead_attn = copy_to_torch(mine.cross_attention, 32, 4)
+            norms.insert(1, mine.cross_attention_residual.norm)
+        for i, norm in enumerate(norms, 1):
+            getattr(other, f"norm{i}").load_state_dict(norm.state_dict())
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_logits_equal_torch_transformer_with_the_same_weights(norm: str, source: Tensor, target: Tensor) -> None:
+    ours = make_model(norm=norm)
+    sizes = {"d_model": 32, "nhead": 4, "dim_feedforward": 64, "batch_first": True, "norm_first": norm == "pre"}
+    encoder = nn.TransformerEncoder(
+        nn.TransformerEncoderLayer(**sizes),
+        2,
+        norm=ours.encoder.norm if norm == "pre" else None,
+        enable_nested_tensor=False,
+    ).eval()
+    decoder = nn.TransformerDecoder(
+        nn.TransformerDecoderLayer(**sizes), 3, norm=ours.decoder.norm if norm == "pre" else None
+    ).eval()
+    copy_layers(ours.encoder.layers, encoder.layers, decoder=False)
+    copy_layers(ours.decoder.layers, decoder.layers, decoder=True)
+    padded = source == 0
+    memory = encoder(ours.encoder.embedding(source), src_key_padding_mask=padded)
+    future = torch.ones(6, 6, dtype=torch.bool).triu(1)
+    states = decoder(
+        ours.decoder.embedding(target),
+        memory,
+        tgt_mask=future,
+        tgt_key_padding_mask=target == 0,
+        memory_key_padding_mask=padded,
+    )
+    expected = states @ ours.output_projection.weight.T
+    torch.testing.assert_close(ours(source, target), expected, atol=1e-5, rtol=0)
+
+
+def test_fused_and_written_out_attention_agree(model: Transformer, source: Tensor, target: Tensor) -> None:
+    with tracing():
+        written_out = model(source, target)
+    torch.testing.assert_close(model(source, target), written_out, atol=1e-5, rtol=0)
+
+
+def test_a_later_target_token_changes_nothing_earlier(model: Transformer, source: Tensor, target: Tensor) -> None:
+    changed = target.clone()
+    changed[1, 4] = 5 + (changed[1, 4] - 4) % 40
+    before, after = model(source, target), model(source, changed)
+    torch.testing.assert_close(after[1, :4], before[1, :4], atol=0, rtol=0)
+    assert (after[1, 4:] - before[1, 4:]).abs().max() > 1e-3
+
+
+def test_a_sentence_alone_and_padded_in_a_batch_are_the_same(
+    model: Transformer, source: Tensor, target: Tensor
+) -> None:
+    with tracing(record=["*.weights"]) as together:
+        batch = model(source, target)
+    for row, (s, t) in enumerate([(7, 5), (4, 6), (5, 3)]):
+        with tracing(record=["*.weights"]) as alone:
+            single = model(source[row : row + 1, :s], target[row : row + 1, :t])
+        torch.testing.assert_close(batch[row, :t], single[0], atol=1e-5, rtol=0)
+        for name in alone.names:
+            maps = alone.passes(name)[0][0]
+            queries, keys = maps.shape[1:]
+            torch.testing.assert_close(together.passes(name)[0][row, :, :queries, :keys], maps, atol=1e-5, rtol=0)
+
+
+def test_every_map_has_rows_that_sum_to_one_and_nothing_on_padding(
+    model: Transformer, source: Tensor, target: Tensor
+) -> None:
+    with tracing(record=["*.weights"]) as trace:
+        model(source, target)
+    assert len(trace.names) == 2 + 3 + 3
+    for name in trace.names:
+        weights = trace.passes(name)[0]
+        torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]))
+        keys = target if name.startswith("decoder") and "self_attention" in name else source
+        assert weights.masked_select((keys == 0)[:, None, None, :]).eq(0).all()
+
+
+def test_word_order_matters_only_through_positions(source: Tensor) -> None:
+    """Without positions an encoder cannot tell the order: shuffled input gives shuffled output."""
+    model = make_model()
+    order = torch.randperm(7)
+    ids = source[:1]
+    shuffled, _ = model.encode(ids[:, order])
+    straight, _ = model.encode(ids)
+    assert (shuffled - straight[:, order]).abs().max() > 1e-2
+    model.encoder.embedding.positions.waves.zero_()
+    shuffled, _ = model.encode(ids[:, order])
+    straight, _ = model.encode(ids)
+    torch.testing.assert_close(shuffled, straight[:, order], atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize(("tie", "matrices"), [("none", 3), ("target", 2), ("all", 1)])
+def test_tied_embeddings_are_one_matrix(tie: str, matrices: int) -> None:
+    parameters = dict(make_model(tie_embeddings=tie).named_parameters())
+    assert sum(p.shape == (50, 32) for p in parameters.values()) == matrices
+
+
+def test_attention_layers_are_where_the_names_say() -> None:
+    model = make_model()
+    assert isinstance(model.get_submodule("decoder.layers.2.cross_attention"), MultiHeadAttention)
+    assert (
+        model.get_submodule("decoder.layers.2.cross_attention.weights").name
+        == "decoder.layers.2.cross_attention.weights"
+    )

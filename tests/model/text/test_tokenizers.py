@@ -1,0 +1,156 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from model.config import ConfigError, TokenizerConfig
+from model.corpora.corpora import read_pairs
+from model.text.byte_pair import BytePairTokenizer
+from model.text.tokenizers import load_pair, train_pair
+from model.text.vocab import SPECIAL_TOKENS, UNK_ID
+from model.text.words import WordTokenizer
+from tests.conftest import TOY_DATA
+
+PAIRS = read_pairs(TOY_DATA, "toy", "train", "en", "de")
+BPE = BytePairTokenizer.train((text for pair in PAIRS for text in pair), vocab_size=400)
+SENTENCES = [
+    "A man's t-shirt isn't red, is it?",
+    'She says "go on" and (then) leaves.',
+    "A man's dog isn't here, is it?",
+    'He says "no" to the x-ray.',
+]
+WORDS = WordTokenizer.train(SENTENCES, language="en", lowercase=True, min_freq=1)
+NASTY = [
+    "",
+    " ",
+    "  two  spaces ",
+    "\n\ttabs\r\n",
+    "<s> </s> <pad>",
+    "</script>",
+    "🐕‍🦺 emoji",
+    "مرحبا بالعالم",
+    "你好",
+    "a\x00b",
+    "·x",
+]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text())
+def test_bpe_gives_back_any_text_exactly(text: str) -> None:
+    encoding = BPE.encode(text)
+    assert BPE.decode(encoding.ids) == text
+    assert all(i >= len(SPECIAL_TOKENS) for i in encoding.ids)
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_bpe_gives_back_nasty_texts_exactly(text: str) -> None:
+    assert BPE.decode(BPE.encode(text).ids) == text
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text())
+def test_encodings_are_consistent_for_any_text(text: str) -> None:
+    for tokenizer in (BPE, WORDS):
+        encoding = tokenizer.encode(text)
+        count = len(encoding.ids)
+        assert count == len(encoding.tokens) == len(encoding.offsets) == len(encoding.words)
+        assert all(0 <= start <= end <= len(text) for start, end in encoding.offsets)
+        assert list(encoding.words) == sorted(encoding.words)
+        assert set(encoding.words) == set(range(max(encoding.words, default=-1) + 1))
+
+
+def test_bpe_offsets_are_the_characters_of_each_token() -> None:
+    text = "Der Hund läuft."
+    encoding = BPE.encode(text)
+    assert "".join(text[start:end] for start, end in encoding.offsets) == text
+    for token, (start, end) in zip(encoding.tokens, encoding.offsets, strict=True):
+        assert token.removeprefix("·") == text[start:end].strip()
+
+
+def test_bpe_pieces_know_their_word() -> None:
+    encoding = BPE.encode("Zzyzx runs.")
+    words: dict[int, str] = {}
+    for token, word in zip(encoding.tokens, encoding.words, strict=True):
+        words[word] = words.get(word, "") + token.removeprefix("·")
+    assert list(words.values()) == ["␣Zzyzx", "runs", "."]
+    assert encoding.tokens[:2] == ("␣", "·Z")
+
+
+def test_half_a_character_is_shown_as_bytes() -> None:
+    tokens = BPE.encode("你").tokens
+    assert tokens == ("⟨E4⟩", "⟨BD⟩", "⟨A0⟩")
+
+
+def test_words_are_spacys_and_lower_case() -> None:
+    encoding = WORDS.encode("A man's T-shirt")
+    assert encoding.tokens == ("a", "man", "'s", "t", "-", "shirt")
+    assert encoding.offsets[3] == (8, 9)
+
+
+@pytest.mark.parametrize("text", SENTENCES)
+def test_words_read_naturally_after_detokenizing(text: str) -> None:
+    assert WORDS.decode(WORDS.encode(text).ids) == text.lower()
+
+
+def test_unknown_words_keep_their_own_name_on_the_screen() -> None:
+    encoding = WORDS.encode("a zebra </s>")
+    assert encoding.tokens[:2] == ("a", "zebra")
+    assert encoding.ids[1] == UNK_ID
+    assert all(i == UNK_ID or i >= len(SPECIAL_TOKENS) for i in encoding.ids)
+    assert WORDS.decode(encoding.ids).startswith("a <unk>")
+
+
+def test_rare_words_are_left_out_of_the_vocabulary() -> None:
+    tokenizer = WordTokenizer.train(["a dog", "a cat", "a dog"], language="en", lowercase=True, min_freq=2)
+    assert tokenizer.tokens(range(4, tokenizer.size)) == ("a", "dog")
+
+
+@pytest.mark.parametrize("kind", ["bpe", "words"])
+def test_pairs_come_back_from_the_folder_as_they_were(kind: str, tmp_path: Path) -> None:
+    config = TokenizerConfig(
+        kind=kind, source_language="en", target_language="de", vocab_size=400, min_freq=1, lowercase=kind == "words"
+    )
+    pair = train_pair(config, PAIRS)
+    for name, content in pair.files().items():
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    loaded = load_pair(config, tmp_path)
+    assert loaded.joint == (kind == "bpe")
+    for english, german in PAIRS[:50]:
+        assert loaded.source.encode(english) == pair.source.encode(english)
+        ids = pair.target.encode(german).ids
+        assert loaded.target.decode(ids) == pair.target.decode(ids)
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[1]", '{"words": 3}', "\x00"])
+@pytest.mark.parametrize("kind", ["bpe", "words"])
+def test_broken_files_get_a_sentence(kind: str, content: str, tmp_path: Path) -> None:
+    config = TokenizerConfig(kind=kind, source_language="en", target_language="de")
+    with pytest.raises(ConfigError, match=r"has no .*tokenizer\.json"):
+        load_pair(config, tmp_path)
+    for name in ("tokenizer", "source_tokenizer", "target_tokenizer"):
+        (tmp_path / f"{name}.json").write_text(content)
+    with pytest.raises(ConfigError, match=rf"is not a {kind} tokenizer"):
+        load_pair(config, tmp_path)
+
+
+def test_chinese_characters_are_tokens_of_their_own_and_need_no_space() -> None:
+    texts = ["狗在雪地里跑。", "猫在沙发上睡。", "The dog runs."] * 5
+    tokenizer = BytePairTokenizer.train(texts, vocab_size=400)
+    encoded = tokenizer.encode("狗在跑。")
+    assert encoded.tokens == ("狗", "在", "跑", "。")
+    assert encoded.words == (0, 1, 2, 3)
+    assert encoded.offsets == ((0, 1), (1, 2), (2, 3), (3, 4))
+    for text in ("狗 dog 跑", "dog 狗", " 狗", "睡", "The 猫。"):
+        assert tokenizer.decode(tokenizer.encode(text).ids) == text
+
+
+def test_bpe_dropout_cuts_a_text_differently_each_time_and_never_changes_it() -> None:
+    text = PAIRS[0][1]
+    sampling = BPE.sampling(0.5)
+    cuts = {sampling.encode(text).ids for _ in range(20)}
+    assert len(cuts) > 10
+    assert {BPE.decode(ids) for ids in cuts} == {text}
+    assert len({BPE.encode(text).ids for _ in range(20)}) == 1
+    assert min(map(len, cuts)) >= len(BPE.encode(text).ids)

@@ -1,0 +1,211 @@
+import csv
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from model.checkpoint import Checkpoint, load_checkpoint
+from model.config import ConfigError
+from model.text.vocab import UNK_ID
+from model.training.run_state import average_epochs, save_epoch
+from model.training.runtime import pick_device
+from model.training.train import inverse_square_root, train
+from tests.conftest import ROOT, TOY_DATA, toy_recipe, toy_toml
+
+
+def history(folder: Path) -> list[dict[str, str]]:
+    with (folder / "history.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def losses(folder: Path) -> list[tuple[str, ...]]:
+    return [(row["step"], row["train_loss"], row["valid_loss"], row["valid_bleu"]) for row in history(folder)]
+
+
+def test_learning_rate_warms_up_and_decays_with_the_inverse_square_root() -> None:
+    rates = [inverse_square_root(step, peak=1e-3, warmup_steps=100) for step in (1, 50, 100, 400, 10_000)]
+    assert rates == pytest.approx([1e-5, 5e-4, 1e-3, 5e-4, 1e-4])
+
+
+def test_the_toy_corpus_is_learned(toy: Checkpoint, toy_folder: Path) -> None:
+    rows = history(toy_folder)
+    assert float(rows[-1]["valid_loss"]) < 0.5 * float(rows[0]["valid_loss"])
+    assert max(float(row["valid_bleu"]) for row in rows) > 80
+    assert toy.config.figures["valid_bleu"] == max(float(row["valid_bleu"]) for row in rows)
+
+
+@pytest.mark.parametrize("steps", [7, 30])  # in the middle of an epoch, and in a later one
+def test_a_resumed_run_computes_the_losses_of_one_never_stopped(tmp_path: Path, steps: int) -> None:
+    recipe = toy_recipe("words", max_epochs=4).with_settings({"dropout": 0.2})
+    train(recipe, data_root=TOY_DATA, out=tmp_path / "straight", device="cpu")
+    stopped = recipe.with_settings({"max_steps": steps})
+    train(stopped, data_root=TOY_DATA, out=tmp_path / "resumed", device="cpu")
+    train(recipe, data_root=TOY_DATA, out=tmp_path / "resumed", device="cpu", resume=True)
+    assert losses(tmp_path / "resumed") == losses(tmp_path / "straight")
+    straight, resumed = (load_file(tmp_path / name / "model.safetensors") for name in ("straight", "resumed"))
+    assert all(torch.equal(straight[name], resumed[name]) for name in straight)
+
+
+def test_the_first_epochs_read_another_corpus(tmp_path: Path) -> None:
+    data = shutil.copytree(TOY_DATA, tmp_path / "data")
+    (data / "other").mkdir()
+    (data / "other" / "train.en").write_text("a heron swims .\n" * 30)
+    (data / "other" / "train.de").write_text("ein Reiher schwimmt .\n" * 30)
+    settings = {"pretrain_corpus": "other+toy", "pretrain_epochs": 2, "batch_tokens": 60}
+    recipe = toy_recipe("words", max_epochs=3).with_settings(settings)
+    plain = toy_recipe("words", max_epochs=1).with_settings({"batch_tokens": 60})
+    train(recipe, data_root=data, out=tmp_path / "straight", device="cpu")
+    train(plain, data_root=data, out=tmp_path / "plain", device="cpu")
+    steps = [int(row["step"]) for row in history(tmp_path / "straight")]
+    own = int(history(tmp_path / "plain")[0]["step"])
+    assert steps[0] > own  # ten rows a batch: three batches more
+    assert steps == [steps[0], 2 * steps[0], 2 * steps[0] + own]
+    assert load_checkpoint(tmp_path / "straight").tokenizers.source.encode("heron").ids != (UNK_ID,)
+    assert load_checkpoint(tmp_path / "plain").tokenizers.source.encode("heron").ids == (UNK_ID,)
+    # A run that was stopped in between goes on with the right corpus.
+    train(recipe.with_settings({"max_steps": steps[1]}), data_root=data, out=tmp_path / "resumed", device="cpu")
+    train(recipe, data_root=data, out=tmp_path / "resumed", device="cpu", resume=True)
+    assert losses(tmp_path / "resumed") == losses(tmp_path / "straight")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_saves_and_ends_and_the_run_goes_on(tmp_path: Path, number: signal.Signals) -> None:
+    recipe = tmp_path / "toy.toml"
+    recipe.write_text(toy_toml(batch_tokens=256, max_epochs=10000, patience=10000))
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "model", "train", str(recipe), "--data-dir", str(TOY_DATA), "--out", str(out)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
+    deadline = time.monotonic() + 60
+    while not (out / "history.csv").exists():
+        assert process.poll() is None, process.stderr.read() if process.stderr else ""
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(number)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "Stopped at step" in output
+    load_checkpoint(out)
+    epochs = len(history(out))
+    subprocess.run([*command, "--resume", "--set", f"max_epochs={epochs + 1}"], check=True, capture_output=True)
+    assert len(history(out)) == epochs + 1
+
+
+def test_training_stops_when_validation_no_longer_improves(tmp_path: Path) -> None:
+    recipe = toy_recipe("words", max_epochs=50, patience=2).with_settings({"learning_rate": 1e-9})
+    train(recipe, data_root=TOY_DATA, out=tmp_path / "out", device="cpu")
+    rows = history(tmp_path / "out")
+    best = max(range(len(rows)), key=lambda i: float(rows[i]["valid_bleu"]))
+    assert len(rows) == best + 3
+
+
+def test_a_run_is_neither_overwritten_nor_invented(tmp_path: Path) -> None:
+    recipe = toy_recipe("words", max_steps=2)
+    with pytest.raises(ConfigError, match="no run to resume"):
+        train(recipe, data_root=TOY_DATA, out=tmp_path / "out", device="cpu", resume=True)
+    train(recipe, data_root=TOY_DATA, out=tmp_path / "out", device="cpu")
+    with pytest.raises(ConfigError, match="holds a run already"):
+        train(recipe, data_root=TOY_DATA, out=tmp_path / "out", device="cpu")
+    shutil.rmtree(tmp_path / "out" / "training")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    with pytest.raises(ConfigError, match="holds a trained checkpoint already"):
+        train(recipe, data_root=TOY_DATA, out=tmp_path / "out", device="cpu")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
+
+
+def test_a_damaged_or_foreign_state_is_refused(tmp_path: Path) -> None:
+    train(toy_recipe("words", max_steps=2), data_root=TOY_DATA, out=tmp_path / "out", device="cpu")
+    other = toy_recipe("words").with_settings({"d_ff": 96})
+    with pytest.raises(ConfigError, match="does not fit this recipe"):
+        train(other, data_root=TOY_DATA, out=tmp_path / "out", device="cpu", resume=True)
+    (tmp_path / "out" / "training" / "state.safetensors").write_bytes(b"half a file")
+    with pytest.raises(ConfigError, match="damaged"):
+        train(toy_recipe("words"), data_root=TOY_DATA, out=tmp_path / "out", device="cpu", resume=True)
+
+
+def test_bf16_learns_like_fp32(tmp_path: Path) -> None:
+    ends = []
+    for precision in ("fp32", "bf16"):
+        recipe = toy_recipe("words", max_epochs=5, precision=precision)
+        train(recipe, data_root=TOY_DATA, out=tmp_path / precision, device="cpu")
+        ends.append(float(history(tmp_path / precision)[-1]["train_loss"]))
+    assert ends[1] == pytest.approx(ends[0], rel=0.05)
+
+
+def test_averaging_is_the_mean_of_the_latest_epochs(tmp_path: Path) -> None:
+    for epoch, value in enumerate((50.0, 1.0, 2.0, 6.0)):
+        save_epoch(tmp_path, {"a": torch.full((2, 3), value), "b": torch.full((4,), -value)}, epoch=epoch, keep=3)
+    mean = average_epochs(tmp_path)
+    assert mean["a"].eq(3.0).all()
+    assert mean["b"].eq(-3.0).all()
+
+
+def test_a_device_that_is_not_there_is_refused() -> None:
+    assert pick_device("cpu") == torch.device("cpu")
+    missing = next(
+        name
+        for name in ("cuda", "mps")
+        if not getattr(torch.backends, name).is_built()
+        or not (torch.cuda.is_available() if name == "cuda" else torch.backends.mps.is_available())
+    )
+    with pytest.raises(ConfigError, match=f"no {missing}"):
+        pick_device(missing)
+
+
+def test_snapshots_are_kept_at_the_chosen_steps_and_at_the_end(tmp_path: Path) -> None:
+    recipe = toy_recipe("words", max_epochs=2, snapshot_steps=[0, 3])
+    train(recipe, data_root=TOY_DATA, out=tmp_path / "run", device="cpu")
+    last = int(history(tmp_path / "run")[-1]["step"])
+    names = sorted(path.name for path in (tmp_path / "run" / "snapshots").iterdir())
+    assert names == [f"step-{step:06d}.safetensors" for step in (0, 3, last)]
+    first, end = (load_file(tmp_path / "run" / "snapshots" / name) for name in (names[0], names[-1]))
+    assert all(tensor.dtype == torch.float16 for tensor in first.values())
+    assert first.keys() == load_file(tmp_path / "run" / "model.safetensors").keys()
+    assert any(not torch.equal(first[name], end[name]) for name in first)
+
+
+def test_accumulated_batches_make_fewer_steps_of_the_optimizer(tmp_path: Path) -> None:
+    for accumulate in (1, 3):
+        recipe = toy_recipe("words", max_epochs=1, accumulate=accumulate)
+        train(recipe, data_root=TOY_DATA, out=tmp_path / str(accumulate), device="cpu")
+    single, triple = (int(history(tmp_path / name)[0]["step"]) for name in ("1", "3"))
+    assert triple == -(-single // 3)
+
+
+def test_tensorboard_gets_the_figures_of_the_history(tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    train(toy_recipe("words", max_epochs=2), data_root=TOY_DATA, out=tmp_path, device="cpu", tensorboard=True)
+    events = EventAccumulator(str(tmp_path / "training" / "tensorboard"))
+    events.Reload()
+    logged = [(event.step, event.value) for event in events.Scalars("valid_loss")]
+    expected = [(int(row["step"]), float(row["valid_loss"])) for row in history(tmp_path)]
+    assert [step for step, _ in logged] == [step for step, _ in expected]
+    assert [value for _, value in logged] == pytest.approx([value for _, value in expected])
+
+
+def test_a_run_with_bpe_dropout_learns_too(tmp_path: Path) -> None:
+    train(toy_recipe("bpe", max_epochs=3, bpe_dropout=0.2), data_root=TOY_DATA, out=tmp_path, device="cpu")
+    rows = history(tmp_path)
+    assert float(rows[-1]["valid_loss"]) < float(rows[0]["valid_loss"])
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler; .ci/run installs one")
+def test_a_compiled_run_computes_what_one_that_is_not_does(tmp_path: Path) -> None:
+    recipe = tmp_path / "toy.toml"
+    recipe.write_text(toy_toml(max_steps=3))
+    weights = []
+    for compiled in ("false", "true"):
+        out = tmp_path / compiled
+        command = [sys.executable, "-m", "model", "train", str(recipe), "--device", "cpu", "--out", str(out)]
+        command += ["--data-dir", str(TOY_DATA), "--set", f"compile={compiled}", "--set", "dropout=0.0"]
+        subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=300)
+        weights.append(load_file(out / "model.safetensors"))
+    for name, tensor in weights[0].items():
+        torch.testing.assert_close(weights[1][name], tensor, rtol=2e-3, atol=2e-3)

@@ -1,0 +1,135 @@
+"""What can go wrong with a run, really done to it: kills, a full disk, a loss that explodes."""
+
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from model.checkpoint import CheckpointError, load_checkpoint, load_classifier
+from model.config import ConfigError
+from model.inference.translate import translate
+from model.training.train import DivergedError, train
+from tests.conftest import ROOT, TOY_DATA, toy_recipe, toy_toml
+
+
+def command(folder: Path, *options: str) -> list[str]:
+    recipe = folder / "toy.toml"
+    endless = {"max_epochs": 100_000, "patience": 100_000, "average_epochs": 2, "snapshot_steps": [0, 2, 4]}
+    recipe.write_text(toy_toml(batch_tokens=2000, learning_rate=5e-3, warmup_steps=5, **endless))
+    train = [sys.executable, "-m", "model", "train", str(recipe), "--device", "cpu", "--data-dir", str(TOY_DATA)]
+    return [*train, "--out", str(folder / "run"), *options]
+
+
+def wait_until_written(path: Path, after: int, process: "subprocess.Popen[bytes]") -> None:
+    deadline = time.monotonic() + 60
+    while not path.exists() or path.stat().st_mtime_ns <= after:
+        assert process.poll() is None, "the run ended by itself"
+        assert time.monotonic() < deadline, f"{path.name} was not written within a minute"
+        time.sleep(0.005)
+
+
+def test_kill_9_at_any_moment_leaves_a_checkpoint_that_loads_and_a_run_that_goes_on(tmp_path: Path) -> None:
+    out, moments = tmp_path / "run", random.Random(5)
+    state = out / "training" / "state.safetensors"
+    epochs = 0
+    for signal_number in [signal.SIGKILL] * 5 + [signal.SIGTERM]:
+        options, before = (["--resume"], state.stat().st_mtime_ns) if state.exists() else ([], 0)
+        process = subprocess.Popen(command(tmp_path, *options), cwd=ROOT, stderr=subprocess.DEVNULL)
+        wait_until_written(state, before, process)
+        time.sleep(moments.uniform(0, 0.5))  # an epoch takes a tenth of a second, half of it spent writing
+        process.send_signal(signal_number)
+        process.wait(timeout=60)
+        checkpoint = load_checkpoint(out)
+        assert translate(checkpoint, "A dog runs.").written
+        # The state is replaced before the history that is made of it.
+        lines = (out / "history.csv").read_text().splitlines() if (out / "history.csv").exists() else []
+        assert len(lines) - 1 >= epochs
+        epochs = max(len(lines) - 1, 0)
+    assert process.returncode == 0  # the last was asked politely
+    assert epochs > 6
+    assert not list(out.rglob(".*"))  # what the killed processes were writing is swept up
+    assert sorted(path.name for path in (out / "snapshots").iterdir()) == [
+        f"step-{step:06d}.safetensors" for step in (0, 2, 4)
+    ]
+
+
+def test_a_full_disk_ends_the_run_with_a_sentence_and_keeps_what_was_there(tmp_path: Path) -> None:
+    recipe = toy_recipe("words", max_epochs=1)
+    train(recipe, data_root=TOY_DATA, out=tmp_path / "run", device="cpu")
+    before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
+
+    def no_space() -> None:
+        # No file may grow beyond this: writing the weights fails half-way, as on a full disk.
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
+
+    script = (
+        "from pathlib import Path; from model.train import train; from model.checkpoint import CheckpointError\n"
+        "from tests.conftest import TOY_DATA, toy_recipe\n"
+        "recipe = toy_recipe('words', max_epochs=3)\n"
+        "try: train(recipe, data_root=TOY_DATA, out=Path('run'), device='cpu', resume=True)\n"
+        "except CheckpointError as error: print(error)\n"
+    )
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env=environment,
+        preexec_fn=no_space,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert "could not be written" in done.stdout, done.stderr[-2000:]
+    assert "the earlier one is kept" in done.stdout
+    after = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
+    assert after == before
+    assert load_checkpoint(tmp_path / "run").config.figures
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount the small disk that is to be filled")
+def test_a_really_full_disk(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(disk)], check=False)
+    if mounted.returncode:
+        pytest.skip("this machine does not let root mount")
+    try:
+        with pytest.raises(CheckpointError, match=r"could not be written .*; the earlier one is kept"):
+            train(toy_recipe("words", max_epochs=30), data_root=TOY_DATA, out=disk / "run", device="cpu")
+        assert not list(disk.rglob(".*"))
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_loss_that_explodes_ends_the_run_with_the_last_good_checkpoint(tmp_path: Path) -> None:
+    recipe = toy_recipe("words", max_epochs=1)
+    train(recipe, data_root=TOY_DATA, out=tmp_path / "run", device="cpu")
+    kept = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*.safetensors")}
+    wild = toy_recipe("words", max_epochs=20, learning_rate=1e30, warmup_steps=1)
+    message = (
+        r"At step \d+ the loss \(.*\) or its gradient is not finite, .* Lower learning_rate \(now .*--precision fp32"
+    )
+    with pytest.raises(DivergedError, match=message):
+        train(wild, data_root=TOY_DATA, out=tmp_path / "run", device="cpu", resume=True)
+    assert {path: path.read_bytes() for path in (tmp_path / "run").rglob("*.safetensors")} == kept
+    load_checkpoint(tmp_path / "run")
+
+
+def test_half_precision_without_a_gpu_is_refused(tmp_path: Path) -> None:
+    recipe = toy_recipe("words", precision="fp16")
+    with pytest.raises(ConfigError, match="needs a CUDA device"):
+        train(recipe, data_root=TOY_DATA, out=tmp_path / "run", device="cpu")
+
+
+def test_a_translator_is_no_classifier(toy_folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="translates and does not classify"):
+        load_classifier(shutil.copytree(toy_folder, tmp_path / "copy"))
