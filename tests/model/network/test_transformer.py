@@ -1,6 +1,6 @@
 import pytest
 import torch
-from tests.model.test_attention import copy_to_torch
+from tests.model.network.test_attention import copy_to_torch
 from torch import Tensor, nn
 
 from model.network.attention import MultiHeadAttention
