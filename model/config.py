@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
+from model.kinds import KINDS
+
 __all__ = [
     "TASKS",
     "VOCAB_SIZES",
@@ -108,8 +110,13 @@ class LayersConfig(Section):
         )
         require(0.0 <= self.dropout < 1.0, f"dropout is {self.dropout}; it must be at least 0 and below 1.")
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of attention that the model has."""
+        return tuple(kind for kind in KINDS if self.layers_of(kind))
+
     def layers_of(self, kind: str) -> int:
-        """How many layers have a kind of attention, one of the `STACKS` of `model/trace.py`."""
+        """How many layers have a kind of attention, one of `KINDS`."""
         return self.num_encoder_layers if kind == "encoder" else 0
 
 

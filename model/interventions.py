@@ -11,11 +11,12 @@ from functools import reduce
 
 from torch import Tensor
 
-from model.trace import STACKS, Edit, ablate_heads, hook_name
+from model.kinds import KINDS
+from model.trace import Edit, ablate_heads, hook_name
 
 __all__ = ["Head", "Intervention", "PaintedCell", "scale_scores", "uniform_heads", "without_positions"]
 
-KIND, NUMBER = f"({'|'.join(STACKS)})", r"[1-9]\d{0,4}"
+KIND, NUMBER = f"({'|'.join(KINDS)})", r"[1-9]\d{0,4}"
 HEADS_IN_LINK = re.compile(rf"(off|uniform)\.{KIND}\.({NUMBER})\.({NUMBER}(?:-{NUMBER})*)", re.ASCII)
 CELL_IN_LINK = re.compile(
     rf"paint\.{KIND}\.({NUMBER})\.({NUMBER})\.({NUMBER})\.({NUMBER})\.(1|0(?:\.\d{{1,6}})?)", re.ASCII
@@ -26,7 +27,7 @@ CELL_IN_LINK = re.compile(
 class Head:
     """One head; layer and head are counted from 0."""
 
-    kind: str  # one of `STACKS`
+    kind: str  # one of `KINDS`
     layer: int
     head: int
 

@@ -11,8 +11,9 @@ from fnmatch import fnmatchcase
 
 from torch import Tensor, nn
 
+from model.kinds import KINDS
+
 __all__ = [
-    "STACKS",
     "Edit",
     "HookPoint",
     "Trace",
@@ -24,13 +25,6 @@ __all__ = [
 ]
 
 Edit = Callable[[Tensor], Tensor]
-
-# The three kinds of attention of a Transformer, and where their layers are.
-STACKS = {
-    "encoder": ("encoder", "self_attention"),
-    "decoder": ("decoder", "self_attention"),
-    "cross": ("decoder", "cross_attention"),
-}
 
 # What stands in a joined map where an earlier query could not yet see a later key.
 NOT_COMPUTED = {"weights": 0.0, "masked_scores": float("-inf"), "scores": float("nan")}
@@ -140,12 +134,11 @@ def hook_name(kind: str, layer: int | str, stage: str) -> str:
     """Where a stage of attention is seen, such as `decoder.layers.2.cross_attention.weights`.
 
     Args:
-        kind: One of `STACKS`.
+        kind: One of `KINDS`.
         layer: Counted from 0, or "*" for a pattern that means all.
         stage: As the hook points of `MultiHeadAttention` are called.
     """
-    stack, attention = STACKS[kind]
-    return f"{stack}.layers.{layer}.{attention}.{stage}"
+    return f"{KINDS[kind].stack}.layers.{layer}.{KINDS[kind].module}.{stage}"
 
 
 def name_hook_points(model: nn.Module) -> None:

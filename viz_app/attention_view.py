@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from model.analysis.statistics import merge_tokens, rollout, translation_rollout
 from model.inference.translate import AttentionMaps, Token, Translation
+from model.kinds import KINDS
 from model.text.byte_pair import CONTINUES
 from viz_app.figures.style import Axes
 
@@ -24,13 +25,6 @@ class AttentionView:
     axes: Axes
     allowed: NDArray[np.bool_]  # (T, S): False where the mask forbade every token of the cell
     hidden_share: float  # mean weight on the keys that are hidden
-
-
-TITLES = {
-    "encoder": ("query: source token being encoded", "key: source token looked at"),
-    "decoder": ("query: token being written", "key: token read so far"),
-    "cross": ("query: token being written", "key: source token looked at"),
-}
 
 
 def with_value_norms(translation: Translation, norms: Mapping[str, FloatArray]) -> Translation:
@@ -59,7 +53,7 @@ def view(translation: Translation, kind: str, *, merge: bool, hide_special: bool
 
     Args:
         translation: With its recorded maps.
-        kind: "encoder", "decoder" or "cross".
+        kind: One of `KINDS`.
         merge: Join the tokens of a word, see `merge_tokens`.
         hide_special: Leave out rows and columns of `<s>` and `</s>`.
     """
@@ -68,7 +62,7 @@ def view(translation: Translation, kind: str, *, merge: bool, hide_special: bool
     query_groups, key_groups = groups(queries, merge), groups(keys, merge)
     shape = maps.shape[2:]
     # Of the masks only the causal one matters here: one sentence has no padding.
-    allowed = np.tri(*shape, dtype=np.float32) if kind == "decoder" else np.ones(shape, dtype=np.float32)
+    allowed = np.tri(*shape, dtype=np.float32) if KINDS[kind].causal else np.ones(shape, dtype=np.float32)
     if merge:
         maps, allowed = (merge_tokens(weights, query_groups, key_groups) for weights in (maps, allowed))
     query_special, key_special = special(queries, query_groups), special(keys, key_groups)
@@ -78,18 +72,24 @@ def view(translation: Translation, kind: str, *, merge: bool, hide_special: bool
     rows = ~query_special if hide_queries else np.ones_like(query_special)
     columns = ~key_special if hide_keys else np.ones_like(key_special)
     shown_rows = maps[..., rows, :]
-    query_title, key_title = TITLES[kind]
     return AttentionView(
         maps=shown_rows[..., columns],
         allowed=allowed[rows][:, columns] > 0,
         axes=Axes(
             queries=[label for label, shown in zip(labels(queries, query_groups), rows, strict=True) if shown],
             keys=[label for label, shown in zip(labels(keys, key_groups), columns, strict=True) if shown],
-            query_title=query_title,
-            key_title=key_title,
+            query_title=f"query: {KINDS[kind].query}",
+            key_title=f"key: {KINDS[kind].key}",
+            query_notes=[] if merge or kind == "encoder" else steps(translation, rows),
         ),
         hidden_share=float(shown_rows[..., ~columns].sum(axis=-1).mean()) if hide_keys else 0.0,
     )
+
+
+def steps(translation: Translation, shown: NDArray[np.bool_]) -> list[str]:
+    """What the decoder does at each position that is shown."""
+    pairs = zip(translation.read, translation.written, shown, strict=True)
+    return [f"after reading “{read.text}”, writes “{written.text}”" for read, written, kept in pairs if kept]
 
 
 def groups(tokens: tuple[Token, ...], merge: bool) -> list[int]:

@@ -8,6 +8,7 @@ import streamlit as st
 from model.checkpoint import CheckpointConfig, CheckpointError
 from model.config import ClassifierConfig, ConfigError, SearchConfig
 from model.inference.translate import GREEDY
+from model.kinds import KINDS
 from viz_app import services
 from viz_app.choices import settle, settle_number
 from viz_app.examples import examples_for
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from streamlit.elements.lib.mutable_tab_container import TabContainer
 
 __all__ = [
-    "KINDS",
     "ask_for_text",
     "ask_for_text_and_search",
     "checkpoint_picker",
@@ -32,7 +32,6 @@ __all__ = [
 ]
 
 AGGREGATES = ("mean", "max", "rollout")
-KINDS = {"cross": "cross", "encoder": "encoder self", "decoder": "decoder self, masked"}
 FIRST = "multi30k-en-de"  # what a newcomer sees
 LANGUAGES = {"de": "German", "en": "English", "zh": "Chinese", "fr": "French"}
 
@@ -214,7 +213,10 @@ def kind_picker(key: str, default: str) -> str:
     """Choose a kind of attention, one of `KINDS`."""
     settle(key, default, KINDS)
     return (
-        st.segmented_control("Attention", list(KINDS), format_func=KINDS.__getitem__, required=True, key=key) or default
+        st.segmented_control(
+            "Attention", list(KINDS), format_func=lambda kind: KINDS[kind].title, required=True, key=key
+        )
+        or default
     )
 
 

@@ -37,8 +37,8 @@ from model.inference.classify import Classification, classify
 from model.inference.search_tree import SearchTree, search_tree
 from model.inference.translate import GREEDY, Translation, record_translation, translate
 from model.interventions import Intervention
+from model.kinds import KINDS
 from model.network.positional import sinusoidal_table
-from model.trace import STACKS
 
 __all__ = [
     "MAX_CHARACTERS",
@@ -200,13 +200,13 @@ def head_metrics_of(key: CheckpointKey, text: str) -> Mapping[str, Mapping[str, 
     """Kind → metric → (L, H, T) of the queries of one translation."""
     translation = translate(translator(key), text[:MAX_CHARACTERS])
     found = {}
-    for kind in STACKS:
+    for kind in config_of(key).model.kinds:
         _, keys = translation.tokens_of(kind)
         # Both tokenizers number their tokens in the order in which they were found to be common.
         rarest = max(range(len(keys)), key=lambda i: -1 if keys[i].special else keys[i].id)
         found[kind] = head_metrics(
             getattr(translation.maps, kind),
-            aligned=kind != "cross",
+            aligned=KINDS[kind].aligned,
             special_key=0 if kind == "decoder" else -1,
             rarest_key=rarest,
         )

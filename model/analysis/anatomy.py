@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from model.checkpoint import Checkpoint
 from model.config import ConfigError, SearchConfig
 from model.inference.translate import GREEDY, Translation, record_translation
-from model.trace import STACKS, hook_name
+from model.trace import hook_name
 
 __all__ = ["Anatomy", "Derivation", "anatomy", "derive", "value_norms"]
 
@@ -58,7 +58,7 @@ def anatomy(checkpoint: Checkpoint, text: str, kind: str, layer: int) -> tuple[T
     Args:
         checkpoint: A loaded checkpoint; never changed.
         text: Anything.
-        kind: One of `STACKS`.
+        kind: One of `KINDS`.
         layer: Counted from 0.
 
     Raises:
@@ -137,7 +137,8 @@ def value_norms(
     """
     model = checkpoint.model
     names = {
-        kind: [hook_name(kind, layer, "values") for layer in range(model.config.layers_of(kind))] for kind in STACKS
+        kind: [hook_name(kind, layer, "values") for layer in range(model.config.layers_of(kind))]
+        for kind in model.config.kinds
     }
     wanted = [name for layers in names.values() for name in layers]
     translation, recording = record_translation(checkpoint, text, record=wanted, search=search)

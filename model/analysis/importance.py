@@ -20,7 +20,7 @@ from model.inference.translate import source_ids, translated_ids
 from model.interventions import Head
 from model.network.transformer import Transformer
 from model.text.vocab import BOS_ID, EOS_ID, PAD_ID
-from model.trace import STACKS, Edit, ablate_heads, hook_name, tracing
+from model.trace import Edit, ablate_heads, hook_name, tracing
 
 __all__ = ["Examples", "all_heads", "gradient_importance", "loss_changes", "make_examples"]
 
@@ -49,11 +49,11 @@ def make_examples(checkpoint: Checkpoint, pairs: Sequence[tuple[str, str]]) -> E
 
 
 def all_heads(model: Transformer) -> list[Head]:
-    """Every head of the three kinds of attention."""
+    """Every head of every kind of attention."""
     config = model.config
     return [
         Head(kind, layer, head)
-        for kind in STACKS
+        for kind in config.kinds
         for layer in range(config.layers_of(kind))
         for head in range(config.num_heads)
     ]
@@ -91,17 +91,18 @@ def gradient_importance(model: Transformer, examples: Examples) -> dict[str, Flo
     Returns:
         Kind → (L, H), in nats a token.
     """
-    gates: dict[str, list[Tensor]] = {kind: [] for kind in STACKS}
+    gates: dict[str, list[Tensor]] = {kind: [] for kind in model.config.kinds}
     edits: dict[str, Edit] = {}
-    for kind in STACKS:
+    for kind in model.config.kinds:
         for layer in range(model.config.layers_of(kind)):
             gate = torch.ones(len(examples.source), model.config.num_heads, 1, 1, requires_grad=True)
             gates[kind].append(gate)
             edits[hook_name(kind, layer, "head_outputs")] = partial(torch.mul, gate)
-    flat = [gate for kind in STACKS for gate in gates[kind]]
+    flat = [gate for layers in gates.values() for gate in layers]
     with torch.enable_grad(), tracing(record=(), edits=edits):
         # Sentences do not meet, so one pass gives the gradient of each.
         gradients = iter(torch.autograd.grad(sentence_losses(model, examples).sum(), flat))
     return {
-        kind: np.stack([next(gradients).abs().mean(dim=0).flatten().numpy() for _ in gates[kind]]) for kind in STACKS
+        kind: np.stack([next(gradients).abs().mean(dim=0).flatten().numpy() for _ in layers])
+        for kind, layers in gates.items()
     }

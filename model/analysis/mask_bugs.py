@@ -19,7 +19,7 @@ from model.inference.translate import SPECIALS, source_ids, translated_ids
 from model.network.masks import decoder_mask, padding_mask
 from model.network.transformer import Transformer
 from model.text.vocab import BOS_ID, EOS_ID, PAD_ID
-from model.trace import STACKS, Edit, hook_name, tracing
+from model.trace import Edit, hook_name, tracing
 
 __all__ = ["BUGS", "Bug", "BugReport", "mask_bug"]
 
@@ -192,7 +192,7 @@ def mask_bug(checkpoint: Checkpoint, texts: tuple[str, ...], name: str = "") -> 
             kind: torch.stack(
                 [trace.passes(hook_name(kind, layer, "weights"))[0] for layer in range(model.config.layers_of(kind))]
             )
-            for kind in STACKS
+            for kind in model.config.kinds
         }
     with tracing(record=(), edits=make_edits()):
         written = rerun_greedy(model, source)
@@ -215,8 +215,8 @@ def mask_bug(checkpoint: Checkpoint, texts: tuple[str, ...], name: str = "") -> 
     return BugReport(
         texts=tuple(tokenizers.target.decode(row) for row in written),
         weights={kind: maps.numpy() for kind, maps in weights.items()},
-        leaked={kind: leak(weights[kind], allowed[kind], real[kind]) for kind in STACKS},
-        row_sums={kind: sums(weights[kind], real[kind]) for kind in STACKS},
+        leaked={kind: leak(weights[kind], allowed[kind], real[kind]) for kind in model.config.kinds},
+        row_sums={kind: sums(weights[kind], real[kind]) for kind in model.config.kinds},
         future=np.array(future, dtype=np.float32),
         company=np.array(company, dtype=np.float32),
     )

@@ -12,7 +12,7 @@ from model.corpora.batching import pad
 from model.inference.translate import source_ids, translated_ids
 from model.network.masks import causal_mask, decoder_mask, padding_mask
 from model.text.vocab import BOS_ID, PAD_ID
-from model.trace import STACKS, hook_name, tracing
+from model.trace import hook_name, tracing
 
 __all__ = ["STAGES", "PaddedBatch", "padded_batch"]
 
@@ -31,6 +31,7 @@ class PaddedBatch:
     read_ids: NDArray[np.int64]  # (B, T)
     source: tuple[tuple[str, ...], ...]  # B × S, as shown to a person
     read: tuple[tuple[str, ...], ...]  # B × T
+    written: tuple[tuple[str, ...], ...]  # B × T: what each position writes, one token ahead of what it reads
     padding_mask: NDArray[np.bool_]  # (B, S)
     causal_mask: NDArray[np.bool_]  # (T, T)
     decoder_mask: NDArray[np.bool_]  # (B, T, T)
@@ -47,14 +48,14 @@ def padded_batch(checkpoint: Checkpoint, texts: Sequence[str]) -> PaddedBatch:
     model, tokenizers = checkpoint.model, checkpoint.tokenizers
     source = pad([source_ids(tokenizers, text, model.config.max_length)[0] for text in texts])
     written = translated_ids(model, [row[row != PAD_ID].tolist() for row in source])
-    read = pad([[BOS_ID, *ids[:-1]] for ids in written])
+    read, ahead = pad([[BOS_ID, *ids[:-1]] for ids in written]), pad(written)
     with torch.inference_mode(), tracing(record=[f"*.{stage}" for stage in STAGES]) as trace:
         model(source, read)
     stages = {
         f"{kind}.{stage}": torch.stack(
             [trace.passes(hook_name(kind, layer, stage))[0] for layer in range(model.config.layers_of(kind))]
         ).numpy()
-        for kind in STACKS
+        for kind in model.config.kinds
         for stage in STAGES
     }
     return PaddedBatch(
@@ -62,6 +63,7 @@ def padded_batch(checkpoint: Checkpoint, texts: Sequence[str]) -> PaddedBatch:
         read_ids=read.numpy(),
         source=tuple(tokenizers.source.tokens(row.tolist()) for row in source),
         read=tuple(tokenizers.target.tokens(row.tolist()) for row in read),
+        written=tuple(tokenizers.target.tokens(row.tolist()) for row in ahead),
         padding_mask=padding_mask(source, PAD_ID)[:, 0, 0].numpy(),
         causal_mask=causal_mask(read.size(1))[0, 0].numpy(),
         decoder_mask=decoder_mask(read, PAD_ID)[:, 0].numpy(),

@@ -7,6 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from model.inference.translate import Token, Translation
+from model.kinds import KINDS
 
 __all__ = ["maps_csv", "maps_npz"]
 
@@ -28,13 +29,10 @@ def maps_npz(translation: Translation) -> bytes:
 
 
 def maps_csv(translation: Translation) -> bytes:
-    """One row a weight; positions, layers and heads counted from 1. A written token is the query of decoder maps."""
-    source, read, written = (_texts(t) for t in (translation.source, translation.read, translation.written))
-    maps = translation.maps
+    """One row a weight; positions, layers and heads counted from 1. Queries and keys are the tokens of `Kind`."""
     tables = [
-        _table("encoder self-attention", maps.encoder, source, source),
-        _table("decoder self-attention", maps.decoder, written, read),
-        _table("cross-attention", maps.cross, written, source),
+        _table(kind.title, getattr(translation.maps, name), *map(_texts, translation.tokens_of(name)))
+        for name, kind in KINDS.items()
     ]
     return pd.concat(tables, ignore_index=True).to_csv(index=False).encode("utf-8-sig")
 

@@ -12,6 +12,7 @@ from model.config import SearchConfig
 from model.corpora.batching import pad
 from model.decoding.beam import beam
 from model.decoding.decode import NOTHING_FORCED, Hypothesis, Search, Specials, Step, finish, greedy, sample
+from model.kinds import KINDS
 from model.network.transformer import Transformer
 from model.text.tokenizers import TokenizerPair
 from model.text.vocab import BOS_ID, EOS_ID, PAD_ID, SPECIAL_TOKENS, UNK_ID
@@ -95,12 +96,9 @@ class Translation:
         return sum(math.log(max(token.probability, 1e-30)) for token in self.written)
 
     def tokens_of(self, kind: str) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
-        """The queries and the keys of a kind of attention, one of the `STACKS`."""
-        return {
-            "encoder": (self.source, self.source),
-            "decoder": (self.written, self.read),
-            "cross": (self.written, self.source),
-        }[kind]
+        """The tokens that label the queries and the keys of a kind of attention, one of `KINDS`."""
+        tokens = {"source": self.source, "read": self.read, "written": self.written}
+        return tokens[KINDS[kind].queries], tokens[KINDS[kind].keys]
 
 
 def source_ids(tokenizers: TokenizerPair, text: str, max_length: int) -> tuple[list[int], int]:

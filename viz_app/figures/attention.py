@@ -15,6 +15,7 @@ from viz_app.figures.style import (
     finish,
     label_axes,
     masked_cells,
+    shown,
     unique_labels,
     weight_scale,
 )
@@ -23,6 +24,7 @@ __all__ = ["MAX_TILE", "clickable_map", "head_map", "overview", "pooled"]
 
 FloatArray = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
+MAX_NOTED = 1600  # cells; each carries its text to the browser
 MAX_TILE = 48  # cells a side of an overview tile; more would be smaller than a pixel
 
 
@@ -129,6 +131,13 @@ def overview(
     return figure
 
 
+def noted(weights: FloatArray, axes: Axes) -> list[list[str]] | None:
+    """What the hover says of each cell's query, if there is anything and the map is not too large to carry it."""
+    if not axes.query_notes or weights.size > MAX_NOTED:
+        return None
+    return [[shown(note, limit=80)] * weights.shape[1] for note in axes.query_notes]
+
+
 def head_map(
     weights: FloatArray,
     axes: Axes,
@@ -152,16 +161,18 @@ def head_map(
     """
     gap = 1 if max(weights.shape) <= 40 else 0
     place = {"x": unique_labels(axes.keys), "y": unique_labels(axes.queries), "xgap": gap, "ygap": gap}
-    shown = np.where(allowed, weights, np.float32("nan")).astype(np.float32)
+    visible = np.where(allowed, weights, np.float32("nan")).astype(np.float32)
     number = "%{customdata:.6f}" if logarithmic else "%{z:.6f}"
+    query = "%{text}" if noted(weights, axes) else "%{y}"
     figure = go.Figure(
         go.Heatmap(
-            **weight_scale(shown, largest=largest, logarithmic=logarithmic),
-            customdata=shown if logarithmic else None,
+            **weight_scale(visible, largest=largest, logarithmic=logarithmic),
+            customdata=visible if logarithmic else None,
             colorscale=SEQUENTIAL,
             colorbar=colour_bar(unit, largest=largest, logarithmic=logarithmic),
             hoverongaps=False,
-            hovertemplate=f"query: %{{y}}<br>key: %{{x}}<br>{unit}: {number}<extra></extra>",
+            text=noted(weights, axes),
+            hovertemplate=f"query: {query}<br>key: %{{x}}<br>{unit}: {number}<extra></extra>",
             **place,
         )
     )

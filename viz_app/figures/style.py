@@ -45,6 +45,7 @@ class Axes:
     keys: Sequence[str]  # S
     query_title: str
     key_title: str
+    query_notes: Sequence[str] = ()  # T, or none: what the hover says of each query
 
 
 def shown(token: str, *, limit: int = MAX_LABEL) -> str:

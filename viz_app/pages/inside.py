@@ -6,6 +6,7 @@ import streamlit as st
 
 from model.analysis.anatomy import derive
 from model.config import ConfigError
+from model.kinds import KINDS
 from viz_app import controls, services
 from viz_app.choices import settle, settle_number
 from viz_app.figures import vectors
@@ -32,7 +33,7 @@ asking, looked_at = translation.tokens_of(kind)
 rows = list(range(len(asking)))
 settle("query", min(2, rows[-1]), rows)
 query = queries.selectbox(
-    "Query: token being encoded" if kind == "encoder" else "Query: token being written",
+    f"Query: {KINDS[kind].query}",
     rows,
     format_func=lambda row: f"{row + 1} · {asking[row].text}",
     key="query",

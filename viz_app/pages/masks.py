@@ -3,14 +3,13 @@
 import numpy as np
 import streamlit as st
 
+from model.kinds import KINDS
 from viz_app import controls, services
 from viz_app.choices import settle
 from viz_app.examples import BATCHES
 from viz_app.figures.style import Axes
 from viz_app.sections.bug_lab import bug_lab
 from viz_app.sections.right_masks import right_masks
-
-SOURCE, READ = "source token", "target token read"
 
 key, config = controls.require_translator(services.listed_checkpoints())
 language = config.tokenizer.source_language
@@ -39,11 +38,17 @@ batch = services.batch_of(key, sentences)
 settle("sentence", 1, range(1, len(sentences) + 1))
 number = st.segmented_control("Look at sentence", list(range(1, len(sentences) + 1)), required=True, key="sentence")
 row = (number or 1) - 1
+tokens = {"source": batch.source[row], "read": batch.read[row], "written": batch.written[row]}
 source, read, padded = batch.source[row], batch.read[row], batch.padding_mask[row]
 axes = {
-    "encoder": Axes(queries=source, keys=source, query_title=f"query: {SOURCE}", key_title=f"key: {SOURCE}"),
-    "decoder": Axes(queries=read, keys=read, query_title=f"query: {READ}", key_title=f"key: {READ}"),
-    "cross": Axes(queries=read, keys=source, query_title=f"query: {READ}", key_title=f"key: {SOURCE}"),
+    name: Axes(
+        queries=tokens[kind.queries],
+        keys=tokens[kind.keys],
+        query_title=f"query: {kind.query}",
+        key_title=f"key: {kind.key}",
+    )
+    for name, kind in KINDS.items()
+} | {
     "batch": Axes(
         queries=[f"sentence {i + 1}" for i in range(len(sentences))],
         keys=[str(i) for i in range(len(source))],

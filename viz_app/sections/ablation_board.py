@@ -8,6 +8,7 @@ import streamlit as st
 from model.analysis.importance import all_heads
 from model.inference.translate import Translation
 from model.interventions import Head, Intervention, PaintedCell
+from model.kinds import KINDS
 from viz_app import components, controls, services
 from viz_app.attention_view import view
 from viz_app.chips import compared
@@ -54,7 +55,7 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
     )
     components.head_board(
         states(heads, intervention),
-        titles={kind: f"{name}: layers down, heads across" for kind, name in controls.KINDS.items()},
+        titles={name: f"{kind.title}: layers down, heads across" for name, kind in KINDS.items()},
         key="head_board",
         on_toggle=toggle,
     )
@@ -114,7 +115,7 @@ def paint(intervention: Intervention, after: Translation) -> None:
     )
     if intervention.painted:
         words = "; ".join(
-            f"{controls.KINDS[cell.head.kind]} layer {cell.head.layer + 1} head {cell.head.head + 1}, row "
+            f"{KINDS[cell.head.kind].title} layer {cell.head.layer + 1} head {cell.head.head + 1}, row "
             f"{cell.query + 1}, column {cell.key + 1}: {cell.weight:g}"
             for cell in sorted(intervention.painted, key=lambda cell: (cell.head, cell.query))
         )
@@ -131,7 +132,7 @@ def limited(intervention: Intervention, heads: frozenset[Head]) -> Intervention:
 
 
 def states(heads: list[Head], intervention: Intervention) -> dict[str, list[list[str]]]:
-    found: dict[str, list[list[str]]] = {kind: [] for kind in controls.KINDS}
+    found: dict[str, list[list[str]]] = {kind: [] for kind in KINDS}
     for head in heads:
         rows = found[head.kind]
         if head.head == 0:

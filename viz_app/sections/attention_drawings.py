@@ -4,7 +4,8 @@ import pandas as pd
 import streamlit as st
 
 from model.analysis.statistics import strongest
-from viz_app import components, controls
+from model.kinds import KINDS
+from viz_app import components
 from viz_app.attention_view import AttentionView, ChosenMap
 from viz_app.figures.attention import head_map, overview
 
@@ -12,11 +13,6 @@ __all__ = ["alignment_table", "all_heads", "bertviz", "lines", "one_head"]
 
 HEIGHT = 400
 MAX_LINES = 100  # tokens a side; more lines than that are a grey cloud
-EXPLAIN = {
-    "cross": "For every token it writes (row), how much the decoder looks at each source token (column).",
-    "encoder": "For every source token (row), how much the encoder mixes in each source token (column).",
-    "decoder": "For every token it writes (row), how much the decoder looks back at the tokens it has read (column).",
-}
 
 
 def all_heads(
@@ -30,7 +26,7 @@ def all_heads(
             st.session_state["layer"], st.session_state["head"] = (str(i + 1) for i in points[0]["customdata"])
 
     layers, heads = shown.maps.shape[:2]
-    st.caption(f"Every layer and head. {EXPLAIN[kind]} Click one to open it.")
+    st.caption(f"Every layer and head. {KINDS[kind].shows} Click one to open it.")
     st.plotly_chart(
         overview(
             shown.maps,
@@ -45,7 +41,7 @@ def all_heads(
         on_select=open_tile,
         selection_mode="points",
         config={"displayModeBar": False},
-        alt=f"{layers} × {heads} small heatmaps, one for each layer and head of the {controls.KINDS[kind]} attention",
+        alt=f"{layers} × {heads} small heatmaps, one for each layer and head of the {KINDS[kind].title} attention",
     )
 
 
@@ -82,7 +78,7 @@ def lines(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, head: 
         rows=[f"layer {i + 1}" for i in range(layers)] if single else [chosen.name],
         chosen=[layer * heads + int(head)] if single else [0],
         largest=chosen.largest,
-        alt=f"Lines between keys and queries of the {controls.KINDS[kind]} attention",
+        alt=f"Lines between keys and queries of the {KINDS[kind].title} attention",
         key="line_view",
     )
 
@@ -104,7 +100,7 @@ def bertviz(shown: AttentionView, kind: str, layer: int, head: int | str, *, mod
     st.iframe(
         bertviz_frame.document(which, kind, shown.maps, shown.axes, layer=layer, head=single),
         height=bertviz_frame.height(which, shown.maps),
-        alt=f"BertViz {which} view of the {controls.KINDS[kind]} attention",
+        alt=f"BertViz {which} view of the {KINDS[kind].title} attention",
     )
 
 

@@ -99,7 +99,7 @@ def compare_all(key: CheckpointKey, sentences: tuple[str, ...], row: int) -> Non
         alt="Table of what each mistake leaks and changes",
         column_config={
             column: st.column_config.NumberColumn(format="percent")
-            for column in ("leaked: encoder", "leaked: decoder", "leaked: cross")
+            for column in (f"leaked: {kind}" for kind in reports["right masks"].leaked)
         }
         | {
             column: st.column_config.NumberColumn(format="%.3f", help="nats")
@@ -121,7 +121,7 @@ def leak_sentence(report: BugReport, kind: str, row: int) -> str:
 def figures(title: str, report: BugReport, row: int) -> dict[str, object]:
     return {
         "masks": title,
-        **{f"leaked: {kind}": float(report.leaked[kind][row]) for kind in ("encoder", "decoder", "cross")},
+        **{f"leaked: {kind}": float(report.leaked[kind][row]) for kind in report.leaked},
         # What is left of rounding, at the end of a hundred thousand additions, is no change.
         "the future changes": round(float(report.future[row]), 3),
         "company changes": round(float(report.company[row]), 3),

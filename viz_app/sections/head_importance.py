@@ -8,6 +8,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from model.analysis.importance import all_heads, loss_changes, make_examples
+from model.kinds import KINDS
 from viz_app import controls, services
 from viz_app.figures.heads import head_grids
 from viz_app.sections.sentence_set import Pairs
@@ -97,4 +98,4 @@ def measure(key: CheckpointKey, pairs: Pairs) -> dict[str, FloatArray]:
 
 
 def named(grids: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-    return {controls.KINDS[kind]: grid for kind, grid in grids.items()}
+    return {KINDS[kind].title: grid for kind, grid in grids.items()}

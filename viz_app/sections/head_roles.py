@@ -4,6 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from model.analysis.statistics import METRICS, mean_over_queries, suggested_role
+from model.kinds import KINDS
 from viz_app import controls, services
 from viz_app.choices import settle
 from viz_app.figures.heads import head_grids
@@ -42,11 +43,10 @@ def head_roles(key: CheckpointKey, pairs: Pairs) -> None:
     )
     st.plotly_chart(
         head_grids(
-            {controls.KINDS[kind]: metrics[metric] for kind, metrics in found.items()},
+            {KINDS[kind].title: metrics[metric] for kind, metrics in found.items()},
             unit="nats" if metric == "entropy" else "tokens" if metric == "distance" else "share",
             notes={
-                controls.KINDS[kind]: [[role or "no single role" for role in row] for row in roles[kind]]
-                for kind in roles
+                KINDS[kind].title: [[role or "no single role" for role in row] for row in roles[kind]] for kind in roles
             },
             height=300,
         ),
@@ -59,7 +59,7 @@ def head_roles(key: CheckpointKey, pairs: Pairs) -> None:
         "2019, who found positional heads and heads for rare words; to name syntactic ones needs a parser)."
     )
     rows = [
-        {"attention": controls.KINDS[kind], "layer": layer + 1, "head": head + 1, "suggested role": role}
+        {"attention": KINDS[kind].title, "layer": layer + 1, "head": head + 1, "suggested role": role}
         | {name: float(values[layer, head]) for name, values in found[kind].items()}
         for kind, grid in roles.items()
         for layer, row in enumerate(grid)

@@ -1,12 +1,12 @@
 import pytest
 import torch
-from tests.model.network.test_attention import copy_to_torch
 from torch import Tensor, nn
 
 from model.network.attention import MultiHeadAttention
 from model.network.transformer import Transformer
 from model.trace import tracing
 from tests.conftest import make_model
+from tests.model.network.test_attention import copy_to_torch
 
 
 def copy_layers(ours: nn.ModuleList, theirs: nn.ModuleList, *, decoder: bool) -> None:
