@@ -3,6 +3,7 @@
 import streamlit as st
 
 from viz_app import controls, services
+from viz_app.charts import draw
 from viz_app.figures import training
 
 QUALITY = {
@@ -68,7 +69,7 @@ if curves.open:
             loss, quality = st.columns(2)
             with loss:
                 st.markdown("**Loss.** The training loss includes label smoothing and dropout.")
-                st.plotly_chart(
+                draw(
                     training.curves(
                         history["step"].tolist(),
                         {"training": history["train_loss"].tolist(), "validation": history["valid_loss"].tolist()},
@@ -76,17 +77,15 @@ if curves.open:
                         height=340,
                     ),
                     key="loss_curve",
-                    config={"displayModeBar": False},
                     alt="Training and validation loss over the training steps",
                 )
             with quality:
                 st.markdown(explanation)
-                st.plotly_chart(
+                draw(
                     training.curves(
                         history["step"].tolist(), {"validation": history[column].tolist()}, title=name, height=340
                     ),
                     key="quality_curve",
-                    config={"displayModeBar": False},
                     alt=f"Validation {name} over the training steps",
                 )
 if parameters.open:

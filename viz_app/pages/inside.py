@@ -8,6 +8,7 @@ from model.analysis.anatomy import derive
 from model.config import ConfigError
 from model.kinds import KINDS
 from viz_app import controls, services
+from viz_app.charts import draw
 from viz_app.choices import settle, settle_number
 from viz_app.figures import vectors
 from viz_app.figures.style import Axes
@@ -57,17 +58,15 @@ with st.container(horizontal=True):
     st.latex(r"q = x\,W_Q\qquad k_j = x_j\,W_K\qquad v_j = x_j\,W_V")
 left, right = st.columns(2)
 with left:
-    st.plotly_chart(
+    draw(
         vectors.query_and_keys(parts.queries[head, query], parts.keys[head], key_axes, height=300),
         key="query_keys",
-        config={"displayModeBar": False},
         alt="Heatmap of the query vector above the key vectors",
     )
 with right:
-    st.plotly_chart(
+    draw(
         vectors.rows(steps.products, key_axes, unit="q·k, elementwise", height=300),
         key="products",
-        config={"displayModeBar": False},
         alt="Heatmap of the elementwise products of the query with every key",
     )
 
@@ -105,17 +104,15 @@ st.markdown("**3. Values, weighted and summed.** Each value times its weight; th
 st.latex(r"h = \sum_j \alpha_j\,v_j")
 left, right = st.columns(2)
 with left:
-    st.plotly_chart(
+    draw(
         vectors.rows(parts.values[head], key_axes, unit="value", height=300),
         key="values",
-        config={"displayModeBar": False},
         alt="Heatmap of the value vectors",
     )
 with right:
-    st.plotly_chart(
+    draw(
         vectors.sum_of_rows(steps.weighted_values, steps.head_output, key_axes, height=300),
         key="weighted_values",
-        config={"displayModeBar": False},
         alt="Heatmap of the weighted values above their sum",
     )
 
@@ -125,10 +122,9 @@ st.markdown(
     f"{heads} × {width} = {heads * width} numbers (this head is framed); a matrix mixes them into the layer's output."
 )
 st.latex(r"o = [h_1;\dots;h_H]\,W_O + b_O")
-st.plotly_chart(
+draw(
     vectors.concatenation(steps.concatenated, steps.output, heads=heads, chosen=head, height=190),
     key="concatenation",
-    config={"displayModeBar": False},
     alt="The concatenated outputs of all heads, and the output of the layer",
 )
 worst = max(steps.differences.values())

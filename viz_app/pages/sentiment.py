@@ -6,6 +6,7 @@ import streamlit as st
 
 from model.analysis.statistics import rollout
 from viz_app import controls, services
+from viz_app.charts import draw
 from viz_app.chips import weighted_text
 from viz_app.choices import settle
 from viz_app.examples import REVIEWS
@@ -94,7 +95,7 @@ with right:
         st.caption(f"The first {MAX_MAP} of {len(maps)} words are drawn.")
         maps = maps[:MAX_MAP, :MAX_MAP]
     tokens = reading.tokens[: len(maps)]
-    st.plotly_chart(
+    draw(
         head_map(
             maps,
             Axes(queries=tokens, keys=tokens, query_title="query: word being encoded", key_title="key: word looked at"),
@@ -102,7 +103,6 @@ with right:
             height=430,
         ),
         key="review_map",
-        config={"displayModeBar": False},
         alt=f"Encoder self-attention of layer {layer + 1}, head {int(head) + 1} over the words of the review",
     )
 controls.how(

@@ -11,6 +11,7 @@ from model.interventions import Head, Intervention, PaintedCell
 from model.kinds import KINDS
 from viz_app import components, controls, services
 from viz_app.attention_view import view
+from viz_app.charts import draw
 from viz_app.chips import compared
 from viz_app.choices import settle, settle_number
 from viz_app.figures.attention import clickable_map
@@ -105,12 +106,10 @@ def paint(intervention: Intervention, after: Translation) -> None:
             others = {cell for cell in intervention.painted if (cell.head, cell.query) != (head, query)}
             change(painted=frozenset(others | {PaintedCell(head, query, at, weight)}))
 
-    st.plotly_chart(
+    draw(
         clickable_map(np.asarray(shown.maps[layer, int(number)]), shown.axes, shown.allowed, height=380),
         key="paint_map",
         on_select=paint_cell,
-        selection_mode="points",
-        config={"displayModeBar": False},
         alt=f"Attention weights of layer {layer + 1}, head {int(number) + 1}; click a cell to paint it",
     )
     if intervention.painted:

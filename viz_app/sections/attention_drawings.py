@@ -7,6 +7,7 @@ from model.analysis.statistics import strongest
 from model.kinds import KINDS
 from viz_app import components
 from viz_app.attention_view import AttentionView, ChosenMap
+from viz_app.charts import draw
 from viz_app.figures.attention import head_map, overview
 
 __all__ = ["alignment_table", "all_heads", "bertviz", "lines", "one_head"]
@@ -27,7 +28,7 @@ def all_heads(
 
     layers, heads = shown.maps.shape[:2]
     st.caption(f"Every layer and head. {KINDS[kind].shows} Click one to open it.")
-    st.plotly_chart(
+    draw(
         overview(
             shown.maps,
             shown.axes,
@@ -39,8 +40,6 @@ def all_heads(
         ),
         key="overview",
         on_select=open_tile,
-        selection_mode="points",
-        config={"displayModeBar": False},
         alt=f"{layers} × {heads} small heatmaps, one for each layer and head of the {KINDS[kind].title} attention",
     )
 
@@ -48,7 +47,7 @@ def all_heads(
 def one_head(shown: AttentionView, chosen: ChosenMap, layer: int, *, logarithmic: bool) -> None:
     """Draw the chosen map large."""
     st.caption(f"**Layer {layer + 1} · {chosen.name}.** {chosen.meaning} Hover for the exact number.")
-    st.plotly_chart(
+    draw(
         head_map(
             chosen.weights,
             shown.axes,
@@ -59,7 +58,6 @@ def one_head(shown: AttentionView, chosen: ChosenMap, layer: int, *, logarithmic
             logarithmic=logarithmic,
         ),
         key="head_map",
-        config={"displayModeBar": False},
         alt=f"Heatmap of the {chosen.unit} of layer {layer + 1}, {chosen.name}: rows are queries, columns are keys",
     )
 

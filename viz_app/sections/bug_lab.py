@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from model.analysis.mask_bugs import BUGS, BugReport
 from viz_app import controls, services
+from viz_app.charts import draw
 from viz_app.chips import compared
 from viz_app.choices import settle
 from viz_app.figures.attention import head_map
@@ -55,7 +56,7 @@ def bug_lab(
     for place, report, title in ((left, right, "With the right mask"), (other, wrong, bug.title)):
         with place:
             st.caption(f"**{title}.** {leak_sentence(report, kind, row)}")
-            st.plotly_chart(
+            draw(
                 head_map(
                     report.weights[kind][layer, row, int(head)],
                     axes[kind],
@@ -63,7 +64,6 @@ def bug_lab(
                     height=HEIGHT,
                 ),
                 key=f"bug_{title}",
-                config={"displayModeBar": False},
                 alt=f"Attention weights of layer {layer + 1}, head {int(head) + 1}: {title}",
             )
 

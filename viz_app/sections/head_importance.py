@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from model.analysis.importance import all_heads, loss_changes, make_examples
 from model.kinds import KINDS
 from viz_app import controls, services
+from viz_app.charts import draw
 from viz_app.figures.heads import head_grids
 from viz_app.sections.sentence_set import Pairs
 from viz_app.services import CheckpointKey
@@ -45,10 +46,9 @@ def head_importance(key: CheckpointKey, pairs: Pairs) -> None:
     gradients = {
         kind: np.sum([count * part[kind] for count, part in parts], axis=0) / len(pairs) for kind in parts[0][1]
     }
-    st.plotly_chart(
+    draw(
         head_grids(named(gradients), unit="nats", height=280),
         key="gradient",
-        config={"displayModeBar": False},
         alt="Gradient estimate of the importance of every head",
     )
     st.markdown("**Measured.** Silence one head after the other; by how much does the loss rise?")
@@ -61,10 +61,9 @@ def head_importance(key: CheckpointKey, pairs: Pairs) -> None:
         st.session_state["measured_importance"] = measured
         st.rerun()
     changes: Mapping[str, FloatArray] = measured[1]
-    st.plotly_chart(
+    draw(
         head_grids(named(changes), unit="nats", signed=True, height=280),
         key="measured",
-        config={"displayModeBar": False},
         alt="Change in loss when each head is silenced",
     )
     ranks = [

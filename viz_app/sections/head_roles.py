@@ -6,6 +6,7 @@ import streamlit as st
 from model.analysis.statistics import METRICS, mean_over_queries, suggested_role
 from model.kinds import KINDS
 from viz_app import controls, services
+from viz_app.charts import draw
 from viz_app.choices import settle
 from viz_app.figures.heads import head_grids
 from viz_app.sections.sentence_set import Pairs
@@ -41,7 +42,7 @@ def head_roles(key: CheckpointKey, pairs: Pairs) -> None:
         f"{'sentence' if len(texts) == 1 else 'sentences'}."
         + (" Cross-attention has no common positions, so it is left empty." if metric in POSITIONAL else "")
     )
-    st.plotly_chart(
+    draw(
         head_grids(
             {KINDS[kind].title: metrics[metric] for kind, metrics in found.items()},
             unit="nats" if metric == "entropy" else "tokens" if metric == "distance" else "share",
@@ -51,7 +52,6 @@ def head_roles(key: CheckpointKey, pairs: Pairs) -> None:
             height=300,
         ),
         key="head_metric",
-        config={"displayModeBar": False},
         alt=f"{metric} of every layer and head of the three kinds of attention",
     )
     st.markdown(

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 from model.analysis.statistics import cosine_similarity
 from viz_app import controls
+from viz_app.charts import draw
 from viz_app.figures import positions
 
 __all__ = ["position_matrix"]
@@ -14,10 +15,9 @@ __all__ = ["position_matrix"]
 def position_matrix(table: NDArray[np.float32], *, sinusoidal: bool) -> None:
     """Draw an encoding (positions, dimensions)."""
     st.markdown("**The matrix.** Each row is the vector of one position; red is positive, blue negative.")
-    st.plotly_chart(
+    draw(
         positions.matrix(table, height=380),
         key="matrix",
-        config={"displayModeBar": False},
         alt=f"Heatmap of the positional encoding, {table.shape[0]} positions by {table.shape[1]} dimensions",
     )
     if sinusoidal:
@@ -35,18 +35,16 @@ def position_matrix(table: NDArray[np.float32], *, sinusoidal: bool) -> None:
         options = list(range(table.shape[1]))
         default = [d for d in (0, 1, 16, 17, 32) if d < table.shape[1]]
         chosen = st.multiselect("Dimensions", options, default, key=f"dimensions_{table.shape[1]}", max_selections=8)
-        st.plotly_chart(
+        draw(
             positions.curves(table, chosen, height=380),
             key="curves",
-            config={"displayModeBar": False},
             alt=f"Curves of dimensions {', '.join(map(str, chosen)) or 'none'} over the position",
         )
     with similarity_column:
         st.markdown("**Similarity of positions.** The cosine between the vectors of every two positions.")
-        st.plotly_chart(
+        draw(
             positions.similarity(cosine_similarity(table), height=400),
             key="similarity",
-            config={"displayModeBar": False},
             alt="Heatmap of the cosine similarity between positions",
         )
         controls.how(

@@ -8,6 +8,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from model.analysis.positions import distances, dot_products, encoding_properties, rotation, rotation_error
+from viz_app.charts import draw
 from viz_app.choices import settle
 from viz_app.figures import positions
 
@@ -25,10 +26,9 @@ def position_pairs(table: FloatArray) -> None:
     ):
         with place:
             st.markdown(f"**{unit.capitalize()}** of every two positions: {words}.")
-            st.plotly_chart(
+            draw(
                 positions.pairs(values, unit=unit, height=380),
                 key=unit,
-                config={"displayModeBar": False},
                 alt=f"Heatmap of the {unit} of every two positions",
             )
 
@@ -57,10 +57,9 @@ def position_rotation(table: FloatArray, *, base: float) -> None:
             icon=":material/check:",
         )
     with left:
-        st.plotly_chart(
+        draw(
             positions.rotation(matrix[:16, :16], height=420),
             key="rotation",
-            config={"displayModeBar": False},
             alt=f"The rotation that moves an encoding {shift} positions on",
         )
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from model.checkpoint import CheckpointConfig
 from model.interventions import Intervention
 from viz_app import controls, services
+from viz_app.charts import draw
 from viz_app.chips import compared
 from viz_app.choices import settle
 from viz_app.figures import positions
@@ -44,10 +45,9 @@ def position_sentence(key: CheckpointKey, config: CheckpointConfig, own: NDArray
     ):
         with place:
             st.caption(name)
-            st.plotly_chart(
+            draw(
                 positions.token_rows(values, tokens, bound=bound, height=max(300, 17 * len(tokens) + 80)),
                 key=f"rows_{name}",
-                config={"displayModeBar": False},
                 alt=f"Heatmap of the {name} of each token",
             )
     st.markdown(

@@ -5,6 +5,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from model.analysis.positions import wavelengths
+from viz_app.charts import draw
 from viz_app.figures import positions
 
 __all__ = ["position_waves"]
@@ -25,16 +26,15 @@ def position_waves(table: NDArray[np.float32], *, base: float, max_length: int) 
             "**Wavelengths.** Each two dimensions are one wave; how many positions pass until it repeats. "
             "Waves longer than any text never repeat: they tell far from near."
         )
-        st.plotly_chart(
+        draw(
             positions.wavelengths(lengths, longest_text=max_length, height=360),
             key="wavelengths",
-            config={"displayModeBar": False},
             alt="Wavelength of each pair of dimensions on a logarithmic scale",
         )
     with right:
         st.markdown("**Sinusoids.** The sines of some dimensions, from the shortest wave to the longest.")
         some = [2 * round(i) for i in np.linspace(0, table.shape[1] / 2 - 1, 5)]
-        st.plotly_chart(
+        draw(
             positions.curves(
                 table,
                 some,
@@ -42,7 +42,6 @@ def position_waves(table: NDArray[np.float32], *, base: float, max_length: int) 
                 names=[f"{d}: repeats every {lengths[d // 2]:,.0f}" for d in some],
             ),
             key="sinusoids",
-            config={"displayModeBar": False},
             alt="Sine waves of five dimensions over the position",
         )
     st.markdown(
@@ -54,21 +53,19 @@ def position_waves(table: NDArray[np.float32], *, base: float, max_length: int) 
     doubling = [int(np.abs(lengths - lengths[0] * 2.0**i).argmin()) for i in range(5)]
     left, right = st.columns(2)
     with left:
-        st.plotly_chart(
+        draw(
             positions.bits(((shown[:, None] >> np.arange(5)) & 1).astype(np.uint8), columns="digit", height=420),
             key="bits",
-            config={"displayModeBar": False},
             alt="The binary digits of the positions",
         )
     with right:
-        st.plotly_chart(
+        draw(
             positions.bits(
                 (table[shown][:, [2 * i for i in doubling]] < 0).astype(np.uint8),
                 columns="wave",
                 height=420,
             ),
             key="signs",
-            config={"displayModeBar": False},
             alt="Where the sines of some dimensions are negative",
         )
     st.caption(

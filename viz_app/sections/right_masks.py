@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from model.analysis.padded_batch import PaddedBatch
 from model.text.vocab import PAD_ID
 from viz_app import controls, services
+from viz_app.charts import draw
 from viz_app.figures import masks
 from viz_app.figures.attention import head_map
 from viz_app.figures.style import Axes
@@ -66,10 +67,9 @@ def right_masks(
     for place, (name, mask, mask_axes, sentence) in zip([*st.columns(2), *st.columns(2)], pictures, strict=True):
         with place:
             st.markdown(sentence)
-            st.plotly_chart(
+            draw(
                 masks.mask_map(mask, mask_axes, height=HEIGHT),
                 key=f"{name}_mask",
-                config={"displayModeBar": False},
                 alt=f"The {name} mask: blue cells may attend, grey cells are masked",
             )
 
@@ -93,18 +93,16 @@ def right_masks(
     ):
         with column:
             st.caption(title)
-            st.plotly_chart(
+            draw(
                 masks.score_map(stage[name], axes[kind], bound=bound, height=HEIGHT),
                 key=f"stage_{name}",
-                config={"displayModeBar": False},
                 alt=f"{title} of layer {layer + 1}, head {int(head) + 1}",
             )
     with softmax:
         st.caption("Weights after the softmax")
-        st.plotly_chart(
+        draw(
             head_map(stage["weights"], axes[kind], mask, height=HEIGHT),
             key="stage_weights",
-            config={"displayModeBar": False},
             alt=f"Attention weights of layer {layer + 1}, head {int(head) + 1} after the softmax",
         )
     masked_weight = float(np.where(mask, 0.0, stage["weights"]).max())
