@@ -8,10 +8,12 @@ import pytest
 from PIL import Image
 from plotly.colors import hex_to_rgb, sample_colorscale
 
-from viz_app.figures import masks, positions, training
+from viz_app.figures import attention, heads, masks, positions, training, vectors
 from viz_app.figures.attention import MAX_TILE, head_map, overview, pooled
-from viz_app.figures.style import MASKED, Axes, unique_labels
+from viz_app.figures.colours import MASKED
+from viz_app.figures.style import Axes, unique_labels
 
+INVISIBLE = "\u200b\u2060"  # no width: what tells equal labels apart
 OPEN = np.ones((3, 2), dtype=bool)
 AXES = Axes(queries=["a", "b", "a"], keys=["x", "x"], query_title="query: written", key_title="key: source")
 
@@ -34,7 +36,19 @@ def test_head_map_shows_the_exact_numbers_query_rows_and_key_columns() -> None:
 def test_equal_tokens_keep_rows_of_their_own() -> None:
     labels = unique_labels(["der", "Hund", "der", "der"])
     assert len(set(labels)) == 4
-    assert [label.strip("\u200b") for label in labels] == ["der", "Hund", "der", "der"]
+    assert [label.strip(INVISIBLE) for label in labels] == ["der", "Hund", "der", "der"]
+
+
+@pytest.mark.parametrize("sign", INVISIBLE)
+def test_tokens_that_differ_by_what_nobody_sees_keep_rows_of_their_own(sign: str) -> None:
+    tokens = ["der", f"der{sign}", "der", f"der{sign}", f"der{sign}{sign}", "der", ""]
+    labels = unique_labels(tokens)
+    assert len(set(labels)) == len(tokens)
+    assert [label.strip(INVISIBLE).strip() for label in labels] == [token.strip(INVISIBLE) for token in tokens]
+
+
+def test_labels_of_a_row_of_equal_tokens_stay_short() -> None:
+    assert max(map(len, unique_labels(["<pad>"] * 1000))) <= len("&lt;pad&gt;") + 10
 
 
 @pytest.mark.parametrize("token", ["<s>", "</s>", "<b>bold</b>", "&amp;", '<a href="x">'])
@@ -122,6 +136,67 @@ def test_numbers_travel_as_binary_arrays_not_as_text() -> None:
         z = json.loads(figure.to_json())["data"][0]["z"]
         assert z["dtype"] == "f4"
     assert len(overview(maps, AXES, np.ones(maps.shape[2:], dtype=bool), chosen=(0, 0), height=300).to_json()) < 40_000
+
+
+def figures(rows: int, columns: int) -> dict[str, go.Figure]:
+    """One of each kind, of a map of so many rows and columns."""
+    maps = weights(3, 8, rows, columns)
+    one, table = maps[0, 0], maps[0, 0] - np.float32(0.5)
+    named = Axes(
+        queries=[f"a{i % 7}" for i in range(rows)], keys=[f"b{i % 9}" for i in range(columns)], query_title="query",
+        key_title="key",
+    )  # fmt: skip
+    mask = np.tri(rows, columns, dtype=bool)
+    scores = np.where(mask, table, np.float32("-inf"))
+    return {
+        "overview": attention.overview(maps, named, mask, chosen=(1, None), height=300),
+        "head": head_map(one, named, mask, height=300),
+        "logarithmic": head_map(one, named, mask, height=300, logarithmic=True),
+        "clickable": attention.clickable_map(one, named, mask, height=300),
+        "mask": masks.mask_map(mask, named, height=300),
+        "scores": masks.score_map(scores, named, bound=2.0, height=300),
+        "grids": heads.head_grids({"x": maps[:, :, 0, 0], "y": maps[:, :, 0, 1]}, unit="nats", height=300),
+        "signed grids": heads.head_grids({"x": maps[:, :, 0, 0]}, unit="nats", signed=True, height=300),
+        "matrix": positions.matrix(table, height=300),
+        "curves": positions.curves(table, [0, 1], names=["one", "two"], height=300),
+        "wavelengths": positions.wavelengths(np.geomspace(6, 6e4, columns), longest_text=64, height=300),
+        "bits": positions.bits(mask.astype(np.uint8), columns="digit", height=300),
+        "pairs": positions.pairs(one, unit="distance", height=300),
+        "rotation": positions.rotation(table, height=300),
+        "similarity": positions.similarity(table, height=300),
+        "tokens": positions.token_rows(table, named.queries, bound=1.0, height=300),
+        "training": training.curves([1, 2], {"training": [4.0, 3.0]}, title="loss", height=300),
+        "query and keys": vectors.query_and_keys(table[0], table, named, height=300),
+        "sum": vectors.sum_of_rows(table, table[0], named, height=300),
+        "concatenation": vectors.concatenation(table[0, :4], table[0, :4], heads=2, chosen=1, height=300),
+    }
+
+
+@pytest.mark.parametrize("name", figures(3, 4))
+def test_plotly_knows_every_setting_of_every_figure(name: str) -> None:
+    figure = figures(3, 4)[name]
+    go.Figure(figure.to_dict())  # raises ValueError where it does not
+    axes = [figure.layout.xaxis, figure.layout.yaxis]
+    assert all(font.size >= 14 for axis in axes for font in (axis.title.font, axis.tickfont))
+
+
+def test_a_figure_of_the_longest_text_fits_into_a_message() -> None:
+    sizes = {name: len(figure.to_json()) / 1e6 for name, figure in figures(256, 256).items()}  # MB
+    assert max(sizes.values()) < 1.5, sizes
+
+
+def test_a_large_map_can_be_clicked_where_its_weights_are() -> None:
+    maps, mask = weights(1, 1, 90, 90)[0, 0], np.tri(90, dtype=bool)
+    named = Axes(queries=[str(i) for i in range(90)], keys=[str(i) for i in range(90)], query_title="", key_title="")
+    squares = attention.clickable_map(maps, named, mask, height=300).data[-1]
+    cells = {tuple(cell) for cell in squares.customdata}
+    assert len(cells) == attention.MAX_SQUARES < mask.sum()
+    assert all(mask[cell] for cell in cells)
+    left = [maps[t, s] for t in range(90) for s in range(t + 1) if (t, s) not in cells]
+    assert min(maps[cell] for cell in cells) >= max(left)
+    five = Axes(queries=list("abcde"), keys=list("abcde"), query_title="", key_title="")
+    small = attention.clickable_map(maps[:5, :5], five, mask[:5, :5], height=300).data[-1]
+    assert {tuple(cell) for cell in small.customdata} == set(zip(*np.nonzero(mask[:5, :5]), strict=True))
 
 
 def test_position_scales_are_symmetric_about_zero() -> None:

@@ -6,32 +6,33 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from viz_app.figures.colours import ACCENT, SEQUENTIAL, colour_bar, grey_where, weight_scale
 from viz_app.figures.pixels import painted, png
-from viz_app.figures.style import (
-    ACCENT,
-    SEQUENTIAL,
-    Axes,
-    colour_bar,
-    finish,
-    label_axes,
-    masked_cells,
-    shown,
-    unique_labels,
-    weight_scale,
-)
+from viz_app.figures.style import Axes, Settings, axis, figure, label_settings, map_figure, shown, unique_labels
 
-__all__ = ["MAX_TILE", "clickable_map", "head_map", "overview", "pooled"]
+__all__ = ["MAX_SQUARES", "MAX_TILE", "clickable_map", "head_map", "overview", "pooled"]
 
 FloatArray = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
 MAX_NOTED = 1600  # cells; each carries its text to the browser
 MAX_TILE = 48  # cells a side of an overview tile; more would be smaller than a pixel
+MAX_SQUARES = 2_000  # cells of a map that can be clicked; each is an element of the browser's page
+# A picture sends no click: squares that nobody sees lie over it, which stay unseen when one of them is chosen.
+UNSEEN: Settings = {
+    "type": "scatter",
+    "mode": "markers",
+    "selected": {"marker": {"opacity": 0}},
+    "unselected": {"marker": {"opacity": 0}},
+    "showlegend": False,
+}
 
 
 def pooled(maps: FloatArray, limit: int = MAX_TILE) -> FloatArray:
     """Shrink maps (L, H, T, S) to at most `limit` cells a side; each new cell is the largest of those it covers."""
     *_, rows, columns = maps.shape
     row_step, column_step = math.ceil(rows / limit), math.ceil(columns / limit)
+    if row_step == column_step == 1:
+        return np.asarray(maps, dtype=np.float32)
     padding = [(0, 0), (0, 0), (0, -rows % row_step), (0, -columns % column_step)]
     padded = np.pad(maps, padding, constant_values=0.0)
     layers, heads = maps.shape[:2]
@@ -41,10 +42,10 @@ def pooled(maps: FloatArray, limit: int = MAX_TILE) -> FloatArray:
 
 def tiled(maps: FloatArray, gap_y: int, gap_x: int) -> FloatArray:
     """Lay maps (L, H, T, S) out as one picture, layers down, heads across, with gutters of NaN between them."""
-    padded = np.pad(maps, [(0, 0), (0, 0), (0, gap_y), (0, gap_x)], constant_values=np.nan)
-    layers, heads, rows, columns = padded.shape
-    picture = padded.transpose(0, 2, 1, 3).reshape(layers * rows, heads * columns)
-    return np.ascontiguousarray(picture[:-gap_y, :-gap_x], dtype=np.float32)
+    layers, heads, rows, columns = maps.shape
+    picture = np.full((layers, rows + gap_y, heads, columns + gap_x), np.nan, dtype=np.float32)
+    picture[:, :rows, :, :columns] = maps.transpose(0, 2, 1, 3)
+    return picture.reshape(layers * (rows + gap_y), -1)[:-gap_y, :-gap_x]
 
 
 def overview(
@@ -59,7 +60,7 @@ def overview(
 ) -> go.Figure:
     """Draw every layer and head as one picture with gutters between the tiles.
 
-    A picture sends no click, so an invisible square lies over each tile; its `customdata` is (layer, head).
+    An unseen square lies over each tile; its `customdata` is (layer, head).
 
     Args:
         maps: (L, H, T, S), rows are queries.
@@ -71,71 +72,54 @@ def overview(
         logarithmic: The colour scale.
     """
     tiles = pooled(maps)
-    open_cells = pooled(np.broadcast_to(allowed, maps.shape).astype(np.float32)) > 0
     layers, heads, rows, columns = tiles.shape
+    closed = pooled(allowed[None, None].astype(np.float32)) == 0  # (1, 1, rows, columns)
     gap_y, gap_x = max(1, round(rows * 0.08)), max(1, round(columns * 0.08))
     scale = weight_scale(tiled(tiles, gap_y, gap_x), largest=largest, logarithmic=logarithmic)
-    canvas, masked = scale["z"], tiled((~open_cells).astype(np.float32), gap_y, gap_x) == 1
+    masked = tiled(np.broadcast_to(closed, tiles.shape), gap_y, gap_x) == 1
     centres_y = [layer * (rows + gap_y) + (rows - 1) / 2 for layer in range(layers)]
     centres_x = [head * (columns + gap_x) + (columns - 1) / 2 for head in range(heads)]
-    figure = go.Figure(
-        go.Image(source=png(painted(canvas, low=scale["zmin"], high=scale["zmax"], masked=masked)), hoverinfo="skip")
-    )
-    figure.add_trace(
-        go.Scatter(
-            x=np.tile(centres_x, layers),
-            y=np.repeat(centres_y, heads),
-            # A list, not an array: the browser hands a binary array back cut into single numbers.
-            customdata=[[layer, head] for layer in range(layers) for head in range(heads)],
-            mode="markers",
-            marker={"symbol": "square", "size": min(46, height // layers - 6), "opacity": 0},
-            selected={"marker": {"opacity": 0}},
-            unselected={"marker": {"opacity": 0}},
-            text=[f"layer {layer + 1} · head {head + 1}" for layer in range(layers) for head in range(heads)],
-            hovertemplate=(
-                f"%{{text}}<br>rows: {axes.query_title}<br>columns: {axes.key_title}<br>click to open<extra></extra>"
-            ),
-            showlegend=False,
-        )
-    )
+    every = [(layer, head) for layer in range(layers) for head in range(heads)]
+    picture = png(painted(scale["z"], low=scale["zmin"], high=scale["zmax"], masked=masked))
+    squares = {
+        **UNSEEN,
+        "x": [centres_x[head] for _, head in every],
+        "y": [centres_y[layer] for layer, _ in every],
+        # A list, not an array: the browser hands a binary array back cut into single numbers.
+        "customdata": [[layer, head] for layer, head in every],
+        "marker": {"symbol": "square", "size": max(4, min(46, height // layers - 6)), "opacity": 0},
+        "text": [f"layer {layer + 1} · head {head + 1}" for layer, head in every],
+        "hovertemplate": (
+            f"%{{text}}<br>rows: {axes.query_title}<br>columns: {axes.key_title}<br>click to open<extra></extra>"
+        ),
+    }
     layer, chosen_head = chosen
     first, last = (0, heads - 1) if chosen_head is None else (chosen_head, chosen_head)
-    figure.add_shape(
-        type="rect",
-        x0=first * (columns + gap_x) - 0.5 - gap_x / 2,
-        x1=last * (columns + gap_x) + columns - 0.5 + gap_x / 2,
-        y0=layer * (rows + gap_y) - 0.5 - gap_y / 2,
-        y1=layer * (rows + gap_y) + rows - 0.5 + gap_y / 2,
-        line={"color": ACCENT, "width": 3},
+    frame = {
+        "type": "rect",
+        "x0": first * (columns + gap_x) - 0.5 - gap_x / 2,
+        "x1": last * (columns + gap_x) + columns - 0.5 + gap_x / 2,
+        "y0": layer * (rows + gap_y) - 0.5 - gap_y / 2,
+        "y1": layer * (rows + gap_y) + rows - 0.5 + gap_y / 2,
+        "line": {"color": ACCENT, "width": 3},
+    }
+    height_, width = scale["z"].shape
+    return figure(
+        [{"type": "image", "source": picture, "hoverinfo": "skip"}, squares],
+        numbered("head", centres_x, range=[-0.5 - gap_x, width - 0.5 + gap_x], side="bottom"),
+        numbered("layer", centres_y, range=[height_ - 0.5 + gap_y, -0.5 - gap_y], scaleanchor=False),
+        height=height,
+        margin={"l": 52, "b": 56},
+        shapes=[frame],
+        hovermode="closest",
+        hoverdistance=60,
     )
-    figure.update_xaxes(
-        tickvals=centres_x,
-        ticktext=[str(head + 1) for head in range(heads)],
-        title={"text": "head", "standoff": 12},
-        side="bottom",
-        ticks="",
-        range=[-0.5 - gap_x, canvas.shape[1] - 0.5 + gap_x],
-    )
-    figure.update_yaxes(
-        tickvals=centres_y,
-        ticktext=[str(layer + 1) for layer in range(layers)],
-        title={"text": "layer", "standoff": 12},
-        range=[canvas.shape[0] - 0.5 + gap_y, -0.5 - gap_y],
-        scaleanchor=False,
-        ticks="",
-    )
-    finish(figure, height=height)
-    figure.update_xaxes(automargin=False)
-    figure.update_yaxes(automargin=False)
-    figure.update_layout(hovermode="closest", hoverdistance=60, margin={"l": 48, "b": 52})
-    return figure
 
 
-def noted(weights: FloatArray, axes: Axes) -> list[list[str]] | None:
-    """What the hover says of each cell's query, if there is anything and the map is not too large to carry it."""
-    if not axes.query_notes or weights.size > MAX_NOTED:
-        return None
-    return [[shown(note, limit=80)] * weights.shape[1] for note in axes.query_notes]
+def numbered(title: str, centres: list[float], **settings: object) -> Settings:
+    """An axis that counts from 1."""
+    names = [str(i + 1) for i in range(len(centres))]
+    return axis(title, tickvals=centres, ticktext=names, ticks="", automargin=False, **settings)
 
 
 def head_map(
@@ -159,49 +143,57 @@ def head_map(
         largest: Upper end of the colour scale.
         logarithmic: The colour scale; the hover tells the number itself.
     """
+    traces = map_traces(weights, axes, allowed, unit=unit, largest=largest, logarithmic=logarithmic)
+    return map_figure(traces, axes, height=height)
+
+
+def noted(weights: FloatArray, axes: Axes) -> list[list[str]] | None:
+    """What the hover says of each cell's query, if there is anything and the map is not too large to carry it."""
+    if not axes.query_notes or weights.size > MAX_NOTED:
+        return None
+    return [[shown(note, limit=80)] * weights.shape[1] for note in axes.query_notes]
+
+
+def map_traces(
+    weights: FloatArray, axes: Axes, allowed: BoolArray, *, unit: str, largest: float = 1.0, logarithmic: bool = False
+) -> list[Settings]:
     gap = 1 if max(weights.shape) <= 40 else 0
-    place = {"x": unique_labels(axes.keys), "y": unique_labels(axes.queries), "xgap": gap, "ygap": gap}
+    place = {"type": "heatmap", **label_settings(axes), "xgap": gap, "ygap": gap, "hoverongaps": False}
     visible = np.where(allowed, weights, np.float32("nan")).astype(np.float32)
     number = "%{customdata:.6f}" if logarithmic else "%{z:.6f}"
-    query = "%{text}" if noted(weights, axes) else "%{y}"
-    figure = go.Figure(
-        go.Heatmap(
-            **weight_scale(visible, largest=largest, logarithmic=logarithmic),
-            customdata=visible if logarithmic else None,
-            colorscale=SEQUENTIAL,
-            colorbar=colour_bar(unit, largest=largest, logarithmic=logarithmic),
-            hoverongaps=False,
-            text=noted(weights, axes),
-            hovertemplate=f"query: {query}<br>key: %{{x}}<br>{unit}: {number}<extra></extra>",
-            **place,
-        )
-    )
-    if not allowed.all():
-        hover = "query: %{y}<br>key: %{x}<br>masked: weight exactly 0<extra></extra>"
-        figure.add_trace(masked_cells(~allowed, hovertemplate=hover, **place))
-    # A row of text needs 13 pixels; above 60 rows only some of them are labelled.
-    label_axes(figure, axes, height=max(height, 13 * min(len(axes.queries), 60) + 110))
-    return figure
+    notes = noted(weights, axes)
+    query = "%{text}" if notes else "%{y}"
+    drawn = {
+        **place,
+        **weight_scale(visible, largest=largest, logarithmic=logarithmic),
+        **({"text": notes} if notes else {}),
+        **({"customdata": visible} if logarithmic else {}),
+        "colorscale": SEQUENTIAL,
+        "colorbar": colour_bar(unit, largest=largest, logarithmic=logarithmic),
+        "hovertemplate": f"query: {query}<br>key: %{{x}}<br>{unit}: {number}<extra></extra>",
+    }
+    if allowed.all():
+        return [drawn]
+    hover = "query: %{y}<br>key: %{x}<br>masked: weight exactly 0<extra></extra>"
+    return [drawn, {**place, **grey_where(~allowed), "hovertemplate": hover}]
 
 
 def clickable_map(weights: FloatArray, axes: Axes, allowed: BoolArray, *, height: int) -> go.Figure:
-    """As `head_map`, with an invisible square over every allowed cell whose `customdata` is (query, key)."""
-    figure = head_map(weights, axes, allowed, height=height)
-    columns, rows = figure.data[0].x, figure.data[0].y
-    cells = [(int(t), int(s)) for t, s in zip(*np.nonzero(allowed), strict=True)]
-    figure.add_trace(
-        go.Scatter(
-            x=[columns[s] for _, s in cells],
-            y=[rows[t] for t, _ in cells],
-            customdata=[list(cell) for cell in cells],
-            mode="markers",
-            marker={"symbol": "square", "size": 18, "opacity": 0},
-            selected={"marker": {"opacity": 0}},
-            unselected={"marker": {"opacity": 0}},
-            text=[f"{weights[cell]:.6f}" for cell in cells],
-            hovertemplate="query: %{y}<br>key: %{x}<br>weight: %{text}<br>click to paint<extra></extra>",
-            showlegend=False,
-        )
-    )
-    figure.update_layout(hovermode="closest")
-    return figure
+    """As `head_map`, with an unseen square over every allowed cell whose `customdata` is (query, key).
+
+    Of a map with more than `MAX_SQUARES` allowed cells, those with the largest weights can be clicked.
+    """
+    traces = map_traces(weights, axes, allowed, unit="attention weight")
+    columns, rows = unique_labels(axes.keys), unique_labels(axes.queries)
+    order = np.argsort(np.where(allowed, -weights, np.inf), axis=None, kind="stable")[: int(allowed.sum())]
+    cells = [(int(i) // weights.shape[1], int(i) % weights.shape[1]) for i in order[:MAX_SQUARES]]
+    squares = {
+        **UNSEEN,
+        "x": [columns[s] for _, s in cells],
+        "y": [rows[t] for t, _ in cells],
+        "customdata": [list(cell) for cell in cells],
+        "marker": {"symbol": "square", "size": 18, "opacity": 0},
+        "text": [f"{weights[cell]:.6f}" for cell in cells],
+        "hovertemplate": "query: %{y}<br>key: %{x}<br>weight: %{text}<br>click to paint<extra></extra>",
+    }
+    return map_figure([*traces, squares], axes, height=height, hovermode="closest")

@@ -6,7 +6,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from viz_app.figures.style import DIVERGING, SEQUENTIAL, colour_bar, finish
+from viz_app.figures.colours import DIVERGING, SEQUENTIAL, colour_bar
+from viz_app.figures.style import TEXT, axis, figure
 
 __all__ = ["head_grids"]
 
@@ -44,35 +45,42 @@ def head_grids(
                 hover[layer, i * width + head] = f"{name}, layer {layer + 1}, head {head + 1}<br>{note}"
     bound = float(np.nanmax(np.abs(canvas))) if np.isfinite(canvas).any() else 1.0
     digits = 2 if bound >= 0.1 else 3
-    figure = go.Figure(
-        go.Heatmap(
-            z=canvas,
-            text=[["" if np.isnan(value) else f"{value:.{digits}f}" for value in row] for row in canvas],
-            texttemplate="%{text}",
-            customdata=hover.tolist(),
-            zmin=-bound if signed else 0,
-            zmax=bound,
-            colorscale=DIVERGING if signed else SEQUENTIAL,
-            colorbar=colour_bar(unit),
-            xgap=2,
-            ygap=2,
-            hoverongaps=False,
-            hovertemplate="%{customdata}<br>%{z:.5f}<extra></extra>",
-        )
+    trace = {
+        "type": "heatmap",
+        "z": canvas,
+        "text": [["" if np.isnan(value) else f"{value:.{digits}f}" for value in row] for row in canvas],
+        "texttemplate": "%{text}",
+        "customdata": hover.tolist(),
+        "zmin": -bound if signed else 0,
+        "zmax": bound,
+        "colorscale": DIVERGING if signed else SEQUENTIAL,
+        "colorbar": colour_bar(unit),
+        "xgap": 2,
+        "ygap": 2,
+        "hoverongaps": False,
+        "hovertemplate": "%{customdata}<br>%{z:.5f}<extra></extra>",
+    }
+    headings = [
+        {
+            **{"x": i * width + (heads - 1) / 2, "y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False},
+            **{"text": f"<b>{name}</b>", "font": TEXT},
+        }
+        for i, name in enumerate(values)
+    ]
+    return figure(
+        [trace],
+        axis(
+            "head",
+            tickvals=[i * width + head for i in range(len(values)) for head in range(heads)],
+            ticktext=[str(head + 1) for _ in values for head in range(heads)],
+        ),
+        axis(
+            "layer",
+            tickvals=list(range(layers)),
+            ticktext=[str(layer + 1) for layer in range(layers)],
+            autorange="reversed",
+        ),
+        height=height,
+        margin={"t": 30},
+        annotations=headings,
     )
-    for i, name in enumerate(values):
-        figure.add_annotation(
-            x=i * width + (heads - 1) / 2, y=1, yref="paper", yanchor="bottom", text=f"<b>{name}</b>", showarrow=False
-        )
-    figure.update_xaxes(
-        title="head",
-        tickvals=[i * width + head for i in range(len(values)) for head in range(heads)],
-        ticktext=[str(head + 1) for _ in values for head in range(heads)],
-    )
-    figure.update_yaxes(
-        title="layer",
-        tickvals=list(range(layers)),
-        ticktext=[str(layer + 1) for layer in range(layers)],
-        autorange="reversed",
-    )
-    return finish(figure, height=height, top=30)

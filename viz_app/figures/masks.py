@@ -4,32 +4,33 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from viz_app.figures.style import DIVERGING, MASKED, Axes, colour_bar, label_axes, masked_cells, unique_labels
+from viz_app.figures.colours import ALLOWED, MASKED, colour_bar, grey_where, signed_scale
+from viz_app.figures.style import Axes, label_settings, map_figure
 
 __all__ = ["mask_map", "score_map"]
 
 FloatArray = NDArray[np.float32]
-ALLOWED = "#56b4e9"
+MAX_WORDS = 4096  # cells; the hover of a larger mask names its number instead of a word
 
 
 def mask_map(mask: NDArray[np.bool_], axes: Axes, *, height: int) -> go.Figure:
     """Draw a mask (T, S): blue = may attend, grey = masked."""
-    figure = go.Figure(
-        go.Heatmap(
-            z=mask.astype(np.uint8),
-            x=unique_labels(axes.keys),
-            y=unique_labels(axes.queries),
-            text=np.where(mask, "may attend", "masked") if mask.size <= 4096 else None,
-            zmin=0,
-            zmax=1,
-            colorscale=[[0, MASKED], [0.5, MASKED], [0.5, ALLOWED], [1, ALLOWED]],
-            showscale=False,
-            xgap=1,
-            ygap=1,
-            hovertemplate="row: %{y}<br>column: %{x}<br>%{text}<extra></extra>",
-        )
-    )
-    return label_axes(figure, axes, height=height)
+    words = {"text": np.where(mask, "may attend", "masked").tolist()} if mask.size <= MAX_WORDS else {}
+    meaning = "%{text}" if words else "%{z}, where 1 = may attend and 0 = masked"
+    trace = {
+        "type": "heatmap",
+        **label_settings(axes),
+        **words,
+        "z": mask.astype(np.uint8),
+        "zmin": 0,
+        "zmax": 1,
+        "colorscale": [(0, MASKED), (0.5, MASKED), (0.5, ALLOWED), (1, ALLOWED)],
+        "showscale": False,
+        "xgap": 1,
+        "ygap": 1,
+        "hovertemplate": f"row: %{{y}}<br>column: %{{x}}<br>{meaning}<extra></extra>",
+    }
+    return map_figure([trace], axes, height=height)
 
 
 def score_map(scores: FloatArray, axes: Axes, *, bound: float, height: int) -> go.Figure:
@@ -42,20 +43,16 @@ def score_map(scores: FloatArray, axes: Axes, *, bound: float, height: int) -> g
         height: Pixels.
     """
     allowed = np.isfinite(scores)
-    place = {"x": unique_labels(axes.keys), "y": unique_labels(axes.queries), "xgap": 1, "ygap": 1}
-    figure = go.Figure(
-        go.Heatmap(
-            z=np.where(allowed, scores, np.float32("nan")).astype(np.float32),
-            zmin=-bound,
-            zmax=bound,
-            colorscale=DIVERGING,
-            colorbar=colour_bar("score"),
-            hoverongaps=False,
-            hovertemplate="query: %{y}<br>key: %{x}<br>score: %{z:.4f}<extra></extra>",
+    place = {"type": "heatmap", **label_settings(axes), "xgap": 1, "ygap": 1, "hoverongaps": False}
+    traces = [
+        {
             **place,
-        )
-    )
+            **signed_scale(np.where(allowed, scores, np.float32("nan")), bound=bound),
+            "colorbar": colour_bar("score"),
+            "hovertemplate": "query: %{y}<br>key: %{x}<br>score: %{z:.4f}<extra></extra>",
+        }
+    ]
     if not allowed.all():
         hover = "query: %{y}<br>key: %{x}<br>score: −∞<extra></extra>"
-        figure.add_trace(masked_cells(~allowed, hovertemplate=hover, **place))
-    return label_axes(figure, axes, height=height)
+        traces.append({**place, **grey_where(~allowed), "hovertemplate": hover})
+    return map_figure(traces, axes, height=height)

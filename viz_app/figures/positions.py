@@ -6,7 +6,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from viz_app.figures.style import DIVERGING, LINES, SEQUENTIAL, colour_bar, finish, unique_labels
+from viz_app.figures.colours import LINES, SEQUENTIAL, colour_bar, signed_scale
+from viz_app.figures.style import GRID, LEGEND, TEXT, Settings, axis, figure, unique_labels
 
 __all__ = ["bits", "curves", "matrix", "pairs", "rotation", "similarity", "token_rows", "wavelengths"]
 
@@ -20,137 +21,111 @@ def matrix(table: FloatArray, *, height: int) -> go.Figure:
     return signed_map(table, bound=bound, unit="value", columns="dimension", hover=hover, height=height)
 
 
-def curves(
-    table: FloatArray, dimensions: Sequence[int], *, height: int, names: Sequence[str] | None = None
-) -> go.Figure:
-    """Draw chosen dimensions of an encoding (positions, dimensions) over the position."""
-    position = np.arange(len(table), dtype=np.float32)
-    figure = go.Figure()
-    for i, dimension in enumerate(dimensions):
-        figure.add_trace(
-            go.Scatter(
-                x=position,
-                y=np.ascontiguousarray(table[:, dimension]),
-                name=names[i] if names else f"dimension {dimension}",
-                mode="lines",
-                line={"color": LINES[i % len(LINES)], "width": 2, "dash": "solid" if i < len(LINES) else "dash"},
-                hovertemplate="position %{x}<br>value %{y:.4f}",
-            )
-        )
-    finish(figure, height=height, top=30)
-    figure.update_layout(showlegend=True, legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0})
-    figure.update_xaxes(title="position")
-    figure.update_yaxes(title="value", showgrid=True, gridcolor="rgba(128,128,128,.25)")
-    return figure
-
-
-def wavelengths(lengths: FloatArray, *, longest_text: int, height: int) -> go.Figure:
-    """Draw the wavelength of each pair of dimensions, on a logarithmic scale, and how long texts may be."""
-    figure = go.Figure(
-        go.Scatter(
-            x=np.arange(len(lengths), dtype=np.float32) * 2,
-            y=lengths,
-            mode="lines",
-            line={"color": LINES[0], "width": 3},
-            hovertemplate="dimensions %{x} and the next<br>repeat every %{y:.4g} positions<extra></extra>",
-        )
-    )
-    figure.add_hline(y=longest_text, line={"color": LINES[1], "dash": "dash"})
-    figure.add_annotation(
-        x=1, xref="paper", xanchor="right", y=np.log10(longest_text), yanchor="bottom", showarrow=False,
-        text=f"the longest text of this model, {longest_text} tokens",
-    )  # fmt: skip
-    figure.update_xaxes(title="dimension")
-    figure.update_yaxes(title="wavelength, positions", type="log", showgrid=True, gridcolor="rgba(128,128,128,.25)")
-    return finish(figure, height=height)
-
-
-def bits(table: NDArray[np.uint8], *, columns: str, height: int) -> go.Figure:
-    """Draw a table of zeros and ones (positions, columns)."""
-    figure = go.Figure(
-        go.Heatmap(
-            z=table,
-            zmin=0,
-            zmax=1,
-            colorscale=[[0, "#dfe6ee"], [1, LINES[0]]],
-            showscale=False,
-            xgap=1,
-            ygap=1,
-            hovertemplate="position %{y}<br>" + columns + " %{x}: %{z}<extra></extra>",
-        )
-    )
-    figure.update_xaxes(title=columns, dtick=1)
-    figure.update_yaxes(title="position", autorange="reversed")
-    return finish(figure, height=height)
-
-
-def pairs(values: FloatArray, *, unit: str, height: int) -> go.Figure:
-    """Draw a number for every two positions (positions, positions), none below 0 by much."""
-    figure = go.Figure(
-        go.Heatmap(
-            z=np.ascontiguousarray(values, dtype=np.float32),
-            colorscale=SEQUENTIAL,
-            colorbar=colour_bar(unit),
-            hovertemplate=f"position %{{y}} and position %{{x}}<br>{unit} %{{z:.4f}}<extra></extra>",
-        )
-    )
-    figure.update_xaxes(title="position")
-    figure.update_yaxes(title="position", autorange="reversed")
-    return finish(figure, height=height)
-
-
-def rotation(matrix_: FloatArray, *, height: int) -> go.Figure:
-    """Draw a matrix (D, D) that turns pairs of dimensions."""
-    figure = go.Figure(
-        go.Heatmap(
-            z=np.ascontiguousarray(matrix_, dtype=np.float32),
-            zmin=-1,
-            zmax=1,
-            colorscale=DIVERGING,
-            colorbar=colour_bar("entry"),
-            hovertemplate="row %{y}, column %{x}<br>entry %{z:.4f}<extra></extra>",
-        )
-    )
-    figure.update_xaxes(title="dimension at position p")
-    figure.update_yaxes(title="dimension at position p + k", autorange="reversed")
-    return finish(figure, height=height)
-
-
-def token_rows(values: FloatArray, tokens: Sequence[str], *, bound: float, height: int) -> go.Figure:
-    """Draw one vector a token, (S, D), on a scale from −bound to bound."""
-    figure = go.Figure(
-        go.Heatmap(
-            z=np.ascontiguousarray(values, dtype=np.float32),
-            y=unique_labels(tokens),
-            zmin=-bound,
-            zmax=bound,
-            colorscale=DIVERGING,
-            colorbar=colour_bar("value"),
-            hovertemplate="%{y}<br>dimension %{x}<br>value %{z:.4f}<extra></extra>",
-        )
-    )
-    figure.update_xaxes(title="dimension")
-    figure.update_yaxes(type="category", title="source token", autorange="reversed", dtick=1)
-    return finish(figure, height=height)
-
-
 def similarity(cosine: FloatArray, *, height: int) -> go.Figure:
     """Draw the cosine between the encodings of every two positions (positions, positions)."""
     hover = "position %{y} and position %{x}<br>cosine %{z:.4f}"
     return signed_map(cosine, bound=1.0, unit="cosine", columns="position", hover=hover, height=height)
 
 
-def signed_map(values: FloatArray, *, bound: float, unit: str, columns: str, hover: str, height: int) -> go.Figure:
-    figure = go.Figure(
-        go.Heatmap(
-            z=np.ascontiguousarray(values, dtype=np.float32),
-            zmin=-bound,
-            zmax=bound,
-            colorscale=DIVERGING,
-            colorbar=colour_bar(unit),
-            hovertemplate=f"{hover}<extra></extra>",
-        )
+def rotation(matrix_: FloatArray, *, height: int) -> go.Figure:
+    """Draw a matrix (D, D) that turns pairs of dimensions."""
+    columns, rows = "dimension at position p", "dimension at position p + k"
+    hover = "row %{y}, column %{x}<br>entry %{z:.4f}"
+    return signed_map(matrix_, bound=1.0, unit="entry", columns=columns, rows=rows, hover=hover, height=height)
+
+
+def token_rows(values: FloatArray, tokens: Sequence[str], *, bound: float, height: int) -> go.Figure:
+    """Draw one vector a token, (S, D), on a scale from −bound to bound."""
+    return figure(
+        [
+            {
+                "type": "heatmap",
+                **signed_scale(values, bound=bound),
+                "y": unique_labels(tokens),
+                "colorbar": colour_bar("value"),
+                "hovertemplate": "%{y}<br>dimension %{x}<br>value %{z:.4f}<extra></extra>",
+            }
+        ],
+        axis("dimension"),
+        axis("source token", type="category", autorange="reversed", dtick=1),
+        height=height,
     )
-    figure.update_xaxes(title=columns)
-    figure.update_yaxes(title="position", autorange="reversed")
-    return finish(figure, height=height)
+
+
+def signed_map(
+    values: FloatArray, *, bound: float, unit: str, columns: str, hover: str, height: int, rows: str = "position"
+) -> go.Figure:
+    trace = {
+        "type": "heatmap",
+        **signed_scale(values, bound=bound),
+        "colorbar": colour_bar(unit),
+        "hovertemplate": f"{hover}<extra></extra>",
+    }
+    return figure([trace], axis(columns), axis(rows, autorange="reversed"), height=height)
+
+
+def curves(
+    table: FloatArray, dimensions: Sequence[int], *, height: int, names: Sequence[str] | None = None
+) -> go.Figure:
+    """Draw chosen dimensions of an encoding (positions, dimensions) over the position."""
+    position = np.arange(len(table), dtype=np.float32)
+    traces: list[Settings] = [
+        {
+            "type": "scatter",
+            "x": position,
+            "y": np.ascontiguousarray(table[:, dimension], dtype=np.float32),
+            "name": names[i] if names else f"dimension {dimension}",
+            "mode": "lines",
+            "line": {"color": LINES[i % len(LINES)], "width": 2, "dash": "solid" if i < len(LINES) else "dash"},
+            "hovertemplate": "position %{x}<br>value %{y:.4f}",
+        }
+        for i, dimension in enumerate(dimensions)
+    ]
+    x, y = axis("position"), axis("value", **GRID)
+    return figure(traces, x, y, height=height, margin={"t": 30}, showlegend=True, legend=LEGEND)
+
+
+def wavelengths(lengths: FloatArray, *, longest_text: int, height: int) -> go.Figure:
+    """Draw the wavelength of each pair of dimensions, on a logarithmic scale, and how long texts may be."""
+    wave: Settings = {
+        "type": "scatter",
+        "x": np.arange(len(lengths), dtype=np.float32) * 2,
+        "y": np.asarray(lengths, dtype=np.float32),
+        "mode": "lines",
+        "line": {"color": LINES[0], "width": 3},
+        "hovertemplate": "dimensions %{x} and the next<br>repeat every %{y:.4g} positions<extra></extra>",
+    }
+    across: Settings = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": longest_text, "y1": longest_text}
+    note: Settings = {
+        **{"x": 1, "xref": "paper", "xanchor": "right", "y": float(np.log10(longest_text)), "yanchor": "bottom"},
+        **{"text": f"the longest text of this model, {longest_text} tokens", "showarrow": False, "font": TEXT},
+    }
+    return figure(
+        [wave],
+        axis("dimension"),
+        # A power of ten a label: those between would stand in one another's way.
+        axis("wavelength, positions", type="log", dtick=1, **GRID),
+        height=height,
+        shapes=[{**across, "line": {"color": LINES[1], "dash": "dash"}}],
+        annotations=[note],
+    )
+
+
+def bits(table: NDArray[np.uint8], *, columns: str, height: int) -> go.Figure:
+    """Draw a table of zeros and ones (positions, columns)."""
+    trace: Settings = {
+        **{"type": "heatmap", "z": np.ascontiguousarray(table, dtype=np.uint8), "zmin": 0, "zmax": 1},
+        **{"colorscale": [(0, "#dfe6ee"), (1, LINES[0])], "showscale": False, "xgap": 1, "ygap": 1},
+        "hovertemplate": "position %{y}<br>" + columns + " %{x}: %{z}<extra></extra>",
+    }
+    return figure([trace], axis(columns, dtick=1), axis("position", autorange="reversed"), height=height)
+
+
+def pairs(values: FloatArray, *, unit: str, height: int) -> go.Figure:
+    """Draw a number for every two positions (positions, positions), none below 0 by much."""
+    trace: Settings = {
+        **{"type": "heatmap", "z": np.ascontiguousarray(values, dtype=np.float32), "colorscale": SEQUENTIAL},
+        "colorbar": colour_bar(unit),
+        "hovertemplate": f"position %{{y}} and position %{{x}}<br>{unit} %{{z:.4f}}<extra></extra>",
+    }
+    return figure([trace], axis("position"), axis("position", autorange="reversed"), height=height)

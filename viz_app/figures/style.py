@@ -1,40 +1,35 @@
-"""What all figures share: colours that colour-blind people can tell apart, labels that are safe, and margins."""
+"""What all figures share: how one is put together, labels that are safe, and margins that fit them."""
 
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import unescape
-from typing import TypedDict
-from unicodedata import east_asian_width
 
-import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
 __all__ = [
-    "DIVERGING",
-    "LINES",
-    "MASKED",
-    "SEQUENTIAL",
+    "GRID",
+    "LEGEND",
+    "TEXT",
     "Axes",
-    "colour_bar",
-    "finish",
-    "label_axes",
-    "masked_cells",
+    "Settings",
+    "axis",
+    "figure",
+    "label_settings",
+    "map_figure",
     "shown",
     "unique_labels",
-    "weight_scale",
 ]
 
-FloatArray = NDArray[np.float32]
+Settings = dict[str, object]  # of a trace, an axis or a layout, as Plotly names them
 
-SEQUENTIAL = "Viridis"  # weights, 0 to 1, everywhere
-DIVERGING = "RdBu_r"  # signed numbers, 0 in the middle
-MASKED = "#8c8c8c"  # forbidden by a mask
-ACCENT = "#e8590c"  # what is chosen
-LINES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999")  # Okabe and Ito 2008
+# Streamlit's chart theme puts its own text colour, light or dark, in the place of this one.
+TEXT: Settings = {"size": 14, "color": "#000037"}
+GRID: Settings = {"showgrid": True, "gridcolor": "rgba(128,128,128,.25)"}
+LEGEND: Settings = {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "font": TEXT}
+LETTER, WIDE_LETTER, LINE = 7.9, 14.5, 15  # pixels that a letter takes at that size, and a line of text
 MAX_LABEL = 18
-DECADES = 4  # of a logarithmic scale
-ZERO_WIDTH = "\u200b"
+MAX_LABELS = 60  # rows or columns; beyond, only some have a label
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,109 +53,100 @@ def shown(token: str, *, limit: int = MAX_LABEL) -> str:
 
 def unique_labels(tokens: Sequence[str]) -> list[str]:
     """Labels for a category axis, which would merge equal ones: repeats differ by invisible characters."""
-    seen: dict[str, int] = {}
-    labels = []
+    met: dict[str, int] = {}
+    labels: dict[str, None] = {}  # ordered
     for token in tokens:
-        label = shown(token)
-        seen[label] = seen.get(label, -1) + 1
-        labels.append((label or " ") + ZERO_WIDTH * seen[label])
-    return labels
+        label = shown(token) or " "
+        number = met.get(label, 0)
+        # A token may have brought invisible characters of its own.
+        while (unique := label + invisible(number)) in labels:
+            number += 1
+        met[label] = number + 1
+        labels[unique] = None
+    return list(labels)
 
 
-def colour_bar(title: str, *, largest: float = 1.0, logarithmic: bool = False) -> dict[str, object]:
-    bar: dict[str, object] = {"title": {"text": title, "side": "right"}, "thickness": 12, "outlinewidth": 0, "len": 1.0}
-    if logarithmic:
-        values = [largest * 10.0**-decade for decade in range(DECADES + 1)]
-        bar |= {
-            "tickvals": [float(np.log10(value)) for value in values],
-            "ticktext": [f"{value:.2g}" for value in values],
-        }
-    return bar
+def invisible(number: int) -> str:
+    """A number above 0 in binary, written with two characters that have no width."""
+    return f"{number:b}".translate({ord("0"): "\u200b", ord("1"): "\u2060"}) if number else ""
 
 
-class WeightScale(TypedDict):
-    """Settings of a heatmap: its numbers, and the ends of its colour scale."""
-
-    z: FloatArray
-    zmin: float
-    zmax: float
+def axis(title: str, **settings: object) -> Settings:
+    named = {"title": {"text": title, "font": TEXT, "standoff": 10}, "tickfont": TEXT}
+    return {**named, "showgrid": False, "zeroline": False, "automargin": True, **settings}
 
 
-def weight_scale(weights: FloatArray, *, largest: float, logarithmic: bool) -> WeightScale:
-    """How a heatmap colours weights: their `z` and the ends of the scale, linear or logarithmic.
+def figure(
+    traces: Sequence[Settings],
+    x: Settings,
+    y: Settings,
+    *,
+    height: int,
+    margin: Mapping[str, float] | None = None,
+    **layout: object,
+) -> go.Figure:
+    """Put a figure together: no background of its own, so that it fits the light and the dark theme; tight margins.
+
+    Plotly checks every setting that it is given, which takes twenty times as long as all else; here it does not, and
+    a test checks each kind of figure instead.
 
     Args:
-        weights: (rows, columns), NaN where nothing is drawn.
-        largest: The upper end, 1 for weights.
-        logarithmic: From 1/10,000 of the largest upwards; smaller ones have the darkest colour.
+        traces: What is drawn, lowest first.
+        x: Of `axis`.
+        y: Of `axis`.
+        height: Pixels.
+        margin: Pixels beyond the axes, by side ("l", "r", "t", "b"), where 8 are not enough.
+        layout: Further settings.
     """
-    if not logarithmic:
-        return {"z": np.asarray(weights, dtype=np.float32), "zmin": 0.0, "zmax": largest}
-    floor = largest * 10.0**-DECADES
-    return {
-        "z": np.log10(np.maximum(weights, np.float32(floor))).astype(np.float32),
-        "zmin": float(np.log10(floor)),
-        "zmax": float(np.log10(largest)),
+    common = {
+        "height": height,
+        "margin": {"l": 8, "r": 8, "t": 8, "b": 8, **(margin or {})},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "dragmode": False,
+        "hoverlabel": {"font": {"size": 14}},
+        "template": {},  # the browser has it
     }
-
-
-def masked_cells(masked: NDArray[np.bool_], **place: object) -> go.Heatmap:
-    """A trace that paints the masked cells grey and leaves the others to the trace below it.
-
-    Args:
-        masked: True where a mask forbids, (rows, columns).
-        place: Further settings of the trace, such as its labels and its hover.
-    """
-    return go.Heatmap(
-        z=np.where(masked, np.float32(1), np.float32("nan")),
-        colorscale=[[0, MASKED], [1, MASKED]],
-        showscale=False,
-        hoverongaps=False,
-        **place,
-    )
-
-
-def finish(figure: go.Figure, *, height: int, top: int = 8) -> go.Figure:
-    """Common layout: no background of its own, so that it fits the light and the dark theme; tight margins."""
-    figure.update_layout(
-        height=height,
-        margin={"l": 8, "r": 8, "t": top, "b": 8},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        dragmode=False,
-        hoverlabel={"font": {"size": 13}},
-    )
-    figure.update_xaxes(showgrid=False, zeroline=False, automargin=True)
-    figure.update_yaxes(showgrid=False, zeroline=False, automargin=True)
-    return figure
+    return go.Figure(data=list(traces), layout={**common, "xaxis": x, "yaxis": y, **layout}, _validate=False)
 
 
 def text_width(labels: Sequence[str]) -> float:
     """About how many pixels the longest label takes; Chinese and Korean signs are twice as wide as letters."""
-    wide = ("W", "F")
-    return max(
-        sum(12.5 if east_asian_width(sign) in wide else 6.8 for sign in unescape(label) if sign != ZERO_WIDTH)
-        for label in labels
-    )
+    return max((sum(map(sign_width, unescape(label))) for label in labels), default=0.0)
 
 
-def label_axes(figure: go.Figure, axes: Axes, *, height: int) -> go.Figure:
-    """As `finish`, and name the axes, and every row and column as long as their labels have room.
+def sign_width(sign: str) -> float:
+    if unicodedata.category(sign) in ("Cf", "Mn"):
+        return 0.0
+    return WIDE_LETTER if unicodedata.east_asian_width(sign) in ("W", "F") else LETTER
+
+
+def label_settings(axes: Axes) -> Settings:
+    """The rows and columns of a heatmap, named."""
+    return {"x": unique_labels(axes.keys), "y": unique_labels(axes.queries)}
+
+
+def map_figure(
+    traces: Sequence[Settings],
+    axes: Axes,
+    *,
+    height: int,
+    columns: Settings | None = None,
+    **layout: object,
+) -> go.Figure:
+    """As `figure`, with every row and column named as long as their labels have room; as high as the rows need.
 
     The margins are computed here: Plotly would draw the figure two or three times to find them.
     """
-    finish(figure, height=height)
-    crowded = max(len(axes.queries), len(axes.keys)) > 60
-    angle = -90 if len(axes.keys) > 20 else -45
-    below = text_width([shown(key) for key in axes.keys]) * (1.0 if angle == -90 else 0.72)
-    figure.update_xaxes(
-        type="category", title={"text": axes.key_title, "standoff": 10}, tickangle=angle, automargin=False
+    every = {"dtick": 1} if max(len(axes.queries), len(axes.keys)) <= MAX_LABELS else {}
+    common = {"type": "category", "automargin": False, **every}
+    upright = len(axes.keys) > 20
+    below = text_width([shown(key) for key in axes.keys]) * (1.0 if upright else 0.72)
+    return figure(
+        traces,
+        axis(axes.key_title, **{**common, "tickangle": -90 if upright else -45, **(columns or {})}),
+        axis(axes.query_title, autorange="reversed", **common),
+        height=max(height, LINE * min(len(axes.queries), MAX_LABELS) + 110),
+        margin={"l": 46 + text_width([shown(query) for query in axes.queries]), "b": 48 + below, "r": 88},
+        **layout,
     )
-    figure.update_yaxes(type="category", title=axes.query_title, autorange="reversed", automargin=False)
-    figure.update_layout(
-        margin={"l": 42 + text_width([shown(query) for query in axes.queries]), "b": 44 + below, "r": 84}
-    )
-    if not crowded:
-        figure.update_xaxes(dtick=1)
-        figure.update_yaxes(dtick=1)
-    return figure

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 
-from viz_app.figures.style import LINES, finish
+from viz_app.figures.colours import LINES
+from viz_app.figures.style import GRID, LEGEND, axis, figure
 
 __all__ = ["curves"]
 
@@ -18,17 +19,20 @@ def curves(x: Sequence[float], series: Mapping[str, Sequence[float]], *, title: 
         title: Of the vertical axis, with its unit.
         height: Pixels.
     """
-    figure = go.Figure()
-    for colour, (name, values) in zip(LINES, series.items(), strict=False):
-        figure.add_trace(
-            go.Scatter(x=x, y=values, name=name, mode="lines+markers", line={"color": colour}, marker={"size": 4})
-        )
-    finish(figure, height=height, top=30)
-    figure.update_layout(
+    traces = [
+        {
+            **{"type": "scatter", "x": list(x), "y": list(values), "name": name, "mode": "lines+markers"},
+            **{"line": {"color": colour}, "marker": {"size": 4}},
+        }
+        for colour, (name, values) in zip(LINES, series.items(), strict=False)
+    ]
+    return figure(
+        traces,
+        axis("training step"),
+        axis(title, **GRID),
+        height=height,
+        margin={"t": 30},
         showlegend=len(series) > 1,
+        legend=LEGEND,
         hovermode="x unified",
-        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
     )
-    figure.update_xaxes(title="training step")
-    figure.update_yaxes(title=title, showgrid=True, gridcolor="rgba(128,128,128,.25)")
-    return figure

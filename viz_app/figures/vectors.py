@@ -4,7 +4,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from viz_app.figures.style import ACCENT, DIVERGING, Axes, colour_bar, finish, label_axes, unique_labels
+from viz_app.figures.colours import ACCENT, colour_bar, signed_scale
+from viz_app.figures.style import Axes, axis, figure, map_figure, unique_labels
 
 __all__ = ["concatenation", "query_and_keys", "rows", "sum_of_rows"]
 
@@ -13,24 +14,17 @@ FloatArray = NDArray[np.float32]
 
 def rows(values: FloatArray, axes: Axes, *, unit: str, height: int) -> go.Figure:
     """Draw vectors (N, K), a row each, red positive and blue negative; a row of NaN is a gap."""
-    bound = float(np.nanmax(np.abs(values))) or 1.0
-    figure = go.Figure(
-        go.Heatmap(
-            z=np.ascontiguousarray(values, dtype=np.float32),
-            x=list(axes.keys),
-            y=unique_labels(axes.queries),
-            zmin=-bound,
-            zmax=bound,
-            colorscale=DIVERGING,
-            colorbar=colour_bar(unit),
-            ygap=1,
-            hoverongaps=False,
-            hovertemplate=f"%{{y}}<br>dimension %{{x}}<br>{unit}: %{{z:.5f}}<extra></extra>",
-        )
-    )
-    label_axes(figure, axes, height=max(height, 14 * min(len(axes.queries), 60) + 90))
-    figure.update_xaxes(dtick=8, tickangle=0)
-    return figure
+    trace = {
+        "type": "heatmap",
+        **signed_scale(values, bound=float(np.nanmax(np.abs(values))) or 1.0),
+        "x": list(axes.keys),
+        "y": unique_labels(axes.queries),
+        "colorbar": colour_bar(unit),
+        "ygap": 1,
+        "hoverongaps": False,
+        "hovertemplate": f"%{{y}}<br>dimension %{{x}}<br>{unit}: %{{z:.5f}}<extra></extra>",
+    }
+    return map_figure([trace], axes, height=height, columns={"dtick": 8, "tickangle": 0})
 
 
 def query_and_keys(query: FloatArray, keys: FloatArray, axes: Axes, *, height: int) -> go.Figure:
@@ -56,30 +50,26 @@ def concatenation(
     size = len(output)
     stacked = np.stack([heads_side_by_side, np.full(size, np.nan), output]).astype(np.float32)
     width = size // heads
-    figure = go.Figure(
-        go.Heatmap(
-            z=stacked,
-            y=["heads", " ", "output"],
-            zmin=-float(np.nanmax(np.abs(stacked))),
-            zmax=float(np.nanmax(np.abs(stacked))),
-            colorscale=DIVERGING,
-            colorbar=colour_bar("value"),
-            hoverongaps=False,
-            hovertemplate="%{y}<br>dimension %{x}<br>value: %{z:.5f}<extra></extra>",
-        )
+    trace = {
+        "type": "heatmap",
+        **signed_scale(stacked, bound=float(np.nanmax(np.abs(stacked))) or 1.0),
+        "y": ["heads", " ", "output"],
+        "colorbar": colour_bar("value"),
+        "hoverongaps": False,
+        "hovertemplate": "%{y}<br>dimension %{x}<br>value: %{z:.5f}<extra></extra>",
+    }
+    frame = {
+        **{"type": "rect", "x0": chosen * width - 0.5, "x1": (chosen + 1) * width - 0.5, "y0": -0.5, "y1": 0.5},
+        "line": {"color": ACCENT, "width": 3},
+    }
+    return figure(
+        [trace],
+        axis(
+            "dimension",
+            tickvals=[head * width for head in range(heads)],
+            ticktext=[f"{head * width}<br>head {head + 1}" for head in range(heads)],
+        ),
+        axis("", type="category", autorange="reversed"),
+        height=height,
+        shapes=[frame],
     )
-    figure.add_shape(
-        type="rect",
-        x0=chosen * width - 0.5,
-        x1=(chosen + 1) * width - 0.5,
-        y0=-0.5,
-        y1=0.5,
-        line={"color": ACCENT, "width": 3},
-    )
-    figure.update_xaxes(
-        title="dimension",
-        tickvals=[head * width for head in range(heads)],
-        ticktext=[f"{head * width}<br>head {head + 1}" for head in range(heads)],
-    )
-    figure.update_yaxes(type="category", autorange="reversed")
-    return finish(figure, height=height)

@@ -1,0 +1,98 @@
+"""Colours that colour-blind people can tell apart, and how numbers become colours: the same in every picture."""
+
+from functools import cache
+from typing import TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+from plotly.colors import get_colorscale, hex_to_rgb
+
+from viz_app.figures.style import TEXT, Settings
+
+__all__ = [
+    "ACCENT",
+    "ALLOWED",
+    "DIVERGING",
+    "LINES",
+    "MASKED",
+    "SEQUENTIAL",
+    "colour_bar",
+    "grey_where",
+    "palette",
+    "signed_scale",
+    "weight_scale",
+]
+
+FloatArray = NDArray[np.float32]
+
+SEQUENTIAL = "Viridis"  # weights, 0 to 1, everywhere
+# Signed numbers, 0 in the middle; written out, for the browser's own scale of this name has other colours.
+DIVERGING = get_colorscale("RdBu_r")
+MASKED = "#8c8c8c"  # forbidden by a mask
+ALLOWED = "#56b4e9"  # open in a mask
+ACCENT = "#e8590c"  # what is chosen
+LINES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999")  # Okabe and Ito 2008
+DECADES = 4  # of a logarithmic scale
+LEVELS = 256  # of a picture of pixels
+
+
+class Scale(TypedDict):
+    """Settings of a heatmap: its numbers, and the ends of its colour scale."""
+
+    z: FloatArray
+    zmin: float
+    zmax: float
+
+
+def weight_scale(weights: FloatArray, *, largest: float, logarithmic: bool) -> Scale:
+    """How a heatmap colours weights: their `z` and the ends of the scale, linear or logarithmic.
+
+    Args:
+        weights: (rows, columns), NaN where nothing is drawn.
+        largest: The upper end, 1 for weights.
+        logarithmic: From 1/10,000 of the largest upwards; smaller ones have the darkest colour.
+    """
+    if not logarithmic:
+        return {"z": np.ascontiguousarray(weights, dtype=np.float32), "zmin": 0.0, "zmax": largest}
+    floor = largest * 10.0**-DECADES
+    return {
+        "z": np.log10(np.maximum(weights, np.float32(floor))).astype(np.float32),
+        "zmin": float(np.log10(floor)),
+        "zmax": float(np.log10(largest)),
+    }
+
+
+def signed_scale(values: FloatArray, *, bound: float) -> Settings:
+    """How a heatmap colours signed numbers: red above 0, blue below, white at 0; NaN is left empty."""
+    z = np.ascontiguousarray(values, dtype=np.float32)
+    return {"z": z, "zmin": -bound, "zmax": bound, "colorscale": DIVERGING}
+
+
+def grey_where(masked: NDArray[np.bool_]) -> Settings:
+    """How a heatmap paints masked cells (rows, columns) grey and leaves the others to the trace below it."""
+    z = np.where(masked, np.float32(1), np.float32("nan"))
+    return {"z": z, "colorscale": [(0, MASKED), (1, MASKED)], "showscale": False}
+
+
+def colour_bar(title: str, *, largest: float = 1.0, logarithmic: bool = False) -> Settings:
+    bar: Settings = {
+        **{"title": {"text": title, "side": "right", "font": TEXT}, "tickfont": TEXT},
+        **{"thickness": 12, "outlinewidth": 0, "len": 1.0},
+    }
+    if logarithmic:
+        values = [largest * 10.0**-decade for decade in range(DECADES + 1)]
+        bar |= {
+            "tickvals": [float(np.log10(value)) for value in values],
+            "ticktext": [f"{value:.2g}" for value in values],
+        }
+    return bar
+
+
+@cache
+def palette() -> NDArray[np.uint8]:
+    """The colours of the scale of weights from its lower to its upper end, (LEVELS, 4): red, green, blue, opacity."""
+    shares, colours = zip(*get_colorscale(SEQUENTIAL), strict=True)
+    channels = np.array([hex_to_rgb(colour) for colour in colours])  # (N, 3)
+    levels = np.linspace(0, 1, LEVELS)
+    mixed = np.stack([np.interp(levels, shares, channel) for channel in channels.T], axis=-1).round()
+    return np.concatenate([mixed, np.full((LEVELS, 1), 255)], axis=-1).astype(np.uint8)
