@@ -1,6 +1,10 @@
 """What many tests need: a corpus of our own, a model trained on it, and untrained models of every variant."""
 
+import os
 from pathlib import Path
+
+# Before torch: on small models a second thread waits more than it works, above all where other work runs beside it.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 import torch

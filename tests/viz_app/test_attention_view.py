@@ -32,14 +32,17 @@ def translation() -> Translation:
     )
 
 
-def test_rows_are_what_is_written_and_columns_what_is_looked_at(translation: Translation) -> None:
+def test_cross_rows_are_what_is_written_and_decoder_rows_what_was_read(translation: Translation) -> None:
     cross = view(translation, "cross", merge=False, hide_special=False)
     np.testing.assert_array_equal(cross.maps, translation.maps.cross)
     assert list(cross.axes.queries) == ["Hun", "·de", "</s>"]
     assert list(cross.axes.keys) == ["dog", "·s", ".", "</s>"]
     decoder = view(translation, "decoder", merge=False, hide_special=False)
-    assert list(decoder.axes.queries) == ["Hun", "·de", "</s>"]
-    assert list(decoder.axes.keys) == ["<s>", "Hun", "·de"]
+    assert list(decoder.axes.queries) == list(decoder.axes.keys) == ["<s>", "Hun", "·de"]
+    for shown in (cross, decoder):
+        assert shown.axes.query_notes[1] == "after reading “Hun”, writes “·de”"
+    hidden = view(translation, "decoder", merge=False, hide_special=True)
+    assert len(hidden.axes.query_notes) == len(hidden.axes.queries) == 2
 
 
 def test_merging_joins_words_and_keeps_row_sums(translation: Translation) -> None:
@@ -64,8 +67,8 @@ def test_the_future_counts_as_masked_also_in_merged_words(translation: Translati
     decoder = view(translation, "decoder", merge=False, hide_special=False)
     np.testing.assert_array_equal(decoder.allowed, np.tri(3, dtype=bool))
     merged = view(translation, "decoder", merge=True, hide_special=False)
-    # "Hunde" sees <s> and, while its second piece is written, its own first piece; </s> sees both.
-    np.testing.assert_array_equal(merged.allowed, [[True, True], [True, True]])
+    # "Hunde" sees <s> and itself; <s> does not see "Hunde", which comes after it.
+    np.testing.assert_array_equal(merged.allowed, [[True, False], [True, True]])
     assert view(translation, "cross", merge=True, hide_special=True).allowed.all()
 
 
