@@ -1,0 +1,75 @@
+"""A Streamlit server of one's own, with what it costs: its memory, its processor time, the tracebacks in its log."""
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+__all__ = ["ROOT", "Server", "free_port", "streamlit", "wait_until_up"]
+
+ROOT = Path(__file__).resolve().parent.parent
+NAN = float("nan")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Server:
+    """`process` and `log` are those of a server that we started, else None."""
+
+    url: str
+    process: psutil.Process | None = None
+    log: Path | None = None
+
+    def megabytes(self) -> float:
+        return self.process.memory_info().rss / 1e6 if self.process else NAN
+
+    def busy_seconds(self) -> float:
+        """Processor time that it has used so far."""
+        return sum(self.process.cpu_times()[:2]) if self.process else NAN
+
+    def tracebacks(self) -> int:
+        return self.log.read_text(errors="replace").count("Traceback") if self.log else 0
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_until_up(url: str, process: subprocess.Popen[bytes]) -> None:
+    """Raises RuntimeError where the process ends instead."""
+    while process.poll() is None:
+        try:
+            urllib.request.urlopen(f"{url}/_stcore/health", timeout=2).close()
+            return
+        except (urllib.error.URLError, TimeoutError):
+            time.sleep(0.1)
+    raise RuntimeError("The server ended at once.")
+
+
+@contextmanager
+def streamlit(script: str, *options: str) -> Iterator[Server]:
+    """Serve a script of this repository on a free port of this machine, until the context ends."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    command = [sys.executable, "-m", "streamlit", "run", script, "--server.headless=true", f"--server.port={port}"]
+    command += ["--server.address=127.0.0.1", *options]
+    environment = {name: value for name, value in os.environ.items() if name != "HEADLIGHT_CHECKPOINTS"}
+    with tempfile.NamedTemporaryFile(suffix=".log") as log:
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
+        try:
+            wait_until_up(url, process)
+            yield Server(url=url, process=psutil.Process(process.pid), log=Path(log.name))
+        finally:
+            process.terminate()
+            process.wait()

@@ -1,0 +1,162 @@
+"""A visitor without a browser: speaks the websocket protocol that Streamlit's own web page speaks.
+
+It opens a page, types, presses buttons and waits until the script has finished, as a browser does; it draws nothing.
+Whether what came is right is for the browser tests to say. Messages are `BackMsg` and `ForwardMsg` of streamlit.proto.
+"""
+
+import asyncio
+import time
+from dataclasses import dataclass
+from http.cookies import SimpleCookie
+from typing import Self
+
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.Delta_pb2 import Delta
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidHandshake
+
+__all__ = ["Answer", "PageError", "Visitor"]
+
+GONE = (ConnectionClosed, InvalidHandshake, OSError)  # what a visitor meets while their server is away
+PATIENCE = 120.0  # seconds until a page counts as frozen
+
+
+class PageError(Exception):
+    """The page showed an error where its content belongs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What came of one change: the time until the script had finished, and all that was received for it."""
+
+    seconds: float
+    size: int  # bytes
+    texts: tuple[str, ...]  # of the page's markdown and HTML
+
+
+class Visitor:
+    """One tab: `async with Visitor("http://localhost:8501", page="steps") as visitor: await visitor.type("A dog.")`."""
+
+    def __init__(self, url: str, *, page: str = "", query: str = "", patience: float = PATIENCE) -> None:
+        self.address = url.replace("http", "ws", 1) + "/_stcore/stream"
+        self.page, self.query, self.patience = page, query, patience
+        self.cookies: SimpleCookie = SimpleCookie()
+        self.fields: dict[str, str] = {}  # label → widget id, one line or several
+        self.buttons: dict[str, str] = {}
+        self.typed: dict[str, WidgetState] = {}
+        self.script_hash = self.session = ""
+        self.socket: ClientConnection | None = None
+
+    async def __aenter__(self) -> Self:
+        await self.connect()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.leave()
+
+    async def connect(self) -> None:
+        """Only the connection, with the cookies and the session of an earlier one; nothing is asked for yet."""
+        cookies = "; ".join(f"{name}={morsel.value}" for name, morsel in self.cookies.items())
+        self.socket = await connect(
+            self.address,
+            subprotocols=["streamlit", "no-xsrf", *filter(None, [self.session])],
+            additional_headers={"Cookie": cookies} if cookies else None,
+            max_size=None,
+            ping_interval=None,  # as a browser: only the server pings
+            open_timeout=self.patience,
+            proxy=None,
+        )
+        for cookie in self.socket.response.headers.get_all("Set-Cookie"):
+            self.cookies.load(cookie)
+
+    async def leave(self) -> None:
+        if self.socket:
+            await self.socket.close()
+            self.socket = None
+
+    async def come_back(self, *, pause: float = 0.5) -> Answer:
+        """What Streamlit's page does when its connection breaks: connect until it works, then ask for all again."""
+        started = time.perf_counter()
+        while True:
+            try:
+                await self.connect()
+                answer = await self.look()
+                return Answer(seconds=time.perf_counter() - started, size=answer.size, texts=answer.texts)
+            except GONE:
+                await asyncio.sleep(pause)
+
+    async def look(self) -> Answer:
+        """Ask for the page as it stands, as a browser does at first and on a reload."""
+        return await self.ask()
+
+    async def type(self, text: str, *, field: int = 0) -> Answer:
+        """Type into the text field with that number on the page, and press Enter."""
+        if field >= len(self.fields):
+            raise PageError(f"The page “{self.page}” has {len(self.fields)} text fields.")
+        widget = list(self.fields.values())[field]
+        self.typed[widget] = WidgetState(id=widget, string_value=text)
+        return await self.ask()
+
+    async def press(self, label: str) -> Answer:
+        if label not in self.buttons:
+            raise PageError(f"The page “{self.page}” has no button “{label}”, but {sorted(self.buttons)}.")
+        return await self.ask(WidgetState(id=self.buttons[label], trigger_value=True))
+
+    async def ask(self, *pressed: WidgetState) -> Answer:
+        """Have the script run with the visitor's widgets.
+
+        Raises PageError where the page shows an error, TimeoutError where it is frozen, ConnectionClosed where its
+        server is gone.
+        """
+        assert self.socket is not None, "connect first"
+        message = BackMsg()
+        state = message.rerun_script
+        state.query_string, state.page_script_hash = self.query, self.script_hash
+        state.page_name = "" if self.script_hash else self.page
+        state.widget_states.widgets.extend([*self.typed.values(), *pressed])
+        started, size, texts = time.perf_counter(), 0, []
+        async with asyncio.timeout(self.patience):
+            await self.socket.send(message.SerializeToString())
+            while True:
+                data = await self.socket.recv(decode=False)
+                size += len(data)
+                if self.read(ForwardMsg.FromString(data), texts):
+                    return Answer(seconds=time.perf_counter() - started, size=size, texts=tuple(texts))
+
+    def read(self, message: ForwardMsg, texts: list[str]) -> bool:
+        """Take in one message; true where it says that the script is done and will not run again by itself."""
+        match message.WhichOneof("type"):
+            case "navigation":
+                self.script_hash = message.navigation.page_script_hash
+            case "new_session":
+                self.script_hash = message.new_session.page_script_hash
+                self.session = message.new_session.initialize.session_id
+            case "page_info_changed":
+                self.query = message.page_info_changed.query_string
+            case "delta":
+                self.see(message.delta, texts)
+            case "script_finished":
+                if message.script_finished == ForwardMsg.FINISHED_WITH_COMPILE_ERROR:
+                    raise PageError("The script does not compile.")
+                return message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN
+        return False
+
+    def see(self, delta: Delta, texts: list[str]) -> None:
+        element = delta.new_element
+        match element.WhichOneof("type"):
+            case "text_input":
+                self.fields[element.text_input.label] = element.text_input.id
+            case "text_area":
+                self.fields[element.text_area.label] = element.text_area.id
+            case "button":
+                self.buttons[element.button.label] = element.button.id
+            case "markdown":
+                texts.append(element.markdown.body)
+            case "html":
+                texts.append(element.html.body)
+            case "exception":
+                raise PageError(f"{element.exception.type}: {element.exception.message}")
+            case "alert" if element.alert.format == element.alert.ERROR:
+                raise PageError(element.alert.body)
