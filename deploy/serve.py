@@ -1,0 +1,214 @@
+"""Serve Headlight to a school: several Streamlit processes on this machine, and nginx before them.
+
+    python deploy/serve.py --processes 2 --port 8080                      # for browsers on this machine
+    python deploy/serve.py --processes 4 --port 80 --address 0.0.0.0      # for everyone who can reach it
+
+On two machines that reach each other at 10.0.0.1 and 10.0.0.2:
+
+    python deploy/serve.py --processes 4 --no-nginx --address 10.0.0.2 --port 8501              # on the second
+    python deploy/serve.py --processes 4 --address 0.0.0.0 --port 80 --also 10.0.0.2:8501-8504  # on the first
+
+nginx is Debian's (`apt-get install nginx-light`), and its configuration the `nginx.conf` beside this file, filled in.
+A process that ends is started again; Ctrl-C ends them all.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+__all__ = ["configuration", "nginx"]
+
+ROOT = Path(__file__).resolve().parent.parent
+TEMPLATE = Path(__file__).with_name("nginx.conf")
+PROCESS, LISTEN = "127.0.0.1:8501", "127.0.0.1:8080"  # as they stand in the template
+AROUND = """daemon off;
+pid nginx.pid;
+error_log stderr error;
+worker_processes auto;
+events {{ worker_connections 4096; }}
+http {{
+    access_log off;
+    client_body_temp_path body;
+    proxy_temp_path proxy;
+    fastcgi_temp_path fastcgi;
+    uwsgi_temp_path uwsgi;
+    scgi_temp_path scgi;
+    {}
+}}
+"""
+
+
+def configuration(processes: Sequence[str], listen: str) -> str:
+    """The template with each line about its one process repeated for every process.
+
+    Args:
+        processes: `address:port` of each, with IPv4 addresses: nginx compares them as text.
+        listen: `address:port` where visitors come.
+    """
+    lines = []
+    for line in TEMPLATE.read_text(encoding="utf-8").splitlines():
+        escaped = re.escape(PROCESS)
+        if line.startswith("#") or (PROCESS not in line and escaped not in line):
+            lines.append(line.replace(LISTEN, listen))
+            continue
+        for number, process in enumerate(processes, start=1):
+            new = line.replace(PROCESS, process).replace(escaped, re.escape(process))
+            lines.append(re.sub(r"\bp1\b", f"p{number}", new))
+    return "\n".join(lines)
+
+
+@contextmanager
+def nginx(processes: Sequence[str], listen: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run nginx before these processes, with all its files in a temporary folder; it listens when this yields."""
+    program = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin")
+    if program is None:
+        raise SystemExit("nginx is not installed. On Debian: apt-get install nginx-light")
+    with tempfile.TemporaryDirectory(prefix="headlight-") as folder:
+        Path(folder).chmod(0o711)  # started by root, its workers are not
+        Path(folder, "nginx.conf").write_text(AROUND.format(configuration(processes, listen)), encoding="utf-8")
+        child = subprocess.Popen([program, "-e", "stderr", "-p", folder, "-c", "nginx.conf"])
+        try:
+            wait_until_listening(listen, child)
+            yield child
+        finally:
+            end([child])
+
+
+def wait_until_listening(listen: str, child: subprocess.Popen[bytes]) -> None:
+    address, _, port = listen.rpartition(":")
+    while child.poll() is None:
+        with suppress(OSError):
+            socket.create_connection((address, int(port)), timeout=1).close()
+            return
+        time.sleep(0.05)
+    raise SystemExit(f"nginx cannot listen at {listen}; what it said stands above.")
+
+
+class Processes:
+    """The app's processes on this machine: address → child."""
+
+    def __init__(self, addresses: Sequence[str]) -> None:
+        self.addresses = addresses
+        self.children: dict[str, subprocess.Popen[bytes]] = {}
+
+    def start(self, process: str) -> threading.Thread:
+        """Start the app there, and warm it up beside us, so that no visitor waits until torch is imported."""
+        address, _, port = process.rpartition(":")
+        options = {"address": address, "port": port, "headless": "true", "scriptHealthCheckEnabled": "true"}
+        command = [sys.executable, "-m", "streamlit", "run", "streamlit_app.py"]
+        command += [f"--server.{name}={value}" for name, value in options.items()]
+        environment = os.environ | {"HEADLIGHT_PROCESSES": str(len(self.addresses))}  # which share this machine
+        child = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
+        self.children[process] = child
+        print(f"The app at {process} is process {child.pid}.", flush=True)
+        thread = threading.Thread(target=warm_up, args=(process, child), daemon=True)
+        thread.start()
+        return thread
+
+    def start_all(self) -> None:
+        """Returns when all are warm."""
+        for thread in [self.start(process) for process in self.addresses]:
+            thread.join()
+        if any(child.poll() is not None for child in self.children.values()):
+            raise SystemExit("The app did not start; what it said stands above.")
+
+    def keep_running(self, until: subprocess.Popen[bytes] | None = None) -> None:
+        """Start again what ends; returns when `until` has ended."""
+        while until is None or until.poll() is None:
+            for process, child in list(self.children.items()):
+                if child.poll() is not None:
+                    print(f"The app at {process} has ended ({child.returncode}) and is started again.", flush=True)
+                    self.start(process)
+            time.sleep(0.5)
+
+
+def warm_up(process: str, child: subprocess.Popen[bytes]) -> None:
+    """Have the app run once, as soon as it listens."""
+    while child.poll() is None:
+        with suppress(OSError):
+            urllib.request.urlopen(f"http://{process}/_stcore/script-health-check", timeout=120).close()
+            return
+        time.sleep(0.2)
+
+
+def end(children: Iterable[subprocess.Popen[bytes]]) -> None:
+    children = list(children)
+    for child in children:
+        child.terminate()
+    for child in children:
+        try:
+            child.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+
+
+def free_ports(count: int) -> list[int]:
+    with ExitStack() as stack:
+        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [probe.getsockname()[1] for probe in probes]
+
+
+def others(text: str) -> list[str]:
+    """`10.0.0.2:8501-8504` as four processes; raises ValueError where it is no such thing."""
+    host, _, ports = text.rpartition(":")
+    first, _, last = ports.partition("-")
+    address = socket.gethostbyname(host)
+    return [f"{address}:{port}" for port in range(int(first), int(last or first) + 1)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--processes", type=int, default=os.cpu_count(), help="on this machine; one a core serves best")
+    parser.add_argument("--address", default="127.0.0.1", help="where visitors come; 0.0.0.0 for the whole network")
+    parser.add_argument("--port", type=int, default=8080)
+    parser.add_argument(
+        "--also", type=others, action="extend", default=[], metavar="ADDRESS:PORTS", help="processes of other machines"
+    )
+    parser.add_argument(
+        "--no-nginx", action="store_true", help="only the processes, from --port on, for another machine's nginx"
+    )
+    parser.add_argument(
+        "--print", action="store_true", dest="only_print", help="print nginx's configuration and start nothing"
+    )
+    given = parser.parse_args()
+    if given.no_nginx:
+        local = [f"{given.address}:{given.port + i}" for i in range(given.processes)]
+    else:
+        local = [f"127.0.0.1:{port}" for port in free_ports(given.processes)]
+    listen = f"{given.address}:{given.port}"
+    if given.only_print:
+        print(configuration([f"127.0.0.1:{8501 + i}" for i in range(given.processes)] + given.also, listen))
+        return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    processes = Processes(local)
+    try:
+        processes.start_all()
+        if given.no_nginx:
+            processes.keep_running()
+        with nginx([*local, *given.also], listen) as proxy:
+            print(f"Headlight is at http://{listen}; Ctrl-C ends it.", flush=True)
+            processes.keep_running(until=proxy)
+        raise SystemExit("nginx has ended; what it said stands above.")
+    except KeyboardInterrupt:
+        print("Ended.")
+    finally:
+        end(processes.children.values())
+
+
+if __name__ == "__main__":
+    main()
