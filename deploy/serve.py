@@ -35,7 +35,7 @@ TEMPLATE = Path(__file__).with_name("nginx.conf")
 PROCESS, LISTEN = "127.0.0.1:8501", "127.0.0.1:8080"  # as they stand in the template
 AROUND = """daemon off;
 pid nginx.pid;
-error_log stderr error;
+error_log stderr crit;
 worker_processes auto;
 events {{ worker_connections 4096; }}
 http {{
@@ -194,7 +194,8 @@ def main() -> None:
     if given.only_print:
         print(configuration([f"127.0.0.1:{8501 + i}" for i in range(given.processes)] + given.also, listen))
         return
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for ending in (signal.SIGINT, signal.SIGTERM):  # a shell may have had a job in its background ignore Ctrl-C
+        signal.signal(ending, signal.default_int_handler)
     processes = Processes(local)
     try:
         processes.start_all()
