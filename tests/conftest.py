@@ -66,6 +66,12 @@ def toy_toml(**settings: object) -> str:
     )
 
 
+@pytest.fixture(autouse=True)
+def seed() -> None:
+    """Every test draws the same random numbers, whichever tests ran before it."""
+    torch.manual_seed(0)
+
+
 @pytest.fixture(scope="session")
 def toy_data() -> Path:
     return TOY_DATA

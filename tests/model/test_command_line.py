@@ -77,7 +77,8 @@ def test_attention_writes_tokens_and_maps(toy: Checkpoint, toy_folder: Path, tmp
     expected = translate(toy, "The dog sees the cat.")
     with np.load(out, allow_pickle=False) as file:
         for name in ("encoder", "decoder", "cross"):
-            np.testing.assert_array_equal(file[name], getattr(expected.maps, name))
+            # Two passes: sums in another order may differ in the last bits of fp32.
+            np.testing.assert_allclose(file[name], getattr(expected.maps, name), atol=1e-6)
         assert file["source_tokens"].tolist() == [t.text for t in expected.source]
         assert file["written_tokens"].tolist() == [t.text for t in expected.written]
         assert file["read_tokens"][0] == "<s>"

@@ -146,7 +146,8 @@ def test_the_table_of_alignments_holds_the_largest_cells(open_app: OpenApp, chec
     maps = translate(checkpoint, TEXT).maps.cross[2, 1]
     assert table["attention weight"].iloc[0] == pytest.approx(maps.max(), abs=1e-6)
     first = table.iloc[0]
-    assert maps[first["position of the query"] - 1, first["position of the key"] - 1] == maps.max()
+    named = maps[first["position of the query"] - 1, first["position of the key"] - 1]
+    assert named == pytest.approx(maps.max(), abs=1e-6)  # of two nearly equal cells either may be the first
 
 
 def test_steps_show_the_decode_and_a_forced_word_changes_the_rest(open_app: OpenApp, checkpoint: Checkpoint) -> None:
@@ -326,7 +327,10 @@ def test_sentiment_opens_on_a_review_whatever_checkpoint_is_chosen(open_app: Ope
     for review in REVIEWS[:2]:
         app.text_area(key="review").set_value(review).run()
         expected = classify(classifier, review)
-        assert f"{expected.label}: {expected.probabilities[expected.label]:.1%}" in html(app)
+        shown = re.search(rf"{expected.label}: ([\d.]+)%", html(app))
+        assert shown
+        # One decimal on the screen, and whatever side of a half the last bit falls on.
+        assert float(shown[1]) == pytest.approx(100 * expected.probabilities[expected.label], abs=0.051)
         np.testing.assert_allclose(array(charts(app)[0]["data"][0]["z"]), expected.encoder[0, 0], atol=1e-5)
     app.text_area(key="review").set_value("good " * 3000).run()
     assert not app.exception

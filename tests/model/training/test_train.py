@@ -25,8 +25,17 @@ def history(folder: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def losses(folder: Path) -> list[tuple[str, ...]]:
-    return [(row["step"], row["train_loss"], row["valid_loss"], row["valid_bleu"]) for row in history(folder)]
+def assert_same_losses(found: Path, expected: Path) -> None:
+    """The same steps and figures, but for the last digits of fp32, in which two runs may sum in another order.
+
+    Another order of the batches or of what is dropped moves a loss by 1e-3 and more.
+    """
+    ours, theirs = history(found), history(expected)
+    assert [row["step"] for row in ours] == [row["step"] for row in theirs]
+    for column, tolerance in (("train_loss", 2e-5), ("valid_loss", 2e-5), ("valid_bleu", 0.5)):
+        assert [float(row[column]) for row in ours] == pytest.approx(
+            [float(row[column]) for row in theirs], abs=tolerance
+        )
 
 
 def test_learning_rate_warms_up_and_decays_with_the_inverse_square_root() -> None:
@@ -48,9 +57,10 @@ def test_a_resumed_run_computes_the_losses_of_one_never_stopped(tmp_path: Path, 
     stopped = recipe.with_settings({"max_steps": steps})
     train(stopped, data_root=TOY_DATA, out=tmp_path / "resumed", device="cpu")
     train(recipe, data_root=TOY_DATA, out=tmp_path / "resumed", device="cpu", resume=True)
-    assert losses(tmp_path / "resumed") == losses(tmp_path / "straight")
+    assert_same_losses(tmp_path / "resumed", tmp_path / "straight")
     straight, resumed = (load_file(tmp_path / name / "model.safetensors") for name in ("straight", "resumed"))
-    assert all(torch.equal(straight[name], resumed[name]) for name in straight)
+    for name, tensor in straight.items():  # stored in half precision, of which 1e-3 is one step
+        torch.testing.assert_close(resumed[name], tensor, rtol=2e-3, atol=2e-5)
 
 
 def test_the_first_epochs_read_another_corpus(tmp_path: Path) -> None:
@@ -72,7 +82,7 @@ def test_the_first_epochs_read_another_corpus(tmp_path: Path) -> None:
     # A run that was stopped in between goes on with the right corpus.
     train(recipe.with_settings({"max_steps": steps[1]}), data_root=data, out=tmp_path / "resumed", device="cpu")
     train(recipe, data_root=data, out=tmp_path / "resumed", device="cpu", resume=True)
-    assert losses(tmp_path / "resumed") == losses(tmp_path / "straight")
+    assert_same_losses(tmp_path / "resumed", tmp_path / "straight")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
