@@ -8,6 +8,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 import torch
+from hypothesis import HealthCheck, settings
 
 from model.checkpoint import Checkpoint, load_checkpoint
 from model.config import ModelConfig, Recipe, TokenizerConfig, TrainConfig
@@ -17,6 +18,11 @@ from model.training.train import train
 ROOT = Path(__file__).parent.parent
 TOY_DATA = ROOT / "tests" / "data"
 BUNDLED = ROOT / "checkpoints"
+PATIENCE = 300  # seconds until a test gives up: a guard against waiting for ever, no measure of speed
+
+# A busy machine makes no example wrong.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 
 def toy_recipe(kind: str = "bpe", **train_settings: object) -> Recipe:

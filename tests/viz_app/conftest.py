@@ -3,14 +3,13 @@
 import base64
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-ROOT = Path(__file__).parents[2]
+from tests.conftest import PATIENCE, ROOT
 
 
 @pytest.fixture
@@ -20,7 +19,7 @@ def open_app(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
     monkeypatch.chdir(ROOT)
 
     def open_page(page: str = "translate", **query: str) -> AppTest:
-        app = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=60)
+        app = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=PATIENCE)
         for name, value in query.items():
             app.query_params[name] = value
         app.run()

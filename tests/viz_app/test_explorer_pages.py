@@ -22,7 +22,7 @@ from model.inference.classify import classify
 from model.inference.search_tree import search_tree
 from model.inference.translate import translate
 from model.interventions import Head, Intervention, PaintedCell
-from tests.conftest import BUNDLED, ROOT
+from tests.conftest import BUNDLED, PATIENCE, ROOT
 from tests.viz_app.conftest import array, charts
 from viz_app.examples import BATCHES, CAPTIONS, REVIEWS
 
@@ -119,13 +119,13 @@ def test_bertviz_is_imported_only_when_it_is_opened() -> None:
     script = (
         "import sys\n"
         "from streamlit.testing.v1 import AppTest\n"
-        "app = AppTest.from_file('streamlit_app.py', default_timeout=60).run()\n"
+        "app = AppTest.from_file('streamlit_app.py', default_timeout=300).run()\n"
         "assert not app.exception and 'bertviz' not in sys.modules and 'mpld3' not in sys.modules\n"
         "app.session_state['view'] = 'head'\n"
         "app.run()\n"
         "assert not app.exception and 'bertviz' in sys.modules\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr[-2000:]
 
 

@@ -36,7 +36,7 @@ NASTY = [
 ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text())
 def test_bpe_gives_back_any_text_exactly(text: str) -> None:
     encoding = BPE.encode(text)
@@ -49,7 +49,7 @@ def test_bpe_gives_back_nasty_texts_exactly(text: str) -> None:
     assert BPE.decode(BPE.encode(text).ids) == text
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text())
 def test_encodings_are_consistent_for_any_text(text: str) -> None:
     for tokenizer in (BPE, WORDS):

@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file
 
 from model.checkpoint import load_checkpoint
-from tests.conftest import ROOT, TOY_DATA, toy_toml
+from tests.conftest import PATIENCE, ROOT, TOY_DATA, toy_toml
 
 COMMAND = ("-m", "model")
 GLOO_THREADS_LEFT = """
@@ -46,7 +46,7 @@ def run(
         env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=90,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]

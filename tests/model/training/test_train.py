@@ -17,7 +17,7 @@ from model.text.vocab import UNK_ID
 from model.training.run_state import average_epochs, save_epoch
 from model.training.runtime import pick_device
 from model.training.train import inverse_square_root, train
-from tests.conftest import ROOT, TOY_DATA, toy_recipe, toy_toml
+from tests.conftest import PATIENCE, ROOT, TOY_DATA, toy_recipe, toy_toml
 
 
 def history(folder: Path) -> list[dict[str, str]]:
@@ -92,13 +92,13 @@ def test_a_signal_saves_and_ends_and_the_run_goes_on(tmp_path: Path, number: sig
     out = tmp_path / "out"
     command = [sys.executable, "-m", "model", "train", str(recipe), "--data-dir", str(TOY_DATA), "--out", str(out)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while not (out / "history.csv").exists():
         assert process.poll() is None, process.stderr.read() if process.stderr else ""
         assert time.monotonic() < deadline
         time.sleep(0.05)
     process.send_signal(number)
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     assert "Stopped at step" in output
     load_checkpoint(out)
@@ -215,7 +215,7 @@ def test_a_compiled_run_computes_what_one_that_is_not_does(tmp_path: Path) -> No
         out = tmp_path / compiled
         command = [sys.executable, "-m", "model", "train", str(recipe), "--device", "cpu", "--out", str(out)]
         command += ["--data-dir", str(TOY_DATA), "--set", f"compile={compiled}", "--set", "dropout=0.0"]
-        subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=300)
+        subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=PATIENCE)
         weights.append(load_file(out / "model.safetensors"))
     for name, tensor in weights[0].items():
         torch.testing.assert_close(weights[1][name], tensor, rtol=2e-3, atol=2e-3)

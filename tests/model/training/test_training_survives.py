@@ -16,7 +16,7 @@ from model.checkpoint import CheckpointError, load_checkpoint, load_classifier
 from model.config import ConfigError
 from model.inference.translate import translate
 from model.training.train import DivergedError, train
-from tests.conftest import ROOT, TOY_DATA, toy_recipe, toy_toml
+from tests.conftest import PATIENCE, ROOT, TOY_DATA, toy_recipe, toy_toml
 
 
 def command(folder: Path, *options: str) -> list[str]:
@@ -28,10 +28,10 @@ def command(folder: Path, *options: str) -> list[str]:
 
 
 def wait_until_written(path: Path, after: int, process: "subprocess.Popen[bytes]") -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while not path.exists() or path.stat().st_mtime_ns <= after:
         assert process.poll() is None, "the run ended by itself"
-        assert time.monotonic() < deadline, f"{path.name} was not written within a minute"
+        assert time.monotonic() < deadline, f"{path.name} was not written"
         time.sleep(0.005)
 
 
@@ -45,7 +45,7 @@ def test_kill_9_at_any_moment_leaves_a_checkpoint_that_loads_and_a_run_that_goes
         wait_until_written(state, before, process)
         time.sleep(moments.uniform(0, 0.5))  # an epoch takes a tenth of a second, half of it spent writing
         process.send_signal(signal_number)
-        process.wait(timeout=60)
+        process.wait(timeout=PATIENCE)
         checkpoint = load_checkpoint(out)
         assert translate(checkpoint, "A dog runs.").written
         # The state is replaced before the history that is made of it.
@@ -53,7 +53,7 @@ def test_kill_9_at_any_moment_leaves_a_checkpoint_that_loads_and_a_run_that_goes
         assert len(lines) - 1 >= epochs
         epochs = max(len(lines) - 1, 0)
     assert process.returncode == 0  # the last was asked politely
-    assert epochs > 6
+    assert epochs >= 6  # one at least between two kills
     assert not list(out.rglob(".*"))  # what the killed processes were writing is swept up
     assert sorted(path.name for path in (out / "snapshots").iterdir()) == [
         f"step-{step:06d}.safetensors" for step in (0, 2, 4)
@@ -85,7 +85,7 @@ def test_a_full_disk_ends_the_run_with_a_sentence_and_keeps_what_was_there(tmp_p
         preexec_fn=no_space,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
     assert "could not be written" in done.stdout, done.stderr[-2000:]
