@@ -1,6 +1,6 @@
 """What a visitor may change inside the model, as plain values, and the edits that carry it out.
 
-An `Intervention` can be compared, hashed and put into a link; its edits are made anew for every run, because some of
+An `Intervention` can be compared, hashed and put into a link; its edits are made freshly for every run, because some of
 them count the steps of the decode that they take part in.
 """
 
@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
+import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
 from model.kinds import KINDS
@@ -41,6 +43,16 @@ class PaintedCell:
     key: int
     weight: float  # 0 to 1
 
+    def weight_in(self, maps: NDArray[np.float32]) -> float | None:
+        """What the cell really has in the maps (L, H, T, S) of its kind: `paint` cannot always give what is asked.
+
+        Returns:
+            The weight, or None where this sentence has no such row or column.
+        """
+        cell = self.head.layer, self.head.head, self.query, self.key
+        inside = all(index < size for index, size in zip(cell, maps.shape, strict=True))
+        return float(maps[cell]) if inside else None
+
 
 @dataclass(frozen=True, kw_only=True)
 class Intervention:
@@ -48,8 +60,17 @@ class Intervention:
 
     ablated: frozenset[Head] = frozenset()
     uniform: frozenset[Head] = frozenset()
-    painted: frozenset[PaintedCell] = frozenset()
+    painted: frozenset[PaintedCell] = frozenset()  # one in a row at most
     positions: bool = True
+
+    def __post_init__(self) -> None:
+        rows = [(cell.head, cell.query) for cell in self.painted]
+        for head, query in rows:
+            if rows.count((head, query)) > 1:
+                raise ValueError(
+                    f"Two weights are painted in row {query + 1} of {head.kind} attention, layer {head.layer + 1}, "
+                    f"head {head.head + 1}; one row can hold one."
+                )
 
     def __bool__(self) -> bool:
         return self != Intervention()
@@ -81,7 +102,7 @@ class Intervention:
         ]
         parts += [
             f"paint.{cell.head.kind}.{cell.head.layer + 1}.{cell.head.head + 1}.{cell.query + 1}.{cell.key + 1}."
-            f"{cell.weight:g}"
+            f"{decimal(cell.weight)}"
             for cell in sorted(self.painted, key=lambda cell: (cell.head, cell.query, cell.key))
         ]
         return "~".join(parts if self.positions else [*parts, "nopositions"])
@@ -115,11 +136,16 @@ class Intervention:
         )
 
 
+def decimal(weight: float) -> str:
+    """As plain digits, six after the point at most: `g` writes 5e-05."""
+    return f"{weight:.6f}".rstrip("0").rstrip(".")
+
+
 def by_layer(heads: frozenset[Head]) -> Mapping[tuple[str, int], list[int]]:
-    found: dict[tuple[str, int], list[int]] = {}
+    numbers: dict[tuple[str, int], list[int]] = {}
     for head in sorted(heads):
-        found.setdefault((head.kind, head.layer), []).append(head.head)
-    return found
+        numbers.setdefault((head.kind, head.layer), []).append(head.head)
+    return numbers
 
 
 def in_turn(edits: Sequence[Edit]) -> Edit:
@@ -144,7 +170,11 @@ def scale_scores(factor: float) -> Edit:
 
 
 def paint(cell: PaintedCell) -> Edit:
-    """An edit for `*.weights` that sets one weight, whether all queries come in one pass or one in each."""
+    """An edit for `*.weights` that sets one weight, whether all queries come in one pass or one in each.
+
+    The row still sums to 1. So where no other key has any weight to share what is left, as where the mask allows this
+    key alone, it keeps all of it; `PaintedCell.weight_in` tells.
+    """
     position = 0
 
     def edit(weights: Tensor) -> Tensor:  # (B, H, T, S)
@@ -153,11 +183,13 @@ def paint(cell: PaintedCell) -> Edit:
         if not 0 <= row < weights.size(2) or cell.key >= weights.size(3):
             return weights
         painted = weights.clone()
-        target = painted[:, cell.head.head, row]  # (B, S)
-        rest = target.sum(dim=-1) - target[:, cell.key]
-        share = (1 - cell.weight) / rest.clamp_min(1e-30)
-        target *= share[:, None]
-        target[:, cell.key] = cell.weight
+        target = painted[:, cell.head.head, row]  # (B, S), a view
+        # Set to nothing and summed; one minus the weight would be all rounding where the weight is nearly 1.
+        target[:, cell.key] = 0.0
+        others = target.sum(dim=-1, keepdim=True)  # (B, 1)
+        alone = others == 0
+        target.div_(others.masked_fill(alone, 1.0)).mul_(1 - cell.weight)
+        target[:, cell.key] = alone[:, 0].to(target.dtype).clamp_min(cell.weight)
         return painted
 
     return edit

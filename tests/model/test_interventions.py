@@ -10,14 +10,15 @@ from torch import Tensor
 
 from model.checkpoint import Checkpoint
 from model.inference.translate import translate
-from model.interventions import Head, Intervention, PaintedCell, scale_scores, uniform_heads, without_positions
+from model.interventions import Head, Intervention, PaintedCell, paint, scale_scores, uniform_heads, without_positions
 from model.network.transformer import Transformer
 from model.trace import tracing
 from tests.conftest import make_model
 
 COUNT = st.integers(0, 30)
 HEADS = st.builds(Head, st.sampled_from(["encoder", "decoder", "cross"]), COUNT, COUNT)
-CELLS = st.builds(PaintedCell, HEADS, COUNT, COUNT, st.integers(0, 20).map(lambda twentieths: twentieths / 20))
+CELLS = st.builds(PaintedCell, HEADS, COUNT, COUNT, st.integers(0, 10**6).map(lambda millionths: millionths / 10**6))
+PAINTED = st.lists(CELLS, unique_by=lambda cell: (cell.head, cell.query), max_size=8).map(frozenset)
 SENTENCE = "the small dog sees a red house ."
 
 
@@ -74,6 +75,42 @@ def test_a_painted_cell_has_its_weight_and_its_row_still_sums_to_one(toy: Checkp
         torch.testing.assert_close(torch.from_numpy(found[layers - 1, 0, 0]), torch.from_numpy(other))
 
 
+# A softmax of what trained heads give: one key may have nearly all of the weight, and the rest may be denormal or 0.
+SCORES = st.lists(st.floats(-110, 110, width=32), min_size=2, max_size=40)
+
+
+@given(SCORES, st.integers(0, 10**6), st.data())
+def test_a_painted_row_sums_to_one_whatever_it_held(scores: list[float], millionths: int, data: st.DataObject) -> None:
+    before = torch.tensor(scores).softmax(dim=-1)
+    key, weight = data.draw(st.integers(0, len(scores) - 1)), millionths / 10**6
+    row = paint(PaintedCell(Head("encoder", 0, 0), 0, key, weight))(before[None, None, None])[0, 0, 0]
+    assert float(row.double().sum()) == pytest.approx(1, abs=1e-6)
+    assert float(row.min()) >= 0
+    others = before.double().index_fill(0, torch.tensor(key), 0.0)
+    if others.sum() == 0:
+        assert float(row[key]) == 1
+    else:
+        assert float(row[key]) == pytest.approx(weight, abs=1e-7)
+        expected = (others / others.sum() * (1 - weight)).index_fill(0, torch.tensor(key), weight)
+        torch.testing.assert_close(row.double(), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_the_only_allowed_key_keeps_its_weight_and_the_map_tells(toy: Checkpoint) -> None:
+    head = Head("decoder", 0, 1)
+    first, second = PaintedCell(head, 0, 0, 0.4), PaintedCell(head, 1, 0, 0.4)
+    found = translate(toy, SENTENCE, edits=Intervention(painted=frozenset([first, second])).edits()).maps.decoder
+    np.testing.assert_allclose(found[0, 1].sum(axis=-1), 1, atol=1e-6)
+    assert first.weight_in(found) == pytest.approx(1)
+    assert second.weight_in(found) == pytest.approx(0.4)
+    assert PaintedCell(head, found.shape[2], 0, 0.4).weight_in(found) is None
+    assert PaintedCell(head, 0, found.shape[3], 0.4).weight_in(found) is None
+
+
+def test_two_weights_in_one_row_are_refused_with_the_row() -> None:
+    with pytest.raises(ValueError, match="row 3 of cross attention, layer 1, head 2; one row can hold one"):
+        Intervention.from_code("paint.cross.1.2.3.1.0.5~paint.cross.1.2.3.2.0.5")
+
+
 def test_ablated_uniform_and_painted_heads_go_together(model: Transformer, source: Tensor, target: Tensor) -> None:
     intervention = Intervention(
         ablated=frozenset([Head("cross", 0, 1), Head("cross", 0, 3)]),
@@ -108,7 +145,7 @@ def test_visitors_with_different_interventions_at_the_same_moment_never_see_each
                 np.testing.assert_allclose(maps, wanted, atol=1e-6)
 
 
-@given(st.frozensets(HEADS), st.frozensets(HEADS), st.frozensets(CELLS), st.booleans())
+@given(st.frozensets(HEADS), st.frozensets(HEADS), PAINTED, st.booleans())
 def test_a_link_holds_every_change(
     ablated: frozenset[Head], uniform: frozenset[Head], painted: frozenset[PaintedCell], positions: bool
 ) -> None:
@@ -121,6 +158,13 @@ def test_the_code_of_a_change_counts_from_1() -> None:
     change = Intervention(ablated=frozenset([Head("cross", 2, 0), Head("cross", 2, 1)]), painted=frozenset([painted]))
     assert change.code() == "off.cross.3.1-2~paint.encoder.1.4.2.3.0.75"
     assert Intervention().code() == ""
+
+
+@pytest.mark.parametrize(("weight", "digits"), [(5e-05, "0.00005"), (1e-09, "0"), (1 / 3, "0.333333"), (1.0, "1")])
+def test_a_weight_is_written_as_plain_digits(weight: float, digits: str) -> None:
+    code = Intervention(painted=frozenset([PaintedCell(Head("cross", 0, 0), 0, 0, weight)])).code()
+    assert code == f"paint.cross.1.1.1.1.{digits}"
+    assert Intervention.from_code(code).painted
 
 
 @pytest.mark.parametrize(
