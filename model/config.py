@@ -221,6 +221,8 @@ class TrainConfig(Section):
             min(self.snapshot_steps, default=0) >= 0, f"snapshot_steps are {self.snapshot_steps}; steps start at 0."
         )
         require(self.learning_rate > 0, f"learning_rate is {self.learning_rate}; it must be above 0.")
+        for name in ("adam_beta1", "adam_beta2"):
+            require(0.0 <= getattr(self, name) < 1.0, f"{name} is {getattr(self, name)}; it must be in [0, 1).")
         require(self.clip_norm > 0, f"clip_norm is {self.clip_norm}; it must be above 0.")
         require(0.0 <= self.bpe_dropout < 1.0, f"bpe_dropout is {self.bpe_dropout}; it must be in [0, 1).")
         require(0.0 <= self.label_smoothing < 1.0, f"label_smoothing is {self.label_smoothing}; it must be in [0, 1).")
@@ -266,6 +268,12 @@ class Recipe:
         cut_anew = self.tokenizer.kind == "bpe" and has_target
         require(cut_anew or not self.train.bpe_dropout, 'bpe_dropout needs a translation with kind = "bpe".')
         require(has_target or not self.train.pretrain_corpus, "pretrain_corpus belongs to a translation.")
+        for name in VOCAB_SIZES[self.task]:
+            remedy = "vocab_size" if self.tokenizer.kind == "bpe" else "min_freq"
+            require(
+                name not in self.model,
+                f"{name} is counted when the vocabulary is learned and cannot be set; set tokenizer.{remedy} instead.",
+            )
         size = self.tokenizer.vocab_size
         self.model_config(**dict.fromkeys(VOCAB_SIZES[self.task], size))
 

@@ -56,6 +56,27 @@ def test_bpe_dropout_where_nothing_is_cut_into_pieces_is_refused() -> None:
             load_recipe(name).with_settings({"bpe_dropout": 0.1})
 
 
+@pytest.mark.parametrize(
+    ("recipe", "setting", "remedy"),
+    [
+        ("multi30k-de-en", "source_vocab_size", r"tokenizer\.vocab_size"),
+        ("multi30k-de-en-words", "target_vocab_size", r"tokenizer\.min_freq"),
+        ("imdb-sentiment", "model.vocab_size", r"tokenizer\.min_freq"),
+    ],
+)
+def test_the_size_of_a_vocabulary_is_counted_and_not_set(recipe: str, setting: str, remedy: str) -> None:
+    # It would win over the tokenizer's own size: a run to its end, and a checkpoint that cannot be loaded.
+    with pytest.raises(ConfigError, match=rf"vocab_size is counted .* cannot be set; set {remedy}"):
+        load_recipe(recipe).with_settings({setting: 600})
+
+
+@pytest.mark.parametrize("name", ["adam_beta1", "adam_beta2"])
+def test_the_averages_of_adam_forget(name: str) -> None:
+    for value in (1.5, 1.0, -0.1):
+        with pytest.raises(ConfigError, match=rf"{name} is {value}; it must be in \[0, 1\)"):
+            load_recipe("multi30k-de-en").with_settings({name: value})
+
+
 def test_settings_reach_their_section(tmp_path: Path) -> None:
     recipe = load_recipe("multi30k-de-en").with_settings({"num_heads": 4, "train.seed": 9, "tokenizer.vocab_size": 999})
     assert (recipe.model["num_heads"], recipe.train.seed, recipe.tokenizer.vocab_size) == (4, 9, 999)
