@@ -5,15 +5,15 @@ Weights are stored in half precision and computed with in single precision.
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor, nn
 
 from model.config import TASKS, VOCAB_SIZES, ClassifierConfig, ConfigError, ModelConfig, TokenizerConfig, TrainConfig
@@ -138,8 +138,17 @@ def write_beside(path: Path, content: str | bytes) -> None:
     Raises:
         CheckpointError: it cannot be written; the earlier file is untouched.
     """
-    with replacing(path) as beside:
-        beside.write_bytes(content.encode() if isinstance(content, str) else content)
+    beside = path.with_name(f".{path.name}.{os.getpid()}{LEFTOVER}")
+    try:
+        with beside.open("wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+            file.flush()
+            os.fsync(file.fileno())  # a power cut must not leave the new name with no content
+        beside.replace(path)
+    except OSError as error:
+        raise CheckpointError(f"{path} could not be written ({error}); the earlier one is kept.") from error
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], *, metadata: Mapping[str, str] | None = None) -> None:
@@ -149,31 +158,15 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor], *, metadata: Mapping
         CheckpointError: it cannot be written; the earlier file is untouched.
     """
     plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    with replacing(path) as beside:
-        save_file(plain, beside, metadata=dict(metadata) if metadata else None)
-        beside.chmod(0o644)  # the library creates it for its owner alone
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A place beside `path` to write to; put in its place at the end, if all went well."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}{LEFTOVER}")
-    try:
-        yield beside
-        with beside.open("rb") as file:
-            os.fsync(file.fileno())  # a power cut must not leave the new name with no content
-        beside.replace(path)
-    except (OSError, SafetensorError) as error:
-        raise CheckpointError(f"{path} could not be written ({error}); the earlier one is kept.") from error
-    finally:
-        beside.unlink(missing_ok=True)
+    # Not the library's save_file: what it leaves when it is killed (.tmp…) has a name that others use too.
+    write_beside(path, save(plain, metadata=dict(metadata) if metadata else None))
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Delete what processes that were killed while they wrote left beside their files."""
-    for pattern in (f".*{LEFTOVER}", ".tmp*"):  # our own, and those of safetensors
-        for leftover in folder.rglob(pattern):
-            leftover.unlink(missing_ok=True)
+    """Delete what a process that was killed while it wrote left beside our files in this folder."""
+    for path in folder.glob(f".*{LEFTOVER}"):
+        if re.fullmatch(rf"\.[\w-]+\.(json|csv|safetensors)\.\d+\{LEFTOVER}", path.name) and path.is_file():
+            path.unlink(missing_ok=True)
 
 
 def write_config(folder: Path, config: CheckpointConfig) -> None:

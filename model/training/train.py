@@ -313,7 +313,8 @@ class Trainer:
 
     def _prepare_folder(self) -> None:
         self.state_folder.mkdir(parents=True, exist_ok=True)
-        remove_leftovers(self.out)
+        for folder in (self.out, self.state_folder, self.out / "snapshots"):
+            remove_leftovers(folder)
         for name, content in self.task.tokenizers.files().items():
             write_beside(self.out / name, content)
         if not (self.out / WEIGHTS).is_file():

@@ -13,6 +13,7 @@ from model.checkpoint import (
     CheckpointError,
     find_checkpoints,
     load_checkpoint,
+    remove_leftovers,
     save_weights,
 )
 
@@ -101,8 +102,22 @@ def test_weights_that_are_not_finite_are_refused_and_the_old_ones_kept(folder: P
     weights = load_file(folder / "model.safetensors")
     next(iter(weights.values())).view(-1)[0] = float("nan")
     with pytest.raises(CheckpointError, match="not finite"):
-        save_weights(folder, weights)
+        save_weights(folder / "model.safetensors", weights)
     assert (folder / "model.safetensors").read_bytes() == before
+
+
+def test_only_what_we_left_ourselves_is_swept_up(tmp_path: Path) -> None:
+    ours = [".model.safetensors.4711.part", ".config.json.12.part", ".step-000010.safetensors.3.part"]
+    theirs = [".tmp", ".tmpAb12Cd", ".video.mp4.part", ".notes.json.part", "model.safetensors.1.part", "deep/.tmp1"]
+    theirs += [f"deep/{ours[0]}"]
+    (tmp_path / "deep").mkdir()
+    (tmp_path / ".history.csv.5.part").mkdir()
+    for name in ours + theirs:
+        (tmp_path / name).write_text("x")
+    remove_leftovers(tmp_path)
+    assert not any((tmp_path / name).exists() for name in ours)
+    assert all((tmp_path / name).read_text() == "x" for name in theirs)
+    assert (tmp_path / ".history.csv.5.part").is_dir()
 
 
 def test_checkpoints_are_found_by_name_and_the_first_folder_wins(folder: Path, tmp_path: Path) -> None:
