@@ -175,7 +175,7 @@ class TokenizerConfig(Section):
         require(not (self.lowercase and self.kind == "bpe"), 'lowercase = true needs kind = "words".')
 
 
-DISTILLED = "-distilled"  # ends the name of a corpus that `distill` wrote
+DISTILLED, VARIED = "-distilled", "-varied"  # end the names of corpora that `distill` and `vary` wrote
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,8 +205,9 @@ class TrainConfig(Section):
 
     @property
     def corpora(self) -> tuple[str, ...]:
-        """What is learned, corpus by corpus; for a distilled one, what it was distilled from."""
-        return tuple(dict.fromkeys(name.removesuffix(DISTILLED) for name in self.corpus.split("+")))
+        """What is learned, corpus by corpus; for a distilled or varied one, what it was made from."""
+        names = (name.removesuffix(DISTILLED).removesuffix(VARIED) for name in self.corpus.split("+"))
+        return tuple(dict.fromkeys(names))
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -3,14 +3,21 @@
 A corpus is either a folder `<data-dir>/<corpus>/`, or its `raw/`, of files `<split>.<language>` or
 `<split>.<language>.gz`, one sentence a line, line i of both languages belonging together; or one of `TATOEBA`, a single
 file of tab-separated pairs whose validation and test lines are listed in `model/corpora/splits/`.
+
+No sentence of the lists in `tests/data/class/` is in the training part of any corpus.
 """
 
 import gzip
 import os
-from collections.abc import Mapping
+import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-__all__ = ["TATOEBA", "CorpusError", "data_dir", "read_lines", "read_pairs"]
+from model.config import VARIED
+from model.corpora.class_list import class_sentences
+from model.corpora.overlap import sides, without
+
+__all__ = ["TATOEBA", "CorpusError", "data_dir", "read_lines", "read_pairs", "split_by_english", "write_pairs"]
 
 SPLITS = Path(__file__).parent / "splits"
 # Corpus → the languages of its first two columns; from manythings.org/anki, there are more columns in newer files.
@@ -76,11 +83,14 @@ def read_pairs(root: Path, corpus: str, split: str, source: str, target: str) ->
     """
     pairs: list[tuple[str, str]] = []
     # Named twice, a corpus counts twice in training; there is no point in being tested on it twice.
-    names = corpus.split("+") if split == "train" else dict.fromkeys(corpus.split("+"))
+    # A varied one has a training part alone.
+    names = corpus.split("+")
+    if split != "train":
+        names = list(dict.fromkeys(name.removesuffix(VARIED) for name in names))
     for name in names:
         read = read_tatoeba if name in TATOEBA else read_parallel
         pairs += read(root, name, split, source, target)
-    return pairs
+    return without(pairs, class_sentences()) if split == "train" else pairs
 
 
 def read_parallel(root: Path, corpus: str, split: str, source: str, target: str) -> list[tuple[str, str]]:
@@ -93,26 +103,56 @@ def read_parallel(root: Path, corpus: str, split: str, source: str, target: str)
 
 
 def read_tatoeba(root: Path, corpus: str, split: str, source: str, target: str) -> list[tuple[str, str]]:
-    """No English sentence of `val` or `test` occurs in `train`, whatever its case and punctuation."""
+    """No sentence of `val` or `test`, in either language, has a twin in `train`, see `model/corpora/overlap.py`."""
     if split not in ("train", "val", "test"):
         raise CorpusError(f"{corpus} has no split {split!r}; it has train, val and test.")
+    parts = tatoeba_parts(root, corpus, source, target)
+    if split != "train":
+        return parts[split]
+    return without(parts["rest"], sides(parts["val"] + parts["test"]))
+
+
+def tatoeba_parts(root: Path, corpus: str, source: str, target: str) -> dict[str, list[tuple[str, str]]]:
+    """The listed pairs of `val` and `test`, and the `rest`."""
     languages = TATOEBA[corpus]
     if {source, target} != set(languages):
         raise CorpusError(f"{corpus} is of {' and '.join(languages)}, not of {source} and {target}.")
     rows = [tuple(line.translate(SPACES).split("\t")[:2]) for line in read_lines(find_tatoeba(root, corpus))]
-    held_out = {
-        name: [int(i) for i in (SPLITS / f"{corpus}.{name}.txt").read_text().split()] for name in ("val", "test")
-    }
-    ids = held_out["val"] + held_out["test"]
-    if max(ids) >= len(rows) or any(len(row) != 2 for row in rows):
+    ids = {name: [int(i) for i in (SPLITS / f"{corpus}.{name}.txt").read_text().split()] for name in ("val", "test")}
+    listed = {*ids["val"], *ids["test"]}
+    if max(listed) >= len(rows) or any(len(row) != 2 for row in rows):
         raise CorpusError(f"The file of {corpus} is not the one that its splits were made for; download it again.")
-    if split == "train":
-        unseen = {letters(rows[i][0]) for i in ids}
-        chosen = [row for row in rows if letters(row[0]) not in unseen]
-    else:
-        chosen = [rows[i] for i in held_out[split]]
+    ids["rest"] = [i for i in range(len(rows)) if i not in listed]
     first, second = (languages.index(language) for language in (source, target))
-    return [(row[first].strip(), row[second].strip()) for row in chosen]
+    return {name: [(rows[i][first].strip(), rows[i][second].strip()) for i in chosen] for name, chosen in ids.items()}
+
+
+def split_by_english(root: Path, corpus: str, source: str, target: str) -> list[tuple[str, str]]:
+    """The larger training part of before: only the English twins of `val` and `test` were left out."""
+    parts = tatoeba_parts(root, corpus, source, target)
+    english = (source, target).index("en")
+    unseen = {letters(pair[english]) for pair in parts["val"] + parts["test"]}
+    return [pair for pair in parts["rest"] if letters(pair[english]) not in unseen]
+
+
+def write_pairs(folder: Path, splits: Mapping[str, Sequence[tuple[str, str]]], languages: tuple[str, str]) -> None:
+    """Write a new corpus of files `<split>.<language>`.
+
+    Raises:
+        CorpusError: it is there already, or cannot be written; then nothing is left behind.
+    """
+    if folder.exists():
+        raise CorpusError(f"{folder} is there already; remove it to make it anew.")
+    beside = folder.with_name(f".{folder.name}.part")
+    try:
+        beside.mkdir(exist_ok=True)
+        for split, pairs in splits.items():
+            for language, side in zip(languages, zip(*pairs, strict=True), strict=True):
+                (beside / f"{split}.{language}").write_text("\n".join(side) + "\n", encoding="utf-8")
+        beside.rename(folder)
+    except OSError as error:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise CorpusError(f"{folder} cannot be written: {error.strerror}.") from error
 
 
 def letters(sentence: str) -> str:

@@ -4,14 +4,13 @@
 easier to learn than the choices of many people.
 """
 
-import shutil
 from pathlib import Path
 
 from tqdm import tqdm
 
 from model.checkpoint import Checkpoint
 from model.config import DISTILLED, SearchConfig
-from model.corpora.corpora import CorpusError, read_pairs
+from model.corpora.corpora import CorpusError, read_pairs, write_pairs
 from model.inference.translate import translate_lines
 
 __all__ = ["distill"]
@@ -47,14 +46,5 @@ def distill(checkpoint: Checkpoint, *, data_root: Path, corpus: str, search: Sea
         chunk = sources[start : start + CHUNK]
         written = translate_lines(checkpoint.model, checkpoint.tokenizers, chunk, search=search)
         splits["train"] += [(a, " ".join(b.split())) for a, b in zip(chunk, written, strict=True) if b.strip()]
-    beside = folder.with_name(f".{folder.name}.part")
-    try:
-        beside.mkdir(exist_ok=True)
-        for split, pairs in splits.items():
-            for language, side in zip(languages, zip(*pairs, strict=True), strict=True):
-                (beside / f"{split}.{language}").write_text("\n".join(side) + "\n", encoding="utf-8")
-        beside.rename(folder)
-    except OSError as error:
-        shutil.rmtree(beside, ignore_errors=True)
-        raise CorpusError(f"{folder} cannot be written: {error.strerror}.") from error
+    write_pairs(folder, splits, languages)
     return folder

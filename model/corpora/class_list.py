@@ -1,0 +1,56 @@
+"""Sentences that a class types first, each with the translations that a teacher would accept.
+
+A list is a file `<source>-<target>.tsv`: a sentence, then its answers, separated by tabs. `[a/b]` in an answer stands
+for either, so that `[Bist du/Sind Sie] müde` is two answers; lines that start with # are headings. No sentence of these
+lists is trained on.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from pathlib import Path
+
+from model.corpora.overlap import canonical
+
+__all__ = ["CLASS_LISTS", "ClassSentence", "class_sentences", "read_class_list"]
+
+CLASS_LISTS = Path(__file__).resolve().parents[2] / "tests" / "data" / "class"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassSentence:
+    """A source sentence and its answers, the latter without final punctuation."""
+
+    source: str
+    answers: frozenset[str]
+
+    def accepts(self, translation: str) -> bool:
+        """Whether it is one of the answers, but for spaces and the punctuation at its end."""
+        return plain(translation) in self.answers
+
+
+def plain(text: str) -> str:
+    return " ".join(text.split()).rstrip(" .!?…")
+
+
+def answers_of(pattern: str) -> set[str]:
+    """Every answer that a pattern such as `Ich [will/möchte] gehen` stands for."""
+    parts = (part.split("/") for part in re.split(r"\[(.*?)\]", pattern))
+    fixed_or_either = (options if i % 2 else ["/".join(options)] for i, options in enumerate(parts))
+    return {plain("".join(chosen)) for chosen in product(*fixed_or_either)}
+
+
+def read_class_list(path: Path) -> list[ClassSentence]:
+    """Read a list; raises FileNotFoundError where there is none."""
+    rows = (line.split("\t") for line in path.read_text(encoding="utf-8").splitlines() if line and line[0] != "#")
+    return [
+        ClassSentence(source=source, answers=frozenset[str]().union(*map(answers_of, patterns)))
+        for source, *patterns in rows
+    ]
+
+
+@cache
+def class_sentences(folder: Path = CLASS_LISTS) -> frozenset[str]:
+    """The sources of all lists, canonical, see `model/corpora/overlap.py`."""
+    return frozenset(canonical(s.source) for path in sorted(folder.glob("*.tsv")) for s in read_class_list(path))
