@@ -1,4 +1,4 @@
-"""The command line: python -m model train | evaluate | translate | classify | attention | download | distill."""
+"""The command line: python -m model train | evaluate | translate | classify | attention | download | vary | distill."""
 
 import argparse
 import dataclasses
@@ -20,9 +20,11 @@ from model.checkpoint import (
 )
 from model.config import ConfigError, SearchConfig, load_recipe
 from model.corpora.batching import Batches, sentence_pairs
+from model.corpora.class_list import CLASS_LISTS, read_class_list
 from model.corpora.corpora import CorpusError, data_dir, read_pairs
 from model.corpora.download import CORPORA, DownloadError, download_corpus
 from model.corpora.reviews import read_reviews
+from model.corpora.variety import vary
 from model.inference.classify import classify, classify_lines
 from model.inference.export import maps_npz
 from model.inference.translate import translate, translate_lines
@@ -86,12 +88,16 @@ def run_train(args: argparse.Namespace) -> None:
         out=out,
         device=args.device,
         resume=args.resume,
+        init=folder_at(args.init) if args.init else None,
         tensorboard=args.tensorboard,
     )
 
 
 def run_evaluate(args: argparse.Namespace) -> None:
     folder = folder_at(args.checkpoint)
+    if args.class_list:
+        run_class_list(folder)
+        return
     config = read_config(folder)
     corpus = args.corpus or config.train.corpora[0]
     split = args.split or ("test_2016_flickr" if corpus == "multi30k" else "test")
@@ -109,6 +115,19 @@ def run_evaluate(args: argparse.Namespace) -> None:
     for name, (label, unit) in LABELS.items():
         if scores.get(name) is not None:
             print(f"{label:24}{scores[name]:7.2f}   {scores.get(f'{name}_signature', unit)}")
+
+
+def run_class_list(folder: Path) -> None:
+    """Print what the checkpoint gets wrong of what a class types first, and the share that it gets right."""
+    checkpoint = load_checkpoint(folder)
+    languages = checkpoint.config.tokenizer
+    sentences = read_class_list(languages.source_language, languages.target_language, folder=CLASS_LISTS)
+    found = translate_lines(checkpoint.model, checkpoint.tokenizers, [sentence.source for sentence in sentences])
+    for sentence, text in zip(sentences, found, strict=True):
+        if not sentence.accepts(text):
+            print(f"{sentence.source}\t{text}\t({min(sentence.answers, key=len)})")
+    right = sum(sentence.accepts(text) for sentence, text in zip(sentences, found, strict=True))
+    print(f"{folder.name}: {right} of {len(sentences)} acceptable, {100 * right / len(sentences):.1f} %")
 
 
 LABELS = {
@@ -178,6 +197,11 @@ def run_distill(args: argparse.Namespace) -> None:
     print(f"{args.corpus}, as {args.checkpoint} translates it, is in {folder}")
 
 
+def run_vary(args: argparse.Namespace) -> None:
+    folder = vary(data_dir(args.data_dir), args.corpus, own=args.own, seed=args.seed)
+    print(f"Variants of {args.corpus} are in {folder}")
+
+
 def positive(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
@@ -196,7 +220,9 @@ def main(argv: list[str] | None = None) -> int:
     command.add_argument("--precision", choices=["fp32", "bf16", "fp16"])
     command.add_argument("--max-steps", type=int)
     command.add_argument("--seed", type=int)
-    command.add_argument("--resume", action="store_true", help="continue the run in --out")
+    start = command.add_mutually_exclusive_group()
+    start.add_argument("--resume", action="store_true", help="continue the run in --out")
+    start.add_argument("--init", metavar="CHECKPOINT", help="start from its weights and tokenizer")
     command.add_argument("--tensorboard", action="store_true", help="log for TensorBoard into OUT/training/tensorboard")
     command.add_argument("--set", action="append", default=[], type=setting, metavar="NAME=VALUE")
     command.set_defaults(run=run_train)
@@ -205,6 +231,9 @@ def main(argv: list[str] | None = None) -> int:
     command.add_argument("checkpoint", help=CHECKPOINT_HELP)
     command.add_argument("--corpus", help="default: the first that it was trained on")
     command.add_argument("--split", help="default: test_2016_flickr of multi30k, test of all others")
+    command.add_argument(
+        "--class", dest="class_list", action="store_true", help="what a class types first: the share it gets right"
+    )
     command.add_argument("--beam", type=positive, default=5, help="width of the beam; 1 is greedy")
     command.add_argument("--data-dir", help=DATA_HELP)
     command.add_argument("--json", action="store_true", help="print one JSON object")
@@ -232,6 +261,13 @@ def main(argv: list[str] | None = None) -> int:
     command.add_argument("--data-dir", help=DATA_HELP)
     command.add_argument("--mirror", metavar="URL", help="fetch the files from another address")
     command.set_defaults(run=run_download)
+
+    command = commands.add_parser("vary", help="write a corpus of variants of English and German training pairs")
+    command.add_argument("corpus")
+    command.add_argument("--own", type=int, default=6000, help="how many of our own sentences about names and numbers")
+    command.add_argument("--seed", type=int, default=1)
+    command.add_argument("--data-dir", help=DATA_HELP)
+    command.set_defaults(run=run_vary)
 
     command = commands.add_parser("distill", help="write a corpus with a checkpoint's translations, to learn from")
     command.add_argument("checkpoint", help=CHECKPOINT_HELP)

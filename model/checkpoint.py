@@ -31,6 +31,7 @@ __all__ = [
     "find_checkpoints",
     "load_checkpoint",
     "load_classifier",
+    "load_weights",
     "read_config",
     "remove_leftovers",
     "save_weights",

@@ -11,6 +11,7 @@ from functools import cache
 from itertools import product
 from pathlib import Path
 
+from model.config import ConfigError
 from model.corpora.overlap import canonical
 
 __all__ = ["CLASS_LISTS", "ClassSentence", "class_sentences", "read_class_list"]
@@ -41,16 +42,33 @@ def answers_of(pattern: str) -> set[str]:
     return {plain("".join(chosen)) for chosen in product(*fixed_or_either)}
 
 
-def read_class_list(path: Path) -> list[ClassSentence]:
-    """Read a list; raises FileNotFoundError where there is none."""
-    rows = (line.split("\t") for line in path.read_text(encoding="utf-8").splitlines() if line and line[0] != "#")
+def read_class_list(source: str, target: str, *, folder: Path = CLASS_LISTS) -> list[ClassSentence]:
+    """Read the list of a direction.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    path = folder / f"{source}-{target}.tsv"
+    if not path.is_file():
+        there = ", ".join(file.stem for file in lists_in(folder)) or "none"
+        raise ConfigError(f"There is no list of what a class types from {source} to {target}; there is {there}.")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    rows = (line.split("\t") for line in lines if line and not line.startswith("#"))
     return [
-        ClassSentence(source=source, answers=frozenset[str]().union(*map(answers_of, patterns)))
-        for source, *patterns in rows
+        ClassSentence(
+            source=sentence, answers=frozenset(answer for pattern in patterns for answer in answers_of(pattern))
+        )
+        for sentence, *patterns in rows
     ]
+
+
+def lists_in(folder: Path) -> list[Path]:
+    return sorted(folder.glob("??-??.tsv"))
 
 
 @cache
 def class_sentences(folder: Path = CLASS_LISTS) -> frozenset[str]:
     """The sources of all lists, canonical, see `model/corpora/overlap.py`."""
-    return frozenset(canonical(s.source) for path in sorted(folder.glob("*.tsv")) for s in read_class_list(path))
+    directions = (path.stem.split("-") for path in lists_in(folder))
+    sentences = (read_class_list(source, target, folder=folder) for source, target in directions)
+    return frozenset(canonical(sentence.source) for one in sentences for sentence in one)

@@ -9,9 +9,9 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 
-__all__ = ["canonical", "sides", "without"]
+__all__ = ["Pair", "canonical", "sides", "without"]
 
-Pair = tuple[str, str]
+Pair = tuple[str, str]  # source and target
 
 # An ending such as n't or 'll may stand for several words, but a word has one ending: the short form is the common one.
 SHORT = {

@@ -12,12 +12,11 @@ from pathlib import Path
 from model.config import VARIED
 from model.corpora.corpora import TATOEBA, CorpusError, read_pairs, write_pairs
 from model.corpora.drawn import EMOJI, NAMES, NUMBER_WORDS, TEMPLATES
-from model.corpora.overlap import sides, without
+from model.corpora.overlap import Pair, sides, without
 
 __all__ = ["VARIANTS", "filled", "varied", "vary"]
 
 LANGUAGES = ("en", "de")  # of every pair here
-Pair = tuple[str, str]
 Variant = Callable[[Pair, random.Random], Pair | None]
 END = re.compile(r"\s*[.!?]+$")
 ROW_OF_NAME = {name: row for row, names in NAMES.items() if row != "other script" for name in names}

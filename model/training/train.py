@@ -23,6 +23,7 @@ from tqdm import tqdm
 from model.checkpoint import (
     WEIGHTS,
     CheckpointConfig,
+    load_weights,
     remove_leftovers,
     save_weights,
     snapshot_path,
@@ -34,6 +35,7 @@ from model.corpora.batching import Batch
 from model.training.run_state import Progress, average_epochs, copy_weights, load_state, save_epoch, save_state
 from model.training.runtime import make_accelerator, pick_device, stop_on_signal
 from model.training.tasks import make_task
+from model.training.warm_start import check_start
 
 __all__ = ["DivergedError", "Trainer", "inverse_square_root", "train"]
 
@@ -64,6 +66,7 @@ class Trainer:
         out: Path,
         device: torch.device,
         resume: bool,
+        init: Path | None = None,
         tensorboard: bool = False,
         report: Callable[[str], None] = print,
     ) -> None:
@@ -75,6 +78,8 @@ class Trainer:
             raise ConfigError(f"{out} holds a run already: continue it with --resume, or choose another --out.")
         if not resume and (out / WEIGHTS).is_file():
             raise ConfigError(f"{out} holds a trained checkpoint already; choose another --out.")
+        if init:
+            check_start(init, recipe)
         self.accelerator = make_accelerator(
             self.config, device, log_folder=self.state_folder / "tensorboard" if tensorboard else None
         )
@@ -85,7 +90,7 @@ class Trainer:
             self.task = make_task(
                 recipe,
                 data_root=data_root,
-                folder=out if resume or not self.main else None,
+                folder=out if resume or not self.main else init,
                 device=self.accelerator.device,
                 share=self._shared,
             )
@@ -93,6 +98,8 @@ class Trainer:
                 self._prepare_folder()
         torch.manual_seed(self.config.seed)
         self.model = self.task.new_model().to(self.accelerator.device)
+        if init:
+            load_weights(init / WEIGHTS, self.model)
         optimizer = torch.optim.Adam(
             self.model.parameters(),
             lr=self.config.learning_rate,
@@ -344,9 +351,10 @@ def train(
     out: Path,
     device: str = "auto",
     resume: bool = False,
+    init: Path | None = None,
     tensorboard: bool = False,
 ) -> None:
-    """Train `recipe` into the folder `out`.
+    """Train `recipe` into the folder `out`, from random weights or from those of the checkpoint `init`.
 
     Raises:
         ConfigError: the recipe, the device or the folder cannot be used.
@@ -355,4 +363,6 @@ def train(
         DivergedError: the loss is not finite.
     """
     place = pick_device(device)
-    Trainer(recipe=recipe, data_root=data_root, out=out, device=place, resume=resume, tensorboard=tensorboard).run()
+    Trainer(
+        recipe=recipe, data_root=data_root, out=out, device=place, resume=resume, init=init, tensorboard=tensorboard
+    ).run()

@@ -125,3 +125,21 @@ def test_wrong_usage_is_explained(arguments: list[str], capsys: pytest.CaptureFi
         main(arguments)
     assert stopped.value.code == 2
     assert "usage: python -m model" in capsys.readouterr().err
+
+
+def test_evaluate_prints_what_it_gets_wrong_of_what_a_class_types(
+    toy: Checkpoint,
+    toy_folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    source = (TOY_DATA / "toy" / "val.en").read_text().splitlines()[0]
+    written = translate(toy, source).text
+    (tmp_path / "en-de.tsv").write_text(f"{source}\t{written}\n{source} {source}\tQuatsch\n")
+    monkeypatch.setattr("model.__main__.CLASS_LISTS", tmp_path)
+    assert main(["evaluate", str(toy_folder), "--class"]) == 0
+    wrong, share = capsys.readouterr().out.splitlines()
+    assert wrong.startswith(f"{source} {source}\t")
+    assert wrong.endswith("\t(Quatsch)")
+    assert share == f"{toy_folder.name}: 1 of 2 acceptable, 50.0 %"

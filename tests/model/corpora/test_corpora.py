@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from model.corpora.corpora import SPLITS, TATOEBA, CorpusError, data_dir, letters, read_pairs
+from model.corpora.corpora import SPACES, SPLITS, TATOEBA, CorpusError, data_dir, read_pairs, write_pairs
+from model.corpora.overlap import sides
 
 
 def write(root: Path, name: str, content: bytes) -> None:
@@ -53,22 +54,53 @@ def test_the_folder_comes_from_the_option_then_the_environment(monkeypatch: pyte
 
 
 def write_tatoeba(root: Path) -> list[str]:
-    """As many made-up lines as the splits number, each English sentence twice but for its case and punctuation."""
+    """As many made-up lines as the splits number; the English of two and the Chinese of three are twins."""
     count = 1 + max(int(i) for name in ("val", "test") for i in (SPLITS / f"cmn-eng.{name}.txt").read_text().split())
-    lines = [f"Word {i // 2}{'.' if i % 2 else '!'}\t字\u200b{i}\u202f号\tCC-BY #{i}" for i in range(count)]
+    english = ("I'm word {}!", "i am word {}.")
+    lines = [
+        f"{english[i % 2].format(i // 2)}\t字\u200b{i // 3}\u202f号{'。' * (i % 3)}\tCC-BY #{i}" for i in range(count)
+    ]
     write(root, "../cmn-eng/cmn.txt", "\n".join(lines).encode())
     return lines
 
 
-def test_tatoeba_splits_share_no_english_sentence(tmp_path: Path) -> None:
+def test_the_training_part_holds_no_twin_of_a_test_sentence_in_either_language(tmp_path: Path) -> None:
     lines = write_tatoeba(tmp_path)
     splits = {name: read_pairs(tmp_path, "cmn-eng", name, "en", "zh") for name in ("train", "val", "test")}
     assert len(splits["test"]) == len(splits["val"]) == 1000
     first_test = int((SPLITS / "cmn-eng.test.txt").read_text().split()[0])
-    assert splits["test"][0] == (lines[first_test].split("\t")[0], f"字{first_test} 号")
-    english = {name: {letters(source) for source, _ in pairs} for name, pairs in splits.items()}
-    assert not english["train"] & (english["val"] | english["test"])
+    assert splits["test"][0] == (lines[first_test].split("\t")[0], lines[first_test].split("\t")[1].translate(SPACES))
+    assert len(splits["train"]) > 1000
+    assert not sides(splits["train"]) & sides(splits["val"] + splits["test"])
     assert read_pairs(tmp_path, "cmn-eng", "val", "zh", "en") == [(zh, en) for en, zh in splits["val"]]
+
+
+def test_unseen_are_the_test_pairs_whose_target_no_earlier_training_part_held(tmp_path: Path) -> None:
+    write_tatoeba(tmp_path)
+    test, unseen = (read_pairs(tmp_path, "cmn-eng", split, "en", "zh") for split in ("test", "unseen"))
+    held_out = {int(i) for name in ("val", "test") for i in (SPLITS / f"cmn-eng.{name}.txt").read_text().split()}
+    # "I'm" and "I am" were different to the earlier split, so a pair was seen if another line of its three was free.
+    chosen = [int(i) for i in (SPLITS / "cmn-eng.test.txt").read_text().split()]
+    free = [all(j in held_out for j in range(i // 3 * 3, i // 3 * 3 + 3)) for i in chosen]
+    assert unseen == [pair for pair, alone in zip(test, free, strict=True) if alone]
+    # Read the other way round, English is what a model writes: none of it is left when "I am" counts as seen.
+    assert len(read_pairs(tmp_path, "cmn-eng", "unseen", "zh", "en")) < 1000
+
+
+def test_what_a_class_types_is_not_trained_on(tmp_path: Path) -> None:
+    for split in ("train", "test"):
+        write(tmp_path, f"{split}.en", b"hello anna\nA heron swims.\n")
+        write(tmp_path, f"{split}.de", b"Servus Anna\nEin Reiher schwimmt.\n")
+    assert read_pairs(tmp_path, "tiny", "train", "en", "de") == [("A heron swims.", "Ein Reiher schwimmt.")]
+    assert len(read_pairs(tmp_path, "tiny", "test", "en", "de")) == 2
+
+
+def test_a_varied_corpus_is_validated_on_what_it_was_made_of(tmp_path: Path) -> None:
+    write(tmp_path, "val.en", b"One.\n")
+    write(tmp_path, "val.de", b"Eins.\n")
+    write_pairs(tmp_path / "tiny-varied", {"train": [("ONE", "Eins")]}, ("en", "de"))
+    assert read_pairs(tmp_path, "tiny+tiny-varied", "val", "en", "de") == [("One.", "Eins.")]
+    assert read_pairs(tmp_path, "tiny-varied", "train", "en", "de") == [("ONE", "Eins")]
 
 
 def test_the_split_lists_are_of_a_thousand_different_lines_each() -> None:
@@ -96,7 +128,7 @@ def test_a_tatoeba_file_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     write(tmp_path, "../cmn-eng/cmn.txt", "Hi.\t嗨。\n".encode())
     with pytest.raises(CorpusError, match="not the one that its splits were made for"):
         read_pairs(tmp_path, "cmn-eng", "test", "en", "zh")
-    with pytest.raises(CorpusError, match="has no split 'test_2016_flickr'; it has train, val and test"):
+    with pytest.raises(CorpusError, match="has no split 'test_2016_flickr'; it has train, val, test and unseen"):
         read_pairs(tmp_path, "cmn-eng", "test_2016_flickr", "en", "zh")
     with pytest.raises(CorpusError, match="is of en and zh, not of en and de"):
         read_pairs(tmp_path, "cmn-eng", "test", "en", "de")

@@ -14,7 +14,8 @@ from tests.conftest import TOY_DATA, toy_recipe
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     """A copy of the toy corpus that may be added to, its training split shortened."""
-    root = shutil.copytree(TOY_DATA, tmp_path / "data")
+    root = tmp_path / "data"
+    shutil.copytree(TOY_DATA / "toy", root / "toy")
     for path in (root / "toy").glob("train.*"):
         path.write_text("".join(path.read_text().splitlines(keepends=True)[:30]))
     return root

@@ -1,0 +1,39 @@
+from pathlib import Path
+
+import pytest
+
+from model.config import ConfigError
+from model.corpora.class_list import ClassSentence, class_sentences, read_class_list
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "en-de.tsv").write_text(
+        "# Mood\nAre you tired?\t[Bist du/Sind Sie] [sehr/] müde?\tMüde\n", encoding="utf-8"
+    )
+    return tmp_path
+
+
+def test_brackets_stand_for_each_of_their_words(folder: Path) -> None:
+    answers = {"Bist du sehr müde", "Bist du müde", "Sind Sie sehr müde", "Sind Sie müde", "Müde"}
+    assert read_class_list("en", "de", folder=folder) == [
+        ClassSentence(source="Are you tired?", answers=frozenset(answers))
+    ]
+
+
+def test_only_spaces_and_the_punctuation_at_the_end_are_forgiven(folder: Path) -> None:
+    [sentence] = read_class_list("en", "de", folder=folder)
+    assert all(sentence.accepts(text) for text in ("Bist du müde?", " Bist  du müde", "Bist du müde..."))
+    assert not any(sentence.accepts(text) for text in ("bist du müde?", "Bist du, müde?", "Bist du", ""))
+
+
+def test_a_direction_without_a_list_is_named(folder: Path) -> None:
+    with pytest.raises(ConfigError, match="from de to en; there is en-de"):
+        read_class_list("de", "en", folder=folder)
+
+
+def test_our_own_list_is_a_hundred_and_fifty_different_sentences() -> None:
+    sentences = read_class_list("en", "de")
+    assert len({sentence.source for sentence in sentences}) == len(class_sentences()) == 150
+    assert all(sentence.answers and "" not in sentence.answers for sentence in sentences)
+    assert not [answer for s in sentences for answer in s.answers if set("[]/") & set(answer) - set("/")]

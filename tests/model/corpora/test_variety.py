@@ -1,0 +1,102 @@
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from model.__main__ import main
+from model.corpora.corpora import read_pairs, write_pairs
+from model.corpora.drawn import NAMES, NUMBER_WORDS
+from model.corpora.variety import (
+    VARIANTS,
+    bare,
+    capitals,
+    filled,
+    lower,
+    recounted,
+    renamed,
+    renumbered,
+    smiling,
+    varied,
+)
+
+PAIRS = [("Tom has 3 dogs.", "Tom hat 3 Hunde."), ("We saw two cats!", "Wir sahen zwei Katzen!"), ("Stop", "Halt")]
+
+
+@pytest.fixture
+def draw() -> random.Random:
+    return random.Random(1)
+
+
+def test_a_variety_is_the_same_for_the_same_seed() -> None:
+    assert list(varied(PAIRS * 50, seed=1)) == list(varied(PAIRS * 50, seed=1)) != list(varied(PAIRS * 50, seed=2))
+    assert list(filled(50, seed=1)) == list(filled(50, seed=1)) != list(filled(50, seed=2))
+    assert list(varied(PAIRS, seed=1, scale=0)) == []
+
+
+def test_letters_and_full_stops(draw: random.Random) -> None:
+    assert bare(PAIRS[0], draw) == ("Tom has 3 dogs", "Tom hat 3 Hunde")
+    assert bare(PAIRS[2], draw) is None
+    assert {lower(PAIRS[1], draw) for _ in range(50)} == {
+        ("we saw two cats!", "Wir sahen zwei Katzen!"),
+        ("we saw two cats", "Wir sahen zwei Katzen"),
+    }
+    assert capitals(PAIRS[2], draw) == ("STOP", "Halt")
+
+
+def test_a_name_is_drawn_anew_on_both_sides(draw: random.Random) -> None:
+    for _ in range(50):
+        found = renamed(("Tom's dog likes Mary, not Tom.", "Toms Hund mag Mary, nicht Tom."), draw)
+        assert found
+        match = re.fullmatch(r"(.+)'s dog likes (.+), not (.+)\.", found[0])
+        assert match
+        owner, liked, other = match.groups()
+        assert owner == other
+        assert found[1] == f"{owner}s Hund mag {liked}, nicht {owner}."
+        assert owner in {*NAMES["man"], *NAMES["other script"]}
+        assert liked in {*NAMES["woman"], *NAMES["other script"]}
+    assert renamed(("Tom sleeps.", "Er schläft."), draw) is None
+
+
+def test_numbers_are_drawn_anew_where_both_sides_agree(draw: random.Random) -> None:
+    found = [renumbered(("At 9:45 on the 9th.", "Am 9. um 9.45 Uhr."), draw) for _ in range(50)]
+    for pair in found:
+        assert pair
+        first, second, third = re.findall(r"\d+", pair[0])
+        assert pair[1] == f"Am {third}. um {first}.{second} Uhr."
+        assert (first, 2 <= int(first) <= 12, 2 <= int(second) <= 59) == (third, True, True)
+    assert len(set(found)) > 10
+    assert renumbered(("Call 555 2376.", "Ruf an."), draw) is None
+    counted = {recounted(PAIRS[1], draw) for _ in range(200)}
+    words = zip(NUMBER_WORDS["en"], NUMBER_WORDS["de"], strict=True)
+    assert counted <= {(f"We saw {en} cats!", f"Wir sahen {de} Katzen!") for en, de in words}
+    assert recounted(("Two of us.", "Drei von uns."), draw) is None
+
+
+def test_an_emoji_is_copied(draw: random.Random) -> None:
+    source, target = smiling(PAIRS[2], draw)
+    assert source.removeprefix("Stop") == target.removeprefix("Halt") != ""
+
+
+def test_no_variant_makes_an_empty_side(draw: random.Random) -> None:
+    for variant in VARIANTS:
+        for pair in [*PAIRS, ("!", "!")]:
+            found = variant(pair, draw)
+            assert found is None or all(side.strip() for side in found)
+
+
+def test_the_corpus_is_written_beside_without_twins_of_the_validation_part(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [name for row in ("man", "other script") for name in NAMES[row]]
+    val = [(f"{name} sleeps.", f"{name} schläft.") for name in names[::2] if name != "Tom"]
+    train = [("Tom sleeps.", "Tom schläft.")] * 300
+    write_pairs(tmp_path / "tiny", {"train": train, "val": val}, ("en", "de"))
+    assert main(["vary", "tiny", "--own", "20", "--data-dir", str(tmp_path)]) == 0
+    found = read_pairs(tmp_path, "tiny-varied", "train", "en", "de")
+    assert {re.sub(" sleeps.*", "", source) for source, _ in found} & set(names[1::2])
+    assert not set(found) & set(val)
+    assert main(["vary", "tiny", "--data-dir", str(tmp_path)]) == 1
+    assert "is there already" in capsys.readouterr().err
+    assert main(["vary", "tiny+tiny", "--data-dir", str(tmp_path)]) == 1
+    assert "vary them one by one" in capsys.readouterr().err
