@@ -18,7 +18,7 @@ from model.training.train import train
 ROOT = Path(__file__).parent.parent
 TOY_DATA = ROOT / "tests" / "data"
 BUNDLED = ROOT / "checkpoints"
-PATIENCE = 300  # seconds until a test gives up: a guard against waiting for ever, no measure of speed
+PATIENCE = 600  # seconds until a test gives up: a guard against waiting for ever, no measure of speed
 
 # A busy machine makes no example wrong.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -119,7 +119,7 @@ def test_bertviz_is_imported_only_when_it_is_opened() -> None:
     script = (
         "import sys\n"
         "from streamlit.testing.v1 import AppTest\n"
-        "app = AppTest.from_file('streamlit_app.py', default_timeout=300).run()\n"
+        "app = AppTest.from_file('streamlit_app.py', default_timeout=600).run()\n"
         "assert not app.exception and 'bertviz' not in sys.modules and 'mpld3' not in sys.modules\n"
         "app.session_state['view'] = 'head'\n"
         "app.run()\n"

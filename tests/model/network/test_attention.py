@@ -1,3 +1,5 @@
+from contextlib import nullcontext
+
 import pytest
 import torch
 from torch import nn
@@ -88,6 +90,16 @@ def test_maps_are_recorded_before_dropout(attention: MultiHeadAttention) -> None
     with tracing(record=["weights"]) as trace:
         attention(torch.randn(2, 5, 24))
     torch.testing.assert_close(trace.passes("weights")[0].sum(-1), torch.ones(2, 3, 5))
+
+
+def test_weights_are_dropped_in_training_alone_traced_or_not(attention: MultiHeadAttention) -> None:
+    x = torch.randn(2, 5, 24)
+    for observed in (nullcontext, tracing):
+        with observed():
+            attention.train()
+            assert not torch.allclose(attention(x), attention(x), atol=1e-3)
+            attention.eval()
+            torch.testing.assert_close(attention(x), attention(x))
 
 
 def test_sizes_that_do_not_divide_are_named() -> None:

@@ -1,8 +1,12 @@
+import math
+from itertools import pairwise
+
 import pytest
 import torch
 from torch import Tensor, nn
 
 from model.network.attention import MultiHeadAttention
+from model.network.positional import sinusoidal_table
 from model.network.transformer import Transformer
 from model.trace import tracing
 from tests.conftest import make_model
@@ -50,6 +54,43 @@ def test_logits_equal_torch_transformer_with_the_same_weights(norm: str, source:
     )
     expected = states @ ours.output_projection.weight.T
     torch.testing.assert_close(ours(source, target), expected, atol=1e-5, rtol=0)
+
+
+def test_what_enters_is_the_scaled_vector_of_the_token_plus_its_position(source: Tensor) -> None:
+    """See "Attention Is All You Need", sections 3.4 and 3.5."""
+    model = make_model()
+    with tracing(record=["encoder.embedding.sum"]) as trace:
+        model.encode(source)
+    vectors = model.encoder.embedding.tokens.weight[source]
+    torch.testing.assert_close(trace.passes("encoder.embedding.sum")[0], vectors * 32**0.5 + sinusoidal_table(7, 32))
+
+
+def test_an_untrained_model_prefers_no_token(model: Transformer, source: Tensor, target: Tensor) -> None:
+    """Logits of unit variance cost half a nat more than ln V; those of wilder weights cost several."""
+    log_probs = model(source, target).log_softmax(-1)
+    assert -log_probs.mean().item() == pytest.approx(math.log(50) + 0.5, abs=0.4)
+
+
+def test_in_training_a_share_of_what_each_sublayer_adds_is_dropped(source: Tensor, target: Tensor) -> None:
+    model = make_model(norm="pre", dropout=0.5).train()
+    with tracing(record=["*.stream"]) as trace:
+        model(source, target)
+    for stack, sublayers in (("encoder", 2 * 2), ("decoder", 3 * 3)):
+        streams = [trace.passes(name)[0] for name in trace.names if name.startswith(stack)]
+        assert len(streams) == sublayers
+        for before, after in pairwise(streams):
+            # Half of some 600 numbers, give or take three standard deviations.
+            assert (after == before).float().mean().item() == pytest.approx(0.5, abs=0.07)
+
+
+def test_in_training_a_share_of_the_hidden_units_is_dropped() -> None:
+    layer = make_model(d_model=32, d_ff=32, dropout=0.5).encoder.layers[0].feed_forward.train()
+    with torch.no_grad():
+        for parameter, value in zip(layer.parameters(), (0.0, 1.0, 0.0, 0.0), strict=True):
+            parameter.fill_(value)  # every hidden unit is 1 …
+        layer.contract.weight.copy_(torch.eye(32))  # … and is what comes out
+    assert layer(torch.zeros(9, 32)).unique().tolist() == [0.0, 2.0]
+    assert layer.eval()(torch.zeros(9, 32)).unique().tolist() == [1.0]
 
 
 def test_fused_and_written_out_attention_agree(model: Transformer, source: Tensor, target: Tensor) -> None:
