@@ -1,9 +1,11 @@
 """Scaled dot-product and additive attention as pure functions, and the multi-head layer that uses them.
 
-Knows nothing of masks' origins, of tokens, or of the screen. Shapes: see `model/__init__.py`.
+Begin with `MultiHeadAttention.written_out`: equation 1, step by step. Where nobody looks at the steps, `fused` computes
+the same in one. Knows nothing of masks' origins, of tokens, or of the screen. Shapes: see `model/__init__.py`.
 """
 
 import math
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -11,7 +13,7 @@ from torch import Tensor, nn
 
 from model.network.cache import KeyValue
 from model.network.cpu_attention import attend_on_cpu
-from model.network.dropout import dropout
+from model.network.dropout import Dropout
 from model.trace import HookPoint, active_trace
 
 __all__ = ["MultiHeadAttention", "additive_scores", "attention_weights", "mask_scores", "scaled_dot_product_scores"]
@@ -51,8 +53,9 @@ def mask_scores(scores: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def attention_weights(masked_scores: Tensor) -> Tensor:
-    """Softmax over the keys: every query row sums to 1."""
-    return masked_scores.softmax(dim=-1)
+    """Softmax over the keys: every query row sums to 1, or is all 0 where the mask allows the query no key."""
+    # A softmax of nothing is 0/0. Elsewhere this changes nothing: what is forbidden is 0 already.
+    return masked_scores.softmax(dim=-1).masked_fill(masked_scores == float("-inf"), 0.0)
 
 
 class MultiHeadAttention(nn.Module):
@@ -63,7 +66,7 @@ class MultiHeadAttention(nn.Module):
         if d_model % num_heads:
             raise ValueError(f"d_model ({d_model}) must be divisible by num_heads ({num_heads}).")
         self.num_heads = num_heads
-        self.dropout = dropout
+        self.dropout = Dropout(dropout)
         self.query_projection = nn.Linear(d_model, d_model)
         self.key_projection = nn.Linear(d_model, d_model)
         self.value_projection = nn.Linear(d_model, d_model)
@@ -88,42 +91,46 @@ class MultiHeadAttention(nn.Module):
         Args:
             x: What asks, (B, T, D).
             memory: What is looked at, (B, S, D); None means self-attention.
-            mask: Boolean, broadcast over (B, H, T, S), True = may attend.
-            cache: Keys and values of earlier steps; self-attention extends it, cross-attention fills it once.
+            mask: Boolean, broadcast over (B, H, T, S), True = may attend. A query that may see no key gets 0 of all.
+            cache: Keys and values of earlier steps. Self-attention adds those of `x` to them; cross-attention computes
+                them from `memory` in the first step and no longer looks at `memory` afterwards.
 
         Returns:
             (B, T, D).
         """
         queries = self.queries(self.split_heads(self.query_projection(x)))  # (B, H, T, K)
-        if memory is not None and cache is not None and cache.filled:
-            keys, values = cache.get()
+        if cache is None:
+            keys, values = self.keys_and_values(x if memory is None else memory)  # (B, H, S, K)
+        elif memory is None:
+            keys, values = cache.append(*self.keys_and_values(x))
         else:
-            looked_at = x if memory is None else memory
-            keys = self.keys(self.split_heads(self.key_projection(looked_at)))  # (B, H, S, K)
-            values = self.values(self.split_heads(self.value_projection(looked_at)))  # (B, H, S, K)
-            if cache is not None:
-                keys, values = cache.append(keys, values)
-        may_fuse = self.score_vector is None and active_trace() is None
-        attend = self.fused if may_fuse else self.written_out
+            keys, values = cache.once(partial(self.keys_and_values, memory))
+        looked_at = self.score_vector is not None or active_trace() is not None
+        attend = self.written_out if looked_at else self.fused
         heads = attend(queries, keys, values, mask)  # (B, H, T, K)
         return self.output(self.output_projection(heads.transpose(1, 2).flatten(2)))  # (B, T, D)
+
+    def keys_and_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
+        keys = self.keys(self.split_heads(self.key_projection(memory)))  # (B, H, S, K)
+        return keys, self.values(self.split_heads(self.value_projection(memory)))
 
     def split_heads(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)  # (B, H, T, K)
 
-    def fused(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
-        dropout = self.dropout if self.training else 0.0
-        # PyTorch's kernel for the CPU has no dropout and takes ten times as long in bfloat16.
-        if queries.device.type == "cpu" and (dropout or queries.dtype == torch.bfloat16):
-            return attend_on_cpu(queries, keys, values, mask, dropout)
-        return F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask, dropout_p=dropout)
-
     def written_out(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
+        """softmax(QKᵀ / √d_k) V ("Attention Is All You Need", equation 1), each step shown at its hook point."""
         if self.score_vector is None:
             scores = self.scores(scaled_dot_product_scores(queries, keys))  # (B, H, T, S)
         else:
             scores = self.scores(additive_scores(queries, keys, self.score_vector))  # (B, H, T, S)
         masked = self.masked_scores(mask_scores(scores, mask))
         weights = self.weights(attention_weights(masked))
-        dropped = dropout(weights.to(values.dtype), self.dropout, self.training)
-        return self.head_outputs(dropped @ values)  # (B, H, T, K)
+        return self.head_outputs(self.dropout(weights.to(values.dtype)) @ values)  # (B, H, T, K)
+
+    def fused(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
+        """Compute the same in one operation."""
+        rate = self.dropout.rate if self.training else 0.0
+        # PyTorch's kernel for the CPU has no dropout and takes ten times as long in bfloat16.
+        if queries.device.type == "cpu" and (rate or queries.dtype == torch.bfloat16):
+            return attend_on_cpu(queries, keys, values, mask, rate)
+        return F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask, dropout_p=rate)

@@ -3,6 +3,8 @@
 Self-attention grows by one position a step; cross-attention is computed once and then only read.
 """
 
+from collections.abc import Callable
+
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -17,15 +19,6 @@ class KeyValue:
         self._values: Tensor | None = None
         self.length = 0
 
-    @property
-    def filled(self) -> bool:
-        return self._keys is not None
-
-    def get(self) -> tuple[Tensor, Tensor]:
-        assert self._keys is not None
-        assert self._values is not None
-        return self._keys[:, :, : self.length], self._values[:, :, : self.length]
-
     def append(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Add positions and return all of them."""
         start, self.length = self.length, self.length + keys.size(2)
@@ -38,7 +31,13 @@ class KeyValue:
             self._keys, self._values = (F.pad(t, (0, 0, 0, room)) for t in (self._keys, self._values))
         self._keys[:, :, start : self.length] = keys
         self._values[:, :, start : self.length] = values
-        return self.get()
+        return self._keys[:, :, : self.length], self._values[:, :, : self.length]
+
+    def once(self, compute: Callable[[], tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+        """Return what `compute` gave when this was first asked; it is not called again."""
+        if self._keys is None or self._values is None:
+            self._keys, self._values = compute()
+        return self._keys, self._values
 
     def select(self, rows: Tensor) -> None:
         """Keep the given batch rows, in the given order (a row may be kept more than once)."""

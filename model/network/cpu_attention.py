@@ -10,18 +10,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from model.network.dropout import keep_mask, kept_scale
+from model.network.dropout import dropout_mask
 
 __all__ = ["attend_on_cpu"]
 
 
 class AttendOnCPU(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, queries: Tensor, keys: Tensor, values: Tensor, bias: Tensor | None, rate: float) -> Tensor:
+    def forward(ctx: Any, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, rate: float) -> Tensor:
         queries, keys, values = queries.contiguous(), keys.contiguous(), values.contiguous()
         scores = (queries @ keys.transpose(-2, -1)).float().mul_(queries.size(-1) ** -0.5)  # (B, H, T, S)
-        weights = (scores if bias is None else scores.add_(bias)).softmax(dim=-1).to(values.dtype)
-        kept = keep_mask(weights.shape, rate, weights.dtype).mul_(kept_scale(rate)) if rate else None
+        weights = masked_softmax_(scores, mask).to(values.dtype)
+        kept = dropout_mask(weights.shape, rate, weights.dtype) if rate else None
         ctx.save_for_backward(queries, keys, values, weights, kept)
         return (weights if kept is None else weights * kept) @ values
 
@@ -39,6 +39,16 @@ class AttendOnCPU(torch.autograd.Function):
         return grad_scores @ keys, grad_scores.transpose(-2, -1) @ queries, grad_values, None, None
 
 
+def masked_softmax_(scores: Tensor, mask: Tensor | None) -> Tensor:
+    """Softmax over the keys that the mask allows, 0 on all others; overwrites the scores."""
+    if mask is None:
+        return scores.softmax(dim=-1)
+    # A query that may see no key is left unmasked, for a softmax of nothing is 0/0, and then multiplied by 0.
+    sees = mask.any(dim=-1, keepdim=True)  # (B, 1, T, 1)
+    bias = torch.zeros(mask.shape).masked_fill_(sees & ~mask, float("-inf"))
+    return scores.add_(bias).softmax(dim=-1).mul_(sees.float())
+
+
 def attend_on_cpu(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, rate: float) -> Tensor:
     """softmax(QKᵀ/√d_k) with dropout, times V ("Attention Is All You Need", equation 1).
 
@@ -46,12 +56,11 @@ def attend_on_cpu(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | 
         queries: (B, H, T, K).
         keys: (B, H, S, K).
         values: (B, H, S, K).
-        mask: Boolean, broadcast over (B, H, T, S), True = may attend.
+        mask: Boolean, broadcast over (B, H, T, S), True = may attend; a query that may see no key gets 0.
         rate: Of the dropout of the weights; 0 for none.
 
     Returns:
         (B, H, T, K).
     """
-    bias = None if mask is None else torch.zeros(mask.shape).masked_fill_(~mask, float("-inf"))
-    result: Tensor = AttendOnCPU.apply(queries, keys, values, bias, rate)
+    result: Tensor = AttendOnCPU.apply(queries, keys, values, mask, rate)
     return result

@@ -1,21 +1,17 @@
 """The encoder layer and the decoder layer: attention and feed-forward, each with a residual and a norm around it."""
 
+from collections.abc import Callable
+
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from model.config import LayersConfig
 from model.network.attention import MultiHeadAttention
 from model.network.cache import KeyValue
-from model.network.dropout import Dropout, add_dropped
+from model.network.dropout import Dropout
 from model.trace import HookPoint
 
 __all__ = ["DecoderLayer", "EncoderLayer", "FeedForward"]
-
-
-def attention(config: LayersConfig) -> MultiHeadAttention:
-    return MultiHeadAttention(
-        d_model=config.d_model, num_heads=config.num_heads, dropout=config.dropout, kind=config.attention
-    )
 
 
 class FeedForward(nn.Module):
@@ -33,21 +29,29 @@ class FeedForward(nn.Module):
 
 
 class Residual(nn.Module):
-    """Adds a sublayer's output to its input and normalizes: after the sum (post) or before the sublayer (pre)."""
+    """LayerNorm(x + Sublayer(x)) ("Attention Is All You Need", section 3.1), the sublayer's output dropped out.
+
+    With the norm in front ("pre") it is x + Sublayer(LayerNorm(x)), which deep models train more easily with (Xiong et
+    al. 2020).
+    """
 
     def __init__(self, config: LayersConfig) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(config.d_model)
-        self.dropout = config.dropout
+        self.dropout = Dropout(config.dropout)
         self.pre = config.norm == "pre"
         self.stream = HookPoint()  # (B, T, D)
 
-    def before(self, x: Tensor) -> Tensor:
-        return self.norm(x) if self.pre else x
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        if self.pre:
+            return self.stream(x + self.dropout(sublayer(self.norm(x))))
+        return self.stream(self.norm(x + self.dropout(sublayer(x))))
 
-    def after(self, x: Tensor, sublayer: Tensor) -> Tensor:
-        total = add_dropped(x, sublayer, self.dropout, self.training)
-        return self.stream(total if self.pre else self.norm(total))
+
+def attention(config: LayersConfig) -> MultiHeadAttention:
+    return MultiHeadAttention(
+        d_model=config.d_model, num_heads=config.num_heads, dropout=config.dropout, kind=config.attention
+    )
 
 
 class EncoderLayer(nn.Module):
@@ -61,9 +65,8 @@ class EncoderLayer(nn.Module):
         self.feed_forward_residual = Residual(config)
 
     def forward(self, x: Tensor, *, mask: Tensor | None) -> Tensor:
-        attended = self.self_attention(self.self_attention_residual.before(x), mask=mask)
-        x = self.self_attention_residual.after(x, attended)
-        return self.feed_forward_residual.after(x, self.feed_forward(self.feed_forward_residual.before(x)))
+        x = self.self_attention_residual(x, lambda x: self.self_attention(x, mask=mask))
+        return self.feed_forward_residual(x, self.feed_forward)
 
 
 class DecoderLayer(nn.Module):
@@ -88,9 +91,8 @@ class DecoderLayer(nn.Module):
         self_cache: KeyValue | None = None,
         cross_cache: KeyValue | None = None,
     ) -> Tensor:
-        attended = self.self_attention(self.self_attention_residual.before(x), mask=self_mask, cache=self_cache)
-        x = self.self_attention_residual.after(x, attended)
-        asking = self.cross_attention_residual.before(x)
-        attended = self.cross_attention(asking, memory, mask=cross_mask, cache=cross_cache)
-        x = self.cross_attention_residual.after(x, attended)
-        return self.feed_forward_residual.after(x, self.feed_forward(self.feed_forward_residual.before(x)))
+        x = self.self_attention_residual(x, lambda x: self.self_attention(x, mask=self_mask, cache=self_cache))
+        x = self.cross_attention_residual(
+            x, lambda x: self.cross_attention(x, memory, mask=cross_mask, cache=cross_cache)
+        )
+        return self.feed_forward_residual(x, self.feed_forward)

@@ -34,7 +34,11 @@ def causal_mask(length: int, *, device: torch.device | None = None) -> Tensor:
 def decoder_mask(ids: Tensor, pad_id: int) -> Tensor:
     """Combine both: a decoder position sees itself and earlier positions that are not padding.
 
+    The first position is never padding, whatever its id: there are models that begin with `pad_id` (Marian).
+
     Returns:
         Boolean (B, 1, T, T).
     """
-    return padding_mask(ids, pad_id) & causal_mask(ids.size(1), device=ids.device)  # (B, 1, T, T)
+    real = padding_mask(ids, pad_id)  # (B, 1, 1, T)
+    real[..., 0] = True
+    return real & causal_mask(ids.size(1), device=ids.device)  # (B, 1, T, T)

@@ -6,7 +6,6 @@ Knows nothing of text, training or the screen.
 import math
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from model.config import LayersConfig, ModelConfig
@@ -15,6 +14,7 @@ from model.network.dropout import Dropout
 from model.network.layers import DecoderLayer, EncoderLayer
 from model.network.masks import decoder_mask, padding_mask
 from model.network.positional import LearnedPositions, PositionalEncoding, SinusoidalPositions
+from model.network.precision import working_dtype
 from model.trace import HookPoint, name_hook_points
 
 __all__ = ["Decoder", "Encoder", "Transformer", "initialize"]
@@ -40,20 +40,18 @@ class Embedding(nn.Module):
     def forward(self, ids: Tensor, *, offset: int = 0) -> Tensor:
         vectors = self.token_vectors(self.tokens(ids) * self.scale)  # (B, T, D)
         x = self.sum(self.positions(vectors, offset=offset))
-        if torch.is_autocast_enabled(x.device.type):
-            # The residual stream is what a small model moves most of; it too is kept in the short format.
-            x = x.to(torch.get_autocast_dtype(x.device.type))
-        return self.dropout(x)
+        # Under autocast the residual stream too is short: it is what a small model moves most of.
+        return self.dropout(x.to(working_dtype(x)))
 
 
 @torch.no_grad()
 def initialize(model: nn.Module, config: LayersConfig, pad_id: int) -> None:
     """Xavier-uniform matrices, no biases, and embeddings of unit variance once they are scaled."""
-    for name, parameter in model.named_parameters():
-        if name.endswith("projection.weight") or ("feed_forward." in name and name.endswith("weight")):
-            nn.init.xavier_uniform_(parameter)
-        elif name.endswith(".bias"):
-            nn.init.zeros_(parameter)
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
     for module in model.modules():
         if isinstance(module, nn.Embedding):
             # × √d_model on the way in makes these unit variance; as they are, they give logits of unit variance.
@@ -152,7 +150,7 @@ class Transformer(nn.Module):
 
         Args:
             target: Token ids (B, T); with a cache only the newest token of each row, (B, 1).
-            memory: From `encode`, (B, S, D).
+            memory: From `encode`, (B, S, D); with a cache it is read in the first step alone.
             cross_mask: From `encode`, (B, 1, 1, S); None where no source is padded.
             cache: Keys and values of the earlier steps; a single newest token needs no causal mask.
 
@@ -166,7 +164,7 @@ class Transformer(nn.Module):
 
     def project(self, states: Tensor) -> Tensor:
         """Decoder states (…, D) to logits over the target vocabulary (…, V)."""
-        return self.logits(F.linear(states, self.output_projection.weight))
+        return self.logits(self.output_projection(states))
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
         """Teacher forcing: logits (B, T, V) for the token after each of `target` (B, T), given `source` (B, S)."""

@@ -11,6 +11,7 @@ from model.network.attention import (
     mask_scores,
     scaled_dot_product_scores,
 )
+from model.network.cache import KeyValue
 from model.network.masks import causal_mask
 from model.trace import name_hook_points, tracing
 
@@ -57,6 +58,33 @@ def test_rows_sum_to_one_and_masked_keys_get_exactly_nothing() -> None:
     assert weights.masked_select(~causal_mask(6)).eq(0).all()
 
 
+# Two sentences of seven tokens; the second may see none of them, as a text of nothing but padding.
+NOTHING_TO_SEE = torch.tensor([[True] * 7, [False] * 7])[:, None, None]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("training", [False, True])
+def test_a_query_that_may_see_no_key_gets_nothing_on_every_path(
+    attention: MultiHeadAttention, dtype: torch.dtype, training: bool
+) -> None:
+    attention.to(dtype).train(training)
+    attention.dropout.rate = 0.1 if training else 0.0
+    x, memory = torch.randn(2, 5, 24, dtype=dtype), torch.randn(2, 7, 24, dtype=dtype, requires_grad=True)
+    nothing = attention.output_projection.bias.detach().expand(5, -1)
+    fused = attention(x, memory, mask=NOTHING_TO_SEE)
+    with tracing() as trace:
+        written_out = attention(x, memory, mask=NOTHING_TO_SEE)
+    for output in (fused, written_out):
+        torch.testing.assert_close(output[1].detach(), nothing)
+        (gradient,) = torch.autograd.grad(output.float().sum(), memory)
+        assert gradient[0].abs().sum() > 0
+        assert gradient[1].eq(0).all()
+    weights = trace.passes("weights")[0]
+    assert weights[1].eq(0).all()
+    rounding = 2e-2 if dtype == torch.bfloat16 else 1e-6
+    torch.testing.assert_close(weights[0].sum(-1), torch.ones(3, 5, dtype=dtype), atol=rounding, rtol=0)
+
+
 def test_scores_are_scaled_dot_products() -> None:
     query, keys = torch.tensor([[[[1.0, 2.0, 3.0, 4.0]]]]), torch.tensor([[[[1.0, 0, 0, 0], [0, 0, 0, 2.0]]]])
     assert scaled_dot_product_scores(query, keys).tolist() == [[[[0.5, 4.0]]]]
@@ -100,6 +128,18 @@ def test_weights_are_dropped_in_training_alone_traced_or_not(attention: MultiHea
             assert not torch.allclose(attention(x), attention(x), atol=1e-3)
             attention.eval()
             torch.testing.assert_close(attention(x), attention(x))
+
+
+def test_with_a_cache_self_attention_grows_and_cross_attention_reads_its_memory_once(
+    attention: MultiHeadAttention,
+) -> None:
+    x, memory = torch.randn(2, 3, 24), torch.randn(2, 7, 24)
+    own, other = KeyValue(), KeyValue()
+    for t in range(3):
+        newest = attention(x[:, t : t + 1], cache=own)
+        read = attention(x[:, t : t + 1], memory if t == 0 else torch.empty(2, 0, 24), cache=other)
+    torch.testing.assert_close(newest[:, 0], attention(x)[:, 2], atol=1e-5, rtol=0)
+    torch.testing.assert_close(read[:, 0], attention(x, memory)[:, 2], atol=1e-5, rtol=0)
 
 
 def test_sizes_that_do_not_divide_are_named() -> None:

@@ -2,7 +2,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from model.network.dropout import add_dropped, dropout
+from model.network.dropout import Dropout
 from model.network.loss import projected_cross_entropy
 
 
@@ -36,8 +36,7 @@ def test_the_loss_in_bfloat16_is_that_of_float32_but_for_rounding() -> None:
 
 def test_dropout_zeroes_its_share_and_keeps_the_expectation() -> None:
     torch.manual_seed(0)
-    x = torch.ones(1000, 999)
-    y = dropout(x, 0.25, True)
+    y = Dropout(0.25)(torch.ones(1000, 999))
     assert (y == 0).float().mean().item() == pytest.approx(0.25, abs=2e-3)
     assert y.mean().item() == pytest.approx(1.0, abs=3e-3)
     assert y.unique().tolist() == pytest.approx([0.0, 4 / 3])
@@ -47,27 +46,16 @@ def test_dropout_zeroes_its_share_and_keeps_the_expectation() -> None:
 
 
 def test_dropout_follows_the_seed_and_rests_outside_training() -> None:
-    x = torch.randn(13, 7)
+    x, dropout = torch.randn(13, 7), Dropout(0.5)
     torch.manual_seed(3)
-    first = dropout(x, 0.5, True)
+    first = dropout(x)
     torch.manual_seed(3)
-    assert torch.equal(dropout(x, 0.5, True), first)
-    assert dropout(x, 0.5, False) is x
+    torch.testing.assert_close(dropout(x), first)
+    assert dropout.eval()(x) is x
 
 
 def test_dropout_lets_the_gradient_through_where_it_kept() -> None:
     x = torch.randn(64, 8, requires_grad=True)
-    y = dropout(x, 0.5, True)
+    y = Dropout(0.5)(x)
     y.sum().backward()
     assert torch.equal(x.grad != 0, y != 0)
-
-
-def test_add_dropped_is_the_sum_with_the_dropped() -> None:
-    x, y = torch.randn(50, 30), (0.5 + torch.rand(50, 30)).requires_grad_()
-    torch.manual_seed(5)
-    total = add_dropped(x, y, 0.4, True)
-    torch.manual_seed(5)
-    torch.testing.assert_close(total, x + dropout(y, 0.4, True))
-    total.sum().backward()
-    assert torch.equal(y.grad != 0, (total - x).abs() > 0.1)
-    torch.testing.assert_close(add_dropped(x, y, 0.4, False), x + y)
