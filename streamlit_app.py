@@ -39,4 +39,4 @@ checkpoint_picker(listed_checkpoints())
 try:
     page.run()
 finally:  # a page may stop early
-    publish_choices()
+    publish_choices(page.url_path)

@@ -6,6 +6,7 @@ from html import escape
 
 from model.inference.translate import Token
 from model.text.vocab import UNK_ID
+from viz_app.plain import visible
 
 __all__ = ["STYLE", "chips", "compared", "sentence", "weighted_text"]
 
@@ -98,7 +99,3 @@ def chip(token: Token) -> str:
         f'style="background:rgba(47,111,176,{0.08 + 0.6 * token.probability:.3f})">'
         f'{text}<span class="hl-tip">{rows}</span></span>'
     )
-
-
-def visible(text: str) -> str:
-    return text.replace("\n", "↵").replace("\t", "⇥")

@@ -1,130 +1,184 @@
-"""The visitor's choices: they follow from page to page and stand in the URL, so that a link shows a state.
+"""What a visitor chose, kept apart from what is default. The URL is one rendering of it, so that a link shows a state.
 
 Streamlit forgets a widget's value on pages that do not show it, and clears the URL on a page switch, its own
-`bind="query-params"` included (seen in 1.67). So the choices are kept here, in the session, under the widgets' keys.
+`bind="query-params"` included (seen in 1.67). So the choices are kept here and given to the widgets anew in every run.
+A default is never a choice: it follows the checkpoint, and stands in no link.
 """
 
 import re
-from collections.abc import Container
+from collections.abc import Callable, Container
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+from urllib.parse import quote, urlencode
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from model.interventions import Intervention
 from viz_app.examples import BATCHES
 
-__all__ = ["publish_choices", "restore_choices", "settle", "settle_number"]
+__all__ = ["choices", "choose", "fits_into_a_link", "publish_choices", "restore_choices", "settle", "settle_number"]
 
-KINDS: dict[str, type] = {
-    "checkpoint": str,
-    "text": str,
-    "kind": str,
-    "view": str,
-    "method": str,
-    "beam_size": int,
-    "temperature": float,
-    "top_k": int,
-    "top_p": float,
-    "seed": int,
-    "norms": bool,
-    "steps_view": str,
-    "steps_kind": str,
-    "forced": tuple,  # `services.Forced`
-    "query": int,
-    "scaled": bool,
-    "head_temperature": float,
-    "logarithmic": bool,
-    "layer": str,
-    "head": str,
-    "merge": bool,
-    "hide_special": bool,
-    "length": int,
-    "width": int,
-    "base": int,
-    "shift": int,
-    "shuffle": int,
-    "mask_kind": str,
-    "metric": str,
-    "sentences_from": str,
-    "pasted": str,
-    "click_means": str,
-    "intervention": Intervention,
-    "painted_weight": float,
-    "review": str,
-    "reading": str,
-    "bug": str,
-    "position_tab": str,
-    "mask_tab": str,
-    "heads_tab": str,
-    "checkpoint_tab": str,
-    "sentence": int,
-    **{f"batch_{language}_{i}": str for language in BATCHES for i in range(1, 5)},
+MAX_IN_URL = 2_000  # characters of one choice as the URL writes them: servers take some 8,000 for all of it
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a choice is written in the URL; `read` gives None for what makes no sense."""
+
+    read: Callable[[str], object | None]
+    write: Callable[[Any], str] = str
+
+
+def switch(text: str) -> bool | None:
+    return {"true": True, "1": True, "false": False, "0": False}.get(text.lower())
+
+
+def whole(text: str) -> int | None:
+    return int(text) if re.fullmatch(r"\d{1,9}", text, re.ASCII) else None
+
+
+def fraction(text: str) -> float | None:
+    return float(text) if re.fullmatch(r"\d{1,3}(\.\d{1,4})?", text, re.ASCII) else None
+
+
+def forced(text: str) -> tuple[tuple[int, int], ...] | None:
+    """`services.Forced` from position.token, one or several."""
+    if not re.fullmatch(r"\d{1,4}\.\d{1,7}(-\d{1,4}\.\d{1,7})*", text, re.ASCII):
+        return None
+    return tuple((int(at), int(token)) for at, _, token in (part.partition(".") for part in text.split("-")))
+
+
+def intervention(text: str) -> Intervention | None:
+    try:
+        return Intervention.from_code(text)
+    except ValueError:
+        return None
+
+
+TEXT, WHOLE, FRACTION = Form(str), Form(whole), Form(fraction)
+SWITCH = Form(switch, lambda value: str(value).lower())
+FORCED = Form(forced, lambda pairs: "-".join(f"{at}.{token}" for at, token in pairs))
+INTERVENTION = Form(intervention, Intervention.code)
+NUMBERS = "beam_size top_k seed query length width base shift shuffle sentence"
+WORDS = """checkpoint text kind view method steps_view steps_kind layer head review_layer review_head mask_kind metric
+    sentences_from pasted click_means review reading bug position_tab mask_tab heads_tab checkpoint_tab"""
+# Every choice that follows a visitor and stands in a link, by the key of its widget.
+FORMS: dict[str, Form] = {
+    **dict.fromkeys(WORDS.split(), TEXT),
+    **dict.fromkeys((f"batch_{language}_{i}" for language in BATCHES for i in range(1, 5)), TEXT),
+    **dict.fromkeys(NUMBERS.split(), WHOLE),
+    **dict.fromkeys(("temperature", "top_p", "head_temperature", "painted_weight"), FRACTION),
+    **dict.fromkeys(("norms", "scaled", "logarithmic", "merge", "hide_special"), SWITCH),
+    "forced": FORCED,
+    "intervention": INTERVENTION,
 }
-FORCED = re.compile(r"\d{1,4}\.\d{1,7}(-\d{1,4}\.\d{1,7})*", re.ASCII)  # position.token, one or several
-MAX_IN_URL = 500  # characters; longer texts would not fit into a link
+
+
+@dataclass
+class Choices:
+    """Of one visitor, by name."""
+
+    chosen: dict[str, object] = field(default_factory=dict)
+    defaults: dict[str, object] = field(default_factory=dict)
+    shown: dict[str, object] = field(default_factory=dict)  # as given to the widgets; what differs is newly chosen
+    page: str | None = None
+    subject: str | None = None  # what tokens are forced for; None: for whatever the page turns out to be about
+
+    def in_url(self) -> dict[str, str]:
+        """The choices that differ from their defaults, as far as a link can hold them."""
+        written = {
+            name: form.write(self.chosen[name])
+            for name, form in FORMS.items()
+            if name in self.chosen and self.chosen[name] != self.defaults.get(name)
+        }
+        found = {name: text for name, text in written.items() if fits_into_a_link(text)}
+        if "text" in written and "text" not in found:
+            found.pop("forced", None)  # tokens forced into the translation of a text that the link does not hold
+        return found
+
+
+def choices() -> Choices:
+    """Those of this visitor."""
+    kept: Choices = st.session_state.setdefault("choices", Choices())
+    return kept
+
+
+def fits_into_a_link(text: str) -> bool:
+    return len(quote(text)) <= MAX_IN_URL
+
+
+def went_back() -> bool:
+    """Whether this run is the browser's Back or Forward; only then, and at first, the URL is newer than the session.
+
+    A URL that merely differs from the one last written is no sign: it is what a browser sends that has not heard yet.
+    """
+    context = get_script_run_ctx()
+    return context is not None and context.is_history_navigation
 
 
 def restore_choices() -> None:
-    """Before any widget: keep what the session knows, take the rest from the URL."""
-    for key, kind in KINDS.items():
-        if key in st.session_state:
-            st.session_state[key] = st.session_state[key]
-        elif key in st.query_params:
-            value = parsed(st.query_params[key], kind)
-            if value is not None:
-                st.session_state[key] = value
+    """Before any widget: take the choices from the URL where it is newer, else what was chosen since the last run."""
+    first, kept = "choices" not in st.session_state, choices()
+    if first or went_back():
+        # What no link can hold is not lost by going back.
+        held = {name: value for name, value in kept.chosen.items() if not fits_into_a_link(FORMS[name].write(value))}
+        kept.chosen, kept.subject = held | from_url(), None
+    if went_back():
+        return  # what the widgets hold is older
+    for name in FORMS:
+        if name in st.session_state and (name not in kept.shown or st.session_state[name] != kept.shown[name]):
+            kept.chosen[name] = st.session_state[name]
 
 
-def parsed(text: str, kind: type) -> object | None:
-    """A choice as it stands in the URL, or None where it makes no sense."""
-    if kind in (Intervention, tuple) and len(text) > MAX_IN_URL:
-        return None
-    if kind is Intervention:
-        try:
-            return Intervention.from_code(text)
-        except ValueError:
-            return None
-    if kind is tuple:
-        pairs = [part.partition(".")[::2] for part in text.split("-")]
-        return tuple((int(at), int(token)) for at, token in pairs) if FORCED.fullmatch(text) else None
-    if kind is bool:
-        return text == "true"
-    if kind is float:
-        return float(text) if re.fullmatch(r"\d{1,3}(\.\d{1,4})?", text, re.ASCII) else None
-    if kind is int:
-        return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
-    return text
+def from_url() -> dict[str, object]:
+    given = {
+        name: FORMS[name].read(text)
+        for name, text in st.query_params.to_dict().items()
+        if name in FORMS and fits_into_a_link(text)
+    }
+    return {name: value for name, value in given.items() if value is not None}
 
 
-def written(value: object) -> str:
-    """The opposite of `parsed`."""
-    if isinstance(value, Intervention):
-        return value.code()
-    if isinstance(value, tuple):
-        return "-".join(f"{at}.{token}" for at, token in value)
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def choose(name: str, value: object) -> None:
+    """Choose in a visitor's place, in a callback or before the widget of this name."""
+    choices().chosen[name] = st.session_state[name] = value
 
 
-def settle(key: str, default: object, allowed: Container[object] | None = None) -> None:
-    """Before a widget: give its choice the default where it has no value yet, or one that is not allowed."""
-    st.session_state.setdefault("defaults", {})[key] = default
-    missing = key not in st.session_state
-    if missing or (allowed is not None and st.session_state[key] not in allowed):
-        st.session_state[key] = default
+def settle(name: str, default: object, allowed: Container[object] | None = None) -> None:
+    """Before a widget: give it what was chosen, or the default where nothing was, or nothing that is allowed."""
+    kept = choices()
+    if allowed is not None and name in kept.chosen and kept.chosen[name] not in allowed:
+        del kept.chosen[name]
+    kept.defaults[name] = default
+    kept.shown[name] = st.session_state[name] = kept.chosen.get(name, default)
 
 
-def settle_number(key: str, default: float, low: float, high: float) -> None:
+def settle_number(name: str, default: float, low: float, high: float) -> None:
     """Before a slider of fractions: as `settle`, with what lies outside its ends moved to the nearer one."""
-    settle(key, default)
-    st.session_state[key] = min(max(float(st.session_state[key]), low), high)
+    kept = choices()
+    if name in kept.chosen:
+        kept.chosen[name] = min(max(float(str(kept.chosen[name])), low), high)
+    settle(name, default)
 
 
-def publish_choices() -> None:
-    """After the page: put every choice that is not the default into the URL."""
-    defaults = st.session_state.get("defaults", {})
-    for key in KINDS:
-        value = st.session_state.get(key)
-        shown = written(value)
-        if value is None or value == defaults.get(key) or len(shown) > MAX_IN_URL:
-            st.query_params.pop(key, None)
-        elif st.query_params.get(key) != shown:
-            st.query_params[key] = shown
+def publish_choices(page: str) -> None:
+    """After the page of this name: write the choices into the URL, all at once, as each writing is a step for Back."""
+    kept = choices()
+    switched, kept.page = kept.page not in (None, page) and not went_back(), page
+    wanted = kept.in_url()
+    if wanted == st.query_params.to_dict():
+        return
+    if switched and not st.query_params:
+        # The browser has made a step already, to the page without choices; they complete it.
+        address()(data={"query": urlencode(wanted)})
+    else:
+        st.query_params.from_dict(wanted)
+
+
+@cache
+def address() -> Any:
+    """A component that draws nothing and completes the URL in its place: Streamlit itself can only add a step."""
+    replace = 'history.replaceState(history.state, "", `${location.pathname}?${data.query}`)'
+    return st.components.v2.component("headlight_address", js=f"export default ({{ data }}) => {replace};")

@@ -10,8 +10,9 @@ from model.config import ClassifierConfig, ConfigError, SearchConfig
 from model.inference.translate import GREEDY
 from model.kinds import KINDS
 from viz_app import services
-from viz_app.choices import settle, settle_number
+from viz_app.choices import choices, choose, fits_into_a_link, settle, settle_number
 from viz_app.examples import examples_for
+from viz_app.plain import plain
 from viz_app.services import CheckpointKey, Listed
 
 if TYPE_CHECKING:
@@ -24,9 +25,11 @@ __all__ = [
     "head_picker",
     "how",
     "kind_picker",
+    "lead_to_sentiment",
     "require_checkpoint",
     "require_classifier",
     "require_translator",
+    "say_what_no_link_holds",
     "tabs",
     "with_progress",
 ]
@@ -55,7 +58,7 @@ def checkpoint_picker(found: Sequence[Listed]) -> None:
             key="checkpoint",
             help="The trained model that all pages look into.",
         )
-        st.caption(summary(configs[name]))
+        st.caption(plain(summary(configs[name])))
 
 
 def summary(config: CheckpointConfig) -> str:
@@ -87,7 +90,7 @@ def require_checkpoint(found: Sequence[Listed]) -> tuple[CheckpointKey, Checkpoi
     try:
         return chosen.key, services.config_of(chosen.key)
     except (CheckpointError, ConfigError) as error:
-        st.error(f"{error} Choose another checkpoint on the left.")
+        st.error(plain(f"{error} Choose another checkpoint on the left."))
         st.stop()
 
 
@@ -96,9 +99,15 @@ def require_translator(found: Sequence[Listed]) -> tuple[CheckpointKey, Checkpoi
     key, config = require_checkpoint(found)
     if config.task != "translation":
         st.subheader("This page is about translating")
-        st.info(f"{key.name} classifies texts and does not translate. Choose a translator on the left.")
+        st.info(f"{plain(key.name)} classifies texts and does not translate. Choose a translator on the left.")
+        lead_to_sentiment()
         st.stop()
     return key, config
+
+
+def lead_to_sentiment() -> None:
+    """A link to the page that is about a classifier."""
+    st.page_link("viz_app/pages/sentiment.py", label="See what it looks at on the page Sentiment")
 
 
 def require_classifier(found: Sequence[Listed]) -> tuple[CheckpointKey, CheckpointConfig]:
@@ -110,11 +119,11 @@ def require_classifier(found: Sequence[Listed]) -> tuple[CheckpointKey, Checkpoi
         st.stop()
     key = (chosen or usable)[0].key
     if not chosen:
-        st.caption(f"This page reads with the checkpoint {key.name}; the one on the left translates.")
+        st.caption(f"This page reads with the checkpoint {plain(key.name)}; the one on the left translates.")
     try:
         return key, services.config_of(key)
     except (CheckpointError, ConfigError) as error:
-        st.error(f"{error} Choose another checkpoint on the left.")
+        st.error(plain(f"{error} Choose another checkpoint on the left."))
         st.stop()
 
 
@@ -131,21 +140,21 @@ def ask_for_text_and_search(config: CheckpointConfig) -> tuple[str, SearchConfig
 def ask(config: CheckpointConfig, *, with_search: bool) -> tuple[str, SearchConfig]:
     examples = examples_for(config)
     offered = st.session_state.get("examples_offered", examples)
-    if offered != examples and st.session_state.get("text") in offered:
+    if offered != examples and (typed := choices().chosen.get("text")) in offered:
         # An example for another checkpoint would only make nonsense; what a person typed stays.
-        st.session_state["text"] = examples[offered.index(st.session_state["text"])]
+        choose("text", examples[offered.index(typed)])
     st.session_state["examples_offered"] = examples
     settle("text", examples[0])
 
     def use_example() -> None:
         if st.session_state["example"]:
-            st.session_state["text"] = st.session_state["example"]
+            choose("text", st.session_state["example"])
             st.session_state["example"] = None
 
     field, menu, *rest = st.columns([5, 1.4, 1.2] if with_search else [5, 1.4], vertical_alignment="bottom")
     with field:
         text = st.text_input(
-            f"Type a sentence in {language(config.tokenizer.source_language)} and press Enter",
+            f"Type a sentence in {plain(language(config.tokenizer.source_language))} and press Enter",
             key="text",
         )
     let_go_of_what_was_forced(f"{st.session_state['checkpoint']}|{text}")
@@ -163,14 +172,24 @@ def ask(config: CheckpointConfig, *, with_search: bool) -> tuple[str, SearchConf
     for place in rest:
         with place:
             search = search_picker()
+    say_what_no_link_holds(text or "")
     return text or "", search
+
+
+def say_what_no_link_holds(*texts: str) -> None:
+    """Where a text is too long for the URL, say so: a link to this page would show another."""
+    if not all(map(fits_into_a_link, texts)):
+        st.caption("This text is too long for a link: a link to this page leaves it out.")
 
 
 def let_go_of_what_was_forced(subject: str) -> None:
     """Tokens are forced into the translation of one sentence by one checkpoint; a link may bring them along."""
-    if st.session_state.setdefault("subject", subject) != subject:
-        st.session_state["subject"], st.session_state["forced"] = subject, ()
-        st.session_state["forced_earlier"] = []
+    kept = choices()
+    if kept.subject == subject:
+        return
+    if kept.subject is not None:
+        choose("forced", ())
+    kept.subject, st.session_state["forced_earlier"] = subject, []
 
 
 METHODS = {"greedy": "Greedy", "beam": "Beam", "sample": "Sampling"}
@@ -191,8 +210,8 @@ def search_picker() -> SearchConfig:
             format_func=METHODS.__getitem__,
             required=True,
             key="method",
-            help="Greedy: the likeliest token at each step. Beam: several prefixes grow side by side, the likeliest "
-            "whole sentence wins. Sampling: each token is drawn at random.",
+            help="Greedy: the likeliest token at each step. Beam: several prefixes grow side by side; of those that "
+            "end, the one with the best mean log-probability a token wins. Sampling: each token is drawn at random.",
         )
         if method == "beam":
             size = st.slider("Beam size, prefixes kept", 2, 8, key="beam_size")
@@ -220,15 +239,22 @@ def kind_picker(key: str, default: str) -> str:
     )
 
 
-def head_picker(layers: int, heads: int, *, aggregates: bool) -> tuple[int, int | str]:
-    """Choose layer and head, shown from 1, returned from 0; with `aggregates` the head may be one of `AGGREGATES`."""
+def head_picker(layers: int, heads: int, *, aggregates: bool, of: str = "") -> tuple[int, int | str]:
+    """Choose layer and head, shown from 1, returned from 0.
+
+    Args:
+        layers: How many there are.
+        heads: How many a layer has.
+        aggregates: The head may also be one of `AGGREGATES`.
+        of: Begins the names of the choices, where they are not those of the translators' heads.
+    """
     names = [str(head + 1) for head in range(heads)] + (list(AGGREGATES) if aggregates else [])
     layer_names = [str(layer + 1) for layer in range(layers)]
-    settle("layer", layer_names[-1], layer_names)
-    settle("head", names[0], names)
+    settle(f"{of}layer", layer_names[-1], layer_names)
+    settle(f"{of}head", names[0], names)
     left, right = st.columns(2)
-    layer = left.selectbox("Layer", layer_names, key="layer")
-    head = right.selectbox("Head", names, key="head")
+    layer = left.selectbox("Layer", layer_names, key=f"{of}layer")
+    head = right.selectbox("Head", names, key=f"{of}head")
     return int(layer) - 1, head if head in AGGREGATES else int(head) - 1
 
 

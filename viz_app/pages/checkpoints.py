@@ -5,6 +5,8 @@ import streamlit as st
 from viz_app import controls, services
 from viz_app.charts import draw
 from viz_app.figures import training
+from viz_app.plain import card as safe_card
+from viz_app.plain import plain
 
 QUALITY = {
     "translation": ("BLEU", "valid_bleu", "**BLEU.** Greedy translations of the validation set, after each epoch."),
@@ -17,6 +19,8 @@ st.markdown(
     "Every checkpoint in `checkpoints/` and in the folders of `HEADLIGHT_CHECKPOINTS`; a freshly trained one appears "
     "when the page is loaded again. Figures are those of its test set, which the model card names; beam 5."
 )
+if not found:
+    controls.require_checkpoint(found)
 table = services.checkpoint_figures(found)
 broken = [listed for listed in found if listed.config is None]
 st.dataframe(
@@ -48,17 +52,17 @@ st.dataframe(
     },
 )
 for listed in broken:
-    st.warning(listed.problem)
+    st.warning(plain(listed.problem))
 
 key, config = controls.require_checkpoint(found)
-st.subheader(key.name)
+st.subheader(plain(key.name))
 st.caption("The checkpoint that is chosen on the left.")
 card, curves, parameters, configuration = controls.tabs(
     ["Model card", "Training curves", "Parameters", "Configuration"], "checkpoint_tab"
 )
 if card.open:
     with card:
-        st.markdown(services.model_card(key) or "This checkpoint has no model card (README.md).")
+        st.markdown(safe_card(services.model_card(key)) or "This checkpoint has no model card (README.md).")
 if curves.open:
     with curves:
         name, column, explanation = QUALITY[config.task]

@@ -12,6 +12,7 @@ from viz_app.charts import draw
 from viz_app.choices import settle, settle_number
 from viz_app.figures import vectors
 from viz_app.figures.style import Axes
+from viz_app.plain import plain
 
 key, config = controls.require_translator(services.listed_checkpoints())
 text = controls.ask_for_text(config)
@@ -28,7 +29,7 @@ head = int(head)
 try:
     translation, parts = services.anatomy_of(key, text, kind, layer)
 except ConfigError as error:
-    st.info(f"{error} Choose another checkpoint on the left.")
+    st.info(plain(f"{error} Choose another checkpoint on the left."))
     st.stop()
 asking, looked_at = translation.tokens_of(kind)
 rows = list(range(len(asking)))
@@ -51,7 +52,7 @@ labels = [token.text for token in looked_at]
 key_axes = Axes(queries=labels, keys=[str(i) for i in range(width)], query_title="key token", key_title="dimension")
 
 st.markdown(
-    f"**1. Queries and keys.** The query of “{asking[query].text}” (top row) and the key of every token, "
+    f"**1. Queries and keys.** The query of “{plain(asking[query].text)}” (top row) and the key of every token, "
     f"{width} numbers each; on the right their elementwise product q·k, red where both agree in sign."
 )
 with st.container(horizontal=True):

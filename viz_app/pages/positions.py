@@ -4,12 +4,15 @@ import streamlit as st
 
 from viz_app import controls, services
 from viz_app.choices import settle
+from viz_app.plain import plain
 from viz_app.sections.position_matrix import position_matrix
 from viz_app.sections.position_relations import position_pairs, position_properties, position_rotation
 from viz_app.sections.position_sentence import position_sentence
 from viz_app.sections.position_waves import position_waves
 
 BASES = (10, 100, 1_000, 10_000, 100_000)
+WIDTHS = range(16, 513, 16)
+FEWEST = 8  # positions; fewer show no pattern
 
 key, config = controls.require_checkpoint(services.listed_checkpoints())
 own = services.position_table(key)
@@ -28,13 +31,16 @@ st.markdown(
 )
 
 left, middle, right = st.columns(3)
-settle("length", min(64, max_length), range(8, max_length + 1))
-length = left.slider("Positions", min(8, max_length), max_length, key="length")
+lengths = range(min(FEWEST, max_length), max_length + 1)
+settle("length", min(64, max_length), lengths)
+# A slider needs two ends.
+length = left.slider("Positions", lengths[0], max_length, key="length") if len(lengths) > 1 else max_length
 table, base = own[:length], 10_000
 if sinusoidal:
-    settle("width", d_model, range(16, 513))
+    widths = sorted({*WIDTHS, d_model})
+    settle("width", d_model, widths)
     settle("base", 10_000, BASES)
-    width = middle.slider("d_model, dimensions", 16, 512, step=16, key="width")
+    width = middle.select_slider("d_model, dimensions", widths, key="width")
     base = right.select_slider("Base of the wavelengths", BASES, key="base")
     table = services.sinusoids(length, width, float(base))
     same = (width, base) == (d_model, 10_000)
@@ -75,4 +81,5 @@ if sentence_tab.open:
         if config.task == "translation":
             position_sentence(key, config, own)
         else:
-            st.info(f"{key.name} classifies texts. Choose a translator on the left to follow a sentence.")
+            st.info(f"{plain(key.name)} classifies texts. Choose a translator on the left to follow a sentence.")
+            controls.lead_to_sentiment()

@@ -7,11 +7,12 @@ import streamlit as st
 from model.analysis.statistics import rollout
 from viz_app import controls, services
 from viz_app.charts import draw
-from viz_app.chips import weighted_text
-from viz_app.choices import settle
+from viz_app.chips import sentence, weighted_text
+from viz_app.choices import choose, settle
 from viz_app.examples import REVIEWS
 from viz_app.figures.attention import head_map
 from viz_app.figures.style import Axes
+from viz_app.plain import plain
 
 MAX_MAP = 120  # tokens; a larger map has cells smaller than a pixel
 
@@ -22,7 +23,7 @@ settle("review", REVIEWS[0])
 
 def use_example() -> None:
     if st.session_state["review_example"]:
-        st.session_state["review"] = st.session_state["review_example"]
+        choose("review", st.session_state["review_example"])
         st.session_state["review_example"] = None
 
 
@@ -38,14 +39,15 @@ with field:
         height=110,
         max_chars=services.MAX_CHARACTERS,
     )
+controls.say_what_no_link_holds(text or "")
 if not (text or "").strip():
     st.info("Type a review above, or choose one of the examples.")
     st.stop()
 reading = services.classification_of(key, text)
 with side:
-    st.html(f'<div class="hl-text">{reading.label}: {reading.probabilities[reading.label]:.1%}</div>')
+    st.html(sentence(f"{reading.label}: {reading.probabilities[reading.label]:.1%}"))
     for label, probability in reading.probabilities.items():
-        st.progress(probability, f"{label} {probability:.1%}")
+        st.progress(probability, plain(f"{label} {probability:.1%}"))
 if reading.dropped:
     st.warning(
         f"The model reads {config.model.max_length} tokens at once: {reading.dropped} from the middle of the review "
@@ -69,8 +71,8 @@ chosen = st.segmented_control(
 )
 weights = shares[chosen or "rollout"]
 st.caption(
-    "Each word shaded by its share, darker = more; hover for the number. Pooling: how much the query that gathers the "
-    "review looks at this place. Rollout: the same, followed back through the encoder to the words."
+    "Each word shaded by its share, stronger = more; hover for the number. Pooling: how much the query that gathers "
+    "the review looks at this place. Rollout: the same, followed back through the encoder to the words."
 )
 st.html(weighted_text(reading.tokens, [float(weight) for weight in weights]))
 
@@ -89,7 +91,7 @@ with left:
     )
 with right:
     st.markdown("**Encoder self-attention.** For every word (row), how much it mixes in each other word (column).")
-    layer, head = controls.head_picker(layers, heads, aggregates=False)
+    layer, head = controls.head_picker(layers, heads, aggregates=False, of="review_")
     maps = reading.encoder[layer, int(head)]
     if len(maps) > MAX_MAP:
         st.caption(f"The first {MAX_MAP} of {len(maps)} words are drawn.")

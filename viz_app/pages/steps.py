@@ -5,7 +5,8 @@ import streamlit as st
 from model.config import SearchConfig
 from viz_app import components, controls, services
 from viz_app.chips import sentence
-from viz_app.choices import settle
+from viz_app.choices import choose, settle
+from viz_app.plain import plain
 from viz_app.services import Forced
 
 SEARCHES = {"greedy": "Greedy, step by step", "beam": "Beam search as a tree"}
@@ -30,7 +31,7 @@ translation = services.translation_of(key, text, forced=forced)
 def change(now_forced: Forced) -> None:
     earlier.append(forced)
     del earlier[:-MAX_UNDO]
-    st.session_state["forced"] = now_forced
+    choose("forced", now_forced)
 
 
 def force(position: int, token: int) -> None:
@@ -39,7 +40,7 @@ def force(position: int, token: int) -> None:
 
 
 def undo() -> None:
-    st.session_state["forced"] = earlier.pop()
+    choose("forced", earlier.pop())
 
 
 def go_on_from(node: int) -> None:
@@ -54,20 +55,20 @@ shown = searches.segmented_control(
 )
 undoing.button("Undo", icon=":material/undo:", disabled=not earlier, on_click=undo, width="stretch")
 resetting.button(
-    "Let it go",
+    "Force nothing",
     icon=":material/restart_alt:",
     disabled=not forced,
     on_click=change,
     args=((),),
     width="stretch",
-    help="Force nothing: what the model writes by itself.",
+    help="Let the model write by itself again.",
 )
 if forced:
     written = translation.written
-    words = ", ".join(f"“{written[at].text}” at step {at + 1}" for at, _ in forced if at < len(written))
+    words = ", ".join(f"“{plain(written[at].text)}” at step {at + 1}" for at, _ in forced if at < len(written))
     st.caption(
         f"Forced: {words}. Greedy log-probability {translation.log_prob:.2f}; by itself the model writes "
-        f"“{free.text}” with {free.log_prob:.2f}."
+        f"“{plain(free.text)}” with {free.log_prob:.2f}."
     )
 
 if len(translation.written) > MAX_STEPS:

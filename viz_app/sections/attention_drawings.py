@@ -8,6 +8,7 @@ from model.kinds import KINDS
 from viz_app import components
 from viz_app.attention_view import AttentionView, ChosenMap
 from viz_app.charts import draw
+from viz_app.choices import choose
 from viz_app.figures.attention import head_map, overview
 
 __all__ = ["alignment_table", "all_heads", "bertviz", "lines", "one_head"]
@@ -24,7 +25,8 @@ def all_heads(
     def open_tile() -> None:
         points = st.session_state["overview"].selection.points
         if points:
-            st.session_state["layer"], st.session_state["head"] = (str(i + 1) for i in points[0]["customdata"])
+            for name, number in zip(("layer", "head"), points[0]["customdata"], strict=True):
+                choose(name, str(number + 1))
 
     layers, heads = shown.maps.shape[:2]
     st.caption(f"Every layer and head. {KINDS[kind].shows} Click one to open it.")

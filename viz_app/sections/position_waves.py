@@ -44,13 +44,16 @@ def position_waves(table: NDArray[np.float32], *, base: float, max_length: int) 
             key="sinusoids",
             alt="Sine waves of five dimensions over the position",
         )
+    shown = np.arange(min(len(table), 32))
+    nearest = [int(np.abs(lengths - lengths[0] * 2.0**i).argmin()) for i in range(5)]
+    doubling = list(dict.fromkeys(nearest))  # few dimensions, or a small base, have no five such waves
+    ratios = [f"{longer:.2g}" for longer in lengths[doubling][1:] / lengths[doubling][:-1]]
     st.markdown(
         "**A counter with soft digits.** In binary, the last digit changes at every number, the one before at "
         "every second, and so on. Sines do the same softly: on the left a binary counter, on the right where the "
-        "sines of five dimensions are negative, each wave about twice as long as the one before."
+        f"sines of {len(doubling)} dimensions are negative, chosen to double as nearly as these waves can: each is "
+        f"{', '.join(ratios)} times as long as the one before."
     )
-    shown = np.arange(min(len(table), 32))
-    doubling = [int(np.abs(lengths - lengths[0] * 2.0**i).argmin()) for i in range(5)]
     left, right = st.columns(2)
     with left:
         draw(

@@ -5,6 +5,7 @@ import streamlit as st
 from model.checkpoint import CheckpointConfig
 from viz_app.choices import settle
 from viz_app.examples import examples_for
+from viz_app.plain import plain
 
 __all__ = ["MAX_LINES", "Pairs", "sentence_set"]
 
@@ -22,6 +23,7 @@ def sentence_set(config: CheckpointConfig) -> Pairs:
     if source == "ours":
         return tuple((text, "") for text in examples_for(config))
     if source == "pasted":
+        settle("pasted", "")
         text = st.text_area(
             "One sentence a line; after a tab, its translation if you have one",
             key="pasted",
@@ -37,7 +39,8 @@ def sentence_set(config: CheckpointConfig) -> Pairs:
         try:
             text = file.getvalue().decode("utf-8-sig") if file else ""
         except UnicodeDecodeError:
-            st.error(f"{file.name if file else 'The file'} is not UTF-8 text. Save it as UTF-8 and open it again.")
+            name = plain(file.name) if file else "The file"
+            st.error(f"{name} is not UTF-8 text. Save it as UTF-8 and open it again.")
             st.stop()
     lines = [line for line in (text or "").splitlines() if line.strip()]
     if not lines:

@@ -1,0 +1,90 @@
+"""A visitor's choices, the URL and the browser's Back, and what a crafted link may not do."""
+
+import re
+from collections.abc import Callable
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Page, expect
+
+Visit = Callable[..., Page]
+
+
+def steps_back(page: Page) -> int:
+    return int(page.evaluate("history.length"))
+
+
+def wait_for_layer(page: Page, layer: int) -> None:
+    expect(page.get_by_text(f"Layer {layer} · ")).to_be_visible()
+    expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible()
+
+
+def take_layer(page: Page, layer: int) -> None:
+    page.get_by_role("combobox", name="Layer").click()
+    page.get_by_role("option", name=str(layer), exact=True).click()
+    wait_for_layer(page, layer)
+
+
+def test_back_and_forward_restore_choices(visit: Visit) -> None:
+    page = visit()
+    wait_for_layer(page, 3)
+    assert "?" not in page.url, "a default stands in no link"
+    before = steps_back(page)
+    take_layer(page, 2)
+    expect(page).to_have_url(re.compile("layer=2$"))
+    take_layer(page, 1)
+    expect(page).to_have_url(re.compile("layer=1$"))
+    assert steps_back(page) == before + 2
+    page.go_back()
+    wait_for_layer(page, 2)
+    page.go_back()
+    wait_for_layer(page, 3)
+    assert "?" not in page.url
+    page.go_forward()
+    wait_for_layer(page, 2)
+    expect(page.get_by_role("combobox", name="Layer")).to_have_value("2")
+    take_layer(page, 1)  # going on from there
+    expect(page).to_have_url(re.compile("layer=1$"))
+
+
+def test_a_page_switch_is_one_step_that_takes_the_choices_along(visit: Visit) -> None:
+    page = visit("?layer=2&head=3&kind=encoder&merge=1")
+    wait_for_layer(page, 2)
+    before = steps_back(page)
+    page.get_by_role("link", name="Inside a head").click()
+    expect(page).to_have_url(re.compile("inside[?].*layer=2"))
+    for choice in ("head=3", "kind=encoder", "merge=true"):
+        assert choice in page.url
+    assert steps_back(page) == before + 1
+    expect(page.get_by_text("They are the same computation")).to_be_visible()
+    page.get_by_text("Divide by √d_k").click()
+    expect(page).to_have_url(re.compile("scaled=false"))
+    page.go_back()
+    expect(page.get_by_text("They are the same computation")).to_be_visible()
+    page.go_back()
+    expect(page).to_have_url(re.compile("/[?].*layer=2"))
+    wait_for_layer(page, 2)
+
+
+def test_back_brings_a_sentence_and_what_was_forced_into_it(visit: Visit) -> None:
+    page = visit("steps?text=A+dog+runs.&forced=1.300")
+    expect(page.get_by_text("Forced:")).to_be_visible()
+    field = page.get_by_label(re.compile("Type a sentence"))
+    field.fill("A cat sleeps.")
+    field.press("Enter")
+    expect(page.get_by_text("Forced:")).to_have_count(0)
+    expect(page).to_have_url(re.compile("cat"))
+    page.go_back()
+    expect(field).to_have_value("A dog runs.")
+    expect(page.get_by_text("Forced:")).to_be_visible()
+
+
+@pytest.mark.parametrize("path", ["inside?kind=encoder&query=0&", "steps?", "?"])
+def test_no_text_in_a_link_asks_another_host(visit: Visit, path: str) -> None:
+    text = "![p](//host.example?a=1) <img src=//host.example/b> $\\includegraphics{//host.example/c}$"
+    page = visit(f"{path}checkpoint=multi30k-de-en-words&text={quote(text)}")
+    expect(page.get_by_label(re.compile("Type a sentence"))).to_have_value(text)
+    expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible()
+    expect(page.locator("img[src*=host], a[href*=host]")).to_have_count(0)
+    if "inside" in path:
+        expect(page.get_by_text("The query of “![p](//host.example?a=1)”")).to_be_visible()
