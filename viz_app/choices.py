@@ -177,8 +177,12 @@ def publish_choices(page: str) -> None:
         st.query_params.from_dict(wanted)
 
 
+COMPLETE = """export default ({ data }) =>
+  history.replaceState(history.state, "", `${location.pathname}?${data.query}`);
+"""
+
+
 @cache
 def address() -> Any:
-    """A component that draws nothing and completes the URL in its place: Streamlit itself can only add a step."""
-    replace = 'history.replaceState(history.state, "", `${location.pathname}?${data.query}`)'
-    return st.components.v2.component("headlight_address", js=f"export default ({{ data }}) => {replace};")
+    """A component that draws nothing and completes the URL where it stands: Streamlit itself can only add a step."""
+    return st.components.v2.component("headlight_address", js=COMPLETE)
