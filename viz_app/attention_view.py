@@ -24,7 +24,7 @@ class AttentionView:
     maps: FloatArray
     axes: Axes
     allowed: NDArray[np.bool_]  # (T, S): False where the mask forbade every token of the cell
-    hidden_share: float  # mean weight on the keys that are hidden
+    hidden_share: FloatArray  # (L, H): mean weight of a row on the keys that are hidden
 
 
 def with_value_norms(translation: Translation, norms: Mapping[str, FloatArray]) -> Translation:
@@ -82,7 +82,7 @@ def view(translation: Translation, kind: str, *, merge: bool, hide_special: bool
             key_title=f"key: {KINDS[kind].key}",
             query_notes=[] if merge or kind == "encoder" else steps(translation, rows),
         ),
-        hidden_share=float(shown_rows[..., ~columns].sum(axis=-1).mean()) if hide_keys else 0.0,
+        hidden_share=shown_rows[..., ~columns].sum(axis=-1).mean(axis=-1),
     )
 
 
@@ -133,6 +133,7 @@ class ChosenMap:
     unit: str
     largest: float  # upper end of its colour scale
     meaning: str  # of a cell or a row, for a person
+    hidden_share: float  # of a row on the keys that are hidden, in the mean; 0 where nothing sums to a whole
 
 
 def choose(
@@ -155,12 +156,15 @@ def choose(
             unit="share",
             largest=1.0,
             meaning="How much of each input token is left in each position.",
+            hidden_share=float(rolled.hidden_share[layer, 0]),
         )
-    sums = "" if shown.hidden_share or weighted else "Each row sums to 1."
+    hidden = float(shown.hidden_share[layer, head] if isinstance(head, int) else shown.hidden_share[layer].mean())
+    sums = "" if hidden or weighted else "Each row sums to 1."
     return ChosenMap(
         weights=select_head(shown.maps, layer, head),
         name=f"head {head + 1}" if isinstance(head, int) else f"{head} over {heads} heads",
         unit="weight × ‖value‖" if weighted else "attention weight",
         largest=float(shown.maps.max()) if weighted else 1.0,
         meaning=f"Each cell is the largest of {heads} weights." if head == "max" else sums,
+        hidden_share=0.0 if head == "max" or weighted else hidden,
     )

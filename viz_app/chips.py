@@ -16,7 +16,7 @@ STYLE = """<style>
 .hl-row .hl-chips{display:flex;flex-wrap:wrap;gap:3px 4px}
 .hl-chip{position:relative;border-radius:5px;padding:1px 7px;border:1px solid rgba(128,128,128,.35);
  font-size:.93rem;cursor:default;white-space:pre;max-width:20rem;overflow-x:clip;text-overflow:ellipsis}
-.hl-chip.hl-special{opacity:.55;font-style:italic}
+.hl-chip.hl-special{font-style:italic}
 .hl-chip.hl-unknown{border-style:dashed;text-decoration:underline dotted}
 .hl-chip .hl-tip{display:none;position:absolute;z-index:1000;top:115%;left:0;background:#1b2530;color:#fff;
  border-radius:6px;padding:6px 10px;font-size:.8rem;font-style:normal;box-shadow:0 2px 10px rgba(0,0,0,.35);
@@ -30,7 +30,12 @@ STYLE = """<style>
 .hl-lines{display:grid;grid-template-columns:fit-content(24rem) 1fr;gap:0 1.5rem;line-height:1.6}
 .hl-lines .hl-name{opacity:.7}
 .hl-lines mark{background:rgba(232,89,12,.28);color:inherit;border-radius:3px;padding:0 2px}
+.hl-lines mark.hl-gone{margin-left:3px}
+.hl-lines mark.hl-gone::before{content:"[…]"}
 .hl-more{opacity:.7;font-size:.85rem}
+[data-testid=stCaptionContainer]{color:inherit;opacity:.8}
+[data-baseweb=tag]{background-color:rgba(128,128,128,.16)!important}
+[data-baseweb=tag],[data-baseweb=tag] *{color:inherit!important}
 </style>"""
 MAX_CHIPS = 80
 
@@ -40,7 +45,7 @@ def chips(name: str, tokens: Sequence[Token]) -> str:
 
     Args:
         name: Stands before the row.
-        tokens: Written ones are shaded by their probability, darker = more probable.
+        tokens: Written ones are shaded by their probability, stronger = more probable.
     """
     boxes = "".join(chip(token) for token in tokens[:MAX_CHIPS])
     more = f'<span class="hl-more">and {len(tokens) - MAX_CHIPS} more</span>' if len(tokens) > MAX_CHIPS else ""
@@ -54,7 +59,7 @@ def sentence(text: str) -> str:
 
 
 def compared(*groups: Sequence[tuple[str, str]]) -> str:
-    """HTML of named texts below each other, the words marked in which one differs from the first of its group."""
+    """HTML of named texts below each other, with marks where one differs from the first of its group."""
     rows = (
         f'<span class="hl-name">{escape(visible(name))}</span><bdi>{marked(group[0][1].split(), text.split())}</bdi>'
         for group in groups
@@ -64,16 +69,21 @@ def compared(*groups: Sequence[tuple[str, str]]) -> str:
 
 
 def marked(before: Sequence[str], after: Sequence[str]) -> str:
-    parts = []
-    for what, _, _, start, end in SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():
+    if not after:
+        return "<em>(nothing)</em>"
+    html = ""
+    for what, begin, stop, start, end in SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():
         words = escape(visible(" ".join(after[start:end])))
-        if words:
-            parts.append(words if what == "equal" else f"<mark>{words}</mark>")
-    return " ".join(parts) or "<em>(nothing)</em>"
+        if what == "delete":
+            gone = escape(f"left out: {visible(' '.join(before[begin:stop]))}", quote=True)
+            html += f'<mark class="hl-gone" role="img" aria-label="{gone}" title="{gone}"></mark>'
+        else:
+            html += (" " if start else "") + (words if what == "equal" else f"<mark>{words}</mark>")
+    return html
 
 
 def weighted_text(tokens: Sequence[str], weights: Sequence[float]) -> str:
-    """HTML of a text whose words are shaded by their weights, the largest darkest, with the number on hover."""
+    """HTML of a text whose words are shaded by their weights, the largest strongest, with the number on hover."""
     largest = max(weights) or 1.0
     words = "".join(
         f'<span class="hl-word" title="{weight:.4f}" '
@@ -93,9 +103,9 @@ def chip(token: Token) -> str:
         f"<div><bdi>{escape(visible(c.token))}</bdi><span>{c.probability:.1%}</span></div>"
         for c in token.candidates[:5]
     )
-    label = escape(f"{token.text}, probability {token.probability:.1%}", quote=True)
+    label = escape(f"{visible(token.text)}, probability {token.probability:.1%}", quote=True)
     return (
-        f'<span class="hl-chip{special}" tabindex="0" aria-label="{label}" '
+        f'<span class="hl-chip{special}" tabindex="0" role="group" aria-label="{label}" '
         f'style="background:rgba(47,111,176,{0.08 + 0.6 * token.probability:.3f})">'
         f'{text}<span class="hl-tip">{rows}</span></span>'
     )

@@ -2,7 +2,7 @@
 
 from model.checkpoint import CheckpointConfig
 
-__all__ = ["BATCHES", "CAPTIONS", "EVERYDAY", "REVIEWS", "examples_for"]
+__all__ = ["BATCHES", "CAPTIONS", "EVERYDAY", "MORE", "REVIEWS", "examples_for"]
 
 # By source language; all as many, so that a visitor who changes the checkpoint stays at the same place of the list.
 CAPTIONS = {
@@ -29,6 +29,44 @@ EVERYDAY = {
         "It was raining, so we stayed at home.",
         "What are you going to do tomorrow?",
         "I have never been to Berlin.",
+    ),
+}
+
+# With the captions, enough to measure heads on.
+MORE = {
+    "en": (
+        "A girl is painting a green door.",
+        "Two men in white shirts are carrying a long ladder.",
+        "A cat sleeps on an old wooden chair.",
+        "Many people are dancing in front of a big stage.",
+        "A boy with a blue cap throws a ball over the fence.",
+        "The cook is cutting onions in a small kitchen.",
+        "A train stops at a quiet station in the evening.",
+        "Three women are sitting on the grass and laughing.",
+        "A man with a beard is repairing a bicycle.",
+        "A black horse jumps over a white gate.",
+        "Some students are reading under a tall tree.",
+        "A baby in a yellow shirt is holding a wooden spoon.",
+        "An old woman sells flowers at the corner of the market.",
+        "A climber rests on a rock above the lake.",
+        "Two dogs are fighting over a red ball in the water.",
+    ),
+    "de": (
+        "Ein Mädchen streicht eine grüne Tür.",
+        "Zwei Männer in weißen Hemden tragen eine lange Leiter.",
+        "Eine Katze schläft auf einem alten Holzstuhl.",
+        "Viele Menschen tanzen vor einer großen Bühne.",
+        "Ein Junge mit einer blauen Mütze wirft einen Ball über den Zaun.",
+        "Der Koch schneidet Zwiebeln in einer kleinen Küche.",
+        "Ein Zug hält am Abend an einem ruhigen Bahnhof.",
+        "Drei Frauen sitzen auf dem Gras und lachen.",
+        "Ein Mann mit Bart repariert ein Fahrrad.",
+        "Ein schwarzes Pferd springt über ein weißes Tor.",
+        "Einige Studenten lesen unter einem hohen Baum.",
+        "Ein Baby in einem gelben Hemd hält einen Holzlöffel.",
+        "Eine alte Frau verkauft Blumen an der Ecke des Marktes.",
+        "Ein Kletterer ruht sich auf einem Felsen über dem See aus.",
+        "Zwei Hunde streiten sich im Wasser um einen roten Ball.",
     ),
 }
 

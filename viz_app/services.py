@@ -201,21 +201,17 @@ def head_metrics_of(key: CheckpointKey, text: str) -> Mapping[str, Mapping[str, 
     translation = translate(translator(key), text[:MAX_CHARACTERS])
     found = {}
     for kind in config_of(key).model.kinds:
-        _, keys = translation.tokens_of(kind)
-        # Both tokenizers number their tokens in the order in which they were found to be common.
-        rarest = max(range(len(keys)), key=lambda i: -1 if keys[i].special else keys[i].id)
         found[kind] = head_metrics(
             getattr(translation.maps, kind),
             aligned=KINDS[kind].aligned,
             special_key=0 if kind == "decoder" else -1,
-            rarest_key=rarest,
         )
     return found
 
 
 @st.cache_data(max_entries=128, show_spinner=False)
 def gradient_importance_of(key: CheckpointKey, pairs: tuple[tuple[str, str], ...]) -> Mapping[str, FloatArray]:
-    """Kind → |∂loss/∂gate| of each head, (L, H), over a few sentences and their translations."""
+    """Kind → |∂loss/∂gate| of each head for each of a few sentences and their translations, (N, L, H)."""
     checkpoint = translator(key)
     return gradient_importance(checkpoint.model, make_examples(checkpoint, pairs))
 

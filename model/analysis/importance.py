@@ -67,29 +67,29 @@ def sentence_losses(model: Transformer, examples: Examples) -> Tensor:
     return losses.sum(dim=1) / (labels != PAD_ID).sum(dim=1)
 
 
-def loss_changes(model: Transformer, batches: Sequence[Examples]) -> Iterator[tuple[Head, float]]:
-    """Silence one head after the other: the head, and by how much the mean loss of a sentence rises."""
+def loss_changes(model: Transformer, batches: Sequence[Examples]) -> Iterator[tuple[Head, FloatArray]]:
+    """Silence one head after the other: the head, and by how much the loss of each sentence rises, (N,)."""
 
-    def mean_loss() -> float:
-        return float(torch.cat([sentence_losses(model, examples) for examples in batches]).mean())
+    def losses() -> FloatArray:
+        return torch.cat([sentence_losses(model, examples) for examples in batches]).cpu().numpy()
 
     with torch.inference_mode():
-        before = mean_loss()
+        before = losses()
     for head in all_heads(model):
         edits = {hook_name(head.kind, head.layer, "weights"): ablate_heads([head.head])}
         # Entered anew for each head: a caller that stops half way must not leave a trace open.
         with torch.inference_mode(), tracing(record=(), edits=edits):
-            after = mean_loss()
+            after = losses()
         yield head, after - before
 
 
 def gradient_importance(model: Transformer, examples: Examples) -> dict[str, FloatArray]:
-    """|∂loss / ∂ξ| of each head, where ξ = 1 multiplies its output (Michel et al. 2019, section 4.1).
+    """|∂loss / ∂ξ| of each head for each sentence, where ξ = 1 multiplies its output (Michel et al. 2019, section 4.1).
 
-    The absolute value is taken for each sentence and then averaged, as there.
+    The importance of a head is the mean over sentences, as there.
 
     Returns:
-        Kind → (L, H), in nats a token.
+        Kind → (N, L, H), in nats a token.
     """
     gates: dict[str, list[Tensor]] = {kind: [] for kind in model.config.kinds}
     edits: dict[str, Edit] = {}
@@ -103,6 +103,6 @@ def gradient_importance(model: Transformer, examples: Examples) -> dict[str, Flo
         # Sentences do not meet, so one pass gives the gradient of each.
         gradients = iter(torch.autograd.grad(sentence_losses(model, examples).sum(), flat))
     return {
-        kind: np.stack([next(gradients).abs().mean(dim=0).flatten().numpy() for _ in layers])
+        kind: np.stack([next(gradients).abs().flatten(1).numpy() for _ in layers], axis=1)
         for kind, layers in gates.items()
     }

@@ -12,6 +12,7 @@ __all__ = [
     "head_metrics",
     "mean_over_queries",
     "merge_tokens",
+    "rank_agreement",
     "rollout",
     "strongest",
     "suggested_role",
@@ -118,27 +119,24 @@ def translation_rollout(encoder: FloatArray, decoder: FloatArray, cross: FloatAr
     return whole[..., :length], whole[..., length:]
 
 
-# Name → meaning. Shares are of the weight, 0 to 1.
-METRICS = {
-    "entropy": "how spread out the weights are, in nats",
-    "confidence": "the largest weight of a row",
-    "distance": "how many tokens away the weight lies",
-    "previous": "share on the token before",
-    "same": "share on the same position",
-    "next": "share on the token after",
-    "end": "share on the special token: </s> of the source, <s> of the target",
-    "rarest": "how often the largest weight is on the rarest token",
-}
+METRICS = (
+    "entropy",  # how spread out the weights are, in nats
+    "confidence",  # the largest weight of a row
+    "distance",  # how many tokens away the weight lies
+    "previous",  # share of the weight on the token before, 0 to 1
+    "same",  # on the same position
+    "next",  # on the token after
+    "end",  # on the special token: </s> of the source, <s> of the target
+)
 
 
-def head_metrics(maps: FloatArray, *, aligned: bool, special_key: int, rarest_key: int) -> dict[str, FloatArray]:
+def head_metrics(maps: FloatArray, *, aligned: bool, special_key: int) -> dict[str, FloatArray]:
     """Describe each row of each map of one sentence by the `METRICS`.
 
     Args:
         maps: (L, H, T, S), rows sum to 1.
         aligned: Query t and key t stand at the same position (self-attention); else distances mean nothing.
         special_key: The key that ends the source or begins the target.
-        rarest_key: The key of the token that is rarest, see Voita et al. 2019, section 5.3.
 
     Returns:
         Metric → (L, H, T), NaN where it has no meaning.
@@ -160,7 +158,6 @@ def head_metrics(maps: FloatArray, *, aligned: bool, special_key: int, rarest_ke
         "same": share(0),
         "next": share(1),
         "end": maps[..., special_key],
-        "rarest": (maps.argmax(axis=-1) == rarest_key).astype(np.float32),
     }
 
 
@@ -177,17 +174,40 @@ def mean_over_queries(sentences: Sequence[Mapping[str, FloatArray]]) -> dict[str
 
 
 def suggested_role(metrics: Mapping[str, float]) -> str:
-    """A name for what a head mostly does, after Voita et al. 2019, sections 5.1 and 5.3, or nothing.
+    """A name for what a head mostly does, after Voita et al. 2019, section 5.1, or nothing.
 
-    They call a head positional when its largest weight is almost always at one offset, and find heads that look at
-    the rarest token. Here a share of the weight above one half decides, for the rarest token of the choices.
+    They call a head positional when its largest weight is almost always at one offset. Here a share of the weight
+    above one half decides.
     """
     places = {
         "previous": "previous token",
         "same": "same token",
         "next": "next token",
         "end": "sentence mark",
-        "rarest": "rarest token",
     }
     best = max(places, key=lambda metric: np.nan_to_num(metrics[metric], nan=-1.0))
     return places[best] if metrics[best] > 0.5 else ""
+
+
+def rank_agreement(first: FloatArray, second: FloatArray, *, resamples: int = 1000) -> tuple[float, float, float]:
+    """How alike two measurements rank the same things, judged by their means over sentences.
+
+    Args:
+        first: (N, M): N sentences, M things.
+        second: The same of another measurement.
+        resamples: How often the sentences are drawn anew, with replacement, for the interval (Efron 1979).
+
+    Returns:
+        Spearman's correlation of the two means, 1 = the same order, and the ends of its 95 % bootstrap interval.
+    """
+
+    def correlation(draws: NDArray[np.int64]) -> NDArray[np.float64]:  # (R, N) → (R,)
+        ranks = [values[draws].mean(axis=1).argsort(axis=-1).argsort(axis=-1) for values in (first, second)]
+        x, y = (rank - rank.mean(axis=-1, keepdims=True) for rank in ranks)  # (R, M)
+        # Ranks without ties have the same spread in both.
+        return np.asarray((x * y).sum(axis=-1) / (x * x).sum(axis=-1))
+
+    sentences = len(first)
+    drawn = correlation(np.random.default_rng(0).integers(sentences, size=(resamples, sentences)))
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    return float(correlation(np.arange(sentences)[None])[0]), float(low), float(high)

@@ -14,6 +14,8 @@ from viz_app.figures import vectors
 from viz_app.figures.style import Axes
 from viz_app.plain import plain
 
+MAX_ROWS = 10  # of the table, before it scrolls
+
 key, config = controls.require_translator(services.listed_checkpoints())
 text = controls.ask_for_text(config)
 if not text.strip():
@@ -93,13 +95,16 @@ st.dataframe(
         }
     ),
     hide_index=True,
-    height=min(38 + 35 * len(labels), 330),
+    height=38 + 35 * min(len(labels), MAX_ROWS),
     alt="Table of products, scaled scores, masked scores and weights for every key",
     column_config={
         name: st.column_config.NumberColumn(format="%.4f") for name in ("q·k", f"÷ {divisor:.3g}", "the model's own")
     }
     | {"weight α": st.column_config.ProgressColumn(format="%.4f", min_value=0.0, max_value=1.0)},
 )
+
+if len(labels) > MAX_ROWS:
+    st.caption(f"The table shows {MAX_ROWS} of {len(labels)} keys at a time; scroll it for the others.")
 
 st.markdown("**3. Values, weighted and summed.** Each value times its weight; their sum (bottom) is the head's output.")
 st.latex(r"h = \sum_j \alpha_j\,v_j")

@@ -106,9 +106,10 @@ with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         help="All maps and their tokens as NumPy arrays.",
         on_click="ignore",
     )
-if shown.hidden_share and not norms:
+if chosen.hidden_share:
     st.caption(
-        f"The hidden columns hold {shown.hidden_share:.0%} of the weight on average, so rows sum to less than 1."
+        f"The hidden columns hold {chosen.hidden_share:.0%} of the {chosen.unit} on the large map, in the mean of its "
+        "rows, so they sum to less than 1."
     )
 if how_shown == "heatmaps" and max(shown.maps.shape[2:]) > MAX_TILE:
     st.caption(f"The overview shows at most {MAX_TILE} cells a side: each is the largest of the weights it covers.")

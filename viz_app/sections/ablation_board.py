@@ -13,7 +13,7 @@ from viz_app import components, controls, services
 from viz_app.attention_view import view
 from viz_app.charts import draw
 from viz_app.chips import compared
-from viz_app.choices import settle, settle_number
+from viz_app.choices import choose, settle, settle_number
 from viz_app.figures.attention import clickable_map
 from viz_app.services import CheckpointKey
 
@@ -28,12 +28,12 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
     # Another checkpoint has other heads; what it lacks is forgotten.
     settle("intervention", Intervention())
     intervention = limited(st.session_state["intervention"], frozenset(heads))
-    st.session_state["intervention"] = intervention
+    choose("intervention", intervention)
     before = services.translation_of(key, text)
     after = services.translation_of(key, text, intervention=intervention)
 
     settle("click_means", "silence", CLICKS)
-    modes, everything, nothing = st.columns([3.4, 1.3, 1.3], vertical_alignment="bottom")
+    modes, places, everything, nothing = st.columns([3.2, 1.9, 1.3, 1.3], vertical_alignment="bottom")
     mode = modes.segmented_control(
         "A click on a head", list(CLICKS), format_func=CLICKS.__getitem__, required=True, key="click_means"
     )
@@ -43,6 +43,13 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
         name, other = ("uniform", "ablated") if mode == "flatten" else ("ablated", "uniform")
         change(**{name: getattr(intervention, name) ^ {head}, other: getattr(intervention, other) - {head}})
 
+    st.session_state["board_positions"] = intervention.positions  # a link may switch them off
+    places.toggle(
+        "Positional encoding",
+        key="board_positions",
+        on_change=lambda: change(positions=st.session_state["board_positions"]),
+        help="Switched off, encoder and decoder cannot tell where a token stands.",
+    )
     everything.button(
         "All heads off", on_click=change, kwargs={"ablated": frozenset(heads), "uniform": frozenset()}, width="stretch"
     )
@@ -50,8 +57,8 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
         "As trained",
         icon=":material/restart_alt:",
         disabled=not intervention,
-        on_click=change,
-        kwargs={"ablated": frozenset(), "uniform": frozenset(), "painted": frozenset()},
+        on_click=choose,
+        args=("intervention", Intervention()),
         width="stretch",
     )
     components.head_board(
@@ -70,9 +77,9 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
     paint(intervention, after)
 
 
-def change(**changes: frozenset[Head] | frozenset[PaintedCell]) -> None:
+def change(**changes: frozenset[Head] | frozenset[PaintedCell] | bool) -> None:
     """Replace parts of this visitor's intervention."""
-    st.session_state["intervention"] = replace(st.session_state["intervention"], **changes)
+    choose("intervention", replace(st.session_state["intervention"], **changes))
 
 
 def paint(intervention: Intervention, after: Translation) -> None:
@@ -112,13 +119,31 @@ def paint(intervention: Intervention, after: Translation) -> None:
         on_select=paint_cell,
         alt=f"Attention weights of layer {layer + 1}, head {int(number) + 1}; click a cell to paint it",
     )
-    if intervention.painted:
-        words = "; ".join(
-            f"{KINDS[cell.head.kind].title} layer {cell.head.layer + 1} head {cell.head.head + 1}, row "
-            f"{cell.query + 1}, column {cell.key + 1}: {cell.weight:g}"
-            for cell in sorted(intervention.painted, key=lambda cell: (cell.head, cell.query))
-        )
-        st.caption(f"Painted: {words}.")
+    painted = sorted(intervention.painted, key=lambda cell: (cell.head, cell.query))
+    idle = {cell: reason for cell in painted if (reason := why_idle(cell, after))}
+    if len(idle) < len(painted):
+        st.caption(f"Painted: {'; '.join(described(cell) for cell in painted if cell not in idle)}.")
+    if idle:
+        st.caption(f"Without effect: {'; '.join(f'{described(cell)} ({why})' for cell, why in idle.items())}.")
+
+
+def described(cell: PaintedCell) -> str:
+    return (
+        f"{KINDS[cell.head.kind].title} layer {cell.head.layer + 1} head {cell.head.head + 1}, row {cell.query + 1}, "
+        f"column {cell.key + 1}: {cell.weight:g}"
+    )
+
+
+def why_idle(cell: PaintedCell, translation: Translation) -> str:
+    """Why a painted cell changes nothing in this translation, or nothing where it does."""
+    kind = KINDS[cell.head.kind]
+    queries, keys = getattr(translation.maps, cell.head.kind).shape[2:]
+    if cell.query >= queries or cell.key >= keys:
+        return f"here are {queries} rows and {keys} columns"
+    if kind.causal and cell.key > cell.query:
+        return "the mask forbids this cell"
+    allowed = cell.query + 1 if kind.causal else keys
+    return "the only key of its row keeps all the weight" if allowed == 1 and cell.weight < 1 else ""
 
 
 def limited(intervention: Intervention, heads: frozenset[Head]) -> Intervention:

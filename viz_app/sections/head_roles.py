@@ -9,12 +9,22 @@ from viz_app import controls, services
 from viz_app.charts import draw
 from viz_app.choices import settle
 from viz_app.figures.heads import head_grids
+from viz_app.plain import plain
 from viz_app.sections.sentence_set import Pairs
 from viz_app.services import CheckpointKey
 
 __all__ = ["head_roles"]
 
 POSITIONAL = ("distance", "previous", "same", "next")
+MEANINGS = {
+    "entropy": "how spread out the weights are, in nats",
+    "confidence": "the largest weight of a row",
+    "distance": "how many tokens away the weight lies",
+    "previous": "share on the token before",
+    "same": "share on the same position",
+    "next": "share on the token after",
+    "end": "share on the special token: </s> of the source, <s> of the target",
+}
 
 
 def head_roles(key: CheckpointKey, pairs: Pairs) -> None:
@@ -38,7 +48,7 @@ def head_roles(key: CheckpointKey, pairs: Pairs) -> None:
         for kind, metrics in found.items()
     }
     st.markdown(
-        f"**{metric.capitalize()}**: {METRICS[metric]}. The mean over all queries of {len(texts)} "
+        f"**{metric.capitalize()}**: {plain(MEANINGS[metric])}. The mean over all queries of {len(texts)} "
         f"{'sentence' if len(texts) == 1 else 'sentences'}."
         + (" Cross-attention has no common positions, so it is left empty." if metric in POSITIONAL else "")
     )
@@ -56,7 +66,8 @@ def head_roles(key: CheckpointKey, pairs: Pairs) -> None:
     )
     st.markdown(
         "**Suggested roles.** Heads that put more than half of their weight on one kind of place (after Voita et al. "
-        "2019, who found positional heads and heads for rare words; to name syntactic ones needs a parser)."
+        "2019, who also found heads for rare words, which takes counts of words, and syntactic ones, which takes a "
+        "parser)."
     )
     rows = [
         {"attention": KINDS[kind].title, "layer": layer + 1, "head": head + 1, "suggested role": role}
@@ -75,5 +86,5 @@ def head_roles(key: CheckpointKey, pairs: Pairs) -> None:
         height=min(38 + 35 * len(rows), 400),
         placeholder="–",
         alt="Table of heads with a suggested role",
-        column_config={name: st.column_config.NumberColumn(format="%.2f", help=METRICS[name]) for name in METRICS},
+        column_config={name: st.column_config.NumberColumn(format="%.2f", help=MEANINGS[name]) for name in METRICS},
     )

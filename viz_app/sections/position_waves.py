@@ -74,5 +74,5 @@ def position_waves(table: NDArray[np.float32], *, base: float, max_length: int) 
     st.caption(
         "The waves on the right are those of dimensions "
         + ", ".join(f"{2 * i} (repeats every {lengths[i]:.3g})" for i in doubling)
-        + "; dark = the sine is negative, as a digit 1."
+        + "; blue = the sine is negative, as a digit 1."
     )

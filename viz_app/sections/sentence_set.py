@@ -4,7 +4,7 @@ import streamlit as st
 
 from model.checkpoint import CheckpointConfig
 from viz_app.choices import settle
-from viz_app.examples import examples_for
+from viz_app.examples import MORE, examples_for
 from viz_app.plain import plain
 
 __all__ = ["MAX_LINES", "Pairs", "sentence_set"]
@@ -21,7 +21,8 @@ def sentence_set(config: CheckpointConfig) -> Pairs:
         "Sentences", list(SOURCES), format_func=SOURCES.__getitem__, required=True, key="sentences_from"
     )
     if source == "ours":
-        return tuple((text, "") for text in examples_for(config))
+        more = MORE.get(config.tokenizer.source_language, ())
+        return tuple((text, "") for text in (*examples_for(config), *more))
     if source == "pasted":
         settle("pasted", "")
         text = st.text_area(

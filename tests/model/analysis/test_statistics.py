@@ -88,26 +88,25 @@ def test_metrics_of_heads_that_do_one_thing_each() -> None:
     maps = np.stack([previous, np.eye(4), following, to_the_end, even])[None].astype(
         np.float32
     )  # one layer, five heads
-    found = mean_over_queries([head_metrics(maps, aligned=True, special_key=3, rarest_key=1)])
+    found = mean_over_queries([head_metrics(maps, aligned=True, special_key=3)])
     np.testing.assert_allclose(found["previous"][0], [1, 0, 0, 0, 0.25], atol=1e-6)
     np.testing.assert_allclose(found["same"][0], [0.25, 1, 0.25, 0.25, 0.25], atol=1e-6)
     np.testing.assert_allclose(found["next"][0], [0, 0, 1, 1 / 3, 0.25], atol=1e-6)
     np.testing.assert_allclose(found["end"][0, [3, 4]], [1, 0.25], atol=1e-6)
     np.testing.assert_allclose(found["distance"][0], [0.75, 0, 0.75, 1.5, 1.25], atol=1e-6)
     np.testing.assert_allclose(found["confidence"][0], [1, 1, 1, 1, 0.25], atol=1e-6)
-    np.testing.assert_allclose(found["rarest"][0], [0.25, 0.25, 0.25, 0, 0], atol=1e-6)
     roles = [suggested_role({metric: float(values[0, head]) for metric, values in found.items()}) for head in range(5)]
     assert roles == ["previous token", "same token", "next token", "sentence mark", ""]
 
 
 def test_metrics_average_over_the_queries_of_all_sentences_and_skip_what_has_no_meaning() -> None:
     short, long = random_maps(1, 1, 2, 2), random_maps(1, 1, 6, 6)
-    parts = [head_metrics(maps, aligned=True, special_key=-1, rarest_key=0) for maps in (short, long)]
+    parts = [head_metrics(maps, aligned=True, special_key=-1) for maps in (short, long)]
     found = mean_over_queries(parts)
     every = np.concatenate([entropy(short).ravel(), entropy(long).ravel()])
     assert found["entropy"][0, 0] == pytest.approx(every.mean(), rel=1e-5)
     before = [short[0, 0, 1, 0], *(long[0, 0, t, t - 1] for t in range(1, 6))]
     assert found["previous"][0, 0] == pytest.approx(np.mean(before), rel=1e-5)
-    cross = mean_over_queries([head_metrics(random_maps(1, 1, 3, 5), aligned=False, special_key=-1, rarest_key=0)])
+    cross = mean_over_queries([head_metrics(random_maps(1, 1, 3, 5), aligned=False, special_key=-1)])
     assert np.isnan(cross["distance"]).all()
     assert np.isnan(cross["previous"]).all()

@@ -1,0 +1,169 @@
+"""What a visitor chose, what is default, and what of both stands in a link."""
+
+from collections.abc import Callable
+from urllib.parse import quote
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from model.interventions import Head, Intervention, PaintedCell
+from viz_app import choices
+from viz_app.examples import CAPTIONS
+
+OpenApp = Callable[..., AppTest]
+
+
+def url(app: AppTest) -> dict[str, str]:
+    return {name: value[0] if isinstance(value, list) else value for name, value in app.query_params.items()}
+
+
+def go_to(app: AppTest, page: str) -> AppTest:
+    app.switch_page(f"viz_app/pages/{page}.py").run()
+    assert not app.exception, app.exception
+    return app
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("scaled", "1", True),
+        ("scaled", "true", True),
+        ("scaled", "0", False),
+        ("scaled", "yes", None),
+        ("width", "48", 48),
+        ("width", "-5", None),
+        ("width", "٤٨", None),
+        ("temperature", "0.5", 0.5),
+        ("temperature", "1e9", None),
+        ("forced", "1.20-3.7", ((1, 20), (3, 7))),
+        ("forced", "1.20-", None),
+        ("layer", "<b>", "<b>"),
+        (
+            "intervention",
+            "off.cross.3.1~paint.cross.1.2.3.4.0.5",
+            Intervention(
+                ablated=frozenset([Head("cross", 2, 0)]),
+                painted=frozenset([PaintedCell(Head("cross", 0, 1), 2, 3, 0.5)]),
+            ),
+        ),
+        ("intervention", "off.cross", None),
+    ],
+)
+def test_a_choice_is_read_from_a_link_and_written_back(name: str, text: str, value: object) -> None:
+    form = choices.FORMS[name]
+    assert form.read(text) == value
+    if value is not None:
+        assert form.read(form.write(value)) == value
+
+
+def test_a_default_is_no_choice_and_follows_the_checkpoint(open_app: OpenApp) -> None:
+    app = open_app("positions", checkpoint="multi30k-en-de")
+    own = app.select_slider(key="width").value
+    app.selectbox(key="checkpoint").set_value("imdb-sentiment").run()
+    other = app.select_slider(key="width").value
+    assert other != own
+    assert "the numbers that the checkpoint uses" in app.caption[1].value
+    assert url(app) == {"checkpoint": "imdb-sentiment"}
+    app.select_slider(key="width").set_value(own).run()
+    assert url(app) == {"checkpoint": "imdb-sentiment", "width": str(own)}
+    assert "what-if" in app.caption[1].value
+    app.select_slider(key="width").set_value(other).run()
+    assert url(app) == {"checkpoint": "imdb-sentiment"}
+
+
+def test_what_was_chosen_follows_from_page_to_page_and_what_was_not_stays_out_of_the_link(open_app: OpenApp) -> None:
+    app = open_app()
+    assert url(app) == {}
+    app.selectbox(key="layer").set_value("2").run()
+    app.toggle(key="merge").set_value(True).run()
+    assert url(app) == {"layer": "2", "merge": "true"}
+    for page in ("heads", "sentiment", "positions", "masks"):
+        assert url(go_to(app, page)) == {"layer": "2", "merge": "true"}
+    assert app.selectbox(key="layer").value == "2"
+    go_to(app, "translate")
+    assert app.toggle(key="merge").value
+    app.toggle(key="merge").set_value(False).run()
+    assert url(app) == {"layer": "2"}
+
+
+def test_the_url_is_written_once_a_run(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    from streamlit.runtime.state.query_params import QueryParams
+
+    app = open_app()
+    sent: list[None] = []
+    send = QueryParams._send_query_param_msg
+    monkeypatch.setattr(QueryParams, "_send_query_param_msg", lambda self: (sent.append(None), send(self))[1])
+    for key, value in {"layer": "1", "head": "2"}.items():
+        app.selectbox(key=key).set_value(value)
+    app.toggle(key="norms").set_value(True).run()
+    assert url(app) == {"layer": "1", "head": "2", "norms": "true"}
+    assert len(sent) == 1
+    app.run()
+    assert len(sent) == 1
+
+
+def test_back_restores_what_was_and_what_was_not_chosen(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = open_app(layer="1")
+    app.selectbox(key="layer").set_value("2").run()
+    app.toggle(key="merge").set_value(True).run()
+    app.text_input(key="text").set_value("A cat sleeps.").run()
+    monkeypatch.setattr(choices, "went_back", lambda: True)  # the browser says so; its URL is the older one
+    app.query_params.clear()
+    app.query_params["layer"] = "1"
+    app.run()
+    assert app.selectbox(key="layer").value == "1"
+    assert not app.toggle(key="merge").value
+    assert app.text_input(key="text").value == CAPTIONS["en"][0]
+    monkeypatch.setattr(choices, "went_back", lambda: False)
+    app.toggle(key="merge").set_value(True).run()
+    assert url(app) == {"layer": "1", "merge": "true"}
+
+
+def test_a_browser_that_has_not_heard_of_the_last_url_takes_nothing_back(open_app: OpenApp) -> None:
+    app = open_app()
+    app.selectbox(key="layer").set_value("2").run()
+    app.query_params.clear()  # as it is sent by who clicks on before the answer has come
+    app.toggle(key="merge").set_value(True).run()
+    assert app.selectbox(key="layer").value == "2"
+    assert url(app) == {"layer": "2", "merge": "true"}
+
+
+def test_a_text_that_is_too_long_for_a_link_is_told_and_takes_what_is_forced_with_it(open_app: OpenApp) -> None:
+    short, long = "A dog runs. " * 60, "A dog runs. " * 160
+    assert len(quote(short)) <= choices.MAX_IN_URL < len(quote(long))
+    app = open_app("steps", text=short, forced="1.300")
+    assert url(app) == {"text": short, "forced": "1.300"}
+    assert not any("too long for a link" in caption.value for caption in app.caption)
+    app.text_input(key="text").set_value(long).run()
+    app.session_state["forced"] = ((1, 300),)
+    app.run()
+    assert app.session_state["forced"] == ((1, 300),)
+    assert url(app) == {}
+    assert any("too long for a link" in caption.value for caption in app.caption)
+    app = open_app("sentiment")
+    app.text_area(key="review").set_value(long).run()
+    assert any("too long for a link" in caption.value for caption in app.caption)
+
+
+def test_going_back_does_not_lose_a_text_that_no_link_holds(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = open_app("sentiment")
+    app.text_area(key="review").set_value("A good film. " * 200).run()
+    monkeypatch.setattr(choices, "went_back", lambda: True)
+    app.run()
+    assert app.text_area(key="review").value == "A good film. " * 200
+
+
+def test_a_link_brings_what_is_forced_and_another_sentence_lets_it_go(open_app: OpenApp) -> None:
+    app = open_app("steps", forced="1.300")
+    assert app.session_state["forced"] == ((1, 300),)
+    app.text_input(key="text").set_value("A cat sleeps.").run()
+    assert app.session_state["forced"] == ()
+    assert url(app) == {"text": "A cat sleeps."}
+
+
+def test_the_classifier_has_a_layer_and_head_of_its_own(open_app: OpenApp) -> None:
+    app = open_app(layer="3", head="5", kind="encoder")
+    go_to(app, "sentiment")
+    assert app.selectbox(key="review_layer").value == "1"
+    go_to(app, "translate")
+    assert (app.selectbox(key="layer").value, app.selectbox(key="head").value) == ("3", "5")
