@@ -18,7 +18,16 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from model.interventions import Intervention
 from viz_app.examples import BATCHES
 
-__all__ = ["choices", "choose", "fits_into_a_link", "publish_choices", "restore_choices", "settle", "settle_number"]
+__all__ = [
+    "choices",
+    "choose",
+    "fits_into_a_link",
+    "forget",
+    "publish_choices",
+    "restore_choices",
+    "settle",
+    "settle_number",
+]
 
 MAX_IN_URL = 2_000  # characters of one choice as the URL writes them: servers take some 8,000 for all of it
 
@@ -144,6 +153,12 @@ def from_url() -> dict[str, object]:
 def choose(name: str, value: object) -> None:
     """Choose in a visitor's place, in a callback or before the widget of this name."""
     choices().chosen[name] = st.session_state[name] = value
+
+
+def forget(name: str) -> None:
+    """Before the widget of this name: nothing is chosen."""
+    choices().chosen.pop(name, None)
+    st.session_state.pop(name, None)
 
 
 def settle(name: str, default: object, allowed: Container[object] | None = None) -> None:

@@ -10,7 +10,7 @@ from model.config import ClassifierConfig, ConfigError, SearchConfig
 from model.inference.translate import GREEDY
 from model.kinds import KINDS
 from viz_app import services
-from viz_app.choices import choices, choose, fits_into_a_link, settle, settle_number
+from viz_app.choices import choices, choose, fits_into_a_link, forget, settle, settle_number
 from viz_app.examples import examples_for
 from viz_app.plain import plain
 from viz_app.services import CheckpointKey, Listed
@@ -188,7 +188,7 @@ def let_go_of_what_was_forced(subject: str) -> None:
     if kept.subject == subject:
         return
     if kept.subject is not None:
-        choose("forced", ())
+        forget("forced")
     kept.subject, st.session_state["forced_earlier"] = subject, []
 
 

@@ -17,6 +17,10 @@ def url(app: AppTest) -> dict[str, str]:
     return {name: value[0] if isinstance(value, list) else value for name, value in app.query_params.items()}
 
 
+def says(app: AppTest, words: str) -> bool:
+    return any(words in caption.value for caption in app.caption)
+
+
 def go_to(app: AppTest, page: str) -> AppTest:
     app.switch_page(f"viz_app/pages/{page}.py").run()
     assert not app.exception, app.exception
@@ -62,11 +66,11 @@ def test_a_default_is_no_choice_and_follows_the_checkpoint(open_app: OpenApp) ->
     app.selectbox(key="checkpoint").set_value("imdb-sentiment").run()
     other = app.select_slider(key="width").value
     assert other != own
-    assert "the numbers that the checkpoint uses" in app.caption[1].value
+    assert says(app, "the numbers that the checkpoint uses")
     assert url(app) == {"checkpoint": "imdb-sentiment"}
     app.select_slider(key="width").set_value(own).run()
     assert url(app) == {"checkpoint": "imdb-sentiment", "width": str(own)}
-    assert "what-if" in app.caption[1].value
+    assert says(app, "what-if")
     app.select_slider(key="width").set_value(other).run()
     assert url(app) == {"checkpoint": "imdb-sentiment"}
 
@@ -133,16 +137,16 @@ def test_a_text_that_is_too_long_for_a_link_is_told_and_takes_what_is_forced_wit
     assert len(quote(short)) <= choices.MAX_IN_URL < len(quote(long))
     app = open_app("steps", text=short, forced="1.300")
     assert url(app) == {"text": short, "forced": "1.300"}
-    assert not any("too long for a link" in caption.value for caption in app.caption)
+    assert not says(app, "too long for a link")
     app.text_input(key="text").set_value(long).run()
     app.session_state["forced"] = ((1, 300),)
     app.run()
     assert app.session_state["forced"] == ((1, 300),)
     assert url(app) == {}
-    assert any("too long for a link" in caption.value for caption in app.caption)
+    assert says(app, "too long for a link")
     app = open_app("sentiment")
     app.text_area(key="review").set_value(long).run()
-    assert any("too long for a link" in caption.value for caption in app.caption)
+    assert says(app, "too long for a link")
 
 
 def test_going_back_does_not_lose_a_text_that_no_link_holds(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
