@@ -1,0 +1,71 @@
+"""Nothing from outside is read as markup."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.conftest import BUNDLED
+from viz_app.plain import card, plain, visible
+
+OpenApp = Callable[..., AppTest]
+PICTURE = "![p](//host.example?a=1)"
+
+
+def test_every_sign_that_markdown_could_read_is_escaped() -> None:
+    signs = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
+    assert plain(signs) == "".join(f"\\{sign}" for sign in signs)
+    assert plain("Straße 北京 42") == "Straße 北京 42"
+    assert plain("a\n# b\tc") == "a↵\\# b⇥c"
+    assert visible("a\r\nb") == "a␍↵b"
+
+
+def test_pictures_in_a_card_become_links_and_its_diagrams_code() -> None:
+    text = "# T\n![a](//h/a.png) ![b][c]\n\n```mermaid\ngraph LR\n```\n~~~ mer&#109;aid x\n~~~\n`![d](e)` **bold**"
+    shown = card(text)
+    assert "![" not in shown
+    assert "mer" not in shown
+    assert "**bold**" in shown
+    assert "```\ngraph LR\n```" in shown
+
+
+@pytest.mark.parametrize("page", ["inside", "steps"])
+def test_a_token_of_a_link_stands_on_the_page_as_it_is(open_app: OpenApp, page: str) -> None:
+    app = open_app(page, checkpoint="multi30k-de-en-words", kind="encoder", query="0", text=PICTURE)
+    said = [element.value for element in (*app.markdown, *app.caption)]
+    assert not any("![" in text for text in said)
+    if page == "inside":
+        assert any(plain(PICTURE) in text for text in said)
+
+
+def test_what_a_foreign_checkpoint_says_is_text(
+    open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = shutil.copytree(BUNDLED / "imdb-sentiment", tmp_path / "foreign")
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config["model"]["labels"] = ["<img src=//host.example>", PICTURE]
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    (folder / "README.md").write_text(f"# Card\n{PICTURE} <img src=//host.example>", encoding="utf-8")
+    app = open_app("sentiment")
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
+    app.run()
+    app.selectbox(key="checkpoint").set_value("foreign").run()
+    assert not app.exception
+    pieces = [element.proto.body for element in app.get("html")] + [
+        element.value for element in (*app.markdown, *app.caption)
+    ]
+    pieces += [element.proto.text for element in app.get("progress")]
+    assert not any("![" in piece or "<img" in piece for piece in pieces)
+    app.switch_page("viz_app/pages/checkpoints.py").run()
+    assert not any("![" in element.value for element in app.markdown)
+
+
+def test_without_any_checkpoint_its_page_says_what_to_do(
+    open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("viz_app.services.BUNDLED", tmp_path)
+    app = open_app("checkpoints")
+    assert "python -m model train" in app.error[0].value
