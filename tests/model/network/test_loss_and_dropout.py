@@ -1,16 +1,18 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from torch.utils._python_dispatch import TorchDispatchMode
 
+from model.network import loss as loss_module
 from model.network.dropout import Dropout
-from model.network.loss import projected_cross_entropy
+from model.network.loss import parts, projected_cross_entropy
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
-def test_loss_and_gradients_equal_torch_cross_entropy(smoothing: float) -> None:
-    count = 1200  # more than are projected at a time
-    states, weight = torch.randn(count, 6), torch.randn(30, 6)
-    targets = torch.randint(0, 30, (count,))
+def test_loss_and_gradients_equal_torch_cross_entropy(smoothing: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loss_module, "BYTES_ON_CPU", 0)  # so that the fewest rows are projected at a time
+    states, weight = torch.randn(300, 6), torch.randn(30, 6)
+    targets = torch.randint(0, 30, (300,))
     ours, theirs = ([t.clone().requires_grad_() for t in (states, weight)] for _ in range(2))
     loss = projected_cross_entropy(*ours, targets, smoothing)
     expected = F.cross_entropy(F.linear(*theirs), targets, label_smoothing=smoothing, reduction="sum")
@@ -32,6 +34,39 @@ def test_the_loss_in_bfloat16_is_that_of_float32_but_for_rounding() -> None:
     assert short.item() == pytest.approx(exact.item(), rel=1e-3)
     assert found.dtype == torch.float32
     assert (found - wanted).norm() < 0.01 * wanted.norm()
+
+
+class MatrixProducts(TorchDispatchMode):
+    """Counts them."""
+
+    count = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.count += func is torch.ops.aten.mm.default
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_no_gradient_is_computed_where_none_is_wanted(mode: type) -> None:
+    states, weight = torch.randn(70, 6), torch.randn(30, 6, requires_grad=True)
+    targets = torch.randint(0, 30, (70,))
+    with MatrixProducts() as learning:
+        expected = projected_cross_entropy(states, weight, targets, 0.1)
+    with mode(), MatrixProducts() as judging:
+        loss = projected_cross_entropy(states, weight, targets, 0.1)
+    torch.testing.assert_close(loss, expected.detach())
+    assert (learning.count, judging.count) == (3, 1)  # scores, and the gradients of states and weight
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+@pytest.mark.parametrize("vocabulary", [50, 10_000, 256_000])
+def test_no_more_rows_are_projected_than_the_budget_has_room_for(device: str, vocabulary: int) -> None:
+    states, weight = torch.empty(5000, 2, device=device), torch.empty(vocabulary, 2, device=device)
+    stretches = list(parts(states, weight))
+    rows = max(len(range(5000)[stretch]) for stretch in stretches)
+    assert 4 * rows * vocabulary <= 270_000_000
+    assert rows >= 128
+    assert [row for stretch in stretches for row in range(5000)[stretch]] == list(range(5000))
 
 
 def test_dropout_zeroes_its_share_and_keeps_the_expectation() -> None:
