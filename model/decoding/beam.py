@@ -1,6 +1,6 @@
 """Beam search: several prefixes of a translation grow side by side, and every one that was weighed is reported."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -36,59 +36,83 @@ def beam(
     """
     decoder = Decoding(model, source, specials, forced)
     done: list[list[Hypothesis]] = [[] for _ in range(source.size(0))]
-    # The prefixes that are still growing, of the sentences that are not done; batch rows follow this order.
+    # Sentence → its prefixes that still grow. The rows of the next pass follow this order.
     growing = {sentence: [Hypothesis()] for sentence in range(source.size(0))}
     while growing:
         newest = [h.ids[-1] if h.ids else specials.bos for prefixes in growing.values() for h in prefixes]
         log_probs, step = decoder.advance(newest)
-        grown: dict[int, list[Hypothesis]] = {}
         branches: list[Branch] = []
+        kept: dict[int, list[Hypothesis]] = {}
         first_row = 0
         for sentence, prefixes in growing.items():
-            rows = range(first_row, first_row + len(prefixes))
-            first_row = rows.stop
-            weighed = _extend(prefixes, rows, log_probs[rows.start : rows.stop], size, specials)
-            ended = [h for rank, h in enumerate(weighed) if h.finished and rank < size]
-            open_ = [h for h in weighed if not h.finished][:size]
-            done[sentence] += ended
-            over = len(done[sentence]) >= size
-            cut = not over and bool(open_) and len(open_[0].ids) >= decoder.limits[sentence]
-            if cut:
-                done[sentence] += open_
-            elif open_ and not over:
-                grown[sentence] = open_
-            rest: Fate = "cut" if cut else "pruned" if over else "kept"
-            fates: dict[Hypothesis, Fate] = {**dict.fromkeys(open_, rest), **dict.fromkeys(ended, "ended")}
-            branches += [_branch(sentence, h, fates.get(h, "pruned")) for h in weighed]
+            weighed = continuations(prefixes, first_row, log_probs, size, specials)
+            first_row += len(prefixes)
+            fates = fates_of(weighed, size=size, done=len(done[sentence]), limit=decoder.limits[sentence])
+            judged = list(zip(weighed, fates, strict=True))
+            branches += [branch_of(sentence, hypothesis, fate) for hypothesis, fate in judged]
+            done[sentence] += [hypothesis for hypothesis, fate in judged if fate in ("ended", "cut")]
+            kept[sentence] = [hypothesis for hypothesis, fate in judged if fate == "kept"]
         yield Step(distribution=step.distribution, branches=tuple(branches))
-        if grown:
-            moved = [h.rows[-1] for kept in grown.values() for h in kept]
-            decoder.select(moved, same_source=sentence_of_rows(grown) == sentence_of_rows(growing))
-        growing = grown
-    return [max(found, key=lambda h: (h.finished, h.score(length_penalty))) for found in done]
+        before, growing = growing, {sentence: prefixes for sentence, prefixes in kept.items() if prefixes}
+        if growing:
+            rows = [hypothesis.rows[-1] for prefixes in growing.values() for hypothesis in prefixes]
+            decoder.select(rows, same_source=sentences_of_rows(growing) == sentences_of_rows(before))
+    return [max(ended, key=lambda h: (h.finished, h.score(length_penalty))) for ended in done]
 
 
-def _extend(
-    prefixes: list[Hypothesis], rows: range, log_probs: Tensor, size: int, specials: Specials
+def continuations(
+    prefixes: Sequence[Hypothesis], first_row: int, log_probs: Tensor, size: int, specials: Specials
 ) -> list[Hypothesis]:
-    """The best continuations of one sentence's prefixes, best first: enough that `size` of them go on."""
-    totals = torch.tensor([h.log_prob for h in prefixes], device=log_probs.device)[:, None] + log_probs  # (K, V)
+    """The best continuations of one sentence's prefixes, best first: enough that `size` of them go on.
+
+    Args:
+        prefixes: In the order of their rows.
+        first_row: Of the batch, that of the first prefix.
+        log_probs: Of all rows, (R, V).
+        size: Width of the beam.
+        specials: Where to end.
+    """
+    rows = log_probs[first_row : first_row + len(prefixes)]  # (P, V)
+    totals = torch.tensor([prefix.log_prob for prefix in prefixes], device=rows.device)[:, None] + rows  # (P, V)
     best = totals.flatten().topk(min(2 * size, totals.numel()))
-    extended = []
+    longer = []
     for total, index in zip(best.values.tolist(), best.indices.tolist(), strict=True):
         if total == float("-inf"):
             break  # only what is not allowed is left
         which, token = divmod(index, totals.size(-1))
-        log_prob = float(log_probs[which, token])
-        finished = token == specials.eos
-        extended.append(prefixes[which].extended(token=token, log_prob=log_prob, row=rows[which], finished=finished))
-    return extended
+        log_prob, finished = float(rows[which, token]), token == specials.eos
+        longer.append(
+            prefixes[which].extended(token=token, log_prob=log_prob, row=first_row + which, finished=finished)
+        )
+    return longer
 
 
-def _branch(sentence: int, hypothesis: Hypothesis, fate: Fate) -> Branch:
+def fates_of(weighed: Sequence[Hypothesis], *, size: int, done: int, limit: int) -> list[Fate]:
+    """What becomes of the continuations of one sentence.
+
+    Args:
+        weighed: Best first.
+        size: Width of the beam: an ending counts among the `size` best, and the `size` best of the others go on.
+        done: How many hypotheses of this sentence have ended before.
+        limit: How many tokens a hypothesis may have.
+    """
+    ended = sum(hypothesis.finished for hypothesis in weighed[:size])
+    others: Fate = "pruned" if done + ended >= size else "cut" if len(weighed[0].ids) >= limit else "kept"
+    fates: list[Fate] = []
+    room = size
+    for rank, hypothesis in enumerate(weighed):
+        if hypothesis.finished:
+            fates.append("ended" if rank < size else "pruned")
+        else:
+            fates.append(others if room else "pruned")
+            room = max(room - 1, 0)
+    return fates
+
+
+def branch_of(sentence: int, hypothesis: Hypothesis, fate: Fate) -> Branch:
     row, token = hypothesis.rows[-1], hypothesis.ids[-1]
     return Branch(sentence=sentence, row=row, token=token, log_prob=hypothesis.log_prob, fate=fate)
 
 
-def sentence_of_rows(prefixes: dict[int, list[Hypothesis]]) -> list[int]:
-    return [sentence for sentence, kept in prefixes.items() for _ in kept]
+def sentences_of_rows(prefixes: Mapping[int, Sequence[Hypothesis]]) -> list[int]:
+    return [sentence for sentence, of_sentence in prefixes.items() for _ in of_sentence]

@@ -1,6 +1,6 @@
 """Decoding: from a source to target ids, one step at a time, over a key/value cache.
 
-Each search is a generator: it yields a `Step` for every pass through the decoder and returns the hypotheses it found.
+Each search is a generator: it yields a `Step` for every pass through the decoder and returns its hypotheses.
 Greedy search and sampling are here, beam search in `beam.py`; `finish` runs any of them to its end. Token ids only;
 knows nothing of text. Whatever trace is active records the real passes.
 """
@@ -129,7 +129,8 @@ def filter_log_probs(log_probs: Tensor, *, temperature: float, top_k: int, top_p
         log_probs: (R, V).
         temperature: Above 0; below 1 sharpens, above 1 flattens.
         top_k: Keep the k best; 0 keeps all.
-        top_p: Keep the fewest best tokens that hold this share (nucleus sampling, Holtzman et al. 2020, section 3.1).
+        top_p: Keep the fewest best tokens that hold this share (nucleus sampling, Holtzman et al. 2020, section 3.1);
+            1 keeps all.
 
     Returns:
         (R, V), normalized.
@@ -138,6 +139,8 @@ def filter_log_probs(log_probs: Tensor, *, temperature: float, top_k: int, top_p
     if top_k:
         worst = kept.topk(min(top_k, kept.size(-1))).values[:, -1:]
         kept = kept.masked_fill(kept < worst, float("-inf")).log_softmax(dim=-1)
+    if top_p >= 1:  # nothing to leave out; a sum of all shares may reach 1 before its last terms
+        return kept
     ordered, order = kept.sort(dim=-1, descending=True)
     before = ordered.exp().cumsum(dim=-1) - ordered.exp()  # the share of all better tokens; 0 for the best
     outside = torch.zeros_like(kept, dtype=torch.bool).scatter(-1, order, before >= top_p)

@@ -143,6 +143,15 @@ def test_filters_keep_what_they_should() -> None:
     assert kept(top_k=3, top_p=0.5) == pytest.approx([1, 0, 0, 0])
 
 
+def test_a_share_of_one_leaves_out_nothing() -> None:
+    torch.manual_seed(0)
+    # Sharp as those of a trained model: the sum of the first few thousand rounds to 1.
+    log_probs = (4 * torch.randn(3, 8000)).log_softmax(dim=-1)
+    kept = filter_log_probs(log_probs, temperature=1.0, top_k=0, top_p=1.0)
+    assert kept.isfinite().all()
+    torch.testing.assert_close(kept, log_probs)
+
+
 def test_sampling_follows_the_models_distribution() -> None:
     model = make_model(max_length=3)  # only the first token counts
     source = torch.tensor([[5, 7, 3]])
