@@ -8,6 +8,7 @@ from viz_app.chips import STYLE
 from viz_app.choices import publish_choices, restore_choices
 from viz_app.controls import checkpoint_picker
 from viz_app.services import listed_checkpoints
+from viz_app.shared import turn
 
 # An own file: the browser would fetch the icon of an emoji or a material symbol from another host.
 ASSETS = Path(__file__).parent / "viz_app" / "assets"
@@ -35,8 +36,9 @@ page = st.navigation(
         ),
     ]
 )
-checkpoint_picker(listed_checkpoints())
-try:
-    page.run()
-finally:  # a page may stop early
-    publish_choices(page.url_path)
+with turn():
+    checkpoint_picker(listed_checkpoints())
+    try:
+        page.run()
+    finally:  # a page may stop early
+        publish_choices(page.url_path)

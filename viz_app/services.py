@@ -1,14 +1,16 @@
-"""What the pages ask for: checkpoints, translations, masks. The only file that caches.
+"""What the pages ask for: checkpoints, translations, masks. The only file that caches and queues work.
 
-Models are shared by all visitors and never changed; results are plain arrays. Every cache has a bound, and its keys
-name a checkpoint by its folder and the state of its files: a retrained one is never confused with its predecessor.
+Models are shared by all visitors and never changed; results are plain arrays that cannot be written to, and no more
+than a page asks for. All are bounded in bytes, and their keys name a checkpoint by its folder and the state of its
+files: a retrained one is never confused with its predecessor.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -18,9 +20,9 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
 from model.analysis.anatomy import Anatomy, anatomy, value_norms
-from model.analysis.importance import gradient_importance, make_examples
-from model.analysis.mask_bugs import BugReport, mask_bug
-from model.analysis.padded_batch import STAGES, PaddedBatch, padded_batch
+from model.analysis.importance import all_heads, gradient_importance, loss_changes, make_examples
+from model.analysis.mask_bugs import BugReport, bug_weights, mask_bug
+from model.analysis.padded_batch import STAGES, PaddedBatch, layer_stages, padded_batch
 from model.analysis.statistics import head_metrics
 from model.checkpoint import (
     Checkpoint,
@@ -35,10 +37,13 @@ from model.checkpoint import (
 from model.config import ConfigError, SearchConfig
 from model.inference.classify import Classification, classify
 from model.inference.search_tree import SearchTree, search_tree
-from model.inference.translate import GREEDY, Translation, record_translation, translate
+from model.inference.translate import GREEDY, AttentionMaps, Translation, record_translation, translate
 from model.interventions import Intervention
 from model.kinds import KINDS
 from model.network.positional import sinusoidal_table
+from viz_app.cache import Cache, read_only
+from viz_app.jobs import Job, Report
+from viz_app.shared import CORES, GATE, JOBS, MAX_CHARACTERS, MEGABYTE, MODELS_SHARE, RESULTS, remembered
 
 __all__ = [
     "MAX_CHARACTERS",
@@ -51,18 +56,22 @@ __all__ = [
     "anatomy_of",
     "batch_of",
     "bug_of",
+    "bug_weights_of",
     "checkpoint_figures",
     "classification_of",
     "config_of",
     "encoder_input_of",
     "gradient_importance_of",
     "head_metrics_of",
+    "importance_of",
     "listed_checkpoints",
+    "measure_importance",
     "model_card",
     "parameter_table",
     "position_table",
     "search_tree_of",
     "sinusoids",
+    "stages_of",
     "training_history",
     "translation_of",
     "translator",
@@ -71,9 +80,8 @@ __all__ = [
 
 FloatArray = NDArray[np.float32]
 BUNDLED = Path(__file__).resolve().parent.parent / "checkpoints"
-MAX_CHARACTERS = 20_000
 # Small models gain little from a second thread; other visitors, and a browser on the same laptop, gain much.
-torch.set_num_threads(max(1, (os.cpu_count() or 2) // 2))
+torch.set_num_threads(max(1, CORES // 2))
 
 
 @dataclass(frozen=True)
@@ -110,13 +118,12 @@ def listed_checkpoints() -> list[Listed]:
 
 
 def list_one(path: Path) -> Listed:
-    files = [file for file in sorted(path.iterdir()) if file.is_file() and not file.name.startswith(".")]
-    stats = [(file.name, file.stat()) for file in files]
+    stats = files_of(path)
     version = "|".join(f"{name}:{stat.st_mtime_ns}:{stat.st_size}" for name, stat in stats)
     key = CheckpointKey(path=str(path), version=version)
     megabytes = sum(stat.st_size for _, stat in stats) / 1e6
     try:
-        config = read_config(path)
+        config = read_once(key)
         if not any(name == "model.safetensors" for name, _ in stats):
             raise CheckpointError(f"{path.name} has no model.safetensors yet; its training may still be running.")
     except CheckpointError as error:
@@ -124,10 +131,41 @@ def list_one(path: Path) -> Listed:
     return Listed(key=key, config=config, megabytes=megabytes)
 
 
-@st.cache_resource(max_entries=4, show_spinner="Loading the checkpoint …")
+def files_of(path: Path) -> list[tuple[str, os.stat_result]]:
+    """Name and state of each file, without those that a training is replacing just now."""
+    found = []
+    with suppress(OSError):
+        for entry in os.scandir(path):
+            with suppress(OSError):
+                if entry.is_file() and not entry.name.startswith("."):
+                    found.append((entry.name, entry.stat()))
+    return sorted(found)
+
+
+@remembered()
+def read_once(key: CheckpointKey) -> CheckpointConfig:
+    return read_config(Path(key.path))
+
+
 def loaded(key: CheckpointKey) -> Checkpoint | ClassifierCheckpoint:
-    folder = Path(key.path)
-    return load_classifier(folder) if read_config(folder).task == "classification" else load_checkpoint(folder)
+    """The model that all visitors share; as many stay loaded as there is memory for."""
+
+    def load() -> Checkpoint | ClassifierCheckpoint:
+        folder = Path(key.path)
+        with st.spinner("Loading the checkpoint …"):
+            return load_classifier(folder) if read_once(key).task == "classification" else load_checkpoint(folder)
+
+    return MODELS.get(key, load)
+
+
+def model_bytes(checkpoint: object) -> int:
+    """Of the parameters and buffers, and of a tokenizer as large as any."""
+    assert isinstance(checkpoint, Checkpoint | ClassifierCheckpoint)
+    tensors = [*checkpoint.model.parameters(), *checkpoint.model.buffers()]
+    return sum(tensor.nbytes for tensor in tensors) + 8 * MEGABYTE
+
+
+MODELS = Cache(capacity=MODELS_SHARE, size=model_bytes, waiting=GATE.outside)
 
 
 def translator(key: CheckpointKey) -> Checkpoint:
@@ -143,11 +181,13 @@ def config_of(key: CheckpointKey) -> CheckpointConfig:
     return loaded(key).config
 
 
+BATCH = 16  # sentences in one pass
+Pairs = tuple[tuple[str, str], ...]  # (sentence, translation or nothing)
 Forced = tuple[tuple[int, int], ...]  # (position, target id) pairs
 UNTOUCHED = Intervention()
 
 
-@st.cache_data(max_entries=128, show_spinner="Translating …")
+@remembered("Translating …")
 def translation_of(
     key: CheckpointKey,
     text: str,
@@ -160,45 +200,63 @@ def translation_of(
     What a visitor forces or ablates is part of the key and of nothing else: no one else's translation changes.
     """
     edits = intervention.edits()
-    return translate(translator(key), text[:MAX_CHARACTERS], search=search, forced=dict(forced), edits=edits)
+    return translate(translator(key), text, search=search, forced=dict(forced), edits=edits)
 
 
-@st.cache_data(max_entries=64, show_spinner="Searching …")
+@remembered("Searching …")
 def search_tree_of(key: CheckpointKey, text: str, search: SearchConfig, forced: Forced = ()) -> SearchTree:
-    return search_tree(translator(key), text[:MAX_CHARACTERS], search=search, forced=dict(forced))
+    return search_tree(translator(key), text, search=search, forced=dict(forced))
 
 
-@st.cache_data(max_entries=32, show_spinner=False)
+@remembered()
 def anatomy_of(key: CheckpointKey, text: str, kind: str, layer: int) -> tuple[Translation, Anatomy]:
-    """Raises ConfigError where the checkpoint does not compute scaled dot products."""
-    return anatomy(translator(key), text[:MAX_CHARACTERS], kind, layer)
+    """The translation without its maps, and one layer taken apart.
+
+    Raises:
+        ConfigError: the checkpoint does not compute scaled dot products.
+    """
+    translation, parts = anatomy(translator(key), text, kind, layer)
+    return without_maps(translation), parts
 
 
-@st.cache_data(max_entries=32, show_spinner=False)
+def without_maps(translation: Translation) -> Translation:
+    nothing = np.empty((0, 0, 0, 0), dtype=np.float32)
+    return replace(translation, maps=AttentionMaps(encoder=nothing, decoder=nothing, cross=nothing))
+
+
+@remembered()
 def value_norms_of(key: CheckpointKey, text: str, search: SearchConfig = GREEDY) -> Mapping[str, FloatArray]:
     """Kind → length of each value after the output projection, (L, H, S)."""
-    return value_norms(translator(key), text[:MAX_CHARACTERS], search=search)[1]
+    return value_norms(translator(key), text, search=search)[1]
 
 
-@st.cache_data(max_entries=32, show_spinner=False)
+@remembered()
 def encoder_input_of(key: CheckpointKey, text: str) -> tuple[Translation, FloatArray, FloatArray]:
-    """The translation, the scaled embeddings of the source (S, D), and their sum with the encoding (S, D)."""
+    """The translation without its maps, the scaled embeddings of the source (S, D), and their sum with the encoding."""
     names = ("encoder.embedding.token_vectors", "encoder.embedding.sum")
-    translation, recording = record_translation(translator(key), text[:MAX_CHARACTERS], record=names)
+    translation, recording = record_translation(translator(key), text, record=names)
     vectors, total = (recording.array(name) for name in names)
-    return translation, vectors, total
+    return without_maps(translation), vectors, total
 
 
-@st.cache_data(max_entries=32, show_spinner=False)
+@remembered()
 def bug_of(key: CheckpointKey, texts: tuple[str, ...], name: str = "") -> BugReport:
     """What one of the mask mistakes, or with no name none, does to a batch."""
-    return mask_bug(translator(key), tuple(text[:MAX_CHARACTERS] for text in texts), name)
+    return mask_bug(translator(key), texts, name)
 
 
-@st.cache_data(max_entries=512, show_spinner=False)
+@remembered()
+def bug_weights_of(
+    key: CheckpointKey, texts: tuple[str, ...], name: str, kind: str, layer: int, row: int
+) -> FloatArray:
+    """The weights of one layer for one of the texts, (H, T, S), under a mistake or with no name under none."""
+    return bug_weights(translator(key), texts, name, kind, layer)[row]
+
+
+@remembered()
 def head_metrics_of(key: CheckpointKey, text: str) -> Mapping[str, Mapping[str, FloatArray]]:
     """Kind → metric → (L, H, T) of the queries of one translation."""
-    translation = translate(translator(key), text[:MAX_CHARACTERS])
+    translation = translate(translator(key), text)
     found = {}
     for kind in config_of(key).model.kinds:
         found[kind] = head_metrics(
@@ -209,31 +267,90 @@ def head_metrics_of(key: CheckpointKey, text: str) -> Mapping[str, Mapping[str, 
     return found
 
 
-@st.cache_data(max_entries=128, show_spinner=False)
-def gradient_importance_of(key: CheckpointKey, pairs: tuple[tuple[str, str], ...]) -> Mapping[str, FloatArray]:
+@remembered()
+def gradient_importance_of(key: CheckpointKey, pairs: Pairs) -> Mapping[str, FloatArray]:
     """Kind → |∂loss/∂gate| of each head for each of a few sentences and their translations, (N, L, H)."""
     checkpoint = translator(key)
     return gradient_importance(checkpoint.model, make_examples(checkpoint, pairs))
 
 
-@st.cache_data(max_entries=32, show_spinner="Reading …")
+def importance_of(key: CheckpointKey, pairs: Pairs) -> Mapping[str, FloatArray] | None:
+    """Kind → rise in each sentence's loss when a head is silenced, (N, L, H); None where it is not measured yet."""
+    return cast(Mapping[str, FloatArray] | None, RESULTS.peek(("importance", key, pairs)))
+
+
+def measure_importance(key: CheckpointKey, pairs: Pairs, tell: Callable[[Job[object]], None]) -> None:
+    """Silence each head in turn: long work, which is done once for all who ask for it.
+
+    Args:
+        key: Of a translator.
+        pairs: Sentences and their translations, or nothing for the model's own.
+        tell: Called now and then with how far it is.
+    """
+    subject = ("importance", key, pairs)
+
+    def work(report: Report) -> None:
+        with GATE.inside():
+            RESULTS.get(subject, lambda: read_only(measured(translator(key), pairs, report)))
+
+    with GATE.outside():
+        JOBS.watch(subject, work, tell)
+
+
+def measured(checkpoint: Checkpoint, pairs: Pairs, report: Report) -> dict[str, FloatArray]:
+    model = checkpoint.model
+    heads = all_heads(model)
+    found = {
+        kind: np.zeros((len(pairs), model.config.layers_of(kind), model.config.num_heads), dtype=np.float32)
+        for kind in model.config.kinds
+    }
+    few = [pairs[start : start + BATCH] for start in range(0, len(pairs), BATCH)]
+    examples = Unhurried([make_examples(checkpoint, some) for some in Unhurried(few)])
+    for done, (head, changes) in enumerate(loss_changes(model, examples), start=1):
+        found[head.kind][:, head.layer, head.head] = changes
+        with GATE.outside():
+            report(done, len(heads))
+    return found
+
+
+Item = TypeVar("Item")
+
+
+class Unhurried(tuple[Item, ...]):
+    """Batches of long work: between two of them, visitors who wait go first."""
+
+    def __iter__(self) -> Iterator[Item]:
+        for item in super().__iter__():
+            GATE.give_way()
+            yield item
+
+
+@remembered("Reading …")
 def classification_of(key: CheckpointKey, text: str) -> Classification:
     """Raises CheckpointError where the checkpoint is no classifier."""
     checkpoint = loaded(key)
     if not isinstance(checkpoint, ClassifierCheckpoint):
         raise CheckpointError(f"{key.name} translates and does not classify.")
-    return classify(checkpoint, text[:MAX_CHARACTERS])
+    return classify(checkpoint, text)
 
 
-@st.cache_data(max_entries=32, show_spinner="Running the batch …")
+@remembered("Running the batch …")
 def batch_of(key: CheckpointKey, texts: tuple[str, ...]) -> PaddedBatch:
-    """Translate the texts, then run them through the model as one padded batch."""
-    return padded_batch(translator(key), [text[:MAX_CHARACTERS] for text in texts])
+    """Translate the texts, and put them together as one padded batch."""
+    return padded_batch(translator(key), texts)
+
+
+@remembered()
+def stages_of(key: CheckpointKey, texts: tuple[str, ...], kind: str, layer: int, row: int) -> Mapping[str, FloatArray]:
+    """Stage, one of `STAGES` → (H, T, S): what one layer does to its scores of one of the texts, in their batch."""
+    stages = layer_stages(translator(key), batch_of(key, texts), kind, layer)
+    return {stage: scores[row] for stage, scores in stages.items()}
 
 
 def position_table(key: CheckpointKey) -> FloatArray:
     """The checkpoint's own positional encoding of the encoder, (max_length, d_model)."""
     table: FloatArray = loaded(key).model.encoder.embedding.positions.table.detach().numpy()
+    table.setflags(write=False)  # it is the model's own memory
     return table
 
 
@@ -246,13 +363,13 @@ def a_learned_table() -> FloatArray | None:
     return None
 
 
-@st.cache_data(max_entries=32, show_spinner=False)
+@remembered()
 def sinusoids(length: int, d_model: int, base: float) -> FloatArray:
     table: FloatArray = sinusoidal_table(length, d_model, base=base).numpy()
     return table
 
 
-@st.cache_data(max_entries=16, show_spinner=False)
+@remembered()
 def parameter_table(key: CheckpointKey) -> pd.DataFrame:
     """Parameters per module, as the model has them in memory: shared matrices are counted once."""
     model = loaded(key).model
@@ -264,7 +381,7 @@ def parameter_table(key: CheckpointKey) -> pd.DataFrame:
     return grouped
 
 
-@st.cache_data(max_entries=16, show_spinner=False)
+@remembered()
 def training_history(key: CheckpointKey, quality: str) -> pd.DataFrame | None:
     """`history.csv`, or None where there is none that can be read and has the column `quality`."""
     try:
@@ -274,7 +391,7 @@ def training_history(key: CheckpointKey, quality: str) -> pd.DataFrame | None:
     return history if {"step", "train_loss", "valid_loss", quality} <= set(history.columns) and len(history) else None
 
 
-@st.cache_data(max_entries=16, show_spinner=False)
+@remembered()
 def model_card(key: CheckpointKey) -> str:
     """The checkpoint's README.md without its first heading, or nothing."""
     try:
@@ -308,7 +425,7 @@ def figures_row(listed: Listed) -> dict[str, object]:
     }
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@remembered()
 def count_parameters(key: CheckpointKey) -> int | None:
     """Numbers stored in model.safetensors, read from its header; None where it cannot be read."""
     try:

@@ -21,7 +21,7 @@ from model.network.transformer import Transformer
 from model.text.vocab import BOS_ID, EOS_ID, PAD_ID
 from model.trace import Edit, hook_name, tracing
 
-__all__ = ["BUGS", "Bug", "BugReport", "mask_bug"]
+__all__ = ["BUGS", "Bug", "BugReport", "bug_weights", "mask_bug"]
 
 FloatArray = NDArray[np.float32]
 FORBIDDEN = -1e9  # what code that fears NaN puts in the place of minus infinity
@@ -162,10 +162,9 @@ BUGS: Mapping[str, Bug] = {
 
 @dataclass(frozen=True, kw_only=True)
 class BugReport:
-    """What a set of edits does to a padded batch, measured. Kinds as in `AttentionMaps`; L layers, H heads."""
+    """What a set of edits does to a padded batch, measured while the correct translations are read."""
 
     texts: tuple[str, ...]  # the translations, written under the edits
-    weights: Mapping[str, FloatArray]  # kind → (L, B, H, T, S), while the correct translations are read
     leaked: Mapping[str, FloatArray]  # kind → (B,): mean share of a real query's weight on keys that are forbidden
     row_sums: Mapping[str, FloatArray]  # kind → (B, 2): smallest and largest sum of a real query's weights
     future: FloatArray  # (B,): largest change of an earlier log-probability when the last token is another
@@ -183,8 +182,7 @@ def mask_bug(checkpoint: Checkpoint, texts: tuple[str, ...], name: str = "") -> 
     """
     model, tokenizers = checkpoint.model, checkpoint.tokenizers
     make_edits = BUGS[name].edits if name else dict
-    ids = [source_ids(tokenizers, text, model.config.max_length)[0] for text in texts]
-    read = [[BOS_ID, *written[:-1]] for written in translated_ids(model, ids)]
+    ids, read = read_by_both(checkpoint, texts)
     source, target = pad(ids), pad(read)
     with tracing(record=("*.weights",), edits=make_edits()) as trace:
         log_probs = model(source, target).log_softmax(dim=-1)  # (B, T, V)
@@ -214,12 +212,28 @@ def mask_bug(checkpoint: Checkpoint, texts: tuple[str, ...], name: str = "") -> 
     real = {"encoder": source != PAD_ID, "decoder": target != PAD_ID, "cross": target != PAD_ID}
     return BugReport(
         texts=tuple(tokenizers.target.decode(row) for row in written),
-        weights={kind: maps.numpy() for kind, maps in weights.items()},
         leaked={kind: leak(weights[kind], allowed[kind], real[kind]) for kind in model.config.kinds},
         row_sums={kind: sums(weights[kind], real[kind]) for kind in model.config.kinds},
         future=np.array(future, dtype=np.float32),
         company=np.array(company, dtype=np.float32),
     )
+
+
+@torch.inference_mode()
+def bug_weights(checkpoint: Checkpoint, texts: tuple[str, ...], name: str, kind: str, layer: int) -> FloatArray:
+    """The weights of one attention layer under a bug, (B, H, T, S); arguments as of `mask_bug`."""
+    ids, read = read_by_both(checkpoint, texts)
+    point = hook_name(kind, layer, "weights")
+    with tracing(record=(point,), edits=BUGS[name].edits() if name else {}) as trace:
+        checkpoint.model(pad(ids), pad(read))
+    return np.asarray(trace.passes(point)[0].numpy(), dtype=np.float32)
+
+
+def read_by_both(checkpoint: Checkpoint, texts: tuple[str, ...]) -> tuple[list[list[int]], list[list[int]]]:
+    """Ids that the encoder reads of each text, and those that the decoder reads of its correct translation."""
+    model = checkpoint.model
+    ids = [source_ids(checkpoint.tokenizers, text, model.config.max_length)[0] for text in texts]
+    return ids, [[BOS_ID, *written[:-1]] for written in translated_ids(model, ids)]
 
 
 def with_other_ends(target: Tensor) -> Tensor:

@@ -1,6 +1,6 @@
 """A few sentences as one padded batch, with the masks that keep them apart and every head's scores on the way."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ from model.network.masks import causal_mask, decoder_mask, padding_mask
 from model.text.vocab import BOS_ID, PAD_ID
 from model.trace import hook_name, tracing
 
-__all__ = ["STAGES", "PaddedBatch", "padded_batch"]
+__all__ = ["STAGES", "PaddedBatch", "layer_stages", "padded_batch"]
 
 STAGES = ("scores", "masked_scores", "weights")
 FloatArray = NDArray[np.float32]
@@ -22,7 +22,7 @@ FloatArray = NDArray[np.float32]
 
 @dataclass(frozen=True, kw_only=True)
 class PaddedBatch:
-    """A few sentences run through the model as one padded batch, with what its masks did.
+    """A few sentences and their translations as one padded batch, with its masks.
 
     Rows of `source` and `read` are filled with `<pad>` to one length; all masks are True where a query may attend.
     """
@@ -35,11 +35,10 @@ class PaddedBatch:
     padding_mask: NDArray[np.bool_]  # (B, S)
     causal_mask: NDArray[np.bool_]  # (T, T)
     decoder_mask: NDArray[np.bool_]  # (B, T, T)
-    stages: Mapping[str, FloatArray]  # "<kind>.<stage>" → (L, B, H, T, S); kinds as in AttentionMaps
 
 
 def padded_batch(checkpoint: Checkpoint, texts: Sequence[str]) -> PaddedBatch:
-    """Translate the texts one by one, then read texts and translations again as one padded batch.
+    """Translate the texts one by one, and put texts and translations together as one padded batch.
 
     Args:
         checkpoint: A loaded checkpoint; never changed.
@@ -49,15 +48,6 @@ def padded_batch(checkpoint: Checkpoint, texts: Sequence[str]) -> PaddedBatch:
     source = pad([source_ids(tokenizers, text, model.config.max_length)[0] for text in texts])
     written = translated_ids(model, [row[row != PAD_ID].tolist() for row in source])
     read, ahead = pad([[BOS_ID, *ids[:-1]] for ids in written]), pad(written)
-    with torch.inference_mode(), tracing(record=[f"*.{stage}" for stage in STAGES]) as trace:
-        model(source, read)
-    stages = {
-        f"{kind}.{stage}": torch.stack(
-            [trace.passes(hook_name(kind, layer, stage))[0] for layer in range(model.config.layers_of(kind))]
-        ).numpy()
-        for kind in model.config.kinds
-        for stage in STAGES
-    }
     return PaddedBatch(
         source_ids=source.numpy(),
         read_ids=read.numpy(),
@@ -67,5 +57,23 @@ def padded_batch(checkpoint: Checkpoint, texts: Sequence[str]) -> PaddedBatch:
         padding_mask=padding_mask(source, PAD_ID)[:, 0, 0].numpy(),
         causal_mask=causal_mask(read.size(1))[0, 0].numpy(),
         decoder_mask=decoder_mask(read, PAD_ID)[:, 0].numpy(),
-        stages=stages,
     )
+
+
+@torch.inference_mode()
+def layer_stages(checkpoint: Checkpoint, batch: PaddedBatch, kind: str, layer: int) -> dict[str, FloatArray]:
+    """Run the batch through the model, and keep what one attention layer does to its scores.
+
+    Args:
+        checkpoint: A loaded checkpoint; never changed.
+        batch: From `padded_batch` with the same checkpoint.
+        kind: One of `KINDS`.
+        layer: Counted from 0.
+
+    Returns:
+        Stage, one of `STAGES` → (B, H, T, S).
+    """
+    names = {stage: hook_name(kind, layer, stage) for stage in STAGES}
+    with tracing(record=tuple(names.values())) as trace:
+        checkpoint.model(torch.tensor(batch.source_ids), torch.tensor(batch.read_ids))
+    return {stage: trace.passes(name)[0].numpy() for stage, name in names.items()}

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from model.analysis.anatomy import anatomy, value_norms
 from model.analysis.importance import gradient_importance, make_examples
-from model.analysis.mask_bugs import BUGS, mask_bug
+from model.analysis.mask_bugs import BUGS, bug_weights, mask_bug
 from model.analysis.positions import wavelengths
 from model.analysis.statistics import rollout, translation_rollout
 from model.checkpoint import Checkpoint, load_checkpoint, load_classifier
@@ -274,15 +274,16 @@ def test_each_part_of_positions_opens_for_both_kinds(open_app: OpenApp, name: st
 def test_the_bug_lab_shows_what_each_mistake_does(open_app: OpenApp, checkpoint: Checkpoint, bug: str) -> None:
     app = tab(open_app("masks", checkpoint=NAME, bug=bug, layer="1", head="2"), "mask_tab", "Bug lab")
     texts = tuple(BATCHES["de"])
-    right, wrong = mask_bug(checkpoint, texts), mask_bug(checkpoint, texts, bug)
+    right, wrong = (bug_weights(checkpoint, texts, name, "decoder", 0)[0, 1] for name in ("", bug))
     before, after = (np.nan_to_num(array(chart["data"][0]["z"])) for chart in charts(app))
-    np.testing.assert_allclose(before, right.weights["decoder"][0, 0, 1], atol=1e-5)
-    np.testing.assert_allclose(after, wrong.weights["decoder"][0, 0, 1], atol=1e-5)
+    np.testing.assert_allclose(before, right, atol=1e-5)
+    np.testing.assert_allclose(after, wrong, atol=1e-5)
     app.session_state["all_mistakes"] = True
     app.run()
     table = app.dataframe[0].value.set_index("masks")
+    leaked = mask_bug(checkpoint, texts, bug).leaked["decoder"][0]
     assert table.loc["right masks", "leaked: decoder"] == 0
-    assert table.loc[BUGS[bug].title, "leaked: decoder"] == pytest.approx(wrong.leaked["decoder"][0], abs=1e-5)
+    assert table.loc[BUGS[bug].title, "leaked: decoder"] == pytest.approx(leaked, abs=1e-5)
 
 
 def test_the_board_silences_the_heads_of_this_visitor_alone(open_app: OpenApp, checkpoint: Checkpoint) -> None:

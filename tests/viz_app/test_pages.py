@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from model.analysis.padded_batch import padded_batch
+from model.analysis.padded_batch import layer_stages, padded_batch
 from model.checkpoint import Checkpoint, load_checkpoint
 from model.inference.translate import translate
 from model.network.positional import sinusoidal_table
@@ -187,7 +187,7 @@ def test_masks_and_scores_on_the_screen_are_the_models(open_app: OpenApp, bundle
     np.testing.assert_array_equal(array(causal["data"][0]["z"]), batch.causal_mask)
     np.testing.assert_array_equal(array(combined["data"][0]["z"]), batch.decoder_mask[0])
     assert array(cross["data"][0]["z"]).shape == (batch.read_ids.shape[1], batch.source_ids.shape[1])
-    scores = batch.stages["decoder.scores"][1, 0, 2]
+    scores = layer_stages(bundled, batch, "decoder", 1)["scores"][0, 2]
     np.testing.assert_allclose(array(before["data"][0]["z"]), scores, atol=1e-5)
     np.testing.assert_array_equal(np.isnan(array(after["data"][0]["z"])), ~batch.decoder_mask[0])
     shown = array(weights["data"][0]["z"])

@@ -65,7 +65,7 @@ allowed = {
 right_tab, bug_tab = controls.tabs(["As it should be", "Bug lab"], "mask_tab")
 if right_tab.open:
     with right_tab:
-        right_masks(batch, row, axes, allowed)
+        right_masks(key, sentences, row, axes, allowed)
 if bug_tab.open:
     with bug_tab:
         bug_lab(key, sentences, row, axes, allowed)

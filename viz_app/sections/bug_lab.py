@@ -50,15 +50,18 @@ def bug_lab(
     with kinds:
         kind = controls.kind_picker("mask_kind", "decoder")
     with picker:
-        layers, _, heads = right.weights[kind].shape[:3]
-        layer, head = controls.head_picker(layers, heads, aggregates=False)
+        model = services.translator(key).model.config
+        layer, head = controls.head_picker(model.layers_of(kind), model.num_heads, aggregates=False)
     left, other = st.columns(2)
-    for place, report, title in ((left, right, "With the right mask"), (other, wrong, bug.title)):
+    for place, made, report, title in (
+        (left, "", right, "With the right mask"),
+        (other, name or "fill", wrong, bug.title),
+    ):
         with place:
             st.caption(f"**{title}.** {leak_sentence(report, kind, row)}")
             draw(
                 head_map(
-                    report.weights[kind][layer, row, int(head)],
+                    services.bug_weights_of(key, sentences, made, kind, layer, row)[int(head)],
                     axes[kind],
                     allowed[kind] | (report is wrong),
                     height=HEIGHT,

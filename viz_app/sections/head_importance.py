@@ -6,12 +6,12 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from model.analysis.importance import all_heads, loss_changes, make_examples
 from model.analysis.statistics import rank_agreement
 from model.kinds import KINDS
 from viz_app import controls, services
 from viz_app.charts import draw
 from viz_app.figures.heads import head_grids
+from viz_app.jobs import Job
 from viz_app.sections.sentence_set import Pairs
 from viz_app.services import CheckpointKey
 
@@ -50,15 +50,12 @@ def head_importance(key: CheckpointKey, pairs: Pairs) -> None:
         alt="Gradient estimate of the importance of every head",
     )
     st.markdown("**Measured.** Silence one head after the other; by how much does the loss rise?")
-    subject = (key, pairs)
-    measured = st.session_state.get("measured_importance")
-    if measured is None or measured[0] != subject:
+    changes = services.importance_of(key, pairs)
+    if changes is None:
         if not st.button("Measure every head", icon=":material/play_arrow:", key="measure"):
             return
-        measured = (subject, measure(key, pairs))
-        st.session_state["measured_importance"] = measured
+        measure(key, pairs)
         st.rerun()
-    changes: Mapping[str, FloatArray] = measured[1]
     draw(
         head_grids(named(changes), unit="nats", signed=True, height=280),
         key="measured",
@@ -90,27 +87,19 @@ def batches(pairs: Pairs) -> list[Pairs]:
     return [pairs[start : start + BATCH] for start in range(0, len(pairs), BATCH)]
 
 
-def measure(key: CheckpointKey, pairs: Pairs) -> dict[str, FloatArray]:
-    """Silence each head in turn: kind → by how much the loss of each sentence rises, (N, L, H).
-
-    There is a progress bar; a click on Cancel ends the run of the page and so the loop.
-    """
-    checkpoint = services.translator(key)
-    model = checkpoint.model
-    heads = all_heads(model)
+def measure(key: CheckpointKey, pairs: Pairs) -> None:
+    """Have every head silenced in turn, with a progress bar; a click on Cancel ends the run of the page."""
     bar, cancel = st.columns([5, 1], vertical_alignment="center")
     progress = bar.progress(0.0, "Silencing one head after the other …")
     cancel.button("Cancel", icon=":material/close:", key="cancel_measure", width="stretch")
-    kinds = dict.fromkeys(head.kind for head in heads)
-    found = {
-        kind: np.zeros((len(pairs), model.config.layers_of(kind), model.config.num_heads), dtype=np.float32)
-        for kind in kinds
-    }
-    examples = [make_examples(checkpoint, few) for few in batches(pairs)]
-    for done, (head, changes) in enumerate(loss_changes(model, examples), start=1):
-        found[head.kind][:, head.layer, head.head] = changes
-        progress.progress(done / len(heads), f"Head {done} of {len(heads)}")
-    return found
+
+    def tell(job: Job[object]) -> None:
+        if job.before:
+            progress.progress(0.0, f"Waiting: measurements before this one: {job.before}")
+        elif job.steps:
+            progress.progress(job.done / job.steps, f"Head {job.done} of {job.steps}")
+
+    services.measure_importance(key, pairs, tell)
 
 
 def named(grids: Mapping[str, FloatArray]) -> dict[str, FloatArray]:

@@ -7,13 +7,13 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from model.analysis.padded_batch import PaddedBatch
 from model.text.vocab import PAD_ID
 from viz_app import controls, services
 from viz_app.charts import draw
 from viz_app.figures import masks
 from viz_app.figures.attention import head_map
 from viz_app.figures.style import Axes
+from viz_app.services import CheckpointKey
 
 __all__ = ["right_masks"]
 
@@ -21,16 +21,22 @@ HEIGHT = 360
 
 
 def right_masks(
-    batch: PaddedBatch, row: int, axes: Mapping[str, Axes], allowed: Mapping[str, NDArray[np.bool_]]
+    key: CheckpointKey,
+    sentences: tuple[str, ...],
+    row: int,
+    axes: Mapping[str, Axes],
+    allowed: Mapping[str, NDArray[np.bool_]],
 ) -> None:
-    """Draw the batch, the masks of one of its sentences, and the stages of one head.
+    """Draw a batch, the masks of one of its sentences, and the stages of one head.
 
     Args:
-        batch: Of two sentences or more.
+        key: Of a translator.
+        sentences: The batch, two or more.
         row: Which sentence is looked at.
         axes: Kind → labels of its maps; "batch" → those of the padding mask.
         allowed: Kind → mask of that sentence, (T, S).
     """
+    batch = services.batch_of(key, sentences)
     st.markdown(
         "**The batch.** Token ids under their tokens: sources end with `</s>`, and the decoder reads `<s>` and "
         "the translation, one token behind what it writes."
@@ -80,11 +86,12 @@ def right_masks(
     kinds, picker = st.columns(2, vertical_alignment="bottom")
     with kinds:
         kind = controls.kind_picker("mask_kind", "decoder")
-    scores = batch.stages[f"{kind}.scores"]
+    model = services.translator(key).model.config
     with picker:
-        layer, head = controls.head_picker(scores.shape[0], scores.shape[2], aggregates=False)
+        layer, head = controls.head_picker(model.layers_of(kind), model.num_heads, aggregates=False)
     mask = allowed[kind]
-    stage = {name: batch.stages[f"{kind}.{name}"][layer, row, int(head)] for name in services.STAGES}
+    heads = services.stages_of(key, sentences, kind, layer, row)
+    stage = {name: heads[name][int(head)] for name in services.STAGES}
     bound = float(np.abs(stage["scores"]).max()) or 1.0
     before, after, softmax = st.columns(3)
     for column, name, title in (

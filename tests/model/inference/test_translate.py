@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from model.analysis.padded_batch import padded_batch
+from model.analysis.padded_batch import layer_stages, padded_batch
 from model.checkpoint import Checkpoint
 from model.config import SearchConfig
 from model.inference.translate import Translation, translate, translate_lines
@@ -130,8 +130,8 @@ def test_a_padded_batch_shows_the_masks_that_it_used(toy: Checkpoint) -> None:
         ("decoder", batch.decoder_mask),
         ("cross", batch.padding_mask[:, None, :]),
     ):
-        scores, masked, weights = (batch.stages[f"{kind}.{stage}"] for stage in ("scores", "masked_scores", "weights"))
-        allowed = np.broadcast_to(mask[None, :, None], weights.shape)
+        scores, masked, weights = layer_stages(toy, batch, kind, toy.model.config.layers_of(kind) - 1).values()
+        allowed = np.broadcast_to(mask[:, None], weights.shape)
         assert np.isfinite(scores).all()
         assert (masked[allowed] == scores[allowed]).all()
         assert np.isneginf(masked[~allowed]).all()
@@ -142,10 +142,8 @@ def test_a_padded_batch_shows_the_masks_that_it_used(toy: Checkpoint) -> None:
 
 def test_a_padded_batch_gives_each_sentence_the_maps_it_has_alone(toy: Checkpoint) -> None:
     texts = ["The dog sees the cat.", "The man sleeps behind the house.", "A bird."]
-    batch = padded_batch(toy, texts)
+    stages = layer_stages(toy, padded_batch(toy, texts), "cross", 0)
     for row, text in enumerate(texts):
         alone = translate(toy, text)
         queries, keys = alone.maps.cross.shape[2:]
-        np.testing.assert_allclose(
-            batch.stages["cross.weights"][:, row, :, :queries, :keys], alone.maps.cross, atol=1e-5
-        )
+        np.testing.assert_allclose(stages["weights"][row, :, :queries, :keys], alone.maps.cross[0], atol=1e-5)

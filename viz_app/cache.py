@@ -1,0 +1,148 @@
+"""A cache that is bounded in bytes: the results that were asked for latest stay, as many as fit."""
+
+import sys
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import is_dataclass, replace
+from typing import Any, TypeVar, cast
+
+import numpy as np
+import pandas as pd
+
+__all__ = ["Cache", "read_only", "size_of"]
+
+Result = TypeVar("Result")
+ATOMS = frozenset((str, bytes, int, float, bool, type(None)))
+
+
+class Cache:
+    """Results by what they were asked for. One that is asked for by many at the same time is computed once.
+
+    All who ask are given the same object, so it should be one that nobody can change, see `read_only`.
+    """
+
+    def __init__(
+        self,
+        *,
+        capacity: int,
+        largest: int | None = None,
+        size: Callable[[object], int] | None = None,
+        waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
+        """
+        Args:
+            capacity: Bytes that all results together may take.
+            largest: Bytes that one result may take; a larger one is returned and not kept. None: the latest is
+                always kept, if need be alone.
+            size: Bytes that a result takes.
+            waiting: Entered while another thread computes what this one asks for.
+        """
+        self._capacity, self._largest, self._waiting = capacity, largest, waiting
+        self._size_of = size or size_of
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[Hashable, tuple[object, int]] = OrderedDict()  # latest used last
+        self._pending: dict[Hashable, Future[object]] = {}
+        self._size = 0
+
+    @property
+    def size(self) -> int:
+        """Bytes of all that is kept."""
+        return self._size
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def get(self, key: Hashable, compute: Callable[[], Result]) -> Result:
+        """What is kept under `key`, else what `compute` returns; what it raises is raised by all who asked."""
+        while True:
+            with self._lock:
+                if key in self._kept:
+                    self._kept.move_to_end(key)
+                    return cast(Result, self._kept[key][0])
+                others = self._pending.get(key)
+                if others is None:
+                    self._pending[key] = mine = Future[object]()
+            if others is None:
+                return self._fulfil(key, mine, compute)
+            with self._waiting():
+                error = others.exception()
+            if error is None:
+                return cast(Result, others.result())
+            if isinstance(error, Exception):
+                raise error
+            # The other visitor left; it is no reason to leave this one without an answer.
+
+    def _fulfil(self, key: Hashable, mine: Future[object], compute: Callable[[], Result]) -> Result:
+        try:
+            result = compute()
+        except BaseException as error:
+            with self._lock:
+                del self._pending[key]
+            mine.set_exception(error)
+            raise
+        with self._lock:
+            self._keep(key, result)
+            del self._pending[key]
+        mine.set_result(result)
+        return result
+
+    def _keep(self, key: Hashable, result: object) -> None:
+        size = self._size_of(result) + size_of(key)
+        if self._largest is not None and size > self._largest:
+            return
+        self._kept[key] = result, size
+        self._size += size
+        while self._size > self._capacity and len(self._kept) > 1:
+            _, (_, freed) = self._kept.popitem(last=False)
+            self._size -= freed
+
+    def peek(self, key: Hashable) -> object | None:
+        """What is kept under `key`, None where nothing is."""
+        with self._lock:
+            return self._kept[key][0] if key in self._kept else None
+
+
+def read_only(value: Result) -> Result:
+    """The same value in which no array can be written to, and none keeps a larger one alive.
+
+    Dataclasses, dictionaries, tuples and lists are looked into; all else is left as it is.
+    """
+    kind, given = type(value), cast(Any, value)
+    changed: Any = value
+    if kind in ATOMS:
+        return value
+    if kind is np.ndarray:
+        changed = given if given.base is None else given.copy()
+        changed.setflags(write=False)
+    elif kind is dict:
+        changed = {name: read_only(part) for name, part in given.items()}
+    elif kind in (tuple, list):
+        parts = [read_only(part) for part in given]
+        if any(new is not old for new, old in zip(parts, given, strict=True)):
+            changed = kind(parts)
+    elif is_dataclass(kind):
+        new_parts = {name: new for name, old in vars(given).items() if (new := read_only(old)) is not old}
+        changed = replace(given, **new_parts) if new_parts else value
+    return cast(Result, changed)
+
+
+def size_of(value: object) -> int:
+    """About how many bytes a value takes, with all that it holds."""
+    kind, given = type(value), cast(Any, value)
+    own = sys.getsizeof(value)
+    if kind in ATOMS:
+        return own
+    if kind is np.ndarray:
+        return own if given.base is None else own + int(given.nbytes)
+    if kind is pd.DataFrame:
+        return int(given.memory_usage(deep=True).sum()) + 1024
+    if kind is dict:
+        return own + sum(size_of(name) + size_of(part) for name, part in given.items())
+    if kind in (tuple, list, frozenset, set):
+        return own + sum(map(size_of, given))
+    if is_dataclass(kind):
+        return own + size_of(vars(given))
+    return own

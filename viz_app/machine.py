@@ -1,0 +1,77 @@
+"""What this process may use: cores and memory, of the machine or of the container that it runs in.
+
+A container sees the whole machine; what it was given stands in its control group, of version 1 or 2.
+"""
+
+import ctypes
+import math
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+__all__ = ["cores", "give_back_freed_memory", "memory"]
+
+GROUPS = Path("/sys/fs/cgroup")
+OWN_GROUPS = Path("/proc/self/cgroup")
+
+
+def cores(*, groups: Path = GROUPS, own: Path = OWN_GROUPS) -> int:
+    """Cores that the process may use at once, at least 1."""
+    found = [float(len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else float(os.cpu_count() or 1)]
+    for folder in folders("cpu", groups, own):
+        quota, period = first_numbers(folder / "cpu.max", 2) or (math.inf, 1.0)  # version 2, microseconds
+        found.append(quota / period)
+        (quota,) = first_numbers(folder / "cpu.cfs_quota_us", 1) or (-1.0,)  # version 1, −1 without a limit
+        (period,) = first_numbers(folder / "cpu.cfs_period_us", 1) or (1.0,)
+        found.append(quota / period if quota > 0 else math.inf)
+    return max(1, math.ceil(min(found)))
+
+
+def memory(*, groups: Path = GROUPS, own: Path = OWN_GROUPS) -> int:
+    """Bytes that the process may use, whether they are free now or not."""
+    found = [float(installed())]
+    for folder in folders("memory", groups, own):
+        for name in ("memory.max", "memory.limit_in_bytes"):  # version 2 and version 1
+            found.extend(first_numbers(folder / name, 1) or ())
+    return int(min(found))
+
+
+def installed() -> int:
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # Windows
+        return 4 << 30
+
+
+def folders(controller: str, groups: Path, own: Path) -> Iterator[Path]:
+    """The folders that may limit this process: of its own group and of all groups that this one is in."""
+    try:
+        lines = own.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers and controller not in controllers.split(","):
+            continue
+        for root in (groups, groups / controller, groups / "unified") if controllers == "" else (groups / controllers,):
+            group = root / path.strip("/")
+            # Inside a container the path may be that of the machine, which is not there.
+            yield from (folder for folder in (group, *group.parents) if folder.is_relative_to(root) and folder.is_dir())
+
+
+def first_numbers(file: Path, count: int) -> tuple[float, ...] | None:
+    """What a control file says, infinity for "max"; None where there is no such file."""
+    with suppress(OSError, ValueError):
+        words = file.read_text(encoding="ascii").split()[:count]
+        return tuple(math.inf if word == "max" else float(word) for word in words) if len(words) == count else None
+    return None
+
+
+def give_back_freed_memory() -> None:
+    """Have the C library return what is freed to the system, instead of keeping a heap for each of forty threads."""
+    with suppress(OSError, AttributeError):  # other C libraries have no such calls
+        library = ctypes.CDLL(None)
+        arenas, largest_on_a_heap = -8, -3  # M_ARENA_MAX, M_MMAP_THRESHOLD in malloc.h
+        library.mallopt(arenas, 2)
+        library.mallopt(largest_on_a_heap, 256 * 1024)

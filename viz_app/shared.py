@@ -1,0 +1,84 @@
+"""What all visitors share: the gate to the cores, the memory for results and models, and the queue of long work."""
+
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from functools import wraps
+from typing import ParamSpec, TypeVar, cast
+
+import streamlit as st
+
+from viz_app.cache import Cache, read_only
+from viz_app.gate import Gate
+from viz_app.jobs import Jobs
+from viz_app.machine import cores, give_back_freed_memory, memory
+
+__all__ = ["CORES", "GATE", "JOBS", "MAX_CHARACTERS", "MEGABYTE", "MODELS_SHARE", "RESULTS", "remembered", "turn"]
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+MEGABYTE = 1 << 20
+MAX_CHARACTERS = 20_000  # of a text; what is beyond is cut off before anything else is done
+CORES = cores()
+GATE = Gate(CORES)
+JOBS = Jobs()
+MODELS_SHARE = min(memory() // 8, 512 * MEGABYTE)
+# The longest text of a bundled checkpoint makes 19 MB of maps.
+RESULTS = Cache(capacity=min(memory() // 16, 192 * MEGABYTE), largest=24 * MEGABYTE, waiting=GATE.outside)
+give_back_freed_memory()
+
+
+def remembered(says: str = "") -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
+    """Keep what a function returns in `RESULTS`, by its name and its arguments; texts among these are cut.
+
+    Args:
+        says: What a visitor reads while it is computed.
+    """
+
+    def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+        signature = inspect.signature(function)
+
+        @wraps(function)
+        def ask(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+            given = signature.bind(*args, **kwargs)
+            given.apply_defaults()
+            arguments = tuple(map(cut, given.arguments.values()))
+
+            def compute() -> Result:
+                GATE.give_way()  # a page that asks for a hundred sentences lets others in between
+                with st.spinner(says) if says else nullcontext():
+                    return read_only(cast(Callable[..., Result], function)(*arguments))
+
+            return RESULTS.get((function.__qualname__, *arguments), compute)
+
+        return ask
+
+    return decorate
+
+
+def cut(argument: object) -> object:
+    if isinstance(argument, str):
+        return argument[:MAX_CHARACTERS]
+    return tuple(map(cut, argument)) if type(argument) is tuple else argument
+
+
+@contextmanager
+def turn() -> Iterator[None]:
+    """Run a page when its turn has come; who waits longer than a moment reads how many are before."""
+    place = st.empty()
+    told = False
+
+    def tell(before: int) -> None:
+        nonlocal told
+        told = True
+        visitors = "1 visitor is" if before == 1 else f"{before} visitors are"
+        place.info(
+            "Your turn is next." if not before else f"Many are here at once: {visitors} before you.",
+            icon=":material/hourglass_top:",
+        )
+
+    with GATE.inside(tell):
+        if told:
+            place.empty()
+        yield
