@@ -19,11 +19,12 @@ from model.checkpoint import (
     load_checkpoint,
     load_classifier,
 )
-from model.config import ConfigError, ModelConfig, Recipe, SearchConfig, load_recipe
+from model.config import ConfigError, ModelConfig, SearchConfig
 from model.inference.classify import Classification, classify
 from model.inference.translate import Translation, translate, translate_lines
 from model.network.classifier import Classifier
 from model.network.transformer import Transformer
+from model.recipe import Recipe, load_recipe
 from model.trace import Trace, ablate_heads, hook_name, tracing
 from model.training.train import train
 

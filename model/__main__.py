@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from model.checkpoint import (
+    Checkpoint,
     CheckpointError,
+    ClassifierCheckpoint,
     find_checkpoints,
     load_checkpoint,
     load_classifier,
@@ -18,18 +20,21 @@ from model.checkpoint import (
     write_beside,
     write_config,
 )
-from model.config import ConfigError, SearchConfig, load_recipe
-from model.corpora.batching import Batches, sentence_pairs
+from model.config import ConfigError, SearchConfig
+from model.corpora.batching import Batches
 from model.corpora.class_list import CLASS_LISTS, read_class_list
 from model.corpora.corpora import CorpusError, data_dir, read_pairs
 from model.corpora.download import CORPORA, DownloadError, download_corpus
+from model.corpora.examples import sentence_pairs
 from model.corpora.reviews import read_reviews
 from model.corpora.variety import vary
 from model.inference.classify import classify, classify_lines
 from model.inference.export import maps_npz
 from model.inference.translate import translate, translate_lines
+from model.recipe import load_recipe
 from model.training.distill import distill
 from model.training.evaluate import accuracy, mean_loss, score
+from model.training.runtime import pick_device
 from model.training.train import DivergedError, train
 
 DATA_HELP = "folder of the corpora (default: $HEADLIGHT_DATA, else data/)"
@@ -63,6 +68,12 @@ def search_settings(args: argparse.Namespace) -> SearchConfig:
             method="sample", temperature=args.temperature, top_k=args.top_k, top_p=args.top_p, seed=args.seed
         )
     return SearchConfig(method="beam", beam_size=args.beam) if args.beam > 1 else SearchConfig()
+
+
+def add_device(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--device", default="auto", choices=["auto", "cpu", "cuda", "mps"], help="default: the fastest"
+    )
 
 
 def add_search_options(command: argparse.ArgumentParser, *, beam: int) -> None:
@@ -102,7 +113,7 @@ def run_evaluate(args: argparse.Namespace) -> None:
     corpus = args.corpus or config.train.corpora[0]
     split = args.split or ("test_2016_flickr" if corpus == "multi30k" else "test")
     evaluate = evaluate_classifier if config.task == "classification" else evaluate_translator
-    scores = evaluate(folder, corpus, split, args)
+    scores = evaluate(corpus, split, args)
     place = split if corpus == "multi30k" else f"{corpus}.{split}"
     if args.record:
         measured = ("bleu", "bleu_lowercased", "bleu_tokenized", "chrf", "perplexity", "accuracy")
@@ -141,27 +152,36 @@ LABELS = {
 }
 
 
-def evaluate_translator(folder: Path, corpus: str, split: str, args: argparse.Namespace) -> dict[str, Any]:
-    checkpoint = load_checkpoint(folder)
+def translator_of(args: argparse.Namespace) -> Checkpoint:
+    return load_checkpoint(folder_at(args.checkpoint), device=str(pick_device(args.device)))
+
+
+def classifier_of(args: argparse.Namespace) -> ClassifierCheckpoint:
+    return load_classifier(folder_at(args.checkpoint), device=str(pick_device(args.device)))
+
+
+def evaluate_translator(corpus: str, split: str, args: argparse.Namespace) -> dict[str, Any]:
+    checkpoint = translator_of(args)
     model, tokenizers, languages = checkpoint.model, checkpoint.tokenizers, checkpoint.config.tokenizer
     target = languages.target_language
     pairs = read_pairs(data_dir(args.data_dir), corpus, split, languages.source_language, target)
     examples = sentence_pairs(pairs, tokenizers, max_length=model.config.max_length)
     hypotheses = translate_lines(model, tokenizers, [source for source, _ in pairs], search=search_settings(args))
-    loss = mean_loss(model, Batches(examples, batch_tokens=checkpoint.config.train.batch_tokens).in_order())
+    batch_tokens, device = checkpoint.config.train.batch_tokens, next(model.parameters()).device
+    loss = mean_loss(model, Batches(examples, batch_tokens=batch_tokens, device=device).in_order())
     scores = score(hypotheses, [reference for _, reference in pairs], loss=loss, language=target).to_dict()
     return {"beam": args.beam, "examples": len(pairs)} | scores
 
 
-def evaluate_classifier(folder: Path, corpus: str, split: str, args: argparse.Namespace) -> dict[str, Any]:
-    checkpoint = load_classifier(folder)
+def evaluate_classifier(corpus: str, split: str, args: argparse.Namespace) -> dict[str, Any]:
+    checkpoint = classifier_of(args)
     texts, labels = zip(*read_reviews(data_dir(args.data_dir), corpus, split), strict=True)
     found = classify_lines(checkpoint.model, checkpoint.tokenizers, texts)
     return {"examples": len(texts), "accuracy": accuracy(found, labels)}
 
 
 def run_translate(args: argparse.Namespace) -> None:
-    checkpoint, search = load_checkpoint(folder_at(args.checkpoint)), search_settings(args)
+    checkpoint, search = translator_of(args), search_settings(args)
     lines = (line.rstrip("\n") for line in sys.stdin)
     # A person at the keyboard gets each line at once, a file is translated in batches.
     size = 1 if sys.stdin.isatty() else 64
@@ -171,7 +191,7 @@ def run_translate(args: argparse.Namespace) -> None:
 
 
 def run_classify(args: argparse.Namespace) -> None:
-    checkpoint = load_classifier(folder_at(args.checkpoint))
+    checkpoint = classifier_of(args)
     for line in sys.stdin:
         result = classify(checkpoint, line.rstrip("\n"))
         print(f"{result.label}\t{result.probabilities[result.label]:.3f}", flush=True)
@@ -192,7 +212,7 @@ def run_download(args: argparse.Namespace) -> None:
 
 
 def run_distill(args: argparse.Namespace) -> None:
-    teacher, root = load_checkpoint(folder_at(args.checkpoint)), data_dir(args.data_dir)
+    teacher, root = translator_of(args), data_dir(args.data_dir)
     folder = distill(teacher, data_root=root, corpus=args.corpus, search=search_settings(args))
     print(f"{args.corpus}, as {args.checkpoint} translates it, is in {folder}")
 
@@ -216,7 +236,7 @@ def main(argv: list[str] | None = None) -> int:
     command.add_argument("recipe", help="name of a bundled recipe, or path of a .toml file")
     command.add_argument("--data-dir", help=DATA_HELP)
     command.add_argument("--out", help="folder of the checkpoint (default: checkpoints/RECIPE)")
-    command.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda", "mps"])
+    add_device(command)
     command.add_argument("--precision", choices=["fp32", "bf16", "fp16"])
     command.add_argument("--max-steps", type=int)
     command.add_argument("--seed", type=int)
@@ -238,15 +258,18 @@ def main(argv: list[str] | None = None) -> int:
     command.add_argument("--data-dir", help=DATA_HELP)
     command.add_argument("--json", action="store_true", help="print one JSON object")
     command.add_argument("--record", action="store_true", help="write the figures into the checkpoint's config.json")
+    add_device(command)
     command.set_defaults(run=run_evaluate)
 
     command = commands.add_parser("translate", help="translate lines from stdin to stdout")
     command.add_argument("checkpoint", help=CHECKPOINT_HELP)
     add_search_options(command, beam=5)
+    add_device(command)
     command.set_defaults(run=run_translate)
 
     command = commands.add_parser("classify", help="classify lines from stdin: label and probability")
     command.add_argument("checkpoint", help=CHECKPOINT_HELP)
+    add_device(command)
     command.set_defaults(run=run_classify)
 
     command = commands.add_parser("attention", help="write every attention map of one translation to an NPZ file")
@@ -274,6 +297,7 @@ def main(argv: list[str] | None = None) -> int:
     command.add_argument("--corpus", default="multi30k", help="what the checkpoint translates the training split of")
     command.add_argument("--beam", type=positive, default=5, help="width of the beam; 1 is greedy")
     command.add_argument("--data-dir", help=DATA_HELP)
+    add_device(command)
     command.set_defaults(run=run_distill)
 
     args = parser.parse_args(argv)

@@ -3,10 +3,8 @@
 Knows nothing of torch. Every error names the offending values, so that it can be shown to a person as it stands.
 """
 
-import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
-from pathlib import Path
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
 from model.kinds import KINDS
@@ -18,14 +16,10 @@ __all__ = [
     "ConfigError",
     "LayersConfig",
     "ModelConfig",
-    "Recipe",
     "SearchConfig",
     "TokenizerConfig",
     "TrainConfig",
-    "load_recipe",
 ]
-
-RECIPES = Path(__file__).parent / "recipes"
 
 
 class ConfigError(ValueError):
@@ -180,7 +174,7 @@ DISTILLED, VARIED = "-distilled", "-varied"  # end the names of corpora that `di
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig(Section):
-    """How a model is trained. Batches are counted in target tokens, padding included."""
+    """How a model is trained. Batches are counted in the tokens of their longer side, padding included."""
 
     corpus: str
     pretrain_corpus: str = ""  # read instead in the first epochs; the vocabulary is learned on it
@@ -193,7 +187,7 @@ class TrainConfig(Section):
     adam_beta1: float = 0.9
     adam_beta2: float = 0.98
     label_smoothing: float = 0.1
-    bpe_dropout: float = 0.0  # above 0 each epoch cuts words differently
+    bpe_dropout: float = 0.0  # above 0 each epoch cuts words differently, after the batches were put together
     clip_norm: float = 1.0
     average_epochs: int = 8
     patience: int = 12
@@ -250,90 +244,8 @@ class SearchConfig(Section):
         require(self.length_penalty >= 0, f"length_penalty is {self.length_penalty}; it must be at least 0.")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Recipe:
-    """One checkpoint to train: its tokenizer, its training, and the model's sizes (vocabularies come later)."""
-
-    name: str
-    tokenizer: TokenizerConfig
-    train: TrainConfig
-    model: Mapping[str, Any]
-    task: str = "translation"
-
-    def __post_init__(self) -> None:
-        require(self.task in TASKS, f"task is {self.task!r}; it must be one of {', '.join(map(repr, TASKS))}.")
-        has_target = bool(self.tokenizer.target_language)
-        require(
-            has_target == (self.task == "translation"), "target_language belongs to a translation, and to it alone."
-        )
-        cut_anew = self.tokenizer.kind == "bpe" and has_target
-        require(cut_anew or not self.train.bpe_dropout, 'bpe_dropout needs a translation with kind = "bpe".')
-        require(has_target or not self.train.pretrain_corpus, "pretrain_corpus belongs to a translation.")
-        for name in VOCAB_SIZES[self.task]:
-            remedy = "vocab_size" if self.tokenizer.kind == "bpe" else "min_freq"
-            require(
-                name not in self.model,
-                f"{name} is counted when the vocabulary is learned and cannot be set; set tokenizer.{remedy} instead.",
-            )
-        size = self.tokenizer.vocab_size
-        self.model_config(**dict.fromkeys(VOCAB_SIZES[self.task], size))
-
-    def model_config(self, **vocab_sizes: int) -> ModelConfig | ClassifierConfig:
-        """The model's configuration, once the sizes of the vocabularies are known.
-
-        Raises:
-            ConfigError: the sizes contradict each other.
-        """
-        return TASKS[self.task].from_dict(vocab_sizes | dict(self.model))
-
-    def with_settings(self, settings: Mapping[str, Any]) -> Self:
-        """Return a copy with `section.name` or plain `name` settings replaced.
-
-        Raises:
-            ConfigError: no section has such a setting.
-        """
-        sections = {"tokenizer": self.tokenizer.to_dict(), "train": self.train.to_dict(), "model": dict(self.model)}
-        known = {"tokenizer": TokenizerConfig, "train": TrainConfig, "model": TASKS[self.task]}
-        for key, value in settings.items():
-            wanted, _, name = key.rpartition(".")
-            homes = [s for s, kind in known.items() if wanted in ("", s) and name in {f.name for f in fields(kind)}]
-            require(bool(homes), f"No recipe section has a setting {key!r}.")
-            sections[homes[0]][name] = value
-        return replace(
-            self,
-            tokenizer=TokenizerConfig.from_dict(sections["tokenizer"]),
-            train=TrainConfig.from_dict(sections["train"]),
-            model=sections["model"],
-        )
-
-
 TASKS: Mapping[str, type[ModelConfig] | type[ClassifierConfig]] = {
     "translation": ModelConfig,
     "classification": ClassifierConfig,
 }
 VOCAB_SIZES = {"translation": ("source_vocab_size", "target_vocab_size"), "classification": ("vocab_size",)}
-
-
-def load_recipe(name: str) -> Recipe:
-    """Read a recipe by the name of a bundled one or by the path of a TOML file.
-
-    Raises:
-        ConfigError: there is no such recipe, or it is not valid.
-    """
-    path = Path(name) if name.endswith(".toml") else RECIPES / f"{name}.toml"
-    if not path.is_file():
-        bundled = ", ".join(sorted(p.stem for p in RECIPES.glob("*.toml")))
-        raise ConfigError(f"There is no recipe {name!r}. Bundled: {bundled}; or give the path of a .toml file.")
-    try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path.name} is not valid TOML: {error}") from error
-    missing = {"tokenizer", "train", "model"} - set(values)
-    require(not missing, f"{path.name} lacks the section {', '.join(sorted(missing))}.")
-    return Recipe(
-        name=path.stem,
-        tokenizer=TokenizerConfig.from_dict(values["tokenizer"]),
-        train=TrainConfig.from_dict(values["train"]),
-        model=values["model"],
-        task=values.get("task", "translation"),
-    )

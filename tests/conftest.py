@@ -11,8 +11,9 @@ import torch
 from hypothesis import HealthCheck, settings
 
 from model.checkpoint import Checkpoint, load_checkpoint
-from model.config import ModelConfig, Recipe, TokenizerConfig, TrainConfig
+from model.config import ModelConfig, TokenizerConfig, TrainConfig
 from model.network.transformer import Transformer
+from model.recipe import Recipe
 from model.training.train import train
 
 ROOT = Path(__file__).parent.parent

@@ -7,9 +7,10 @@ import pytest
 
 from model.analysis.importance import make_examples, sentence_losses
 from model.checkpoint import CheckpointConfig, load_checkpoint, load_classifier, load_weights, read_config
-from model.config import VOCAB_SIZES, load_recipe
+from model.config import VOCAB_SIZES
 from model.inference.classify import classify
 from model.inference.translate import translate
+from model.recipe import load_recipe
 from tests.conftest import BUNDLED
 
 FOLDERS = sorted(path.parent for path in BUNDLED.glob("*/config.json"))

@@ -7,17 +7,30 @@ file of tab-separated pairs whose validation and test lines are listed in `model
 No sentence of the lists in `tests/data/class/` is in the training part of any corpus.
 """
 
+import codecs
 import gzip
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
 from model.config import VARIED
 from model.corpora.class_list import class_sentences
 from model.corpora.overlap import Pair, canonical, sides, without
 
-__all__ = ["TATOEBA", "CorpusError", "data_dir", "read_lines", "read_pairs", "write_pairs"]
+__all__ = [
+    "TATOEBA",
+    "CorpusError",
+    "SentencePairs",
+    "data_dir",
+    "iterate_lines",
+    "read_lines",
+    "read_pairs",
+    "write_pairs",
+]
 
 SPLITS = Path(__file__).parent / "splits"
 # Corpus → the languages of its first two columns; from manythings.org/anki, there are more columns in newer files.
@@ -46,60 +59,72 @@ def find_side(root: Path, corpus: str, split: str, language: str) -> Path:
     )
 
 
-def read_lines(path: Path) -> list[str]:
-    """Read a text file, packed or not.
+def iterate_lines(path: Path) -> Iterator[str]:
+    """The lines of a text file, packed or not, one after the other.
 
     Raises:
         CorpusError: it is missing, empty, cut off or not UTF-8.
     """
+    position, empty = 0, True
     try:
-        raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-        text = raw.decode("utf-8-sig")
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            # Cut at line feeds alone: str.splitlines() also cuts at characters that occur inside sentences.
+            for raw in file:
+                text = raw.removeprefix(codecs.BOM_UTF8) if position == 0 else raw
+                line = text.decode().removesuffix("\n").rstrip("\r")
+                position, empty = position + len(raw), empty and not line.strip()
+                yield line
     except UnicodeDecodeError as error:
-        raise CorpusError(f"{path} is not UTF-8: byte {error.start} is {raw[error.start]:#04x}.") from error
-    except (EOFError, OSError) as error:
+        start = position + error.start
+        raise CorpusError(f"{path} is not UTF-8: byte {start} is {error.object[error.start]:#04x}.") from error
+    except (EOFError, OSError, zlib.error) as error:
         raise CorpusError(f"{path} cannot be read as gzip ({error}); download it again.") from error
-    # Not splitlines(): that also cuts at characters such as U+0085 that occur inside sentences.
-    lines = [line.rstrip("\r") for line in text.split("\n")]
-    if lines and not lines[-1]:
-        lines.pop()
-    if not any(line.strip() for line in lines):
+    if empty:
         raise CorpusError(f"{path} is empty; download it again.")
-    return lines
+
+
+def read_lines(path: Path) -> list[str]:
+    """All lines of a text file at once, see `iterate_lines`."""
+    return list(iterate_lines(path))
+
+
+@dataclass(frozen=True)
+class SentencePairs:
+    """The (source, target) pairs of a split, read from their files each time they are gone through and never held."""
+
+    root: Path  # folder of the corpora
+    corpus: str  # name of one corpus, or of several joined by `+`
+    split: str  # `train`, `val`, or the name of a test set
+    source: str  # language code
+    target: str  # language code
+
+    def __iter__(self) -> Iterator[Pair]:
+        """Raises CorpusError where a file cannot be read, or its two sides have different numbers of lines."""
+        # Named twice, a corpus counts twice in training; there is no point in being tested on it twice.
+        # A varied one has a training part alone.
+        names, training = self.corpus.split("+"), self.split == "train"
+        if not training:
+            names = list(dict.fromkeys(name.removesuffix(VARIED) for name in names))
+        for name in names:
+            read = read_tatoeba if name in TATOEBA else iterate_parallel
+            pairs = read(self.root, name, self.split, self.source, self.target)
+            yield from without(pairs, class_sentences()) if training else pairs
 
 
 def read_pairs(root: Path, corpus: str, split: str, source: str, target: str) -> list[Pair]:
-    """Read (source, target) sentence pairs.
-
-    Args:
-        root: Folder of the corpora.
-        corpus: Name of one corpus, or of several joined by `+`.
-        split: `train`, `val`, or the name of a test set.
-        source: Language code.
-        target: Language code.
-
-    Raises:
-        CorpusError: a file cannot be read, or its two sides have different numbers of lines.
-    """
-    pairs: list[Pair] = []
-    # Named twice, a corpus counts twice in training; there is no point in being tested on it twice.
-    # A varied one has a training part alone.
-    names = corpus.split("+")
-    if split != "train":
-        names = list(dict.fromkeys(name.removesuffix(VARIED) for name in names))
-    for name in names:
-        read = read_tatoeba if name in TATOEBA else read_parallel
-        pairs += read(root, name, split, source, target)
-    return without(pairs, class_sentences()) if split == "train" else pairs
+    """All pairs of a split at once, see `SentencePairs`."""
+    return list(SentencePairs(root, corpus, split, source, target))
 
 
-def read_parallel(root: Path, corpus: str, split: str, source: str, target: str) -> list[Pair]:
-    sources, targets = (read_lines(find_side(root, corpus, split, language)) for language in (source, target))
-    if len(sources) != len(targets):
-        raise CorpusError(
-            f"{corpus} {split} is misaligned: {len(sources)} lines of {source}, {len(targets)} lines of {target}."
-        )
-    return list(zip(sources, targets, strict=True))
+def iterate_parallel(root: Path, corpus: str, split: str, source: str, target: str) -> Iterator[Pair]:
+    paths = [find_side(root, corpus, split, language) for language in (source, target)]
+    for first, second in zip_longest(*map(iterate_lines, paths)):
+        if first is None or second is None:
+            counts = [sum(1 for _ in iterate_lines(path)) for path in paths]
+            raise CorpusError(
+                f"{corpus} {split} is misaligned: {counts[0]} lines of {source}, {counts[1]} lines of {target}."
+            )
+        yield first, second
 
 
 def read_tatoeba(root: Path, corpus: str, split: str, source: str, target: str) -> list[Pair]:
@@ -112,7 +137,7 @@ def read_tatoeba(root: Path, corpus: str, split: str, source: str, target: str) 
         raise CorpusError(f"{corpus} has no split {split!r}; it has train, val, test and unseen.")
     parts = tatoeba_parts(root, corpus, source, target)
     if split == "train":
-        return without(parts["rest"], sides(parts["val"] + parts["test"]))
+        return list(without(parts["rest"], sides(parts["val"] + parts["test"])))
     if split == "unseen":
         seen = {canonical(pair[1]) for pair in split_by_english(parts, (source, target).index("en"))}
         return [pair for pair in parts["test"] if canonical(pair[1]) not in seen]

@@ -6,7 +6,7 @@ source sentence has been seen as well.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 
 __all__ = ["Pair", "canonical", "sides", "without"]
@@ -37,6 +37,6 @@ def sides(pairs: Iterable[Pair]) -> set[str]:
     return {canonical(side) for pair in pairs for side in pair}
 
 
-def without(pairs: Sequence[Pair], held_out: AbstractSet[str]) -> list[Pair]:
+def without(pairs: Iterable[Pair], held_out: AbstractSet[str]) -> Iterator[Pair]:
     """The pairs neither side of which is among the canonical sentences `held_out`."""
-    return [pair for pair in pairs if not any(canonical(side) in held_out for side in pair)]
+    return (pair for pair in pairs if not any(canonical(side) in held_out for side in pair))

@@ -172,7 +172,7 @@ def vary(data_root: Path, corpus: str, *, own: int, seed: int) -> Path:
     pairs = read_pairs(data_root, corpus, "train", *LANGUAGES)
     made = [*varied(pairs, seed=seed), *filled(own, seed=seed)]
     folder = data_root / f"{corpus}{VARIED}"
-    write_pairs(folder, {"train": without(made, held_out)}, LANGUAGES)
+    write_pairs(folder, {"train": list(without(made, held_out))}, LANGUAGES)
     return folder
 
 

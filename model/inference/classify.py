@@ -8,7 +8,8 @@ import torch
 from numpy.typing import NDArray
 
 from model.checkpoint import ClassifierCheckpoint
-from model.corpora.batching import pad, shortened
+from model.corpora.batching import pad
+from model.corpora.examples import shortened
 from model.network.classifier import Classifier
 from model.text.tokenizers import TokenizerPair
 from model.trace import Edit, hook_name, tracing

@@ -1,8 +1,11 @@
 """Subwords: words are cut into frequent pieces, so that every text has ids."""
 
+import json
+import random
 import unicodedata
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, cached_property
+from itertools import groupby, pairwise
 from typing import Self
 
 import tokenizers
@@ -71,6 +74,10 @@ class BytePairTokenizer:
         ids = tuple(encoded.ids)
         return Encoding(ids=ids, tokens=self.tokens(ids), offsets=offsets, words=self.words(ids))
 
+    def encode_batch(self, texts: Sequence[str]) -> list[Sequence[int]]:
+        encoded = self._bpe.encode_batch_fast([spaced(text) for text in texts], add_special_tokens=False)
+        return [encoding.ids for encoding in encoded]
+
     def decode(self, ids: Sequence[int]) -> str:
         text = b"".join(self._bytes[i] for i in ids).decode("utf-8", errors="replace")
         return text.removeprefix(" ")
@@ -91,14 +98,36 @@ class BytePairTokenizer:
             position += len(self._bytes[i])
         return tuple(words)
 
-    def sampling(self, dropout: float) -> Self:
-        """BPE-dropout (Provilkov et al. 2020): each merge is left out with this probability.
+    def cut_anew(self, ids: Sequence[int], *, dropout: float, draws: random.Random) -> list[int]:
+        """BPE-dropout (Provilkov et al. 2020, algorithm 1): at each step, each possible merge is left out at random.
 
-        The draws are the library's own and cannot be seeded.
+        Written out because the library's own draws cannot be seeded, so a resumed run would see other pieces.
         """
-        copy = self.from_json(self.to_json())
-        copy._bpe.model.dropout = dropout
-        return copy
+        pieces: list[int] = []
+        for _, word in groupby(zip(self.words(ids), ids, strict=True), key=lambda pair: pair[0]):
+            symbols = [self._id_of_byte[byte] for _, i in word for byte in self._bytes[i]]
+            while merges := [
+                (rank, at, merged)
+                for at, pair in enumerate(pairwise(symbols))
+                for rank, merged in self._merges.get(pair, ())
+                if draws.random() >= dropout
+            ]:
+                _, at, merged = min(merges)
+                symbols[at : at + 2] = [merged]
+            pieces += symbols
+        return pieces
+
+    @cached_property
+    def _merges(self) -> dict[tuple[int, int], tuple[tuple[int, int]]]:
+        """Two neighbours → the rank of their merge, low ones first, and the id that they become."""
+        model = json.loads(self.to_json())["model"]
+        vocab = model["vocab"]
+        return {(vocab[a], vocab[b]): ((rank, vocab[a + b]),) for rank, (a, b) in enumerate(model["merges"])}
+
+    @cached_property
+    def _id_of_byte(self) -> dict[int, int]:
+        vocab = self._bpe.get_vocab()
+        return {byte: vocab[character] for character, byte in byte_of_character().items()}
 
     def to_json(self) -> str:
         return str(self._bpe.to_str())

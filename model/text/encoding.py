@@ -1,5 +1,6 @@
 """What every tokenizer offers: one protocol for subwords and whole words."""
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self
@@ -27,6 +28,10 @@ class Tokenizer(Protocol):
 
     def encode(self, text: str) -> Encoding: ...
 
+    def encode_batch(self, texts: Sequence[str]) -> list[Sequence[int]]:
+        """The ids of many texts, faster than one by one."""
+        ...
+
     def decode(self, ids: Sequence[int]) -> str:
         """The text that a person reads; special tokens are left out."""
         ...
@@ -39,8 +44,8 @@ class Tokenizer(Protocol):
         """For each id, which word it is a part of, counted from 0."""
         ...
 
-    def sampling(self, dropout: float) -> "Tokenizer":
-        """A copy whose `encode` cuts a text differently each time, where its kind can."""
+    def cut_anew(self, ids: Sequence[int], *, dropout: float, draws: random.Random) -> Sequence[int]:
+        """The same text cut into other tokens at random, where its kind can."""
         ...
 
     def to_json(self) -> str: ...

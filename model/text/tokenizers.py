@@ -1,6 +1,6 @@
 """The tokenizers of a checkpoint: learned from its training texts, written into its folder, read from there."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,11 +23,6 @@ class TokenizerPair:
     def joint(self) -> bool:
         return self.source is self.target
 
-    def sampling(self, dropout: float) -> "TokenizerPair":
-        """Both sides cut texts differently each time, see `BytePairTokenizer.sampling`."""
-        source = self.source.sampling(dropout)
-        return TokenizerPair(source=source, target=source if self.joint else self.target.sampling(dropout))
-
     def files(self) -> dict[str, str]:
         """Name → content of the files in a checkpoint's folder that `load_pair` reads."""
         if self.joint:
@@ -39,16 +34,24 @@ def shared(tokenizer: Tokenizer) -> TokenizerPair:
     return TokenizerPair(source=tokenizer, target=tokenizer)
 
 
-def train_single(config: TokenizerConfig, texts: Sequence[str]) -> TokenizerPair:
-    """Learn the vocabulary of texts that are not translated; both sides of the result are the same."""
+def train_single(config: TokenizerConfig, texts: Iterable[str]) -> TokenizerPair:
+    """Learn the vocabulary of texts that are not translated; both sides of the result are the same.
+
+    Raises:
+        ConfigError: spaCy does not know the language.
+    """
     if config.kind == "bpe":
         return shared(BytePairTokenizer.train(texts, vocab_size=config.vocab_size))
     language, lowercase = config.source_language, config.lowercase
     return shared(WordTokenizer.train(texts, language=language, lowercase=lowercase, min_freq=config.min_freq))
 
 
-def train_pair(config: TokenizerConfig, pairs: Sequence[tuple[str, str]]) -> TokenizerPair:
-    """Learn the vocabularies from the training sentences."""
+def train_pair(config: TokenizerConfig, pairs: Iterable[tuple[str, str]]) -> TokenizerPair:
+    """Learn the vocabularies from the training sentences, which are gone through more than once.
+
+    Raises:
+        ConfigError: spaCy does not know a language.
+    """
     if config.kind == "bpe":
         return shared(BytePairTokenizer.train((text for pair in pairs for text in pair), vocab_size=config.vocab_size))
     languages = (config.source_language, config.target_language)

@@ -1,18 +1,33 @@
 """Whole words, as the classic Multi30k pipeline has them: cut by spaCy, numbered by torchtext, rare ones `<unk>`."""
 
 import json
+import random
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any, Self
 
 import spacy
+from spacy.language import Language
 from torchtext.vocab import Vocab
 
+from model.config import ConfigError
 from model.text.encoding import Encoding
 from model.text.vocab import SPECIAL_TOKENS, UNK_ID
 
 __all__ = ["WordTokenizer"]
+
+
+def rules(language: str) -> Language:
+    """The rules of spaCy for cutting a language into words; no download.
+
+    Raises:
+        ConfigError: it has none for this language.
+    """
+    try:
+        return spacy.blank(language)
+    except ImportError as error:
+        raise ConfigError(f"spaCy has no rules for the language {language!r}; use a code such as en or de.") from error
 
 
 class WordTokenizer:
@@ -30,17 +45,20 @@ class WordTokenizer:
         self.vocab = vocab
         self.joins_left = frozenset(joins_left)
         self.joins_right = frozenset(joins_right)
-        self._nlp = spacy.blank(language)
+        self._nlp = rules(language)
 
     @classmethod
     def train(cls, texts: Iterable[str], *, language: str, lowercase: bool, min_freq: int) -> Self:
-        nlp = spacy.blank(language)
+        nlp = rules(language)
         seen: Counter[str] = Counter()
         inner: Counter[tuple[str, str]] = Counter()
         joined: Counter[tuple[str, str]] = Counter()
         for text in texts:
-            doc = nlp(text.lower() if lowercase else text)
-            words = [(token.text, bool(token.whitespace_)) for token in doc if not token.is_space]
+            words = [
+                (token.text.lower() if lowercase else token.text, bool(token.whitespace_))
+                for token in nlp(text)
+                if not token.is_space
+            ]
             seen.update(word for word, _ in words)
             for (left, spaced), (right, _) in pairwise(words):
                 for key in ((left, "right"), (right, "left")):
@@ -70,14 +88,31 @@ class WordTokenizer:
         return len(self.vocab.itos)
 
     def encode(self, text: str) -> Encoding:
-        spans = [(t.text, t.idx, t.idx + len(t.text)) for t in self._nlp(text) if not t.is_space]
-        keys = [word.lower() if self.lowercase else word for word, _, _ in spans]
+        words = self._words(text)
         return Encoding(
-            ids=tuple(self._id(key) for key in keys),
-            tokens=tuple(keys),
-            offsets=tuple((start, end) for _, start, end in spans),
-            words=tuple(range(len(spans))),
+            ids=tuple(self._id(word) for word, _, _ in words),
+            tokens=tuple(word for word, _, _ in words),
+            offsets=tuple((start, end) for _, start, end in words),
+            words=tuple(range(len(words))),
         )
+
+    def encode_batch(self, texts: Sequence[str]) -> list[Sequence[int]]:
+        return [[self._id(word) for word, _, _ in self._words(text)] for text in texts]
+
+    def _words(self, text: str) -> list[tuple[str, int, int]]:
+        """Each word with its first character in the text and the one after its last."""
+        words: list[tuple[str, int, int]] = []
+        for token in self._nlp(text):
+            start, end = token.idx, token.idx + len(token.text)
+            if token.is_space:
+                continue
+            word = token.text.lower() if self.lowercase else token.text
+            # spaCy cuts capitals otherwise: I'M and U.S. whole, i'm and u.s. in pieces that are known.
+            if word != token.text and len(word) == end - start and self._id(word) == UNK_ID:
+                words += [(t.text, start + t.idx, start + t.idx + len(t.text)) for t in self._nlp(word)]
+            else:
+                words.append((word, start, end))
+        return words
 
     def decode(self, ids: Sequence[int]) -> str:
         text, glue, quoted = "", True, False
@@ -97,9 +132,9 @@ class WordTokenizer:
     def words(self, ids: Sequence[int]) -> tuple[int, ...]:
         return tuple(range(len(ids)))
 
-    def sampling(self, dropout: float) -> Self:
+    def cut_anew(self, ids: Sequence[int], *, dropout: float, draws: random.Random) -> Sequence[int]:
         """Words have one way to be cut."""
-        return self
+        return ids
 
     def to_json(self) -> str:
         state = {

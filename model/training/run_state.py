@@ -1,7 +1,10 @@
-"""What a training run needs to go on: one safetensors file, replaced as a whole, and the weights of the last epochs."""
+"""What a training run needs to go on: one safetensors file, replaced as a whole, and the weights of the last epochs.
+
+Weights, optimizer, where the run stands, the random numbers of each of its processes, and the scale of an fp16 loss.
+"""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -12,7 +15,16 @@ from torch import Tensor, nn
 from model.checkpoint import save_tensors
 from model.config import ConfigError
 
-__all__ = ["Progress", "average_epochs", "copy_weights", "load_state", "save_epoch", "save_state"]
+__all__ = [
+    "Progress",
+    "average_epochs",
+    "copy_weights",
+    "epoch_files",
+    "load_state",
+    "random_state",
+    "save_epoch",
+    "save_state",
+]
 
 
 @dataclass(kw_only=True)
@@ -30,6 +42,23 @@ class Progress:
     stale_epochs: int = 0
     history: list[dict[str, float]] = field(default_factory=list)
 
+    def begin_epoch(self) -> None:
+        self.epoch += 1
+        self.batches_done, self.epoch_items = 0, 0
+        self.epoch_loss, self.epoch_seconds = 0.0, 0.0
+
+    def row(self, measured: Mapping[str, float], *, rate: float, unit: str) -> dict[str, float]:
+        """This epoch's line of `history.csv`."""
+        return {
+            "epoch": self.epoch,
+            "step": self.step,
+            "train_loss": round(self.epoch_loss / self.epoch_items, 5),
+            **measured,
+            "learning_rate": round(rate, 8),
+            f"{unit}_per_second": round(self.epoch_items / self.epoch_seconds),
+            "seconds": round(self.seconds, 1),
+        }
+
 
 def copy_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
     """Overwrite the model's parameters; raises KeyError or RuntimeError where names or shapes differ."""
@@ -38,20 +67,56 @@ def copy_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
             parameter.copy_(weights[name])
 
 
-def save_state(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress) -> None:
-    """Write weights, optimizer, random numbers and progress."""
+def random_state(device: torch.device) -> dict[str, Tensor]:
+    """The random number generators of this process: of the processor and of its device."""
+    states = {"cpu": torch.get_rng_state()}
+    if device.type != "cpu":
+        states[device.type] = torch.get_device_module(device).get_rng_state()
+    return states
+
+
+def save_state(
+    path: Path,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    progress: Progress,
+    *,
+    random_states: Sequence[Mapping[str, Tensor]],
+    scaler: torch.amp.GradScaler | None = None,
+) -> None:
+    """Write weights, optimizer, progress, the random numbers of every process and, in fp16, the scale of the loss.
+
+    Args:
+        path: The file to replace.
+        model: Its parameters are kept in full precision.
+        optimizer: Of these parameters.
+        progress: Where the run stands.
+        random_states: `random_state` of each process, in the order of their ranks.
+        scaler: Where there is one.
+    """
     tensors = {f"model.{name}": p.detach() for name, p in model.named_parameters()}
     for name, parameter in model.named_parameters():
         for key, value in optimizer.state.get(parameter, {}).items():
             tensors[f"adam.{key}.{name}"] = value
-    tensors["random.cpu"] = torch.get_rng_state()
-    if torch.cuda.is_available():
-        tensors["random.cuda"] = torch.cuda.get_rng_state()
-    save_tensors(path, tensors, metadata={"progress": json.dumps(asdict(progress))})
+    for rank, states in enumerate(random_states):
+        tensors |= {f"random.{rank}.{kind}": state for kind, state in states.items()}
+    metadata = {"progress": json.dumps(asdict(progress))}
+    if scaler is not None:
+        metadata["scaler"] = json.dumps(scaler.state_dict())
+    save_tensors(path, tensors, metadata=metadata)
 
 
-def load_state(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> Progress:
-    """Read what `save_state` wrote into the model, the optimizer and the random number generators.
+def load_state(
+    path: Path,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    *,
+    rank: int = 0,
+    scaler: torch.amp.GradScaler | None = None,
+) -> Progress:
+    """Read what `save_state` wrote into the model, the optimizer, the generators of this process and the scaler.
+
+    A process that the run did not have before keeps the random numbers that it has.
 
     Raises:
         ConfigError: the file is damaged, or was written by a run of another recipe.
@@ -59,18 +124,26 @@ def load_state(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -
     try:
         with safe_open(path, framework="pt") as file:
             tensors = {name: file.get_tensor(name) for name in file.offset_keys()}
-            progress = Progress(**json.loads(file.metadata()["progress"]))
-        copy_weights(model, {name: tensors[f"model.{name}"] for name, _ in model.named_parameters()})
+            metadata = file.metadata()
+        progress = Progress(**json.loads(metadata["progress"]))
+        random_states = {name: tensors.pop(name) for name in list(tensors) if name.startswith("random.")}
+        copy_weights(model, {name: tensors.pop(f"model.{name}") for name, _ in model.named_parameters()})
+        for name, parameter in model.named_parameters():
+            if progress.step:
+                entries = {key: tensors.pop(f"adam.{key}.{name}") for key in ("step", "exp_avg", "exp_avg_sq")}
+                optimizer.state[parameter] = {key: value.to(parameter.device) for key, value in entries.items()}
     except (SafetensorError, KeyError, RuntimeError, TypeError) as error:
         raise ConfigError(f"{path} does not fit this recipe or is damaged: {error}") from error
-    for name, parameter in model.named_parameters():
-        entries = {key: tensors.get(f"adam.{key}.{name}") for key in ("step", "exp_avg", "exp_avg_sq")}
-        optimizer.state[parameter] = {
-            key: value.to(parameter.device) for key, value in entries.items() if value is not None
-        }
-    torch.set_rng_state(tensors["random.cpu"])
-    if torch.cuda.is_available() and "random.cuda" in tensors:
-        torch.cuda.set_rng_state(tensors["random.cuda"])
+    if tensors:
+        raise ConfigError(f"{path} holds {min(tensors)}, which this recipe does not have.")
+    for kind in ("cpu", "cuda", "mps"):
+        state = random_states.get(f"random.{rank}.{kind}")
+        if state is not None and kind == "cpu":
+            torch.set_rng_state(state)
+        elif state is not None and kind == next(model.parameters()).device.type:
+            torch.get_device_module(kind).set_rng_state(state)
+    if scaler is not None and "scaler" in metadata:
+        scaler.load_state_dict(json.loads(metadata["scaler"]))
     return progress
 
 

@@ -1,7 +1,9 @@
 """What a run learns: the data, the model, the loss and the measure of quality of each task, behind one protocol."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+import random
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -9,23 +11,24 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from model.config import ClassifierConfig, ModelConfig, Recipe
-from model.corpora.batching import Batch, Batches, Example, labelled_texts, sentence_pairs
-from model.corpora.corpora import read_pairs
+from model.config import ClassifierConfig, ConfigError, ModelConfig
+from model.corpora.batching import Batch, Batches
+from model.corpora.corpora import SentencePairs, read_pairs
+from model.corpora.examples import Example, labelled_texts, sentence_pairs
 from model.corpora.reviews import read_reviews
 from model.inference.classify import classify_lines
 from model.inference.translate import translate_lines
 from model.network.classifier import Classifier
 from model.network.loss import projected_cross_entropy
 from model.network.transformer import Transformer
+from model.recipe import Recipe
 from model.text.tokenizers import TokenizerPair, load_pair, train_pair, train_single
-from model.text.vocab import PAD_ID
+from model.text.vocab import BOS_ID, EOS_ID, PAD_ID
 from model.training.evaluate import accuracy, corpus_bleu, mean_loss
 
 __all__ = ["ClassificationTask", "Task", "TranslationTask", "make_task"]
 
 Model = TypeVar("Model", bound=nn.Module)
-Share = Callable[[Sequence[Example]], Sequence[Example]]
 
 
 class Task(Protocol[Model]):
@@ -48,7 +51,7 @@ class Task(Protocol[Model]):
         ...
 
     def items(self, batch: Batch) -> int:
-        """How many `unit` a batch has."""
+        """How many `unit` a batch has: what its loss is summed over."""
         ...
 
     def valid_loss(self, model: Model) -> float: ...
@@ -89,33 +92,36 @@ class TranslationTask:
     unit = "tokens"
     quality = "valid_bleu"
 
-    def __init__(self, recipe: Recipe, *, data_root: Path, folder: Path | None, device: torch.device, share: Share):
+    def __init__(self, recipe: Recipe, *, data_root: Path, folder: Path | None, device: torch.device):
         self.recipe = recipe
         config, languages = recipe.train, (recipe.tokenizer.source_language, recipe.tokenizer.target_language)
-        pairs = read_pairs(data_root, config.corpus, "train", *languages)
-        early = read_pairs(data_root, config.pretrain_corpus, "train", *languages) if config.pretrain_epochs else pairs
+        pairs = SentencePairs(data_root, config.corpus, "train", *languages)
+        early = replace(pairs, corpus=config.pretrain_corpus) if config.pretrain_epochs else pairs
         self.valid_pairs = read_pairs(data_root, config.corpus, "val", *languages)
         self.tokenizers = load_pair(recipe.tokenizer, folder) if folder else train_pair(recipe.tokenizer, early)
         sizes = {"source_vocab_size": self.tokenizers.source.size, "target_vocab_size": self.tokenizers.target.size}
         self.model_config = recipe.model_config(**sizes)
         self.left_out = 0
-        self._batches = self._training_batches(pairs, device, share)
-        self._early_batches = self._batches if early is pairs else self._training_batches(early, device, share)
+        self._batches = self._training_batches(pairs, device)
+        self._early_batches = self._batches if early is pairs else self._training_batches(early, device)
         valid = sentence_pairs(self.valid_pairs, self.tokenizers, max_length=self.model_config.max_length)
         self.valid_batches = Batches(valid, batch_tokens=config.batch_tokens, device=device)
 
-    def _training_batches(self, pairs: Sequence[tuple[str, str]], device: torch.device, share: Share) -> Batches:
-        config, longest = self.recipe.train, self.model_config.max_length
-        examples = sentence_pairs(pairs, self.tokenizers, max_length=longest)
-        self.left_out += len(pairs) - len(examples)
-        sampling = self.tokenizers.sampling(config.bpe_dropout) if config.bpe_dropout else None
+    def _training_batches(self, pairs: Iterable[tuple[str, str]], device: torch.device) -> Batches:
+        config = self.recipe.train
+        examples = sentence_pairs(pairs, self.tokenizers, max_length=self.model_config.max_length)
+        if not len(examples):
+            raise ConfigError(f"No training pair fits into max_length ({self.model_config.max_length}); raise it.")
+        self.left_out += examples.left_out
+        vary = self._cut_anew if config.bpe_dropout else None
+        return Batches(examples, batch_tokens=config.batch_tokens, device=device, vary=vary)
 
-        def cut_anew() -> Sequence[Example]:
-            assert sampling is not None
-            return share(sentence_pairs(pairs, sampling, max_length=longest))
-
-        resample = cut_anew if sampling else None
-        return Batches(examples, batch_tokens=config.batch_tokens, device=device, resample=resample)
+    def _cut_anew(self, example: Example, draws: random.Random) -> Example:
+        (*source, _), (_, *target, _) = example
+        dropout = self.recipe.train.bpe_dropout
+        source = [*self.tokenizers.source.cut_anew(source, dropout=dropout, draws=draws), EOS_ID]
+        target = [BOS_ID, *self.tokenizers.target.cut_anew(target, dropout=dropout, draws=draws), EOS_ID]
+        return (source, target) if max(len(source), len(target)) <= self.model_config.max_length else example
 
     def batches_of(self, epoch: int) -> Batches:
         return self._early_batches if epoch <= self.recipe.train.pretrain_epochs else self._batches
@@ -147,7 +153,7 @@ class ClassificationTask:
     unit = "texts"
     quality = "valid_accuracy"
 
-    def __init__(self, recipe: Recipe, *, data_root: Path, folder: Path | None, device: torch.device, share: Share):
+    def __init__(self, recipe: Recipe, *, data_root: Path, folder: Path | None, device: torch.device):
         config = recipe.train
         texts = read_reviews(data_root, config.corpus, "train")
         self.valid_texts = read_reviews(data_root, config.corpus, "val")
@@ -188,7 +194,7 @@ class ClassificationTask:
         return {"valid_accuracy": round(accuracy(found, labels), 2)}
 
 
-def make_task(recipe: Recipe, *, data_root: Path, folder: Path | None, device: torch.device, share: Share) -> Task[Any]:
+def make_task(recipe: Recipe, *, data_root: Path, folder: Path | None, device: torch.device) -> Task[Any]:
     """Read a recipe's data.
 
     Args:
@@ -196,11 +202,10 @@ def make_task(recipe: Recipe, *, data_root: Path, folder: Path | None, device: t
         data_root: Folder of the corpora.
         folder: Of an earlier run whose tokenizers are to be used; None to learn new ones.
         device: Where the batches go.
-        share: Gives every process of a run the examples that the first one made.
 
     Raises:
         ConfigError: the recipe cannot be used.
         CorpusError: the corpus cannot be read.
     """
     kind = ClassificationTask if recipe.task == "classification" else TranslationTask
-    return kind(recipe, data_root=data_root, folder=folder, device=device, share=share)
+    return kind(recipe, data_root=data_root, folder=folder, device=device)

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from model.checkpoint import read_config
-from model.config import ConfigError, Recipe
+from model.config import ConfigError
+from model.recipe import Recipe
 
 __all__ = ["check_start"]
 

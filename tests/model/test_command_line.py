@@ -119,6 +119,16 @@ def test_mistakes_get_a_sentence_and_exit_code_1(
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["evaluate", "translate", "classify", "distill"])
+def test_a_device_can_be_named(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    name = "imdb-sentiment" if command == "classify" else "multi30k-en-de"
+    assert main([command, name, "--device", "cuda"]) == 1
+    assert "This machine has no cuda" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("arguments", [["translate", "x", "--beam", "0"], ["train", "x", "--set", "seed"], []])
 def test_wrong_usage_is_explained(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:

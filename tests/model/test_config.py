@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from model.config import RECIPES, ConfigError, ModelConfig, Recipe, TokenizerConfig, load_recipe
+from model.config import ConfigError, ModelConfig, TokenizerConfig
+from model.recipe import RECIPES, Recipe, load_recipe
 
 SIZES = {"source_vocab_size": 300, "target_vocab_size": 300}
 

@@ -2,8 +2,9 @@ import random
 
 import pytest
 
-from model.corpora.batching import Batch, Batches, labelled_texts, sentence_pairs, shortened
+from model.corpora.batching import Batch, Batches
 from model.corpora.corpora import read_pairs
+from model.corpora.examples import Example, Examples, labelled_texts, sentence_pairs, shortened
 from model.text.tokenizers import TokenizerPair, train_pair
 from model.text.vocab import BOS_ID, EOS_ID, PAD_ID
 from tests.conftest import TOY_DATA, toy_recipe
@@ -54,10 +55,14 @@ def sentences(batches: list[Batch]) -> list[tuple[tuple[int, ...], tuple[int, ..
     ]
 
 
+def epoch(batches: Batches, *, seed: int = 1, number: int = 1) -> list[Batch]:
+    return [batches.load(rows, seed=seed, number=number) for rows in batches.epoch(seed=seed, number=number)]
+
+
 def test_an_epoch_holds_every_pair_once(tokenizers: TokenizerPair) -> None:
     pairs = read_pairs(TOY_DATA, "toy", "train", "en", "de")
     batches = Batches(sentence_pairs(pairs, tokenizers, max_length=50), batch_tokens=300)
-    found = sentences(list(batches.epoch(seed=1, number=1)))
+    found = sentences(epoch(batches))
     expected = [
         ((*tokenizers.source.encode(s).ids, EOS_ID), (BOS_ID, *tokenizers.target.encode(t).ids, EOS_ID))
         for s, t in pairs
@@ -68,8 +73,8 @@ def test_an_epoch_holds_every_pair_once(tokenizers: TokenizerPair) -> None:
 
 def test_batches_stay_within_their_size_and_waste_little_on_padding(tokenizers: TokenizerPair) -> None:
     examples = sentence_pairs(long_tailed_pairs(3000), tokenizers, max_length=60)
-    batches = list(Batches(examples, batch_tokens=1000).epoch(seed=1, number=1))
-    assert max(batch.target.numel() for batch in batches) <= 1000
+    batches = epoch(Batches(examples, batch_tokens=1000))
+    assert max(max(batch.source.numel(), batch.target.numel()) for batch in batches) <= 1000
     cells = sum(batch.source.numel() + batch.target.numel() for batch in batches)
     filled = sum(int((batch.source != PAD_ID).sum() + (batch.target != PAD_ID).sum()) for batch in batches)
     assert 1 - filled / cells < 0.10
@@ -77,23 +82,62 @@ def test_batches_stay_within_their_size_and_waste_little_on_padding(tokenizers: 
 
 def test_order_follows_from_seed_and_epoch_alone(tokenizers: TokenizerPair) -> None:
     batches = Batches(sentence_pairs(long_tailed_pairs(300), tokenizers, max_length=60), batch_tokens=300)
-    first = sentences(list(batches.epoch(seed=1, number=1)))
-    assert first == sentences(list(batches.epoch(seed=1, number=1)))
-    assert batches.count(seed=1, number=1) == len(list(batches.epoch(seed=1, number=1)))
-    assert first != sentences(list(batches.epoch(seed=1, number=2)))
-    assert first != sentences(list(batches.epoch(seed=2, number=1)))
+    first = sentences(epoch(batches))
+    assert first == sentences(epoch(batches))
+    assert first != sentences(epoch(batches, number=2))
+    assert first != sentences(epoch(batches, seed=2))
+
+
+def test_long_sources_fill_a_batch_as_long_targets_do() -> None:
+    # Counted by targets alone, 2,560 of them may come with 128,000 source tokens.
+    examples = Examples([([5] * 50, [2, 5, 3]) for _ in range(40)])
+    batches = epoch(Batches(examples, batch_tokens=200))
+    assert max(batch.source.numel() for batch in batches) == 200
+    assert len(batches) == 10
+
+
+def test_an_example_longer_than_a_batch_is_a_batch_of_its_own() -> None:
+    examples = Examples([([5, 3], [2, 5, 3]), ([5] * 30, [2, 5, 3]), ([5] * 29, [2, 5, 3])] * 3)
+    batches = Batches(examples, batch_tokens=20)
+    for found in (epoch(batches), list(batches.in_order())):
+        shapes = sorted(tuple(batch.source.shape) for batch in found)
+        assert shapes == [(1, 29)] * 3 + [(1, 30)] * 3 + [(3, 2)]
 
 
 def test_pairs_beyond_the_models_positions_are_left_out(tokenizers: TokenizerPair) -> None:
-    pairs = [("der hund", "die katze"), ("der hund", "die " * 50)]
-    assert len(sentence_pairs(pairs, tokenizers, max_length=20)) == 1
+    pairs = [("der hund", "die katze"), ("der hund", "die " * 50), ("der hund", "die " * 19), ("der hund", "die " * 18)]
+    examples = sentence_pairs(pairs, tokenizers, max_length=20)
+    assert (len(examples), examples.left_out) == (2, 2)
+    assert len(examples[1][1]) == 20
 
 
-def test_examples_are_made_anew_each_epoch_where_asked(tokenizers: TokenizerPair) -> None:
-    drawn = iter([[([5, 3], [2, 5, 3])], [([6, 3], [2, 6, 3])]])
-    batches = Batches([([4, 3], [2, 4, 3])], batch_tokens=300, resample=lambda: next(drawn))
-    epochs = [sentences(list(batches.epoch(seed=1, number=n))) for n in (1, 2)]
-    assert epochs == [[((5, 3), (2, 5, 3))], [((6, 3), (2, 6, 3))]]
+def test_a_pair_takes_less_than_200_bytes(tokenizers: TokenizerPair) -> None:
+    words = " ".join(["hund"] * 25)
+    examples = sentence_pairs([(words, words)] * 1000, tokenizers, max_length=60)
+    assert examples.nbytes / len(examples) < 130
+    assert examples[999] == examples[0]
+    assert len(examples[0][0]) == 26
+
+
+def test_ids_beyond_two_bytes_are_kept_as_they_are() -> None:
+    example = ([70_000, 3], [2, 200_000, 3])
+    assert Examples([example], largest=200_000)[0] == example
+    with pytest.raises(OverflowError):
+        Examples([example], largest=60_000)
+
+
+def test_examples_vary_from_epoch_to_epoch_and_by_nothing_else() -> None:
+    def vary(example: Example, draws: random.Random) -> Example:
+        return [draws.randrange(10**6), *example[0]], example[1]
+
+    examples = Examples([([i, 3], [2, i, 3]) for i in range(4, 24)])
+    small, large = (Batches(examples, batch_tokens=size, vary=vary) for size in (12, 60))
+    first = sorted(sentences(epoch(small)))
+    assert first == sorted(sentences(epoch(large)))
+    assert len({source[0] for source, _ in first}) == 20
+    assert first != sorted(sentences(epoch(small, number=2)))
+    assert first != sorted(sentences(epoch(small, seed=2)))
+    assert sorted(sentences(list(small.in_order()))) == [((i, 3), (2, i, 3)) for i in range(4, 24)]
 
 
 def test_of_a_long_text_beginning_and_end_are_kept() -> None:
@@ -105,7 +149,7 @@ def test_of_a_long_text_beginning_and_end_are_kept() -> None:
 def test_labelled_texts_keep_their_labels_and_fill_batches_by_their_words(tokenizers: TokenizerPair) -> None:
     texts = [("der hund " * n, n % 2) for n in range(1, 21)]
     examples = labelled_texts(texts, tokenizers.source, max_length=30)
-    batches = list(Batches(examples, batch_tokens=100).epoch(seed=1, number=1))
+    batches = epoch(Batches(examples, batch_tokens=100))
     assert max(batch.source.numel() for batch in batches) <= 100
     rows = [row for batch in batches for row in zip(batch.source, batch.target[:, 0], strict=True)]
     found = sorted((int((ids != PAD_ID).sum()), int(label)) for ids, label in rows)

@@ -13,11 +13,12 @@ import torch
 
 from model.__main__ import main
 from model.checkpoint import CheckpointError, ClassifierCheckpoint, load_checkpoint, load_classifier
-from model.config import ClassifierConfig, ConfigError, Recipe, TokenizerConfig, TrainConfig
+from model.config import ClassifierConfig, ConfigError, TokenizerConfig, TrainConfig
 from model.corpora.corpora import CorpusError
 from model.corpora.reviews import read_reviews
 from model.inference.classify import classify, classify_lines
 from model.network.classifier import Classifier
+from model.recipe import Recipe
 from model.trace import ablate_heads, tracing
 from model.training.train import train
 

@@ -1,13 +1,15 @@
+import random
 from pathlib import Path
 
 import pytest
+import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.config import ConfigError, TokenizerConfig
 from model.corpora.corpora import read_pairs
 from model.text.byte_pair import BytePairTokenizer
-from model.text.tokenizers import load_pair, train_pair
+from model.text.tokenizers import load_pair, train_pair, train_single
 from model.text.vocab import SPECIAL_TOKENS, UNK_ID
 from model.text.words import WordTokenizer
 from tests.conftest import TOY_DATA
@@ -146,11 +148,59 @@ def test_chinese_characters_are_tokens_of_their_own_and_need_no_space() -> None:
         assert tokenizer.decode(tokenizer.encode(text).ids) == text
 
 
+def cut_anew(text: str, dropout: float, seed: int) -> tuple[int, ...]:
+    return tuple(BPE.cut_anew(BPE.encode(text).ids, dropout=dropout, draws=random.Random(seed)))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text())
+def test_cut_anew_without_dropout_a_text_has_the_librarys_pieces(text: str) -> None:
+    assert cut_anew(text, 0.0, seed=1) == BPE.encode(text).ids
+
+
 def test_bpe_dropout_cuts_a_text_differently_each_time_and_never_changes_it() -> None:
     text = PAIRS[0][1]
-    sampling = BPE.sampling(0.5)
-    cuts = {sampling.encode(text).ids for _ in range(20)}
-    assert len(cuts) > 10
+    cuts = [cut_anew(text, 0.5, seed) for seed in range(20)]
+    assert len(set(cuts)) > 10
+    assert cuts == [cut_anew(text, 0.5, seed) for seed in range(20)]
     assert {BPE.decode(ids) for ids in cuts} == {text}
-    assert len({BPE.encode(text).ids for _ in range(20)}) == 1
     assert min(map(len, cuts)) >= len(BPE.encode(text).ids)
+    assert len(cut_anew(text, 1.0, seed=1)) == len(f" {text}".encode())
+
+
+def test_bpe_dropout_draws_as_the_library_does() -> None:
+    library = tokenizers.Tokenizer.from_str(BPE.to_json())
+    library.model.dropout = 0.3
+    text = " ".join(text for pair in PAIRS[:20] for text in pair)
+    theirs = [len(library.encode(" " + text).ids) for _ in range(30)]
+    ours = [len(cut_anew(text, 0.3, seed)) for seed in range(30)]
+    # About 4 of some 500 pieces is one standard deviation of a cut, so less than 1 of their means.
+    assert sum(ours) / 30 == pytest.approx(sum(theirs) / 30, rel=0.02)
+    assert sum(ours) / 30 > 1.1 * len(BPE.encode(text).ids)
+
+
+def test_a_batch_has_the_ids_of_its_texts() -> None:
+    texts = [*NASTY, *SENTENCES, "狗在雪地里跑。", "I'M on a T-SHIRT"]
+    for tokenizer in (BPE, WORDS):
+        assert [tuple(ids) for ids in tokenizer.encode_batch(texts)] == [tokenizer.encode(text).ids for text in texts]
+
+
+def test_capitals_do_not_hide_a_known_word() -> None:
+    # spaCy keeps "I'M", "DON'T" and "U.S." whole and cuts their small letters into pieces.
+    seen = ["i'm glad that mr. smith didn't leave the u.s. army", "it isn't so"]
+    tokenizer = WordTokenizer.train(seen, language="en", lowercase=True, min_freq=1)
+    for text in ("I'M glad", "Smith DIDN'T leave", "IT ISN'T so", "the U.S. army", "Mr. Smith", "MR. SMITH"):
+        encoding = tokenizer.encode(text)
+        assert UNK_ID not in encoding.ids, encoding.tokens
+        assert [text[start:end].lower() for start, end in encoding.offsets] == list(encoding.tokens)
+
+
+def test_a_language_without_rules_gets_a_sentence(tmp_path: Path) -> None:
+    config = TokenizerConfig(kind="words", source_language="klingon", target_language="de")
+    with pytest.raises(ConfigError, match="no rules for the language 'klingon'"):
+        train_pair(config, PAIRS[:2])
+    with pytest.raises(ConfigError, match="no rules for the language 'klingon'"):
+        train_single(TokenizerConfig(kind="words", source_language="klingon"), ["a"])
+    (tmp_path / "tokenizer.json").write_text(WORDS.to_json().replace('"en"', '"klingon"'))
+    with pytest.raises(ConfigError, match="no rules for the language 'klingon'"):
+        load_pair(TokenizerConfig(kind="words", source_language="klingon"), tmp_path)

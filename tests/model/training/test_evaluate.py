@@ -5,8 +5,9 @@ import sacrebleu
 import torch
 
 from model.checkpoint import Checkpoint
-from model.corpora.batching import Batches, sentence_pairs
+from model.corpora.batching import Batches
 from model.corpora.corpora import read_pairs
+from model.corpora.examples import sentence_pairs
 from model.training.evaluate import mean_loss, moses_tokens, score
 from tests.conftest import TOY_DATA
 

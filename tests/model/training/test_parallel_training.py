@@ -1,6 +1,7 @@
 """Data-parallel training by two real processes: the same mathematics as one process with the same global batch."""
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -31,17 +32,20 @@ def run(
     accumulate: int,
     steps: int,
     dropout: float = 0.0,
+    batch_tokens: int = 300,
+    data: Path = TOY_DATA,
+    options: Sequence[str] = (),
     program: Sequence[str] = COMMAND,
 ) -> Path:
     """Train with the command that a person types, in as many processes as asked."""
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     recipe = folder / "toy.toml"
-    settings = {"batch_tokens": 300, "learning_rate": 2e-3, "warmup_steps": 5, "max_epochs": 2}
+    settings = {"batch_tokens": batch_tokens, "learning_rate": 2e-3, "warmup_steps": 5, "max_epochs": 2}
     recipe.write_text(toy_toml(**settings, accumulate=accumulate, max_steps=steps))
     launcher = ["-m", "torch.distributed.run", f"--nproc_per_node={processes}", "--standalone"] if processes > 1 else []
     command = [sys.executable, *launcher, *program, "train", str(recipe), "--device", "cpu"]
     done = subprocess.run(
-        [*command, "--data-dir", str(TOY_DATA), "--out", str(folder / "out"), "--set", f"dropout={dropout}"],
+        [*command, "--data-dir", str(data), "--out", str(folder / "out"), "--set", f"dropout={dropout}", *options],
         cwd=ROOT,
         env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)},
         capture_output=True,
@@ -77,12 +81,34 @@ def test_two_processes_compute_what_one_does_with_the_same_global_batch(tmp_path
     assert translated.config.figures.keys() == load_checkpoint(one).config.figures.keys()
 
 
-def test_processes_drop_different_activations(tmp_path: Path) -> None:
-    # With one seed for all, two processes with dropout would be one process with half the randomness.
-    one = run(tmp_path / "one", processes=1, accumulate=2, steps=1, dropout=0.5)
-    two = run(tmp_path / "two", processes=2, accumulate=1, steps=1, dropout=0.5)
-    ours, theirs = state(one, "adam.exp_avg."), state(two, "adam.exp_avg.")
-    assert any(not torch.allclose(ours[name], theirs[name], rtol=1e-3) for name in ours)
+@pytest.fixture
+def alike(tmp_path: Path) -> Path:
+    """A corpus of one sentence: every batch is the same."""
+    folder = shutil.copytree(TOY_DATA / "toy", tmp_path / "alike" / "toy")
+    (folder / "train.en").write_text("the dog sees the bird\n" * 40)
+    (folder / "train.de").write_text("der Hund sieht den Vogel\n" * 40)
+    return folder.parent
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+def test_processes_drop_different_activations(tmp_path: Path, alike: Path, dropout: float) -> None:
+    # Each takes a batch of its own, and both batches are the same. With one seed for all, the mean of their gradients
+    # would be that of the first process, as it is without dropout.
+    settings = {"steps": 1, "dropout": dropout, "data": alike, "batch_tokens": 70}  # ten rows of seven tokens
+    ours = state(run(tmp_path / "one", processes=1, accumulate=1, **settings), "adam.exp_avg.")
+    theirs = state(run(tmp_path / "two", processes=2, accumulate=1, **settings), "adam.exp_avg.")
+    same = all(torch.allclose(ours[name], theirs[name], rtol=1e-3, atol=1e-7) for name in ours)
+    assert same == (dropout == 0.0)
+
+
+def test_two_processes_resume_with_the_random_numbers_that_each_had(tmp_path: Path) -> None:
+    settings = {"processes": 2, "accumulate": 1, "dropout": 0.3}
+    straight = run(tmp_path / "straight", steps=8, **settings)
+    run(tmp_path / "resumed", steps=3, **settings)
+    resumed = run(tmp_path / "resumed", steps=8, options=["--resume"], **settings)
+    ours, theirs = state(straight, "model."), state(resumed, "model.")
+    assert ours
+    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="names of threads are read from Linux's /proc")

@@ -9,14 +9,19 @@ from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
 
-from model.checkpoint import Checkpoint, load_checkpoint
+from model.checkpoint import Checkpoint, CheckpointError, load_checkpoint
 from model.config import ConfigError
+from model.recipe import load_recipe
 from model.text.vocab import UNK_ID
-from model.training.run_state import average_epochs, save_epoch
+from model.training import tasks
+from model.training.run_folder import RunFolder
+from model.training.run_state import Progress, average_epochs, load_state, save_epoch, save_state
 from model.training.runtime import pick_device
-from model.training.train import inverse_square_root, train
+from model.training.schedule import inverse_square_root
+from model.training.train import train
 from tests.conftest import PATIENCE, ROOT, TOY_DATA, toy_recipe, toy_toml
 
 
@@ -50,9 +55,11 @@ def test_the_toy_corpus_is_learned(toy: Checkpoint, toy_folder: Path) -> None:
     assert toy.config.figures["valid_bleu"] == max(float(row["valid_bleu"]) for row in rows)
 
 
-@pytest.mark.parametrize("steps", [7, 30])  # in the middle of an epoch, and in a later one
-def test_a_resumed_run_computes_the_losses_of_one_never_stopped(tmp_path: Path, steps: int) -> None:
-    recipe = toy_recipe("words", max_epochs=4).with_settings({"dropout": 0.2})
+# In the middle of an epoch, and in a later one.
+@pytest.mark.parametrize(("kind", "steps"), [("words", 7), ("words", 30), ("bpe", 7)])
+def test_a_resumed_run_computes_the_losses_of_one_never_stopped(tmp_path: Path, kind: str, steps: int) -> None:
+    settings = {"dropout": 0.2} if kind == "words" else {"dropout": 0.2, "bpe_dropout": 0.2, "batch_tokens": 1000}
+    recipe = toy_recipe(kind, max_epochs=4).with_settings(settings)
     train(recipe, data_root=TOY_DATA, out=tmp_path / "straight", device="cpu")
     stopped = recipe.with_settings({"max_steps": steps})
     train(stopped, data_root=TOY_DATA, out=tmp_path / "resumed", device="cpu")
@@ -129,14 +136,112 @@ def test_a_run_is_neither_overwritten_nor_invented(tmp_path: Path) -> None:
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
 
 
-def test_a_damaged_or_foreign_state_is_refused(tmp_path: Path) -> None:
-    train(toy_recipe("words", max_steps=2), data_root=TOY_DATA, out=tmp_path / "out", device="cpu")
-    other = toy_recipe("words").with_settings({"d_ff": 96})
-    with pytest.raises(ConfigError, match="does not fit this recipe"):
-        train(other, data_root=TOY_DATA, out=tmp_path / "out", device="cpu", resume=True)
-    (tmp_path / "out" / "training" / "state.safetensors").write_bytes(b"half a file")
+@pytest.fixture(scope="module")
+def short_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of two steps, to be resumed; never changed."""
+    out = tmp_path_factory.mktemp("short") / "out"
+    train(toy_recipe("words", max_steps=2), data_root=TOY_DATA, out=out, device="cpu")
+    return out
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "message"),
+    [
+        ("norm", "pre", r"model\.norm was 'post' and is now 'pre'"),
+        ("num_heads", 2, r"model\.num_heads was 4 and is now 2"),
+        ("activation", "gelu", r"model\.activation was 'relu' and is now 'gelu'"),
+        ("positional", "sinusoidal", r"model\.positional was 'learned' and is now 'sinusoidal'"),
+        ("d_ff", 96, r"model\.d_ff was 128 and is now 96"),
+        ("kind", "bpe", r"tokenizer\.kind was 'words' and is now 'bpe'"),
+        ("corpus", "toy+toy", r"train\.corpus was 'toy' and is now 'toy\+toy'"),
+        ("seed", 7, r"train\.seed was 1 and is now 7"),
+    ],
+)
+def test_a_run_goes_on_with_its_own_recipe_alone(short_run: Path, setting: str, value: object, message: str) -> None:
+    # Weights of the same shapes would be taken over, and the checkpoint would say that it is what it is not.
+    settings = {setting: value, "lowercase": False} if value == "bpe" else {setting: value}
+    other, before = toy_recipe("words").with_settings(settings), contents(short_run)
+    with pytest.raises(ConfigError, match=message):
+        train(other, data_root=TOY_DATA, out=short_run, device="cpu", resume=True)
+    assert contents(short_run) == before
+
+
+def test_a_translator_does_not_go_on_as_a_classifier(short_run: Path) -> None:
+    with pytest.raises(ConfigError, match="is a translation, this recipe is a classification"):
+        train(load_recipe("imdb-sentiment"), data_root=TOY_DATA, out=short_run, device="cpu", resume=True)
+
+
+def test_a_damaged_state_or_one_with_more_in_it_is_refused(short_run: Path, tmp_path: Path) -> None:
+    out = shutil.copytree(short_run, tmp_path / "out")
+    state = out / "training" / "state.safetensors"
+    with safe_open(state, framework="pt") as file:
+        tensors, metadata = {name: file.get_tensor(name) for name in file.offset_keys()}, file.metadata()
+    surplus = "model.encoder.layers.9.weight"
+    save_file(tensors | {surplus: torch.zeros(2)}, state, metadata=metadata)
+    with pytest.raises(ConfigError, match=f"holds {surplus}, which this recipe does not have"):
+        train(toy_recipe("words"), data_root=TOY_DATA, out=out, device="cpu", resume=True)
+    save_file({name: tensors[name] for name in tensors if "exp_avg_sq" not in name}, state, metadata=metadata)
+    with pytest.raises(ConfigError, match="does not fit this recipe or is damaged: 'adam"):
+        train(toy_recipe("words"), data_root=TOY_DATA, out=out, device="cpu", resume=True)
+    state.write_bytes(b"half a file")
     with pytest.raises(ConfigError, match="damaged"):
-        train(toy_recipe("words"), data_root=TOY_DATA, out=tmp_path / "out", device="cpu", resume=True)
+        train(toy_recipe("words"), data_root=TOY_DATA, out=out, device="cpu", resume=True)
+
+
+def test_two_runs_do_not_share_a_folder(short_run: Path, tmp_path: Path) -> None:
+    out = shutil.copytree(short_run, tmp_path / "out")
+    with RunFolder(out).locked():
+        before = contents(out)
+        with pytest.raises(ConfigError, match="Another run is writing into"):
+            train(toy_recipe("words", max_steps=3), data_root=TOY_DATA, out=out, device="cpu", resume=True)
+        assert contents(out) == before
+    train(toy_recipe("words", max_steps=3), data_root=TOY_DATA, out=out, device="cpu", resume=True)
+
+
+def test_a_folder_that_cannot_be_written_to_gets_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(CheckpointError, match="cannot be written to"):
+        train(toy_recipe("words"), data_root=TOY_DATA, out=tmp_path / "file" / "out", device="cpu")
+
+
+def test_the_scale_of_an_fp16_loss_and_the_random_numbers_of_a_process_come_back(tmp_path: Path) -> None:
+    model = torch.nn.Linear(2, 2)
+    optimizer = torch.optim.Adam(model.parameters())
+    scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+    states = []
+    for seed in (3, 4):
+        torch.manual_seed(seed)
+        states.append({"cpu": torch.get_rng_state()})
+    save_state(tmp_path / "s", model, optimizer, Progress(), random_states=states, scaler=scaler)
+    fresh = torch.amp.GradScaler("cpu")
+    for rank, seed in enumerate((3, 4)):
+        load_state(tmp_path / "s", model, optimizer, rank=rank, scaler=fresh)
+        found = torch.rand(5)
+        torch.manual_seed(seed)
+        assert torch.equal(found, torch.rand(5))
+    assert fresh.get_scale() == 1024.0
+    torch.manual_seed(9)
+    load_state(tmp_path / "s", model, optimizer, rank=2)  # a process more than before
+    found = torch.rand(5)
+    torch.manual_seed(9)
+    assert torch.equal(found, torch.rand(5))
+
+
+def test_validation_computes_a_loss_once_where_there_is_nothing_to_average(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+    monkeypatch.setattr(tasks, "mean_loss", lambda model, batches: calls.append(1) or 2.0)
+    monkeypatch.setattr(tasks.TranslationTask, "measure", lambda self, model, loss: {"valid_bleu": 1.0})
+    for keep, expected in ((1, 2), (2, 3)):
+        calls.clear()
+        recipe = toy_recipe("words", max_epochs=2, average_epochs=keep, batch_tokens=4000)
+        train(recipe, data_root=TOY_DATA, out=tmp_path / str(keep), device="cpu")
+        assert len(calls) == expected
 
 
 def test_bf16_learns_like_fp32(tmp_path: Path) -> None:
@@ -198,12 +303,6 @@ def test_tensorboard_gets_the_figures_of_the_history(tmp_path: Path) -> None:
     expected = [(int(row["step"]), float(row["valid_loss"])) for row in history(tmp_path)]
     assert [step for step, _ in logged] == [step for step, _ in expected]
     assert [value for _, value in logged] == pytest.approx([value for _, value in expected])
-
-
-def test_a_run_with_bpe_dropout_learns_too(tmp_path: Path) -> None:
-    train(toy_recipe("bpe", max_epochs=3, bpe_dropout=0.2), data_root=TOY_DATA, out=tmp_path, device="cpu")
-    rows = history(tmp_path)
-    assert float(rows[-1]["valid_loss"]) < float(rows[0]["valid_loss"])
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler; .ci/run installs one")

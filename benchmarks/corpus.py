@@ -1,0 +1,89 @@
+"""Memory and time that a large training corpus takes in each process of a run.
+
+    python benchmarks/corpus.py [pairs]
+
+Writes made-up sentence pairs of about 25 tokens a side (2,000,000 of them by default) into a temporary folder, and
+in a process of its own builds a recipe's task from them, as `train` does: the vocabulary is learned, then all is
+encoded. Prints the memory held after that, its peak, and what the ids alone take; then one epoch's order of batches and
+some batches made.
+"""
+
+import multiprocessing
+import random
+import sys
+import tempfile
+import time
+from itertools import islice
+from pathlib import Path
+
+import torch
+from memory import high_water
+from reference import machine
+
+from model.config import TokenizerConfig, TrainConfig
+from model.recipe import Recipe
+from model.training.tasks import TranslationTask
+
+PAIRS, WORDS, BATCHES = 2_000_000, 20_000, 200
+
+
+def write_corpus(folder: Path, pairs: int) -> None:
+    """Sentences of 8 to 30 words, frequent ones as frequent as in a language (Zipf)."""
+    rng = random.Random(0)
+    letters = "enrisatdhulgocmbfwkzvp"
+    words = ["".join(rng.choices(letters, k=rng.randint(2, 9))) for _ in range(WORDS)]
+    weights = [1 / rank for rank in range(1, WORDS + 1)]
+    folder.mkdir()
+    for language in ("en", "de"):
+        drawn = iter(rng.choices(words, weights, k=1_000_000))
+        sentences = []
+        while words_now := list(islice(drawn, rng.randint(8, 30))):
+            sentences.append(" ".join(words_now) + " .")
+        for split, count in (("train", pairs), ("val", 100)):
+            with (folder / f"{split}.{language}").open("w", encoding="utf-8") as file:
+                file.writelines(f"{sentences[i % len(sentences)]}\n" for i in range(count))
+
+
+def held() -> int:
+    """Bytes that this process holds now."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
+
+
+def measure(root: Path, pairs: int) -> None:
+    recipe = Recipe(
+        name="large",
+        tokenizer=TokenizerConfig(kind="bpe", source_language="en", target_language="de", vocab_size=8000),
+        train=TrainConfig(corpus="large"),
+        model={},
+    )
+    before, started = held(), time.perf_counter()
+    task = TranslationTask(recipe, data_root=root, folder=None, device=torch.device("cpu"))
+    taken = time.perf_counter() - started
+    batches = task.batches_of(1)
+    examples = batches.examples
+    tokens = len(examples.source.ids) + len(examples.target.ids)
+    print(f"{len(examples):,} pairs of {tokens / 2 / len(examples):.1f} tokens a side in {taken:.0f} s")
+    print(f"ids {examples.nbytes / len(examples):.0f} bytes a pair, {examples.nbytes / 1e6:.0f} MB")
+    print(f"process {before / 1e6:.0f} MB before, {held() / 1e6:.0f} MB after, peak {high_water() / 1e6:.0f} MB")
+    started = time.perf_counter()
+    order = list(batches.epoch(seed=1, number=1))
+    print(f"order of an epoch, {len(order):,} batches: {time.perf_counter() - started:.1f} s")
+    started = time.perf_counter()
+    for rows in order[:BATCHES]:
+        batches.load(rows)
+    print(f"one batch: {1000 * (time.perf_counter() - started) / BATCHES:.2f} ms")
+    print(f"process {held() / 1e6:.0f} MB, peak {high_water() / 1e6:.0f} MB")
+
+
+def main() -> None:
+    pairs = int(sys.argv[1]) if len(sys.argv) > 1 else PAIRS
+    print(machine())
+    with tempfile.TemporaryDirectory() as folder:
+        write_corpus(Path(folder) / "large", pairs)
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            pool.apply(measure, (Path(folder), pairs))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,139 @@
+"""The folder of a run: what makes it fit for one, its lock, and the files that are written into it.
+
+A checkpoint's folder, and in `training/` what the run needs to go on.
+"""
+
+import csv
+import io
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+from torch import Tensor
+
+from model.checkpoint import (
+    WEIGHTS,
+    CheckpointConfig,
+    CheckpointError,
+    read_config,
+    remove_leftovers,
+    save_weights,
+    snapshot_path,
+    write_beside,
+    write_config,
+)
+from model.config import VOCAB_SIZES, ConfigError, Section
+from model.recipe import Recipe
+
+__all__ = ["RunFolder"]
+
+# What may change when a run goes on: how long it lasts, how fast it learns, and how it is computed.
+LENGTH = ("max_epochs", "max_steps", "patience", "average_epochs", "snapshot_steps")
+MAY_CHANGE = (*LENGTH, "learning_rate", "warmup_steps", "clip_norm", "precision", "compile")
+
+
+class RunFolder:
+    """Where one run keeps its files."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.training = path / "training"
+        self.state = self.training / "state.safetensors"
+
+    def require_fit_for(self, recipe: Recipe, *, resume: bool) -> None:
+        """Look whether a run can begin here, or go on.
+
+        Raises:
+            ConfigError: there is a run or a checkpoint already; or there is none, or one of a recipe that differs in
+                more than `MAY_CHANGE`.
+            CheckpointError: the configuration that is there cannot be read.
+        """
+        if resume:
+            self._require_run_of(recipe)
+        else:
+            self._require_new()
+
+    def _require_new(self) -> None:
+        if self.state.is_file():
+            raise ConfigError(f"{self.path} holds a run already: continue it with --resume, or choose another --out.")
+        if (self.path / WEIGHTS).is_file():
+            raise ConfigError(f"{self.path} holds a trained checkpoint already; choose another --out.")
+
+    def _require_run_of(self, recipe: Recipe) -> None:
+        if not self.state.is_file():
+            raise ConfigError(f"There is no run to resume in {self.path}; leave out --resume.")
+        begun = read_config(self.path)
+        if begun.task != recipe.task:
+            raise ConfigError(f"The run in {self.path} is a {begun.task}, this recipe is a {recipe.task}.")
+        sizes = dict.fromkeys(VOCAB_SIZES[recipe.task], recipe.tokenizer.vocab_size)
+        changed = [
+            *changes("tokenizer", begun.tokenizer, recipe.tokenizer),
+            *changes("train", begun.train, recipe.train, but=MAY_CHANGE),
+            *changes("model", begun.model, recipe.model_config(**sizes), but=sizes),
+        ]
+        if changed:
+            raise ConfigError(
+                f"The run in {self.path} began with another recipe: {'; '.join(changed)}. "
+                "Resume it with the recipe that began it, or choose another --out."
+            )
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other runs out; the system opens the lock when this process ends, however it ends.
+
+        Raises:
+            ConfigError: another run is in the folder.
+            CheckpointError: the folder cannot be written to.
+        """
+        lock = FileLock(self.training / "lock")
+        try:
+            self.training.mkdir(parents=True, exist_ok=True)
+            lock.acquire(timeout=0)
+        except Timeout as error:
+            raise ConfigError(
+                f"Another run is writing into {self.path}; wait for it or choose another --out."
+            ) from error
+        except OSError as error:
+            raise CheckpointError(f"{self.path} cannot be written to: {error.strerror}.") from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def prepare(self, tokenizer_files: Mapping[str, str], config: CheckpointConfig) -> None:
+        """Sweep up after a process that was killed, and write what does not change."""
+        for folder in (self.path, self.training, self.path / "snapshots"):
+            remove_leftovers(folder)
+        for name, content in tokenizer_files.items():
+            write_beside(self.path / name, content)
+        if not (self.path / WEIGHTS).is_file():
+            write_config(self.path, config)
+
+    def save_model(self, weights: Mapping[str, Tensor], config: CheckpointConfig) -> None:
+        """Replace the checkpoint."""
+        save_weights(self.path / WEIGHTS, weights)
+        write_config(self.path, config)
+
+    def save_snapshot(self, weights: Mapping[str, Tensor], *, step: int) -> None:
+        """Keep the weights after a step for good."""
+        save_weights(snapshot_path(self.path, step), weights)
+
+    def write_history(self, rows: Sequence[Mapping[str, float]]) -> None:
+        """Write `history.csv`, one line an epoch."""
+        text = io.StringIO()
+        if rows:
+            writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+        write_beside(self.path / "history.csv", text.getvalue())
+
+
+def changes(section: str, before: Section, now: Section, *, but: Collection[str] = ()) -> list[str]:
+    """Each setting that differs, with both values."""
+    first, second = before.to_dict(), now.to_dict()
+    return [
+        f"{section}.{name} was {first[name]!r} and is now {value!r}"
+        for name, value in second.items()
+        if name not in but and first[name] != value
+    ]

@@ -1,0 +1,53 @@
+"""Which batches a run takes, how fast it learns and when it ends: pure functions of the recipe and its progress."""
+
+import math
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from model.config import TrainConfig
+from model.corpora.batching import Rows
+from model.corpora.examples import batched
+from model.training.run_state import Progress
+from model.training.tasks import Task
+
+__all__ = ["inverse_square_root", "is_over", "remaining_steps", "steps_expected"]
+
+
+def inverse_square_root(step: int, *, peak: float, warmup_steps: int) -> float:
+    """Linear warm-up to `peak`, then decay with 1/√step ("Attention Is All You Need", equation 3).
+
+    Args:
+        step: Counted from 1.
+        peak: The highest learning rate, reached at `warmup_steps`.
+        warmup_steps: Length of the warm-up.
+    """
+    return peak * min(step / warmup_steps, (warmup_steps / step) ** 0.5)
+
+
+def is_over(progress: Progress, config: TrainConfig) -> bool:
+    return (
+        progress.epoch > config.max_epochs
+        or progress.step >= config.max_steps
+        or progress.stale_epochs >= config.patience
+    )
+
+
+def remaining_steps(
+    task: Task[Any], config: TrainConfig, progress: Progress, *, batches_a_step: int
+) -> Iterator[list[Rows]]:
+    """The batches of one optimizer step after the other, to the end of the epoch; every process sees the same."""
+    batches = task.batches_of(progress.epoch).epoch(seed=config.seed, number=progress.epoch)
+    return batched(islice(batches, progress.batches_done, None), batches_a_step)
+
+
+def steps_expected(task: Task[Any], config: TrainConfig, *, batches_a_step: int) -> int:
+    """How many steps the run has if validation never ends it early."""
+
+    def steps(epoch: int) -> int:
+        batches = sum(1 for _ in task.batches_of(epoch).epoch(seed=config.seed, number=epoch))
+        return math.ceil(batches / batches_a_step)
+
+    early = min(config.pretrain_epochs, config.max_epochs)
+    late = config.max_epochs - early
+    return min((early and early * steps(1)) + (late and late * steps(config.max_epochs)), config.max_steps)
