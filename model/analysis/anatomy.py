@@ -1,4 +1,4 @@
-"""One attention layer taken apart: every tensor between its input and its output, and the same computed anew.
+"""One attention layer taken apart: every tensor between its input and its output, and the same computed again.
 
 The tensors are those of the decode that wrote a translation. `derive` repeats the computation step by step from the
 recorded queries, keys and values, so that a person can follow it, and tells how far it ends up from the model's own.
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import nn
 
 from model.checkpoint import Checkpoint
 from model.config import ConfigError, SearchConfig
@@ -70,18 +71,22 @@ def anatomy(checkpoint: Checkpoint, text: str, kind: str, layer: int) -> tuple[T
     names = {stage: hook_name(kind, layer, stage) for stage in STAGES}
     translation, recording = record_translation(checkpoint, text, record=tuple(names.values()))
     projection = hook_name(kind, layer, "output_projection")
-    found = {stage: recording.array(name) for stage, name in names.items()}
+    recorded = {stage: recording.array(name) for stage, name in names.items()}
     return translation, Anatomy(
-        queries=found["queries"],
-        keys=found["keys"],
-        values=found["values"],
-        allowed=np.isfinite(found["masked_scores"][0]),
+        queries=recorded["queries"],
+        keys=recorded["keys"],
+        values=recorded["values"],
+        allowed=np.isfinite(recorded["masked_scores"][0]),
         weights=getattr(translation.maps, kind)[layer],
-        head_outputs=found["head_outputs"],
-        output=found["output"],
-        projection=checkpoint.model.get_parameter(f"{projection}.weight").detach().numpy().T,
-        bias=checkpoint.model.get_parameter(f"{projection}.bias").detach().numpy(),
+        head_outputs=recorded["head_outputs"],
+        output=recorded["output"],
+        projection=parameter(checkpoint.model, f"{projection}.weight").T,
+        bias=parameter(checkpoint.model, f"{projection}.bias"),
     )
+
+
+def parameter(model: nn.Module, name: str) -> FloatArray:
+    return np.asarray(model.get_parameter(name).detach().cpu().numpy())
 
 
 def derive(parts: Anatomy, head: int, query: int, *, scale: bool = True, temperature: float = 1.0) -> Derivation:
@@ -144,7 +149,7 @@ def value_norms(
     translation, recording = record_translation(checkpoint, text, record=wanted, search=search)
 
     def norms(name: str) -> FloatArray:
-        weight = model.get_parameter(name.removesuffix("values") + "output_projection.weight").detach().numpy()
+        weight = parameter(model, name.removesuffix("values") + "output_projection.weight")
         values = recording.array(name)  # (H, S, K)
         projection = weight.T.reshape(len(values), -1, model.config.d_model)  # (H, K, D)
         return np.asarray(np.linalg.norm(values @ projection, axis=-1), dtype=np.float32)  # (H, S)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.checkpoint import Checkpoint
-from model.corpora.batching import pad
+from model.inference.padding import padded_for
 from model.inference.translate import source_ids, translated_ids
 from model.interventions import Head
 from model.network.transformer import Transformer
@@ -45,7 +45,7 @@ def make_examples(checkpoint: Checkpoint, pairs: Sequence[tuple[str, str]]) -> E
         [BOS_ID, *([*tokenizers.target.encode(given).ids[: limit - 2], EOS_ID] if given else next(own))]
         for _, given in pairs
     ]
-    return Examples(source=pad(sources), target=pad(targets))
+    return Examples(source=padded_for(model, sources), target=padded_for(model, targets))
 
 
 def all_heads(model: Transformer) -> list[Head]:
@@ -77,7 +77,7 @@ def loss_changes(model: Transformer, batches: Sequence[Examples]) -> Iterator[tu
         before = losses()
     for head in all_heads(model):
         edits = {hook_name(head.kind, head.layer, "weights"): ablate_heads([head.head])}
-        # Entered anew for each head: a caller that stops half way must not leave a trace open.
+        # Entered again for each head: a caller that stops half way must not leave a trace open.
         with torch.inference_mode(), tracing(record=(), edits=edits):
             after = losses()
         yield head, after - before
@@ -95,7 +95,8 @@ def gradient_importance(model: Transformer, examples: Examples) -> dict[str, Flo
     edits: dict[str, Edit] = {}
     for kind in model.config.kinds:
         for layer in range(model.config.layers_of(kind)):
-            gate = torch.ones(len(examples.source), model.config.num_heads, 1, 1, requires_grad=True)
+            size = (len(examples.source), model.config.num_heads, 1, 1)
+            gate = torch.ones(size, device=examples.source.device, requires_grad=True)
             gates[kind].append(gate)
             edits[hook_name(kind, layer, "head_outputs")] = partial(torch.mul, gate)
     flat = [gate for layers in gates.values() for gate in layers]
@@ -103,6 +104,6 @@ def gradient_importance(model: Transformer, examples: Examples) -> dict[str, Flo
         # Sentences do not meet, so one pass gives the gradient of each.
         gradients = iter(torch.autograd.grad(sentence_losses(model, examples).sum(), flat))
     return {
-        kind: np.stack([next(gradients).abs().flatten(1).numpy() for _ in layers], axis=1)
+        kind: np.stack([next(gradients).abs().flatten(1).cpu().numpy() for _ in layers], axis=1)
         for kind, layers in gates.items()
     }

@@ -13,150 +13,117 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.checkpoint import Checkpoint
-from model.corpora.batching import pad
 from model.decoding.decode import length_limit
+from model.inference.padding import padded_for
 from model.inference.translate import SPECIALS, source_ids, translated_ids
 from model.network.masks import decoder_mask, padding_mask
 from model.network.transformer import Transformer
 from model.text.vocab import BOS_ID, EOS_ID, PAD_ID
 from model.trace import Edit, hook_name, tracing
 
-__all__ = ["BUGS", "Bug", "BugReport", "bug_weights", "mask_bug"]
+__all__ = ["BUGS", "BugReport", "bug_weights", "mask_bug"]
 
 FloatArray = NDArray[np.float32]
 FORBIDDEN = -1e9  # what code that fears NaN puts in the place of minus infinity
 
 
-@dataclass(frozen=True, kw_only=True)
-class Bug:
-    """A mistake, as a person reads of it, and the edits that make it."""
-
-    title: str
-    code: str  # the line that does it
-    explanation: str
-    edits: Callable[[], Mapping[str, Edit]]
+Edits = dict[str, Edit]
 
 
-class Around:
-    """The scores of the attention that is being computed, and where its mask forbids, for edits that come later."""
+def masked_as(attention: str, change: Callable[[Tensor, Tensor], Tensor]) -> Edits:
+    """Edits that mask the scores in another way.
 
-    def __init__(self) -> None:
-        self.scores = torch.empty(0)
-        self.forbidden = torch.empty(0)
-        self.padded_target: Tensor | None = None  # (B, 1, T, 1), from the latest decoder self-attention
+    Args:
+        attention: Pattern of the attention modules meant, such as `decoder.*.cross_attention`.
+        change: From the scores and where the right mask forbids, (B, H, T, S) each, to the masked scores.
+    """
+    latest: list[Tensor] = []
 
-    def keep(self, scores: Tensor) -> Tensor:
-        self.scores = scores
+    def keep(scores: Tensor) -> Tensor:
+        latest[:] = [scores]
         return scores
 
-    def masked(self, change: Callable[["Around"], Tensor]) -> Edit:
-        def edit(masked_scores: Tensor) -> Tensor:
-            self.forbidden = masked_scores == float("-inf")  # (B, H, T, S)
-            return change(self)
+    def mask(masked_scores: Tensor) -> Tensor:
+        # The scores that passed last are those of this attention, for its mask comes right after them.
+        return change(latest[0], masked_scores == float("-inf"))
 
-        return edit
-
-
-def tiny_fill() -> dict[str, Edit]:
-    return {"*.masked_scores": lambda masked: masked.masked_fill(masked == float("-inf"), 1e-12)}
+    return {f"{attention}.scores": keep, f"{attention}.masked_scores": mask}
 
 
-def inverted_causal() -> dict[str, Edit]:
-    around = Around()
-
-    def change(around: Around) -> Tensor:
-        past = torch.ones(around.scores.shape[-2:], dtype=torch.bool).tril(-1)
-        padded = around.forbidden[..., -1:, :]  # the last query sees all but the padding
-        return around.scores.masked_fill(past | padded, FORBIDDEN)
-
-    return {
-        "decoder.*.self_attention.scores": around.keep,
-        "decoder.*.self_attention.masked_scores": around.masked(change),
-    }
+def unmasked(scores: Tensor, forbidden: Tensor) -> Tensor:
+    return scores
 
 
-def after_softmax() -> dict[str, Edit]:
-    around = Around()
-    return {
-        "*.scores": around.keep,
-        "*.masked_scores": around.masked(lambda around: around.scores),
-        "*.weights": lambda weights: weights.masked_fill(around.forbidden, 0.0),
-    }
+def future(scores: Tensor) -> Tensor:
+    """Where the key comes after the query, (T, S)."""
+    return torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
 
 
-def no_padding() -> dict[str, Edit]:
-    around = Around()
-
-    def causal_only(around: Around) -> Tensor:
-        future = torch.ones(around.scores.shape[-2:], dtype=torch.bool).triu(1)
-        return around.scores.masked_fill(future, float("-inf"))
-
-    everything = around.masked(lambda around: around.scores)
-    return {
-        "*.scores": around.keep,
-        "encoder.*.masked_scores": everything,
-        "decoder.*.cross_attention.masked_scores": everything,
-        "decoder.*.self_attention.masked_scores": around.masked(causal_only),
-    }
+def padded_keys(forbidden: Tensor) -> Tensor:
+    """Which keys are padding, (B, H, 1, S): of decoder self-attention the last query sees all but these."""
+    return forbidden[..., -1:, :]
 
 
-def on_queries() -> dict[str, Edit]:
-    around = Around()
-
-    def encoder(around: Around) -> Tensor:
-        return around.scores.masked_fill(around.forbidden.transpose(-2, -1), FORBIDDEN)
-
-    def own(around: Around) -> Tensor:
-        around.padded_target = around.forbidden[..., -1:, :].transpose(-2, -1)
-        future = torch.ones(around.scores.shape[-2:], dtype=torch.bool).triu(1)
-        return around.scores.masked_fill(around.padded_target | future, FORBIDDEN)
-
-    def cross(around: Around) -> Tensor:
-        assert around.padded_target is not None
-        return around.scores.masked_fill(around.padded_target, FORBIDDEN)
-
-    return {
-        "*.scores": around.keep,
-        "encoder.*.masked_scores": around.masked(encoder),
-        "decoder.*.self_attention.masked_scores": around.masked(own),
-        "decoder.*.cross_attention.masked_scores": around.masked(cross),
-    }
+def tiny_fill() -> Edits:
+    return masked_as("*", lambda scores, forbidden: scores.masked_fill(forbidden, 1e-12))
 
 
-BUGS: Mapping[str, Bug] = {
-    "fill": Bug(
-        title="Filled with 1e-12",
-        code="scores.masked_fill(~mask, 1e-12)",
-        explanation="A tiny number is not a small score: e to the 1e-12 is 1, so masked keys get weight like any "
-        "other. The fill value must be minus infinity.",
-        edits=tiny_fill,
-    ),
-    "inverted": Bug(
-        title="Causal mask inverted",
-        code="causal = torch.triu(torch.ones(T, T))  # 1 = may attend",
-        explanation="The upper triangle is the future. Each position now sees only itself and what is still to come, "
-        "which is nothing while the model writes.",
-        edits=inverted_causal,
-    ),
-    "after": Bug(
-        title="Mask after the softmax",
-        code="weights = scores.softmax(-1) * mask",
-        explanation="Masked keys have no weight, but they had their share in the sum that the softmax divided by: rows "
-        "no longer sum to 1, and forbidden tokens still change the outcome.",
-        edits=after_softmax,
-    ),
-    "padding": Bug(
-        title="No padding mask",
-        code="scores  # only the decoder's causal mask is applied",
-        explanation="Queries look at <pad>: what a sentence becomes depends on the longest sentence beside it.",
-        edits=no_padding,
-    ),
-    "queries": Bug(
-        title="Mask on queries instead of keys",
-        code="mask[:, None, :, None]  # instead of mask[:, None, None, :]",
-        explanation="The rows of <pad> are masked, which nobody reads, and its columns are open to everyone.",
-        edits=on_queries,
-    ),
+def inverted_causal() -> Edits:
+    def change(scores: Tensor, forbidden: Tensor) -> Tensor:
+        past = future(scores).transpose(-2, -1)
+        return scores.masked_fill(past | padded_keys(forbidden), FORBIDDEN)
+
+    return masked_as("decoder.*.self_attention", change)
+
+
+def after_softmax() -> Edits:
+    latest: list[Tensor] = []
+
+    def change(scores: Tensor, forbidden: Tensor) -> Tensor:
+        latest[:] = [forbidden]
+        return scores
+
+    return masked_as("*", change) | {"*.weights": lambda weights: weights.masked_fill(latest[0], 0.0)}
+
+
+def no_padding() -> Edits:
+    def causal_only(scores: Tensor, forbidden: Tensor) -> Tensor:
+        return scores.masked_fill(future(scores), float("-inf"))
+
+    return (
+        masked_as("encoder.*.self_attention", unmasked)
+        | masked_as("decoder.*.self_attention", causal_only)
+        | masked_as("decoder.*.cross_attention", unmasked)
+    )
+
+
+def on_queries() -> Edits:
+    padded_queries: list[Tensor] = []  # of the target, (B, H, T, 1): cross-attention cannot tell them by its own mask
+
+    def encoder(scores: Tensor, forbidden: Tensor) -> Tensor:
+        return scores.masked_fill(forbidden.transpose(-2, -1), FORBIDDEN)
+
+    def own(scores: Tensor, forbidden: Tensor) -> Tensor:
+        padded_queries[:] = [padded_keys(forbidden).transpose(-2, -1)]
+        return scores.masked_fill(padded_queries[0] | future(scores), FORBIDDEN)
+
+    def cross(scores: Tensor, forbidden: Tensor) -> Tensor:
+        return scores.masked_fill(padded_queries[0], FORBIDDEN)
+
+    return (
+        masked_as("encoder.*.self_attention", encoder)
+        | masked_as("decoder.*.self_attention", own)
+        | masked_as("decoder.*.cross_attention", cross)
+    )
+
+
+# Name → makes the edits, for one run.
+BUGS: Mapping[str, Callable[[], Edits]] = {
+    "fill": tiny_fill,  # forbidden scores become 1e-12 instead of minus infinity
+    "inverted": inverted_causal,  # the decoder sees what comes, not what was
+    "after": after_softmax,  # the mask is applied to the weights
+    "padding": no_padding,  # only the causal mask is applied
+    "queries": on_queries,  # the padding mask hides rows instead of columns
 }
 
 
@@ -181,9 +148,9 @@ def mask_bug(checkpoint: Checkpoint, texts: tuple[str, ...], name: str = "") -> 
         name: Of the bug.
     """
     model, tokenizers = checkpoint.model, checkpoint.tokenizers
-    make_edits = BUGS[name].edits if name else dict
+    make_edits = BUGS[name] if name else dict
     ids, read = read_by_both(checkpoint, texts)
-    source, target = pad(ids), pad(read)
+    source, target = padded_for(model, ids), padded_for(model, read)
     with tracing(record=("*.weights",), edits=make_edits()) as trace:
         log_probs = model(source, target).log_softmax(dim=-1)  # (B, T, V)
         weights = {
@@ -196,14 +163,15 @@ def mask_bug(checkpoint: Checkpoint, texts: tuple[str, ...], name: str = "") -> 
         written = rerun_greedy(model, source)
     with tracing(record=(), edits=make_edits()):
         changed = model(source, with_other_ends(target)).log_softmax(dim=-1)  # (B, T, V)
-    future, company = [], []
+    later, company = [], []
     difference = (changed - log_probs).abs()
     for row, (one, prefix) in enumerate(zip(ids, read, strict=True)):
         earlier, whole = difference[row, : len(prefix) - 1], log_probs[row, : len(prefix)]
         with tracing(record=(), edits=make_edits()):
-            alone = model(pad([one]), pad([prefix])).log_softmax(dim=-1)[0]
-        future.append(float(earlier.max()) if len(earlier) else 0.0)
+            alone = model(padded_for(model, [one]), padded_for(model, [prefix])).log_softmax(dim=-1)[0]
+        later.append(float(earlier.max()) if len(earlier) else 0.0)
         company.append(float((alone - whole).abs().max()))
+    source, target = source.cpu(), target.cpu()  # as what was recorded is
     allowed = {
         "encoder": padding_mask(source, PAD_ID).expand(-1, -1, source.size(1), -1),
         "decoder": decoder_mask(target, PAD_ID),
@@ -213,8 +181,8 @@ def mask_bug(checkpoint: Checkpoint, texts: tuple[str, ...], name: str = "") -> 
     return BugReport(
         texts=tuple(tokenizers.target.decode(row) for row in written),
         leaked={kind: leak(weights[kind], allowed[kind], real[kind]) for kind in model.config.kinds},
-        row_sums={kind: sums(weights[kind], real[kind]) for kind in model.config.kinds},
-        future=np.array(future, dtype=np.float32),
+        row_sums={kind: row_sums(weights[kind], real[kind]) for kind in model.config.kinds},
+        future=np.array(later, dtype=np.float32),
         company=np.array(company, dtype=np.float32),
     )
 
@@ -224,8 +192,8 @@ def bug_weights(checkpoint: Checkpoint, texts: tuple[str, ...], name: str, kind:
     """The weights of one attention layer under a bug, (B, H, T, S); arguments as of `mask_bug`."""
     ids, read = read_by_both(checkpoint, texts)
     point = hook_name(kind, layer, "weights")
-    with tracing(record=(point,), edits=BUGS[name].edits() if name else {}) as trace:
-        checkpoint.model(pad(ids), pad(read))
+    with tracing(record=(point,), edits=BUGS[name]() if name else {}) as trace:
+        checkpoint.model(padded_for(checkpoint.model, ids), padded_for(checkpoint.model, read))
     return np.asarray(trace.passes(point)[0].numpy(), dtype=np.float32)
 
 
@@ -237,8 +205,8 @@ def read_by_both(checkpoint: Checkpoint, texts: tuple[str, ...]) -> tuple[list[l
 
 
 def with_other_ends(target: Tensor) -> Tensor:
-    """Target ids (B, T) with another token in the place of the last of each sentence."""
-    other, rows = target.clone(), torch.arange(len(target))
+    """Target ids (B, T) with another token instead of the last of each sentence."""
+    other, rows = target.clone(), torch.arange(len(target), device=target.device)
     last = (target != PAD_ID).sum(dim=1) - 1
     other[rows, last] = torch.where(target[rows, last] == EOS_ID, BOS_ID, EOS_ID)
     return other
@@ -250,22 +218,26 @@ def leak(weights: Tensor, allowed: Tensor, real: Tensor) -> FloatArray:
     return np.asarray(((outside * real).sum(dim=1) / real.sum(dim=1)).numpy(), dtype=np.float32)
 
 
-def sums(weights: Tensor, real: Tensor) -> FloatArray:
+def row_sums(weights: Tensor, real: Tensor) -> FloatArray:
     """Smallest and largest sum of a real query's row: (L, B, H, T, S) → (B, 2)."""
     rows = weights.sum(dim=-1).movedim(1, 0)  # (B, L, H, T)
-    found = [sentence[..., kept] for sentence, kept in zip(rows, real, strict=True)]
-    return np.array([[float(row.min()), float(row.max())] for row in found], dtype=np.float32)
+    of_sentences = [sentence[..., kept] for sentence, kept in zip(rows, real, strict=True)]
+    return np.array([[float(sums.min()), float(sums.max())] for sums in of_sentences], dtype=np.float32)
 
 
 def rerun_greedy(model: Transformer, source: Tensor) -> list[list[int]]:
-    """Greedy search over a padded batch that reads the whole prefix anew for each token; ids without `</s>`."""
+    """Greedy search over a padded batch that reads the whole prefix again for each token; ids without `</s>`."""
     memory, cross_mask = model.encode(source)
-    limits = [length_limit(n, model.config.max_length) for n in (source != PAD_ID).sum(dim=1).tolist()]
-    read = torch.full((len(source), 1), BOS_ID)
-    ended = torch.zeros(len(source), dtype=torch.bool)
-    while not ended.all():
+    lengths = (source != PAD_ID).sum(dim=1).tolist()
+    limits = torch.tensor([length_limit(n, model.config.max_length) for n in lengths], device=source.device)
+    banned = torch.tensor(SPECIALS.banned, device=source.device)
+    read = torch.full_like(source[:, :1], BOS_ID)
+    ended = torch.zeros_like(limits, dtype=torch.bool)
+    for length in range(1, int(limits.max()) + 1):
         logits = model.project(model.decode(read, memory, cross_mask)[:, -1])  # (B, V)
-        token = logits.index_fill(1, torch.tensor(SPECIALS.banned), float("-inf")).argmax(dim=-1)
-        ended |= torch.tensor([read.size(1) > limit for limit in limits]) | (token == EOS_ID)
+        token = logits.index_fill(1, banned, float("-inf")).argmax(dim=-1)
+        ended |= (token == EOS_ID) | (limits < length)
+        if ended.all():
+            break
         read = torch.cat([read, token.masked_fill(ended, PAD_ID)[:, None]], dim=1)
     return [[int(i) for i in row if i != PAD_ID] for row in read[:, 1:]]

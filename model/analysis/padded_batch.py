@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 
 from model.checkpoint import Checkpoint
-from model.corpora.batching import pad
+from model.inference.padding import padded_for
 from model.inference.translate import source_ids, translated_ids
 from model.network.masks import causal_mask, decoder_mask, padding_mask
 from model.text.vocab import BOS_ID, PAD_ID
@@ -45,9 +45,10 @@ def padded_batch(checkpoint: Checkpoint, texts: Sequence[str]) -> PaddedBatch:
         texts: At least one.
     """
     model, tokenizers = checkpoint.model, checkpoint.tokenizers
-    source = pad([source_ids(tokenizers, text, model.config.max_length)[0] for text in texts])
+    source = padded_for(model, [source_ids(tokenizers, text, model.config.max_length)[0] for text in texts])
     written = translated_ids(model, [row[row != PAD_ID].tolist() for row in source])
-    read, ahead = pad([[BOS_ID, *ids[:-1]] for ids in written]), pad(written)
+    read, ahead = padded_for(model, [[BOS_ID, *ids[:-1]] for ids in written]), padded_for(model, written)
+    source, read, ahead = source.cpu(), read.cpu(), ahead.cpu()
     return PaddedBatch(
         source_ids=source.numpy(),
         read_ids=read.numpy(),
@@ -75,5 +76,5 @@ def layer_stages(checkpoint: Checkpoint, batch: PaddedBatch, kind: str, layer: i
     """
     names = {stage: hook_name(kind, layer, stage) for stage in STAGES}
     with tracing(record=tuple(names.values())) as trace:
-        checkpoint.model(torch.tensor(batch.source_ids), torch.tensor(batch.read_ids))
+        checkpoint.model(*(padded_for(checkpoint.model, ids.tolist()) for ids in (batch.source_ids, batch.read_ids)))
     return {stage: trace.passes(name)[0].numpy() for stage, name in names.items()}

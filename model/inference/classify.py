@@ -8,8 +8,8 @@ import torch
 from numpy.typing import NDArray
 
 from model.checkpoint import ClassifierCheckpoint
-from model.corpora.batching import pad
 from model.corpora.examples import shortened
+from model.inference.padding import padded_for
 from model.network.classifier import Classifier
 from model.text.tokenizers import TokenizerPair
 from model.trace import Edit, hook_name, tracing
@@ -44,7 +44,7 @@ def classify(checkpoint: ClassifierCheckpoint, text: str, *, edits: Mapping[str,
     encoded = tokenizer.encode(text).ids
     ids = shortened(encoded, model.config.max_length)
     with tracing(record=("*.weights",), edits=edits) as trace:
-        probabilities = model(pad([ids])).softmax(dim=-1)[0].tolist()
+        probabilities = model(padded_for(model, [ids])).softmax(dim=-1)[0].tolist()
     by_label = dict(zip(model.config.labels, probabilities, strict=True))
     names = [hook_name("encoder", layer, "weights") for layer in range(model.config.num_encoder_layers)]
     pooling = "pooling.attention.weights"
@@ -63,13 +63,12 @@ def classify_lines(
     model: Classifier, tokenizers: TokenizerPair, lines: Sequence[str], *, batch_size: int = 64
 ) -> list[int]:
     """The number of the likeliest label of each text, in their order."""
-    device = next(model.parameters()).device
     ids = [shortened(tokenizers.source.encode(line).ids, model.config.max_length) for line in lines]
     order = sorted(range(len(lines)), key=lambda i: len(ids[i]))
     labels = [0] * len(lines)
     for start in range(0, len(order), batch_size):
         chosen = order[start : start + batch_size]
-        found = model(pad([ids[i] for i in chosen], device=device)).argmax(dim=-1).tolist()
-        for i, label in zip(chosen, found, strict=True):
+        likeliest = model(padded_for(model, [ids[i] for i in chosen])).argmax(dim=-1).tolist()
+        for i, label in zip(chosen, likeliest, strict=True):
             labels[i] = label
     return labels

@@ -80,10 +80,10 @@ def search_tree(
 
 def linked(steps: Sequence[Step]) -> list[tuple[int, int, Branch]]:
     """(index of the parent, depth, branch) of every branch: the kept ones of a pass are the rows of the next."""
-    found: list[tuple[int, int, Branch]] = []
+    nodes: list[tuple[int, int, Branch]] = []
     rows = [-1]
     for depth, step in enumerate(steps, start=1):
-        first = len(found)
-        found += [(rows[branch.row], depth, branch) for branch in step.branches]
+        first = len(nodes)
+        nodes += [(rows[branch.row], depth, branch) for branch in step.branches]
         rows = [first + i for i, branch in enumerate(step.branches) if branch.fate == "kept"]
-    return found
+    return nodes

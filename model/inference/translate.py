@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from model.checkpoint import Checkpoint
 from model.config import SearchConfig
-from model.corpora.batching import pad
 from model.decoding.beam import beam
 from model.decoding.decode import NOTHING_FORCED, Hypothesis, Search, Specials, Step, finish, greedy, sample
+from model.inference.padding import padded_for
 from model.kinds import KINDS
 from model.network.transformer import Transformer
 from model.text.tokenizers import TokenizerPair
@@ -112,7 +112,7 @@ def start_search(
     model: Transformer, ids: Sequence[Sequence[int]], search: SearchConfig, forced: Mapping[int, int] = NOTHING_FORCED
 ) -> Search:
     """The search that the settings name, over source ids, not yet begun; see `finish`."""
-    source = pad(ids, device=next(model.parameters()).device)
+    source = padded_for(model, ids)
     if search.method == "sample":
         return sample(
             model,

@@ -28,6 +28,7 @@ from model.network.positional import sinusoidal_table
 from tests.conftest import BUNDLED, PATIENCE, ROOT
 from tests.viz_app.conftest import array, charts
 from viz_app.examples import BATCHES, CAPTIONS, REVIEWS
+from viz_app.sections.mask_mistakes import MISTAKES
 
 OpenApp = Callable[..., AppTest]
 NAME = "multi30k-de-en"
@@ -283,7 +284,7 @@ def test_the_bug_lab_shows_what_each_mistake_does(open_app: OpenApp, checkpoint:
     table = app.dataframe[0].value.set_index("masks")
     leaked = mask_bug(checkpoint, texts, bug).leaked["decoder"][0]
     assert table.loc["right masks", "leaked: decoder"] == 0
-    assert table.loc[BUGS[bug].title, "leaked: decoder"] == pytest.approx(leaked, abs=1e-5)
+    assert table.loc[MISTAKES[bug].title, "leaked: decoder"] == pytest.approx(leaked, abs=1e-5)
 
 
 def test_the_board_silences_the_heads_of_this_visitor_alone(open_app: OpenApp, checkpoint: Checkpoint) -> None:

@@ -7,13 +7,14 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from model.analysis.mask_bugs import BUGS, BugReport
+from model.analysis.mask_bugs import BugReport
 from viz_app import controls, services
 from viz_app.charts import draw
 from viz_app.chips import compared
 from viz_app.choices import settle
 from viz_app.figures.attention import head_map
 from viz_app.figures.style import Axes
+from viz_app.sections.mask_mistakes import MISTAKES
 from viz_app.services import CheckpointKey
 
 __all__ = ["bug_lab"]
@@ -37,11 +38,11 @@ def bug_lab(
         axes: Kind → labels of its maps.
         allowed: Kind → mask of that sentence, (T, S).
     """
-    settle("bug", "fill", BUGS)
+    settle("bug", "fill", MISTAKES)
     name = st.segmented_control(
-        "Mistake", list(BUGS), format_func=lambda bug: BUGS[bug].title, required=True, key="bug"
+        "Mistake", list(MISTAKES), format_func=lambda bug: MISTAKES[bug].title, required=True, key="bug"
     )
-    bug = BUGS[name or "fill"]
+    bug = MISTAKES[name or "fill"]
     st.code(bug.code, language="python")
     st.markdown(bug.explanation)
     right, wrong = services.bug_of(key, sentences), services.bug_of(key, sentences, name or "fill")
@@ -94,7 +95,7 @@ def compare_all(key: CheckpointKey, sentences: tuple[str, ...], row: int) -> Non
         "earlier log-probability changes when the last token read is another. Company: how much it changes when the "
         "sentence stands alone instead of in the batch."
     )
-    names = {"right masks": ""} | {bug.title: name for name, bug in BUGS.items()}
+    names = {"right masks": ""} | {bug.title: name for name, bug in MISTAKES.items()}
     reports = {title: services.bug_of(key, sentences, name) for title, name in names.items()}
     st.dataframe(
         pd.DataFrame([figures(title, report, row) for title, report in reports.items()]),
