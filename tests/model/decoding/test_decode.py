@@ -120,6 +120,11 @@ def test_an_endless_translation_is_cut_and_says_so(model: Transformer) -> None:
         assert not found[0].finished
 
 
+def test_the_length_limit_leaves_room_for_honest_translations_and_knows_the_source() -> None:
+    assert [length_limit(source, 200) for source in (1, 10, 40)] == [9, 23, 68]  # half as long again, and eight
+    assert length_limit(40, 50) == 50  # never beyond the positions
+
+
 def test_length_penalty_ranks_by_total_or_by_mean() -> None:
     short = Hypothesis(ids=(5, 3), log_probs=(-1.0, -1.0), finished=True)
     long = Hypothesis(ids=(5, 6, 7, 3), log_probs=(-0.6, -0.6, -0.6, -0.6), finished=True)

@@ -149,4 +149,6 @@ def test_a_padded_batch_gives_each_sentence_the_maps_it_has_alone(toy: Checkpoin
     for row, text in enumerate(texts):
         alone = translate(toy, text)
         queries, keys = alone.maps.cross.shape[2:]
+        assert batch.read[row][:queries] == tuple(token.text for token in alone.read)
+        assert set(batch.read[row][queries:]) <= {"<pad>"}  # what was written last is read by nobody
         np.testing.assert_allclose(stages["weights"][row, :, :queries, :keys], alone.maps.cross[0], atol=1e-5)

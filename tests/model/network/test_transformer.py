@@ -72,6 +72,15 @@ def test_an_untrained_model_prefers_no_token(model: Transformer, source: Tensor,
     assert -log_probs.mean().item() == pytest.approx(math.log(50) + 0.5, abs=0.4)
 
 
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+def test_feed_forward_follows_equation_2_with_the_chosen_activation(activation: str) -> None:
+    layer = make_model(activation=activation).encoder.layers[0].feed_forward
+    x = torch.randn(2, 5, 32)
+    hidden = getattr(torch.nn.functional, activation)(layer.expand(x))
+    torch.testing.assert_close(layer(x), layer.contract(hidden))
+    assert (hidden < 0).any() == (activation == "gelu")
+
+
 def test_in_training_a_share_of_what_each_sublayer_adds_is_dropped(source: Tensor, target: Tensor) -> None:
     model = make_model(norm="pre", dropout=0.5).train()
     with tracing(record=["*.stream"]) as trace:
