@@ -12,6 +12,12 @@ from websockets.http11 import Request, Response
 
 from benchmarks.server import free_port
 from deploy.serve import nginx
+from tests.deploy.helpers import require_nginx, run
+
+
+@pytest.fixture(autouse=True)
+def at_hand() -> None:
+    require_nginx()
 
 
 class Process:
@@ -77,7 +83,7 @@ def test_newcomers_are_spread_evenly() -> None:
             homes = [await Visitor(listen).open() for _ in range(12)]
             assert Counter(homes) == {"p1": 4, "p2": 4, "p3": 4}
 
-    asyncio.run(scenario())
+    run(scenario())
 
 
 def test_everything_of_a_visitor_reaches_the_process_of_their_websocket() -> None:
@@ -89,7 +95,7 @@ def test_everything_of_a_visitor_reaches_the_process_of_their_websocket() -> Non
                 assert {await visitor.get() for _ in range(3)} == {(200, home)}
                 assert await visitor.open() == home
 
-    asyncio.run(scenario())
+    run(scenario())
 
 
 def test_who_had_to_move_stays_there_when_the_process_is_back() -> None:
@@ -105,7 +111,7 @@ def test_who_had_to_move_stays_there_when_the_process_is_back() -> None:
             assert await visitor.get() == (200, other.name)
             assert await visitor.open() == other.name
 
-    asyncio.run(scenario())
+    run(scenario())
 
 
 @pytest.mark.parametrize("cookie", ["headlight=p9", "headlight=127.0.0.1:22", "headlight=", "headlight=evil.example"])
@@ -118,7 +124,7 @@ def test_a_cookie_leads_nowhere_but_to_our_processes(cookie: str) -> None:
             assert await visitor.open() == "p1"
             assert visitor.cookie == "headlight=p1"
 
-    asyncio.run(scenario())
+    run(scenario())
 
 
 @pytest.mark.parametrize("path", ["/_stcore/metrics", "/_stcore/script-health-check"])
@@ -127,4 +133,4 @@ def test_what_is_for_the_operator_stays_inside(path: str) -> None:
         async with processes(1) as (_, listen):
             assert (await Visitor(listen).get(path))[0] == 404
 
-    asyncio.run(scenario())
+    run(scenario())
