@@ -12,9 +12,10 @@ from pathlib import Path
 from model.config import VARIED
 from model.corpora.corpora import TATOEBA, CorpusError, read_pairs, write_pairs
 from model.corpora.drawn import EMOJI, NAMES, NUMBER_WORDS, TEMPLATES
+from model.corpora.fragments import fragments
 from model.corpora.overlap import Pair, sides, without
 
-__all__ = ["VARIANTS", "filled", "varied", "vary"]
+__all__ = ["VARIANTS", "filled", "phrases", "varied", "vary"]
 
 LANGUAGES = ("en", "de")  # of every pair here
 Variant = Callable[[Pair, random.Random], Pair | None]
@@ -153,13 +154,21 @@ def filled(count: int, *, seed: int) -> Iterator[Pair]:
         yield perhaps_bare(pair, draw) if draw.random() < 0.2 else pair
 
 
+def phrases(pairs: Sequence[Pair], *, seed: int) -> Iterator[Pair]:
+    """The phrases of `model/corpora/fragments.py`: as they stand, with a capital, or with a full stop too; seeded."""
+    draw = random.Random(seed)
+    for pair in fragments(pairs):
+        source, target = (side[:1].upper() + side[1:] for side in pair)
+        yield draw.choice((pair, pair, (source, target), (f"{source}.", f"{target}.")))
+
+
 def phone(draw: random.Random) -> str:
     groups = draw.choice(((3, 4), (4, 6), (3, 3, 4), (7,), (2, 3, 2, 2), (5, 5)))
     return draw.choice(" -/ ").join("".join(str(draw.randint(0, 9)) for _ in range(size)) for size in groups)
 
 
 def vary(data_root: Path, corpus: str, *, own: int, seed: int) -> Path:
-    """Write the corpus `<corpus>-varied`: variants of training pairs, and `own` sentences around drawn values.
+    """Write the corpus `<corpus>-varied`: variants of training pairs, their phrases, and `own` sentences of ours.
 
     None of them has a twin in the validation or test part of the corpus.
 
@@ -170,7 +179,7 @@ def vary(data_root: Path, corpus: str, *, own: int, seed: int) -> Path:
         raise CorpusError(f"{corpus} is several corpora; vary them one by one.")
     held_out = sides(pair for split in splits_of(corpus) for pair in read_pairs(data_root, corpus, split, *LANGUAGES))
     pairs = read_pairs(data_root, corpus, "train", *LANGUAGES)
-    made = [*varied(pairs, seed=seed), *filled(own, seed=seed)]
+    made = [*varied(pairs, seed=seed), *phrases(pairs, seed=seed), *filled(own, seed=seed)]
     folder = data_root / f"{corpus}{VARIED}"
     write_pairs(folder, {"train": list(without(made, held_out))}, LANGUAGES)
     return folder
