@@ -32,7 +32,7 @@ class ClassSentence:
 
 
 def plain(text: str) -> str:
-    return " ".join(text.split()).rstrip(" .!?…")
+    return re.sub(r"\s+(?=,)", "", " ".join(text.split())).rstrip(" .!?…")
 
 
 def answers_of(pattern: str) -> set[str]:

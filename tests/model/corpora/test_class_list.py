@@ -4,6 +4,7 @@ import pytest
 
 from model.config import ConfigError
 from model.corpora.class_list import ClassSentence, class_sentences, read_class_list
+from model.corpora.overlap import canonical
 
 
 @pytest.fixture
@@ -32,8 +33,12 @@ def test_a_direction_without_a_list_is_named(folder: Path) -> None:
         read_class_list("de", "en", folder=folder)
 
 
-def test_our_own_list_is_a_hundred_and_fifty_different_sentences() -> None:
-    sentences = read_class_list("en", "de")
-    assert len({sentence.source for sentence in sentences}) == len(class_sentences()) == 150
-    assert all(sentence.answers and "" not in sentence.answers for sentence in sentences)
-    assert not [answer for s in sentences for answer in s.answers if set("[]/") & set(answer) - set("/")]
+@pytest.mark.parametrize("languages", [("en", "de"), ("de", "en")])
+def test_our_own_lists_are_a_hundred_and_fifty_different_sentences(languages: tuple[str, str]) -> None:
+    sentences = read_class_list(*languages)
+    canonical_sources = {canonical(sentence.source) for sentence in sentences}
+    assert len(sentences) == len(canonical_sources) == 150
+    assert canonical_sources <= class_sentences()
+    answers = [answer for sentence in sentences for answer in sentence.answers]
+    assert all(sentence.answers for sentence in sentences)
+    assert all(answer and not set("[]|\t") & set(answer) for answer in answers)
