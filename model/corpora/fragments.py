@@ -12,7 +12,7 @@ from itertools import product
 
 from model.corpora.overlap import Pair
 
-__all__ = ["association", "fragments", "links"]
+__all__ = ["association", "cut", "fragments", "links"]
 
 WORD = re.compile(r"\w+(?:['-]\w+)*|[^\w\s]")
 ARTICLES = re.compile(r"an?|the|my|your|his|her|our|their|this|these|two|three|four|five|six|many|some|no|every", re.I)

@@ -1,6 +1,6 @@
 import pytest
 
-from model.corpora.fragments import association, fragments, links
+from model.corpora.fragments import association, cut, fragments, links
 from model.corpora.variety import phrases
 
 NOUNS = {"dog": "Hund", "cat": "Kater", "car": "Wagen", "tree": "Baum"}
@@ -46,3 +46,9 @@ def test_a_phrase_is_written_in_one_of_its_forms() -> None:
     ]
     assert set(made) == {("the cat", "der Kater"), ("The cat", "Der Kater"), ("The cat.", "Der Kater.")}
     assert list(phrases(PAIRS, seed=1)) == list(phrases(PAIRS, seed=1))
+
+
+def test_a_phrase_has_no_gap_on_the_other_side() -> None:
+    weights = {("in", "im"): 1.0, ("summer", "sommer"): 1.0}
+    assert list(cut(("In summer.", "Hier im Sommer."), weights)) == [("in summer", "im Sommer")]
+    assert list(cut(("In summer.", "Hier im heißen Sommer."), weights)) == []
