@@ -81,10 +81,10 @@ def test_back_brings_a_sentence_and_what_was_forced_into_it(visit: Visit) -> Non
 
 @pytest.mark.parametrize("path", ["inside?kind=encoder&query=0&", "steps?", "?"])
 def test_no_text_in_a_link_asks_another_host(visit: Visit, path: str) -> None:
-    text = "![p](//host.example?a=1) <img src=//host.example/b> $\\includegraphics{//host.example/c}$"
+    text = "a![p](//host1)b <img src=//host1/b> $\\includegraphics{//host1/c}$"
     page = visit(f"{path}checkpoint=multi30k-de-en-words&text={quote(text)}")
     expect(page.get_by_label(re.compile("Type a sentence"))).to_have_value(text)
     expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible()
-    expect(page.locator("img[src*='host.example'], a[href*='host.example']")).to_have_count(0)
+    expect(page.locator("img[src*='//host'], a[href^='//host']")).to_have_count(0)
     if "inside" in path:
-        expect(page.get_by_text("The query of “![p](//host.example?a=1)”")).to_be_visible()
+        expect(page.get_by_text("The query of “a![p](//host1)b”")).to_be_visible()
