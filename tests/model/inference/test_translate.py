@@ -145,7 +145,8 @@ def test_a_padded_batch_shows_the_masks_that_it_used(toy: Checkpoint) -> None:
 
 def test_a_padded_batch_gives_each_sentence_the_maps_it_has_alone(toy: Checkpoint) -> None:
     texts = ["The dog sees the cat.", "The man sleeps behind the house.", "A bird."]
-    stages = layer_stages(toy, padded_batch(toy, texts), "cross", 0)
+    batch = padded_batch(toy, texts)
+    stages = layer_stages(toy, batch, "cross", 0)
     for row, text in enumerate(texts):
         alone = translate(toy, text)
         queries, keys = alone.maps.cross.shape[2:]
