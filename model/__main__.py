@@ -107,7 +107,7 @@ def run_train(args: argparse.Namespace) -> None:
 def run_evaluate(args: argparse.Namespace) -> None:
     folder = folder_at(args.checkpoint)
     if args.class_list:
-        run_class_list(folder)
+        run_class_list(args)
         return
     config = read_config(folder)
     corpus = args.corpus or config.train.corpora[0]
@@ -128,9 +128,9 @@ def run_evaluate(args: argparse.Namespace) -> None:
             print(f"{label:24}{scores[name]:7.2f}   {scores.get(f'{name}_signature', unit)}")
 
 
-def run_class_list(folder: Path) -> None:
+def run_class_list(args: argparse.Namespace) -> None:
     """Print what the checkpoint gets wrong of what a class types first, and the share that it gets right."""
-    checkpoint = load_checkpoint(folder)
+    checkpoint = translator_of(args)
     languages = checkpoint.config.tokenizer
     sentences = read_class_list(languages.source_language, languages.target_language, folder=CLASS_LISTS)
     found = translate_lines(checkpoint.model, checkpoint.tokenizers, [sentence.source for sentence in sentences])
@@ -138,7 +138,7 @@ def run_class_list(folder: Path) -> None:
         if not sentence.accepts(text):
             print(f"{sentence.source}\t{text}\t({min(sentence.answers, key=len)})")
     right = sum(sentence.accepts(text) for sentence, text in zip(sentences, found, strict=True))
-    print(f"{folder.name}: {right} of {len(sentences)} acceptable, {100 * right / len(sentences):.1f} %")
+    print(f"{checkpoint.name}: {right} of {len(sentences)} acceptable, {100 * right / len(sentences):.1f} %")
 
 
 LABELS = {

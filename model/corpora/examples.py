@@ -1,4 +1,4 @@
-"""Token ids of a whole corpus in flat arrays: about 130 bytes a pair of 25 tokens each, where lists take 2,400."""
+"""Token ids of a whole corpus in flat arrays: about 120 bytes a pair of 25 tokens each, where lists take 2,400."""
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
