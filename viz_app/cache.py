@@ -110,7 +110,8 @@ def read_only(value: Result) -> Result:
 
     Dataclasses, dictionaries, tuples and lists are looked into; all else is left as it is.
     """
-    kind, given = cast(Any, type(value)), cast(Any, value)
+    kind: Any = type(value)
+    given: Any = value
     changed: Any = value
     if kind in ATOMS:
         return value
@@ -131,7 +132,8 @@ def read_only(value: Result) -> Result:
 
 def size_of(value: object) -> int:
     """About how many bytes a value takes, with all that it holds."""
-    kind, given = cast(Any, type(value)), cast(Any, value)
+    kind: Any = type(value)
+    given: Any = value
     own = sys.getsizeof(value)
     if kind in ATOMS:
         return own

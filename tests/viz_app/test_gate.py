@@ -1,0 +1,182 @@
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from viz_app.gate import Gate
+from viz_app.jobs import Job, Jobs, Report
+
+PATIENCE = 60.0  # seconds that a test waits for another thread, on a busy machine
+
+
+def until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "it took too long"
+        time.sleep(0.001)
+
+
+def visitors(gate: Gate, count: int, go_on: threading.Event) -> tuple[list[int], list[int], list[threading.Thread]]:
+    """Threads that ask one after the other: the order in which they are let in, how many are inside each time."""
+    order: list[int] = []
+    together: list[int] = []
+    inside: set[int] = set()
+
+    def visit(number: int) -> None:
+        with gate.inside():
+            inside.add(number)
+            together.append(len(inside))
+            order.append(number)
+            assert go_on.wait(PATIENCE)
+            inside.discard(number)
+
+    threads = [threading.Thread(target=visit, args=(number,)) for number in range(count)]
+    for asked, thread in enumerate(threads, start=1):
+        thread.start()
+        until(lambda asked=asked: len(order) + gate.waiting == asked)
+    return order, together, threads
+
+
+def test_the_first_who_asks_goes_first() -> None:
+    go_on = threading.Event()
+    order, _, threads = visitors(Gate(1), 8, go_on)
+    go_on.set()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert order == list(range(8))
+
+
+def test_no_more_are_inside_than_the_gate_is_wide() -> None:
+    gate, go_on = Gate(3), threading.Event()
+    order, together, threads = visitors(gate, 8, go_on)
+    assert (sorted(order), gate.waiting) == ([0, 1, 2], 5)
+    go_on.set()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert len(order) == 8
+    assert max(together) <= 3
+
+
+def test_who_waits_is_told_how_many_are_before_and_who_leaves_makes_room() -> None:
+    gate, told, go_on = Gate(1), {1: [], 2: []}, threading.Event()
+
+    class Leaving(BaseException):
+        pass
+
+    def wait(number: int) -> None:
+        def tell(before: int) -> None:
+            told[number].append(before)
+            if number == 1 and told[2]:
+                raise Leaving
+
+        try:
+            with gate.inside(tell):
+                assert go_on.wait(PATIENCE)
+        except Leaving:
+            pass
+
+    with gate.inside():
+        threads = [threading.Thread(target=wait, args=(number,)) for number in (1, 2)]
+        threads[0].start()
+        until(lambda: gate.waiting == 1)
+        threads[1].start()
+        until(lambda: told[2][-1:] == [0])  # the first has left
+    go_on.set()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert set(told[1]) == {0}
+    assert told[2][0] == 1
+    with gate.inside():  # nobody's place is lost
+        assert gate.waiting == 0
+
+
+def test_long_work_lets_those_go_first_who_wait() -> None:
+    gate, order = Gate(1), []
+
+    def short() -> None:
+        with gate.inside():
+            order.append("short")
+
+    with gate.inside():
+        gate.give_way()  # nobody waits
+        order.append("long")
+        thread = threading.Thread(target=short)
+        thread.start()
+        until(lambda: gate.waiting == 1)
+        gate.give_way()
+        order.append("long")
+    thread.join(PATIENCE)
+    assert order == ["long", "short", "long"]
+
+
+def test_a_place_is_free_again_after_an_error_inside_and_outside() -> None:
+    gate = Gate(1)
+    with pytest.raises(ValueError, match="x"), gate.inside():
+        raise ValueError("x")
+    with pytest.raises(ValueError, match="x"), gate.inside(), gate.outside():
+        raise ValueError("x")
+    with gate.inside(), gate.inside():  # a page in a page takes one place
+        assert gate._free == 0
+    assert gate._free == 1
+
+
+def test_long_work_is_done_once_for_all_who_ask_and_one_after_the_other() -> None:
+    jobs, log, go_on = Jobs(), [], threading.Event()
+    seen: dict[str, list[tuple[int, int]]] = {"a": [], "b": []}
+
+    def work(name: str) -> Callable[[Report], None]:
+        def do(report: Report) -> None:
+            log.append(f"{name} begins")
+            assert go_on.wait(PATIENCE)
+            report(1, 2)
+            log.append(f"{name} ends")
+
+        return do
+
+    def watch(name: str) -> None:
+        jobs.watch(name, work(name), lambda job: seen[name].append((job.before, job.done)))
+
+    threads = [threading.Thread(target=watch, args=(name,)) for name in ("a", "a", "a")]
+    for thread in threads:
+        thread.start()
+    until(lambda: log == ["a begins"] and jobs.ask("a", work("a")).watchers == 3)
+    threads.append(threading.Thread(target=watch, args=("b",)))
+    threads[-1].start()
+    until(lambda: seen["b"][-1:] == [(1, 0)])
+    go_on.set()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert log == ["a begins", "a ends", "b begins", "b ends"]
+
+
+def test_work_that_nobody_waits_for_is_left_and_can_be_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("viz_app.jobs.GRACE", 0.01)
+    jobs, steps, ended = Jobs(), [], []
+
+    class Leaving(BaseException):
+        pass
+
+    def endless(report: Report) -> None:
+        try:
+            while True:
+                steps.append(1)
+                report(len(steps), 0)
+        finally:
+            ended.append(1)
+
+    def leave(job: Job[object]) -> None:
+        raise Leaving
+
+    with pytest.raises(Leaving):
+        jobs.watch("a", endless, leave)
+    until(lambda: bool(ended))
+    jobs.watch("a", lambda report: report(1, 1), lambda job: None)
+
+
+def test_an_error_of_long_work_reaches_who_waits() -> None:
+    def fail(report: Report) -> None:
+        raise ValueError("no sentence")
+
+    with pytest.raises(ValueError, match="no sentence"):
+        Jobs().watch("a", fail, lambda job: None)
