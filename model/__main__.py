@@ -4,11 +4,11 @@ import argparse
 import dataclasses
 import json
 import sys
-import tomllib
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from model.arguments import make_parser
 from model.checkpoint import (
     Checkpoint,
     CheckpointError,
@@ -24,7 +24,7 @@ from model.config import ConfigError, SearchConfig
 from model.corpora.batching import Batches
 from model.corpora.class_list import CLASS_LISTS, read_class_list
 from model.corpora.corpora import CorpusError, data_dir, read_pairs
-from model.corpora.download import CORPORA, DownloadError, download_corpus
+from model.corpora.download import DownloadError, download_corpus
 from model.corpora.examples import sentence_pairs
 from model.corpora.reviews import read_reviews
 from model.corpora.variety import vary
@@ -37,20 +37,7 @@ from model.training.evaluate import accuracy, mean_loss, score
 from model.training.runtime import pick_device
 from model.training.train import DivergedError, train
 
-DATA_HELP = "folder of the corpora (default: $HEADLIGHT_DATA, else data/)"
-CHECKPOINT_HELP = "name of a bundled checkpoint, or path of a folder"
 CHECKPOINTS = Path(__file__).resolve().parent.parent / "checkpoints"
-
-
-def setting(text: str) -> tuple[str, Any]:
-    """`name=value`, the value as TOML would read it, else as plain text."""
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise argparse.ArgumentTypeError(f"{text!r} is not of the form name=value")
-    try:
-        return name, tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
-        return name, value
 
 
 def folder_at(name: str) -> Path:
@@ -68,21 +55,6 @@ def search_settings(args: argparse.Namespace) -> SearchConfig:
             method="sample", temperature=args.temperature, top_k=args.top_k, top_p=args.top_p, seed=args.seed
         )
     return SearchConfig(method="beam", beam_size=args.beam) if args.beam > 1 else SearchConfig()
-
-
-def add_device(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--device", default="auto", choices=["auto", "cpu", "cuda", "mps"], help="default: the fastest"
-    )
-
-
-def add_search_options(command: argparse.ArgumentParser, *, beam: int) -> None:
-    command.add_argument("--beam", type=positive, default=beam, help=f"width of the beam, default {beam}; 1 is greedy")
-    command.add_argument("--sample", action="store_true", help="draw tokens at random instead")
-    command.add_argument("--temperature", type=float, default=1.0, help="below 1 sharpens, above 1 flattens")
-    command.add_argument("--top-k", type=int, default=0, help="draw from the k best tokens; 0: from all")
-    command.add_argument("--top-p", type=float, default=1.0, help="draw from the fewest tokens that hold this share")
-    command.add_argument("--seed", type=int, default=0)
 
 
 def run_train(args: argparse.Namespace) -> None:
@@ -222,87 +194,10 @@ def run_vary(args: argparse.Namespace) -> None:
     print(f"Variants of {args.corpus} are in {folder}")
 
 
-def positive(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
-    return int(text)
-
-
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m model", description=__doc__)
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-
-    command = commands.add_parser("train", help="train a recipe into a checkpoint")
-    command.add_argument("recipe", help="name of a bundled recipe, or path of a .toml file")
-    command.add_argument("--data-dir", help=DATA_HELP)
-    command.add_argument("--out", help="folder of the checkpoint (default: checkpoints/RECIPE)")
-    add_device(command)
-    command.add_argument("--precision", choices=["fp32", "bf16", "fp16"])
-    command.add_argument("--max-steps", type=int)
-    command.add_argument("--seed", type=int)
-    start = command.add_mutually_exclusive_group()
-    start.add_argument("--resume", action="store_true", help="continue the run in --out")
-    start.add_argument("--init", metavar="CHECKPOINT", help="start from its weights and tokenizer")
-    command.add_argument("--tensorboard", action="store_true", help="log for TensorBoard into OUT/training/tensorboard")
-    command.add_argument("--set", action="append", default=[], type=setting, metavar="NAME=VALUE")
-    command.set_defaults(run=run_train)
-
-    command = commands.add_parser("evaluate", help="BLEU, chrF and perplexity, or accuracy, on a split")
-    command.add_argument("checkpoint", help=CHECKPOINT_HELP)
-    command.add_argument("--corpus", help="default: the first that it was trained on")
-    command.add_argument("--split", help="default: test_2016_flickr of multi30k, test of all others")
-    command.add_argument(
-        "--class", dest="class_list", action="store_true", help="what a class types first: the share it gets right"
-    )
-    command.add_argument("--beam", type=positive, default=5, help="width of the beam; 1 is greedy")
-    command.add_argument("--data-dir", help=DATA_HELP)
-    command.add_argument("--json", action="store_true", help="print one JSON object")
-    command.add_argument("--record", action="store_true", help="write the figures into the checkpoint's config.json")
-    add_device(command)
-    command.set_defaults(run=run_evaluate)
-
-    command = commands.add_parser("translate", help="translate lines from stdin to stdout")
-    command.add_argument("checkpoint", help=CHECKPOINT_HELP)
-    add_search_options(command, beam=5)
-    add_device(command)
-    command.set_defaults(run=run_translate)
-
-    command = commands.add_parser("classify", help="classify lines from stdin: label and probability")
-    command.add_argument("checkpoint", help=CHECKPOINT_HELP)
-    add_device(command)
-    command.set_defaults(run=run_classify)
-
-    command = commands.add_parser("attention", help="write every attention map of one translation to an NPZ file")
-    command.add_argument("checkpoint", help=CHECKPOINT_HELP)
-    command.add_argument("sentence")
-    command.add_argument("--out", default="maps.npz")
-    add_search_options(command, beam=1)
-    command.set_defaults(run=run_attention)
-
-    command = commands.add_parser("download", help="fetch a corpus from its public repository")
-    command.add_argument("corpus", choices=list(CORPORA))
-    command.add_argument("--data-dir", help=DATA_HELP)
-    command.add_argument("--mirror", metavar="URL", help="fetch the files from another address")
-    command.set_defaults(run=run_download)
-
-    command = commands.add_parser("vary", help="write a corpus of variants of English and German training pairs")
-    command.add_argument("corpus")
-    command.add_argument("--own", type=int, default=6000, help="how many of our own sentences about names and numbers")
-    command.add_argument("--seed", type=int, default=1)
-    command.add_argument("--data-dir", help=DATA_HELP)
-    command.set_defaults(run=run_vary)
-
-    command = commands.add_parser("distill", help="write a corpus with a checkpoint's translations, to learn from")
-    command.add_argument("checkpoint", help=CHECKPOINT_HELP)
-    command.add_argument("--corpus", default="multi30k", help="what the checkpoint translates the training split of")
-    command.add_argument("--beam", type=positive, default=5, help="width of the beam; 1 is greedy")
-    command.add_argument("--data-dir", help=DATA_HELP)
-    add_device(command)
-    command.set_defaults(run=run_distill)
-
-    args = parser.parse_args(argv)
+    args = make_parser(__doc__).parse_args(argv)
     try:
-        args.run(args)
+        RUN[args.command](args)
     except (CheckpointError, ConfigError, CorpusError, DivergedError, DownloadError) as error:
         print(f"Error: {error}", file=sys.stderr)
         return 1
@@ -310,6 +205,18 @@ def main(argv: list[str] | None = None) -> int:
         print(f"Error: the input is not UTF-8: byte {error.object[error.start]:#04x}.", file=sys.stderr)
         return 1
     return 0
+
+
+RUN = {
+    "train": run_train,
+    "evaluate": run_evaluate,
+    "translate": run_translate,
+    "classify": run_classify,
+    "attention": run_attention,
+    "download": run_download,
+    "vary": run_vary,
+    "distill": run_distill,
+}
 
 
 if __name__ == "__main__":

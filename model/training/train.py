@@ -240,10 +240,9 @@ class Trainer:
         """Called by all processes, each of which has random numbers of its own; the first one writes."""
         random_states = gather_object([random_state(self.accelerator.device)])
         if self.main:
-            scaler = self.accelerator.scaler
-            state, progress = self.folder.state, self.progress
-            save_state(state, self.model, self.optimizer, progress, random_states=random_states, scaler=scaler)
-            self.folder.write_history(progress.history)
+            state, scaler = self.folder.state, self.accelerator.scaler
+            save_state(state, self.model, self.optimizer, self.progress, random_states=random_states, scaler=scaler)
+            self.folder.write_history(self.progress.history)
 
 
 def checkpoint_config(recipe: Recipe, task: Task[Any], figures: Mapping[str, float]) -> CheckpointConfig:

@@ -1,0 +1,119 @@
+"""What the commands of the command line can be given: `model/__main__.py` without what they do."""
+
+import argparse
+import tomllib
+from typing import Any
+
+from model.corpora.download import CORPORA
+
+__all__ = ["make_parser"]
+
+Commands = Any  # argparse keeps the type of what `add_subparsers` returns to itself
+
+
+def setting(text: str) -> tuple[str, Any]:
+    """`name=value`, the value as TOML would read it, else as plain text."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form name=value")
+    try:
+        return name, tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return name, value
+
+
+def positive(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return int(text)
+
+
+def shared(*names: str, **settings: Any) -> argparse.ArgumentParser:
+    """An argument that several commands take."""
+    parent = argparse.ArgumentParser(add_help=False)
+    parent.add_argument(*names, **settings)
+    return parent
+
+
+CHECKPOINT = shared("checkpoint", help="name of a bundled checkpoint, or path of a folder")
+DATA = shared("--data-dir", help="folder of the corpora (default: $HEADLIGHT_DATA, else data/)")
+BEAM = shared("--beam", type=positive, default=5, help="width of the beam, default 5; 1 is greedy")
+DEVICE = shared("--device", default="auto", choices=["auto", "cpu", "cuda", "mps"], help="default: the fastest")
+
+
+def add_train(commands: Commands) -> None:
+    command = commands.add_parser("train", parents=[DATA, DEVICE], help="train a recipe into a checkpoint")
+    command.add_argument("recipe", help="name of a bundled recipe, or path of a .toml file")
+    command.add_argument("--out", help="folder of the checkpoint (default: checkpoints/RECIPE)")
+    command.add_argument("--precision", choices=["fp32", "bf16", "fp16"])
+    command.add_argument("--max-steps", type=int)
+    command.add_argument("--seed", type=int)
+    start = command.add_mutually_exclusive_group()
+    start.add_argument("--resume", action="store_true", help="continue the run in --out")
+    start.add_argument("--init", metavar="CHECKPOINT", help="start from its weights and tokenizer")
+    command.add_argument("--tensorboard", action="store_true", help="log for TensorBoard into OUT/training/tensorboard")
+    command.add_argument("--set", action="append", default=[], type=setting, metavar="NAME=VALUE")
+
+
+def add_evaluate(commands: Commands) -> None:
+    text = "BLEU, chrF and perplexity, or accuracy, on a split"
+    command = commands.add_parser("evaluate", parents=[CHECKPOINT, BEAM, DATA, DEVICE], help=text)
+    command.add_argument("--corpus", help="default: the first that it was trained on")
+    command.add_argument("--split", help="default: test_2016_flickr of multi30k, test of all others")
+    command.add_argument(
+        "--class", dest="class_list", action="store_true", help="what a class types first: the share it gets right"
+    )
+    command.add_argument("--json", action="store_true", help="print one JSON object")
+    command.add_argument("--record", action="store_true", help="write the figures into the checkpoint's config.json")
+
+
+def add_search_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--sample", action="store_true", help="draw tokens at random instead")
+    command.add_argument("--temperature", type=float, default=1.0, help="below 1 sharpens, above 1 flattens")
+    command.add_argument("--top-k", type=int, default=0, help="draw from the k best tokens; 0: from all")
+    command.add_argument("--top-p", type=float, default=1.0, help="draw from the fewest tokens that hold this share")
+    command.add_argument("--seed", type=int, default=0)
+
+
+def add_use(commands: Commands) -> None:
+    """Commands that use a checkpoint."""
+    text = "translate lines from stdin to stdout"
+    command = commands.add_parser("translate", parents=[CHECKPOINT, BEAM, DEVICE], help=text)
+    add_search_options(command)
+
+    commands.add_parser(
+        "classify", parents=[CHECKPOINT, DEVICE], help="classify lines from stdin: label and probability"
+    )
+
+    text = "write every attention map of one translation to an NPZ file"
+    command = commands.add_parser("attention", parents=[CHECKPOINT], help=text)
+    command.add_argument("sentence")
+    command.add_argument("--out", default="maps.npz")
+    command.add_argument("--beam", type=positive, default=1, help="width of the beam, default 1; 1 is greedy")
+    add_search_options(command)
+
+
+def add_corpora(commands: Commands) -> None:
+    """Commands that write a corpus."""
+    command = commands.add_parser("download", parents=[DATA], help="fetch a corpus from its public repository")
+    command.add_argument("corpus", choices=list(CORPORA))
+    command.add_argument("--mirror", metavar="URL", help="fetch the files from another address")
+
+    text = "write a corpus of variants of English and German training pairs"
+    command = commands.add_parser("vary", parents=[DATA], help=text)
+    command.add_argument("corpus")
+    command.add_argument("--own", type=int, default=6000, help="how many of our own sentences about names and numbers")
+    command.add_argument("--seed", type=int, default=1)
+
+    text = "write a corpus with a checkpoint's translations, to learn from"
+    command = commands.add_parser("distill", parents=[CHECKPOINT, BEAM, DATA, DEVICE], help=text)
+    command.add_argument("--corpus", default="multi30k", help="what the checkpoint translates the training split of")
+
+
+def make_parser(description: str | None) -> argparse.ArgumentParser:
+    """The parser of the whole command line; the name of the command is `command` in what it returns."""
+    parser = argparse.ArgumentParser(prog="python -m model", description=description)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for add in (add_train, add_evaluate, add_use, add_corpora):
+        add(commands)
+    return parser
