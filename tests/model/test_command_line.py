@@ -99,6 +99,9 @@ def test_csv_holds_every_weight_at_its_place(toy: Checkpoint) -> None:
     assert row["weight"].item() == pytest.approx(maps.cross[0, 2, 1, 3], rel=1e-5)
     assert row["query"].item() == translation.written[1].text
     assert row["key"].item() == translation.source[3].text
+    own = table[table.attention == "decoder self-attention"]
+    keys = own[(own.layer == 1) & (own["head"] == 1) & (own.query_position == 1)]["key"]
+    assert keys.tolist() == [token.text for token in translation.read]  # what is looked at has been read
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ import torch
 from model.analysis.padded_batch import layer_stages, padded_batch
 from model.checkpoint import Checkpoint
 from model.config import SearchConfig
-from model.inference.translate import Translation, translate, translate_lines
+from model.decoding.decode import Hypothesis
+from model.inference.translate import Translation, translate, translate_lines, written_ids
 from model.text.vocab import BOS_ID, EOS_ID
 from model.trace import ablate_heads, tracing
 
@@ -113,8 +114,13 @@ def test_any_text_gives_a_translation_with_true_maps(toy: Checkpoint, text: str)
     translation = translate(toy, text)
     np.testing.assert_allclose(translation.maps.cross.sum(-1), 1.0, atol=1e-5)
     assert translation.maps.cross.shape[2:] == (len(translation.written), len(translation.source))
-    assert len(translation.source) <= toy.config.model.max_length
-    assert (translation.dropped > 0) == (text.count("word") > 100)
+    tokens, room = len(toy.tokenizers.source.encode(text).ids), toy.config.model.max_length - 1  # and </s>
+    assert (len(translation.source) - 1, translation.dropped) == (min(tokens, room), max(tokens - room, 0))
+
+
+def test_what_was_cut_off_keeps_its_last_token_and_what_ended_loses_its_mark() -> None:
+    assert written_ids(Hypothesis(ids=(7, 8, EOS_ID), finished=True)) == (7, 8)
+    assert written_ids(Hypothesis(ids=(7, 8, 9), finished=False)) == (7, 8, 9)
 
 
 def test_lines_come_back_one_for_one(toy: Checkpoint) -> None:
