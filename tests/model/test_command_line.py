@@ -90,7 +90,7 @@ def test_csv_holds_every_weight_at_its_place(toy: Checkpoint) -> None:
     maps = translation.maps
     assert len(table) == maps.encoder.size + maps.decoder.size + maps.cross.size
     row = table[
-        (table.attention == "cross-attention")
+        (table.attention == "cross")
         & (table.layer == 1)
         & (table["head"] == 3)
         & (table.query_position == 2)
@@ -99,9 +99,10 @@ def test_csv_holds_every_weight_at_its_place(toy: Checkpoint) -> None:
     assert row["weight"].item() == pytest.approx(maps.cross[0, 2, 1, 3], rel=1e-5)
     assert row["query"].item() == translation.written[1].text
     assert row["key"].item() == translation.source[3].text
-    own = table[table.attention == "decoder self-attention"]
-    keys = own[(own.layer == 1) & (own["head"] == 1) & (own.query_position == 1)]["key"]
-    assert keys.tolist() == [token.text for token in translation.read]  # what is looked at has been read
+    # Decoder self-attention is labelled by what was read, on both axes.
+    own = table[table.attention.str.startswith("decoder") & (table.layer == 1) & (table["head"] == 1)]
+    read = [token.text for token in translation.read]
+    assert own[own.query_position == 2]["key"].tolist() == own[own.key_position == 2]["query"].tolist() == read
 
 
 @pytest.mark.parametrize(
