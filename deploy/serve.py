@@ -163,17 +163,40 @@ def free_ports(count: int) -> list[int]:
         return [probe.getsockname()[1] for probe in probes]
 
 
+def require_free(place: str) -> None:
+    address, _, port = place.rpartition(":")
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((address, int(port)))
+        except (OSError, OverflowError) as error:
+            raise SystemExit(
+                f"Nothing can listen at {place}: {error}. Choose others with --address and --port."
+            ) from None
+
+
 def others(text: str) -> list[str]:
-    """`10.0.0.2:8501-8504` as four processes; raises ValueError where it is no such thing."""
+    """`10.0.0.2:8501-8504` as four processes."""
     host, _, ports = text.rpartition(":")
     first, _, last = ports.partition("-")
-    address = socket.gethostbyname(host)
-    return [f"{address}:{port}" for port in range(int(first), int(last or first) + 1)]
+    try:
+        address = socket.gethostbyname(host)
+        return [f"{address}:{port}" for port in range(int(first), int(last or first) + 1)]
+    except (OSError, ValueError) as error:
+        raise argparse.ArgumentTypeError(f"{text} is not like 10.0.0.2:8501 or 10.0.0.2:8501-8504: {error}") from None
+
+
+def at_least_one(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a number of processes, 1 or more")
+    return int(text)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--processes", type=int, default=os.cpu_count(), help="on this machine; one a core serves best")
+    parser.add_argument(
+        "--processes", type=at_least_one, default=os.cpu_count(), help="on this machine; one a core serves best"
+    )
     parser.add_argument("--address", default="127.0.0.1", help="where visitors come; 0.0.0.0 for the whole network")
     parser.add_argument("--port", type=int, default=8080)
     parser.add_argument(
@@ -196,6 +219,8 @@ def main() -> None:
         return
     for ending in (signal.SIGINT, signal.SIGTERM):  # a shell may have had a job in its background ignore Ctrl-C
         signal.signal(ending, signal.default_int_handler)
+    for place in local if given.no_nginx else [listen]:
+        require_free(place)
     processes = Processes(local)
     try:
         processes.start_all()

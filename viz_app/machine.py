@@ -1,6 +1,7 @@
 """What this process may use: cores and memory, of the machine or of the container that it runs in.
 
-A container sees the whole machine; what it was given stands in its control group, of version 1 or 2.
+A container sees the whole machine; what it was given stands in its control group, of version 1 or 2. Where several
+processes serve the app on one machine, `HEADLIGHT_PROCESSES` says how many, and each takes its part.
 """
 
 import ctypes
@@ -25,7 +26,7 @@ def cores(*, groups: Path = GROUPS, own: Path = OWN_GROUPS) -> int:
         (quota,) = first_numbers(folder / "cpu.cfs_quota_us", 1) or (-1.0,)  # version 1, −1 without a limit
         (period,) = first_numbers(folder / "cpu.cfs_period_us", 1) or (1.0,)
         found.append(quota / period if quota > 0 else math.inf)
-    return max(1, math.ceil(min(found)))
+    return max(1, math.ceil(min(found) / processes()))
 
 
 def memory(*, groups: Path = GROUPS, own: Path = OWN_GROUPS) -> int:
@@ -34,7 +35,13 @@ def memory(*, groups: Path = GROUPS, own: Path = OWN_GROUPS) -> int:
     for folder in folders("memory", groups, own):
         for name in ("memory.max", "memory.limit_in_bytes"):  # version 2 and version 1
             found.extend(first_numbers(folder / name, 1) or ())
-    return int(min(found))
+    return int(min(found) / processes())
+
+
+def processes() -> int:
+    """How many processes share the machine; `deploy/serve.py` says so to those that it starts."""
+    said = os.environ.get("HEADLIGHT_PROCESSES", "")
+    return max(1, int(said)) if said.isdecimal() else 1
 
 
 def installed() -> int:

@@ -18,6 +18,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from benchmarks.server import ROOT, free_port
 from benchmarks.visitor import Answer, Visitor
+from tests.conftest import PATIENCE
 from tests.deploy.helpers import require_nginx, run
 
 LIMIT = 5.0  # seconds until the last visitor of a killed process has their page back
@@ -110,27 +111,27 @@ def test_the_visitors_of_a_killed_process_go_on_at_the_other_and_ctrl_c_ends_all
         socket.on("framereceived", hear)
 
     context = chromium.new_context()
-    context.set_default_timeout(60_000)
+    context.set_default_timeout(1000 * PATIENCE)
     page = context.new_page()
     page.on("websocket", listen)
     page.goto(f"{school.url}/?{urlencode({'text': 'A cat is sleeping near a window.'})}")
     field, translation = page.get_by_label("Type a sentence in English and press Enter"), page.locator(".hl-text")
-    expect(translation).to_contain_text("Katze")
+    expect(translation).to_contain_text("Katze", timeout=1000 * PATIENCE)
     doomed = next(cookie["value"] for cookie in context.cookies() if cookie["name"] == "headlight")
 
     run(lesson(school, doomed), meanwhile=lambda: page.wait_for_timeout(50))
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while len(finished) < 2:
         assert time.monotonic() < deadline, "the browser did not come back"
         page.wait_for_timeout(100)
-    expect(translation).to_contain_text("Katze")
+    expect(translation).to_contain_text("Katze", timeout=1000 * PATIENCE)
     field.fill("A dog is sleeping near a window.")
     field.press("Enter")
-    expect(translation).to_contain_text("Hund")
+    expect(translation).to_contain_text("Hund", timeout=1000 * PATIENCE)
     context.close()
 
     children = school.command.children(recursive=True)
     assert len(children) >= 4  # nginx and its workers, two processes: the killed one was started again
     school.command.send_signal(signal.SIGINT)
-    school.command.wait(timeout=30)
-    assert psutil.wait_procs(children, timeout=5)[1] == []
+    school.command.wait(timeout=PATIENCE)
+    assert psutil.wait_procs(children, timeout=PATIENCE)[1] == []
