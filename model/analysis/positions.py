@@ -63,7 +63,7 @@ class Property:
 
     name: str
     holds: bool
-    measured: str  # for a person
+    figure: float
 
 
 def encoding_properties(table: FloatArray, *, has_formula: bool) -> tuple[Property, ...]:
@@ -72,31 +72,21 @@ def encoding_properties(table: FloatArray, *, has_formula: bool) -> tuple[Proper
     Args:
         table: The vectors of all positions.
         has_formula: Positions beyond the table can be computed.
+
+    Returns:
+        "unique", no two positions have the same vector: the smallest distance of two;
+        "bounded", no value is beyond 1, the spread of an embedding: the largest value;
+        "consistent", a step of k positions is equally far everywhere: by what share the distances of one k differ;
+        "extends", longer texts than in training have positions too: the last position there is, or infinity.
     """
     apart = distances(table)
-    others = apart[~np.eye(len(table), dtype=bool)]
+    closest = float(apart[~np.eye(len(table), dtype=bool)].min())
     # The steps from p to p + k, for every k that has at least two of them.
     spread = max(float(np.ptp(np.diagonal(apart, k)) / np.diagonal(apart, k).mean()) for k in range(1, len(table) - 1))
     largest = float(np.abs(table).max())
     return (
-        Property(
-            name="Unique: no two positions have the same vector",
-            holds=bool(others.min() > 1e-4),
-            measured=f"the two most alike are {others.min():.3g} apart",
-        ),
-        Property(
-            name="Bounded: no value is beyond 1, the spread of an embedding",
-            holds=largest <= 1.0 + 1e-6,
-            measured=f"the largest value is {largest:.3g}",
-        ),
-        Property(
-            name="Consistent: a step of k tokens is equally far everywhere",
-            holds=spread < 0.01,
-            measured=f"distances of the same k differ by up to {spread:.1%}",
-        ),
-        Property(
-            name="Extends: longer texts than in training have positions too",
-            holds=has_formula,
-            measured="any position can be computed" if has_formula else f"the table ends at position {len(table) - 1}",
-        ),
+        Property(name="unique", holds=closest > 1e-4, figure=closest),
+        Property(name="bounded", holds=largest <= 1.0 + 1e-6, figure=largest),
+        Property(name="consistent", holds=spread < 0.01, figure=spread),
+        Property(name="extends", holds=has_formula, figure=np.inf if has_formula else len(table) - 1.0),
     )

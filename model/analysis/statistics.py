@@ -129,6 +129,8 @@ METRICS = (
     "end",  # on the special token: </s> of the source, <s> of the target
 )
 
+PLACES = ("previous", "same", "next", "end")
+
 
 def head_metrics(maps: FloatArray, *, aligned: bool, special_key: int) -> dict[str, FloatArray]:
     """Describe each row of each map of one sentence by the `METRICS`.
@@ -174,19 +176,13 @@ def mean_over_queries(sentences: Sequence[Mapping[str, FloatArray]]) -> dict[str
 
 
 def suggested_role(metrics: Mapping[str, float]) -> str:
-    """A name for what a head mostly does, after Voita et al. 2019, section 5.1, or nothing.
+    """The one of `PLACES` that a head mostly looks at, after Voita et al. 2019, section 5.1, or nothing.
 
     They call a head positional when its largest weight is almost always at one offset. Here a share of the weight
     above one half decides.
     """
-    places = {
-        "previous": "previous token",
-        "same": "same token",
-        "next": "next token",
-        "end": "sentence mark",
-    }
-    best = max(places, key=lambda metric: np.nan_to_num(metrics[metric], nan=-1.0))
-    return places[best] if metrics[best] > 0.5 else ""
+    best = max(PLACES, key=lambda metric: np.nan_to_num(metrics[metric], nan=-1.0))
+    return best if metrics[best] > 0.5 else ""
 
 
 def rank_agreement(first: FloatArray, second: FloatArray, *, resamples: int = 1000) -> tuple[float, float, float]:

@@ -16,6 +16,7 @@ from viz_app.services import CheckpointKey
 __all__ = ["head_roles"]
 
 POSITIONAL = ("distance", "previous", "same", "next")
+ROLES = {"": "", "previous": "previous token", "same": "same token", "next": "next token", "end": "sentence mark"}
 MEANINGS = {
     "entropy": "how spread out the weights are, in nats",
     "confidence": "the largest weight of a row",
@@ -40,7 +41,7 @@ def head_roles(key: CheckpointKey, pairs: Pairs) -> None:
     roles = {
         kind: [
             [
-                suggested_role({name: float(values[layer, head]) for name, values in metrics.items()})
+                ROLES[suggested_role({name: float(values[layer, head]) for name, values in metrics.items()})]
                 for head in range(metrics["entropy"].shape[1])
             ]
             for layer in range(len(metrics["entropy"]))

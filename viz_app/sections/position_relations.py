@@ -7,7 +7,14 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from model.analysis.positions import distances, dot_products, encoding_properties, rotation, rotation_error
+from model.analysis.positions import (
+    Property,
+    distances,
+    dot_products,
+    encoding_properties,
+    rotation,
+    rotation_error,
+)
 from viz_app.charts import draw
 from viz_app.choices import settle
 from viz_app.figures import positions
@@ -15,6 +22,15 @@ from viz_app.figures import positions
 __all__ = ["position_pairs", "position_properties", "position_rotation"]
 
 FloatArray = NDArray[np.float32]
+PROPERTIES = {  # what each means, and what its figure says
+    "unique": ("Unique: no two positions have the same vector", "the two most alike are {:.3g} apart"),
+    "bounded": ("Bounded: no value is beyond 1, the spread of an embedding", "the largest value is {:.3g}"),
+    "consistent": (
+        "Consistent: a step of k tokens is equally far everywhere",
+        "distances of the same k differ by up to {:.1%}",
+    ),
+    "extends": ("Extends: longer texts than in training have positions too", "the table ends at position {:.0f}"),
+}
 ROUNDING = 1e-4  # what single precision leaves of sums of two products of sines
 
 
@@ -74,12 +90,16 @@ def position_properties(tables: Mapping[str, FloatArray]) -> None:
     found = {name: encoding_properties(table, has_formula=name == "sinusoidal") for name, table in tables.items()}
     st.dataframe(
         pd.DataFrame(
-            {"property": [p.name for p in found["sinusoidal"]]}
+            {"property": [PROPERTIES[p.name][0] for p in found["sinusoidal"]]}
             | {
-                name: [f"{'✓' if p.holds else '✗'}  {p.measured}" for p in properties]
+                name: [f"{'✓' if p.holds else '✗'}  {measured(p)}" for p in properties]
                 for name, properties in found.items()
             }
         ),
         hide_index=True,
         alt="Table of four properties for sinusoidal and learned encodings",
     )
+
+
+def measured(found: Property) -> str:
+    return "any position can be computed" if np.isinf(found.figure) else PROPERTIES[found.name][1].format(found.figure)

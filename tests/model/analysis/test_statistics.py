@@ -96,7 +96,7 @@ def test_metrics_of_heads_that_do_one_thing_each() -> None:
     np.testing.assert_allclose(found["distance"][0], [0.75, 0, 0.75, 1.5, 1.25], atol=1e-6)
     np.testing.assert_allclose(found["confidence"][0], [1, 1, 1, 1, 0.25], atol=1e-6)
     roles = [suggested_role({metric: float(values[0, head]) for metric, values in found.items()}) for head in range(5)]
-    assert roles == ["previous token", "same token", "next token", "sentence mark", ""]
+    assert roles == ["previous", "same", "next", "end", ""]
 
 
 def test_metrics_average_over_the_queries_of_all_sentences_and_skip_what_has_no_meaning() -> None:
