@@ -5,6 +5,7 @@ than a page asks for. All are bounded in bytes, and their keys name a checkpoint
 files: a retrained one is never confused with its predecessor.
 """
 
+import gc
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -36,6 +37,7 @@ from model.checkpoint import (
 )
 from model.config import ConfigError, SearchConfig
 from model.inference.classify import Classification, classify
+from model.inference.export import count_weights, maps_csv, maps_npz
 from model.inference.search_tree import SearchTree, search_tree
 from model.inference.translate import GREEDY, AttentionMaps, Translation, record_translation, translate
 from model.interventions import Intervention
@@ -54,6 +56,7 @@ __all__ = [
     "Listed",
     "a_learned_table",
     "anatomy_of",
+    "arrays_of",
     "batch_of",
     "bug_of",
     "bug_weights_of",
@@ -72,6 +75,8 @@ __all__ = [
     "search_tree_of",
     "sinusoids",
     "stages_of",
+    "table_of",
+    "too_long_for_a_table",
     "training_history",
     "translation_of",
     "translator",
@@ -182,6 +187,7 @@ def config_of(key: CheckpointKey) -> CheckpointConfig:
 
 
 BATCH = 16  # sentences in one pass
+MAX_TABLE = 300_000  # rows of a table, 20 MB
 Pairs = tuple[tuple[str, str], ...]  # (sentence, translation or nothing)
 Forced = tuple[tuple[int, int], ...]  # (position, target id) pairs
 UNTOUCHED = Intervention()
@@ -272,6 +278,29 @@ def gradient_importance_of(key: CheckpointKey, pairs: Pairs) -> Mapping[str, Flo
     """Kind → |∂loss/∂gate| of each head for each of a few sentences and their translations, (N, L, H)."""
     checkpoint = translator(key)
     return gradient_importance(checkpoint.model, make_examples(checkpoint, pairs))
+
+
+def too_long_for_a_table(translation: Translation) -> str:
+    """Why `table_of` is refused, or nothing where it is not."""
+    count = count_weights(translation)
+    if count <= MAX_TABLE:
+        return ""
+    return (
+        f"The maps of this text have {count:,} weights, and a table takes up to {MAX_TABLE:,}: shorten the text, or "
+        "take the NPZ file."
+    )
+
+
+def table_of(translation: Translation) -> bytes:
+    """The CSV of a translation that is not `too_long_for_a_table`."""
+    with GATE.inside():
+        return maps_csv(translation)
+
+
+def arrays_of(translation: Translation) -> bytes:
+    """The NPZ of a translation."""
+    with GATE.inside():
+        return maps_npz(translation)
 
 
 def importance_of(key: CheckpointKey, pairs: Pairs) -> Mapping[str, FloatArray] | None:
@@ -433,3 +462,8 @@ def count_parameters(key: CheckpointKey) -> int | None:
             return sum(int(np.prod(file.get_slice(name).get_shape())) for name in file.offset_keys())
     except (OSError, SafetensorError):
         return None
+
+
+# All that is imported stays: the search for garbage need not walk through all of torch again and again.
+gc.collect()
+gc.freeze()

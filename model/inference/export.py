@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 from model.inference.translate import Token, Translation
 from model.kinds import KINDS
 
-__all__ = ["maps_csv", "maps_npz"]
+__all__ = ["count_weights", "maps_csv", "maps_npz"]
+
+COLUMNS = ("attention", "layer", "head", "query_position", "query", "key_position", "key", "weight")
 
 
 def maps_npz(translation: Translation) -> bytes:
@@ -30,28 +32,27 @@ def maps_npz(translation: Translation) -> bytes:
 
 def maps_csv(translation: Translation) -> bytes:
     """One row a weight; positions, layers and heads counted from 1. Queries and keys are the tokens of `Kind`."""
-    tables = [
-        _table(kind.title, getattr(translation.maps, name), *map(_texts, translation.tokens_of(name)))
-        for name, kind in KINDS.items()
+    # A layer at a time: a table takes ten times as much memory as the text that it becomes.
+    parts = [
+        _table(name, layer, weights, *map(_texts, translation.tokens_of(name))).to_csv(index=False, header=False)
+        for name in KINDS
+        for layer, weights in enumerate(getattr(translation.maps, name), start=1)
     ]
-    return pd.concat(tables, ignore_index=True).to_csv(index=False).encode("utf-8-sig")
+    return "".join([",".join(COLUMNS) + "\n", *parts]).encode("utf-8-sig")
+
+
+def count_weights(translation: Translation) -> int:
+    """Rows of `maps_csv`, its heading not counted."""
+    return sum(int(getattr(translation.maps, name).size) for name in KINDS)
 
 
 def _texts(tokens: tuple[Token, ...]) -> NDArray[np.str_]:
     return np.array([token.text for token in tokens], dtype=np.str_)
 
 
-def _table(kind: str, maps: NDArray[np.float32], queries: NDArray[np.str_], keys: NDArray[np.str_]) -> pd.DataFrame:
-    layer, head, query, key = (index.ravel() for index in np.indices(maps.shape))
-    return pd.DataFrame(
-        {
-            "attention": kind,
-            "layer": layer + 1,
-            "head": head + 1,
-            "query_position": query + 1,
-            "query": queries[query],
-            "key_position": key + 1,
-            "key": keys[key],
-            "weight": maps.ravel(),
-        }
-    )
+def _table(
+    kind: str, layer: int, weights: NDArray[np.float32], queries: NDArray[np.str_], keys: NDArray[np.str_]
+) -> pd.DataFrame:
+    head, query, key = (index.ravel() for index in np.indices(weights.shape))
+    values = (kind, layer, head + 1, query + 1, queries[query], key + 1, keys[key], weights.ravel())
+    return pd.DataFrame(dict(zip(COLUMNS, values, strict=True)))

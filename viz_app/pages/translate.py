@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from model.inference.export import maps_csv, maps_npz
 from viz_app import controls, services
 from viz_app.attention_view import choose, view, with_rollout, with_value_norms
 from viz_app.chips import chips, sentence
@@ -88,18 +87,20 @@ with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         "output coming through its residual connection; in the decoder through what was read and through the encoder.",
         r"\mathrm{weights} = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + \mathrm{mask}\right)",
     )
+    refusal = services.too_long_for_a_table(translation)
     st.download_button(
         "CSV",
-        lambda: maps_csv(translation),
+        lambda: services.table_of(translation),
         "headlight-maps.csv",
         "text/csv",
         icon=":material/download:",
-        help="Every weight of every map as a row of a table.",
+        help=refusal or "Every weight of every map as a row of a table.",
+        disabled=bool(refusal),
         on_click="ignore",
     )
     st.download_button(
         "NPZ",
-        lambda: maps_npz(translation),
+        lambda: services.arrays_of(translation),
         "headlight-maps.npz",
         "application/octet-stream",
         icon=":material/download:",

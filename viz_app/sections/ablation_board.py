@@ -14,7 +14,7 @@ from viz_app.attention_view import view
 from viz_app.charts import draw
 from viz_app.chips import compared
 from viz_app.choices import choose, settle, settle_number
-from viz_app.figures.attention import clickable_map
+from viz_app.figures.attention import MAX_SQUARES, clickable_map
 from viz_app.services import CheckpointKey
 
 __all__ = ["ablation_board"]
@@ -119,6 +119,8 @@ def paint(intervention: Intervention, after: Translation) -> None:
         on_select=paint_cell,
         alt=f"Attention weights of layer {layer + 1}, head {int(number) + 1}; click a cell to paint it",
     )
+    if shown.allowed.sum() > MAX_SQUARES:
+        st.caption(f"Of a map as large as this, the {MAX_SQUARES:,} largest weights can be clicked.")
     painted = sorted(intervention.painted, key=lambda cell: (cell.head, cell.query))
     idle = {cell: reason for cell in painted if (reason := why_idle(cell, after))}
     if len(idle) < len(painted):

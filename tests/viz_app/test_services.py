@@ -1,0 +1,86 @@
+import numpy as np
+import pytest
+
+from model.checkpoint import Checkpoint
+from model.inference.export import count_weights
+from viz_app import services, shared
+from viz_app.cache import Cache, size_of
+from viz_app.services import CheckpointKey
+
+LONG = "A brown dog is running through the deep white snow near a small house. " * 40
+BATCH = tuple(LONG[i : i + 400] for i in range(4))  # as long as the page of masks takes them
+
+
+@pytest.fixture
+def key() -> CheckpointKey:
+    return next(listed.key for listed in services.listed_checkpoints() if listed.key.name == "multi30k-en-de")
+
+
+def test_no_result_of_the_longest_text_takes_a_large_part_of_the_memory(key: CheckpointKey) -> None:
+    sizes = {
+        "translation": size_of(services.translation_of(key, LONG)),
+        "anatomy": size_of(services.anatomy_of(key, LONG, "encoder", 0)),
+        "encoder input": size_of(services.encoder_input_of(key, LONG)),
+        "batch": size_of(services.batch_of(key, BATCH)),
+        "stages": size_of(services.stages_of(key, BATCH, "encoder", 0, 0)),
+        "bug": size_of(services.bug_of(key, BATCH, "fill")),
+        "bug weights": size_of(services.bug_weights_of(key, BATCH, "fill", "encoder", 0, 0)),
+    }
+    megabytes = {name: size / 1e6 for name, size in sizes.items()}
+    assert megabytes["translation"] < 24, megabytes  # it is kept
+    assert max(size for name, size in megabytes.items() if name != "translation") < 6, megabytes
+
+
+def test_nobody_can_write_into_what_all_share(key: CheckpointKey) -> None:
+    translation = services.translation_of(key, "A dog runs.")
+    _, parts = services.anatomy_of(key, "A dog runs.", "cross", 0)
+    for array in (
+        translation.maps.cross,
+        parts.weights,
+        parts.projection,
+        services.position_table(key),
+        services.sinusoids(8, 16, 100.0),
+    ):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+
+
+def test_all_bundled_checkpoints_stay_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(services, "MODELS", Cache(capacity=shared.MODELS_SHARE, size=services.model_bytes))
+    found = [listed.key for listed in services.listed_checkpoints() if listed.config is not None]
+    models = [services.loaded(key).model for key in found]
+    assert len(found) >= 6
+    assert all(services.loaded(key).model is model for key, model in zip(found, models, strict=True))
+    assert services.MODELS.size < 300e6
+
+
+def test_a_text_is_cut_before_anything_is_done_with_it(key: CheckpointKey) -> None:
+    beyond = "dog " * (services.MAX_CHARACTERS // 4)
+    assert services.translation_of(key, beyond) is services.translation_of(key, beyond + "cat")
+
+
+def test_a_table_of_a_long_text_is_refused_with_the_way_out(key: CheckpointKey) -> None:
+    short, long = services.translation_of(key, "A dog runs."), services.translation_of(key, LONG)
+    assert services.too_long_for_a_table(short) == ""
+    assert services.table_of(short).count(b"\n") == count_weights(short) + 1
+    assert f"{count_weights(long):,} weights" in services.too_long_for_a_table(long)
+
+
+def test_heads_are_measured_once_and_all_see_it(toy: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = (("the dog runs .", ""), ("the cat sees a house .", ""))
+    key = CheckpointKey(path=toy.name, version="1")
+    asked: list[CheckpointKey] = []
+
+    def translator(key: CheckpointKey) -> Checkpoint:
+        asked.append(key)
+        return toy
+
+    monkeypatch.setattr(services, "translator", translator)
+    assert services.importance_of(key, pairs) is None
+    services.measure_importance(key, pairs, lambda job: None)
+    found = services.importance_of(key, pairs)
+    assert found is not None
+    assert found["cross"].shape == (2, 1, 4)
+    assert np.abs(found["cross"]).max() > 0
+    services.measure_importance(key, pairs, lambda job: None)
+    assert len(asked) == 1
