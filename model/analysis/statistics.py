@@ -147,9 +147,9 @@ def head_metrics(maps: FloatArray, *, aligned: bool, special_key: int) -> dict[s
     offset = np.arange(keys)[None, :] - np.arange(queries)[:, None]  # (T, S)
 
     def share(at: int) -> FloatArray:
-        there = offset == at
-        found = np.where(there, maps, 0).sum(axis=-1)
-        return np.where(there.any(axis=-1) & aligned, found, np.nan).astype(np.float32)
+        cells = offset == at
+        weight = np.where(cells, maps, 0).sum(axis=-1)
+        return np.where(cells.any(axis=-1) & aligned, weight, np.nan).astype(np.float32)
 
     distance = (maps * np.abs(offset)).sum(axis=-1)
     return {

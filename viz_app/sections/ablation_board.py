@@ -139,13 +139,14 @@ def described(cell: PaintedCell) -> str:
 def why_idle(cell: PaintedCell, translation: Translation) -> str:
     """Why a painted cell changes nothing in this translation, or nothing where it does."""
     kind = KINDS[cell.head.kind]
-    queries, keys = getattr(translation.maps, cell.head.kind).shape[2:]
+    maps = getattr(translation.maps, cell.head.kind)
+    queries, keys = maps.shape[2:]
     if cell.query >= queries or cell.key >= keys:
         return f"here are {queries} rows and {keys} columns"
     if kind.causal and cell.key > cell.query:
         return "the mask forbids this cell"
-    allowed = cell.query + 1 if kind.causal else keys
-    return "the only key of its row keeps all the weight" if allowed == 1 and cell.weight < 1 else ""
+    has = cell.weight_in(maps)
+    return "the only key of its row keeps all the weight" if has is not None and has > cell.weight + 1e-6 else ""
 
 
 def limited(intervention: Intervention, heads: frozenset[Head]) -> Intervention:
