@@ -56,7 +56,7 @@ def padded_batch(checkpoint: Checkpoint, texts: Sequence[str]) -> PaddedBatch:
         read=tuple(tokenizers.target.tokens(row.tolist()) for row in read),
         written=tuple(tokenizers.target.tokens(row.tolist()) for row in ahead),
         padding_mask=padding_mask(source, PAD_ID)[:, 0, 0].numpy(),
-        causal_mask=causal_mask(read.size(1))[0, 0].numpy(),
+        causal_mask=causal_mask(read.size(1), device=read.device)[0, 0].numpy(),
         decoder_mask=decoder_mask(read, PAD_ID)[:, 0].numpy(),
     )
 
