@@ -96,12 +96,13 @@ def test_long_sources_fill_a_batch_as_long_targets_do() -> None:
     assert len(batches) == 10
 
 
-def test_an_example_longer_than_a_batch_is_a_batch_of_its_own() -> None:
-    examples = Examples([([5, 3], [2, 5, 3]), ([5] * 30, [2, 5, 3]), ([5] * 29, [2, 5, 3])] * 3)
-    batches = Batches(examples, batch_tokens=20)
+@pytest.mark.parametrize("short", [0, 3])
+def test_an_example_longer_than_a_batch_is_a_batch_of_its_own(short: int) -> None:
+    long = [([5] * length, [2, 5, 3]) for length in (30, 29, 30, 29)]
+    batches = Batches(Examples(long + [([5, 3], [2, 5, 3])] * short), batch_tokens=20)
     for found in (epoch(batches), list(batches.in_order())):
         shapes = sorted(tuple(batch.source.shape) for batch in found)
-        assert shapes == [(1, 29)] * 3 + [(1, 30)] * 3 + [(3, 2)]
+        assert shapes == [(1, 29)] * 2 + [(1, 30)] * 2 + [(short, 2)] * (short > 0)
 
 
 def test_pairs_beyond_the_models_positions_are_left_out(tokenizers: TokenizerPair) -> None:
