@@ -30,4 +30,4 @@ def test_different_sentences_stay_different(one: str, other: str) -> None:
 def test_a_pair_goes_if_either_side_is_held_out() -> None:
     held_out = sides([("I'm tired.", "Ich bin müde.")])
     pairs = [("I am tired", "Bin müde."), ("I feel tired.", "ich bin müde"), ("I'm awake.", "Ich bin wach.")]
-    assert without(pairs, held_out) == pairs[2:]
+    assert list(without(pairs, held_out)) == pairs[2:]
