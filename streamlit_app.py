@@ -18,6 +18,15 @@ st.set_page_config(page_title="Headlight", page_icon=ICON, layout="wide")
 # A projector shows 800 pixels: Streamlit's own margins would cost a quarter of them.
 st.html("<style>.stMainBlockContainer{padding:3.4rem 2rem 2rem} .stVerticalBlock{gap:.6rem}</style>" + STYLE)
 
+
+@st.fragment(run_every=3600)
+def come_back() -> None:
+    """Nothing to see. After a broken connection Streamlit's page asks anew only where something runs by itself.
+
+    Without this, a page whose server was started again would stand there dead, and forget the first change after it.
+    """
+
+
 restore_choices()
 st.logo(LOGO, size="large", icon_image=ICON)
 page = st.navigation(
@@ -41,4 +50,5 @@ with turn():
     try:
         page.run()
     finally:  # a page may stop early
+        come_back()
         publish_choices(page.url_path)
