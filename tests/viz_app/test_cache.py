@@ -42,10 +42,12 @@ def test_what_is_asked_for_again_is_not_computed_again() -> None:
 
 def test_all_results_together_stay_below_their_bound_and_the_latest_used_stay() -> None:
     cache = Cache(capacity=100 << 10, largest=50 << 10)
-    for i in range(50):
+    compute, calls = counting(block(20))
+    for i in range(1, 50):
         cache.get(i, lambda: block(20))
-        cache.get(0, lambda: block(20))  # used again and again
+        cache.get(0, compute)  # used again and again
         assert cache.size <= 100 << 10
+    assert len(calls) == 1
     assert cache.peek(0) is not None
     assert cache.peek(49) is not None
     assert cache.peek(1) is None

@@ -91,6 +91,29 @@ def test_who_waits_is_told_how_many_are_before_and_who_leaves_makes_room() -> No
         assert gate.waiting == 0
 
 
+def test_who_leaves_just_as_the_turn_comes_hands_it_on() -> None:
+    gate, told = Gate(1), threading.Event()
+
+    class Leaving(BaseException):
+        pass
+
+    def tell(before: int) -> None:
+        told.set()
+        until(lambda: gate.waiting == 0)
+        raise Leaving
+
+    def wait() -> None:
+        with pytest.raises(Leaving), gate.inside(tell):
+            pass
+
+    thread = threading.Thread(target=wait)
+    with gate.inside():
+        thread.start()
+        assert told.wait(PATIENCE)
+    thread.join(PATIENCE)
+    assert gate._free == 1
+
+
 def test_long_work_lets_those_go_first_who_wait() -> None:
     gate, order = Gate(1), []
 
