@@ -34,8 +34,8 @@ STYLE = """<style>
 .hl-lines mark.hl-gone::before{content:"[…]"}
 .hl-more{opacity:.7;font-size:.85rem}
 [data-testid=stCaptionContainer]{color:inherit;opacity:.8}
-[data-baseweb=tag]{background-color:rgba(128,128,128,.16)!important}
-[data-baseweb=tag],[data-baseweb=tag] *{color:inherit!important}
+.stMultiSelect [data-tag]{background:rgba(128,128,128,.16)!important}
+.stMultiSelect [data-tag],.stMultiSelect [data-tag] *{color:inherit!important}
 </style>"""
 MAX_CHIPS = 80
 
