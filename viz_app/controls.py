@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 AGGREGATES = ("mean", "max", "rollout")
-FIRST = "multi30k-en-de"  # what a newcomer sees
+FIRST = "everyday-en-de"  # what a newcomer sees: people type sentences of every day first, not captions
 LANGUAGES = {"de": "German", "en": "English", "zh": "Chinese", "fr": "French"}
 
 
