@@ -27,6 +27,7 @@ from model.kinds import KINDS
 from model.network.positional import sinusoidal_table
 from tests.conftest import BUNDLED, PATIENCE, ROOT
 from tests.viz_app.conftest import array, charts
+from viz_app.controls import FIRST
 from viz_app.examples import BATCHES, CAPTIONS, REVIEWS
 from viz_app.sections.mask_mistakes import MISTAKES
 
@@ -421,7 +422,7 @@ def test_an_odd_width_in_a_link_is_none_and_what_is_more_than_rounding_gets_no_t
     open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = open_app("positions", width="17", position_tab="Distances and rotation")
-    assert app.select_slider(key="width").value == load_checkpoint(BUNDLED / "multi30k-en-de").model.config.d_model
+    assert app.select_slider(key="width").value == load_checkpoint(BUNDLED / FIRST).model.config.d_model
     assert app.success
     monkeypatch.setattr("model.analysis.positions.rotation_error", lambda *_: 0.063)
     monkeypatch.setattr("viz_app.sections.position_relations.rotation_error", lambda *_: 0.063)

@@ -13,6 +13,7 @@ from model.inference.translate import translate
 from model.network.positional import sinusoidal_table
 from tests.conftest import BUNDLED
 from tests.viz_app.conftest import array, charts
+from viz_app.controls import FIRST
 from viz_app.examples import BATCHES, CAPTIONS, EVERYDAY
 
 OpenApp = Callable[..., AppTest]
@@ -152,7 +153,7 @@ def test_examples_are_of_the_kind_that_the_checkpoint_was_trained_on(open_app: O
 
 def test_impossible_values_in_the_url_fall_back(open_app: OpenApp) -> None:
     app = open_app(checkpoint="nothing", layer="99", head="x", kind="y", length="-5")
-    assert app.selectbox(key="checkpoint").value == "multi30k-en-de"
+    assert app.selectbox(key="checkpoint").value == FIRST
     assert len(charts(app)) == 2
 
 
