@@ -32,6 +32,7 @@ from benchmarks.visitor import Answer, PageError, Visitor
 
 PAGES = ("", "steps", "inside", "masks", "heads")  # as many visitors on each
 PACE = 5.0  # seconds between two sentences of a visitor
+SENTENCES = 24  # over which one visitor has every head measured
 WHO = ("A man", "A woman", "A small child", "An old lady", "A young boy", "Two girls", "Three people", "A worker")
 DOES = ("walking", "waiting", "singing", "sitting", "dancing", "cooking", "reading", "sleeping", "running", "working")
 WHERE = ("on the beach", "in a park", "near the river", "at a table", "in the snow", "on a street", "behind a house")
@@ -173,9 +174,9 @@ async def measured_heads(server: Server, numbers: Iterator[int]) -> None:
     query = "heads_tab=Importance&sentences_from=pasted"
     async with Visitor(server.url, page="heads", query=query, patience=600) as visitor:
         await visitor.look()
-        await visitor.type("\n".join(sentence(number) for number in itertools.islice(numbers, 60)))
+        await visitor.type("\n".join(sentence(number) for number in itertools.islice(numbers, SENTENCES)))
         answer = await visitor.press("Measure every head")
-    print(f"every head measured over 60 sentences in {answer.seconds:.1f} s")
+    print(f"every head measured over {SENTENCES} sentences in {answer.seconds:.1f} s")
 
 
 async def compare(ours: Server, bare: Server, room: Room, given: argparse.Namespace) -> None:
