@@ -4,11 +4,14 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from html import escape
 
+import numpy as np
+from numpy.typing import NDArray
+
 from model.inference.translate import Token
 from model.text.vocab import UNK_ID
 from viz_app.plain import visible
 
-__all__ = ["STYLE", "chips", "compared", "sentence", "weighted_text"]
+__all__ = ["STYLE", "batch_table", "chips", "compared", "sentence", "weighted_text"]
 
 STYLE = """<style>
 .hl-row{display:grid;grid-template-columns:3.4rem 1fr;align-items:baseline;line-height:1.35;margin:0 0 3px}
@@ -32,6 +35,12 @@ STYLE = """<style>
 .hl-lines mark{background:rgba(232,89,12,.28);color:inherit;border-radius:3px;padding:0 2px}
 .hl-lines mark.hl-gone{margin-left:3px}
 .hl-lines mark.hl-gone::before{content:"[…]"}
+.hl-batch{overflow-x:auto;border:1px solid rgba(128,128,128,.35);border-radius:6px}
+.hl-batch table{border-collapse:collapse;font-size:.93rem;white-space:pre;margin:0}
+.hl-batch th{font-weight:400;text-align:left;opacity:.8}
+.hl-batch td,.hl-batch th{padding:3px 10px;border-right:1px solid rgba(128,128,128,.25);line-height:1.3}
+.hl-batch td span{display:block;opacity:.8;font-size:.82rem}
+.hl-batch .hl-pad{background:rgba(128,128,128,.22);font-style:italic}
 .hl-more{opacity:.7;font-size:.85rem}
 [data-testid=stCaptionContainer]{color:inherit;opacity:.8}
 .stMultiSelect [data-tag]{background:rgba(128,128,128,.16)!important}
@@ -51,6 +60,28 @@ def chips(name: str, tokens: Sequence[Token]) -> str:
     more = f'<span class="hl-more">and {len(tokens) - MAX_CHIPS} more</span>' if len(tokens) > MAX_CHIPS else ""
     label = f'<span class="hl-name">{escape(name)}</span>'
     return f'<div class="hl-row">{label}<div class="hl-chips">{boxes}{more}</div></div>'
+
+
+def batch_table(name: str, tokens: Sequence[Sequence[str]], ids: NDArray[np.int64], *, padding: int) -> str:
+    """HTML of a padded batch, a row a sentence: its tokens, as text, over their ids.
+
+    Args:
+        name: What the sentences are.
+        tokens: B × S.
+        ids: (B, S).
+        padding: The id of what fills short sentences, in grey.
+    """
+    rows = "".join(
+        f'<tr><th scope="row">{escape(name)} {number}</th>'
+        + "".join(
+            f"<td{' class=hl-pad' if i == padding else ''}>{escape(visible(token))}<span>{i}</span></td>"
+            for token, i in zip(line, line_ids.tolist(), strict=True)
+        )
+        + "</tr>"
+        for number, (line, line_ids) in enumerate(zip(tokens, ids, strict=True), start=1)
+    )
+    label = f"Tokens of the batch over their ids: {name}"
+    return f'<div class="hl-batch" role="region" aria-label="{escape(label)}" tabindex="0"><table>{rows}</table></div>'
 
 
 def sentence(text: str) -> str:

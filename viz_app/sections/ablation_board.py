@@ -69,7 +69,7 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
     )
     st.caption("✕ silenced: its weights are 0, so it says nothing. ≡ uniform: it looks at every allowed key equally.")
     st.html(compared([("as trained", before.text), ("changed", after.text)]))
-    old, new = before.log_prob, rescored(key, text, before, intervention).log_prob
+    old, new = before.log_prob, (rescored(key, text, before, intervention) if intervention else before).log_prob
     st.caption(
         f"The translation as trained had a log-probability of {old:.2f}; the changed model gives it {new:.2f} "
         f"({new - old:+.2f} nats)."

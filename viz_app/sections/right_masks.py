@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
 from model.text.vocab import PAD_ID
 from viz_app import controls, services
 from viz_app.charts import draw
+from viz_app.chips import batch_table
 from viz_app.figures import masks
 from viz_app.figures.attention import head_map
 from viz_app.figures.style import Axes
@@ -38,7 +38,7 @@ def right_masks(
     """
     batch = services.batch_of(key, sentences)
     st.markdown(
-        "**The batch.** Token ids under their tokens: sources end with `</s>`, and the decoder reads `<s>` and "
+        "**The batch.** Each token over its id: sources end with `</s>`, and the decoder reads `<s>` and "
         "the translation, one token behind what it writes."
     )
     source_table, target_table = st.columns(2)
@@ -46,18 +46,7 @@ def right_masks(
         (source_table, batch.source_ids, batch.source, "source"),
         (target_table, batch.read_ids, batch.read, "read by the decoder"),
     ):
-        cells = [
-            [f"{token} {i}" for token, i in zip(row, line, strict=True)] for row, line in zip(tokens, ids, strict=True)
-        ]
-        table = pd.DataFrame(cells, index=[f"{name} {i + 1}" for i in range(len(cells))])
-        table.columns = pd.Index([str(i) for i in range(table.shape[1])])
-        padding = pd.DataFrame(
-            np.where(ids == PAD_ID, "color: #8c8c8c; font-style: italic", ""), table.index, table.columns
-        )
-        column.dataframe(
-            table.style.apply(lambda _, padding=padding: padding, axis=None),
-            alt=f"Tokens and ids of the {name} batch",
-        )
+        column.html(batch_table(name, tokens, ids, padding=PAD_ID))
 
     pictures = (
         ("padding", batch.padding_mask, axes["batch"], "**Padding mask.** No query may attend to `<pad>`."),
