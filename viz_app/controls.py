@@ -228,14 +228,13 @@ def search_picker() -> SearchConfig:
     return GREEDY
 
 
-def kind_picker(key: str, default: str) -> str:
-    """Choose a kind of attention, one of `KINDS`."""
-    settle(key, default, KINDS)
+def kind_picker(kinds: Sequence[str], key: str, default: str) -> str:
+    """Choose one of the kinds of attention that a model has, the default if it is among them."""
+    first = default if default in kinds else kinds[0]
+    settle(key, first, kinds)
     return (
-        st.segmented_control(
-            "Attention", list(KINDS), format_func=lambda kind: KINDS[kind].title, required=True, key=key
-        )
-        or default
+        st.segmented_control("Attention", kinds, format_func=lambda kind: KINDS[kind].title, required=True, key=key)
+        or first
     )
 
 

@@ -24,7 +24,7 @@ if not text.strip():
 
 kinds, heads_column, queries = st.columns([3.2, 2.4, 2.4], vertical_alignment="bottom")
 with kinds:
-    kind = controls.kind_picker("kind", "cross")
+    kind = controls.kind_picker(config.model.kinds, "kind", "cross")
 with heads_column:
     layer, head = controls.head_picker(config.model.layers_of(kind), config.model.num_heads, aggregates=False)
 head = int(head)

@@ -38,7 +38,7 @@ for option in ("merge", "hide_special", "norms", "logarithmic"):
     settle(option, False)
 norms, logarithmic = st.session_state["norms"], st.session_state["logarithmic"]
 with kinds:
-    kind = controls.kind_picker("kind", "cross")
+    kind = controls.kind_picker(config.model.kinds, "kind", "cross")
 settle("view", "heatmaps", VIEWS)
 how_shown = views.segmented_control("View", list(VIEWS), format_func=VIEWS.__getitem__, required=True, key="view")
 condense = {"merge": st.session_state["merge"], "hide_special": st.session_state["hide_special"]}

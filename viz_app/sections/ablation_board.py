@@ -1,5 +1,6 @@
 """The ablation board: switch heads off, flatten them, paint a weight, and see what the translation becomes."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -61,9 +62,10 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
         args=("intervention", Intervention()),
         width="stretch",
     )
+    board = states(heads, intervention)
     components.head_board(
-        states(heads, intervention),
-        titles={name: f"{kind.title}: layers down, heads across" for name, kind in KINDS.items()},
+        board,
+        titles={kind: f"{KINDS[kind].title}: layers down, heads across" for kind in board},
         key="head_board",
         on_toggle=toggle,
     )
@@ -74,7 +76,7 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
         f"The translation as trained had a log-probability of {old:.2f}; the changed model gives it {new:.2f} "
         f"({new - old:+.2f} nats)."
     )
-    paint(intervention, after)
+    paint(intervention, after, list(board))
 
 
 def change(**changes: frozenset[Head] | frozenset[PaintedCell] | bool) -> None:
@@ -82,15 +84,15 @@ def change(**changes: frozenset[Head] | frozenset[PaintedCell] | bool) -> None:
     choose("intervention", replace(st.session_state["intervention"], **changes))
 
 
-def paint(intervention: Intervention, after: Translation) -> None:
+def paint(intervention: Intervention, after: Translation, kinds: Sequence[str]) -> None:
     """Let a person set single weights of one head of a translation made under `intervention`."""
     st.markdown(
         "**Paint a weight.** Choose its new value and click a cell: the rest of the row shares what is left. The map "
         "is the model's own, after all changes."
     )
-    kinds, heads_column, value, clear = st.columns([3.2, 2.4, 2, 1.2], vertical_alignment="bottom")
-    with kinds:
-        kind = controls.kind_picker("kind", "cross")
+    kinds_column, heads_column, value, clear = st.columns([3.2, 2.4, 2, 1.2], vertical_alignment="bottom")
+    with kinds_column:
+        kind = controls.kind_picker(kinds, "kind", "cross")
     shown = view(after, kind, merge=False, hide_special=False)
     with heads_column:
         layer, number = controls.head_picker(*shown.maps.shape[:2], aggregates=False)
@@ -159,7 +161,7 @@ def limited(intervention: Intervention, heads: frozenset[Head]) -> Intervention:
 
 
 def states(heads: list[Head], intervention: Intervention) -> dict[str, list[list[str]]]:
-    found: dict[str, list[list[str]]] = {kind: [] for kind in KINDS}
+    found: dict[str, list[list[str]]] = {head.kind: [] for head in heads}
     for head in heads:
         rows = found[head.kind]
         if head.head == 0:

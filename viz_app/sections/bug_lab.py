@@ -49,7 +49,7 @@ def bug_lab(
 
     kinds, picker = st.columns([3.2, 2.4], vertical_alignment="bottom")
     with kinds:
-        kind = controls.kind_picker("mask_kind", "decoder")
+        kind = controls.kind_picker(services.config_of(key).model.kinds, "mask_kind", "decoder")
     with picker:
         model = services.translator(key).model.config
         layer, head = controls.head_picker(model.layers_of(kind), model.num_heads, aggregates=False)

@@ -74,7 +74,7 @@ def right_masks(
     )
     kinds, picker = st.columns(2, vertical_alignment="bottom")
     with kinds:
-        kind = controls.kind_picker("mask_kind", "decoder")
+        kind = controls.kind_picker(services.config_of(key).model.kinds, "mask_kind", "decoder")
     model = services.translator(key).model.config
     with picker:
         layer, head = controls.head_picker(model.layers_of(kind), model.num_heads, aggregates=False)
