@@ -6,6 +6,7 @@ import streamlit as st
 
 from viz_app.chips import STYLE
 from viz_app.choices import publish_choices, restore_choices
+from viz_app.components import one_tap_one_click
 from viz_app.controls import checkpoint_picker
 from viz_app.services import listed_checkpoints
 from viz_app.shared import turn
@@ -15,8 +16,10 @@ ASSETS = Path(__file__).parent / "viz_app" / "assets"
 ICON, LOGO = str(ASSETS / "icon.svg"), str(ASSETS / "logo.svg")
 
 st.set_page_config(page_title="Headlight", page_icon=ICON, layout="wide")
-# A projector shows 800 pixels: Streamlit's own margins would cost a quarter of them.
-st.html("<style>.stMainBlockContainer{padding:3.4rem 2rem 2rem} .stVerticalBlock{gap:.6rem}</style>" + STYLE)
+st.html(ASSETS / "page.css")
+st.html(STYLE)
+with st.sidebar:
+    one_tap_one_click()
 
 
 @st.fragment(run_every=3600)

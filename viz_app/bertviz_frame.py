@@ -76,7 +76,7 @@ def embedded_once(body: str) -> str:
     start = body.index(PARAMETERS) + len(PARAMETERS)
     parameters, end = json.JSONDecoder().raw_decode(body, start)
     rest = body[body.index("\n", end) :]
-    compact = json.dumps(parameters, separators=(",", ":"), ensure_ascii=False).replace("</", "<\\/")
+    compact = json.dumps(parameters, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
     return f"{body[:start]}{compact};{rest}"
 
 

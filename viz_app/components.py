@@ -1,7 +1,8 @@
 """Pictures that a person touches: small web components of our own, each a file of JavaScript in `assets/`.
 
-They are mounted in the page itself, without a frame, and ask no host for anything. Numbers travel as base64 of float32,
-so what a component shows is exact; every text is set as text, never as markup.
+They are mounted in the page itself, without a frame, and ask no host for anything. They are built once and then
+updated. Numbers travel as base64 of float32, so what a component shows is exact; every text is set as text, never as
+markup; colours are those of the figures.
 """
 
 import base64
@@ -14,12 +15,14 @@ from typing import Any
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
+from plotly.colors import get_colorscale, hex_to_rgb
 
 from model.inference.search_tree import SearchTree
 from model.inference.translate import Token, Translation
+from viz_app.figures.colours import LINES, MASKED, SEQUENTIAL
 from viz_app.figures.style import Axes
 
-__all__ = ["beam_tree", "head_board", "line_view", "stepper"]
+__all__ = ["beam_tree", "head_board", "line_view", "one_tap_one_click", "stepper"]
 
 FloatArray = NDArray[np.float32]
 ASSETS = Path(__file__).parent / "assets"
@@ -30,6 +33,21 @@ def component(name: str) -> Any:
     code = "\n".join((ASSETS / file).read_text(encoding="utf-8") for file in ("common.js", f"{name}.js"))
     style = (ASSETS / "components.css").read_text(encoding="utf-8")
     return st.components.v2.component(f"headlight_{name}", html='<div class="root"></div>', css=style, js=code)
+
+
+def one_tap_one_click() -> None:
+    """Let a tap on a chart be what a click is; once a page."""
+    component("touch")(key="touch")
+
+
+def ink(background: str) -> str:
+    """Black or white, whichever contrasts more with a colour such as "#e69f00" (WCAG 2.2, relative luminance)."""
+    red, green, blue = (
+        (share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4)
+        for share in (channel / 255 for channel in hex_to_rgb(background))
+    )
+    # Both contrast alike, 4.58:1, where (L + 0.05)² = 1.05 · 0.05.
+    return "#000000" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 else "#ffffff"
 
 
 def packed(array: FloatArray) -> str:
@@ -68,6 +86,7 @@ def line_view(
             "chosen": list(chosen),
             "shown": f"{axes.query_title}|{axes.key_title}|{count}|{','.join(map(str, chosen))}",
             "largest": largest,
+            "colours": {"lines": [(colour, ink(colour)) for colour in LINES]},
             "alt": alt,
         },
     )
@@ -97,6 +116,8 @@ def stepper(translation: Translation, *, kind: str, key: str, on_force: Callable
             "keys": [token.text for token in translation.tokens_of(kind)[1]],
             "shape": list(maps.shape[:2]),
             "maps": packed(maps),
+            # The stops of the scale stand at equal distances.
+            "colours": {"scale": [colour for _, colour in get_colorscale(SEQUENTIAL)], "masked": MASKED},
             "steps": [
                 {
                     "read": read.text,

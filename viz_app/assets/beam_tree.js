@@ -1,35 +1,72 @@
 // Beam search as a tree: a column a step, a box a prefix that was weighed.
 export default function ({ data, parentElement, setTriggerValue }) {
-  const root = parentElement.querySelector(".root");
-  const boxWidth = 104, boxHeight = 22, columnWidth = 150, rowHeight = 30, top = 24;
-  const ranks = new Map();
-  const place = data.nodes.map(({ depth }) => {
-    const rank = ranks.get(depth) ?? 0;
-    ranks.set(depth, rank + 1);
-    return { x: 4 + (depth - 1) * columnWidth, y: top + rank * rowHeight };
-  });
-  const depths = Math.max(...ranks.keys()), width = depths * columnWidth, height = top + rowHeight * Math.max(...ranks.values());
+  const view = mounted(parentElement, beamTree);
+  view.update(data, setTriggerValue);
+  return view.close;
+}
+
+function beamTree(root) {
+  const boxWidth = 128, boxHeight = 26, columnWidth = 172, rowHeight = 34, top = 26;
   const words = { kept: "kept", ended: "ended", cut: "stopped at the length limit", pruned: "pruned" };
-  const edges = data.nodes.flatMap(({ parent, best, fate }, i) => {
-    if (parent < 0) return [];
+  let data, report, picked = null; // the depth of the box that was chosen last
+
+  function places() {
+    const ranks = new Map();
+    return data.nodes.map(({ depth }) => {
+      const rank = ranks.get(depth) ?? 0;
+      ranks.set(depth, rank + 1);
+      return { x: 4 + (depth - 1) * columnWidth, y: top + rank * rowHeight };
+    });
+  }
+
+  function edge({ parent, best, fate }, i, place) {
     const from = place[parent], to = place[i], x1 = from.x + boxWidth, y1 = from.y + boxHeight / 2, y2 = to.y + boxHeight / 2;
     const middle = (x1 + to.x) / 2;
-    return [make("path", { d: `M${x1},${y1} C${middle},${y1} ${middle},${y2} ${to.x},${y2}`, class: `edge ${fate}${best ? " best" : ""}` })];
-  });
-  const pick = (i) => setTriggerValue("pick", i);
-  const boxes = data.nodes.map(({ token, log_prob, score, fate, best }, i) => make("g", {
-    class: `node ${fate}${best ? " best" : ""}`, tabindex: 0, role: "button", "data-node": i,
-    transform: `translate(${place[i].x} ${place[i].y})`,
-    "aria-label": `${token}, ${words[fate]}, log p ${log_prob.toFixed(2)}; go on from here`,
-    onclick: () => pick(i), onkeydown: (event) => { if (event.key === "Enter") pick(i); },
-  }, null, [
-    make("rect", { width: boxWidth, height: boxHeight, rx: 5 }),
-    make("text", { x: 7, y: 15, "font-size": 12.5 }, shortened(token, 9)),
-    make("text", { x: boxWidth - 6, y: 15, "font-size": 11, "text-anchor": "end", opacity: 0.75 }, log_prob.toFixed(2)),
-    make("title", {}, `${words[fate]} · log p of the whole prefix ${log_prob.toFixed(4)} · per token ${score.toFixed(4)}`),
-  ]));
-  const heads = Array.from({ length: depths }, (_, i) =>
-    make("text", { x: 4 + i * columnWidth, y: 14, "font-size": 11, opacity: 0.7 }, `step ${i + 1}`));
-  const picture = make("svg", { width, height, role: "group", "aria-label": data.alt }, null, [...heads, ...edges, ...boxes]);
-  root.replaceChildren(make("div", { class: "scroll" }, null, [picture]));
+    return el("path", { d: `M${x1},${y1} C${middle},${y1} ${middle},${y2} ${to.x},${y2}`, class: `edge ${fate}${best ? " best" : ""}` });
+  }
+
+  function box({ token, depth, log_prob, score, fate, best }, i, { x, y }) {
+    const word = shortened(token, 9), number = log_prob.toFixed(2);
+    const pick = () => {
+      picked = depth;
+      report("pick", i);
+    };
+    return el("g", {
+      class: `node ${fate}${best ? " best" : ""}`, tabindex: 0, role: "button", "data-node": i, transform: `translate(${x} ${y})`,
+      "aria-label": `${word} ${number}, log p of the prefix, ${words[fate]}; go on from here`, onclick: pick,
+      onkeydown: (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault(); // of scrolling
+        pick();
+      },
+    }, [
+      el("rect", { width: boxWidth, height: boxHeight, rx: 5 }),
+      el("text", { x: 7, y: 18 }, word),
+      el("text", { x: boxWidth - 6, y: 18, "text-anchor": "end" }, number),
+      el("title", {}, `${token} · ${words[fate]} · log p of the whole prefix ${log_prob.toFixed(4)} · per token ${score.toFixed(4)}`),
+    ]);
+  }
+
+  function redraw() {
+    const place = places(), depths = Math.max(...data.nodes.map(({ depth }) => depth));
+    const height = Math.max(...place.map(({ y }) => y)) + rowHeight;
+    const steps = Array.from({ length: depths }, (_, i) => el("text", { x: 4 + i * columnWidth, y: 16 }, `step ${i + 1}`));
+    const edges = data.nodes.flatMap((node, i) => (node.parent < 0 ? [] : [edge(node, i, place)]));
+    draw(root, [el("div", { class: "scroll tall" }, [
+      el("svg", { width: depths * columnWidth, height, role: "group", "aria-label": data.alt }, [
+        el("g", {}, steps), el("g", {}, edges), el("g", {}, data.nodes.map((node, i) => box(node, i, place[i]))),
+      ]),
+    ])]);
+  }
+
+  function update(next, setTriggerValue) {
+    [data, report] = [next, setTriggerValue];
+    redraw();
+    // The tree now goes on from the box that was chosen, and so does who chose it.
+    const chosen = data.nodes.findIndex(({ depth, best }) => best && depth === picked);
+    if (picked !== null) root.querySelector(`[data-node="${chosen}"]`)?.focus();
+    picked = null;
+  }
+
+  return { update, redraw };
 }

@@ -1,12 +1,63 @@
-// What the components share. Every text goes in as text, never as markup.
-const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8a7a00", "#7f7f7f"];
-const VIRIDIS = ["#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725"];
-const states = new WeakMap();
+// What the components share. A component is built once and then told its newest data: it describes what should be
+// there, and `draw` changes what differs. What is there already stays, and with it the focus, a finger on a slider and
+// the place that one has scrolled to. Every text goes in as text, never as markup.
+const views = new WeakMap();
+const given = new WeakMap(); // of an element: the attributes and the content that it was described with
+const SVG = new Set(["svg", "g", "path", "line", "rect", "text", "title"]);
 
-/** What a mounted component remembers between updates from the server. */
-function remembered(parent, initial) {
-  if (!states.has(parent)) states.set(parent, initial());
-  return states.get(parent);
+/** The component at a place in the page: built by `build(root)` at first, drawn again where it gets more or less room. */
+function mounted(parent, build) {
+  if (!views.has(parent)) {
+    const root = parent.querySelector(".root"), view = build(root);
+    let width = root.clientWidth;
+    const watcher = new ResizeObserver(() => {
+      if (root.clientWidth !== width) view.redraw();
+      width = root.clientWidth;
+    });
+    watcher.observe(root);
+    const close = () => {
+      watcher.disconnect();
+      view.stop?.();
+      views.delete(parent);
+    };
+    views.set(parent, { update: view.update, close });
+  }
+  return views.get(parent);
+}
+
+/** An element as it should be: `content` is its text, or the elements in it, or undefined for what others draw there. */
+function el(tag, attributes = {}, content = undefined) {
+  return { tag, attributes, content };
+}
+
+/** Make the children of an element what is described, in its order. */
+function draw(parent, described) {
+  const there = [...parent.children];
+  described.forEach(({ tag, attributes, content }, i) => {
+    const kept = there[i]?.localName === tag ? there[i] : null;
+    const element = kept ?? (SVG.has(tag) ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag));
+    change(element, attributes, content);
+    if (!kept) there[i] ? there[i].replaceWith(element) : parent.append(element);
+  });
+  there.slice(described.length).forEach((element) => element.remove());
+}
+
+function change(element, attributes, content) {
+  const before = given.get(element) ?? { attributes: {}, content: undefined };
+  for (const name of new Set([...Object.keys(before.attributes), ...Object.keys(attributes)])) {
+    const value = attributes[name] ?? false;
+    if (name === "value") {
+      if (element.value !== String(value)) element.value = value; // a person may have moved it
+    } else if (before.attributes[name] === value) continue;
+    else if (name.startsWith("on")) element[name] = value || null;
+    else if (value === false) element.removeAttribute(name);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  given.set(element, { attributes, content });
+  if (Array.isArray(content)) {
+    if (typeof before.content === "string") element.textContent = "";
+    draw(element, content);
+  } else if (content !== undefined && content !== before.content) element.textContent = content;
 }
 
 /** Little-endian float32 numbers from base64. */
@@ -15,32 +66,26 @@ function floats(base64) {
   return new Float32Array(bytes.buffer);
 }
 
-function make(tag, attributes = {}, text = null, children = []) {
-  const isSvg = ["svg", "g", "path", "line", "rect", "text", "title", "circle", "tspan"].includes(tag);
-  const element = isSvg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (value !== null && value !== false) element.setAttribute(name, value === true ? "" : value);
-  }
-  if (text !== null) element.textContent = text;
-  element.append(...children);
-  return element;
-}
-
 function shortened(text, limit) {
   const visible = text.replaceAll("\n", "↵").replaceAll("\t", "⇥");
   const signs = [...visible];
   return signs.length > limit ? signs.slice(0, limit - 1).join("") + "…" : visible;
 }
 
-/** The colour of a share from 0 to 1, between the stops of Viridis. */
-function viridis(share) {
-  const at = Math.min(Math.max(share, 0), 1) * (VIRIDIS.length - 1);
-  const low = Math.min(Math.floor(at), VIRIDIS.length - 2), rest = at - low;
+/** The colour of a share from 0 to 1, between the evenly spaced stops of a scale such as ["#440154", …]. */
+function between(stops, share) {
+  const at = Math.min(Math.max(share, 0), 1) * (stops.length - 1);
+  const low = Math.min(Math.floor(at), stops.length - 2), rest = at - low;
   const channel = (hex, i) => parseInt(hex.slice(1 + 2 * i, 3 + 2 * i), 16);
-  const mixed = [0, 1, 2].map((i) =>
-    Math.round(channel(VIRIDIS[low], i) * (1 - rest) + channel(VIRIDIS[low + 1], i) * rest));
+  const mixed = [0, 1, 2].map((i) => Math.round(channel(stops[low], i) * (1 - rest) + channel(stops[low + 1], i) * rest));
   return `rgb(${mixed})`;
+}
+
+/** Rows of switches: the name of each row, and its buttons, which may stand in several lines where there is little room. */
+function switchboard(rows) {
+  return el("div", { class: "board" }, rows.flatMap(([name, buttons]) => [
+    el("span", { class: "name" }, name), el("div", { class: "switches" }, buttons),
+  ]));
 }
 
 function percent(share) {

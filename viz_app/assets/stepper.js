@@ -1,131 +1,144 @@
 // Walks through a decode: what was read, what could come next, and where each head looked, step by step.
 export default function ({ data, parentElement, setTriggerValue }) {
-  const state = remembered(parentElement, () => ({ step: 0, timer: null, text: null }));
-  if (state.text !== data.text) Object.assign(state, { text: data.text, step: 0 });
-  const steps = data.steps, last = steps.length - 1;
-  const maps = floats(data.maps), [layers, heads] = data.shape;
-  const root = parentElement.querySelector(".root");
-  stop();
-  state.step = Math.min(state.step, last);
+  const view = mounted(parentElement, stepper);
+  view.update(data, setTriggerValue);
+  return view.close;
+}
 
-  function stop() {
-    clearInterval(state.timer);
-    state.timer = null;
+function stepper(root) {
+  let data = null, maps, last, report, step = 0, timer = null;
+
+  function update(next, setTriggerValue) {
+    if (next.text !== data?.text) {
+      stop();
+      step = 0;
+    }
+    [data, maps, last, report] = [next, floats(next.maps), next.steps.length - 1, setTriggerValue];
+    go(step);
   }
 
-  function go(step) {
-    state.step = Math.min(Math.max(step, 0), last);
-    if (state.step === last) stop();
-    draw();
+  function stop() {
+    clearInterval(timer);
+    timer = null;
+  }
+
+  function go(to) {
+    step = Math.min(Math.max(to, 0), last);
+    if (step === last) stop();
+    redraw();
+  }
+
+  function walk(to) {
+    stop();
+    go(to);
   }
 
   function play() {
-    if (state.timer) stop();
-    else {
-      if (state.step === last) state.step = 0;
-      state.timer = setInterval(() => go(state.step + 1), 900);
-    }
-    draw();
+    if (timer) return walk(step);
+    timer = setInterval(() => go(step + 1), 900);
+    go(step === last ? 0 : step);
   }
 
   function controls() {
-    const number = make("output", { "aria-live": "polite" }, `step ${state.step + 1} of ${steps.length}`);
-    const slider = make("input", {
-      type: "range", min: 1, max: steps.length, step: 1, "aria-label": "Step", style: "flex:1;min-width:10rem",
-      oninput: (event) => { stop(); go(Number(event.target.value) - 1); },
-    });
-    slider.value = state.step + 1;
-    const button = (label, text, onclick, disabled = false) =>
-      make("button", { type: "button", "aria-label": label, title: label, onclick, disabled }, text);
-    return make("div", { class: "bar" }, null, [
-      button(state.timer ? "Pause" : "Play", state.timer ? "❚❚" : "▶", play),
-      button("One step back", "‹", () => { stop(); go(state.step - 1); }, state.step === 0),
-      button("One step on", "›", () => { stop(); go(state.step + 1); }, state.step === last),
-      slider, number,
+    // A button that says that it is disabled keeps the focus; one that is disabled would drop it.
+    const button = (label, text, onclick, off = false) =>
+      el("button", { type: "button", "aria-label": label, title: label, "aria-disabled": off && "true", onclick }, text);
+    return el("div", { class: "bar" }, [
+      button(timer ? "Pause" : "Play", timer ? "❚❚" : "▶", play),
+      button("One step back", "‹", () => walk(step - 1), step === 0),
+      button("One step on", "›", () => walk(step + 1), step === last),
+      el("input", { type: "range", min: 1, max: last + 1, step: 1, "aria-label": "Step",
+        oninput: (event) => walk(Number(event.target.value) - 1), value: step + 1 }),
+      el("output", { "aria-live": "polite" }, `step ${step + 1} of ${last + 1}`),
     ]);
   }
 
   function prefix() {
-    const chips = steps.map(({ read }, i) => {
-      const masked = i > state.step;
-      return make("span", {
-        class: `chip${masked ? " masked" : ""}${i === state.step ? " newest" : ""}`,
+    const chips = data.steps.map(({ read }, i) => {
+      const masked = i > step;
+      return el("span", {
+        class: `chip${masked ? " masked" : ""}${i === step ? " newest" : ""}`,
         title: masked ? "masked: not written yet at this step" : "read at this step",
       }, shortened(read, 24));
     });
-    const asked = make("span", { class: "chip asked" }, "?");
-    chips.splice(state.step + 1, 0, asked);
-    return make("div", { class: "prefix" }, null, chips);
+    chips.splice(step + 1, 0, el("span", { class: "chip asked" }, "?"));
+    return el("div", { class: "prefix" }, chips);
   }
 
   function candidates() {
-    const { candidates: offered, entropy } = steps[state.step];
-    const rows = offered.map(([text, probability, id, written]) =>
-      make("button", {
+    const { candidates: offered, entropy } = data.steps[step];
+    const rows = offered.map(([text, probability, id, written]) => {
+      const word = shortened(text, 20), share = percent(probability);
+      return el("button", {
         type: "button", class: `candidate${written ? " written" : ""}`, "data-id": id,
-        "aria-label": `${text}, probability ${percent(probability)}${written ? ", written" : ", write this instead"}`,
-        onclick: () => { if (!written) { stop(); setTriggerValue("force", { position: state.step, id }); } },
-      }, null, [
-        make("span", { class: "fill", style: `width:${(100 * probability).toFixed(2)}%` }),
-        make("span", { class: "word" }, shortened(text, 20)), make("span", { class: "share" }, percent(probability)),
-      ]));
-    return make("div", { class: "candidates" }, null, [
-      make("div", { class: "quiet" },
-        `The ten best next tokens. Click another to write it instead. Entropy ${entropy.toFixed(3)} nats.`),
+        "aria-label": `${word} ${share}, ${written ? "written" : "write this instead"}`,
+        onclick: () => {
+          stop();
+          if (!written) report("force", { position: step, id });
+        },
+      }, [
+        el("span", { class: "fill", style: `width:${(100 * probability).toFixed(2)}%` }),
+        el("span", { class: "word" }, word), el("span", { class: "share" }, share),
+      ]);
+    });
+    return el("div", { class: "candidates" }, [
+      el("div", { class: "quiet" }, `The ten best next tokens. Click another to write it instead. Entropy ${entropy.toFixed(3)} nats.`),
       ...rows,
     ]);
   }
 
-  function heat(title, labels, maskedFrom) {
-    const left = 92, cell = 15, columns = labels.length;
-    const room = Math.max(root.clientWidth - 300, 320);
-    const width = Math.min(34, (room - left - 8) / columns), bottom = 74, top = 4;
-    const rows = layers * heads + 1, gutter = 5;
+  function heat(title, room) {
+    const [layers, heads] = data.shape, labels = data.keys, columns = labels.length;
+    const maskedFrom = data.kind === "decoder" ? step + 1 : Infinity;
+    const left = 92, cell = 16, top = 4, bottom = 84, gutter = 5, rows = layers * heads + 1;
+    const width = Math.min(34, Math.max(16, (room - left - 8) / columns)); // labels of 14 pixels do not overlap
     const y = (row) => top + row * cell + (row ? gutter + Math.floor((row - 1) / heads) * gutter : 0);
     const height = y(rows - 1) + cell + bottom;
-    const parts = [];
+    const names = [], cells = [];
     for (let row = 0; row < rows; row++) {
       const [layer, head] = [Math.floor((row - 1) / heads), (row - 1) % heads];
       const name = row ? `layer ${layer + 1} · head ${head + 1}` : "mean of all";
       const label = row ? (head === 0 ? `layer ${layer + 1} · 1` : String(head + 1)) : "mean";
-      parts.push(make("text", { x: left - 6, y: y(row) + 11.5, "text-anchor": "end", "font-size": 11 }, label));
+      names.push(el("text", { x: left - 6, y: y(row) + 13, "text-anchor": "end" }, label));
       for (let s = 0; s < columns; s++) {
         const masked = s >= maskedFrom, weight = masked ? 0 : weightOf(row, s);
-        parts.push(make("rect", {
-          x: left + s * width, y: y(row), width: Math.max(width - 1, 1), height: cell - 1,
-          fill: masked ? "#8c8c8c" : viridis(weight), "data-row": row, "data-key": s, "data-weight": weight,
-        }, null, [make("title", {}, masked ? `${labels[s]}: masked` : `${name} → ${labels[s]}: ${weight.toFixed(6)}`)]));
+        cells.push(el("rect", {
+          x: left + s * width, y: y(row), width: width - 1, height: cell - 1,
+          fill: masked ? data.colours.masked : between(data.colours.scale, weight),
+          "data-row": row, "data-key": s, "data-weight": weight,
+        }, [el("title", {}, masked ? `${labels[s]}: masked` : `${name} → ${labels[s]}: ${weight.toFixed(6)}`)]));
       }
     }
-    labels.forEach((label, s) => {
-      const x = left + (s + 0.5) * width;
-      parts.push(make("text", { x, y: height - bottom + 12, "font-size": 12, "text-anchor": "end",
-        transform: `rotate(-45 ${x} ${height - bottom + 12})` }, shortened(label, 12)));
+    const below = labels.map((label, s) => {
+      const x = left + (s + 0.5) * width, at = height - bottom + 14;
+      return el("text", { x, y: at, "text-anchor": "end", transform: `rotate(-45 ${x} ${at})` }, shortened(label, 12));
     });
-    const picture = make("svg", { width: left + columns * width + 4, height, role: "img", "aria-label": title }, null, parts);
-    return make("div", {}, null, [make("div", { class: "quiet" }, title), picture]);
+    return el("svg", { width: left + columns * width + 4, height, role: "img", "aria-label": title }, [
+      el("g", {}, names), el("g", {}, cells), el("g", {}, below),
+    ]);
   }
 
   /** Row 0 is the mean of all heads, row r is head r − 1 counted through all layers. */
   function weightOf(row, s) {
-    const one = (index) => maps[(index * steps.length + state.step) * data.keys.length + s];
+    const one = (index) => maps[(index * data.steps.length + step) * data.keys.length + s];
     if (row) return one(row - 1);
+    const count = data.shape[0] * data.shape[1];
     let sum = 0;
-    for (let index = 0; index < layers * heads; index++) sum += one(index);
-    return sum / (layers * heads);
+    for (let index = 0; index < count; index++) sum += one(index);
+    return sum / count;
   }
 
-  function draw() {
-    const picture = data.kind === "cross"
-      ? heat("Where each head (row) looks in the source (column) at this step: the cross-attention row of this query.",
-        data.keys, Infinity)
-      : heat("Where each head (row) looks in what was read (column) at this step; grey: masked, not written yet.",
-        data.keys, state.step + 1);
-    const focused = parentElement.activeElement?.getAttribute("aria-label");
-    root.replaceChildren(controls(), prefix(), make("div", { class: "columns" }, null, [candidates(), picture]));
-    if (focused) [...root.querySelectorAll("[aria-label]")].find((e) => e.getAttribute("aria-label") === focused)?.focus();
+  function redraw() {
+    const title = data.kind === "cross"
+      ? "Where each head (row) looks in the source (column) at this step: the cross-attention row of this query."
+      : "Where each head (row) looks in what was read (column) at this step; grey: masked, not written yet.";
+    draw(root, [controls(), prefix(), el("div", { class: "columns" }, [
+      candidates(),
+      el("div", {}, [el("div", { class: "quiet" }, title), el("div", { class: "scroll picture" })]),
+    ])]);
+    const picture = root.querySelector(".picture"); // its room is known once it stands there
+    draw(picture, [heat(title, picture.clientWidth)]);
   }
 
-  draw();
-  return stop;
+  return { update, redraw, stop };
 }
