@@ -14,9 +14,17 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Error, Page, Playwright, Request, Route, expect, sync_playwright
 
+from tests.conftest import PATIENCE
+
 ROOT = Path(__file__).parents[2]
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-expect.set_options(timeout=30_000)
+expect.set_options(timeout=1000 * PATIENCE)
+# The script has run, nothing of its earlier run is left, and Plotly has drawn what came.
+DRAWN = """() => document.querySelector('[data-testid=stApp][data-test-script-state=notRunning]')
+    && document.querySelector('.stMainBlockContainer [data-testid=stElementContainer]')
+    && !document.querySelector('[data-stale=true]')
+    && [...document.querySelectorAll('[data-testid=stPlotlyChart]')].every(
+        chart => chart.querySelector('.js-plotly-plot')?.calcdata)"""
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
@@ -29,32 +37,31 @@ class App:
 
 
 @pytest.fixture(scope="session")
-def app() -> Iterator[App]:
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    log = tmp_path_factory.mktemp("server") / "log"
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "streamlit", "run", "streamlit_app.py", "--server.headless=true"]
     environment = {k: v for k, v in os.environ.items() if k != "HEADLIGHT_CHECKPOINTS"}
-    server = subprocess.Popen(
-        [*command, f"--server.port={port}"],
-        cwd=ROOT,
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    with log.open("w") as output:
+        server = subprocess.Popen(
+            [*command, f"--server.port={port}"], cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT
+        )
     url = f"http://localhost:{port}"
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while True:
         try:
             urllib.request.urlopen(f"{url}/_stcore/health", timeout=2).close()
             break
         except OSError:
-            assert server.poll() is None, "streamlit ended at once"
-            assert time.monotonic() < deadline, "streamlit did not start"
+            assert server.poll() is None, f"streamlit ended at once: {log.read_text()}"
+            assert time.monotonic() < deadline, f"streamlit did not start: {log.read_text()}"
             time.sleep(0.2)
     yield App(url=url)
     server.terminate()
-    server.wait(timeout=20)
+    server.wait(timeout=PATIENCE)
+    assert "Traceback" not in log.read_text(), log.read_text()
 
 
 def launch(playwright: Playwright) -> Browser:
@@ -83,6 +90,29 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+def settle(page: Page) -> None:
+    """Until the script has run and what it sent is drawn."""
+    page.wait_for_function(DRAWN)
+
+
+def place_of(page: Page, chart: int, x: str, y: str) -> tuple[float, float]:
+    """Where a point of a chart is on the screen; `x` and `y` are expressions of `plot`, what Plotly drew."""
+    script = f"""() => {{
+        const plot = document.querySelectorAll('.js-plotly-plot')[{chart}], plain = a => a._inputArray || a;
+        plot.scrollIntoView({{ block: 'center' }});
+        const box = plot.getBoundingClientRect(), {{ xaxis, yaxis }} = plot._fullLayout;
+        return [box.x + xaxis._offset + xaxis.d2p({x}), box.y + yaxis._offset + yaxis.d2p({y})];
+    }}"""
+    across, down = page.evaluate(script)
+    return across, down
+
+
+def place_of_tile(page: Page, *, layer: int, head: int) -> tuple[float, float]:
+    """The middle of a tile of the overview, found through Plotly's own axes; layer and head from 1."""
+    at = f"plot.data[1].customdata.findIndex(([l, h]) => l === {layer - 1} && h === {head - 1})"
+    return place_of(page, 0, f"plain(plot.data[1].x)[{at}]", f"plain(plot.data[1].y)[{at}]")
+
+
 @pytest.fixture
 def visit(app: App, chromium: Browser) -> Iterator[Callable[..., Page]]:
     """Open a page as a visitor of their own: `visit("masks?layer=1", scheme="dark")`."""
@@ -95,9 +125,10 @@ def visit(app: App, chromium: Browser) -> Iterator[Callable[..., Page]]:
             app.foreign.append(request.url)
             route.abort()
 
-    def open_page(path: str = "", *, scheme: str = "light") -> Page:
-        context = chromium.new_context(viewport={"width": 1280, "height": 800}, color_scheme=scheme)
-        context.set_default_timeout(30_000)
+    def open_page(path: str = "", *, scheme: str = "light", phone: bool = False) -> Page:
+        viewport = {"width": 390, "height": 844} if phone else {"width": 1280, "height": 800}
+        context = chromium.new_context(viewport=viewport, color_scheme=scheme, has_touch=phone, is_mobile=phone)
+        context.set_default_timeout(1000 * PATIENCE)
         contexts.append(context)
         context.route("**/*", guard)
         page = context.new_page()

@@ -9,19 +9,14 @@ from playwright.sync_api import Locator, Page, expect
 from model.checkpoint import load_checkpoint
 from model.inference.translate import translate
 from model.interventions import Head, Intervention
-from tests.conftest import BUNDLED
+from tests.browser.conftest import place_of, settle
+from tests.conftest import BUNDLED, PATIENCE
 from viz_app.examples import CAPTIONS, REVIEWS
 
 Visit = Callable[..., Page]
 NAME = "multi30k-de-en"
 TEXT = CAPTIONS["de"][0]
 HERE = f"checkpoint={NAME}"
-
-
-def settle(page: Page) -> None:
-    """Until the script has run, and what it sent is drawn."""
-    expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible()
-    page.wait_for_timeout(300)
 
 
 def translation(**settings: object) -> str:
@@ -34,9 +29,10 @@ def lines(page: Page) -> Locator:
 
 def test_lines_follow_heads_threshold_and_the_token_under_the_pointer(visit: Visit) -> None:
     page = visit(f"?{HERE}&view=lines&layer=3&head=1")
-    expect(lines(page).first).to_be_visible()
+    expect(lines(page).first).to_be_attached()  # a level line has no height, so it counts as hidden
     at_first = lines(page).count()
     page.get_by_role("switch", name="layer 1, head 3").click()
+    expect(lines(page)).not_to_have_count(at_first)
     both = lines(page).count()
     assert both > at_first
     assert len({line.get_attribute("stroke") for line in lines(page).all()}) == 2
@@ -45,7 +41,7 @@ def test_lines_follow_heads_threshold_and_the_token_under_the_pointer(visit: Vis
     page.get_by_label("Threshold").fill("0")
     page.get_by_label("Strongest keys of a query").fill("1")
     written = translate(load_checkpoint(BUNDLED / NAME), TEXT).written
-    assert lines(page).count() == 2 * len(written)
+    expect(lines(page)).to_have_count(2 * len(written))
     page.locator("text[data-side=query]").nth(2).hover()
     expect(lines(page)).to_have_count(2)
     expect(lines(page).first.locator("title")).to_contain_text(f"{written[2].text} →")
@@ -159,16 +155,10 @@ def test_a_cell_can_be_painted(visit: Visit) -> None:
     plot = page.locator(".js-plotly-plot")
     expect(plot).to_have_count(1)
     settle(page)
-    x, y = page.evaluate(
-        """() => {
-            const plot = document.querySelector('.js-plotly-plot'), box = plot.getBoundingClientRect();
-            const { xaxis, yaxis } = plot._fullLayout;
-            return [box.x + xaxis._offset + xaxis.d2p(3), box.y + yaxis._offset + yaxis.d2p(1)];
-        }"""
-    )
-    page.mouse.move(x, y)
-    page.wait_for_timeout(150)
-    page.mouse.click(x, y)
+    cell = place_of(page, 0, "3", "1")
+    page.mouse.move(*cell)
+    expect(page.locator(".hovertext")).to_contain_text("click to paint")
+    page.mouse.click(*cell)
     expect(page.get_by_text("Painted: cross layer 3 head 2, row 2, column 4: 1.")).to_be_visible()
     page.get_by_role("button", name="Wash off").click()
     expect(page.get_by_text("Painted:")).to_have_count(0)
@@ -182,7 +172,7 @@ def test_importance_can_be_measured_and_cancelled(visit: Visit) -> None:
     expect(page.get_by_role("button", name="Measure every head")).to_be_visible()
     expect(page.locator(".js-plotly-plot")).to_have_count(1)
     page.get_by_role("button", name="Measure every head").click()
-    expect(page.get_by_text("correlation of")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("correlation of")).to_be_visible(timeout=1000 * PATIENCE)
     expect(page.locator(".js-plotly-plot")).to_have_count(2)
 
 

@@ -3,31 +3,37 @@
 import io
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 from playwright.sync_api import Page, expect
 
 from model.checkpoint import load_checkpoint
 from model.inference.export import maps_csv
 from model.inference.translate import AttentionMaps, Translation, translate
+from tests.browser.conftest import place_of_tile, settle
 from tests.conftest import BUNDLED
+from viz_app.controls import FIRST
+from viz_app.examples import EVERYDAY
 
 Visit = Callable[..., Page]
-SENTENCE = "Two women are reading a newspaper."
-# A figure's numbers as Plotly drew them.
-READ_Z = """index => Array.from(
-    document.querySelectorAll('.js-plotly-plot')[index].calcdata[0][0].z, row => Array.from(row))"""
+FIRST_TEXT, SENTENCE = EVERYDAY["en"][0], "Two women are reading a newspaper."
+# Whether the second chart shows these numbers, as Plotly drew them, but for rounding to float32.
+SHOWS = """wanted => {
+    const z = document.querySelectorAll('.js-plotly-plot')[1]?.calcdata?.[0]?.[0]?.z;
+    return z?.length === wanted.length && wanted.every((row, t) => z[t].length === row.length
+        && row.every((weight, s) => Math.abs((z[t][s] || 0) - weight) < 1e-6));
+}"""
 
 
-def expected_translation(text: str, name: str = "multi30k-en-de") -> Translation:
+def expected_translation(text: str, name: str = FIRST) -> Translation:
     return translate(load_checkpoint(BUNDLED / name), text)
 
 
-def map_on_screen(page: Page) -> np.ndarray:
-    return np.nan_to_num(np.array(page.evaluate(READ_Z, 1), dtype=np.float64))
+def wait_for_map(page: Page, weights: np.ndarray) -> None:
+    page.wait_for_function(SHOWS, arg=weights.tolist())
 
 
 def wait_for_head(page: Page, layer: int, head: int | str) -> None:
@@ -35,12 +41,6 @@ def wait_for_head(page: Page, layer: int, head: int | str) -> None:
     expect(page.get_by_text(title)).to_be_visible()
     expect(page.locator(".js-plotly-plot")).to_have_count(2)
     settle(page)
-
-
-def settle(page: Page) -> None:
-    """Until the script has run, and what it sent is drawn."""
-    expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible()
-    page.wait_for_timeout(400)
 
 
 def type_sentence(page: Page, text: str) -> None:
@@ -57,35 +57,21 @@ def test_type_translate_click_a_tile_and_see_that_head(visit: Visit) -> None:
     expected = expected_translation(SENTENCE)
     expect(page.locator(".hl-text")).to_have_text(expected.text)
     assert before != expected.text
-    settle(page)
-    np.testing.assert_allclose(map_on_screen(page), expected.maps.cross[2, 0], atol=1e-6)
+    wait_for_map(page, expected.maps.cross[2, 0])
     click_tile(page, layer=1, head=6)
     wait_for_head(page, 1, 6)
-    np.testing.assert_allclose(map_on_screen(page), expected.maps.cross[0, 5], atol=1e-6)
+    wait_for_map(page, expected.maps.cross[0, 5])
     page.get_by_text("encoder self", exact=True).click()
     expect(page.get_by_text("For every source token (row)")).to_be_visible()
-    settle(page)
-    np.testing.assert_allclose(map_on_screen(page), expected.maps.encoder[0, 5], atol=1e-6)
-    assert "layer=1" in page.url
-    assert "head=6" in page.url
+    wait_for_map(page, expected.maps.encoder[0, 5])
+    expect(page).to_have_url(re.compile("layer=1.*head=6"))
 
 
 def click_tile(page: Page, *, layer: int, head: int) -> None:
-    """Click the middle of a tile of the overview, found through Plotly's own axes."""
-    position = page.evaluate(
-        """([layer, head]) => {
-            const plot = document.querySelectorAll('.js-plotly-plot')[0], squares = plot.data[1];
-            const at = squares.customdata.findIndex(([l, h]) => l === layer - 1 && h === head - 1);
-            const box = plot.getBoundingClientRect();
-            const { xaxis, yaxis } = plot._fullLayout;
-            const plain = a => a._inputArray || a;
-            return [box.x + xaxis._offset + xaxis.d2p(plain(squares.x)[at]),
-                    box.y + yaxis._offset + yaxis.d2p(plain(squares.y)[at])];
-        }""",
-        [layer, head],
-    )
+    position = place_of_tile(page, layer=layer, head=head)
     page.mouse.move(*position)
-    page.wait_for_timeout(100)
+    # Plotly clicks what it found under the pointer.
+    expect(page.locator(".hovertext")).to_contain_text(f"layer {layer} · head {head}")
     page.mouse.click(*position)
 
 
@@ -107,7 +93,7 @@ def test_a_link_shows_the_state_that_was_shared(visit: Visit) -> None:
     shared = visit(page.url.split("/", 3)[3])
     wait_for_head(shared, 3, 1)
     expect(shared.get_by_label(re.compile("Type a sentence"))).to_have_value(SENTENCE)
-    np.testing.assert_allclose(map_on_screen(shared), expected_translation(SENTENCE).maps.decoder[2, 0], atol=1e-6)
+    wait_for_map(shared, expected_translation(SENTENCE).maps.decoder[2, 0])
 
 
 def test_choices_follow_to_the_next_page_and_back(visit: Visit) -> None:
@@ -129,7 +115,7 @@ def test_hovering_a_written_token_shows_the_runners_up(visit: Visit) -> None:
     expect(tip).to_be_hidden()
     chip.hover()
     expect(tip).to_be_visible()
-    written = expected_translation("A brown dog is running through the snow.").written[1]
+    written = expected_translation(FIRST_TEXT).written[1]
     first, second = tip.locator("div").nth(0), tip.locator("div").nth(1)
     expect(first).to_contain_text(f"{written.candidates[0].probability:.1%}")
     expect(second).to_contain_text(written.candidates[1].token)
@@ -141,9 +127,9 @@ def test_hovering_a_cell_names_query_key_and_weight(visit: Visit) -> None:
     box = page.locator(".js-plotly-plot").nth(1).locator(".nsewdrag").bounding_box()
     assert box
     page.mouse.move(box["x"] + 5, box["y"] + 5)
-    expected = expected_translation("A brown dog is running through the snow.")
+    expected = expected_translation(FIRST_TEXT)
     hover = page.locator(".js-plotly-plot").nth(1).locator(".hovertext")
-    expect(hover).to_contain_text(f"query: {expected.written[0].text}")
+    expect(hover).to_contain_text(f"after reading “<s>”, writes “{expected.written[0].text}”")
     expect(hover).to_contain_text(f"key: {expected.source[0].text}")
     expect(hover).to_contain_text(f"{expected.maps.cross[2, 0, 0, 0]:.6f}"[:7])
 
@@ -151,7 +137,7 @@ def test_hovering_a_cell_names_query_key_and_weight(visit: Visit) -> None:
 def test_maps_can_be_downloaded(visit: Visit) -> None:
     page = visit()
     wait_for_head(page, 3, 1)
-    expected = expected_translation("A brown dog is running through the snow.")
+    expected = expected_translation(FIRST_TEXT)
     with page.expect_download() as download:
         page.get_by_role("button", name="NPZ").click()
     with np.load(download.value.path(), allow_pickle=False) as file:
@@ -205,17 +191,19 @@ def test_two_visitors_do_not_disturb_each_other(visit: Visit) -> None:
     ],
     ids=lambda v: str(v) or "translate",
 )
-def test_every_page_draws_without_another_host(
-    visit: Visit, tmp_path: Path, path: str, charts: int, scheme: str
-) -> None:
+def test_every_page_draws_without_another_host(visit: Visit, path: str, charts: int, scheme: str) -> None:
     page = visit(path, scheme=scheme)
     expect(page.locator(".js-plotly-plot")).to_have_count(charts)
     settle(page)
     assert page.locator("[data-testid=stException], [data-testid=stAlertContentError]").count() == 0
     for chart in page.locator("[data-testid=stPlotlyChart]").all():
         assert chart.get_attribute("aria-label") or chart.locator("[aria-label]").count()
-    page.screenshot(path=tmp_path / "page.png")
-    assert (tmp_path / "page.png").stat().st_size > 20_000
+    background = Image.open(io.BytesIO(page.screenshot())).convert("RGB").getpixel((1270, 790))
+    assert (sum(background) > 3 * 128) == (scheme == "light")
+    for chart in page.locator(".js-plotly-plot").all():
+        # Of a chart that was not drawn nothing but the background would be seen.
+        colours = Image.open(io.BytesIO(chart.screenshot())).convert("RGB").getcolors(1 << 24)
+        assert len(colours) > 20
 
 
 def test_the_first_picture_stands_in_the_first_screenful(visit: Visit) -> None:

@@ -1,0 +1,130 @@
+"""What fingers, keys and a held mouse button do to our components, on a wide screen and on a telephone."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import place_of, place_of_tile, settle
+
+Visit = Callable[..., Page]
+TEXT = "text=A+brown+dog+is+running+through+the+snow."
+PAGES = ("", "steps", "inside", "positions", "masks", "heads", "sentiment", "checkpoints")
+FOCUSED = """() => {
+    let element = document.activeElement;
+    while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
+    return element?.getAttribute('aria-label') ?? element?.textContent ?? '';
+}"""
+
+
+def focused(page: Page) -> str:
+    return str(page.evaluate(FOCUSED))
+
+
+def test_the_step_slider_can_be_dragged_through_all_steps(visit: Visit) -> None:
+    page = visit(f"steps?{TEXT}")
+    slider = page.get_by_label("Step", exact=True)
+    box = slider.bounding_box()
+    assert box
+    last = int(slider.get_attribute("max") or 0)
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 8, middle)
+    page.mouse.down()
+    seen = []
+    for part in range(1, 4 * last + 1):
+        page.mouse.move(box["x"] + 8 + (box["width"] - 16) * part / (4 * last), middle)
+        seen.append(int(slider.input_value()))
+    page.mouse.up()
+    assert seen == sorted(seen)
+    assert set(seen) >= set(range(2, last + 1))
+    expect(page.get_by_text(f"step {last} of {last}")).to_be_visible()
+
+
+def test_play_and_a_candidate_keep_the_focus_and_what_is_told_is_told_in_one_place(visit: Visit) -> None:
+    page = visit(f"steps?{TEXT}")
+    told = page.locator("output[aria-live=polite]").element_handle()
+    page.get_by_role("button", name="Play").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Pause")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.get_by_label("Step", exact=True).fill("2")
+    candidate = page.locator("[data-id]").nth(1)
+    label = candidate.get_attribute("aria-label") or ""
+    assert label.startswith(candidate.locator(".word").inner_text())
+    candidate.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Forced:")).to_be_visible()
+    settle(page)
+    assert focused(page).startswith(label.split(",")[0])
+    assert told.evaluate("element => element.isConnected && element.textContent").startswith("step 2 of")
+
+
+def test_a_token_of_the_line_view_can_be_focused(visit: Visit) -> None:
+    errors: list[str] = []
+    page = visit(f"?view=lines&{TEXT}")
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    lines = page.locator("svg[data-lines] line")
+    expect(lines.first).to_be_attached()
+    every = lines.count()
+    page.locator("text[data-side=query]").nth(2).focus()
+    expect(lines).not_to_have_count(every)
+    expect(page.locator("text.token.chosen")).to_have_count(1)
+    page.keyboard.press("Tab")
+    expect(page.locator("text[data-side=query]").nth(3)).to_be_focused()
+    assert errors == []
+
+
+def test_the_board_and_the_tree_answer_to_the_keyboard_and_keep_the_focus(visit: Visit) -> None:
+    page = visit(f"heads?{TEXT}")
+    head = page.get_by_role("switch", name="cross attention, layer 1, head 3")
+    head.focus()
+    page.keyboard.press("Space")
+    expect(head).to_have_attribute("aria-checked", "false")
+    expect(head).to_be_focused()
+    page = visit(f"steps?steps_view=beam&beam_size=3&{TEXT}")
+    page.locator("g.node").nth(1).focus()
+    page.keyboard.press("Space")
+    expect(page.get_by_text("Forced:")).to_be_visible()
+
+
+def test_one_tap_opens_the_tile_that_was_tapped(visit: Visit) -> None:
+    page = visit(f"?{TEXT}", phone=True)
+    expect(page.locator(".js-plotly-plot")).to_have_count(2)
+    settle(page)
+    for layer, head in ((2, 3), (1, 5)):
+        page.touchscreen.tap(*place_of_tile(page, layer=layer, head=head))
+        expect(page.get_by_text(f"Layer {layer} · head {head}.")).to_be_visible()
+        settle(page)
+
+
+def test_one_tap_paints_the_cell_that_was_tapped(visit: Visit) -> None:
+    page = visit(f"heads?layer=3&head=2&painted_weight=0.5&{TEXT}", phone=True)
+    expect(page.locator(".js-plotly-plot")).to_have_count(1)
+    settle(page)
+    for row, column in ((1, 4), (3, 0)):
+        page.touchscreen.tap(*place_of(page, 0, str(column), str(row)))
+        expect(page.get_by_text(f"row {row + 1}, column {column + 1}: 0.5")).to_be_visible()
+        settle(page)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path or "translate")
+def test_no_page_is_wider_than_a_telephone(visit: Visit, path: str) -> None:
+    page = visit(path, phone=True)
+    settle(page)
+    for place in ("document.documentElement", "document.querySelector('[data-testid=stMain]')"):
+        assert page.evaluate(f"{place}.scrollWidth") <= 390
+
+
+@pytest.mark.parametrize("size", [600, 20_000])
+@pytest.mark.parametrize("path", ["", "steps", "inside", "heads", "sentiment"], ids=lambda path: path or "translate")
+def test_a_long_text_leaves_a_whole_page(visit: Visit, path: str, size: int) -> None:
+    page = visit(path)
+    settle(page)
+    field = page.get_by_role("textbox").first
+    before = page.locator(".stMainBlockContainer").inner_text()
+    field.fill(("The old dog sleeps under the table. " * 600)[:size])
+    field.press("Control+Enter" if path == "sentiment" else "Enter")
+    expect(page.locator(".stMainBlockContainer")).not_to_have_text(before)
+    settle(page)
+    assert page.locator("[data-testid=stException], [data-testid=stAlertContentError]").count() == 0
+    assert page.locator(".stMainBlockContainer").bounding_box()
