@@ -26,7 +26,6 @@ from model.network.classifier import Classifier
 from model.network.transformer import Transformer
 from model.recipe import Recipe, load_recipe
 from model.trace import Trace, ablate_heads, hook_name, tracing
-from model.training.train import train
 
 __all__ = [
     "Checkpoint",
@@ -49,7 +48,6 @@ __all__ = [
     "load_classifier",
     "load_recipe",
     "tracing",
-    "train",
     "translate",
     "translate_lines",
 ]

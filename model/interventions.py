@@ -173,14 +173,16 @@ def paint(cell: PaintedCell) -> Edit:
     """An edit for `*.weights` that sets one weight, whether all queries come in one pass or one in each.
 
     The row still sums to 1. So where no other key has any weight to share what is left, as where the mask allows this
-    key alone, it keeps all of it; `PaintedCell.weight_in` tells.
+    key alone, it keeps all of it; `PaintedCell.weight_in` tells. What the causal mask
+    forbids stays forbidden.
     """
+    forbidden = KINDS[cell.head.kind].causal and cell.key > cell.query
     position = 0
 
     def edit(weights: Tensor) -> Tensor:  # (B, H, T, S)
         nonlocal position
         row, position = cell.query - position, position + weights.size(2)
-        if not 0 <= row < weights.size(2) or cell.key >= weights.size(3):
+        if forbidden or not 0 <= row < weights.size(2) or cell.key >= weights.size(3):
             return weights
         painted = weights.clone()
         target = painted[:, cell.head.head, row]  # (B, S), a view

@@ -24,7 +24,7 @@ class AttentionView:
     maps: FloatArray
     axes: Axes
     allowed: NDArray[np.bool_]  # (T, S): False where the mask forbade every token of the cell
-    hidden_share: FloatArray  # (L, H): mean weight of a row on the keys that are hidden
+    hidden_share: FloatArray  # (L, H): share of the weight of a row that is on hidden keys, in the mean
 
 
 def with_value_norms(translation: Translation, norms: Mapping[str, FloatArray]) -> Translation:
@@ -82,7 +82,8 @@ def view(translation: Translation, kind: str, *, merge: bool, hide_special: bool
             key_title=f"key: {KINDS[kind].key}",
             query_notes=[] if merge or kind == "encoder" else steps(translation, rows),
         ),
-        hidden_share=shown_rows[..., ~columns].sum(axis=-1).mean(axis=-1),
+        # Of the row's own sum: in the rollout of a decoder, source and target share a whole.
+        hidden_share=(shown_rows[..., ~columns].sum(axis=-1) / shown_rows.sum(axis=-1).clip(1e-9)).mean(axis=-1),
     )
 
 

@@ -102,7 +102,10 @@ class Cache:
     def peek(self, key: Hashable) -> object | None:
         """What is kept under `key`, None where nothing is."""
         with self._lock:
-            return self._kept[key][0] if key in self._kept else None
+            if key not in self._kept:
+                return None
+            self._kept.move_to_end(key)
+            return self._kept[key][0]
 
 
 def read_only(value: Result) -> Result:

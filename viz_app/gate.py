@@ -1,6 +1,7 @@
 """A gate as wide as the cores: who comes first goes first, and who waits is told how many are before."""
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ __all__ = ["Gate"]
 
 PATIENCE = 0.3  # seconds that a person waits without a word
 REPEAT = 0.5  # seconds from one word to the next
+SLICE = 0.25  # seconds inside, before which nobody is asked to let others go first: a short page is done in one turn
 
 
 def say_nothing(_: int) -> None: ...
@@ -64,7 +66,7 @@ class Gate:
 
     def give_way(self) -> None:
         """Between two pieces of long work: let those go first who wait."""
-        if self._queue:
+        if self._queue and self._is_inside() and time.monotonic() - self._thread.since > SLICE:
             with self.outside():
                 pass
 
@@ -91,7 +93,7 @@ class Gate:
                 else:
                     self._let_next_in()
             raise
-        self._thread.inside = True
+        self._thread.inside, self._thread.since = True, time.monotonic()
 
     def _before(self, turn: threading.Event) -> int:
         with self._lock:

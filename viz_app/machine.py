@@ -77,7 +77,7 @@ def first_numbers(file: Path, count: int) -> tuple[float, ...] | None:
 
 def give_back_freed_memory() -> None:
     """Have the C library return what is freed to the system, instead of keeping a heap for each of forty threads."""
-    with suppress(OSError, AttributeError):  # other C libraries have no such calls
+    with suppress(OSError, AttributeError, TypeError):  # other C libraries have no such calls; Windows wants a name
         library = ctypes.CDLL(None)
         arenas, largest_on_a_heap = -8, -3  # M_ARENA_MAX, M_MMAP_THRESHOLD in malloc.h
         library.mallopt(arenas, 2)

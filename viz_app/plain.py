@@ -18,4 +18,4 @@ def plain(text: str) -> str:
 def card(markdown: str) -> str:
     """A model card whose pictures are links, as a picture asks another host, and whose code is not run as a diagram."""
     without_pictures = markdown.replace("![", "!\u200b[")
-    return re.sub(r"(`{3,}|~{3,})[^`\n]*$", r"\1", without_pictures, flags=re.MULTILINE)
+    return re.sub(r"^([\s>*+\-\d.]*(?:`{3,}|~{3,}))[^`\n]*$", r"\1", without_pictures, flags=re.MULTILINE)

@@ -45,6 +45,7 @@ from model.kinds import KINDS
 from model.network.positional import sinusoidal_table
 from viz_app.cache import Cache, read_only
 from viz_app.jobs import Job, Report
+from viz_app.pairs import Pairs, in_batches
 from viz_app.shared import CORES, GATE, JOBS, MAX_CHARACTERS, MEGABYTE, MODELS_SHARE, RESULTS, remembered
 
 __all__ = [
@@ -186,9 +187,7 @@ def config_of(key: CheckpointKey) -> CheckpointConfig:
     return loaded(key).config
 
 
-BATCH = 16  # sentences in one pass
 MAX_TABLE = 300_000  # rows of a table, 20 MB
-Pairs = tuple[tuple[str, str], ...]  # (sentence, translation or nothing)
 Forced = tuple[tuple[int, int], ...]  # (position, target id) pairs
 UNTOUCHED = Intervention()
 
@@ -291,16 +290,16 @@ def too_long_for_a_table(translation: Translation) -> str:
     )
 
 
-def table_of(translation: Translation) -> bytes:
+def table_of(key: CheckpointKey, text: str, search: SearchConfig) -> bytes:
     """The CSV of a translation that is not `too_long_for_a_table`."""
     with GATE.inside():
-        return maps_csv(translation)
+        return maps_csv(translation_of(key, text, search))
 
 
-def arrays_of(translation: Translation) -> bytes:
+def arrays_of(key: CheckpointKey, text: str, search: SearchConfig) -> bytes:
     """The NPZ of a translation."""
     with GATE.inside():
-        return maps_npz(translation)
+        return maps_npz(translation_of(key, text, search))
 
 
 def importance_of(key: CheckpointKey, pairs: Pairs) -> Mapping[str, FloatArray] | None:
@@ -333,7 +332,7 @@ def measured(checkpoint: Checkpoint, pairs: Pairs, report: Report) -> dict[str, 
         kind: np.zeros((len(pairs), model.config.layers_of(kind), model.config.num_heads), dtype=np.float32)
         for kind in model.config.kinds
     }
-    few = [pairs[start : start + BATCH] for start in range(0, len(pairs), BATCH)]
+    few = in_batches(pairs)
     examples = Unhurried([make_examples(checkpoint, some) for some in Unhurried(few)])
     for done, (head, changes) in enumerate(loss_changes(model, examples), start=1):
         found[head.kind][:, head.layer, head.head] = changes

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 __all__ = [
@@ -198,10 +199,11 @@ def rank_agreement(first: FloatArray, second: FloatArray, *, resamples: int = 10
     """
 
     def correlation(draws: NDArray[np.int64]) -> NDArray[np.float64]:  # (R, N) → (R,)
-        ranks = [values[draws].mean(axis=1).argsort(axis=-1).argsort(axis=-1) for values in (first, second)]
-        x, y = (rank - rank.mean(axis=-1, keepdims=True) for rank in ranks)  # (R, M)
-        # Ranks without ties have the same spread in both.
-        return np.asarray((x * y).sum(axis=-1) / (x * x).sum(axis=-1))
+        means = (values[draws].mean(axis=1) for values in (first, second))  # (R, M) each
+        ranks = [pd.DataFrame(mean).rank(axis=1).to_numpy() for mean in means]  # what is tied shares the mean rank
+        x, y = (rank - rank.mean(axis=-1, keepdims=True) for rank in ranks)
+        spread = np.sqrt((x * x).sum(axis=-1) * (y * y).sum(axis=-1))
+        return np.divide((x * y).sum(axis=-1), spread, out=np.full(len(draws), np.nan), where=spread > 0)
 
     sentences = len(first)
     drawn = correlation(np.random.default_rng(0).integers(sentences, size=(resamples, sentences)))

@@ -68,7 +68,13 @@ def lists_in(folder: Path) -> list[Path]:
 
 @cache
 def class_sentences(folder: Path = CLASS_LISTS) -> frozenset[str]:
-    """The sources of all lists, canonical, see `model/corpora/overlap.py`."""
+    """The sources of all lists, canonical, see `model/corpora/overlap.py`.
+
+    Raises:
+        ConfigError: there is no list, so that training would read what is tested.
+    """
+    if not lists_in(folder):
+        raise ConfigError(f"There is no list in {folder}; without it, training would read what is tested.")
     directions = (path.stem.split("-") for path in lists_in(folder))
     sentences = (read_class_list(source, target, folder=folder) for source, target in directions)
     return frozenset(canonical(sentence.source) for one in sentences for sentence in one)

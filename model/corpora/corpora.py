@@ -177,6 +177,8 @@ def write_pairs(folder: Path, splits: Mapping[str, Sequence[Pair]], languages: t
     """
     if folder.exists():
         raise CorpusError(f"{folder} is there already; remove it to make it anew.")
+    if not all(splits.values()):
+        raise CorpusError(f"{folder.name} would have no pair; nothing is written.")
     beside = folder.with_name(f".{folder.name}.part")
     try:
         beside.mkdir(exist_ok=True)

@@ -132,7 +132,7 @@ def load_state(
             if progress.step:
                 entries = {key: tensors.pop(f"adam.{key}.{name}") for key in ("step", "exp_avg", "exp_avg_sq")}
                 optimizer.state[parameter] = {key: value.to(parameter.device) for key, value in entries.items()}
-    except (SafetensorError, KeyError, RuntimeError, TypeError) as error:
+    except (SafetensorError, KeyError, RuntimeError, TypeError, ValueError) as error:
         raise ConfigError(f"{path} does not fit this recipe or is damaged: {error}") from error
     if tensors:
         raise ConfigError(f"{path} holds {min(tensors)}, which this recipe does not have.")

@@ -174,3 +174,13 @@ def test_a_weight_is_written_as_plain_digits(weight: float, digits: str) -> None
 def test_a_code_that_is_not_ours_is_named(code: str) -> None:
     with pytest.raises(ValueError, match="is not a change that a link can hold"):
         Intervention.from_code(code)
+
+
+def test_a_cell_that_the_causal_mask_forbids_stays_forbidden_in_one_pass(toy: Checkpoint) -> None:
+    edits = Intervention(painted=frozenset([PaintedCell(Head("decoder", 0, 1), 1, 3, 0.5)])).edits()
+    ids = torch.arange(4, 10)[None]
+    with torch.inference_mode(), tracing(edits=edits) as trace:
+        toy.model(ids, ids)
+    weights = trace.passes("decoder.layers.0.self_attention.weights")[0]
+    assert not weights[0, 1].triu(1).any()
+    torch.testing.assert_close(weights[0, 1].sum(-1), torch.ones(6), atol=1e-6, rtol=0)

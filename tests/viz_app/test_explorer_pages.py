@@ -397,6 +397,11 @@ def test_positions_switched_off_by_a_link_are_told_and_switched_on_again(
     assert app.toggle(key="board_positions").value
 
 
+def test_a_cell_painted_in_a_silenced_head_is_told(open_app: OpenApp) -> None:
+    app = open_app("heads", checkpoint=NAME, intervention="off.cross.1.1~paint.cross.1.1.1.1.0.5")
+    assert any("its head is silenced" in caption.value for caption in app.caption)
+
+
 def test_a_painted_cell_that_changes_nothing_is_told(open_app: OpenApp) -> None:
     code = "paint.cross.2.3.9.2.0.5~paint.decoder.1.1.1.1.0.4~paint.decoder.1.2.2.9.0.5~paint.cross.1.1.1.1.0.5"
     app = open_app("heads", checkpoint=NAME, text="Ein Hund.", intervention=code)
@@ -455,10 +460,14 @@ def test_the_page_says_how_much_longer_each_wave_really_is(open_app: OpenApp) ->
 
 
 def test_rollout_with_hidden_tokens_quotes_its_own_share(open_app: OpenApp, checkpoint: Checkpoint) -> None:
-    rolled = rollout(translate(checkpoint, TEXT).maps.encoder)[1]
-    app = open_app(checkpoint=NAME, kind="encoder", head="rollout", layer="2", hide_special="true")
-    said = next(caption.value for caption in app.caption if "hidden columns" in caption.value)
-    assert f"hold {rolled[:-1, -1].mean():.0%} of the share" in said
+    maps = translate(checkpoint, TEXT).maps
+    encoder, decoder = rollout(maps.encoder)[1], translation_rollout(maps.encoder, maps.decoder, maps.cross)[0][1]
+    # Rows of the decoder's rollout hold only what came from the target, so their sum is the whole here.
+    shares = {"encoder": encoder[:-1, -1].mean(), "decoder": (decoder[1:, 0] / decoder[1:].sum(-1)).mean()}
+    for kind, share in shares.items():
+        app = open_app(checkpoint=NAME, kind=kind, head="rollout", layer="2", hide_special="true")
+        said = next(caption.value for caption in app.caption if "hidden columns" in caption.value)
+        assert f"hold {share:.0%} of the share" in said
 
 
 def test_the_table_inside_a_head_says_when_it_scrolls(open_app: OpenApp) -> None:

@@ -114,7 +114,8 @@ def test_who_leaves_just_as_the_turn_comes_hands_it_on() -> None:
     assert gate._free == 1
 
 
-def test_long_work_lets_those_go_first_who_wait() -> None:
+def test_long_work_lets_those_go_first_who_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("viz_app.gate.SLICE", 0.0)
     gate, order = Gate(1), []
 
     def short() -> None:

@@ -70,3 +70,8 @@ def test_without_any_checkpoint_its_page_says_what_to_do(
     monkeypatch.setattr("viz_app.services.BUNDLED", tmp_path)
     app = open_app("checkpoints")
     assert "python -m model train" in app.error[0].value
+
+
+def test_text_after_code_in_a_line_stays() -> None:
+    assert card("see ```x``` and more text") == "see ```x``` and more text"
+    assert card("```mermaid\ngraph\n```") == "```\ngraph\n```"

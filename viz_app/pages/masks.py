@@ -12,14 +12,15 @@ from viz_app.sections.bug_lab import bug_lab
 from viz_app.sections.right_masks import right_masks
 
 key, config = controls.require_translator(services.listed_checkpoints())
-language = config.tokenizer.source_language
+# Of other languages too the fields are those of a list that we have: only its names are kept and stand in links.
+language = config.tokenizer.source_language if config.tokenizer.source_language in BATCHES else "en"
 st.subheader("Masks")
 st.markdown(
     "Sentences of a batch are filled up to one length with `<pad>`, and a decoder must not see the token that it is to "
     "write. A **mask** says which key (column) a query (row) may attend to: **blue = may attend, grey = masked**."
 )
 
-examples = BATCHES.get(language, BATCHES["en"])
+examples = BATCHES[language]
 fields = st.columns(4)
 for i in range(len(fields)):
     settle(f"batch_{language}_{i + 1}", examples[i] if i < len(examples) else "")

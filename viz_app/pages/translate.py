@@ -1,5 +1,7 @@
 """Translate: a sentence, its translation, and every attention map that made it."""
 
+from functools import partial
+
 import streamlit as st
 
 from viz_app import controls, services
@@ -90,7 +92,7 @@ with st.container(horizontal=True, gap="small", vertical_alignment="center"):
     refusal = services.too_long_for_a_table(translation)
     st.download_button(
         "CSV",
-        lambda: services.table_of(translation),
+        partial(services.table_of, key, text, search),
         "headlight-maps.csv",
         "text/csv",
         icon=":material/download:",
@@ -100,7 +102,7 @@ with st.container(horizontal=True, gap="small", vertical_alignment="center"):
     )
     st.download_button(
         "NPZ",
-        lambda: services.arrays_of(translation),
+        partial(services.arrays_of, key, text, search),
         "headlight-maps.npz",
         "application/octet-stream",
         icon=":material/download:",
@@ -110,7 +112,7 @@ with st.container(horizontal=True, gap="small", vertical_alignment="center"):
 if chosen.hidden_share:
     st.caption(
         f"The hidden columns hold {chosen.hidden_share:.0%} of the {chosen.unit} on the large map, in the mean of its "
-        "rows, so they sum to less than 1."
+        "rows."
     )
 if how_shown == "heatmaps" and max(shown.maps.shape[2:]) > MAX_TILE:
     st.caption(f"The overview shows at most {MAX_TILE} cells a side: each is the largest of the weights it covers.")

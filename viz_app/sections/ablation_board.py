@@ -147,8 +147,11 @@ def why_idle(cell: PaintedCell, translation: Translation) -> str:
         return f"here are {queries} rows and {keys} columns"
     if kind.causal and cell.key > cell.query:
         return "the mask forbids this cell"
-    has = cell.weight_in(maps)
-    return "the only key of its row keeps all the weight" if has is not None and has > cell.weight + 1e-6 else ""
+    has = cell.weight_in(maps) or 0.0
+    if abs(has - cell.weight) < 1e-6:
+        return ""
+    # A head is silenced after it was painted.
+    return "the only key of its row keeps all the weight" if has > cell.weight else "its head is silenced"
 
 
 def limited(intervention: Intervention, heads: frozenset[Head]) -> Intervention:

@@ -12,13 +12,12 @@ from viz_app import controls, services
 from viz_app.charts import draw
 from viz_app.figures.heads import head_grids
 from viz_app.jobs import Job
-from viz_app.sections.sentence_set import Pairs
+from viz_app.pairs import Pairs, in_batches
 from viz_app.services import CheckpointKey
 
 __all__ = ["head_importance"]
 
 FloatArray = NDArray[np.float32]
-BATCH = 16  # sentences in one pass
 ENOUGH = 10  # sentences; with fewer, another draw of them gives another order of the heads
 
 
@@ -40,9 +39,8 @@ def head_importance(key: CheckpointKey, pairs: Pairs) -> None:
         "**Gradient estimate** (Michel et al. 2019): |∂loss/∂ξ|, where ξ multiplies a head's output. One pass; no head "
         "is touched."
     )
-    parts = [
-        services.gradient_importance_of(key, few) for few in controls.with_progress(batches(pairs), "Batch", at_least=3)
-    ]
+    few_at_a_time = controls.with_progress(in_batches(pairs), "Batch", at_least=3)
+    parts = [services.gradient_importance_of(key, few) for few in few_at_a_time]
     gradients = {kind: np.concatenate([part[kind] for part in parts]) for kind in parts[0]}
     draw(
         head_grids(named(gradients), unit="nats", height=280),
@@ -81,10 +79,6 @@ def compared(gradients: Mapping[str, FloatArray], changes: Mapping[str, FloatArr
         f"as the mean size of the measured changes does with a correlation of {found:.2f} (Spearman; 1 = the same "
         f"order; 95 % of the time between {low:.2f} and {high:.2f} when the {sentences} sentences are drawn anew)."
     )
-
-
-def batches(pairs: Pairs) -> list[Pairs]:
-    return [pairs[start : start + BATCH] for start in range(0, len(pairs), BATCH)]
 
 
 def measure(key: CheckpointKey, pairs: Pairs) -> None:

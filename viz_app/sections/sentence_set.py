@@ -5,11 +5,11 @@ import streamlit as st
 from model.checkpoint import CheckpointConfig
 from viz_app.choices import settle
 from viz_app.examples import MORE, examples_for
+from viz_app.pairs import Pairs
 from viz_app.plain import plain
 
 __all__ = ["MAX_LINES", "Pairs", "sentence_set"]
 
-Pairs = tuple[tuple[str, str], ...]  # (sentence, translation or nothing)
 MAX_LINES, MAX_LINE = 100, 500
 SOURCES = {"ours": "Our examples", "pasted": "Pasted", "file": "From a file"}
 

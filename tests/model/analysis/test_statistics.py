@@ -7,6 +7,7 @@ from model.analysis.statistics import (
     head_metrics,
     mean_over_queries,
     merge_tokens,
+    rank_agreement,
     rollout,
     strongest,
     suggested_role,
@@ -110,3 +111,9 @@ def test_metrics_average_over_the_queries_of_all_sentences_and_skip_what_has_no_
     cross = mean_over_queries([head_metrics(random_maps(1, 1, 3, 5), aligned=False, special_key=-1)])
     assert np.isnan(cross["distance"]).all()
     assert np.isnan(cross["previous"]).all()
+
+
+def test_what_is_tied_shares_a_rank() -> None:
+    first, second = (np.repeat(np.array([row], dtype=np.float32), 3, axis=0) for row in ([0, 0, 0, 1], [3, 2, 1, 4]))
+    assert rank_agreement(first, second)[0] == pytest.approx(0.7746, abs=1e-4)
+    assert np.isnan(rank_agreement(np.zeros_like(first), second)[0])

@@ -103,6 +103,12 @@ def test_a_varied_corpus_is_validated_on_what_it_was_made_of(tmp_path: Path) -> 
     assert read_pairs(tmp_path, "tiny-varied", "train", "en", "de") == [("ONE", "Eins")]
 
 
+def test_a_corpus_without_a_pair_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="would have no pair"):
+        write_pairs(tmp_path / "none-varied", {"train": []}, ("en", "de"))
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_split_lists_are_of_a_thousand_different_lines_each() -> None:
     for corpus in TATOEBA:
         val, test = (

@@ -71,7 +71,7 @@ def test_a_full_disk_ends_the_run_with_a_sentence_and_keeps_what_was_there(tmp_p
         resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
 
     script = (
-        "from pathlib import Path; from model import CheckpointError, train\n"
+        "from pathlib import Path; from model import CheckpointError; from model.training.train import train\n"
         "from tests.conftest import TOY_DATA, toy_recipe\n"
         "recipe = toy_recipe('words', max_epochs=3)\n"
         "try: train(recipe, data_root=TOY_DATA, out=Path('run'), device='cpu', resume=True)\n"
