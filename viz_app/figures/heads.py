@@ -13,6 +13,7 @@ __all__ = ["head_grids"]
 
 FloatArray = NDArray[np.float32]
 GAP = 1  # empty columns between two kinds
+MAX_NUMBERED = 14  # columns; in narrower cells numbers would be too small to be read, and the hover has them
 
 
 def head_grids(
@@ -23,7 +24,7 @@ def head_grids(
     signed: bool = False,
     height: int,
 ) -> go.Figure:
-    """Draw the grids of all kinds as one heatmap with gaps, the number in each cell.
+    """Draw the grids of all kinds as one heatmap with gaps, the number in each cell where there is room for it.
 
     Args:
         values: Heading → (L, H); NaN is left empty.
@@ -49,7 +50,7 @@ def head_grids(
         "type": "heatmap",
         "z": canvas,
         "text": [["" if np.isnan(value) else f"{value:.{digits}f}" for value in row] for row in canvas],
-        "texttemplate": "%{text}",
+        "texttemplate": "%{text}" if canvas.shape[1] <= MAX_NUMBERED else "",
         "customdata": hover.tolist(),
         "zmin": -bound if signed else 0,
         "zmax": bound,
