@@ -8,7 +8,7 @@ from viz_app.chips import STYLE
 from viz_app.choices import publish_choices, restore_choices
 from viz_app.components import one_tap_one_click
 from viz_app.controls import checkpoint_picker
-from viz_app.services import listed_checkpoints
+from viz_app.listing import listed_checkpoints
 from viz_app.shared import turn
 
 # An own file: the browser would fetch the icon of an emoji or a material symbol from another host.

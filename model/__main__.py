@@ -17,7 +17,6 @@ from model.checkpoint import (
     load_checkpoint,
     load_classifier,
     read_config,
-    write_beside,
     write_config,
 )
 from model.config import ConfigError, SearchConfig
@@ -28,6 +27,7 @@ from model.corpora.download import DownloadError, download_corpus
 from model.corpora.examples import sentence_pairs
 from model.corpora.reviews import read_reviews
 from model.corpora.variety import vary
+from model.files import write_beside
 from model.inference.classify import classify, classify_lines
 from model.inference.export import maps_npz
 from model.inference.translate import translate, translate_lines
@@ -190,7 +190,7 @@ def run_distill(args: argparse.Namespace) -> None:
 
 
 def run_vary(args: argparse.Namespace) -> None:
-    folder = vary(data_dir(args.data_dir), args.corpus, own=args.own, seed=args.seed)
+    folder = vary(data_dir(args.data_dir), args.corpus, source=args.source, own=args.own, seed=args.seed)
     print(f"Variants of {args.corpus} are in {folder}")
 
 

@@ -102,6 +102,7 @@ def add_corpora(commands: Commands) -> None:
     text = "write a corpus of variants of English and German training pairs"
     command = commands.add_parser("vary", parents=[DATA], help=text)
     command.add_argument("corpus")
+    command.add_argument("--source", choices=("en", "de"), default="en", help="the language that will be read")
     command.add_argument("--own", type=int, default=6000, help="how many of our own sentences about names and numbers")
     command.add_argument("--seed", type=int, default=1)
 

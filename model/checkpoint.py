@@ -4,19 +4,15 @@ Weights are stored in half precision and computed with in single precision.
 """
 
 import json
-import os
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
-from torch import Tensor, nn
+from torch import nn
 
 from model.config import TASKS, VOCAB_SIZES, ClassifierConfig, ConfigError, ModelConfig, TokenizerConfig, TrainConfig
+from model.files import CheckpointError, load_weights, write_beside
 from model.network.classifier import Classifier
 from model.network.transformer import Transformer
 from model.text.tokenizers import TokenizerPair, load_pair
@@ -31,21 +27,13 @@ __all__ = [
     "find_checkpoints",
     "load_checkpoint",
     "load_classifier",
-    "load_weights",
     "read_config",
-    "remove_leftovers",
-    "save_weights",
     "snapshot_path",
     "write_config",
 ]
 
 FORMAT = 1
-LEFTOVER = ".part"
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
-
-
-class CheckpointError(ValueError):
-    """A checkpoint that cannot be used. The message names it and says why."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,43 +121,6 @@ class ClassifierCheckpoint(Loaded):
     model: Classifier
 
 
-def write_beside(path: Path, content: str | bytes) -> None:
-    """Replace a file as a whole, so that no reader ever sees half of it.
-
-    Raises:
-        CheckpointError: it cannot be written; the earlier file is untouched.
-    """
-    beside = path.with_name(f".{path.name}.{os.getpid()}{LEFTOVER}")
-    try:
-        with beside.open("wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
-            file.flush()
-            os.fsync(file.fileno())  # a power cut must not leave the new name with no content
-        beside.replace(path)
-    except OSError as error:
-        raise CheckpointError(f"{path} could not be written ({error}); the earlier one is kept.") from error
-    finally:
-        beside.unlink(missing_ok=True)
-
-
-def save_tensors(path: Path, tensors: Mapping[str, Tensor], *, metadata: Mapping[str, str] | None = None) -> None:
-    """Replace a safetensors file as a whole.
-
-    Raises:
-        CheckpointError: it cannot be written; the earlier file is untouched.
-    """
-    plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    # Not the library's save_file: what it leaves when it is killed (.tmp…) has a name that others use too.
-    write_beside(path, save(plain, metadata=dict(metadata) if metadata else None))
-
-
-def remove_leftovers(folder: Path) -> None:
-    """Delete what a process that was killed while it wrote left beside our files in this folder."""
-    for path in folder.glob(f".*{LEFTOVER}"):
-        if re.fullmatch(rf"\.[\w-]+\.(json|csv|safetensors)\.\d+\{LEFTOVER}", path.name) and path.is_file():
-            path.unlink(missing_ok=True)
-
-
 def write_config(folder: Path, config: CheckpointConfig) -> None:
     write_beside(folder / CONFIG, json.dumps(config.to_dict(), indent=2) + "\n")
 
@@ -194,49 +145,6 @@ def read_config(folder: Path) -> CheckpointConfig:
 def snapshot_path(folder: Path, step: int) -> Path:
     """Where the weights after `step` optimizer steps are kept, if they are."""
     return folder / "snapshots" / f"step-{step:06d}.safetensors"
-
-
-def save_weights(path: Path, weights: Mapping[str, Tensor]) -> None:
-    """Write a safetensors file in half precision, its folder too where there is none.
-
-    Raises:
-        CheckpointError: a weight is not finite in half precision.
-    """
-    half = {name: tensor.to(torch.float16) for name, tensor in weights.items()}
-    broken = [name for name, tensor in half.items() if not tensor.isfinite().all()]
-    if broken:
-        raise CheckpointError(f"{broken[0]} is not finite in half precision; {path.name} was not written.")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    save_tensors(path, half)
-
-
-def load_weights(path: Path, model: nn.Module) -> None:
-    """Copy a safetensors file into `model`, after its names and shapes were compared.
-
-    Raises:
-        CheckpointError: the file is missing, damaged, or made for another model.
-    """
-    where = f"{path.name} of {path.parent.name}"
-    wanted = dict(model.named_parameters())
-    try:
-        with safe_open(path, framework="pt") as file:
-            found = set(file.keys())
-            for name in sorted(wanted.keys() ^ found):
-                kind = "lacks" if name in wanted else "has the unknown tensor"
-                raise CheckpointError(f"{where} {kind} {name}; it was made for another configuration.")
-            for name, parameter in wanted.items():
-                shape = tuple(file.get_slice(name).get_shape())
-                if shape != tuple(parameter.shape):
-                    raise CheckpointError(
-                        f"{name} in {where} has shape {shape}, but config.json asks for {tuple(parameter.shape)}."
-                    )
-            with torch.no_grad():
-                for name, parameter in wanted.items():
-                    parameter.copy_(file.get_tensor(name))
-    except FileNotFoundError as error:
-        raise CheckpointError(f"{path.parent.name} has no {path.name} yet.") from error
-    except (SafetensorError, OSError) as error:
-        raise CheckpointError(f"{where} is damaged or not a safetensors file ({error}); copy it again.") from error
 
 
 def load_checkpoint(folder: Path, *, device: str = "cpu") -> Checkpoint:

@@ -3,6 +3,7 @@
 Knows nothing of torch. Every error names the offending values, so that it can be shown to a person as it stands.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
@@ -169,7 +170,8 @@ class TokenizerConfig(Section):
         require(not (self.lowercase and self.kind == "bpe"), 'lowercase = true needs kind = "words".')
 
 
-DISTILLED, VARIED = "-distilled", "-varied"  # end the names of corpora that `distill` and `vary` wrote
+# What `distill` and `vary` add to the name of a corpus; a varied one is made for models that read one language.
+DISTILLED, VARIED = "-distilled", re.compile(r"-varied-[a-z]+$")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,7 +202,7 @@ class TrainConfig(Section):
     @property
     def corpora(self) -> tuple[str, ...]:
         """What is learned, corpus by corpus; for a distilled or varied one, what it was made from."""
-        names = (name.removesuffix(DISTILLED).removesuffix(VARIED) for name in self.corpus.split("+"))
+        names = (VARIED.sub("", name.removesuffix(DISTILLED)) for name in self.corpus.split("+"))
         return tuple(dict.fromkeys(names))
 
     def __post_init__(self) -> None:

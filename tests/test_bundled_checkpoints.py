@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from model.analysis.importance import make_examples, sentence_losses
-from model.checkpoint import CheckpointConfig, load_checkpoint, load_classifier, load_weights, read_config
+from model.checkpoint import CheckpointConfig, load_checkpoint, load_classifier, read_config
 from model.config import VOCAB_SIZES
+from model.files import load_weights
 from model.inference.classify import classify
 from model.inference.translate import translate
 from model.recipe import load_recipe

@@ -9,11 +9,11 @@ from model.checkpoint import CheckpointConfig, CheckpointError
 from model.config import ClassifierConfig, ConfigError, SearchConfig
 from model.inference.translate import GREEDY
 from model.kinds import KINDS
-from viz_app import services
+from viz_app import loading
 from viz_app.choices import choices, choose, fits_into_a_link, forget, settle, settle_number
 from viz_app.examples import examples_for
+from viz_app.listing import CheckpointKey, Listed
 from viz_app.plain import plain
-from viz_app.services import CheckpointKey, Listed
 
 if TYPE_CHECKING:
     from streamlit.elements.lib.mutable_tab_container import TabContainer
@@ -88,7 +88,7 @@ def require_checkpoint(found: Sequence[Listed]) -> tuple[CheckpointKey, Checkpoi
         )
         st.stop()
     try:
-        return chosen.key, services.config_of(chosen.key)
+        return chosen.key, loading.config_of(chosen.key)
     except (CheckpointError, ConfigError) as error:
         st.error(plain(f"{error} Choose another checkpoint on the left."))
         st.stop()
@@ -121,7 +121,7 @@ def require_classifier(found: Sequence[Listed]) -> tuple[CheckpointKey, Checkpoi
     if not chosen:
         st.caption(f"This page reads with the checkpoint {plain(key.name)}; the one on the left translates.")
     try:
-        return key, services.config_of(key)
+        return key, loading.config_of(key)
     except (CheckpointError, ConfigError) as error:
         st.error(plain(f"{error} Choose another checkpoint on the left."))
         st.stop()

@@ -104,7 +104,7 @@ class SentencePairs:
         # A varied one has a training part alone.
         names, training = self.corpus.split("+"), self.split == "train"
         if not training:
-            names = list(dict.fromkeys(name.removesuffix(VARIED) for name in names))
+            names = list(dict.fromkeys(VARIED.sub("", name) for name in names))
         for name in names:
             read = read_tatoeba if name in TATOEBA else iterate_parallel
             pairs = read(self.root, name, self.split, self.source, self.target)

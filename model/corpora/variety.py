@@ -2,20 +2,20 @@
 
 Small models fall over capitals, a missing full stop, names and numbers that they never met, fragments and emoji. Each
 variant is a pure function from a pair and a random generator to another pair, or to None where it does not apply.
+The letters of what is read vary, those of what is written do not: a corpus is made for one direction.
 """
 
 import random
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from model.config import VARIED
 from model.corpora.corpora import TATOEBA, CorpusError, read_pairs, write_pairs
 from model.corpora.drawn import EMOJI, NAMES, NUMBER_WORDS, TEMPLATES
 from model.corpora.fragments import fragments
 from model.corpora.overlap import Pair, sides, without
 
-__all__ = ["VARIANTS", "filled", "phrases", "varied", "vary"]
+__all__ = ["LETTERS", "VARIANTS", "filled", "phrases", "varied", "vary"]
 
 LANGUAGES = ("en", "de")  # of every pair here
 Variant = Callable[[Pair, random.Random], Pair | None]
@@ -110,12 +110,9 @@ def smiling(pair: Pair, draw: random.Random) -> Pair:
     return f"{pair[0]} {emoji}", f"{pair[1]} {emoji}"
 
 
-# Variant → how often it is tried for a pair.
+# Variant → how often it is tried for a pair: of its source and target, and of its English and German.
+LETTERS: dict[Variant, float] = {bare: 0.06, lower: 0.06, capitals: 0.04, title: 0.01}
 VARIANTS: dict[Variant, float] = {
-    bare: 0.06,
-    lower: 0.06,
-    capitals: 0.04,
-    title: 0.01,
     renamed: 0.35,
     renumbered: 0.5,
     recounted: 0.3,
@@ -123,19 +120,27 @@ VARIANTS: dict[Variant, float] = {
 }
 
 
-def varied(pairs: Sequence[Pair], *, seed: int, scale: float = 1.0) -> Iterator[Pair]:
+def varied(pairs: Sequence[Pair], *, source: str = "en", seed: int, scale: float = 1.0) -> Iterator[Pair]:
     """Variants of some of the pairs, in their order; the same each time for the same seed.
 
     Args:
         pairs: Sentences in English and German.
+        source: Which of the two will be read.
         seed: Of the draws.
-        scale: Of the shares in `VARIANTS`.
+        scale: Of the shares in `LETTERS` and `VARIANTS`.
     """
     draw = random.Random(seed)
-    for pair in pairs:
-        for variant, share in VARIANTS.items():
+
+    def tried(variants: Mapping[Variant, float], pair: Pair) -> Iterator[Pair]:
+        for variant, share in variants.items():
             if draw.random() < share * scale and (found := variant(pair, draw)):
                 yield found
+
+    turned = source != LANGUAGES[0]
+    for pair in pairs:
+        for found in tried(LETTERS, pair[::-1] if turned else pair):
+            yield found[::-1] if turned else found
+        yield from tried(VARIANTS, pair)
 
 
 def filled(count: int, *, seed: int) -> Iterator[Pair]:
@@ -167,8 +172,8 @@ def phone(draw: random.Random) -> str:
     return draw.choice(" -/ ").join("".join(str(draw.randint(0, 9)) for _ in range(size)) for size in groups)
 
 
-def vary(data_root: Path, corpus: str, *, own: int, seed: int) -> Path:
-    """Write the corpus `<corpus>-varied`: variants of training pairs, their phrases, and `own` sentences of ours.
+def vary(data_root: Path, corpus: str, *, source: str = "en", own: int, seed: int) -> Path:
+    """Write the corpus `<corpus>-varied-<source>`: variants of training pairs, phrases, and `own` sentences of ours.
 
     None of them has a twin in the validation or test part of the corpus.
 
@@ -179,8 +184,8 @@ def vary(data_root: Path, corpus: str, *, own: int, seed: int) -> Path:
         raise CorpusError(f"{corpus} is several corpora; vary them one by one.")
     held_out = sides(pair for split in splits_of(corpus) for pair in read_pairs(data_root, corpus, split, *LANGUAGES))
     pairs = read_pairs(data_root, corpus, "train", *LANGUAGES)
-    made = [*varied(pairs, seed=seed), *phrases(pairs, seed=seed), *filled(own, seed=seed)]
-    folder = data_root / f"{corpus}{VARIED}"
+    made = [*varied(pairs, source=source, seed=seed), *phrases(pairs, seed=seed), *filled(own, seed=seed)]
+    folder = data_root / f"{corpus}-varied-{source}"
     write_pairs(folder, {"train": list(without(made, held_out))}, LANGUAGES)
     return folder
 

@@ -12,18 +12,9 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from torch import Tensor
 
-from model.checkpoint import (
-    WEIGHTS,
-    CheckpointConfig,
-    CheckpointError,
-    read_config,
-    remove_leftovers,
-    save_weights,
-    snapshot_path,
-    write_beside,
-    write_config,
-)
+from model.checkpoint import WEIGHTS, CheckpointConfig, CheckpointError, read_config, snapshot_path, write_config
 from model.config import VOCAB_SIZES, ConfigError, Section
+from model.files import remove_leftovers, save_weights, write_beside
 from model.recipe import Recipe
 
 __all__ = ["RunFolder"]

@@ -12,8 +12,8 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
-from model.checkpoint import save_tensors
 from model.config import ConfigError
+from model.files import save_tensors
 
 __all__ = [
     "Progress",

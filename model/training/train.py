@@ -19,8 +19,9 @@ from accelerate.utils import broadcast_object_list, gather_object
 from torch import Tensor
 from tqdm import tqdm
 
-from model.checkpoint import WEIGHTS, CheckpointConfig, load_weights
+from model.checkpoint import WEIGHTS, CheckpointConfig
 from model.corpora.batching import Rows
+from model.files import load_weights
 from model.recipe import Recipe
 from model.training.run_folder import RunFolder
 from model.training.run_state import (
@@ -221,8 +222,9 @@ class Trainer:
             self._save_model()
         if self.config.snapshot_steps and not self.stop_requested:
             self.folder.save_snapshot(self._weights(), step=self.progress.step)
-        ending = "Stopped" if self.stop_requested else "Finished"
-        self.report(f"{ending} at step {self.progress.step}: {self.folder.path}")
+        self.report(
+            f"{'Stopped' if self.stop_requested else 'Finished'} at step {self.progress.step}: {self.folder.path}"
+        )
 
     def _weights(self) -> dict[str, Tensor]:
         return {name: p.detach().clone() for name, p in self.model.named_parameters()}

@@ -21,11 +21,15 @@ def check_start(folder: Path, recipe: Recipe) -> None:
     found = read_config(folder)
     if found.task != recipe.task:
         raise ConfigError(f"{folder.name} is a checkpoint of {found.task}, but the recipe's task is {recipe.task}.")
-    names = ("kind", "source_language", "target_language", "lowercase")
+    names = ("kind", "lowercase")
     differ(folder, {n: (getattr(found.tokenizer, n), getattr(recipe.tokenizer, n)) for n in names})
+    theirs, mine = ((t.source_language, t.target_language) for t in (found.tokenizer, recipe.tokenizer))
+    # One vocabulary for both languages, and one matrix of embeddings, are as good a start for the other direction.
+    if not (getattr(found.model, "tie_embeddings", "") == "all" and theirs == mine[::-1]):
+        differ(folder, {"source_language": (theirs[0], mine[0]), "target_language": (theirs[1], mine[1])})
     wanted = recipe.model_config(**{n: v for n, v in found.model.to_dict().items() if n.endswith("vocab_size")})
-    mine, theirs = wanted.to_dict(), found.model.to_dict()
-    differ(folder, {name: (theirs[name], mine[name]) for name in mine if name not in FREE})
+    sizes, started = wanted.to_dict(), found.model.to_dict()
+    differ(folder, {name: (started[name], sizes[name]) for name in sizes if name not in FREE})
 
 
 def differ(folder: Path, values: dict[str, tuple[object, object]]) -> None:

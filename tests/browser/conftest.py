@@ -19,10 +19,11 @@ from tests.conftest import PATIENCE
 ROOT = Path(__file__).parents[2]
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 expect.set_options(timeout=1000 * PATIENCE)
-# The script has run, nothing of its earlier run is left, and Plotly has drawn what came.
+# The script has run, nothing of its earlier run is left, the browser has the code of every widget (what stands in its
+# place until then is lower, and the page would move under a pointer), and Plotly has drawn what came.
 DRAWN = """() => document.querySelector('[data-testid=stApp][data-test-script-state=notRunning]')
     && document.querySelector('.stMainBlockContainer [data-testid=stElementContainer]')
-    && !document.querySelector('[data-stale=true]')
+    && !document.querySelector('[data-stale=true], [data-testid=stSkeleton]')
     && [...document.querySelectorAll('[data-testid=stPlotlyChart]')].every(
         chart => chart.querySelector('.js-plotly-plot')?.calcdata)"""
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]

@@ -29,7 +29,7 @@ def test_the_step_slider_can_be_dragged_through_all_steps(visit: Visit) -> None:
     assert box
     last = int(slider.get_attribute("max") or 0)
     middle = box["y"] + box["height"] / 2
-    page.mouse.move(box["x"] + 8, middle)
+    slider.hover(position={"x": 8, "y": box["height"] / 2})
     page.mouse.down()
     seen = []
     for part in range(1, 4 * last + 1):

@@ -8,14 +8,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from model.checkpoint import (
-    Checkpoint,
-    CheckpointError,
-    find_checkpoints,
-    load_checkpoint,
-    remove_leftovers,
-    save_weights,
-)
+from model.checkpoint import Checkpoint, CheckpointError, find_checkpoints, load_checkpoint
+from model.files import remove_leftovers, save_weights
 
 
 @pytest.fixture

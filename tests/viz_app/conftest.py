@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,12 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.conftest import PATIENCE, ROOT
+from model.checkpoint import Checkpoint, load_checkpoint
+from tests.conftest import BUNDLED, PATIENCE, ROOT
+from viz_app.examples import CAPTIONS
+
+NAME = "multi30k-de-en"
+TEXT = CAPTIONS["de"][0]
 
 
 @pytest.fixture
@@ -43,3 +49,36 @@ def array(value: Any) -> np.ndarray:
         flat = np.frombuffer(base64.b64decode(value["bdata"]), dtype=value["dtype"])
         return flat.reshape(shape) if shape else flat
     return np.array(value)
+
+
+def html(app: AppTest) -> str:
+    return "".join(element.proto.body for element in app.get("html"))
+
+
+def compared_lines(app: AppTest) -> list[str]:
+    """The texts that a page compares, without their marks."""
+    return [re.sub("<[^>]+>", "", line) for line in re.findall("<bdi>(.*?)</bdi>", html(app))]
+
+
+def component_data(app: AppTest, name: str) -> dict[str, Any]:
+    """What a component of ours was given."""
+    found = [e.proto for e in app.get("bidi_component") if e.proto.component_name.endswith(name)]
+    assert len(found) == 1, [e.proto.component_name for e in app.get("bidi_component")]
+    return json.loads(found[0].json)
+
+
+def tab(app: AppTest, key: str, name: str) -> AppTest:
+    app.session_state[key] = name
+    app.run()
+    assert not app.exception, app.exception
+    return app
+
+
+@pytest.fixture(scope="session")
+def checkpoint() -> Checkpoint:
+    return load_checkpoint(BUNDLED / NAME)
+
+
+def in_url(app: AppTest, name: str) -> str | None:
+    value = app.query_params.get(name)
+    return value[0] if isinstance(value, list) else value

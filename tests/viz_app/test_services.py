@@ -4,9 +4,9 @@ import pytest
 from model.checkpoint import Checkpoint
 from model.inference.export import count_weights
 from model.inference.translate import GREEDY
-from viz_app import services, shared
+from viz_app import listing, loading, measuring, services, shared
 from viz_app.cache import Cache, size_of
-from viz_app.services import CheckpointKey
+from viz_app.listing import CheckpointKey
 
 LONG = "A brown dog is running through the deep white snow near a small house. " * 40
 BATCH = tuple(LONG[i : i + 400] for i in range(4))  # as long as the page of masks takes them
@@ -14,7 +14,7 @@ BATCH = tuple(LONG[i : i + 400] for i in range(4))  # as long as the page of mas
 
 @pytest.fixture
 def key() -> CheckpointKey:
-    return next(listed.key for listed in services.listed_checkpoints() if listed.key.name == "multi30k-en-de")
+    return next(listed.key for listed in listing.listed_checkpoints() if listed.key.name == "multi30k-en-de")
 
 
 def test_no_result_of_the_longest_text_takes_a_large_part_of_the_memory(key: CheckpointKey) -> None:
@@ -39,7 +39,7 @@ def test_nobody_can_write_into_what_all_share(key: CheckpointKey) -> None:
         translation.maps.cross,
         parts.weights,
         parts.projection,
-        services.position_table(key),
+        loading.position_table(key),
         services.sinusoids(8, 16, 100.0),
     ):
         with pytest.raises(ValueError, match="read-only"):
@@ -47,12 +47,12 @@ def test_nobody_can_write_into_what_all_share(key: CheckpointKey) -> None:
 
 
 def test_all_bundled_checkpoints_stay_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(services, "MODELS", Cache(capacity=shared.MODELS_SHARE, size=services.model_bytes))
-    found = [listed.key for listed in services.listed_checkpoints() if listed.config is not None]
-    models = [services.loaded(key).model for key in found]
+    monkeypatch.setattr(loading, "MODELS", Cache(capacity=shared.MODELS_SHARE, size=loading.model_bytes))
+    found = [listed.key for listed in listing.listed_checkpoints() if listed.config is not None]
+    models = [loading.loaded(key).model for key in found]
     assert len(found) >= 6
-    assert all(services.loaded(key).model is model for key, model in zip(found, models, strict=True))
-    assert services.MODELS.size < 300e6
+    assert all(loading.loaded(key).model is model for key, model in zip(found, models, strict=True))
+    assert loading.MODELS.size < 300e6
 
 
 def test_a_text_is_cut_before_anything_is_done_with_it(key: CheckpointKey) -> None:
@@ -76,12 +76,12 @@ def test_heads_are_measured_once_and_all_see_it(toy: Checkpoint, monkeypatch: py
         asked.append(key)
         return toy
 
-    monkeypatch.setattr(services, "translator", translator)
-    assert services.importance_of(key, pairs) is None
-    services.measure_importance(key, pairs, lambda job: None)
-    found = services.importance_of(key, pairs)
+    monkeypatch.setattr(measuring, "translator", translator)
+    assert measuring.importance_of(key, pairs) is None
+    measuring.measure_importance(key, pairs, lambda job: None)
+    found = measuring.importance_of(key, pairs)
     assert found is not None
     assert found["cross"].shape == (2, 1, 4)
     assert np.abs(found["cross"]).max() > 0
-    services.measure_importance(key, pairs, lambda job: None)
+    measuring.measure_importance(key, pairs, lambda job: None)
     assert len(asked) == 1

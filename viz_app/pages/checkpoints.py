@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from viz_app import controls, services
+from viz_app import controls, listing, loading
 from viz_app.charts import draw
 from viz_app.figures import training
 from viz_app.plain import card as safe_card
@@ -13,7 +13,7 @@ QUALITY = {
     "classification": ("accuracy, %", "valid_accuracy", "**Accuracy.** Share of the validation set, after each epoch."),
 }
 
-found = services.listed_checkpoints()
+found = listing.listed_checkpoints()
 st.subheader("Checkpoints")
 st.markdown(
     "Every checkpoint in `checkpoints/` and in the folders of `HEADLIGHT_CHECKPOINTS`; a freshly trained one appears "
@@ -21,7 +21,7 @@ st.markdown(
 )
 if not found:
     controls.require_checkpoint(found)
-table = services.checkpoint_figures(found)
+table = listing.checkpoint_figures(found)
 broken = [listed for listed in found if listed.config is None]
 st.dataframe(
     table.drop(columns="problem"),
@@ -62,11 +62,11 @@ card, curves, parameters, configuration = controls.tabs(
 )
 if card.open:
     with card:
-        st.markdown(safe_card(services.model_card(key)) or "This checkpoint has no model card (README.md).")
+        st.markdown(safe_card(listing.model_card(key)) or "This checkpoint has no model card (README.md).")
 if curves.open:
     with curves:
         name, column, explanation = QUALITY[config.task]
-        history = services.training_history(key, column)
+        history = listing.training_history(key, column)
         if history is None:
             st.info("This checkpoint has no history.csv that can be read, so there are no curves.")
         else:
@@ -94,7 +94,7 @@ if curves.open:
                 )
 if parameters.open:
     with parameters:
-        modules = services.parameter_table(key)
+        modules = loading.parameter_table(key)
         st.markdown(
             f"**{modules['parameters'].sum():,} parameters** in {len(modules)} modules; a matrix that several modules "
             "share stands at the first of them."

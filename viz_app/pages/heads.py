@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from viz_app import controls, services
+from viz_app import controls, listing
 from viz_app.sections.ablation_board import ablation_board
 from viz_app.sections.head_importance import head_importance
 from viz_app.sections.head_roles import head_roles
 from viz_app.sections.sentence_set import sentence_set
 
-key, config = controls.require_translator(services.listed_checkpoints())
+key, config = controls.require_translator(listing.listed_checkpoints())
 board, roles, importance = controls.tabs(["Ablation board", "What heads do", "Importance"], "heads_tab")
 if board.open:
     with board:

@@ -7,7 +7,7 @@ import streamlit as st
 from model.analysis.anatomy import derive
 from model.config import ConfigError
 from model.kinds import KINDS
-from viz_app import controls, services
+from viz_app import controls, listing, services
 from viz_app.charts import draw
 from viz_app.choices import settle, settle_number
 from viz_app.figures import vectors
@@ -16,7 +16,7 @@ from viz_app.plain import plain
 
 MAX_ROWS = 10  # of the table, before it scrolls
 
-key, config = controls.require_translator(services.listed_checkpoints())
+key, config = controls.require_translator(listing.listed_checkpoints())
 text = controls.ask_for_text(config)
 if not text.strip():
     st.info("Type a sentence above, or choose one of the examples; a head that reads it is taken apart here.")

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from viz_app import controls, services
+from viz_app import controls, listing, loading, services
 from viz_app.choices import settle
 from viz_app.plain import plain
 from viz_app.sections.position_matrix import position_matrix
@@ -14,8 +14,8 @@ BASES = (10, 100, 1_000, 10_000, 100_000)
 WIDTHS = range(16, 513, 16)
 FEWEST = 8  # positions; fewer show no pattern
 
-key, config = controls.require_checkpoint(services.listed_checkpoints())
-own = services.position_table(key)
+key, config = controls.require_checkpoint(listing.listed_checkpoints())
+own = loading.position_table(key)
 max_length, d_model = own.shape
 sinusoidal = config.model.positional == "sinusoidal"
 
@@ -74,7 +74,7 @@ if relations.open:
         else:
             st.info("A learned table follows no formula, so no rotation leads from one position to another.")
         tables = {"sinusoidal": services.sinusoids(max_length, d_model, 10_000.0)}
-        learned = own if not sinusoidal else services.a_learned_table()
+        learned = own if not sinusoidal else loading.a_learned_table()
         position_properties(tables if learned is None else tables | {"learned": learned})
 if sentence_tab.open:
     with sentence_tab:

@@ -5,7 +5,7 @@ import pandas as pd
 import streamlit as st
 
 from model.analysis.statistics import rollout
-from viz_app import controls, services
+from viz_app import controls, listing, services
 from viz_app.charts import draw
 from viz_app.chips import sentence, weighted_text
 from viz_app.choices import choose, settle
@@ -16,7 +16,7 @@ from viz_app.plain import plain
 
 MAX_MAP = 120  # tokens; a larger map has cells smaller than a pixel
 
-found = services.listed_checkpoints()
+found = listing.listed_checkpoints()
 key, config = controls.require_classifier(found)
 settle("review", REVIEWS[0])
 

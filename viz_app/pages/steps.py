@@ -3,7 +3,7 @@
 import streamlit as st
 
 from model.config import SearchConfig
-from viz_app import components, controls, services
+from viz_app import components, controls, listing, loading, services
 from viz_app.chips import sentence
 from viz_app.choices import choose, settle
 from viz_app.plain import plain
@@ -14,7 +14,7 @@ ROWS = {"cross": "cross", "decoder": "decoder self, masked"}
 MAX_STEPS = 60  # beyond, the pictures of this page are wider than any screen
 MAX_UNDO = 50
 
-key, config = controls.require_translator(services.listed_checkpoints())
+key, config = controls.require_translator(listing.listed_checkpoints())
 text = controls.ask_for_text(config)
 if not text.strip():
     st.info("Type a sentence above, or choose one of the examples; its decode appears here.")
@@ -22,7 +22,7 @@ if not text.strip():
 
 settle("forced", ())
 earlier: list[Forced] = st.session_state.setdefault("forced_earlier", [])  # for undo
-vocab_size = services.translator(key).model.config.target_vocab_size
+vocab_size = loading.translator(key).model.config.target_vocab_size
 forced: Forced = tuple((at, token) for at, token in st.session_state["forced"] if token < vocab_size)
 free = services.translation_of(key, text)
 translation = services.translation_of(key, text, forced=forced)

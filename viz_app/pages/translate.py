@@ -4,7 +4,7 @@ from functools import partial
 
 import streamlit as st
 
-from viz_app import controls, services
+from viz_app import controls, listing, services
 from viz_app.attention_view import choose, view, with_rollout, with_value_norms
 from viz_app.chips import chips, sentence
 from viz_app.choices import settle
@@ -13,7 +13,7 @@ from viz_app.sections import attention_drawings
 
 VIEWS = {"heatmaps": "Heatmaps", "lines": "Lines", "head": "BertViz heads", "model": "BertViz model"}
 
-key, config = controls.require_translator(services.listed_checkpoints())
+key, config = controls.require_translator(listing.listed_checkpoints())
 text, search = controls.ask_for_text_and_search(config)
 if not text.strip():
     st.info("Type a sentence above, or choose one of the examples; its translation appears here.")

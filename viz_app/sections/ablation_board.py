@@ -10,13 +10,13 @@ from model.analysis.importance import all_heads
 from model.inference.translate import Translation
 from model.interventions import Head, Intervention, PaintedCell
 from model.kinds import KINDS
-from viz_app import components, controls, services
+from viz_app import components, controls, loading, services
 from viz_app.attention_view import view
 from viz_app.charts import draw
 from viz_app.chips import compared
 from viz_app.choices import choose, settle, settle_number
 from viz_app.figures.attention import MAX_SQUARES, clickable_map
-from viz_app.services import CheckpointKey
+from viz_app.listing import CheckpointKey
 
 __all__ = ["ablation_board"]
 
@@ -25,7 +25,7 @@ CLICKS = {"silence": "silences it", "flatten": "makes it uniform"}
 
 def ablation_board(key: CheckpointKey, text: str) -> None:
     """Draw the board, the translation before and after, and the map of one head to paint on."""
-    heads = all_heads(services.translator(key).model)
+    heads = all_heads(loading.translator(key).model)
     # Another checkpoint has other heads; what it lacks is forgotten.
     settle("intervention", Intervention())
     intervention = limited(st.session_state["intervention"], frozenset(heads))

@@ -8,14 +8,14 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from model.analysis.mask_bugs import BugReport
-from viz_app import controls, services
+from viz_app import controls, loading, services
 from viz_app.charts import draw
 from viz_app.chips import compared
 from viz_app.choices import settle
 from viz_app.figures.attention import head_map
 from viz_app.figures.style import Axes
+from viz_app.listing import CheckpointKey
 from viz_app.sections.mask_mistakes import MISTAKES
-from viz_app.services import CheckpointKey
 
 __all__ = ["bug_lab"]
 
@@ -49,9 +49,9 @@ def bug_lab(
 
     kinds, picker = st.columns([3.2, 2.4], vertical_alignment="bottom")
     with kinds:
-        kind = controls.kind_picker(services.config_of(key).model.kinds, "mask_kind", "decoder")
+        kind = controls.kind_picker(loading.config_of(key).model.kinds, "mask_kind", "decoder")
     with picker:
-        model = services.translator(key).model.config
+        model = loading.translator(key).model.config
         layer, head = controls.head_picker(model.layers_of(kind), model.num_heads, aggregates=False)
     left, other = st.columns(2)
     for place, made, report, title in (

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 
 from model.analysis.statistics import rank_agreement
 from model.kinds import KINDS
-from viz_app import controls, services
+from viz_app import controls, measuring, services
 from viz_app.charts import draw
 from viz_app.figures.heads import head_grids
 from viz_app.jobs import Job
+from viz_app.listing import CheckpointKey
 from viz_app.pairs import Pairs, in_batches
-from viz_app.services import CheckpointKey
 
 __all__ = ["head_importance"]
 
@@ -48,7 +48,7 @@ def head_importance(key: CheckpointKey, pairs: Pairs) -> None:
         alt="Gradient estimate of the importance of every head",
     )
     st.markdown("**Measured.** Silence one head after the other; by how much does the loss rise?")
-    changes = services.importance_of(key, pairs)
+    changes = measuring.importance_of(key, pairs)
     if changes is None:
         if not st.button("Measure every head", icon=":material/play_arrow:", key="measure"):
             return
@@ -93,7 +93,7 @@ def measure(key: CheckpointKey, pairs: Pairs) -> None:
         elif job.steps:
             progress.progress(job.done / job.steps, f"Head {job.done} of {job.steps}")
 
-    services.measure_importance(key, pairs, tell)
+    measuring.measure_importance(key, pairs, tell)
 
 
 def named(grids: Mapping[str, FloatArray]) -> dict[str, FloatArray]:

@@ -9,9 +9,9 @@ from viz_app import controls, services
 from viz_app.charts import draw
 from viz_app.choices import settle
 from viz_app.figures.heads import head_grids
+from viz_app.listing import CheckpointKey
 from viz_app.pairs import Pairs
 from viz_app.plain import plain
-from viz_app.services import CheckpointKey
 
 __all__ = ["head_roles"]
 

@@ -13,7 +13,7 @@ from viz_app.charts import draw
 from viz_app.chips import compared
 from viz_app.choices import settle
 from viz_app.figures import positions
-from viz_app.services import CheckpointKey
+from viz_app.listing import CheckpointKey
 
 __all__ = ["position_sentence"]
 

@@ -7,13 +7,13 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from model.text.vocab import PAD_ID
-from viz_app import controls, services
+from viz_app import controls, loading, services
 from viz_app.charts import draw
 from viz_app.chips import batch_table
 from viz_app.figures import masks
 from viz_app.figures.attention import head_map
 from viz_app.figures.style import Axes
-from viz_app.services import CheckpointKey
+from viz_app.listing import CheckpointKey
 
 __all__ = ["right_masks"]
 
@@ -74,8 +74,8 @@ def right_masks(
     )
     kinds, picker = st.columns(2, vertical_alignment="bottom")
     with kinds:
-        kind = controls.kind_picker(services.config_of(key).model.kinds, "mask_kind", "decoder")
-    model = services.translator(key).model.config
+        kind = controls.kind_picker(loading.config_of(key).model.kinds, "mask_kind", "decoder")
+    model = loading.translator(key).model.config
     with picker:
         layer, head = controls.head_picker(model.layers_of(kind), model.num_heads, aggregates=False)
     mask = allowed[kind]

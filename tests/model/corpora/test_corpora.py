@@ -98,14 +98,14 @@ def test_what_a_class_types_is_not_trained_on(tmp_path: Path) -> None:
 def test_a_varied_corpus_is_validated_on_what_it_was_made_of(tmp_path: Path) -> None:
     write(tmp_path, "val.en", b"One.\n")
     write(tmp_path, "val.de", b"Eins.\n")
-    write_pairs(tmp_path / "tiny-varied", {"train": [("ONE", "Eins")]}, ("en", "de"))
-    assert read_pairs(tmp_path, "tiny+tiny-varied", "val", "en", "de") == [("One.", "Eins.")]
-    assert read_pairs(tmp_path, "tiny-varied", "train", "en", "de") == [("ONE", "Eins")]
+    write_pairs(tmp_path / "tiny-varied-de", {"train": [("ONE", "Eins")]}, ("en", "de"))
+    assert read_pairs(tmp_path, "tiny+tiny-varied-de", "val", "en", "de") == [("One.", "Eins.")]
+    assert read_pairs(tmp_path, "tiny-varied-de", "train", "en", "de") == [("ONE", "Eins")]
 
 
 def test_a_corpus_without_a_pair_is_not_written(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="would have no pair"):
-        write_pairs(tmp_path / "none-varied", {"train": []}, ("en", "de"))
+        write_pairs(tmp_path / "none-varied-en", {"train": []}, ("en", "de"))
     assert list(tmp_path.iterdir()) == []
 
 

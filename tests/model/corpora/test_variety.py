@@ -8,6 +8,7 @@ from model.__main__ import main
 from model.corpora.corpora import read_pairs, write_pairs
 from model.corpora.drawn import NAMES, NUMBER_WORDS
 from model.corpora.variety import (
+    LETTERS,
     VARIANTS,
     bare,
     capitals,
@@ -32,6 +33,14 @@ def test_a_variety_is_the_same_for_the_same_seed() -> None:
     assert list(varied(PAIRS * 50, seed=1)) == list(varied(PAIRS * 50, seed=1)) != list(varied(PAIRS * 50, seed=2))
     assert list(filled(50, seed=1)) == list(filled(50, seed=1)) != list(filled(50, seed=2))
     assert list(varied(PAIRS, seed=1, scale=0)) == []
+
+
+def test_the_letters_of_what_is_read_vary_and_those_of_what_is_written_do_not() -> None:
+    pairs = PAIRS[1:2] * 300
+    for source, read, written in (("en", 0, 1), ("de", 1, 0)):
+        found = set(varied(pairs, source=source, seed=1))
+        assert {pair[read].rstrip("!") for pair in found} > {pairs[0][read][:-1].lower(), pairs[0][read][:-1].upper()}
+        assert not any(pair[written].islower() or pair[written].isupper() for pair in found)
 
 
 def test_letters_and_full_stops(draw: random.Random) -> None:
@@ -79,7 +88,7 @@ def test_an_emoji_is_copied(draw: random.Random) -> None:
 
 
 def test_no_variant_makes_an_empty_side(draw: random.Random) -> None:
-    for variant in VARIANTS:
+    for variant in [*LETTERS, *VARIANTS]:
         for pair in [*PAIRS, ("!", "!")]:
             found = variant(pair, draw)
             assert found is None or all(side.strip() for side in found)
@@ -93,7 +102,7 @@ def test_the_corpus_is_written_beside_without_twins_of_the_validation_part(
     train = [("Tom sleeps.", "Tom schläft.")] * 300
     write_pairs(tmp_path / "tiny", {"train": train, "val": val}, ("en", "de"))
     assert main(["vary", "tiny", "--own", "20", "--data-dir", str(tmp_path)]) == 0
-    found = read_pairs(tmp_path, "tiny-varied", "train", "en", "de")
+    found = read_pairs(tmp_path, "tiny-varied-en", "train", "en", "de")
     assert {re.sub(" sleeps.*", "", source) for source, _ in found} & set(names[1::2])
     assert not set(found) & set(val)
     assert main(["vary", "tiny", "--data-dir", str(tmp_path)]) == 1

@@ -28,7 +28,7 @@ def test_a_run_starts_from_the_weights_and_tokenizer_of_a_checkpoint(toy_folder:
         ({"d_model": 32}, "d_model is 64 there and 32 here"),
         ({"d_ff": 64, "num_encoder_layers": 3}, "d_ff is 128 there and 64 here; num_encoder_layers is 2 there and 3"),
         ({"norm": "pre"}, "norm is 'post' there and 'pre' here"),
-        ({"source_language": "de", "target_language": "en"}, "source_language is 'en' there and 'de' here"),
+        ({"target_language": "zh"}, "target_language is 'de' there and 'zh' here"),
     ],
 )
 def test_sizes_that_differ_are_named_and_nothing_is_written(
@@ -38,6 +38,19 @@ def test_sizes_that_differ_are_named_and_nothing_is_written(
     with pytest.raises(ConfigError, match=message):
         train(recipe, data_root=TOY_DATA, out=tmp_path / "new", device="cpu", init=toy_folder)
     assert not (tmp_path / "new").exists()
+
+
+def test_the_other_direction_is_learned_where_both_languages_share_one_vocabulary(
+    toy_folder: Path, tmp_path: Path
+) -> None:
+    recipe = toy_recipe(toy_folder.name.removeprefix("toy-"), max_steps=1)
+    turned = recipe.with_settings({"source_language": "de", "target_language": "en"})
+    if load_checkpoint(toy_folder).tokenizers.joint:
+        train(turned, data_root=TOY_DATA, out=tmp_path / "turned", device="cpu", init=toy_folder)
+        assert load_checkpoint(tmp_path / "turned").config.tokenizer.source_language == "de"
+    else:
+        with pytest.raises(ConfigError, match="source_language is 'en' there and 'de' here"):
+            train(turned, data_root=TOY_DATA, out=tmp_path / "turned", device="cpu", init=toy_folder)
 
 
 def test_the_dropout_may_differ(toy_folder: Path, tmp_path: Path) -> None:

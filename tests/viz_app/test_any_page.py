@@ -1,0 +1,77 @@
+"""Every page, whatever text, link or checkpoint it is opened with."""
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from model.checkpoint import load_classifier
+from model.inference.classify import classify
+from tests.conftest import BUNDLED
+from tests.viz_app.conftest import NAME, array, charts, html, in_url
+from viz_app.examples import REVIEWS
+
+OpenApp = Callable[..., AppTest]
+
+
+@pytest.mark.parametrize("page", ["translate", "steps", "inside", "positions", "masks", "heads", "sentiment"])
+def test_no_link_breaks_a_page(open_app: OpenApp, page: str) -> None:
+    numbers = ("query", "shift", "shuffle", "beam_size", "top_k", "seed", "length", "width", "sentence")
+    fractions = ("head_temperature", "painted_weight", "temperature", "top_p")
+    words = ("view", "bug", "metric", "steps_view", "steps_kind", "sentences_from", "click_means", "reading", "method")
+    for value in ("0", "999", "x"):
+        app = open_app(page, **dict.fromkeys((*numbers, *fractions, *words), value))
+        assert not app.error
+
+
+@pytest.mark.parametrize(
+    ("page", "choice", "tab", "seen"),
+    [
+        ("positions", "position_tab", "Distances and rotation", "Dot product"),
+        ("masks", "mask_tab", "Bug lab", "1e-12"),
+        ("heads", "heads_tab", "Importance", "Gradient estimate"),
+        ("checkpoints", "checkpoint_tab", "Training curves", "Loss."),
+    ],
+)
+def test_a_link_opens_the_tab_that_was_open(open_app: OpenApp, page: str, choice: str, tab: str, seen: str) -> None:
+    app = open_app(page, checkpoint=NAME, **{choice: tab})
+    assert any(seen in element.value for element in [*app.markdown, *app.caption])
+    assert in_url(app, choice) == tab
+
+
+@pytest.mark.parametrize("name", [NAME, "imdb-sentiment"])
+def test_sentiment_opens_on_a_review_whatever_checkpoint_is_chosen(open_app: OpenApp, name: str) -> None:
+    app = open_app("sentiment", checkpoint=name)
+    classifier = load_classifier(BUNDLED / "imdb-sentiment")
+    for review in REVIEWS[:2]:
+        app.text_area(key="review").set_value(review).run()
+        expected = classify(classifier, review)
+        shown = re.search(rf"{expected.label}: ([\d.]+)%", html(app))
+        assert shown
+        # One decimal on the screen, and whatever side of a half the last bit falls on.
+        assert float(shown[1]) == pytest.approx(100 * expected.probabilities[expected.label], abs=0.051)
+        np.testing.assert_allclose(array(charts(app)[0]["data"][0]["z"]), expected.encoder[0, 0], atol=1e-5)
+    app.text_area(key="review").set_value("good " * 3000).run()
+    assert not app.exception
+    assert "from the middle of the review" in app.warning[0].value
+    app.text_area(key="review").set_value("  ").run()
+    assert "Type a review" in app.info[0].value
+
+
+@pytest.mark.parametrize("page", ["steps", "inside", "heads", "masks", "positions"])
+@pytest.mark.parametrize("text", ["", "🐕‍🦺", "</script><b>$x$", "wort " * 300])
+def test_any_text_gives_a_sensible_page(open_app: OpenApp, page: str, text: str) -> None:
+    app = open_app(page, checkpoint="multi30k-de-en-words", text=text)
+    assert not app.exception
+    assert not app.error
+
+
+@pytest.mark.parametrize("page", ["translate", "steps", "inside", "masks", "heads"])
+def test_a_page_for_translators_leads_who_chose_the_classifier_on(open_app: OpenApp, page: str) -> None:
+    app = open_app(page, checkpoint="imdb-sentiment")
+    assert "classifies texts and does not translate" in app.info[0].value
+    link = app.get("page_link")[0].proto
+    assert link.page == "sentiment"
+    assert "Sentiment" in link.label

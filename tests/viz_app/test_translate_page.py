@@ -1,0 +1,122 @@
+"""Translate, as Streamlit's own harness runs it, against the model asked directly."""
+
+import base64
+import subprocess
+import sys
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from model.analysis.anatomy import value_norms
+from model.analysis.statistics import rollout, translation_rollout
+from model.checkpoint import Checkpoint
+from model.config import SearchConfig
+from model.inference.translate import translate
+from tests.conftest import PATIENCE, ROOT
+from tests.viz_app.conftest import NAME, TEXT, array, charts, component_data, html
+
+OpenApp = Callable[..., AppTest]
+
+
+@pytest.mark.parametrize("method", ["greedy", "beam", "sample"])
+def test_the_search_is_the_one_that_was_chosen(open_app: OpenApp, checkpoint: Checkpoint, method: str) -> None:
+    settings = {"temperature": "1.5", "top_k": "20", "seed": "3"} if method == "sample" else {}
+    app = open_app(checkpoint=NAME, method=method, **settings)
+    search = (
+        SearchConfig(method="sample", temperature=1.5, top_k=20, seed=3) if settings else SearchConfig(method=method)
+    )
+    expected = translate(checkpoint, TEXT, search=search)
+    assert f"<bdi>{expected.text}</bdi>" in html(app)
+    np.testing.assert_allclose(array(charts(app)[1]["data"][0]["z"]), expected.maps.cross[2, 0], atol=1e-6)
+
+
+def test_impossible_search_settings_fall_back(open_app: OpenApp) -> None:
+    app = open_app(method="sample", temperature="99", top_p="x", beam_size="0", seed="-1")
+    assert app.slider(key="temperature").value == 2.0
+    assert app.slider(key="top_p").value == 1.0
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_rollout_and_value_norms_on_the_screen(open_app: OpenApp, checkpoint: Checkpoint, kind: str) -> None:
+    translation, norms = value_norms(checkpoint, TEXT)
+    maps = translation.maps
+    decoder, cross = translation_rollout(maps.encoder, maps.decoder, maps.cross)
+    rolled = {"encoder": rollout(maps.encoder), "decoder": decoder, "cross": cross}[kind]
+    app = open_app(checkpoint=NAME, kind=kind, head="rollout", layer="2")
+    shown = np.nan_to_num(array(charts(app)[1]["data"][0]["z"]))
+    np.testing.assert_allclose(shown, np.where(rolled[1] > 0, rolled[1], 0), atol=1e-5)
+    app = open_app(checkpoint=NAME, kind=kind, head="3", layer="2", norms="true")
+    expected = getattr(maps, kind)[1, 2] * norms[kind][1, 2]
+    np.testing.assert_allclose(np.nan_to_num(array(charts(app)[1]["data"][0]["z"])), expected, atol=1e-5)
+
+
+def test_a_logarithmic_scale_keeps_the_number_in_the_hover(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    app = open_app(checkpoint=NAME, logarithmic="true", layer="2", head="1")
+    trace = charts(app)[1]["data"][0]
+    weights = translate(checkpoint, TEXT).maps.cross[1, 0]
+    np.testing.assert_allclose(array(trace["z"]), np.log10(np.maximum(weights, 1e-4)), atol=1e-5)
+    np.testing.assert_allclose(array(trace["customdata"]), weights, atol=1e-6)
+    assert trace["colorbar"]["ticktext"][:2] == ["1", "0.1"]
+
+
+def test_lines_carry_the_models_weights(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    app = open_app(checkpoint=NAME, view="lines", kind="encoder", layer="1", head="2")
+    data = component_data(app, "line_view")
+    maps = translate(checkpoint, TEXT).maps.encoder
+    found = np.frombuffer(base64.b64decode(data["weights"]), dtype="<f4").reshape(maps.shape)
+    # The page may compute with another number of threads, which add in another order.
+    np.testing.assert_allclose(found, maps, atol=1e-5)
+    assert data["chosen"] == [1]
+    assert data["names"][8] == "layer 2, head 1"
+
+
+def test_bertviz_is_imported_only_when_it_is_opened() -> None:
+    script = (
+        "import sys\n"
+        "from streamlit.testing.v1 import AppTest\n"
+        "app = AppTest.from_file('streamlit_app.py', default_timeout=600).run()\n"
+        "assert not app.exception and 'bertviz' not in sys.modules and 'mpld3' not in sys.modules\n"
+        "app.session_state['view'] = 'head'\n"
+        "app.run()\n"
+        "assert not app.exception and 'bertviz' in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("view", ["head", "model"])
+def test_bertviz_says_when_a_text_is_too_long(open_app: OpenApp, view: str) -> None:
+    app = open_app(checkpoint=NAME, view=view)
+    assert not app.info
+    app.text_input(key="text").set_value("Ein Hund " * 60).run()
+    assert not app.exception
+    assert "BertViz draws this view of up to" in app.info[0].value
+
+
+def test_the_table_of_alignments_holds_the_largest_cells(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    app = open_app(checkpoint=NAME, layer="3", head="2")
+    app.session_state["alignments"] = True
+    app.run()
+    table = app.dataframe[0].value
+    maps = translate(checkpoint, TEXT).maps.cross[2, 1]
+    assert table["attention weight"].iloc[0] == pytest.approx(maps.max(), abs=1e-6)
+    first = table.iloc[0]
+    named = maps[first["position of the query"] - 1, first["position of the key"] - 1]
+    assert named == pytest.approx(maps.max(), abs=1e-6)  # of two nearly equal cells either may be the first
+
+
+def test_rollout_with_hidden_tokens_quotes_its_own_share(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    maps = translate(checkpoint, TEXT).maps
+    encoder, decoder = rollout(maps.encoder)[1], translation_rollout(maps.encoder, maps.decoder, maps.cross)[0][1]
+    # Rows of the decoder's rollout hold only what came from the target, so their sum is the whole here.
+    shares = {"encoder": encoder[:-1, -1].mean(), "decoder": (decoder[1:, 0] / decoder[1:].sum(-1)).mean()}
+    for kind, share in shares.items():
+        app = open_app(checkpoint=NAME, kind=kind, head="rollout", layer="2", hide_special="true")
+        said = next(caption.value for caption in app.caption if "hidden columns" in caption.value)
+        assert f"hold {share:.0%} of the share" in said
+
+
+def test_the_help_of_beam_search_says_what_wins(open_app: OpenApp) -> None:
+    assert "best mean log-probability a token" in open_app().segmented_control(key="method").help

@@ -1,0 +1,147 @@
+"""Which checkpoints there are, and what their files say of them without loading a model.
+
+A key names a checkpoint by its folder and the state of its files: a retrained one is never confused with its
+predecessor.
+"""
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from safetensors import SafetensorError, safe_open
+
+from model.checkpoint import CheckpointConfig, CheckpointError, find_checkpoints, read_config
+from viz_app.shared import remembered
+
+__all__ = [
+    "CheckpointKey",
+    "Listed",
+    "checkpoint_figures",
+    "listed_checkpoints",
+    "model_card",
+    "read_once",
+    "training_history",
+]
+
+BUNDLED = Path(__file__).resolve().parent.parent / "checkpoints"
+
+
+@dataclass(frozen=True)
+class CheckpointKey:
+    """Names one state of one checkpoint."""
+
+    path: str
+    version: str
+
+    @property
+    def name(self) -> str:
+        return Path(self.path).name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listed:
+    """A checkpoint that was found: its configuration, or the sentence that says why it cannot be used."""
+
+    key: CheckpointKey
+    config: CheckpointConfig | None
+    problem: str = ""
+    megabytes: float = 0.0
+
+
+def folders() -> list[Path]:
+    """Where checkpoints are looked for: the bundled ones, then the folders in `HEADLIGHT_CHECKPOINTS`."""
+    named = os.environ.get("HEADLIGHT_CHECKPOINTS", "")
+    return [BUNDLED, *(Path(name) for name in named.split(os.pathsep) if name)]
+
+
+def listed_checkpoints() -> list[Listed]:
+    """Everything that looks like a checkpoint, read anew each time: a freshly trained one appears at once."""
+    return [list_one(path) for path in find_checkpoints(folders()).values()]
+
+
+def list_one(path: Path) -> Listed:
+    stats = files_of(path)
+    version = "|".join(f"{name}:{stat.st_mtime_ns}:{stat.st_size}" for name, stat in stats)
+    key = CheckpointKey(path=str(path), version=version)
+    megabytes = sum(stat.st_size for _, stat in stats) / 1e6
+    try:
+        config = read_once(key)
+        if not any(name == "model.safetensors" for name, _ in stats):
+            raise CheckpointError(f"{path.name} has no model.safetensors yet; its training may still be running.")
+    except CheckpointError as error:
+        return Listed(key=key, config=None, problem=str(error), megabytes=megabytes)
+    return Listed(key=key, config=config, megabytes=megabytes)
+
+
+def files_of(path: Path) -> list[tuple[str, os.stat_result]]:
+    """Name and state of each file, without those that a training is replacing just now."""
+    found = []
+    with suppress(OSError):
+        for entry in os.scandir(path):
+            with suppress(OSError):
+                if entry.is_file() and not entry.name.startswith("."):
+                    found.append((entry.name, entry.stat()))
+    return sorted(found)
+
+
+@remembered()
+def read_once(key: CheckpointKey) -> CheckpointConfig:
+    return read_config(Path(key.path))
+
+
+@remembered()
+def training_history(key: CheckpointKey, quality: str) -> pd.DataFrame | None:
+    """`history.csv`, or None where there is none that can be read and has the column `quality`."""
+    try:
+        history = pd.read_csv(Path(key.path) / "history.csv")
+    except (OSError, ValueError):
+        return None
+    return history if {"step", "train_loss", "valid_loss", quality} <= set(history.columns) and len(history) else None
+
+
+@remembered()
+def model_card(key: CheckpointKey) -> str:
+    """The checkpoint's README.md without its first heading, or nothing."""
+    try:
+        text = (Path(key.path) / "README.md").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return text.partition("\n")[2] if text.startswith("# ") else text
+
+
+def checkpoint_figures(found: Sequence[Listed]) -> pd.DataFrame:
+    """One row a checkpoint, for the table of all of them."""
+    return pd.DataFrame([figures_row(listed) for listed in found])
+
+
+def figures_row(listed: Listed) -> dict[str, object]:
+    row: dict[str, object] = {"checkpoint": listed.key.name, "size, MB": listed.megabytes, "problem": listed.problem}
+    config = listed.config
+    if config is None:
+        return row
+    return row | {
+        "task": config.task,
+        "languages": " → ".join(filter(None, (config.tokenizer.source_language, config.tokenizer.target_language))),
+        "tokens": {"bpe": "subwords (BPE)", "words": "words"}[config.tokenizer.kind],
+        "positions": config.model.positional,
+        "layers": f"{config.model.num_encoder_layers} + {getattr(config.model, 'num_decoder_layers', 0)}",
+        "heads": config.model.num_heads,
+        "parameters": count_parameters(listed.key),
+        "BLEU": config.bleu,
+        "chrF": config.figure("chrf"),
+        "accuracy": config.figure("accuracy"),
+    }
+
+
+@remembered()
+def count_parameters(key: CheckpointKey) -> int | None:
+    """Numbers stored in model.safetensors, read from its header; None where it cannot be read."""
+    try:
+        with safe_open(Path(key.path) / "model.safetensors", framework="np") as file:
+            return sum(int(np.prod(file.get_slice(name).get_shape())) for name in file.offset_keys())
+    except (OSError, SafetensorError):
+        return None

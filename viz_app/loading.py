@@ -1,0 +1,91 @@
+"""The models that all visitors share, never changed; as many stay loaded as there is memory for."""
+
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+import torch
+from numpy.typing import NDArray
+
+from model.checkpoint import (
+    Checkpoint,
+    CheckpointConfig,
+    CheckpointError,
+    ClassifierCheckpoint,
+    load_checkpoint,
+    load_classifier,
+)
+from model.config import ConfigError
+from viz_app.cache import Cache
+from viz_app.listing import CheckpointKey, listed_checkpoints, read_once
+from viz_app.shared import CORES, GATE, MEGABYTE, MODELS_SHARE, remembered
+
+__all__ = ["a_learned_table", "config_of", "loaded", "parameter_table", "position_table", "translator"]
+
+FloatArray = NDArray[np.float32]
+# Small models gain little from a second thread; other visitors, and a browser on the same laptop, gain much.
+torch.set_num_threads(max(1, CORES // 2))
+
+
+def loaded(key: CheckpointKey) -> Checkpoint | ClassifierCheckpoint:
+    """The model that all visitors share; as many stay loaded as there is memory for."""
+
+    def load() -> Checkpoint | ClassifierCheckpoint:
+        folder = Path(key.path)
+        with st.spinner("Loading the checkpoint …"):
+            return load_classifier(folder) if read_once(key).task == "classification" else load_checkpoint(folder)
+
+    return MODELS.get(key, load)
+
+
+def model_bytes(checkpoint: object) -> int:
+    """Of the parameters and buffers, and of a tokenizer as large as any."""
+    assert isinstance(checkpoint, Checkpoint | ClassifierCheckpoint)
+    tensors = [*checkpoint.model.parameters(), *checkpoint.model.buffers()]
+    return sum(tensor.nbytes for tensor in tensors) + 8 * MEGABYTE
+
+
+MODELS = Cache(capacity=MODELS_SHARE, size=model_bytes, waiting=GATE.outside)
+
+
+def translator(key: CheckpointKey) -> Checkpoint:
+    """Raises CheckpointError where the checkpoint is no translator."""
+    checkpoint = loaded(key)
+    if not isinstance(checkpoint, Checkpoint):
+        raise CheckpointError(f"{key.name} classifies texts and does not translate.")
+    return checkpoint
+
+
+def config_of(key: CheckpointKey) -> CheckpointConfig:
+    """Raises CheckpointError where the checkpoint cannot be loaded."""
+    return loaded(key).config
+
+
+def position_table(key: CheckpointKey) -> FloatArray:
+    """The checkpoint's own positional encoding of the encoder, (max_length, d_model)."""
+    table: FloatArray = loaded(key).model.encoder.embedding.positions.table.detach().numpy()
+    table.setflags(write=False)  # it is the model's own memory
+    return table
+
+
+def a_learned_table() -> FloatArray | None:
+    """The positions of the first checkpoint that learned them, to be compared with sinusoids; None without one."""
+    for listed in listed_checkpoints():
+        if listed.config is not None and listed.config.model.positional == "learned":
+            with suppress(CheckpointError, ConfigError):  # its own page says what is wrong with it
+                return position_table(listed.key)
+    return None
+
+
+@remembered()
+def parameter_table(key: CheckpointKey) -> pd.DataFrame:
+    """Parameters per module, as the model has them in memory: shared matrices are counted once."""
+    model = loaded(key).model
+    rows = [(name, p.numel()) for name, p in model.named_parameters()]
+    table = pd.DataFrame(rows, columns=["name", "parameters"])
+    table["module"] = table["name"].str.replace(r"\.(weight|bias)$", "", regex=True)
+    grouped = table.groupby("module", sort=False)["parameters"].sum().reset_index()
+    grouped["share"] = grouped["parameters"] / grouped["parameters"].sum()
+    return grouped
