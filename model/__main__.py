@@ -4,6 +4,7 @@ import argparse
 import dataclasses
 import json
 import sys
+from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from model.corpora.reviews import read_reviews
 from model.corpora.variety import vary
 from model.files import write_beside
 from model.inference.classify import classify, classify_lines
+from model.inference.doubt import CERTAINTY, RARE, usual_certainty
 from model.inference.export import maps_npz
 from model.inference.translate import translate, translate_lines
 from model.recipe import load_recipe
@@ -81,6 +83,9 @@ def run_evaluate(args: argparse.Namespace) -> None:
     if args.class_list:
         run_class_list(args)
         return
+    if args.certainty:
+        run_certainty(folder, args)
+        return
     config = read_config(folder)
     corpus = args.corpus or config.train.corpora[0]
     split = args.split or ("test_2016_flickr" if corpus == "multi30k" else "test")
@@ -89,8 +94,8 @@ def run_evaluate(args: argparse.Namespace) -> None:
     place = split if corpus == "multi30k" else f"{corpus}.{split}"
     if args.record:
         measured = ("bleu", "bleu_lowercased", "bleu_tokenized", "chrf", "perplexity", "accuracy")
-        figures = {f"{place}.{name}": round(scores[name], 2) for name in measured if scores.get(name) is not None}
-        write_config(folder, dataclasses.replace(config, figures=dict(config.figures) | figures))
+        found = {f"{place}.{name}": round(scores[name], 2) for name in measured if scores.get(name) is not None}
+        record(folder, found)
     if args.json:
         print(json.dumps({"checkpoint": folder.name, "split": place} | scores))
         return
@@ -111,6 +116,22 @@ def run_class_list(args: argparse.Namespace) -> None:
             print(f"{sentence.source}\t{text}\t({min(sentence.answers, key=len)})")
     right = sum(sentence.accepts(text) for sentence, text in zip(sentences, found, strict=True))
     print(f"{checkpoint.name}: {right} of {len(sentences)} acceptable, {100 * right / len(sentences):.1f} %")
+
+
+def run_certainty(folder: Path, args: argparse.Namespace) -> None:
+    """Print how sure a translator is of all but a few of the validation sentences."""
+    checkpoint = translator_of(args)
+    languages, corpus = checkpoint.config.tokenizer, "+".join(checkpoint.config.train.corpora)
+    pairs = read_pairs(data_dir(args.data_dir), corpus, "val", languages.source_language, languages.target_language)
+    value = round(usual_certainty(checkpoint, [source for source, _ in pairs]), 3)
+    if args.record:
+        record(folder, {CERTAINTY: value})
+    print(f"{folder.name} gives the tokens of all but {RARE} % of {len(pairs)} sentences {value} or more on average.")
+
+
+def record(folder: Path, figures: Mapping[str, float]) -> None:
+    config = read_config(folder)
+    write_config(folder, dataclasses.replace(config, figures={**config.figures, **figures}))
 
 
 LABELS = {

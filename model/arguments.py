@@ -64,6 +64,9 @@ def add_evaluate(commands: Commands) -> None:
         "--class", dest="class_list", action="store_true", help="what a class types first: the share it gets right"
     )
     command.add_argument("--json", action="store_true", help="print one JSON object")
+    command.add_argument(
+        "--certainty", action="store_true", help="how sure it usually is: below that the page says that it is not"
+    )
     command.add_argument("--record", action="store_true", help="write the figures into the checkpoint's config.json")
 
 

@@ -19,6 +19,7 @@ from model.analysis.statistics import head_metrics
 from model.checkpoint import CheckpointError, ClassifierCheckpoint
 from model.config import SearchConfig
 from model.inference.classify import Classification, classify
+from model.inference.doubt import Doubt, doubt
 from model.inference.export import count_weights, maps_csv, maps_npz
 from model.inference.search_tree import SearchTree, search_tree
 from model.inference.translate import GREEDY, AttentionMaps, Translation, record_translation, translate
@@ -41,6 +42,7 @@ __all__ = [
     "bug_of",
     "bug_weights_of",
     "classification_of",
+    "doubt_of",
     "encoder_input_of",
     "gradient_importance_of",
     "head_metrics_of",
@@ -146,6 +148,12 @@ def gradient_importance_of(key: CheckpointKey, pairs: Pairs) -> Mapping[str, Flo
     """Kind → |∂loss/∂gate| of each head for each of a few sentences and their translations, (N, L, H)."""
     checkpoint = translator(key)
     return gradient_importance(checkpoint.model, make_examples(checkpoint, pairs))
+
+
+@remembered()
+def doubt_of(key: CheckpointKey, text: str) -> Doubt:
+    """Why the model's own greedy translation of a text is not to be trusted, or nothing."""
+    return doubt(translator(key), text, translation_of(key, text)) if text.strip() else ""
 
 
 def too_long_for_a_table(translation: Translation) -> str:

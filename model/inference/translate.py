@@ -26,6 +26,7 @@ __all__ = [
     "Recording",
     "Token",
     "Translation",
+    "best_hypotheses",
     "record_translation",
     "source_ids",
     "start_search",
@@ -139,14 +140,27 @@ def translate_lines(
     batch_size: int = 64,
 ) -> list[str]:
     """Translate many texts, one for one and in their order; an empty text stays empty."""
+    found = best_hypotheses(model, tokenizers, lines, search=search, batch_size=batch_size)
+    return ["" if best is None else tokenizers.target.decode(written_ids(best)) for best in found]
+
+
+def best_hypotheses(
+    model: Transformer,
+    tokenizers: TokenizerPair,
+    lines: Sequence[str],
+    *,
+    search: SearchConfig = GREEDY,
+    batch_size: int = 64,
+) -> list[Hypothesis | None]:
+    """What a search finds for many texts, one for one and in their order; None for an empty text."""
     ids = [source_ids(tokenizers, line, model.config.max_length)[0] for line in lines]
     todo = sorted((i for i, line in enumerate(lines) if line.strip()), key=lambda i: len(ids[i]))
-    done = [""] * len(lines)
+    done: list[Hypothesis | None] = [None] * len(lines)
     for start in range(0, len(todo), batch_size):
         chosen = todo[start : start + batch_size]
         _, hypotheses = finish(start_search(model, [ids[i] for i in chosen], search), keep_steps=False)
         for i, hypothesis in zip(chosen, hypotheses, strict=True):
-            done[i] = tokenizers.target.decode(written_ids(hypothesis))
+            done[i] = hypothesis
     return done
 
 

@@ -32,6 +32,13 @@ def test_the_search_is_the_one_that_was_chosen(open_app: OpenApp, checkpoint: Ch
     np.testing.assert_allclose(array(charts(app)[1]["data"][0]["z"]), expected.maps.cross[2, 0], atol=1e-6)
 
 
+def test_what_the_model_cannot_read_is_told_beside_the_translation(open_app: OpenApp) -> None:
+    for text, told in (("Ein Mann liest ein Buch.", ""), ("Я тебя люблю.", "Most letters of this text")):
+        app = open_app(checkpoint=NAME, text=text)
+        assert any(told in caption.value for caption in app.caption) or not told
+        assert told or not any(":material/info:" in caption.value for caption in app.caption)
+
+
 def test_impossible_search_settings_fall_back(open_app: OpenApp) -> None:
     app = open_app(method="sample", temperature="99", top_p="x", beam_size="0", seed="-1")
     assert app.slider(key="temperature").value == 2.0

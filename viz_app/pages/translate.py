@@ -13,6 +13,15 @@ from viz_app.sections import attention_drawings
 
 VIEWS = {"heatmaps": "Heatmaps", "lines": "Lines", "head": "BertViz heads", "model": "BertViz model"}
 
+# Said quietly: a model that was never taught to say "I do not know" writes something for anything.
+DOUBTS = {
+    "script": ":material/info: Most letters of this text are not those of {0}, which is all that this model learned to "
+    "read.",
+    "pieces": ":material/info: Much of this text is in no word or piece that this model knows, so it can but guess.",
+    "unsure": ":material/info: The model is less sure of this than of 49 in 50 sentences like those it learned from. "
+    "Other words, or another language than {0}, may be new to it.",
+}
+
 key, config = controls.require_translator(listing.listed_checkpoints())
 text, search = controls.ask_for_text_and_search(config)
 if not text.strip():
@@ -25,6 +34,8 @@ st.html(
     + chips("writes", translation.written)
     + sentence(translation.text or "(the model wrote nothing)")
 )
+if reason := services.doubt_of(key, text):
+    st.caption(DOUBTS[reason].format(controls.language(config.tokenizer.source_language)))
 if len(text) > services.MAX_CHARACTERS:
     st.warning(f"The text has {len(text):,} characters; only the first {services.MAX_CHARACTERS:,} were read.")
 if translation.dropped:

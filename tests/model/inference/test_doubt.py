@@ -1,0 +1,102 @@
+"""What a translator cannot read is told, and what it can read is left in peace."""
+
+import dataclasses
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from model.__main__ import main
+from model.checkpoint import Checkpoint, load_checkpoint, read_config
+from model.corpora.class_list import CLASS_LISTS, read_class_list
+from model.inference.doubt import CERTAINTY, certainty, doubt, foreign_share, unread_share, usual_certainty
+from model.inference.translate import translate
+from tests.conftest import BUNDLED, TOY_DATA
+
+NAME = "everyday-en-de"
+
+
+@pytest.fixture(scope="module")
+def checkpoint() -> Checkpoint:
+    return load_checkpoint(BUNDLED / NAME)
+
+
+def doubted(checkpoint: Checkpoint, texts: list[str]) -> float:
+    return float(np.mean([bool(doubt(checkpoint, text, translate(checkpoint, text))) for text in texts]))
+
+
+def test_another_language_is_caught_and_what_a_class_types_rarely_is(checkpoint: Checkpoint) -> None:
+    read, other = (
+        [sentence.source for sentence in read_class_list(source, target, folder=CLASS_LISTS)]
+        for source, target in (("en", "de"), ("de", "en"))
+    )
+    ordinary = [text for text in read if not text.isupper()]
+    assert doubted(checkpoint, ordinary) < 0.1  # of its validation sentences it is a fiftieth
+    assert doubted(checkpoint, other) > 0.8
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Я тебя люблю.", "script"),
+        ("我爱你", "script"),
+        ("مرحبا", "script"),
+        ("🐕‍🦺🐕‍🦺", "pieces"),
+        ("Je ne parle pas bien le français.", "unsure"),
+        ("A man is reading a book.", ""),
+        ("A man is reading a book. 🙂", ""),
+        ("42", ""),
+    ],
+)
+def test_the_reason(checkpoint: Checkpoint, text: str, reason: str) -> None:
+    assert doubt(checkpoint, text, translate(checkpoint, text)) == reason
+
+
+def test_unknown_words_are_told() -> None:
+    words = load_checkpoint(BUNDLED / "multi30k-de-en-words")
+    assert doubt(words, "Xyzzy plugh frotz.", translate(words, "Xyzzy plugh frotz.")) == "pieces"
+    assert doubt(words, "Ein Hund rennt.", translate(words, "Ein Hund rennt.")) == ""
+
+
+def test_certainty_is_the_geometric_mean_of_the_probabilities(checkpoint: Checkpoint) -> None:
+    written = translate(checkpoint, "Two dogs run.").written
+    product = math.prod(token.probability for token in written)
+    assert certainty(written) == pytest.approx(product ** (1 / len(written)), rel=1e-6)
+    assert certainty(()) == 1
+
+
+def test_the_usual_certainty_is_that_of_all_but_a_fiftieth(toy: Checkpoint) -> None:
+    texts = (TOY_DATA / "toy" / "train.en").read_text().splitlines()
+    limit = usual_certainty(toy, texts)
+    below = [certainty(translate(toy, text).written) < limit - 1e-6 for text in texts]
+    assert 0 < sum(below) <= math.ceil(0.02 * len(texts))
+
+
+def test_shares_of_letters_and_characters(checkpoint: Checkpoint) -> None:
+    assert foreign_share("abc абв 1", "en") == 0.5
+    assert foreign_share("12 !", "en") == foreign_share("", "en") == foreign_share("абв", "ru") == 0
+    encode = checkpoint.tokenizers.source.encode
+    assert unread_share(encode("a dog 🦺"), "a dog 🦺") == pytest.approx(1 / 5)
+    assert unread_share(encode(""), "") == 0
+
+
+def test_the_command_line_measures_and_records_it(
+    toy_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = tmp_path / toy_folder.name
+    copy.mkdir()
+    for path in toy_folder.iterdir():
+        if path.is_file():
+            (copy / path.name).write_bytes(path.read_bytes())
+    assert main(["evaluate", str(copy), "--certainty", "--record", "--data-dir", str(TOY_DATA)]) == 0
+    value = read_config(copy).figures[CERTAINTY]
+    assert f"{value} or more on average" in capsys.readouterr().out
+    assert 0 < value <= 1
+
+
+def test_a_checkpoint_that_was_never_measured_is_not_called_unsure(checkpoint: Checkpoint) -> None:
+    config = dataclasses.replace(checkpoint.config, figures={})
+    unmeasured = dataclasses.replace(checkpoint, config=config)
+    text = "Je ne parle pas bien le français."
+    assert doubt(unmeasured, text, translate(unmeasured, text)) == ""
