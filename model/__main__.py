@@ -211,7 +211,9 @@ def run_distill(args: argparse.Namespace) -> None:
 
 
 def run_vary(args: argparse.Namespace) -> None:
-    folder = vary(data_dir(args.data_dir), args.corpus, source=args.source, own=args.own, seed=args.seed)
+    folder = vary(
+        data_dir(args.data_dir), args.corpus, languages=(args.source, args.target), own=args.own, seed=args.seed
+    )
     print(f"Variants of {args.corpus} are in {folder}")
 
 

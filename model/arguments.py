@@ -102,10 +102,11 @@ def add_corpora(commands: Commands) -> None:
     command.add_argument("corpus", choices=list(CORPORA))
     command.add_argument("--mirror", metavar="URL", help="fetch the files from another address")
 
-    text = "write a corpus of variants of English and German training pairs"
+    text = "write a corpus of variants of the training pairs of English and German or Chinese"
     command = commands.add_parser("vary", parents=[DATA], help=text)
     command.add_argument("corpus")
-    command.add_argument("--source", choices=("en", "de"), default="en", help="the language that will be read")
+    command.add_argument("--source", default="en", help="the language that will be read, default en")
+    command.add_argument("--target", default="de", help="the language that will be written, default de")
     command.add_argument("--own", type=int, default=6000, help="how many of our own sentences about names and numbers")
     command.add_argument("--seed", type=int, default=1)
 

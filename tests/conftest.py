@@ -1,6 +1,8 @@
 """What many tests need: a corpus of our own, a model trained on it, and untrained models of every variant."""
 
 import os
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 # Before torch: on small models a second thread waits more than it works, above all where other work runs beside it.
@@ -84,12 +86,23 @@ def toy_data() -> Path:
     return TOY_DATA
 
 
+@pytest.fixture(scope="session")
+def toys(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Trains a toy when it is first asked for: a fixture with parameters would be made anew for each file of tests."""
+
+    @cache
+    def trained(kind: str) -> Path:
+        folder = tmp_path_factory.mktemp("checkpoints") / f"toy-{kind}"
+        train(toy_recipe(kind), data_root=TOY_DATA, out=folder, device="cpu")
+        return folder
+
+    return trained
+
+
 @pytest.fixture(scope="session", params=["bpe", "words"])
-def toy_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A checkpoint trained on the toy corpus, once with each tokenizer."""
-    folder = tmp_path_factory.mktemp("checkpoints") / f"toy-{request.param}"
-    train(toy_recipe(request.param), data_root=TOY_DATA, out=folder, device="cpu")
-    return folder
+def toy_folder(request: pytest.FixtureRequest, toys: Callable[[str], Path]) -> Path:
+    """A checkpoint trained on the toy corpus, once with each tokenizer; never changed."""
+    return toys(request.param)
 
 
 @pytest.fixture(scope="session")

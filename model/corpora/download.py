@@ -57,6 +57,30 @@ CORPORA = {
         notice="The pairs are from tatoeba.org by way of www.manythings.org/anki, under CC-BY 2.0; name both.",
         files={"cmn.txt": "2521861af235428a3a000dcba7ae66325d012c473162a9ffd6e1a4685df1430b"},
     ),
+    "3am": RemoteCorpus(
+        base_url="https://raw.githubusercontent.com/MaxyLee/3AM/ce8099724d9ecc8e5c77e44f43d9b7924118f037/data",
+        notice=(
+            "3AM is under the MIT licence of its repository. Cite Ma et al. 2024, LREC-COLING. See "
+            "github.com/MaxyLee/3AM."
+        ),
+        files={
+            "train.en": "3b839b554de9aa369a199d1f1e42779a3c9c3491a9396c5b5b1a0bbd815db175",
+            "train.zh": "ef6664af8f0fdfef14ca55ba832b20a73fdcb2576c2de41913f2c53c2f15708d",
+            "val.en": "7143a3ba2e84454b72df30e7248cac15168273c0735d0483360e6b2699e9fabd",
+            "val.zh": "4bb831d994db78b14a2a652cfc6baad264d9d16ccdc4b5650092f94e3bc6af7d",
+        },
+    ),
+    "sst2": RemoteCorpus(
+        base_url=(
+            "https://raw.githubusercontent.com/clairett/pytorch-sentiment-classification/"
+            "457ffd83de90a9d6d472d8ffc31bbffe40a8b236/data/SST2"
+        ),
+        notice="SST-2 is the Stanford Sentiment Treebank; cite Socher et al. 2013 (D13-1170).",
+        files={
+            "train.tsv": "ec192f833a64da08f475488a77b0d0b47db47acd0f458bd18433fc793b569920",
+            "dev.tsv": "eddea6b39e601dd4e7a672b53cc40fdf6019fa80522f351206c24340ca5d9359",
+        },
+    ),
 }
 
 

@@ -1,15 +1,51 @@
 """What is drawn anew on both sides of a sentence pair: names, numbers and symbols, which a translation copies."""
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
-__all__ = ["EMOJI", "NAMES", "NUMBER_WORDS", "TEMPLATES"]
+from model.corpora.overlap import Pair
+
+__all__ = ["EMOJI", "GERMAN", "NAMES", "NUMBER_WORDS", "TEMPLATES", "Drawn", "words"]
 
 
 def words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-# A name gives way to another of its row, so that "his" stays right.
+@dataclass(frozen=True, kw_only=True)
+class Drawn:
+    """What is drawn for pairs of English and another language; all pairs are (English, other)."""
+
+    language: str
+    names: Mapping[str, Sequence[Pair]]  # a name gives way to another of its row, so that "his" stays right
+    number_words: tuple[Sequence[str], Sequence[str]]  # the same numbers in the same places
+    templates: Sequence[Pair]  # sentences around {rows of names}, {hour}, {minute}, {phone}, {year}, {small}
+    spaced: bool = True  # whether the other language sets spaces between words
+
+    @cached_property
+    def row_of(self) -> Mapping[str, str]:
+        """English name → its row, of those that are looked for."""
+        return {name: row for row, names in self.names.items() if row in LOOKED_FOR for name, _ in names}
+
+    @cached_property
+    def english_of(self) -> Mapping[str, str]:
+        return {other: name for row, names in self.names.items() if row in LOOKED_FOR for name, other in names}
+
+    @cached_property
+    def patterns(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
+        """Finds the names in English and in the other language."""
+        longest_first = sorted(self.english_of, key=len, reverse=True)
+        edge = r"\b" if self.spaced else ""
+        return (
+            re.compile(rf"\b({'|'.join(map(re.escape, self.row_of))})\b"),
+            re.compile(rf"{edge}({'|'.join(map(re.escape, longest_first))}){edge}"),
+        )
+
+
+LOOKED_FOR = ("man", "woman", "surname", "city")
+
 NAMES: Mapping[str, Sequence[str]] = {
     "man": words("""
         Tom John Ken Bob Jim Bill Mike Peter Paul Jack Fred George Tony David Mark Brian Adam Ben Daniel
@@ -43,7 +79,7 @@ NAMES: Mapping[str, Sequence[str]] = {
     """),
 }
 
-# The same numbers in the same places. "one" is left out: its German form depends on what is counted.
+# "one" is left out: its German form depends on what is counted.
 NUMBER_WORDS: Mapping[str, Sequence[str]] = {
     "en": words("""
         two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
@@ -57,7 +93,6 @@ NUMBER_WORDS: Mapping[str, Sequence[str]] = {
 
 EMOJI = words("😀 😂 😊 😍 😎 😢 😡 🤔 👍 👋 🙏 🎉 ❤️ 🔥 ⭐ 🌞 🌧️ 🐶 🐱 🍕 ☕ 🎂 ⚽ 🚗 🏠 :) :-) :( ;) <3 xD")
 
-# Sentences of our own around what is drawn: rows of names, and {hour}, {minute}, {phone}, {year} and {small} numbers.
 TEMPLATES = (
     ("I'm {woman}.", "Ich bin {woman}."),
     ("I am called {man}.", "Ich heiße {man}."),
@@ -89,4 +124,11 @@ TEMPLATES = (
     ("That makes {small} euros.", "Das macht {small} Euro."),
     ("I have {small} books.", "Ich habe {small} Bücher."),
     ("{small} people are waiting.", "{small} Leute warten."),
+)
+
+GERMAN = Drawn(
+    language="de",
+    names={row: tuple((name, name) for name in names) for row, names in NAMES.items()},
+    number_words=(NUMBER_WORDS["en"], NUMBER_WORDS["de"]),
+    templates=TEMPLATES,
 )

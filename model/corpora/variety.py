@@ -8,21 +8,23 @@ The letters of what is read vary, those of what is written do not: a corpus is m
 import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 
+from opencc import OpenCC
+
 from model.corpora.corpora import TATOEBA, CorpusError, read_pairs, write_pairs
-from model.corpora.drawn import EMOJI, NAMES, NUMBER_WORDS, TEMPLATES
+from model.corpora.drawn import EMOJI, GERMAN, Drawn
+from model.corpora.drawn_chinese import CHINESE
 from model.corpora.fragments import fragments
 from model.corpora.overlap import Pair, sides, without
 
 __all__ = ["LETTERS", "VARIANTS", "filled", "phrases", "varied", "vary"]
 
-LANGUAGES = ("en", "de")  # of every pair here
 Variant = Callable[[Pair, random.Random], Pair | None]
-END = re.compile(r"\s*[.!?]+$")
-ROW_OF_NAME = {name: row for row, names in NAMES.items() if row != "other script" for name in names}
-NAME = re.compile(rf"\b({'|'.join(ROW_OF_NAME)})\b")
-GENITIVE = re.compile(rf"\b({'|'.join(ROW_OF_NAME)})s\b")  # of German; of English it is 's
+LANGUAGES = {drawn.language: drawn for drawn in (GERMAN, CHINESE)}
+END = re.compile(r"\s*[.!?。！？]+$")
+GENITIVE = re.compile(rf"\b({'|'.join(GERMAN.row_of)})s\b")  # of German; of English it is 's
 DIGITS = re.compile(r"\d+")
 COMBINED = 0.5  # share of the variants of letters and punctuation that are both at once
 
@@ -53,19 +55,21 @@ def perhaps_bare(pair: Pair, draw: random.Random) -> Pair:
     return (bare(pair, draw) or pair) if draw.random() < COMBINED else pair
 
 
-def renamed(pair: Pair, draw: random.Random) -> Pair | None:
+def renamed(pair: Pair, draw: random.Random, drawn: Drawn = GERMAN) -> Pair | None:
     """Every name that stands on both sides gives way to another of its kind, a tenth of them to another script."""
-    source, target = pair[0], GENITIVE.sub(r"\1's", pair[1])
-    shared = set(NAME.findall(source)) & set(NAME.findall(target))
-    if not shared or set(NAME.findall(source)) != set(NAME.findall(target)):
+    genitive = drawn is GERMAN and "'s" not in pair[1]
+    texts = pair[0], GENITIVE.sub(r"\1's", pair[1]) if genitive else pair[1]
+    found = set(drawn.patterns[0].findall(texts[0]))
+    if not found or found != {drawn.english_of[name] for name in drawn.patterns[1].findall(texts[1])}:
         return None
-    names = {name: new_name(ROW_OF_NAME[name], draw) for name in sorted(shared)}
-    source, target = (NAME.sub(lambda found: names[found[1]], side) for side in (source, target))
-    return source, re.sub(r"(\w)'s\b", r"\1s", target) if "'s" not in pair[1] else target
+    new = {name: new_name(drawn, drawn.row_of[name], draw) for name in sorted(found)}
+    source = drawn.patterns[0].sub(lambda match: new[match[1]][0], texts[0])
+    target = drawn.patterns[1].sub(lambda match: new[drawn.english_of[match[1]]][1], texts[1])
+    return source, re.sub(r"(\w)'s\b", r"\1s", target) if genitive else target
 
 
-def new_name(row: str, draw: random.Random) -> str:
-    return draw.choice(NAMES["other script" if draw.random() < 0.1 else row])
+def new_name(drawn: Drawn, row: str, draw: random.Random) -> Pair:
+    return draw.choice(drawn.names["other script" if draw.random() < 0.1 else row])
 
 
 def renumbered(pair: Pair, draw: random.Random) -> Pair | None:
@@ -88,19 +92,17 @@ def new_number(number: str, draw: random.Random) -> str:
     return str(draw.randint(1, 9)) + "".join(str(draw.randint(0, 9)) for _ in number[1:])
 
 
-def recounted(pair: Pair, draw: random.Random) -> Pair | None:
+def recounted(pair: Pair, draw: random.Random, drawn: Drawn = GERMAN) -> Pair | None:
     """Another number word, where each side has one and they agree."""
+    numbers = drawn.number_words
     found = [
-        {i for i, word in enumerate(NUMBER_WORDS[language]) if re.search(rf"\b{word}\b", side)}
-        for language, side in zip(LANGUAGES, pair, strict=True)
+        {i for i, word in enumerate(words) if re.search(rf"\b{word}\b", side)}
+        for words, side in zip(numbers, pair, strict=True)
     ]
     if len(found[0]) != 1 or found[0] != found[1]:
         return None
-    old, new = *found[0], draw.randrange(len(NUMBER_WORDS["en"]))
-    source, target = (
-        re.sub(rf"\b{NUMBER_WORDS[language][old]}\b", NUMBER_WORDS[language][new], side)
-        for language, side in zip(LANGUAGES, pair, strict=True)
-    )
+    old, new = *found[0], draw.randrange(len(numbers[0]))
+    source, target = (re.sub(rf"\b{words[old]}\b", words[new], side) for words, side in zip(numbers, pair, strict=True))
     return source, target
 
 
@@ -110,21 +112,37 @@ def smiling(pair: Pair, draw: random.Random) -> Pair:
     return f"{pair[0]} {emoji}", f"{pair[1]} {emoji}"
 
 
-# Variant → how often it is tried for a pair: of its source and target, and of its English and German.
+def traditional(pair: Pair, draw: random.Random) -> Pair:
+    """A Chinese source in traditional characters."""
+    return perhaps_bare((str(converter().convert(pair[0])), pair[1]), draw)
+
+
+@cache
+def converter() -> OpenCC:
+    return OpenCC("s2t")
+
+
+# Variant → how often it is tried for a pair: of its source and target, and of its English and the other language.
 LETTERS: dict[Variant, float] = {bare: 0.06, lower: 0.06, capitals: 0.04, title: 0.01}
-VARIANTS: dict[Variant, float] = {
-    renamed: 0.35,
-    renumbered: 0.5,
-    recounted: 0.3,
-    smiling: 0.01,
-}
+CHARACTERS: dict[Variant, float] = {bare: 0.1, traditional: 0.3}  # where Chinese is read
+VARIANTS: dict[Variant, float] = {renamed: 0.35, renumbered: 0.5, recounted: 0.3, smiling: 0.01}
 
 
-def varied(pairs: Sequence[Pair], *, source: str = "en", seed: int, scale: float = 1.0) -> Iterator[Pair]:
+def variants_of(drawn: Drawn) -> dict[Variant, float]:
+    """`VARIANTS` with the names of the language; words of number are drawn where it sets spaces between words."""
+    if drawn.spaced:
+        return VARIANTS
+    return {partial(renamed, drawn=drawn): 0.35, renumbered: 0.5, smiling: 0.01}
+
+
+def varied(
+    pairs: Sequence[Pair], *, drawn: Drawn = GERMAN, source: str = "en", seed: int, scale: float = 1.0
+) -> Iterator[Pair]:
     """Variants of some of the pairs, in their order; the same each time for the same seed.
 
     Args:
-        pairs: Sentences in English and German.
+        pairs: Sentences in English and another language.
+        drawn: What is drawn for that language.
         source: Which of the two will be read.
         seed: Of the draws.
         scale: Of the shares in `LETTERS` and `VARIANTS`.
@@ -136,27 +154,31 @@ def varied(pairs: Sequence[Pair], *, source: str = "en", seed: int, scale: float
             if draw.random() < share * scale and (found := variant(pair, draw)):
                 yield found
 
-    turned = source != LANGUAGES[0]
+    turned, letters, variants = source != "en", CHARACTERS if source == "zh" else LETTERS, variants_of(drawn)
     for pair in pairs:
-        for found in tried(LETTERS, pair[::-1] if turned else pair):
+        for found in tried(letters, pair[::-1] if turned else pair):
             yield found[::-1] if turned else found
-        yield from tried(VARIANTS, pair)
+        yield from tried(variants, pair)
 
 
-def filled(count: int, *, seed: int) -> Iterator[Pair]:
+def filled(count: int, *, drawn: Drawn = GERMAN, seed: int) -> Iterator[Pair]:
     """`count` of our own sentences around names, times and numbers that are drawn; seeded."""
     draw = random.Random(seed)
     for _ in range(count):
-        source, target = draw.choice(TEMPLATES)
-        values = {row: draw.choice(names) for row, names in NAMES.items()} | {
+        template = draw.choice(drawn.templates)
+        names = {row: draw.choice(pairs) for row, pairs in drawn.names.items()}
+        numbers = {
             "hour": str(draw.randint(2, 23)),
             "minute": f"{draw.randint(1, 59):02}",
             "phone": phone(draw),
             "year": str(draw.randint(1800, 2030)),
             "small": str(draw.randint(2, 99)),
         }
-        pair = source.format(**values), target.format(**values)
-        yield perhaps_bare(pair, draw) if draw.random() < 0.2 else pair
+        source, target = (
+            text.format(**{row: pair[side] for row, pair in names.items()}, **numbers)
+            for side, text in enumerate(template)
+        )
+        yield perhaps_bare((source, target), draw) if draw.random() < 0.2 else (source, target)
 
 
 def phrases(pairs: Sequence[Pair], *, seed: int) -> Iterator[Pair]:
@@ -172,21 +194,35 @@ def phone(draw: random.Random) -> str:
     return draw.choice(" -/ ").join("".join(str(draw.randint(0, 9)) for _ in range(size)) for size in groups)
 
 
-def vary(data_root: Path, corpus: str, *, source: str = "en", own: int, seed: int) -> Path:
+def vary(data_root: Path, corpus: str, *, languages: tuple[str, str] = ("en", "de"), own: int, seed: int) -> Path:
     """Write the corpus `<corpus>-varied-<source>`: variants of training pairs, phrases, and `own` sentences of ours.
 
-    None of them has a twin in the validation or test part of the corpus.
+    None of them has a twin in the validation or test part of the corpus. Phrases are cut out of German alone.
+
+    Args:
+        data_root: Folder of the corpora.
+        corpus: Its name.
+        languages: Source and target; one is English.
+        own: How many sentences around names, times and numbers.
+        seed: Of all that is drawn.
 
     Raises:
-        CorpusError: the corpus cannot be read or is several, or the new one is there already or cannot be written.
+        CorpusError: the languages are not known, the corpus cannot be read or is several, or the new one is there
+            already or cannot be written.
     """
     if "+" in corpus:
         raise CorpusError(f"{corpus} is several corpora; vary them one by one.")
-    held_out = sides(pair for split in splits_of(corpus) for pair in read_pairs(data_root, corpus, split, *LANGUAGES))
-    pairs = read_pairs(data_root, corpus, "train", *LANGUAGES)
-    made = [*varied(pairs, source=source, seed=seed), *phrases(pairs, seed=seed), *filled(own, seed=seed)]
-    folder = data_root / f"{corpus}-varied-{source}"
-    write_pairs(folder, {"train": list(without(made, held_out))}, LANGUAGES)
+    others = [language for language in languages if language != "en"]
+    if len(others) != 1 or others[0] not in LANGUAGES:
+        raise CorpusError(f"{' to '.join(languages)} cannot be varied; English and {' or '.join(LANGUAGES)} can.")
+    drawn = LANGUAGES[others[0]]
+    sides_of = ("en", drawn.language)
+    held_out = sides(pair for split in splits_of(corpus) for pair in read_pairs(data_root, corpus, split, *sides_of))
+    pairs = read_pairs(data_root, corpus, "train", *sides_of)
+    made = [*varied(pairs, drawn=drawn, source=languages[0], seed=seed), *filled(own, drawn=drawn, seed=seed)]
+    made += phrases(pairs, seed=seed) if drawn is GERMAN else []
+    folder = data_root / f"{corpus}-varied-{languages[0]}"
+    write_pairs(folder, {"train": list(without(made, held_out))}, sides_of)
     return folder
 
 

@@ -1,4 +1,5 @@
 import gzip
+import re
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,19 @@ def test_the_training_part_holds_no_twin_of_a_test_sentence_in_either_language(t
     assert len(splits["train"]) > 1000
     assert not sides(splits["train"]) & sides(splits["val"] + splits["test"])
     assert read_pairs(tmp_path, "cmn-eng", "val", "zh", "en") == [(zh, en) for en, zh in splits["val"]]
+
+
+def test_the_newer_edition_is_read_in_simplified_characters_alone(tmp_path: Path) -> None:
+    count = 1 + max(int(i) for split in ("val", "test") for i in corpus_lines("cmn-eng-2026", split))
+    lines = [f"It's number {i}.\t這是 {i} 號，我頭髮乾淨。\tCC-BY" for i in range(count)]
+    write(tmp_path, "../cmn-eng-2026/cmn.txt", "\n".join(lines).encode())
+    for split in ("train", "val", "test"):
+        pairs = read_pairs(tmp_path, "cmn-eng-2026", split, "en", "zh")
+        assert {re.sub(r"\d+", "", target) for _, target in pairs} == {"这是  号，我头发干净。"}
+
+
+def corpus_lines(corpus: str, split: str) -> list[str]:
+    return (SPLITS / f"{corpus}.{split}.txt").read_text().split()
 
 
 def test_unseen_are_the_test_pairs_whose_target_no_earlier_training_part_held(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ import pytest
 
 from model.__main__ import main
 from model.corpora.corpora import read_pairs, write_pairs
-from model.corpora.drawn import NAMES, NUMBER_WORDS
+from model.corpora.drawn import GERMAN, NAMES, NUMBER_WORDS
+from model.corpora.drawn_chinese import CHINESE
 from model.corpora.variety import (
     LETTERS,
     VARIANTS,
@@ -41,6 +42,32 @@ def test_the_letters_of_what_is_read_vary_and_those_of_what_is_written_do_not() 
         found = set(varied(pairs, source=source, seed=1))
         assert {pair[read].rstrip("!") for pair in found} > {pairs[0][read][:-1].lower(), pairs[0][read][:-1].upper()}
         assert not any(pair[written].islower() or pair[written].isupper() for pair in found)
+
+
+def test_chinese_names_change_on_both_sides_and_chinese_may_be_read_in_traditional_characters() -> None:
+    pairs = [("Tom's dog likes Mary.", "汤姆的狗喜欢玛丽。")] * 200
+    names = dict(pair for row in ("man", "woman", "other script") for pair in CHINESE.names[row])
+    found = set(varied(pairs, drawn=CHINESE, source="zh", seed=1))
+    whole = [pair for pair in found if pair[0].endswith(".") and pair[1].endswith("。") and "湯" not in pair[1]]
+    assert len(whole) > 20
+    for source, target in whole:
+        owner, liked = source.removesuffix(".").split("'s dog likes ")
+        assert target == f"{names[owner]}的狗喜欢{names[liked]}。"
+    assert ("Tom's dog likes Mary.", "湯姆的狗喜歡瑪麗。") in found
+    assert not any("湯姆" in target for _, target in varied(pairs, drawn=CHINESE, source="en", seed=1))
+
+
+def test_every_name_is_looked_for_in_one_row_and_stands_for_one_name() -> None:
+    for drawn in (GERMAN, CHINESE):
+        looked_for = [pair for row in ("man", "woman", "surname", "city") for pair in drawn.names[row]]
+        assert len(looked_for) == len(drawn.row_of) == len(drawn.english_of)
+
+
+def test_every_template_can_be_filled() -> None:
+    for drawn in (GERMAN, CHINESE):
+        found = list(filled(3000, drawn=drawn, seed=1))
+        assert not any(set("{}_") & set("".join(pair)) for pair in found)
+        assert len(set(found)) > 1500
 
 
 def test_letters_and_full_stops(draw: random.Random) -> None:
@@ -107,5 +134,7 @@ def test_the_corpus_is_written_beside_without_twins_of_the_validation_part(
     assert not set(found) & set(val)
     assert main(["vary", "tiny", "--data-dir", str(tmp_path)]) == 1
     assert "is there already" in capsys.readouterr().err
+    assert main(["vary", "tiny", "--target", "fr", "--data-dir", str(tmp_path)]) == 1
+    assert "en to fr cannot be varied" in capsys.readouterr().err
     assert main(["vary", "tiny+tiny", "--data-dir", str(tmp_path)]) == 1
     assert "vary them one by one" in capsys.readouterr().err
