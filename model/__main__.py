@@ -26,7 +26,7 @@ from model.corpora.class_list import CLASS_LISTS, read_class_list
 from model.corpora.corpora import CorpusError, data_dir, read_pairs
 from model.corpora.download import DownloadError, download_corpus
 from model.corpora.examples import sentence_pairs
-from model.corpora.reviews import read_reviews
+from model.corpora.reviews import class_reviews, read_reviews
 from model.corpora.variety import vary
 from model.files import write_beside
 from model.inference.classify import classify, classify_lines
@@ -107,6 +107,9 @@ def run_evaluate(args: argparse.Namespace) -> None:
 
 def run_class_list(args: argparse.Namespace) -> None:
     """Print what the checkpoint gets wrong of what a class types first, and the share that it gets right."""
+    if read_config(folder_at(args.checkpoint)).task == "classification":
+        run_class_reviews(args)
+        return
     checkpoint = translator_of(args)
     languages = checkpoint.config.tokenizer
     sentences = read_class_list(languages.source_language, languages.target_language, folder=CLASS_LISTS)
@@ -116,6 +119,16 @@ def run_class_list(args: argparse.Namespace) -> None:
             print(f"{sentence.source}\t{text}\t({min(sentence.answers, key=len)})")
     right = sum(sentence.accepts(text) for sentence, text in zip(sentences, found, strict=True))
     print(f"{checkpoint.name}: {right} of {len(sentences)} acceptable, {100 * right / len(sentences):.1f} %")
+
+
+def run_class_reviews(args: argparse.Namespace) -> None:
+    checkpoint, reviews = classifier_of(args), class_reviews()
+    found = classify_lines(checkpoint.model, checkpoint.tokenizers, [text for text, _ in reviews])
+    for (text, label), label_found in zip(reviews, found, strict=True):
+        if label != label_found:
+            print(f"{text}\t{checkpoint.model.config.labels[label_found]}")
+    right = accuracy(found, [label for _, label in reviews])
+    print(f"{checkpoint.name}: {right * len(reviews) / 100:.0f} of {len(reviews)} right, {right:.1f} %")
 
 
 def run_certainty(folder: Path, args: argparse.Namespace) -> None:

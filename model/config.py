@@ -190,6 +190,7 @@ class TrainConfig(Section):
     adam_beta2: float = 0.98
     label_smoothing: float = 0.1
     bpe_dropout: float = 0.0  # above 0 each epoch cuts words differently, after the batches were put together
+    word_dropout: float = 0.0  # share of a classifier's words that are read as unknown ones, others in each epoch
     clip_norm: float = 1.0
     average_epochs: int = 8
     patience: int = 12
@@ -221,8 +222,8 @@ class TrainConfig(Section):
         for name in ("adam_beta1", "adam_beta2"):
             require(0.0 <= getattr(self, name) < 1.0, f"{name} is {getattr(self, name)}; it must be in [0, 1).")
         require(self.clip_norm > 0, f"clip_norm is {self.clip_norm}; it must be above 0.")
-        require(0.0 <= self.bpe_dropout < 1.0, f"bpe_dropout is {self.bpe_dropout}; it must be in [0, 1).")
-        require(0.0 <= self.label_smoothing < 1.0, f"label_smoothing is {self.label_smoothing}; it must be in [0, 1).")
+        for name in ("bpe_dropout", "word_dropout", "label_smoothing"):
+            require(0.0 <= getattr(self, name) < 1.0, f"{name} is {getattr(self, name)}; it must be in [0, 1).")
 
 
 @dataclass(frozen=True, kw_only=True)

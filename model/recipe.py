@@ -40,6 +40,7 @@ class Recipe:
         )
         cut_anew = self.tokenizer.kind == "bpe" and has_target
         require(cut_anew or not self.train.bpe_dropout, 'bpe_dropout needs a translation with kind = "bpe".')
+        require(not (has_target and self.train.word_dropout), "word_dropout belongs to a classification.")
         require(has_target or not self.train.pretrain_corpus, "pretrain_corpus belongs to a translation.")
         for name in VOCAB_SIZES[self.task]:
             remedy = "vocab_size" if self.tokenizer.kind == "bpe" else "min_freq"

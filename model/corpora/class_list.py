@@ -12,10 +12,12 @@ from itertools import product
 from pathlib import Path
 
 from model.config import ConfigError
+from model.corpora.chinese import simplified
 from model.corpora.overlap import canonical
 
 __all__ = ["CLASS_LISTS", "ClassSentence", "class_sentences", "read_class_list"]
 
+HAN = re.compile(r"[\u4e00-\u9fff]")
 CLASS_LISTS = Path(__file__).resolve().parents[2] / "tests" / "data" / "class"
 
 
@@ -27,11 +29,14 @@ class ClassSentence:
     answers: frozenset[str]
 
     def accepts(self, translation: str) -> bool:
-        """Whether it is one of the answers, but for spaces and the punctuation at its end."""
+        """Whether it is one of the answers, but for what `plain` leaves out."""
         return plain(translation) in self.answers
 
 
 def plain(text: str) -> str:
+    """Without the punctuation at its end; of Chinese without any, nor spaces, in simplified characters."""
+    if HAN.search(text):
+        return re.sub(r"[\W_]", "", simplified(text))
     return re.sub(r"\s+(?=,)", "", " ".join(text.split())).rstrip(" .!?…")
 
 

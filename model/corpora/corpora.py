@@ -14,13 +14,11 @@ import shutil
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import zip_longest
 from pathlib import Path
 
-from opencc import OpenCC
-
 from model.config import VARIED
+from model.corpora.chinese import simplified
 from model.corpora.class_list import class_sentences
 from model.corpora.overlap import Pair, canonical, sides, without
 
@@ -32,7 +30,6 @@ __all__ = [
     "iterate_lines",
     "read_lines",
     "read_pairs",
-    "simplified",
     "write_pairs",
 ]
 
@@ -169,16 +166,6 @@ def tatoeba_parts(root: Path, corpus: str, source: str, target: str) -> dict[str
     ids["rest"] = [i for i in range(len(rows)) if i not in listed]
     first, second = (languages.index(language) for language in (source, target))
     return {name: [(rows[i][first].strip(), rows[i][second].strip()) for i in chosen] for name, chosen in ids.items()}
-
-
-def simplified(text: str) -> str:
-    """The text with every traditional Chinese character made a simplified one, phrase by phrase, by OpenCC."""
-    return str(converter().convert(text))
-
-
-@cache
-def converter() -> OpenCC:
-    return OpenCC("t2s")
 
 
 def split_by_english(parts: Mapping[str, Sequence[Pair]], english: int) -> list[Pair]:

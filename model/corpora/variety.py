@@ -8,11 +8,10 @@ The letters of what is read vary, those of what is written do not: a corpus is m
 import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 
-from opencc import OpenCC
-
+from model.corpora.chinese import traditional
 from model.corpora.corpora import TATOEBA, CorpusError, read_pairs, write_pairs
 from model.corpora.drawn import EMOJI, GERMAN, Drawn
 from model.corpora.drawn_chinese import CHINESE
@@ -112,19 +111,14 @@ def smiling(pair: Pair, draw: random.Random) -> Pair:
     return f"{pair[0]} {emoji}", f"{pair[1]} {emoji}"
 
 
-def traditional(pair: Pair, draw: random.Random) -> Pair:
+def in_traditional(pair: Pair, draw: random.Random) -> Pair:
     """A Chinese source in traditional characters."""
-    return perhaps_bare((str(converter().convert(pair[0])), pair[1]), draw)
-
-
-@cache
-def converter() -> OpenCC:
-    return OpenCC("s2t")
+    return perhaps_bare((traditional(pair[0]), pair[1]), draw)
 
 
 # Variant → how often it is tried for a pair: of its source and target, and of its English and the other language.
 LETTERS: dict[Variant, float] = {bare: 0.06, lower: 0.06, capitals: 0.04, title: 0.01}
-CHARACTERS: dict[Variant, float] = {bare: 0.1, traditional: 0.3}  # where Chinese is read
+CHARACTERS: dict[Variant, float] = {bare: 0.1, in_traditional: 0.3}  # where Chinese is read
 VARIANTS: dict[Variant, float] = {renamed: 0.35, renumbered: 0.5, recounted: 0.3, smiling: 0.01}
 
 

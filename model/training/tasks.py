@@ -23,7 +23,7 @@ from model.network.loss import projected_cross_entropy
 from model.network.transformer import Transformer
 from model.recipe import Recipe
 from model.text.tokenizers import TokenizerPair, load_pair, train_pair, train_single
-from model.text.vocab import BOS_ID, EOS_ID, PAD_ID
+from model.text.vocab import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 from model.training.evaluate import accuracy, corpus_bleu, mean_loss
 
 __all__ = ["ClassificationTask", "Task", "TranslationTask", "make_task"]
@@ -166,8 +166,15 @@ class ClassificationTask:
             for t in (texts, self.valid_texts)
         )
         self.left_out = 0
-        self._batches = Batches(examples, batch_tokens=config.batch_tokens, device=device)
+        self._word_dropout = config.word_dropout
+        vary = self._without_some_words if config.word_dropout else None
+        self._batches = Batches(examples, batch_tokens=config.batch_tokens, device=device, vary=vary)
         self.valid_batches = Batches(valid, batch_tokens=config.batch_tokens, device=device)
+
+    def _without_some_words(self, example: Example, draws: random.Random) -> Example:
+        """No one word decides then (Iyyer et al. 2015, section 3.2)."""
+        (*words, end), label = example
+        return [*(UNK_ID if draws.random() < self._word_dropout else word for word in words), end], label
 
     def batches_of(self, epoch: int) -> Batches:
         return self._batches

@@ -51,6 +51,14 @@ def test_pretraining_needs_a_corpus_and_a_number_of_epochs() -> None:
         load_recipe("imdb-sentiment").with_settings({"pretrain_corpus": "deu-eng", "pretrain_epochs": 3})
 
 
+def test_word_dropout_belongs_to_a_classifier() -> None:
+    assert load_recipe("imdb-sentiment").with_settings({"word_dropout": 0.1}).train.word_dropout == 0.1
+    with pytest.raises(ConfigError, match="word_dropout belongs to a classification"):
+        load_recipe("multi30k-en-de").with_settings({"word_dropout": 0.1})
+    with pytest.raises(ConfigError, match=r"word_dropout is 1.0; it must be in \[0, 1\)"):
+        load_recipe("imdb-sentiment").with_settings({"word_dropout": 1.0})
+
+
 def test_bpe_dropout_where_nothing_is_cut_into_pieces_is_refused() -> None:
     for name in ("multi30k-de-en-words", "imdb-sentiment"):
         with pytest.raises(ConfigError, match="bpe_dropout needs a translation"):

@@ -33,7 +33,7 @@ def test_a_direction_without_a_list_is_named(folder: Path) -> None:
         read_class_list("de", "en", folder=folder)
 
 
-@pytest.mark.parametrize("languages", [("en", "de"), ("de", "en")])
+@pytest.mark.parametrize("languages", [("en", "de"), ("de", "en"), ("en", "zh"), ("zh", "en")])
 def test_our_own_lists_are_a_hundred_and_fifty_different_sentences(languages: tuple[str, str]) -> None:
     sentences = read_class_list(*languages)
     canonical_sources = {canonical(sentence.source) for sentence in sentences}
@@ -42,3 +42,9 @@ def test_our_own_lists_are_a_hundred_and_fifty_different_sentences(languages: tu
     answers = [answer for sentence in sentences for answer in sentence.answers]
     assert all(sentence.answers for sentence in sentences)
     assert all(answer and not set("[]|\t") & set(answer) for answer in answers)
+
+
+def test_of_chinese_neither_punctuation_nor_the_kind_of_characters_matters() -> None:
+    sentence = next(one for one in read_class_list("en", "zh") if one.source == "I like chocolate.")
+    assert all(map(sentence.accepts, ("我喜欢巧克力。", "我喜歡巧克力", "我 喜欢 巧克力！")))
+    assert not sentence.accepts("我不喜欢巧克力。")

@@ -19,7 +19,9 @@ from model.corpora.reviews import read_reviews
 from model.inference.classify import classify, classify_lines
 from model.network.classifier import Classifier
 from model.recipe import Recipe
+from model.text.vocab import EOS_ID, PAD_ID, UNK_ID
 from model.trace import ablate_heads, tracing
+from model.training.tasks import make_task
 from model.training.train import train
 
 GOOD = ("splendid", "warm", "clever", "moving", "bright")
@@ -159,6 +161,21 @@ def test_unusable_tables_get_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "reviews" / "imdb_test.tsv").write_text("label\ttext\n1\tGood.\n")
     with pytest.raises(CorpusError, match=r"Line 2 of .* is not label, rating, file, film and text"):
         read_reviews(tmp_path, "reviews", "test")
+
+
+def test_word_dropout_hides_as_many_words_as_it_says_and_others_in_each_epoch(data: Path) -> None:
+    chosen = recipe().with_settings({"word_dropout": 0.3})
+    task = make_task(chosen, data_root=data, folder=None, device=torch.device("cpu"))
+
+    batches = task.batches_of(1)
+    rows = list(batches.epoch(seed=1, number=1))  # the same examples, so that epochs can be compared word by word
+    first, second = (
+        torch.cat([batches.load(some, seed=1, number=number).source.flatten() for some in rows]) for number in (1, 2)
+    )
+    words = (first != PAD_ID) & (first != EOS_ID)
+    assert (first[words] == UNK_ID).float().mean().item() == pytest.approx(0.3, abs=0.03)
+    assert (first == EOS_ID).sum() == (second == EOS_ID).sum() == len(read_reviews(data, "reviews", "train"))
+    assert not torch.equal(first, second)
 
 
 def test_configurations_that_cannot_be_are_refused(trained: Path) -> None:

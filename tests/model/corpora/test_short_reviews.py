@@ -1,0 +1,70 @@
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from model.__main__ import main
+from model.checkpoint import load_classifier
+from model.corpora.corpora import CorpusError
+from model.corpora.overlap import canonical
+from model.corpora.reviews import class_reviews, read_reviews
+from model.corpora.short_reviews import ADJECTIVES, VERBS, short_reviews
+from model.inference.classify import classify
+from tests.conftest import BUNDLED
+
+
+def test_they_are_the_same_for_the_same_seed_and_half_of_them_are_positive() -> None:
+    found = list(short_reviews(2000, seed=1))
+    assert found == list(short_reviews(2000, seed=1)) != list(short_reviews(2000, seed=2))
+    assert 900 < sum(label for _, label in found) < 1100
+
+
+def test_a_negation_turns_the_label_round_and_the_end_of_a_contrast_counts() -> None:
+    negations = {"not", "never", "nothing", "nobody", "far", "anything", "hardly", "without", "don't", "won't", "can't"}
+    negations |= {"didn't", "isn't", "wasn't", "wouldn't", "did"}
+    polarity_of = {word: p for p in (True, False) for word in (*ADJECTIVES[p], *VERBS[p])}
+    checked = 0
+    for text, label in islice(short_reviews(20_000, seed=3), 3000):
+        words = [word.strip(".!,") for word in text.lower().split()]
+        polar = [polarity_of[word] for word in words if word in polarity_of]
+        if len(polar) == 1:
+            assert bool(label) == (polar[0] != bool(negations & set(words))), text
+            checked += 1
+        elif len(polar) == 2:
+            assert polar[0] != polar[1] == bool(label), text
+    assert checked > 1500
+
+
+def test_none_of_the_class_list_is_trained_on(tmp_path: Path) -> None:
+    withheld = {canonical(text) for text, _ in class_reviews()}
+    assert len(withheld) == 60
+    (tmp_path / "sst2").mkdir()
+    (tmp_path / "sst2" / "train.tsv").write_text("i loved every minute of it\t1\na dull film\t0\n")
+    assert read_reviews(tmp_path, "sst2", "train") == [("a dull film", 0)]
+    assert not withheld & {canonical(text) for text, _ in read_reviews(tmp_path, "short-reviews", "train")}
+
+
+def test_several_are_learned_and_the_first_alone_is_tested(tmp_path: Path) -> None:
+    (tmp_path / "sst2").mkdir()
+    (tmp_path / "sst2" / "train.tsv").write_text("a fine film\t1\n")
+    (tmp_path / "sst2" / "dev.tsv").write_text("a poor\tfilm\t0\n")
+    train = read_reviews(tmp_path, "sst2+sst2+short-reviews", "train")
+    assert train[:2] == [("a fine film", 1)] * 2
+    assert len(train) > 10_000
+    assert read_reviews(tmp_path, "sst2+short-reviews", "test") == [("a poor\tfilm", 0)]
+    with pytest.raises(CorpusError, match="sst2 has no split 'val'; it has train, test"):
+        read_reviews(tmp_path, "sst2", "val")
+    (tmp_path / "sst2" / "dev.tsv").write_text("a poor film\tbad\n")
+    with pytest.raises(CorpusError, match=r"Line 1 of .* is not a sentence, a tab and 0 or 1"):
+        read_reviews(tmp_path, "sst2", "test")
+
+
+def test_evaluate_prints_what_a_classifier_gets_wrong_of_what_a_class_types(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["evaluate", "imdb-sentiment", "--class"]) == 0
+    *wrong, share = capsys.readouterr().out.splitlines()
+    checkpoint, labels = load_classifier(BUNDLED / "imdb-sentiment"), ("negative", "positive")
+    expected = [text for text, label in class_reviews() if classify(checkpoint, text).label != labels[label]]
+    assert [line.split("\t")[0] for line in wrong] == expected
+    assert f"{60 - len(expected)} of 60 right" in share
