@@ -48,7 +48,7 @@ def measure(length: int) -> tuple[int, int]:
     reset()
     before = high_water()
     maps = traced(model, source, length)
-    return high_water() - before, maps.encoder.nbytes + maps.decoder.nbytes + maps.cross.nbytes
+    return high_water() - before, sum(array.nbytes for array in maps.values())
 
 
 def traced(model: Transformer, source: Tensor, length: int) -> AttentionMaps:

@@ -208,7 +208,7 @@ def run_attention(args: argparse.Namespace) -> None:
     out = Path(args.out)
     write_beside(out, maps_npz(translation))
     print(translation.text)
-    for name, maps in dataclasses.asdict(translation.maps).items():
+    for name, maps in translation.maps.items():
         print(f"{name:8} {maps.shape}")
 
 

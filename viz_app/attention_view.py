@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.analysis.statistics import merge_tokens, rollout, translation_rollout
-from model.inference.translate import AttentionMaps, Token, Translation
+from model.inference.translate import Token, Translation
 from model.kinds import KINDS
 from model.text.byte_pair import CONTINUES
 from viz_app.figures.style import Axes
@@ -32,19 +32,15 @@ def with_value_norms(translation: Translation, norms: Mapping[str, FloatArray]) 
     maps = translation.maps
     return replace(
         translation,
-        maps=AttentionMaps(
-            encoder=maps.encoder * norms["encoder"][:, :, None],
-            decoder=maps.decoder * norms["decoder"][:, :, None],
-            cross=maps.cross * norms["cross"][:, :, None],
-        ),
+        maps={kind: weights * norms[kind][:, :, None] for kind, weights in maps.items()},
     )
 
 
 def with_rollout(translation: Translation) -> Translation:
     """Attention rollout through all layers so far in the place of each layer's heads; one "head" a layer."""
     maps = translation.maps
-    decoder, cross = translation_rollout(maps.encoder, maps.decoder, maps.cross)
-    rolled = AttentionMaps(encoder=rollout(maps.encoder)[:, None], decoder=decoder[:, None], cross=cross[:, None])
+    decoder, cross = translation_rollout(maps["encoder"], maps["decoder"], maps["cross"])
+    rolled = {"encoder": rollout(maps["encoder"])[:, None], "decoder": decoder[:, None], "cross": cross[:, None]}
     return replace(translation, maps=rolled)
 
 
@@ -57,7 +53,7 @@ def view(translation: Translation, kind: str, *, merge: bool, hide_special: bool
         merge: Join the tokens of a word, see `merge_tokens`.
         hide_special: Leave out rows and columns of `<s>` and `</s>`.
     """
-    maps: FloatArray = getattr(translation.maps, kind)
+    maps: FloatArray = translation.maps[kind]
     queries, keys = translation.tokens_of(kind)
     query_groups, key_groups = groups(queries, merge), groups(keys, merge)
     shape = maps.shape[2:]

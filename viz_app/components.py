@@ -106,7 +106,7 @@ def stepper(translation: Translation, *, kind: str, key: str, on_force: Callable
         chosen = st.session_state[key]["force"]
         on_force(int(chosen["position"]), int(chosen["id"]))
 
-    maps = getattr(translation.maps, kind)
+    maps = translation.maps[kind]
     component("stepper")(
         key=key,
         on_force_change=forced,

@@ -22,7 +22,7 @@ from model.inference.classify import Classification, classify
 from model.inference.doubt import Doubt, doubt
 from model.inference.export import count_weights, maps_csv, maps_npz
 from model.inference.search_tree import SearchTree, search_tree
-from model.inference.translate import GREEDY, AttentionMaps, Translation, record_translation, translate
+from model.inference.translate import GREEDY, Translation, record_translation, translate
 from model.interventions import Intervention
 from model.kinds import KINDS
 from model.network.positional import sinusoidal_table
@@ -96,8 +96,7 @@ def anatomy_of(key: CheckpointKey, text: str, kind: str, layer: int) -> tuple[Tr
 
 
 def without_maps(translation: Translation) -> Translation:
-    nothing = np.empty((0, 0, 0, 0), dtype=np.float32)
-    return replace(translation, maps=AttentionMaps(encoder=nothing, decoder=nothing, cross=nothing))
+    return replace(translation, maps={})
 
 
 @remembered()
@@ -136,7 +135,7 @@ def head_metrics_of(key: CheckpointKey, text: str) -> Mapping[str, Mapping[str, 
     found = {}
     for kind in config_of(key).model.kinds:
         found[kind] = head_metrics(
-            getattr(translation.maps, kind),
+            translation.maps[kind],
             aligned=KINDS[kind].aligned,
             special_key=0 if kind == "decoder" else -1,
         )

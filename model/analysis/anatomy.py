@@ -77,7 +77,7 @@ def anatomy(checkpoint: Checkpoint, text: str, kind: str, layer: int) -> tuple[T
         keys=recorded["keys"],
         values=recorded["values"],
         allowed=np.isfinite(recorded["masked_scores"][0]),
-        weights=getattr(translation.maps, kind)[layer],
+        weights=translation.maps[kind][layer],
         head_outputs=recorded["head_outputs"],
         output=recorded["output"],
         projection=parameter(checkpoint.model, f"{projection}.weight").T,

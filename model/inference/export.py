@@ -1,13 +1,13 @@
 """The maps of a translation as files: NPZ for programs, CSV for spreadsheets."""
 
 import io
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from model.inference.translate import Token, Translation
-from model.kinds import KINDS
 
 __all__ = ["count_weights", "maps_csv", "maps_npz"]
 
@@ -15,18 +15,13 @@ COLUMNS = ("attention", "layer", "head", "query_position", "query", "key_positio
 
 
 def maps_npz(translation: Translation) -> bytes:
-    """Arrays `encoder` (L, H, S, S), `decoder` (L, H, T, T), `cross` (L, H, T, S) and the tokens of their axes."""
-    maps = translation.maps
+    """Arrays `encoder` (L, H, S, S), `decoder` (L, H, T, T), `cross` (L, H, T, S), as far as the model has them, and
+    the tokens of their axes.
+    """
     file = io.BytesIO()
-    np.savez_compressed(
-        file,
-        encoder=maps.encoder,
-        decoder=maps.decoder,
-        cross=maps.cross,
-        source_tokens=_texts(translation.source),
-        read_tokens=_texts(translation.read),
-        written_tokens=_texts(translation.written),
-    )
+    tokens = {"source": translation.source, "read": translation.read, "written": translation.written}
+    arrays: dict[str, Any] = dict(translation.maps) | {f"{name}_tokens": _texts(row) for name, row in tokens.items()}
+    np.savez_compressed(file, **arrays)
     return file.getvalue()
 
 
@@ -35,15 +30,15 @@ def maps_csv(translation: Translation) -> bytes:
     # A layer at a time: a table takes ten times as much memory as the text that it becomes.
     parts = [
         _table(name, layer, weights, *map(_texts, translation.tokens_of(name))).to_csv(index=False, header=False)
-        for name in KINDS
-        for layer, weights in enumerate(getattr(translation.maps, name), start=1)
+        for name, maps in translation.maps.items()
+        for layer, weights in enumerate(maps, start=1)
     ]
     return "".join([",".join(COLUMNS) + "\n", *parts]).encode("utf-8-sig")
 
 
 def count_weights(translation: Translation) -> int:
     """Rows of `maps_csv`, its heading not counted."""
-    return sum(int(getattr(translation.maps, name).size) for name in KINDS)
+    return sum(maps.size for maps in translation.maps.values())
 
 
 def _texts(tokens: tuple[Token, ...]) -> NDArray[np.str_]:

@@ -66,13 +66,8 @@ class Token:
         return self.id < len(SPECIAL_TOKENS) and self.id != UNK_ID
 
 
-@dataclass(frozen=True, kw_only=True)
-class AttentionMaps:
-    """The attention weights that made a translation. Rows are queries, columns are keys; every row sums to 1."""
-
-    encoder: FloatArray  # (L, H, S, S)
-    decoder: FloatArray  # (L, H, T, T)
-    cross: FloatArray  # (L, H, T, S)
+# Of each kind that the model has, the attention weights that made a translation, (L, H, queries, keys); rows sum to 1.
+AttentionMaps = Mapping[str, FloatArray]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -285,8 +280,5 @@ def attention_maps(trace: Trace, model: Transformer, hypothesis: Hypothesis) -> 
             maps[layer] = trace.take(hook_name(kind, layer, "weights"), rows)
         return maps
 
-    return AttentionMaps(
-        encoder=stack("encoder", (0,)),
-        decoder=stack("decoder", hypothesis.rows),
-        cross=stack("cross", hypothesis.rows),
-    )
+    rows = {"encoder": (0,), "decoder": hypothesis.rows}
+    return {kind: stack(kind, rows[KINDS[kind].stack]) for kind in model.config.kinds}

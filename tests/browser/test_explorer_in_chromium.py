@@ -83,12 +83,12 @@ def test_play_slide_and_force_another_word(visit: Visit) -> None:
     expect(page.get_by_text(f"step 2 of {len(expected.written)}")).to_be_visible()
     row = page.locator("rect[data-row='3']")  # layer 1, head 3
     shown = [float(cell.get_attribute("data-weight") or "nan") for cell in row.all()]
-    assert shown == pytest.approx(expected.maps.cross[0, 2, 1].tolist(), abs=1e-6)
+    assert shown == pytest.approx(expected.maps["cross"][0, 2, 1].tolist(), abs=1e-6)
     assert page.locator(".chip.masked").count() == len(expected.written) - 2
     page.get_by_text("decoder self, masked", exact=True).click()
     expect(page.locator("rect[data-row='3'][fill='#8c8c8c']")).to_have_count(len(expected.written) - 2)
     shown = [float(cell.get_attribute("data-weight") or "nan") for cell in row.all()]
-    assert shown == pytest.approx(expected.maps.decoder[0, 2, 1].tolist(), abs=1e-6)
+    assert shown == pytest.approx(expected.maps["decoder"][0, 2, 1].tolist(), abs=1e-6)
     other = expected.written[1].candidates[1]
     page.locator(f"[data-id='{other.id}']").click()
     changed = translation(forced={1: other.id})

@@ -78,7 +78,7 @@ def test_attention_writes_tokens_and_maps(toy: Checkpoint, toy_folder: Path, tmp
     with np.load(out, allow_pickle=False) as file:
         for name in ("encoder", "decoder", "cross"):
             # Two passes: sums in another order may differ in the last bits of fp32.
-            np.testing.assert_allclose(file[name], getattr(expected.maps, name), atol=1e-6)
+            np.testing.assert_allclose(file[name], expected.maps[name], atol=1e-6)
         assert file["source_tokens"].tolist() == [t.text for t in expected.source]
         assert file["written_tokens"].tolist() == [t.text for t in expected.written]
         assert file["read_tokens"][0] == "<s>"
@@ -88,7 +88,7 @@ def test_csv_holds_every_weight_at_its_place(toy: Checkpoint) -> None:
     translation = translate(toy, "The dog sees the cat.")
     table = pd.read_csv(io.BytesIO(maps_csv(translation)), keep_default_na=False)
     maps = translation.maps
-    assert len(table) == maps.encoder.size + maps.decoder.size + maps.cross.size
+    assert len(table) == maps["encoder"].size + maps["decoder"].size + maps["cross"].size
     row = table[
         (table.attention == "cross")
         & (table.layer == 1)
@@ -96,7 +96,7 @@ def test_csv_holds_every_weight_at_its_place(toy: Checkpoint) -> None:
         & (table.query_position == 2)
         & (table.key_position == 4)
     ]
-    assert row["weight"].item() == pytest.approx(maps.cross[0, 2, 1, 3], rel=1e-5)
+    assert row["weight"].item() == pytest.approx(maps["cross"][0, 2, 1, 3], rel=1e-5)
     assert row["query"].item() == translation.written[1].text
     assert row["key"].item() == translation.source[3].text
     # Decoder self-attention is labelled by what was read, on both axes.

@@ -63,15 +63,15 @@ def test_a_painted_cell_has_its_weight_and_its_row_still_sums_to_one(toy: Checkp
     for kind, query in (("encoder", 3), ("cross", 2), ("decoder", 2)):
         layers = toy.model.config.layers_of(kind)
         cell = PaintedCell(Head(kind, layers - 1, 1), query, 1, 0.75)
-        before = getattr(translate(toy, SENTENCE).maps, kind)[layers - 1]
-        found = getattr(translate(toy, SENTENCE, edits=Intervention(painted=frozenset([cell])).edits()).maps, kind)
+        before = translate(toy, SENTENCE).maps[kind][layers - 1]
+        found = translate(toy, SENTENCE, edits=Intervention(painted=frozenset([cell])).edits()).maps[kind]
         row = torch.from_numpy(found[layers - 1, 1, query])
         torch.testing.assert_close(row[1], torch.tensor(0.75))
         torch.testing.assert_close(row.sum(), torch.tensor(1.0))
         if kind == "encoder":  # what comes before the edit is untouched, so proportions can be compared
             old = torch.from_numpy(before[1, query])
             torch.testing.assert_close(row[2:] / row[2:].sum(), old[2:] / old[2:].sum())
-        other = getattr(translate(toy, SENTENCE).maps, kind)[layers - 1, 0, 0]
+        other = translate(toy, SENTENCE).maps[kind][layers - 1, 0, 0]
         torch.testing.assert_close(torch.from_numpy(found[layers - 1, 0, 0]), torch.from_numpy(other))
 
 
@@ -98,7 +98,7 @@ def test_a_painted_row_sums_to_one_whatever_it_held(scores: list[float], million
 def test_the_only_allowed_key_keeps_its_weight_and_the_map_tells(toy: Checkpoint) -> None:
     head = Head("decoder", 0, 1)
     first, second = PaintedCell(head, 0, 0, 0.4), PaintedCell(head, 1, 0, 0.4)
-    found = translate(toy, SENTENCE, edits=Intervention(painted=frozenset([first, second])).edits()).maps.decoder
+    found = translate(toy, SENTENCE, edits=Intervention(painted=frozenset([first, second])).edits()).maps["decoder"]
     np.testing.assert_allclose(found[0, 1].sum(axis=-1), 1, atol=1e-6)
     assert first.weight_in(found) == pytest.approx(1)
     assert second.weight_in(found) == pytest.approx(0.4)
@@ -132,12 +132,12 @@ def test_visitors_with_different_interventions_at_the_same_moment_never_see_each
         for change in ("ablated", "uniform")
         for head in range(4)
     ]
-    expected = [translate(toy, SENTENCE, edits=wish.edits()).maps.cross for wish in wishes]
+    expected = [translate(toy, SENTENCE, edits=wish.edits()).maps["cross"] for wish in wishes]
     barrier = threading.Barrier(len(wishes))
 
     def visitor(wish: Intervention) -> list[np.ndarray]:
         barrier.wait()
-        return [translate(toy, SENTENCE, edits=wish.edits()).maps.cross for _ in range(5)]
+        return [translate(toy, SENTENCE, edits=wish.edits()).maps["cross"] for _ in range(5)]
 
     with ThreadPoolExecutor(len(wishes)) as pool:
         for wanted, found in zip(expected, pool.map(visitor, wishes), strict=True):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from model.inference.translate import AttentionMaps, Token, Translation
+from model.inference.translate import Token, Translation
 from viz_app.attention_view import select_head, view
 from viz_app.chips import chips
 
@@ -22,11 +22,11 @@ def translation() -> Translation:
         source=source,
         read=read,
         written=written,
-        maps=AttentionMaps(
-            encoder=RNG.dirichlet(np.ones(4), size=(2, 3, 4)).astype(np.float32),
-            decoder=(np.tri(3) / np.tri(3).sum(1, keepdims=True) * np.ones((2, 3, 1, 1))).astype(np.float32),
-            cross=RNG.dirichlet(np.ones(4), size=(2, 3, 3)).astype(np.float32),
-        ),
+        maps={
+            "encoder": RNG.dirichlet(np.ones(4), size=(2, 3, 4)).astype(np.float32),
+            "decoder": (np.tri(3) / np.tri(3).sum(1, keepdims=True) * np.ones((2, 3, 1, 1))).astype(np.float32),
+            "cross": RNG.dirichlet(np.ones(4), size=(2, 3, 3)).astype(np.float32),
+        },
         finished=True,
         dropped=0,
     )
@@ -34,7 +34,7 @@ def translation() -> Translation:
 
 def test_cross_rows_are_what_is_written_and_decoder_rows_what_was_read(translation: Translation) -> None:
     cross = view(translation, "cross", merge=False, hide_special=False)
-    np.testing.assert_array_equal(cross.maps, translation.maps.cross)
+    np.testing.assert_array_equal(cross.maps, translation.maps["cross"])
     assert list(cross.axes.queries) == ["Hun", "·de", "</s>"]
     assert list(cross.axes.keys) == ["dog", "·s", ".", "</s>"]
     decoder = view(translation, "decoder", merge=False, hide_special=False)
@@ -50,15 +50,15 @@ def test_merging_joins_words_and_keeps_row_sums(translation: Translation) -> Non
     assert list(cross.axes.queries) == ["Hunde", "</s>"]
     assert list(cross.axes.keys) == ["dogs", ".", "</s>"]
     np.testing.assert_allclose(cross.maps.sum(-1), 1, atol=1e-6)
-    expected = translation.maps.cross[1, 2, :2, :2].sum(-1).mean()
+    expected = translation.maps["cross"][1, 2, :2, :2].sum(-1).mean()
     assert cross.maps[1, 2, 0, 0] == pytest.approx(expected, abs=1e-6)
 
 
 def test_hiding_special_tokens_tells_what_they_held(translation: Translation) -> None:
     cross = view(translation, "cross", merge=False, hide_special=True)
-    np.testing.assert_array_equal(cross.maps, translation.maps.cross[:, :, :2, :3])
+    np.testing.assert_array_equal(cross.maps, translation.maps["cross"][:, :, :2, :3])
     assert list(cross.axes.keys) == ["dog", "·s", "."]
-    np.testing.assert_allclose(cross.hidden_share, translation.maps.cross[:, :, :2, 3].mean(axis=-1), atol=1e-6)
+    np.testing.assert_allclose(cross.hidden_share, translation.maps["cross"][:, :, :2, 3].mean(axis=-1), atol=1e-6)
     decoder = view(translation, "decoder", merge=True, hide_special=True)
     assert (list(decoder.axes.queries), list(decoder.axes.keys)) == (["Hunde"], ["Hunde"])
 
@@ -73,7 +73,7 @@ def test_the_future_counts_as_masked_also_in_merged_words(translation: Translati
 
 
 def test_a_head_or_the_mean_or_the_largest_of_all_heads(translation: Translation) -> None:
-    maps = translation.maps.cross
+    maps = translation.maps["cross"]
     np.testing.assert_array_equal(select_head(maps, 1, 2), maps[1, 2])
     np.testing.assert_allclose(select_head(maps, 0, "mean"), maps[0].mean(0))
     np.testing.assert_array_equal(select_head(maps, 0, "max"), maps[0].max(0))

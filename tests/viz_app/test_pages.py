@@ -37,7 +37,7 @@ def example(checkpoint: Checkpoint) -> str:
 @pytest.mark.parametrize("kind", ["cross", "encoder", "decoder"])
 def test_the_map_on_the_screen_is_the_models(open_app: OpenApp, bundled: Checkpoint, kind: str) -> None:
     app = open_app(checkpoint=bundled.name, kind=kind, layer="2", head="5")
-    expected = getattr(translate(bundled, example(bundled)).maps, kind)
+    expected = translate(bundled, example(bundled)).maps[kind]
     overview, head = charts(app)
     assert overview["data"][0]["source"].startswith("data:image/png;base64,")
     shown = array(head["data"][0]["z"])
@@ -75,7 +75,7 @@ def test_an_example_is_translated_at_once(open_app: OpenApp) -> None:
 def test_heads_can_be_summed_up(open_app: OpenApp, head: str) -> None:
     app = open_app(checkpoint="multi30k-en-de", head=head, layer="3")
     checkpoint = load_checkpoint(BUNDLED / "multi30k-en-de")
-    maps = translate(checkpoint, example(checkpoint)).maps.cross[2]
+    maps = translate(checkpoint, example(checkpoint)).maps["cross"][2]
     expected = maps.mean(axis=0) if head == "mean" else maps.max(axis=0)
     np.testing.assert_allclose(array(charts(app)[1]["data"][0]["z"]), expected, atol=1e-6)
 

@@ -36,7 +36,7 @@ def test_nobody_can_write_into_what_all_share(key: CheckpointKey) -> None:
     translation = services.translation_of(key, "A dog runs.")
     _, parts = services.anatomy_of(key, "A dog runs.", "cross", 0)
     for array in (
-        translation.maps.cross,
+        translation.maps["cross"],
         parts.weights,
         parts.projection,
         loading.position_table(key),

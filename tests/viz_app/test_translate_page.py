@@ -29,7 +29,7 @@ def test_the_search_is_the_one_that_was_chosen(open_app: OpenApp, checkpoint: Ch
     )
     expected = translate(checkpoint, TEXT, search=search)
     assert f"<bdi>{expected.text}</bdi>" in html(app)
-    np.testing.assert_allclose(array(charts(app)[1]["data"][0]["z"]), expected.maps.cross[2, 0], atol=1e-6)
+    np.testing.assert_allclose(array(charts(app)[1]["data"][0]["z"]), expected.maps["cross"][2, 0], atol=1e-6)
 
 
 def test_what_the_model_cannot_read_is_told_beside_the_translation(open_app: OpenApp) -> None:
@@ -49,20 +49,20 @@ def test_impossible_search_settings_fall_back(open_app: OpenApp) -> None:
 def test_rollout_and_value_norms_on_the_screen(open_app: OpenApp, checkpoint: Checkpoint, kind: str) -> None:
     translation, norms = value_norms(checkpoint, TEXT)
     maps = translation.maps
-    decoder, cross = translation_rollout(maps.encoder, maps.decoder, maps.cross)
-    rolled = {"encoder": rollout(maps.encoder), "decoder": decoder, "cross": cross}[kind]
+    decoder, cross = translation_rollout(maps["encoder"], maps["decoder"], maps["cross"])
+    rolled = {"encoder": rollout(maps["encoder"]), "decoder": decoder, "cross": cross}[kind]
     app = open_app(checkpoint=NAME, kind=kind, head="rollout", layer="2")
     shown = np.nan_to_num(array(charts(app)[1]["data"][0]["z"]))
     np.testing.assert_allclose(shown, np.where(rolled[1] > 0, rolled[1], 0), atol=1e-5)
     app = open_app(checkpoint=NAME, kind=kind, head="3", layer="2", norms="true")
-    expected = getattr(maps, kind)[1, 2] * norms[kind][1, 2]
+    expected = maps[kind][1, 2] * norms[kind][1, 2]
     np.testing.assert_allclose(np.nan_to_num(array(charts(app)[1]["data"][0]["z"])), expected, atol=1e-5)
 
 
 def test_a_logarithmic_scale_keeps_the_number_in_the_hover(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     app = open_app(checkpoint=NAME, logarithmic="true", layer="2", head="1")
     trace = charts(app)[1]["data"][0]
-    weights = translate(checkpoint, TEXT).maps.cross[1, 0]
+    weights = translate(checkpoint, TEXT).maps["cross"][1, 0]
     np.testing.assert_allclose(array(trace["z"]), np.log10(np.maximum(weights, 1e-4)), atol=1e-5)
     np.testing.assert_allclose(array(trace["customdata"]), weights, atol=1e-6)
     assert trace["colorbar"]["ticktext"][:2] == ["1", "0.1"]
@@ -71,7 +71,7 @@ def test_a_logarithmic_scale_keeps_the_number_in_the_hover(open_app: OpenApp, ch
 def test_lines_carry_the_models_weights(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     app = open_app(checkpoint=NAME, view="lines", kind="encoder", layer="1", head="2")
     data = component_data(app, "line_view")
-    maps = translate(checkpoint, TEXT).maps.encoder
+    maps = translate(checkpoint, TEXT).maps["encoder"]
     found = np.frombuffer(base64.b64decode(data["weights"]), dtype="<f4").reshape(maps.shape)
     # The page may compute with another number of threads, which add in another order.
     np.testing.assert_allclose(found, maps, atol=1e-5)
@@ -107,7 +107,7 @@ def test_the_table_of_alignments_holds_the_largest_cells(open_app: OpenApp, chec
     app.session_state["alignments"] = True
     app.run()
     table = app.dataframe[0].value
-    maps = translate(checkpoint, TEXT).maps.cross[2, 1]
+    maps = translate(checkpoint, TEXT).maps["cross"][2, 1]
     assert table["attention weight"].iloc[0] == pytest.approx(maps.max(), abs=1e-6)
     first = table.iloc[0]
     named = maps[first["position of the query"] - 1, first["position of the key"] - 1]
@@ -116,7 +116,10 @@ def test_the_table_of_alignments_holds_the_largest_cells(open_app: OpenApp, chec
 
 def test_rollout_with_hidden_tokens_quotes_its_own_share(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     maps = translate(checkpoint, TEXT).maps
-    encoder, decoder = rollout(maps.encoder)[1], translation_rollout(maps.encoder, maps.decoder, maps.cross)[0][1]
+    encoder, decoder = (
+        rollout(maps["encoder"])[1],
+        translation_rollout(maps["encoder"], maps["decoder"], maps["cross"])[0][1],
+    )
     # Rows of the decoder's rollout hold only what came from the target, so their sum is the whole here.
     shares = {"encoder": encoder[:-1, -1].mean(), "decoder": (decoder[1:, 0] / decoder[1:].sum(-1)).mean()}
     for kind, share in shares.items():

@@ -141,7 +141,7 @@ def described(cell: PaintedCell) -> str:
 def why_idle(cell: PaintedCell, translation: Translation) -> str:
     """Why a painted cell changes nothing in this translation, or nothing where it does."""
     kind = KINDS[cell.head.kind]
-    maps = getattr(translation.maps, cell.head.kind)
+    maps = translation.maps[cell.head.kind]
     queries, keys = maps.shape[2:]
     if cell.query >= queries or cell.key >= keys:
         return f"here are {queries} rows and {keys} columns"

@@ -24,7 +24,7 @@ def test_every_query_of_every_head_can_be_derived_from_what_was_recorded(toy: Ch
 
 def test_the_steps_are_those_of_the_formula(toy: Checkpoint) -> None:
     translation, parts = anatomy(toy, SENTENCE, "decoder", 0)
-    np.testing.assert_allclose(parts.weights, translate(toy, SENTENCE).maps.decoder[0], atol=1e-6)
+    np.testing.assert_allclose(parts.weights, translate(toy, SENTENCE).maps["decoder"][0], atol=1e-6)
     steps = derive(parts, 2, 1)
     q, keys = torch.from_numpy(parts.queries[2, 1]), torch.from_numpy(parts.keys[2])
     np.testing.assert_allclose(steps.dots, (keys @ q).numpy(), rtol=1e-4, atol=1e-5)
@@ -55,7 +55,7 @@ def test_value_norms_are_the_lengths_of_what_each_key_adds(toy: Checkpoint) -> N
     projection = parts.projection.reshape(4, 16, 64)
     vectors = parts.values @ projection  # (H, S, D)
     np.testing.assert_allclose(norms["cross"][0], np.linalg.norm(vectors, axis=-1), rtol=1e-5)
-    whole = np.einsum("hts,hsd->td", translation.maps.cross[0], vectors) + parts.bias
+    whole = np.einsum("hts,hsd->td", translation.maps["cross"][0], vectors) + parts.bias
     np.testing.assert_allclose(whole, parts.output, atol=1e-5)
     assert {kind: n.shape[:2] for kind, n in norms.items()} == {"encoder": (2, 4), "decoder": (1, 4), "cross": (1, 4)}
 

@@ -34,10 +34,10 @@ def test_the_toy_model_translates(toy: Checkpoint) -> None:
 def test_maps_have_the_shapes_that_the_tokens_say(toy: Checkpoint, translation: Translation) -> None:
     source, target = len(translation.source), len(translation.written)
     assert len(translation.read) == target
-    assert translation.maps.encoder.shape == (2, 4, source, source)
-    assert translation.maps.decoder.shape == (1, 4, target, target)
-    assert translation.maps.cross.shape == (1, 4, target, source)
-    for maps in (translation.maps.encoder, translation.maps.decoder, translation.maps.cross):
+    assert translation.maps["encoder"].shape == (2, 4, source, source)
+    assert translation.maps["decoder"].shape == (1, 4, target, target)
+    assert translation.maps["cross"].shape == (1, 4, target, source)
+    for maps in (translation.maps["encoder"], translation.maps["decoder"], translation.maps["cross"]):
         assert maps.dtype == np.float32
         np.testing.assert_allclose(maps.sum(-1), 1.0, atol=1e-5)
 
@@ -49,8 +49,8 @@ def test_maps_of_the_decode_equal_those_of_a_teacher_forced_pass(toy: Checkpoint
         logits = toy.model(source, read)
     for layer in range(2):
         expected = trace.passes(f"encoder.layers.{layer}.self_attention.weights")[0][0]
-        np.testing.assert_allclose(translation.maps.encoder[layer], expected, atol=1e-5)
-    for kind, maps in (("self_attention", translation.maps.decoder), ("cross_attention", translation.maps.cross)):
+        np.testing.assert_allclose(translation.maps["encoder"][layer], expected, atol=1e-5)
+    for kind, maps in (("self_attention", translation.maps["decoder"]), ("cross_attention", translation.maps["cross"])):
         expected = trace.passes(f"decoder.layers.0.{kind}.weights")[0][0]
         np.testing.assert_allclose(maps[0], expected, atol=1e-5)
     written = torch.tensor([token.id for token in translation.written])
@@ -59,8 +59,8 @@ def test_maps_of_the_decode_equal_those_of_a_teacher_forced_pass(toy: Checkpoint
 
 
 def test_the_future_gets_exactly_nothing(translation: Translation) -> None:
-    length = translation.maps.decoder.shape[-1]
-    assert not translation.maps.decoder[..., ~np.tri(length, dtype=bool)].any()
+    length = translation.maps["decoder"].shape[-1]
+    assert not translation.maps["decoder"][..., ~np.tri(length, dtype=bool)].any()
 
 
 def test_tokens_begin_and_end_as_they_should(translation: Translation) -> None:
@@ -102,18 +102,18 @@ def test_entropy_is_that_of_what_each_token_was_chosen_from(toy: Checkpoint, tra
 def test_an_ablation_changes_this_translation_and_no_other(toy: Checkpoint) -> None:
     before = translate(toy, SENTENCE)
     ablated = translate(toy, SENTENCE, edits={"decoder.layers.*.cross_attention.weights": ablate_heads(range(4))})
-    assert not ablated.maps.cross.any()
+    assert not ablated.maps["cross"].any()
     assert ablated.written[0].probability != pytest.approx(before.written[0].probability, abs=1e-3)
     after = translate(toy, SENTENCE)
     assert after.text == before.text
-    np.testing.assert_allclose(after.maps.cross, before.maps.cross, atol=1e-6)
+    np.testing.assert_allclose(after.maps["cross"], before.maps["cross"], atol=1e-6)
 
 
 @pytest.mark.parametrize("text", ["", "   ", "word " * 2000, "🐕", "</script><b>x</b>", "مرحبا", "\x00", "Zzyzx qwrtp"])
 def test_any_text_gives_a_translation_with_true_maps(toy: Checkpoint, text: str) -> None:
     translation = translate(toy, text)
-    np.testing.assert_allclose(translation.maps.cross.sum(-1), 1.0, atol=1e-5)
-    assert translation.maps.cross.shape[2:] == (len(translation.written), len(translation.source))
+    np.testing.assert_allclose(translation.maps["cross"].sum(-1), 1.0, atol=1e-5)
+    assert translation.maps["cross"].shape[2:] == (len(translation.written), len(translation.source))
     tokens, room = len(toy.tokenizers.source.encode(text).ids), toy.config.model.max_length - 1  # and </s>
     assert (len(translation.source) - 1, translation.dropped) == (min(tokens, room), max(tokens - room, 0))
 
@@ -155,7 +155,7 @@ def test_a_padded_batch_gives_each_sentence_the_maps_it_has_alone(toy: Checkpoin
     stages = layer_stages(toy, batch, "cross", 0)
     for row, text in enumerate(texts):
         alone = translate(toy, text)
-        queries, keys = alone.maps.cross.shape[2:]
+        queries, keys = alone.maps["cross"].shape[2:]
         assert batch.read[row][:queries] == tuple(token.text for token in alone.read)
         assert set(batch.read[row][queries:]) <= {"<pad>"}  # what was written last is read by nobody
-        np.testing.assert_allclose(stages["weights"][row, :, :queries, :keys], alone.maps.cross[0], atol=1e-5)
+        np.testing.assert_allclose(stages["weights"][row, :, :queries, :keys], alone.maps["cross"][0], atol=1e-5)
