@@ -11,10 +11,20 @@ from typing import Any, Self, TypeVar
 
 from torch import nn
 
-from model.config import TASKS, VOCAB_SIZES, ClassifierConfig, ConfigError, ModelConfig, TokenizerConfig, TrainConfig
+from model.config import (
+    TASKS,
+    VOCAB_SIZES,
+    ClassifierConfig,
+    ConfigError,
+    ModelConfig,
+    RecurrentConfig,
+    TokenizerConfig,
+    TrainConfig,
+    sizes_of,
+)
 from model.files import CheckpointError, load_weights, write_beside
 from model.network.classifier import Classifier
-from model.network.transformer import Transformer
+from model.network.translators import Translator, make_translator
 from model.text.tokenizers import TokenizerPair, load_pair
 from model.text.vocab import PAD_ID
 
@@ -41,7 +51,7 @@ class CheckpointConfig:
     """What `config.json` holds."""
 
     recipe: str
-    model: ModelConfig | ClassifierConfig
+    model: ModelConfig | RecurrentConfig | ClassifierConfig
     tokenizer: TokenizerConfig
     train: TrainConfig
     task: str = "translation"
@@ -87,7 +97,7 @@ class CheckpointConfig:
         return cls(
             recipe=str(values["recipe"]),
             task=task,
-            model=TASKS[task].from_dict(values["model"]),
+            model=sizes_of(task, values["model"]).from_dict(values["model"]),
             tokenizer=TokenizerConfig.from_dict(values["tokenizer"]),
             train=TrainConfig.from_dict(values["train"]),
             figures=dict(figures),
@@ -111,7 +121,7 @@ class Loaded:
 class Checkpoint(Loaded):
     """A translator."""
 
-    model: Transformer
+    model: Translator
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,10 +164,10 @@ def load_checkpoint(folder: Path, *, device: str = "cpu") -> Checkpoint:
         CheckpointError: any of its files is missing, damaged, or does not fit the others; or it is no translator.
     """
     config = read_config(folder)
-    if not isinstance(config.model, ModelConfig):
+    if isinstance(config.model, ClassifierConfig):
         raise CheckpointError(f"{folder.name} classifies texts and does not translate; choose another checkpoint.")
     tokenizers = load_tokenizers(config, folder)
-    model = Transformer(config.model, pad_id=PAD_ID)
+    model = make_translator(config.model, pad_id=PAD_ID)
     load_weights(folder / WEIGHTS, model)
     return Checkpoint(path=folder, config=config, model=ready(model, device), tokenizers=tokenizers)
 

@@ -5,10 +5,11 @@ Knows nothing of torch. Every error names the offending values, so that it can b
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from model.kinds import KINDS
+from model.section import ConfigError, Section, require
 
 __all__ = [
     "TASKS",
@@ -17,64 +18,13 @@ __all__ = [
     "ConfigError",
     "LayersConfig",
     "ModelConfig",
+    "RecurrentConfig",
     "SearchConfig",
     "TokenizerConfig",
     "TrainConfig",
+    "require",
+    "sizes_of",
 ]
-
-
-class ConfigError(ValueError):
-    """A configuration that cannot be built. The message names the values and the remedy."""
-
-
-def require(condition: bool, message: str) -> None:
-    if not condition:
-        raise ConfigError(message)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Section:
-    """Shared by the configurations below: built from a plain mapping, checked field by field."""
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Build from JSON or TOML values.
-
-        Raises:
-            ConfigError: a name is unknown or missing, a value has the wrong type, or values contradict each other.
-        """
-        known = {field.name for field in fields(cls)}
-        unknown = sorted(set(values) - known)
-        require(not unknown, f"{cls.__name__} has no setting {', '.join(unknown)}; it has {', '.join(sorted(known))}.")
-        try:
-            return cls(**values)
-        except TypeError as error:
-            raise ConfigError(f"{cls.__name__}: {str(error).partition('__init__() ')[2] or error}.") from error
-
-    def to_dict(self) -> dict[str, Any]:
-        return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self).items()}
-
-    def require_positive(self, *names: str) -> None:
-        for name in names:
-            require(getattr(self, name) > 0, f"{name} is {getattr(self, name)}; it must be at least 1.")
-
-    def __post_init__(self) -> None:
-        for name, kind in get_type_hints(type(self)).items():
-            value = getattr(self, name)
-            if get_origin(kind) is Literal:
-                choices = ", ".join(map(repr, get_args(kind)))
-                require(value in get_args(kind), f"{name} is {value!r}; it must be one of {choices}.")
-            elif kind is float:
-                number = isinstance(value, int | float) and not isinstance(value, bool)
-                require(number, f"{name} is {value!r}; it must be a number.")
-            elif kind in (int, str, bool):
-                fits = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
-                require(fits, f"{name} is {value!r}; it must be of type {kind.__name__}.")
-            elif get_origin(kind) is tuple:
-                item = get_args(kind)[0]
-                fits = isinstance(value, list | tuple) and all(type(v) is item for v in value)
-                require(fits, f"{name} is {value!r}; it must be a list of type {item.__name__}.")
-                object.__setattr__(self, name, tuple(value))  # JSON and TOML know lists alone
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,14 +78,51 @@ class ModelConfig(LayersConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require_positive("source_vocab_size", "target_vocab_size", "num_decoder_layers")
-        require(
-            self.tie_embeddings != "all" or self.source_vocab_size == self.target_vocab_size,
-            f'tie_embeddings = "all" needs one vocabulary, but source_vocab_size is {self.source_vocab_size} '
-            f'and target_vocab_size is {self.target_vocab_size}; use "target" or "none".',
-        )
+        require_one_vocabulary(self)
 
     def layers_of(self, kind: str) -> int:
         return self.num_encoder_layers if kind == "encoder" else self.num_decoder_layers
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecurrentConfig(Section):
+    """Sizes of a recurrent encoder-decoder: one layer, and one head that looks at the source, or none."""
+
+    architecture: Literal["recurrent"] = "recurrent"
+    d_model: int = 256  # of the embeddings
+    d_hidden: int = 256  # of the state, in each direction
+    attention: Literal["additive", "none"] = "additive"
+    dropout: float = 0.3
+    max_length: int = 256
+    source_vocab_size: int
+    target_vocab_size: int
+    tie_embeddings: Literal["none", "target", "all"] = "all"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require_positive("d_model", "d_hidden", "max_length", "source_vocab_size", "target_vocab_size")
+        require(0.0 <= self.dropout < 1.0, f"dropout is {self.dropout}; it must be at least 0 and below 1.")
+        require_one_vocabulary(self)
+
+    positional = "recurrence"  # no encoding: it reads in order
+    num_heads = num_encoder_layers = num_decoder_layers = 1
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of attention that the model has."""
+        return tuple(kind for kind in KINDS if self.layers_of(kind))
+
+    def layers_of(self, kind: str) -> int:
+        """How many layers have a kind of attention, one of `KINDS`."""
+        return int(kind == "cross" and self.attention == "additive")
+
+
+def require_one_vocabulary(config: ModelConfig | RecurrentConfig) -> None:
+    require(
+        config.tie_embeddings != "all" or config.source_vocab_size == config.target_vocab_size,
+        f'tie_embeddings = "all" needs one vocabulary, but source_vocab_size is {config.source_vocab_size} '
+        f'and target_vocab_size is {config.target_vocab_size}; use "target" or "none".',
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -251,4 +238,14 @@ TASKS: Mapping[str, type[ModelConfig] | type[ClassifierConfig]] = {
     "translation": ModelConfig,
     "classification": ClassifierConfig,
 }
+
+
+def sizes_of(
+    task: str, values: Mapping[str, Any]
+) -> type[ModelConfig] | type[RecurrentConfig] | type[ClassifierConfig]:
+    """Which sizes a model has: those of its task, or of another architecture that the values name."""
+    recurrent = task == "translation" and values.get("architecture") == "recurrent"
+    return RecurrentConfig if recurrent else TASKS[task]
+
+
 VOCAB_SIZES = {"translation": ("source_vocab_size", "target_vocab_size"), "classification": ("vocab_size",)}

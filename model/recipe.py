@@ -12,9 +12,11 @@ from model.config import (
     ClassifierConfig,
     ConfigError,
     ModelConfig,
+    RecurrentConfig,
     TokenizerConfig,
     TrainConfig,
     require,
+    sizes_of,
 )
 
 __all__ = ["Recipe", "load_recipe"]
@@ -51,13 +53,13 @@ class Recipe:
         size = self.tokenizer.vocab_size
         self.model_config(**dict.fromkeys(VOCAB_SIZES[self.task], size))
 
-    def model_config(self, **vocab_sizes: int) -> ModelConfig | ClassifierConfig:
+    def model_config(self, **vocab_sizes: int) -> ModelConfig | RecurrentConfig | ClassifierConfig:
         """The model's configuration, once the sizes of the vocabularies are known.
 
         Raises:
             ConfigError: the sizes contradict each other.
         """
-        return TASKS[self.task].from_dict(vocab_sizes | dict(self.model))
+        return sizes_of(self.task, self.model).from_dict(vocab_sizes | dict(self.model))
 
     def with_settings(self, settings: Mapping[str, Any]) -> Self:
         """Return a copy with `section.name` or plain `name` settings replaced.
@@ -66,7 +68,7 @@ class Recipe:
             ConfigError: no section has such a setting.
         """
         sections = {"tokenizer": self.tokenizer.to_dict(), "train": self.train.to_dict(), "model": dict(self.model)}
-        known = {"tokenizer": TokenizerConfig, "train": TrainConfig, "model": TASKS[self.task]}
+        known = {"tokenizer": TokenizerConfig, "train": TrainConfig, "model": sizes_of(self.task, self.model)}
         for key, value in settings.items():
             wanted, _, name = key.rpartition(".")
             homes = [s for s, kind in known.items() if wanted in ("", s) and name in {f.name for f in fields(kind)}]

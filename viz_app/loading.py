@@ -18,6 +18,7 @@ from model.checkpoint import (
     load_classifier,
 )
 from model.config import ConfigError
+from model.network.transformer import Encoder
 from viz_app.cache import Cache
 from viz_app.listing import CheckpointKey, listed_checkpoints, read_once
 from viz_app.shared import CORES, GATE, MEGABYTE, MODELS_SHARE, remembered
@@ -65,7 +66,9 @@ def config_of(key: CheckpointKey) -> CheckpointConfig:
 
 def position_table(key: CheckpointKey) -> FloatArray:
     """The checkpoint's own positional encoding of the encoder, (max_length, d_model)."""
-    table: FloatArray = loaded(key).model.encoder.embedding.positions.table.detach().numpy()
+    encoder = loaded(key).model.encoder
+    assert isinstance(encoder, Encoder)  # a recurrent network has no positions, and its page is not shown
+    table: FloatArray = encoder.embedding.positions.table.detach().numpy()
     table.setflags(write=False)  # it is the model's own memory
     return table
 

@@ -18,7 +18,7 @@ from model.checkpoint import Checkpoint
 from model.inference.padding import padded_for
 from model.inference.translate import source_ids, translated_ids
 from model.interventions import Head
-from model.network.transformer import Transformer
+from model.network.translators import Translator
 from model.text.vocab import BOS_ID, EOS_ID, PAD_ID
 from model.trace import Edit, ablate_heads, hook_name, tracing
 
@@ -48,7 +48,7 @@ def make_examples(checkpoint: Checkpoint, pairs: Sequence[tuple[str, str]]) -> E
     return Examples(source=padded_for(model, sources), target=padded_for(model, targets))
 
 
-def all_heads(model: Transformer) -> list[Head]:
+def all_heads(model: Translator) -> list[Head]:
     """Every head of every kind of attention."""
     config = model.config
     return [
@@ -59,7 +59,7 @@ def all_heads(model: Transformer) -> list[Head]:
     ]
 
 
-def sentence_losses(model: Transformer, examples: Examples) -> Tensor:
+def sentence_losses(model: Translator, examples: Examples) -> Tensor:
     """Mean loss of each translation, (B,), in nats a token."""
     labels = examples.target[:, 1:]  # (B, T)
     logits = model(examples.source, examples.target[:, :-1])  # (B, T, V)
@@ -67,7 +67,7 @@ def sentence_losses(model: Transformer, examples: Examples) -> Tensor:
     return losses.sum(dim=1) / (labels != PAD_ID).sum(dim=1)
 
 
-def loss_changes(model: Transformer, batches: Sequence[Examples]) -> Iterator[tuple[Head, FloatArray]]:
+def loss_changes(model: Translator, batches: Sequence[Examples]) -> Iterator[tuple[Head, FloatArray]]:
     """Silence one head after the other: the head, and by how much the loss of each sentence rises, (N,)."""
 
     def losses() -> FloatArray:
@@ -83,7 +83,7 @@ def loss_changes(model: Transformer, batches: Sequence[Examples]) -> Iterator[tu
         yield head, after - before
 
 
-def gradient_importance(model: Transformer, examples: Examples) -> dict[str, FloatArray]:
+def gradient_importance(model: Translator, examples: Examples) -> dict[str, FloatArray]:
     """|∂loss / ∂ξ| of each head for each sentence, where ξ = 1 multiplies its output (Michel et al. 2019, section 4.1).
 
     The importance of a head is the mean over sentences, as there.

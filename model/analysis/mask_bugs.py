@@ -17,7 +17,7 @@ from model.decoding.decode import length_limit
 from model.inference.padding import padded_for
 from model.inference.translate import SPECIALS, source_ids, translated_ids
 from model.network.masks import decoder_mask, padding_mask
-from model.network.transformer import Transformer
+from model.network.translators import Translator
 from model.text.vocab import BOS_ID, EOS_ID, PAD_ID
 from model.trace import Edit, hook_name, tracing
 
@@ -225,7 +225,7 @@ def row_sums(weights: Tensor, real: Tensor) -> FloatArray:
     return np.array([[float(sums.min()), float(sums.max())] for sums in of_sentences], dtype=np.float32)
 
 
-def rerun_greedy(model: Transformer, source: Tensor) -> list[list[int]]:
+def rerun_greedy(model: Translator, source: Tensor) -> list[list[int]]:
     """Greedy search over a padded batch that reads the whole prefix again for each token; ids without `</s>`."""
     memory, cross_mask = model.encode(source)
     lengths = (source != PAD_ID).sum(dim=1).tolist()

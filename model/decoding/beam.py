@@ -6,14 +6,14 @@ import torch
 from torch import Tensor
 
 from model.decoding.decode import NOTHING_FORCED, Branch, Decoding, Fate, Hypothesis, Search, Specials, Step
-from model.network.transformer import Transformer
+from model.network.translators import Translator
 
 __all__ = ["beam"]
 
 
 @torch.inference_mode()
 def beam(
-    model: Transformer,
+    model: Translator,
     source: Tensor,
     *,
     specials: Specials,

@@ -8,13 +8,12 @@ knows nothing of text. Whatever trace is active records the real passes.
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import torch
 from torch import Tensor
 
-from model.network.cache import DecoderCache
-from model.network.transformer import Transformer
+from model.network.translators import Translator
 
 __all__ = [
     "NOTHING_FORCED",
@@ -152,7 +151,7 @@ class Decoding:
 
     def __init__(
         self,
-        model: Transformer,
+        model: Translator,
         source: Tensor,
         specials: Specials,
         forced: Mapping[int, int] = NOTHING_FORCED,
@@ -162,7 +161,7 @@ class Decoding:
         self.memory, mask = model.encode(source)
         # Attention without a mask is twice as fast, and a single sentence has no padding.
         self.mask = None if bool(mask.all()) else mask
-        self.cache = DecoderCache(model.config.num_decoder_layers)
+        self.cache: Any = model.start_cache()  # each architecture has its own
         self.banned = torch.tensor(specials.banned, dtype=torch.long, device=self.memory.device)
         self.forced = forced
         lengths = (source != model.pad_id).sum(dim=1).tolist()
@@ -191,7 +190,7 @@ class Decoding:
 
 @torch.inference_mode()
 def greedy(
-    model: Transformer,
+    model: Translator,
     source: Tensor,
     *,
     specials: Specials,
@@ -216,7 +215,7 @@ def greedy(
 
 @torch.inference_mode()
 def sample(
-    model: Transformer,
+    model: Translator,
     source: Tensor,
     *,
     specials: Specials,

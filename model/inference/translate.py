@@ -13,7 +13,7 @@ from model.decoding.beam import beam
 from model.decoding.decode import NOTHING_FORCED, Hypothesis, Search, Specials, Step, finish, greedy, sample
 from model.inference.padding import padded_for
 from model.kinds import KINDS
-from model.network.transformer import Transformer
+from model.network.translators import Translator
 from model.text.tokenizers import TokenizerPair
 from model.text.vocab import BOS_ID, EOS_ID, PAD_ID, SPECIAL_TOKENS, UNK_ID
 from model.trace import Edit, Trace, hook_name, tracing
@@ -105,7 +105,7 @@ def source_ids(tokenizers: TokenizerPair, text: str, max_length: int) -> tuple[l
 
 
 def start_search(
-    model: Transformer, ids: Sequence[Sequence[int]], search: SearchConfig, forced: Mapping[int, int] = NOTHING_FORCED
+    model: Translator, ids: Sequence[Sequence[int]], search: SearchConfig, forced: Mapping[int, int] = NOTHING_FORCED
 ) -> Search:
     """The search that the settings name, over source ids, not yet begun; see `finish`."""
     source = padded_for(model, ids)
@@ -127,7 +127,7 @@ def start_search(
 
 
 def translate_lines(
-    model: Transformer,
+    model: Translator,
     tokenizers: TokenizerPair,
     lines: Sequence[str],
     *,
@@ -140,7 +140,7 @@ def translate_lines(
 
 
 def best_hypotheses(
-    model: Transformer,
+    model: Translator,
     tokenizers: TokenizerPair,
     lines: Sequence[str],
     *,
@@ -163,7 +163,7 @@ def written_ids(hypothesis: Hypothesis) -> tuple[int, ...]:
     return hypothesis.ids[:-1] if hypothesis.finished else hypothesis.ids
 
 
-def translated_ids(model: Transformer, sources: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
+def translated_ids(model: Translator, sources: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
     """What greedy search writes for each source, `</s>` included where it was reached."""
     if not sources:
         return []
@@ -268,7 +268,7 @@ def written_tokens(tokenizers: TokenizerPair, hypothesis: Hypothesis, steps: Seq
     return tuple(tokens)
 
 
-def attention_maps(trace: Trace, model: Transformer, hypothesis: Hypothesis) -> AttentionMaps:
+def attention_maps(trace: Trace, model: Translator, hypothesis: Hypothesis) -> AttentionMaps:
     """Collect the recorded weights of one hypothesis of a search over one sentence, out of the trace."""
 
     def stack(kind: str, rows: Sequence[int]) -> FloatArray:

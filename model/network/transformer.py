@@ -131,6 +131,10 @@ class Transformer(nn.Module):
             self.output_projection.weight = target.weight
         name_hook_points(self)
 
+    def start_cache(self) -> DecoderCache:
+        """What `decode` needs to go on from where it stopped."""
+        return DecoderCache(self.config.num_decoder_layers)
+
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
         """Read the source.
 

@@ -10,7 +10,7 @@ from sacremoses import MosesPunctNormalizer, MosesTokenizer
 
 from model.corpora.batching import Batch
 from model.network.loss import projected_cross_entropy
-from model.network.transformer import Transformer
+from model.network.translators import Translator
 from model.text.vocab import PAD_ID
 
 __all__ = ["Scores", "accuracy", "corpus_bleu", "mean_loss", "moses_tokens", "score"]
@@ -35,7 +35,7 @@ class Scores:
 
 
 @torch.inference_mode()
-def mean_loss(model: Transformer, batches: Iterable[Batch]) -> float:
+def mean_loss(model: Translator, batches: Iterable[Batch]) -> float:
     """Cross-entropy of the references without smoothing, in nats a token.
 
     Raises:

@@ -13,9 +13,10 @@ from filelock import FileLock, Timeout
 from torch import Tensor
 
 from model.checkpoint import WEIGHTS, CheckpointConfig, CheckpointError, read_config, snapshot_path, write_config
-from model.config import VOCAB_SIZES, ConfigError, Section
+from model.config import VOCAB_SIZES, ConfigError
 from model.files import remove_leftovers, save_weights, write_beside
 from model.recipe import Recipe
+from model.section import Section
 
 __all__ = ["RunFolder"]
 

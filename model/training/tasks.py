@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from model.config import ClassifierConfig, ConfigError, ModelConfig
+from model.config import ClassifierConfig, ConfigError, ModelConfig, RecurrentConfig
 from model.corpora.batching import Batch, Batches
 from model.corpora.corpora import SentencePairs, read_pairs
 from model.corpora.examples import Example, labelled_texts, sentence_pairs
@@ -20,7 +20,7 @@ from model.inference.classify import classify_lines
 from model.inference.translate import translate_lines
 from model.network.classifier import Classifier
 from model.network.loss import projected_cross_entropy
-from model.network.transformer import Transformer
+from model.network.translators import Translator, make_translator
 from model.recipe import Recipe
 from model.text.tokenizers import TokenizerPair, load_pair, train_pair, train_single
 from model.text.vocab import BOS_ID, EOS_ID, PAD_ID, UNK_ID
@@ -35,7 +35,7 @@ class Task(Protocol[Model]):
     """One recipe's data and model, without any training state."""
 
     tokenizers: TokenizerPair
-    model_config: ModelConfig | ClassifierConfig
+    model_config: ModelConfig | RecurrentConfig | ClassifierConfig
     left_out: int  # training examples that were too long
     unit: str  # of what the loss is averaged over
     quality: str  # what `measure` calls its figure of quality, higher is better
@@ -64,7 +64,7 @@ class Task(Protocol[Model]):
 class TranslationLoss(nn.Module):
     """Teacher forcing; padding is left out before the largest matrix product, not after it."""
 
-    def __init__(self, model: Transformer, smoothing: float) -> None:
+    def __init__(self, model: Translator, smoothing: float) -> None:
         super().__init__()
         self.model, self.smoothing = model, smoothing
 
@@ -126,20 +126,20 @@ class TranslationTask:
     def batches_of(self, epoch: int) -> Batches:
         return self._early_batches if epoch <= self.recipe.train.pretrain_epochs else self._batches
 
-    def new_model(self) -> Transformer:
-        assert isinstance(self.model_config, ModelConfig)
-        return Transformer(self.model_config, pad_id=PAD_ID)
+    def new_model(self) -> Translator:
+        assert not isinstance(self.model_config, ClassifierConfig)
+        return make_translator(self.model_config, pad_id=PAD_ID)
 
-    def loss_of(self, model: Transformer, smoothing: float) -> TranslationLoss:
+    def loss_of(self, model: Translator, smoothing: float) -> TranslationLoss:
         return TranslationLoss(model, smoothing)
 
     def items(self, batch: Batch) -> int:
         return batch.target_tokens
 
-    def valid_loss(self, model: Transformer) -> float:
+    def valid_loss(self, model: Translator) -> float:
         return mean_loss(model, self.valid_batches.in_order())
 
-    def measure(self, model: Transformer, loss: float) -> dict[str, float]:
+    def measure(self, model: Translator, loss: float) -> dict[str, float]:
         sources, references = zip(*self.valid_pairs, strict=True)
         hypotheses = translate_lines(model, self.tokenizers, sources)
         config = self.recipe.tokenizer

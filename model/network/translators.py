@@ -1,0 +1,15 @@
+"""The architectures that translate: the Transformer, and the recurrent network before it."""
+
+from model.config import ModelConfig, RecurrentConfig
+from model.network.recurrent import RecurrentTranslator
+from model.network.transformer import Transformer
+
+__all__ = ["Translator", "make_translator"]
+
+Translator = Transformer | RecurrentTranslator
+
+
+def make_translator(config: ModelConfig | RecurrentConfig, *, pad_id: int) -> Translator:
+    """An untrained translator of these sizes."""
+    kind = RecurrentTranslator if isinstance(config, RecurrentConfig) else Transformer
+    return kind(config, pad_id=pad_id)  # type: ignore[arg-type]
