@@ -65,6 +65,14 @@ def toy_recipe(kind: str = "bpe", **train_settings: object) -> Recipe:
     )
 
 
+def recurrent_recipe(attention: str) -> Recipe:
+    """As `toy_recipe`, a recurrent network with "additive" attention or with "none"."""
+    sizes = {"architecture": "recurrent", "d_model": 48, "d_hidden": 48, "attention": attention, "dropout": 0.0}
+    like = toy_recipe("bpe", learning_rate=1e-2, max_epochs=16)
+    model = sizes | {"max_length": 64}
+    return Recipe(name=f"toy-recurrent-{attention}", tokenizer=like.tokenizer, train=like.train, model=model)
+
+
 def toy_toml(**settings: object) -> str:
     """A tiny recipe as the file that a person writes, for tests that start the command line."""
     train = "\n".join(f"{name} = {value}" for name, value in settings.items())
@@ -92,8 +100,10 @@ def toys(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
     @cache
     def trained(kind: str) -> Path:
-        folder = tmp_path_factory.mktemp("checkpoints") / f"toy-{kind}"
-        train(toy_recipe(kind), data_root=TOY_DATA, out=folder, device="cpu")
+        attention = kind.removeprefix("recurrent-")
+        recipe = toy_recipe(kind) if attention == kind else recurrent_recipe(attention)
+        folder = tmp_path_factory.mktemp("checkpoints") / recipe.name
+        train(recipe, data_root=TOY_DATA, out=folder, device="cpu")
         return folder
 
     return trained

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 import streamlit as st
 
 from model.checkpoint import CheckpointConfig, CheckpointError
-from model.config import ClassifierConfig, ConfigError, SearchConfig
+from model.config import ClassifierConfig, ConfigError, RecurrentConfig, SearchConfig
 from model.inference.translate import GREEDY
 from model.kinds import KINDS
 from viz_app import loading
@@ -101,6 +101,31 @@ def require_translator(found: Sequence[Listed]) -> tuple[CheckpointKey, Checkpoi
         st.subheader("This page is about translating")
         st.info(f"{plain(key.name)} classifies texts and does not translate. Choose a translator on the left.")
         lead_to_sentiment()
+        st.stop()
+    return key, config
+
+
+def require_attention(found: Sequence[Listed], *, of_transformer: str = "") -> tuple[CheckpointKey, CheckpointConfig]:
+    """As `require_translator`, for a page that needs something to look at.
+
+    Args:
+        found: All checkpoints.
+        of_transformer: What of a Transformer the page is about, where a recurrent network has no such thing.
+    """
+    key, config = require_translator(found)
+    if of_transformer and isinstance(config.model, RecurrentConfig):
+        st.subheader(f"This page is about {of_transformer}")
+        st.info(
+            f"{plain(key.name)} is a recurrent network, which has none: it reads one word after the other. Choose a "
+            "Transformer on the left, or see on the page Translate what this one looks at."
+        )
+        st.stop()
+    if not config.model.kinds:
+        st.subheader("This page is about attention")
+        st.info(
+            f"{plain(key.name)} has none: all that it knows of the source while it writes is one vector. Choose "
+            "another checkpoint on the left."
+        )
         st.stop()
     return key, config
 

@@ -8,7 +8,7 @@ from viz_app.sections.head_importance import head_importance
 from viz_app.sections.head_roles import head_roles
 from viz_app.sections.sentence_set import sentence_set
 
-key, config = controls.require_translator(listing.listed_checkpoints())
+key, config = controls.require_attention(listing.listed_checkpoints())
 board, roles, importance = controls.tabs(["Ablation board", "What heads do", "Importance"], "heads_tab")
 if board.open:
     with board:

@@ -14,9 +14,12 @@ from viz_app.figures import vectors
 from viz_app.figures.style import Axes
 from viz_app.plain import plain
 
+SUBJECT = "the dot products of a Transformer"
 MAX_ROWS = 10  # of the table, before it scrolls
 
-key, config = controls.require_translator(listing.listed_checkpoints())
+key, config = controls.require_attention(
+    listing.listed_checkpoints(), of_transformer="the dot products of a Transformer"
+)
 text = controls.ask_for_text(config)
 if not text.strip():
     st.info("Type a sentence above, or choose one of the examples; a head that reads it is taken apart here.")

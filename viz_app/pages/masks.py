@@ -11,7 +11,7 @@ from viz_app.figures.style import Axes
 from viz_app.sections.bug_lab import bug_lab
 from viz_app.sections.right_masks import right_masks
 
-key, config = controls.require_translator(listing.listed_checkpoints())
+key, config = controls.require_attention(listing.listed_checkpoints(), of_transformer="the masks of a Transformer")
 # Of other languages too the fields are those of a list that we have: only its names are kept and stand in links.
 language = config.tokenizer.source_language if config.tokenizer.source_language in BATCHES else "en"
 st.subheader("Masks")

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from model.config import RecurrentConfig
 from viz_app import controls, listing, loading, services
 from viz_app.choices import settle
 from viz_app.plain import plain
@@ -10,11 +11,16 @@ from viz_app.sections.position_relations import position_pairs, position_propert
 from viz_app.sections.position_sentence import position_sentence
 from viz_app.sections.position_waves import position_waves
 
+SUBJECT = "the positions of a Transformer"
 BASES = (10, 100, 1_000, 10_000, 100_000)
 WIDTHS = range(16, 513, 16)
 FEWEST = 8  # positions; fewer show no pattern
 
 key, config = controls.require_checkpoint(listing.listed_checkpoints())
+if isinstance(config.model, RecurrentConfig):
+    key, config = controls.require_attention(
+        listing.listed_checkpoints(), of_transformer="the positions of a Transformer"
+    )
 own = loading.position_table(key)
 max_length, d_model = own.shape
 sinusoidal = config.model.positional == "sinusoidal"

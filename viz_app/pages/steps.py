@@ -14,7 +14,7 @@ ROWS = {"cross": "cross", "decoder": "decoder self, masked"}
 MAX_STEPS = 60  # beyond, the pictures of this page are wider than any screen
 MAX_UNDO = 50
 
-key, config = controls.require_translator(listing.listed_checkpoints())
+key, config = controls.require_attention(listing.listed_checkpoints())
 text = controls.ask_for_text(config)
 if not text.strip():
     st.info("Type a sentence above, or choose one of the examples; its decode appears here.")
@@ -49,7 +49,8 @@ def go_on_from(node: int) -> None:
 
 searches, rows_column, undoing, resetting = st.columns([3.2, 2.4, 1, 1.3], vertical_alignment="bottom")
 settle("steps_view", "greedy", SEARCHES)
-settle("steps_kind", "cross", ROWS)
+offered = [kind for kind in ROWS if kind in config.model.kinds]
+settle("steps_kind", "cross", offered)
 shown = searches.segmented_control(
     "Search", list(SEARCHES), format_func=SEARCHES.__getitem__, required=True, key="steps_view"
 )
@@ -75,9 +76,7 @@ if len(translation.written) > MAX_STEPS:
     st.info(f"This page follows decodes of up to {MAX_STEPS} tokens; shorten the text.")
 elif shown == "greedy":
     with rows_column:
-        kind = st.segmented_control(
-            "Rows of", list(ROWS), format_func=ROWS.__getitem__, required=True, key="steps_kind"
-        )
+        kind = st.segmented_control("Rows of", offered, format_func=ROWS.__getitem__, required=True, key="steps_kind")
     st.html(sentence(translation.text or "(the model wrote nothing)"))
     st.caption(
         "At each step the decoder reads what is written so far and offers a next token. Play, or move the slider; "

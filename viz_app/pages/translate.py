@@ -4,6 +4,7 @@ from functools import partial
 
 import streamlit as st
 
+from model.config import RecurrentConfig
 from viz_app import controls, listing, services
 from viz_app.attention_view import choose, view, with_rollout, with_value_norms
 from viz_app.chips import chips, sentence
@@ -46,10 +47,18 @@ if translation.dropped:
 if not translation.finished:
     st.warning("The model did not end its translation; it was stopped at the length limit for this source.")
 
+if not config.model.kinds:
+    st.info(
+        "This model has no attention: a recurrent network read the sentence into one vector, and all that it wrote "
+        "came out of that. Try a long sentence, and choose its sister with attention on the left."
+    )
+    st.stop()
+
+recurrent = isinstance(config.model, RecurrentConfig)
 kinds, views, heads_column = st.columns([3.2, 3.9, 2.4], vertical_alignment="bottom")
 for option in ("merge", "hide_special", "norms", "logarithmic"):
     settle(option, False)
-norms, logarithmic = st.session_state["norms"], st.session_state["logarithmic"]
+norms, logarithmic = st.session_state["norms"] and not recurrent, st.session_state["logarithmic"]
 with kinds:
     kind = controls.kind_picker(config.model.kinds, "kind", "cross")
 settle("view", "heatmaps", VIEWS)
@@ -58,7 +67,7 @@ condense = {"merge": st.session_state["merge"], "hide_special": st.session_state
 measured = with_value_norms(translation, services.value_norms_of(key, text, search)) if norms else translation
 shown = view(measured, kind, **condense)
 with heads_column:
-    layer, head = controls.head_picker(*shown.maps.shape[:2], aggregates=True)
+    layer, head = controls.head_picker(*shown.maps.shape[:2], aggregates=not recurrent)
 rolled = view(with_rollout(translation), kind, **condense) if head == "rollout" else None
 chosen = choose(shown, rolled, layer, head, weighted=norms)
 
@@ -87,6 +96,7 @@ with st.container(horizontal=True, gap="small", vertical_alignment="center"):
     st.toggle(
         "× value norms",
         key="norms",
+        disabled=recurrent,
         help="Multiply each weight by the length of what its key adds, its value after the output projection "
         "(Kobayashi et al. 2020): a large weight on a tiny value does little.",
     )

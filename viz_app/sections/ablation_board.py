@@ -7,6 +7,7 @@ import numpy as np
 import streamlit as st
 
 from model.analysis.importance import all_heads
+from model.config import RecurrentConfig
 from model.inference.translate import Translation
 from model.interventions import Head, Intervention, PaintedCell
 from model.kinds import KINDS
@@ -48,6 +49,7 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
     places.toggle(
         "Positional encoding",
         key="board_positions",
+        disabled=isinstance(loading.config_of(key).model, RecurrentConfig),
         on_change=lambda: change(positions=st.session_state["board_positions"]),
         help="Switched off, encoder and decoder cannot tell where a token stands.",
     )

@@ -1,5 +1,6 @@
 """The recurrent translator: the same calls as the Transformer, one head of additive attention, or none."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,21 +12,13 @@ from model.config import ConfigError, RecurrentConfig, SearchConfig
 from model.decoding.decode import finish
 from model.inference.translate import SPECIALS, start_search, translate
 from model.network.recurrent import RecurrentTranslator
-from model.recipe import Recipe
 from model.trace import tracing
-from model.training.train import train
-from tests.conftest import TOY_DATA, toy_recipe
+from tests.conftest import TOY_DATA
 
 WEIGHTS = "decoder.layers.0.cross_attention.weights"
 SOURCE = torch.tensor([[5, 6, 7, 8, 9, 3], [5, 6, 3, 0, 0, 0]])
 TARGET = torch.tensor([[2, 11, 12, 13], [2, 14, 3, 0]])
 SETTINGS = {"source_vocab_size": 20, "target_vocab_size": 20, "d_model": 12, "d_hidden": 10, "max_length": 40}
-
-
-def recipe(attention: str) -> Recipe:
-    sizes = {"architecture": "recurrent", "d_model": 48, "d_hidden": 48, "attention": attention, "dropout": 0.0}
-    made = toy_recipe("bpe", learning_rate=1e-2, max_epochs=16)
-    return Recipe(name=f"gru-{attention}", tokenizer=made.tokenizer, train=made.train, model=sizes | {"max_length": 64})
 
 
 @pytest.fixture(scope="module", params=["additive", "none"])
@@ -35,10 +28,8 @@ def model(request: pytest.FixtureRequest) -> RecurrentTranslator:
 
 
 @pytest.fixture(scope="module", params=["additive", "none"])
-def checkpoint(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
-    folder = tmp_path_factory.mktemp("recurrent") / "out"
-    train(recipe(request.param), data_root=TOY_DATA, out=folder, device="cpu")
-    return load_checkpoint(folder)
+def checkpoint(request: pytest.FixtureRequest, toys: Callable[[str], Path]) -> Checkpoint:
+    return load_checkpoint(toys(f"recurrent-{request.param}"))
 
 
 def test_padding_changes_nothing(model: RecurrentTranslator) -> None:
