@@ -36,6 +36,8 @@ __all__ = [
 
 AGGREGATES = ("mean", "max", "rollout")
 FIRST = "everyday-en-de"  # what a newcomer sees: people type sentences of every day first, not captions
+# Checkpoints that others have replaced: old links lead to those.
+REPLACED = {"multi30k-de-en": "everyday-de-en", "tatoeba-en-zh": "everyday-en-zh"}
 LANGUAGES = {"de": "German", "en": "English", "zh": "Chinese", "fr": "French"}
 
 
@@ -48,6 +50,9 @@ def checkpoint_picker(found: Sequence[Listed]) -> None:
     configs = {listed.key.name: listed.config for listed in found if listed.config is not None}
     if not configs:
         return
+    wanted = choices().chosen.get("checkpoint")
+    if wanted not in configs and REPLACED.get(str(wanted)) in configs:
+        choose("checkpoint", REPLACED[str(wanted)])
     # English first: what most visitors can type into.
     names = sorted(configs, key=lambda name: (configs[name].tokenizer.source_language != "en", name))
     settle("checkpoint", FIRST if FIRST in configs else names[0], configs)

@@ -20,6 +20,13 @@ CAPTIONS = {
         "Ein alter Mann spielt Gitarre, während ihm Leute zuschauen.",
         "Drei Radfahrer fahren im Regen eine enge Straße hinunter.",
     ),
+    "zh": (
+        "一只棕色的狗在雪地里奔跑。",
+        "两个孩子在海滩上堆沙堡。",
+        "一位穿红色外套的女士在公交车站等车。",
+        "一位老人在弹吉他，人们看着他。",
+        "三个骑自行车的人在雨中沿着一条窄街骑行。",
+    ),
 }
 
 EVERYDAY = {
@@ -30,7 +37,22 @@ EVERYDAY = {
         "What are you going to do tomorrow?",
         "I have never been to Berlin.",
     ),
+    "de": (
+        "Wann fährt der nächste Zug?",
+        "Meine Schwester hat letzte Woche ein neues Auto gekauft.",
+        "Es hat geregnet, deshalb sind wir zu Hause geblieben.",
+        "Was machst du morgen?",
+        "Ich war noch nie in Berlin.",
+    ),
+    "zh": (
+        "下一班火车几点开？",
+        "我妹妹上周买了一辆新车。",
+        "因为下雨，我们待在家里。",
+        "你明天打算做什么？",
+        "我从来没去过北京。",
+    ),
 }
+EVERYDAY_CORPORA, CAPTION_CORPORA = {"cmn-eng", "cmn-eng-2026", "deu-eng"}, {"multi30k", "3am"}
 
 # With the captions, enough to measure heads on.
 MORE = {
@@ -68,12 +90,30 @@ MORE = {
         "Ein Kletterer ruht sich auf einem Felsen über dem See aus.",
         "Zwei Hunde streiten sich im Wasser um einen roten Ball.",
     ),
+    "zh": (
+        "一个女孩在给一扇绿色的门刷漆。",
+        "两个穿白衬衫的男人抬着一架长梯子。",
+        "一只猫睡在一把旧木椅上。",
+        "许多人在大舞台前跳舞。",
+        "一个戴蓝帽子的男孩把球扔过栅栏。",
+        "厨师在小厨房里切洋葱。",
+        "傍晚一列火车停在安静的车站。",
+        "三个女人坐在草地上笑。",
+        "一个留着胡子的男人在修自行车。",
+        "一匹黑马跳过白色的大门。",
+        "几个学生在一棵大树下看书。",
+        "一个穿黄衬衫的婴儿拿着一把木勺。",
+        "一位老妇人在市场的拐角卖花。",
+        "一个登山者在湖边的岩石上休息。",
+        "两只狗在水里抢一个红球。",
+    ),
 }
 
 # Sentences of different lengths, so that a padded batch has something to hide.
 BATCHES = {
     "en": ("A dog runs.", "Two children are playing in the sand.", "A woman reads a book."),
     "de": ("Ein Hund rennt.", "Zwei Kinder spielen im Sand.", "Eine Frau liest ein Buch."),
+    "zh": ("一只狗在跑。", "两个孩子在沙滩上玩。", "一个女人在看书。"),
 }
 
 REVIEWS = (
@@ -92,6 +132,6 @@ def examples_for(config: CheckpointConfig) -> tuple[str, ...]:
     language, corpora = config.tokenizer.source_language, config.train.corpora
     captions = CAPTIONS.get(language, CAPTIONS["en"])
     everyday = EVERYDAY.get(language, ())
-    if not everyday or not {"cmn-eng", "deu-eng"} & set(corpora):
+    if not everyday or not EVERYDAY_CORPORA & set(corpora):
         return captions
-    return (*everyday[:3], *captions[:2]) if "multi30k" in corpora else everyday
+    return (*everyday[:3], *captions[:2]) if CAPTION_CORPORA & set(corpora) else everyday

@@ -151,6 +151,13 @@ def test_examples_are_of_the_kind_that_the_checkpoint_was_trained_on(open_app: O
     assert app.text_input(key="text").value == CAPTIONS["de"][0]
 
 
+def test_an_old_link_leads_to_what_has_replaced_its_checkpoint(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("viz_app.controls.REPLACED", {"long-gone": "multi30k-de-en-words"})
+    assert open_app(checkpoint="long-gone").selectbox(key="checkpoint").value == "multi30k-de-en-words"
+
+
 def test_impossible_values_in_the_url_fall_back(open_app: OpenApp) -> None:
     app = open_app(checkpoint="nothing", layer="99", head="x", kind="y", length="-5")
     assert app.selectbox(key="checkpoint").value == FIRST
