@@ -22,6 +22,19 @@ ADJECTIVES = {
     """),
 }
 VERBS = {True: ("love", "enjoy", "like", "admire", "recommend"), False: ("hate", "regret", "dislike", "despise")}
+NOUNS = {
+    True: words("charm wit heart humour tension ideas surprises warmth depth style chemistry energy soul magic"),
+    False: words("flaws clichés mistakes holes nonsense stereotypes boredom gaps excuses"),
+}
+# What a film does: its forms for "it" and after "does not".
+DOES = {
+    True: ("works", "shines", "delights", "impresses", "entertains", "convinces", "succeeds", "amuses"),
+    False: ("fails", "disappoints", "bores", "drags", "annoys", "irritates", "stumbles"),
+}
+FEELINGS = {
+    True: words("thrilled moved amused charmed delighted impressed hooked enchanted entertained"),
+    False: words("bored annoyed disappointed irritated confused frustrated exhausted"),
+}
 SUBJECTS = (
     *("it", "this film", "this movie", "the film", "the movie", "the story", "the plot", "the script", "the ending"),
     *("the acting", "the music", "the dialogue", "the second half", "the whole thing", "this one"),
@@ -58,6 +71,47 @@ VERB_FRAMES = (
     ("nobody here will {last} {subject}.", True),
     ("i can't {last} {subject}.", True),
 )
+NOUN_FRAMES = (
+    ("{subject} has {last}.", False),
+    ("{subject} is full of {last}.", False),
+    ("so much {last}!", False),
+    ("{subject} has no {last}.", True),
+    ("{subject} has no {last} and no {more}.", True),
+    ("there is no {last} in {subject}.", True),
+    ("without any {last}.", True),
+    ("i looked for {last} and found none.", True),
+)
+DOES_FRAMES = (
+    ("{subject} {last}.", False),
+    ("{subject} really {last}.", False),
+    ("{subject} {last} from beginning to end.", False),
+    ("{subject} doesn't {base}.", True),
+    ("{subject} does not {base}.", True),
+    ("{subject} never {last}.", True),
+    ("nothing here {last}.", True),
+    ("no joke {last}.", True),
+    ("not one actor {last}.", True),
+    ("hardly anything {last}.", True),
+)
+FEELING_FRAMES = (
+    ("i was {last}.", False),
+    ("we were {last} all the time.", False),
+    ("i left the cinema {last}.", False),
+    ("i was not {last}.", True),
+    ("i was never {last}.", True),
+    ("nobody was {last}.", True),
+    ("i wasn't {last} for a second.", True),
+)
+FEELING_CONTRASTS = (
+    "i expected to be {first} and was {last}.",
+    "we were {first} at first and {last} in the end.",
+    "they said that i would be {first}, but i was {last}.",
+)
+WRONG = (
+    "everybody calls it {last}, but everybody is wrong.",
+    "my friends find it {last}; they are wrong.",
+    "it is said to be {last}. it is not.",
+)
 # What a contrast ends with counts; {first} is of the other polarity.
 CONTRASTS = (
     "{subject} is {first}, but {other} is {last}.",
@@ -78,7 +132,7 @@ def short_reviews(count: int, *, seed: int) -> Iterator[tuple[str, int]]:
     draw = random.Random(seed)
     for _ in range(count):
         polarity = draw.random() < 0.5
-        make = draw.choice((adjective, adjective, verb, contrast))
+        make = draw.choice((adjective, adjective, verb, noun, does, feeling, contrast, feeling_contrast, wrong))
         text, positive = make(polarity, draw)
         yield as_typed(text, draw), int(positive)
 
@@ -93,14 +147,41 @@ def verb(polarity: bool, draw: random.Random) -> tuple[str, bool]:
     return filled(frame, last=draw.choice(VERBS[polarity]), draw=draw), polarity != turned
 
 
+def noun(polarity: bool, draw: random.Random) -> tuple[str, bool]:
+    frame, turned = draw.choice(NOUN_FRAMES)
+    last, more = draw.sample(NOUNS[polarity], 2)
+    return filled(frame, last=last, more=more, draw=draw), polarity != turned
+
+
+def does(polarity: bool, draw: random.Random) -> tuple[str, bool]:
+    frame, turned = draw.choice(DOES_FRAMES)
+    last = draw.choice(DOES[polarity])
+    base = last.removesuffix("es") if last.endswith("sses") else last.removesuffix("s")
+    return filled(frame, last=last, base=base, draw=draw), polarity != turned
+
+
+def feeling(polarity: bool, draw: random.Random) -> tuple[str, bool]:
+    frame, turned = draw.choice(FEELING_FRAMES)
+    return filled(frame, last=draw.choice(FEELINGS[polarity]), draw=draw), polarity != turned
+
+
+def feeling_contrast(polarity: bool, draw: random.Random) -> tuple[str, bool]:
+    first, last = draw.choice(FEELINGS[not polarity]), draw.choice(FEELINGS[polarity])
+    return filled(draw.choice(FEELING_CONTRASTS), first=first, last=last, draw=draw), polarity
+
+
+def wrong(polarity: bool, draw: random.Random) -> tuple[str, bool]:
+    return filled(draw.choice(WRONG), last=draw.choice(ADJECTIVES[polarity]), draw=draw), not polarity
+
+
 def contrast(polarity: bool, draw: random.Random) -> tuple[str, bool]:
     first, last = draw.choice(ADJECTIVES[not polarity]), draw.choice(ADJECTIVES[polarity])
     return filled(draw.choice(CONTRASTS), first=first, last=last, draw=draw), polarity
 
 
-def filled(frame: str, *, draw: random.Random, last: str, first: str = "") -> str:
+def filled(frame: str, *, draw: random.Random, **chosen: str) -> str:
     subject, other = draw.sample(SUBJECTS, 2)
-    return frame.format(subject=subject, other=other, first=first, last=last, adverb=draw.choice(ADVERBS))
+    return frame.format(subject=subject, other=other, adverb=draw.choice(ADVERBS), **chosen)
 
 
 def as_typed(text: str, draw: random.Random, endings: Sequence[str] = ("", "", "!", "!!")) -> str:

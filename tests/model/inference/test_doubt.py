@@ -28,7 +28,7 @@ def doubted(checkpoint: Checkpoint, texts: list[str]) -> float:
 
 def test_another_language_is_caught_and_what_a_class_types_rarely_is(checkpoint: Checkpoint) -> None:
     read, other = (
-        [sentence.source for sentence in read_class_list(source, target, folder=CLASS_LISTS)]
+        [sentence.source for sentence in read_class_list(source, target, folder=CLASS_LISTS)[::3]]
         for source, target in (("en", "de"), ("de", "en"))
     )
     ordinary = [text for text in read if not text.isupper()]
