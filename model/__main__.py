@@ -35,7 +35,7 @@ from model.inference.export import maps_npz
 from model.inference.translate import translate, translate_lines
 from model.recipe import load_recipe
 from model.training.distill import distill
-from model.training.evaluate import accuracy, mean_loss, score
+from model.training.evaluate import accuracy, bleu_by_length, mean_loss, score
 from model.training.runtime import pick_device
 from model.training.train import DivergedError, train
 
@@ -175,7 +175,13 @@ def evaluate_translator(corpus: str, split: str, args: argparse.Namespace) -> di
     hypotheses = translate_lines(model, tokenizers, [source for source, _ in pairs], search=search_settings(args))
     batch_tokens, device = checkpoint.config.train.batch_tokens, next(model.parameters()).device
     loss = mean_loss(model, Batches(examples, batch_tokens=batch_tokens, device=device).in_order())
-    scores = score(hypotheses, [reference for _, reference in pairs], loss=loss, language=target).to_dict()
+    references = [reference for _, reference in pairs]
+    scores = score(hypotheses, references, loss=loss, language=target).to_dict()
+    if args.by_length:
+        for name, count, bleu in bleu_by_length(
+            [source for source, _ in pairs], hypotheses, references, language=target
+        ):
+            print(f"{name + ' words':20} {count:5} sentences {bleu:6.2f} BLEU lower-cased")
     return {"beam": args.beam, "examples": len(pairs)} | scores
 
 

@@ -64,6 +64,7 @@ def add_evaluate(commands: Commands) -> None:
         "--class", dest="class_list", action="store_true", help="what a class types first: the share it gets right"
     )
     command.add_argument("--json", action="store_true", help="print one JSON object")
+    command.add_argument("--by-length", action="store_true", help="BLEU of short sentences and of long ones too")
     command.add_argument(
         "--certainty", action="store_true", help="how sure it usually is: below that the page says that it is not"
     )

@@ -13,7 +13,9 @@ from model.network.loss import projected_cross_entropy
 from model.network.translators import Translator
 from model.text.vocab import PAD_ID
 
-__all__ = ["Scores", "accuracy", "corpus_bleu", "mean_loss", "moses_tokens", "score"]
+__all__ = ["Scores", "accuracy", "bleu_by_length", "corpus_bleu", "mean_loss", "moses_tokens", "score"]
+
+LENGTHS = (8, 12, 16, 20)  # words of a source
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,6 +85,24 @@ def corpus_bleu(
     """BLEU in percent and its signature; Chinese is cut into characters, all else by the 13a rules."""
     metric = sacrebleu.BLEU(tokenize="zh" if language == "zh" else "13a", lowercase=lowercase)
     return metric.corpus_score(hypotheses, [references]).score, str(metric.get_signature())
+
+
+def bleu_by_length(
+    sources: Sequence[str], hypotheses: Sequence[str], references: Sequence[str], *, language: str
+) -> list[tuple[str, int, float]]:
+    """Lower-cased BLEU of short sources and of long ones, as in figure 2 of Bahdanau et al. 2015.
+
+    Returns:
+        Lengths of the source in words, how many sentences have such, and their BLEU in percent; where there are any.
+    """
+    rows, longest_of = [], [*LENGTHS, math.inf]
+    for shorter, longest in zip([0, *LENGTHS], longest_of, strict=True):
+        chosen = [i for i, source in enumerate(sources) if shorter < len(source.split()) <= longest]
+        if chosen:
+            name = f"{shorter + 1} to {longest}" if longest < math.inf else f"{shorter + 1} and more"
+            kept = ([lines[i] for i in chosen] for lines in (hypotheses, references))
+            rows.append((name, len(chosen), corpus_bleu(*kept, language=language, lowercase=True)[0]))
+    return rows
 
 
 def accuracy(found: Sequence[int], labels: Sequence[int]) -> float:

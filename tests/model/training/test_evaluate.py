@@ -8,7 +8,7 @@ from model.checkpoint import Checkpoint
 from model.corpora.batching import Batches
 from model.corpora.corpora import read_pairs
 from model.corpora.examples import sentence_pairs
-from model.training.evaluate import mean_loss, moses_tokens, score
+from model.training.evaluate import bleu_by_length, corpus_bleu, mean_loss, moses_tokens, score
 from tests.conftest import TOY_DATA
 
 
@@ -56,3 +56,13 @@ def test_chinese_is_scored_by_characters() -> None:
 def test_nothing_to_score_is_refused(toy: Checkpoint) -> None:
     with pytest.raises(ValueError, match="no sentence"):
         mean_loss(toy.model, [])
+
+
+def test_bleu_by_length_is_that_of_the_sentences_alone() -> None:
+    sources = ["a b c", "a b c d e f g h i", "x " * 30, "one two three"]
+    hypotheses = ["The dog sees the cat.", "A red car stands here.", "wrong", "Two birds sing in the tree."]
+    references = ["The dog sees the cat.", "A red car stood here.", "right", "Two birds sing in a tree."]
+    rows = bleu_by_length(sources, hypotheses, references, language="en")
+    assert [(name, count) for name, count, _ in rows] == [("1 to 8", 2), ("9 to 12", 1), ("21 and more", 1)]
+    short = corpus_bleu([hypotheses[0], hypotheses[3]], [references[0], references[3]], language="en", lowercase=True)
+    assert rows[0][2] == short[0]
