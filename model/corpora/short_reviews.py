@@ -71,6 +71,33 @@ VERB_FRAMES = (
     ("nobody here will {last} {subject}.", True),
     ("i can't {last} {subject}.", True),
 )
+# Nothing is turned round here: a word that is denied often must not lose its own colour.
+PLAIN_FRAMES = (
+    "a {last}, {more} and {third} film.",
+    "a {last} movie with {more} actors.",
+    "{last}, {more} and {third}.",
+    "{last} acting, {more} script, {third} ending.",
+    "{subject} is {last} and {more}.",
+    "{last} and far too {more}.",
+    "the most {last} film of the year.",
+    "{last} story, {more} pictures.",
+    "{last}!",
+    "so {last}",
+    "what a {last} movie with {more} music.",
+    "{subject} is {last}, {other} is {more}.",
+)
+PRAISE = {
+    True: (
+        *("worth the ticket.", "go now, you will thank me.", "easily the best film of the year.", "five stars."),
+        *("my whole family had fun.", "a joy from start to finish.", "a masterpiece.", "i cried happy tears."),
+        *("i clapped at the end.", "i have seen it three times already.", "give these actors a prize."),
+    ),
+    False: (
+        *("not worth the ticket.", "stay at home.", "easily the worst film of the year.", "no stars.", "avoid it."),
+        *("i walked out.", "i want my money back.", "a disaster.", "i nodded off halfway through.", "skip it."),
+        *("two hours that i will never get back.", "a mess.", "give these actors another job."),
+    ),
+}
 NOUN_FRAMES = (
     ("{subject} has {last}.", False),
     ("{subject} is full of {last}.", False),
@@ -132,7 +159,7 @@ def short_reviews(count: int, *, seed: int) -> Iterator[tuple[str, int]]:
     draw = random.Random(seed)
     for _ in range(count):
         polarity = draw.random() < 0.5
-        make = draw.choice((adjective, adjective, verb, noun, does, feeling, contrast, feeling_contrast, wrong))
+        make = draw.choice(MAKERS)
         text, positive = make(polarity, draw)
         yield as_typed(text, draw), int(positive)
 
@@ -145,6 +172,15 @@ def adjective(polarity: bool, draw: random.Random) -> tuple[str, bool]:
 def verb(polarity: bool, draw: random.Random) -> tuple[str, bool]:
     frame, turned = draw.choice(VERB_FRAMES)
     return filled(frame, last=draw.choice(VERBS[polarity]), draw=draw), polarity != turned
+
+
+def plain(polarity: bool, draw: random.Random) -> tuple[str, bool]:
+    last, more, third = draw.sample(ADJECTIVES[polarity], 3)
+    return filled(draw.choice(PLAIN_FRAMES), last=last, more=more, third=third, draw=draw), polarity
+
+
+def praise(polarity: bool, draw: random.Random) -> tuple[str, bool]:
+    return draw.choice(PRAISE[polarity]), polarity
 
 
 def noun(polarity: bool, draw: random.Random) -> tuple[str, bool]:
@@ -177,6 +213,13 @@ def wrong(polarity: bool, draw: random.Random) -> tuple[str, bool]:
 def contrast(polarity: bool, draw: random.Random) -> tuple[str, bool]:
     first, last = draw.choice(ADJECTIVES[not polarity]), draw.choice(ADJECTIVES[polarity])
     return filled(draw.choice(CONTRASTS), first=first, last=last, draw=draw), polarity
+
+
+# How a review is made, in the shares in which they are drawn.
+MAKERS = (
+    *(plain, plain, plain, praise, adjective, adjective, verb, noun, does, feeling),
+    *(contrast, feeling_contrast, wrong),
+)
 
 
 def filled(frame: str, *, draw: random.Random, **chosen: str) -> str:
