@@ -1,7 +1,7 @@
 """Whether a translator can read a text well: what is told, quietly, beside a translation that may be nonsense.
 
-A model that meets another language, or words that it never read, spreads its probability. Of everyday-en-de's
-validation sentences one in fifty gets less than 0.37 a token, of German ones given to it 19 of 20.
+A model that meets another language, or words that it never read, spreads its probability: nine in ten sentences of
+another language get less of it than all but one in fifty of those that it was validated on.
 """
 
 import math

@@ -11,11 +11,11 @@ from model.inference.translate import translate
 from model.interventions import Head, Intervention
 from tests.browser.conftest import place_of, settle
 from tests.conftest import BUNDLED, PATIENCE
-from viz_app.examples import CAPTIONS, REVIEWS
+from viz_app.examples import EVERYDAY, REVIEWS
 
 Visit = Callable[..., Page]
-NAME = "multi30k-de-en"
-TEXT = CAPTIONS["de"][0]
+NAME = "everyday-de-en"
+TEXT = EVERYDAY["de"][0]
 HERE = f"checkpoint={NAME}"
 
 

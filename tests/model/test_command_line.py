@@ -109,7 +109,7 @@ def test_csv_holds_every_weight_at_its_place(toy: Checkpoint) -> None:
     ("arguments", "message"),
     [
         (["train", "nothing"], "There is no recipe 'nothing'"),
-        (["train", "multi30k-de-en", "--set", "num_heads=7"], "d_model (256) must be divisible by num_heads (7)"),
+        (["train", "everyday-de-en", "--set", "num_heads=7"], "d_model (256) must be divisible by num_heads (7)"),
         (
             ["train", "multi30k-en-de", "--data-dir", "/nowhere", "--out", "/nowhere"],
             "name the right folder with --data-dir",

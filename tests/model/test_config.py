@@ -43,7 +43,7 @@ def test_bundled_recipes_are_valid(path: Path) -> None:
 
 
 def test_pretraining_needs_a_corpus_and_a_number_of_epochs() -> None:
-    recipe = load_recipe("multi30k-de-en")
+    recipe = load_recipe("everyday-de-en")
     for settings in ({"pretrain_corpus": "deu-eng"}, {"pretrain_epochs": 3}, {"pretrain_epochs": -1}):
         with pytest.raises(ConfigError, match="set both or neither"):
             recipe.with_settings(settings)
@@ -68,7 +68,7 @@ def test_bpe_dropout_where_nothing_is_cut_into_pieces_is_refused() -> None:
 @pytest.mark.parametrize(
     ("recipe", "setting", "remedy"),
     [
-        ("multi30k-de-en", "source_vocab_size", r"tokenizer\.vocab_size"),
+        ("everyday-de-en", "source_vocab_size", r"tokenizer\.vocab_size"),
         ("multi30k-de-en-words", "target_vocab_size", r"tokenizer\.min_freq"),
         ("imdb-sentiment", "model.vocab_size", r"tokenizer\.min_freq"),
     ],
@@ -83,11 +83,11 @@ def test_the_size_of_a_vocabulary_is_counted_and_not_set(recipe: str, setting: s
 def test_the_averages_of_adam_forget(name: str) -> None:
     for value in (1.5, 1.0, -0.1):
         with pytest.raises(ConfigError, match=rf"{name} is {value}; it must be in \[0, 1\)"):
-            load_recipe("multi30k-de-en").with_settings({name: value})
+            load_recipe("everyday-de-en").with_settings({name: value})
 
 
 def test_settings_reach_their_section(tmp_path: Path) -> None:
-    recipe = load_recipe("multi30k-de-en").with_settings({"num_heads": 4, "train.seed": 9, "tokenizer.vocab_size": 999})
+    recipe = load_recipe("everyday-de-en").with_settings({"num_heads": 4, "train.seed": 9, "tokenizer.vocab_size": 999})
     assert (recipe.model["num_heads"], recipe.train.seed, recipe.tokenizer.vocab_size) == (4, 9, 999)
     with pytest.raises(ConfigError, match=r"'train\.num_heads'"):
         recipe.with_settings({"train.num_heads": 4})

@@ -12,10 +12,10 @@ from streamlit.testing.v1 import AppTest
 
 from model.checkpoint import Checkpoint, load_checkpoint
 from tests.conftest import BUNDLED, PATIENCE, ROOT
-from viz_app.examples import CAPTIONS
+from viz_app.examples import EVERYDAY
 
-NAME = "multi30k-de-en"
-TEXT = CAPTIONS["de"][0]
+NAME = "everyday-de-en"
+TEXT = EVERYDAY["de"][0]
 
 
 @pytest.fixture

@@ -16,7 +16,9 @@ from model.network.positional import sinusoidal_table
 from tests.conftest import BUNDLED
 from tests.viz_app.conftest import NAME, TEXT, array, charts, compared_lines, in_url, tab
 from viz_app.controls import FIRST
+from viz_app.examples import CAPTIONS
 
+CAPTION = CAPTIONS["de"][0]  # long enough that its order matters
 OpenApp = Callable[..., AppTest]
 
 
@@ -47,7 +49,7 @@ def test_the_table_inside_a_head_says_when_it_scrolls(open_app: OpenApp) -> None
     "position_tab", ["The matrix", "Waves and counters", "Distances and rotation", "In a sentence"]
 )
 def test_each_part_of_positions_opens_for_both_kinds(open_app: OpenApp, name: str, position_tab: str) -> None:
-    app = tab(open_app("positions", checkpoint=name), "position_tab", position_tab)
+    app = tab(open_app("positions", checkpoint=name, text=CAPTION), "position_tab", position_tab)
     if position_tab == "Distances and rotation":
         table = app.dataframe[0].value
         assert table["sinusoidal"].str.startswith("✓").all()
@@ -57,10 +59,10 @@ def test_each_part_of_positions_opens_for_both_kinds(open_app: OpenApp, name: st
         difference = re.search(r"differs from the sum of the two by at most ([\d.e-]+)\.", app.markdown[1].value)
         assert difference
         assert float(difference[1]) < 1e-5
-        blind = translate(checkpoint, TEXT, edits=Intervention(positions=False).edits())
-        assert compared_lines(app)[:2] == [translate(checkpoint, TEXT).text, blind.text]
+        blind = translate(checkpoint, CAPTION, edits=Intervention(positions=False).edits())
+        assert compared_lines(app)[:2] == [translate(checkpoint, CAPTION).text, blind.text]
         if name == NAME:  # the other one writes the same
-            assert blind.text != translate(checkpoint, TEXT).text
+            assert blind.text != translate(checkpoint, CAPTION).text
 
 
 def test_positions_switched_off_by_a_link_are_told_and_switched_on_again(

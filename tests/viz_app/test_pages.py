@@ -1,6 +1,7 @@
 import re
 import shutil
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -49,7 +50,7 @@ def test_translation_and_probabilities_are_the_models(open_app: OpenApp, bundled
     app = open_app(checkpoint=bundled.name)
     expected = translate(bundled, example(bundled))
     html = page_html(app)
-    assert f"<bdi>{expected.text}</bdi></div>" in html
+    assert f"<bdi>{escape(expected.text)}</bdi></div>" in html
     shown = [float(percent) for percent in re.findall(r"probability ([\d.]+)%", html)]
     # One decimal on the screen, and whatever side of a half the last bit falls on.
     assert shown == pytest.approx([100 * token.probability for token in expected.written], abs=0.051)

@@ -1,6 +1,7 @@
 """Step by step, as Streamlit's own harness runs it, against the model asked directly."""
 
 from collections.abc import Callable
+from html import escape
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -31,7 +32,7 @@ def test_steps_show_the_decode_and_a_forced_word_changes_the_rest(open_app: Open
     assert f"<bdi>{forced.text}</bdi>" in html(app)
     assert f"“{other.token}” at step 2" in app.caption[0].value
     app.button[0].click().run()  # Undo
-    assert f"<bdi>{expected.text}</bdi>" in html(app)
+    assert f"<bdi>{escape(expected.text)}</bdi>" in html(app)
     app.text_input(key="text").set_value("Ein Mann.").run()
     assert app.session_state["forced"] == ()
     assert app.button[0].disabled
