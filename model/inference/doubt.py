@@ -1,6 +1,6 @@
 """Whether a translator can read a text well: what is told, quietly, beside a translation that may be nonsense.
 
-A model that meets another language, or words that it never read, spreads its probability: nine in ten sentences of
+A model that meets another language, or words that it never read, spreads its probability: eight in ten sentences of
 another language get less of it than all but one in fifty of those that it was validated on.
 """
 
