@@ -4,10 +4,10 @@ from pathlib import Path
 
 import streamlit as st
 
+from viz_app.checkpoint_choice import checkpoint_picker
 from viz_app.chips import STYLE
 from viz_app.choices import publish_choices, restore_choices
 from viz_app.components import one_tap_one_click
-from viz_app.controls import checkpoint_picker
 from viz_app.listing import listed_checkpoints
 from viz_app.shared import turn
 

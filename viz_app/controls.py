@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 import streamlit as st
 
-from model.checkpoint import CheckpointConfig, CheckpointError
-from model.config import ClassifierConfig, ConfigError, RecurrentConfig, SearchConfig
+from model.checkpoint import CheckpointConfig
+from model.config import SearchConfig
 from model.inference.translate import GREEDY
 from model.kinds import KINDS
-from viz_app import loading
+from viz_app.checkpoint_choice import language
 from viz_app.choices import choices, choose, fits_into_a_link, forget, settle, settle_number
 from viz_app.examples import examples_for
-from viz_app.listing import CheckpointKey, Listed
 from viz_app.plain import plain
 
 if TYPE_CHECKING:
@@ -21,140 +20,15 @@ if TYPE_CHECKING:
 __all__ = [
     "ask_for_text",
     "ask_for_text_and_search",
-    "checkpoint_picker",
     "head_picker",
     "how",
     "kind_picker",
-    "lead_to_sentiment",
-    "require_checkpoint",
-    "require_classifier",
-    "require_translator",
     "say_what_no_link_holds",
     "tabs",
     "with_progress",
 ]
 
 AGGREGATES = ("mean", "max", "rollout")
-FIRST = "everyday-en-de"  # what a newcomer sees: people type sentences of every day first, not captions
-# Checkpoints that others have replaced: old links lead to those.
-REPLACED = {"multi30k-de-en": "everyday-de-en", "tatoeba-en-zh": "everyday-en-zh"}
-LANGUAGES = {"de": "German", "en": "English", "zh": "Chinese", "fr": "French"}
-
-
-def language(code: str) -> str:
-    return LANGUAGES.get(code, code)
-
-
-def checkpoint_picker(found: Sequence[Listed]) -> None:
-    """Choose among the usable checkpoints; stands in the sidebar of every page."""
-    configs = {listed.key.name: listed.config for listed in found if listed.config is not None}
-    if not configs:
-        return
-    wanted = choices().chosen.get("checkpoint")
-    if wanted not in configs and REPLACED.get(str(wanted)) in configs:
-        choose("checkpoint", REPLACED[str(wanted)])
-    # English first: what most visitors can type into.
-    names = sorted(configs, key=lambda name: (configs[name].tokenizer.source_language != "en", name))
-    settle("checkpoint", FIRST if FIRST in configs else names[0], configs)
-    with st.sidebar:
-        name = st.selectbox(
-            "Checkpoint",
-            names,
-            key="checkpoint",
-            help="The trained model that all pages look into.",
-        )
-        st.caption(plain(summary(configs[name])))
-
-
-def summary(config: CheckpointConfig) -> str:
-    """A checkpoint in a line: what it does, tokens, quality."""
-    tokenizer, accuracy = config.tokenizer, config.figure("accuracy")
-    if isinstance(config.model, ClassifierConfig):
-        job = f"{language(tokenizer.source_language)} text: {' or '.join(config.model.labels)}"
-    else:
-        job = f"{language(tokenizer.source_language)} → {language(tokenizer.target_language)}"
-    return " · ".join(
-        [
-            job,
-            "words" if tokenizer.kind == "words" else "subwords",
-            *([f"{config.bleu:.1f} BLEU"] if config.bleu else []),
-            *([f"{accuracy:.1f} % right"] if accuracy else []),
-        ]
-    )
-
-
-def require_checkpoint(found: Sequence[Listed]) -> tuple[CheckpointKey, CheckpointConfig]:
-    """The chosen checkpoint, loaded; where it cannot be, a sentence takes the page's place."""
-    chosen = next((listed for listed in found if listed.key.name == st.session_state.get("checkpoint")), None)
-    if chosen is None:
-        st.error(
-            "There is no usable checkpoint. Train one with `python -m model train multi30k-en-de`, "
-            "or name a folder of checkpoints in `HEADLIGHT_CHECKPOINTS`."
-        )
-        st.stop()
-    try:
-        return chosen.key, loading.config_of(chosen.key)
-    except (CheckpointError, ConfigError) as error:
-        st.error(plain(f"{error} Choose another checkpoint on the left."))
-        st.stop()
-
-
-def require_translator(found: Sequence[Listed]) -> tuple[CheckpointKey, CheckpointConfig]:
-    """As `require_checkpoint`, for a page that is about translating."""
-    key, config = require_checkpoint(found)
-    if config.task != "translation":
-        st.subheader("This page is about translating")
-        st.info(f"{plain(key.name)} classifies texts and does not translate. Choose a translator on the left.")
-        lead_to_sentiment()
-        st.stop()
-    return key, config
-
-
-def require_attention(found: Sequence[Listed], *, of_transformer: str = "") -> tuple[CheckpointKey, CheckpointConfig]:
-    """As `require_translator`, for a page that needs something to look at.
-
-    Args:
-        found: All checkpoints.
-        of_transformer: What of a Transformer the page is about, where a recurrent network has no such thing.
-    """
-    key, config = require_translator(found)
-    if of_transformer and isinstance(config.model, RecurrentConfig):
-        st.subheader(f"This page is about {of_transformer}")
-        st.info(
-            f"{plain(key.name)} is a recurrent network, which has none: it reads one word after the other. Choose a "
-            "Transformer on the left, or see on the page Translate what this one looks at."
-        )
-        st.stop()
-    if not config.model.kinds:
-        st.subheader("This page is about attention")
-        st.info(
-            f"{plain(key.name)} has none: all that it knows of the source while it writes is one vector. Choose "
-            "another checkpoint on the left."
-        )
-        st.stop()
-    return key, config
-
-
-def lead_to_sentiment() -> None:
-    """A link to the page that is about a classifier."""
-    st.page_link("viz_app/pages/sentiment.py", label="See what it looks at on the page Sentiment")
-
-
-def require_classifier(found: Sequence[Listed]) -> tuple[CheckpointKey, CheckpointConfig]:
-    """The chosen checkpoint if it classifies, else the first that does; without any, a sentence instead of the page."""
-    usable = [listed for listed in found if listed.config is not None and listed.config.task == "classification"]
-    chosen = [listed for listed in usable if listed.key.name == st.session_state.get("checkpoint")]
-    if not usable:
-        st.error("There is no classifier. Train one with `python -m model train imdb-sentiment`.")
-        st.stop()
-    key = (chosen or usable)[0].key
-    if not chosen:
-        st.caption(f"This page reads with the checkpoint {plain(key.name)}; the one on the left translates.")
-    try:
-        return key, loading.config_of(key)
-    except (CheckpointError, ConfigError) as error:
-        st.error(plain(f"{error} Choose another checkpoint on the left."))
-        st.stop()
 
 
 def ask_for_text(config: CheckpointConfig) -> str:

@@ -1,9 +1,8 @@
 """Trains a recipe into a checkpoint folder, on one device or, under `torchrun` or `accelerate launch`, on several.
 
-Everything a run needs to go on lies in `<checkpoint>/training/` as one safetensors file, replaced as a whole at the end
-of each epoch and when the run is stopped: resumed by as many processes on the same kind of device, it computes the
-losses of one that was never stopped. Hugging Face Accelerate places the model, keeps the short number formats and
-exchanges gradients.
+Everything a run needs to go on lies in `<checkpoint>/training/`, replaced as a whole at the end of each epoch and when
+the run is stopped: resumed by as many processes on the same kind of device, it computes the losses of one never
+stopped. Hugging Face Accelerate places the model, keeps the short number formats and exchanges gradients.
 """
 
 import math
@@ -222,9 +221,8 @@ class Trainer:
             self._save_model()
         if self.config.snapshot_steps and not self.stop_requested:
             self.folder.save_snapshot(self._weights(), step=self.progress.step)
-        self.report(
-            f"{'Stopped' if self.stop_requested else 'Finished'} at step {self.progress.step}: {self.folder.path}"
-        )
+        ending = "Stopped" if self.stop_requested else "Finished"
+        self.report(f"{ending} at step {self.progress.step}: {self.folder.path}")
 
     def _weights(self) -> dict[str, Tensor]:
         return {name: p.detach().clone() for name, p in self.model.named_parameters()}

@@ -15,7 +15,7 @@ from model.inference.export import maps_csv
 from model.inference.translate import Translation, translate
 from tests.browser.conftest import place_of_tile, settle
 from tests.conftest import BUNDLED
-from viz_app.controls import FIRST
+from viz_app.checkpoint_choice import FIRST
 from viz_app.examples import EVERYDAY
 
 Visit = Callable[..., Page]

@@ -15,7 +15,7 @@ from model.interventions import Intervention
 from model.network.positional import sinusoidal_table
 from tests.conftest import BUNDLED
 from tests.viz_app.conftest import NAME, TEXT, array, charts, compared_lines, in_url, tab
-from viz_app.controls import FIRST
+from viz_app.checkpoint_choice import FIRST
 from viz_app.examples import CAPTIONS
 
 CAPTION = CAPTIONS["de"][0]  # long enough that its order matters

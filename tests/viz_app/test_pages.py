@@ -13,8 +13,8 @@ from model.checkpoint import Checkpoint, load_checkpoint
 from model.inference.translate import translate
 from model.network.positional import sinusoidal_table
 from tests.conftest import BUNDLED
-from tests.viz_app.conftest import array, charts
-from viz_app.controls import FIRST
+from tests.viz_app.conftest import array, charts, html
+from viz_app.checkpoint_choice import FIRST
 from viz_app.examples import BATCHES, CAPTIONS, EVERYDAY
 
 OpenApp = Callable[..., AppTest]
@@ -25,10 +25,6 @@ LONG = "a man rides a horse " * 400
 @pytest.fixture(scope="module", params=NAMES)
 def bundled(request: pytest.FixtureRequest) -> Checkpoint:
     return load_checkpoint(BUNDLED / request.param)
-
-
-def page_html(app: AppTest) -> str:
-    return "".join(element.proto.body for element in app.get("html"))
 
 
 def example(checkpoint: Checkpoint) -> str:
@@ -49,19 +45,19 @@ def test_the_map_on_the_screen_is_the_models(open_app: OpenApp, bundled: Checkpo
 def test_translation_and_probabilities_are_the_models(open_app: OpenApp, bundled: Checkpoint) -> None:
     app = open_app(checkpoint=bundled.name)
     expected = translate(bundled, example(bundled))
-    html = page_html(app)
-    assert f"<bdi>{escape(expected.text)}</bdi></div>" in html
-    shown = [float(percent) for percent in re.findall(r"probability ([\d.]+)%", html)]
+    drawn = html(app)
+    assert f"<bdi>{escape(expected.text)}</bdi></div>" in drawn
+    shown = [float(percent) for percent in re.findall(r"probability ([\d.]+)%", drawn)]
     # One decimal on the screen, and whatever side of a half the last bit falls on.
     assert shown == pytest.approx([100 * token.probability for token in expected.written], abs=0.051)
 
 
 def test_typing_changes_the_translation(open_app: OpenApp) -> None:
     app = open_app(checkpoint="multi30k-en-de")
-    before = page_html(app)
+    before = html(app)
     app.text_input(key="text").set_value("A woman is reading a book.").run()
     assert "Buch" not in before
-    assert "Buch" in page_html(app)
+    assert "Buch" in html(app)
 
 
 def test_an_example_is_translated_at_once(open_app: OpenApp) -> None:
@@ -69,7 +65,7 @@ def test_an_example_is_translated_at_once(open_app: OpenApp) -> None:
     app.selectbox(key="example").set_value(CAPTIONS["en"][3]).run()
     assert app.text_input(key="text").value == CAPTIONS["en"][3]
     assert app.selectbox(key="example").value is None
-    assert "Gitarre" in page_html(app)
+    assert "Gitarre" in html(app)
 
 
 @pytest.mark.parametrize("head", ["mean", "max"])
@@ -155,7 +151,7 @@ def test_examples_are_of_the_kind_that_the_checkpoint_was_trained_on(open_app: O
 def test_an_old_link_leads_to_what_has_replaced_its_checkpoint(
     open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("viz_app.controls.REPLACED", {"long-gone": "multi30k-de-en-words"})
+    monkeypatch.setattr("viz_app.checkpoint_choice.REPLACED", {"long-gone": "multi30k-de-en-words"})
     assert open_app(checkpoint="long-gone").selectbox(key="checkpoint").value == "multi30k-de-en-words"
 
 

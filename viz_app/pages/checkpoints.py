@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from viz_app import controls, listing, loading
+from viz_app import checkpoint_choice, controls, listing, loading
 from viz_app.charts import draw
 from viz_app.figures import training
 from viz_app.plain import card as safe_card
@@ -20,7 +20,7 @@ st.markdown(
     "when the page is loaded again. Figures are those of its test set, which the model card names; beam 5."
 )
 if not found:
-    controls.require_checkpoint(found)
+    checkpoint_choice.require_checkpoint(found)
 table = listing.checkpoint_figures(found)
 broken = [listed for listed in found if listed.config is None]
 st.dataframe(
@@ -54,7 +54,7 @@ st.dataframe(
 for listed in broken:
     st.warning(plain(listed.problem))
 
-key, config = controls.require_checkpoint(found)
+key, config = checkpoint_choice.require_checkpoint(found)
 st.subheader(plain(key.name))
 st.caption("The checkpoint that is chosen on the left.")
 card, curves, parameters, configuration = controls.tabs(

@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from viz_app import controls, listing
+from viz_app import checkpoint_choice, controls, listing
 from viz_app.sections.ablation_board import ablation_board
 from viz_app.sections.head_importance import head_importance
 from viz_app.sections.head_roles import head_roles
 from viz_app.sections.sentence_set import sentence_set
 
-key, config = controls.require_attention(listing.listed_checkpoints())
+key, config = checkpoint_choice.require_attention(listing.listed_checkpoints())
 board, roles, importance = controls.tabs(["Ablation board", "What heads do", "Importance"], "heads_tab")
 if board.open:
     with board:

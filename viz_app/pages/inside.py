@@ -7,7 +7,7 @@ import streamlit as st
 from model.analysis.anatomy import derive
 from model.config import ConfigError
 from model.kinds import KINDS
-from viz_app import controls, listing, services
+from viz_app import checkpoint_choice, controls, listing, services
 from viz_app.charts import draw
 from viz_app.choices import settle, settle_number
 from viz_app.figures import vectors
@@ -17,7 +17,7 @@ from viz_app.plain import plain
 SUBJECT = "the dot products of a Transformer"
 MAX_ROWS = 10  # of the table, before it scrolls
 
-key, config = controls.require_attention(
+key, config = checkpoint_choice.require_attention(
     listing.listed_checkpoints(), of_transformer="the dot products of a Transformer"
 )
 text = controls.ask_for_text(config)

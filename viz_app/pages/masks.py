@@ -4,14 +4,17 @@ import numpy as np
 import streamlit as st
 
 from model.kinds import KINDS
-from viz_app import controls, listing, services
+from viz_app import checkpoint_choice, controls, listing, services
 from viz_app.choices import settle
 from viz_app.examples import BATCHES
 from viz_app.figures.style import Axes
 from viz_app.sections.bug_lab import bug_lab
 from viz_app.sections.right_masks import right_masks
 
-key, config = controls.require_attention(listing.listed_checkpoints(), of_transformer="the masks of a Transformer")
+SUBJECT = "the masks of a Transformer"
+key, config = checkpoint_choice.require_attention(
+    listing.listed_checkpoints(), of_transformer="the masks of a Transformer"
+)
 # Of other languages too the fields are those of a list that we have: only its names are kept and stand in links.
 language = config.tokenizer.source_language if config.tokenizer.source_language in BATCHES else "en"
 st.subheader("Masks")

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from model.config import RecurrentConfig
-from viz_app import controls, listing, loading, services
+from viz_app import checkpoint_choice, controls, listing, loading, services
 from viz_app.choices import settle
 from viz_app.plain import plain
 from viz_app.sections.position_matrix import position_matrix
@@ -16,9 +16,9 @@ BASES = (10, 100, 1_000, 10_000, 100_000)
 WIDTHS = range(16, 513, 16)
 FEWEST = 8  # positions; fewer show no pattern
 
-key, config = controls.require_checkpoint(listing.listed_checkpoints())
+key, config = checkpoint_choice.require_checkpoint(listing.listed_checkpoints())
 if isinstance(config.model, RecurrentConfig):
-    key, config = controls.require_attention(
+    key, config = checkpoint_choice.require_attention(
         listing.listed_checkpoints(), of_transformer="the positions of a Transformer"
     )
 own = loading.position_table(key)
@@ -88,4 +88,4 @@ if sentence_tab.open:
             position_sentence(key, config, own)
         else:
             st.info(f"{plain(key.name)} classifies texts. Choose a translator on the left to follow a sentence.")
-            controls.lead_to_sentiment()
+            checkpoint_choice.lead_to_sentiment()

@@ -5,7 +5,7 @@ import pandas as pd
 import streamlit as st
 
 from model.analysis.statistics import rollout
-from viz_app import controls, listing, services
+from viz_app import checkpoint_choice, controls, listing, services
 from viz_app.charts import draw
 from viz_app.chips import sentence, weighted_text
 from viz_app.choices import choose, settle
@@ -17,7 +17,7 @@ from viz_app.plain import plain
 MAX_MAP = 120  # tokens; a larger map has cells smaller than a pixel
 
 found = listing.listed_checkpoints()
-key, config = controls.require_classifier(found)
+key, config = checkpoint_choice.require_classifier(found)
 settle("review", REVIEWS[0])
 
 

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from model.config import SearchConfig
-from viz_app import components, controls, listing, loading, services
+from viz_app import checkpoint_choice, components, controls, listing, loading, services
 from viz_app.chips import sentence
 from viz_app.choices import choose, settle
 from viz_app.plain import plain
@@ -14,7 +14,7 @@ ROWS = {"cross": "cross", "decoder": "decoder self, masked"}
 MAX_STEPS = 60  # beyond, the pictures of this page are wider than any screen
 MAX_UNDO = 50
 
-key, config = controls.require_attention(listing.listed_checkpoints())
+key, config = checkpoint_choice.require_attention(listing.listed_checkpoints())
 text = controls.ask_for_text(config)
 if not text.strip():
     st.info("Type a sentence above, or choose one of the examples; its decode appears here.")

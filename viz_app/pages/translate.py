@@ -5,7 +5,7 @@ from functools import partial
 import streamlit as st
 
 from model.config import RecurrentConfig
-from viz_app import controls, listing, services
+from viz_app import checkpoint_choice, controls, listing, services
 from viz_app.attention_view import choose, view, with_rollout, with_value_norms
 from viz_app.chips import chips, sentence
 from viz_app.choices import settle
@@ -23,7 +23,7 @@ DOUBTS = {
     "Other words, or another language than {0}, may be new to it.",
 }
 
-key, config = controls.require_translator(listing.listed_checkpoints())
+key, config = checkpoint_choice.require_translator(listing.listed_checkpoints())
 text, search = controls.ask_for_text_and_search(config)
 if not text.strip():
     st.info("Type a sentence above, or choose one of the examples; its translation appears here.")
@@ -36,7 +36,7 @@ st.html(
     + sentence(translation.text or "(the model wrote nothing)")
 )
 if reason := services.doubt_of(key, text):
-    st.caption(DOUBTS[reason].format(controls.language(config.tokenizer.source_language)))
+    st.caption(DOUBTS[reason].format(checkpoint_choice.language(config.tokenizer.source_language)))
 if len(text) > services.MAX_CHARACTERS:
     st.warning(f"The text has {len(text):,} characters; only the first {services.MAX_CHARACTERS:,} were read.")
 if translation.dropped:
