@@ -35,17 +35,19 @@ st.html(
     + chips("writes", translation.written)
     + sentence(translation.text or "(the model wrote nothing)")
 )
-if reason := services.doubt_of(key, text):
-    st.caption(DOUBTS[reason].format(checkpoint_choice.language(config.tokenizer.source_language)))
-if len(text) > services.MAX_CHARACTERS:
-    st.warning(f"The text has {len(text):,} characters; only the first {services.MAX_CHARACTERS:,} were read.")
-if translation.dropped:
-    st.warning(
-        f"This model has {config.model.max_length} positions: the last {translation.dropped} tokens of the text "
-        "were left out."
-    )
-if not translation.finished:
-    st.warning("The model did not end its translation; it was stopped at the length limit for this source.")
+# In a place of its own: what comes and goes must not move what follows, which the browser would build anew.
+with st.container():
+    if reason := services.doubt_of(key, text):
+        st.caption(DOUBTS[reason].format(checkpoint_choice.language(config.tokenizer.source_language)))
+    if len(text) > services.MAX_CHARACTERS:
+        st.warning(f"The text has {len(text):,} characters; only the first {services.MAX_CHARACTERS:,} were read.")
+    if translation.dropped:
+        st.warning(
+            f"This model has {config.model.max_length} positions: the last {translation.dropped} tokens of the text "
+            "were left out."
+        )
+    if not translation.finished:
+        st.warning("The model did not end its translation; it was stopped at the length limit for this source.")
 
 if not config.model.kinds:
     st.info(
