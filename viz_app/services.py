@@ -150,9 +150,10 @@ def gradient_importance_of(key: CheckpointKey, pairs: Pairs) -> Mapping[str, Flo
 
 
 @remembered()
-def doubt_of(key: CheckpointKey, text: str) -> Doubt:
-    """Why the model's own greedy translation of a text is not to be trusted, or nothing."""
-    return doubt(translator(key), text, translation_of(key, text)) if text.strip() else ""
+def doubt_of(key: CheckpointKey, text: str, search: SearchConfig = GREEDY) -> Doubt:
+    """Why the model's own translation of a text is not to be trusted, or nothing; of a drawn one, the greedy one's."""
+    own = GREEDY if search.method == "sample" else search
+    return doubt(translator(key), text, translation_of(key, text, own)) if text.strip() else ""
 
 
 def too_long_for_a_table(translation: Translation) -> str:

@@ -123,10 +123,11 @@ VARIANTS: dict[Variant, float] = {renamed: 0.35, renumbered: 0.5, recounted: 0.3
 
 
 def variants_of(drawn: Drawn) -> dict[Variant, float]:
-    """`VARIANTS` with the names of the language; words of number are drawn where it sets spaces between words."""
-    if drawn.spaced:
-        return VARIANTS
-    return {partial(renamed, drawn=drawn): 0.35, renumbered: 0.5, smiling: 0.01}
+    """`VARIANTS` with the names and the words of number of the language."""
+    return {
+        partial(variant, drawn=drawn) if variant in (renamed, recounted) else variant: share
+        for variant, share in VARIANTS.items()
+    }
 
 
 def varied(

@@ -6,6 +6,7 @@ another language get less of it than all but one in fifty of those that it was v
 
 import math
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
@@ -38,12 +39,12 @@ def usual_certainty(checkpoint: Checkpoint, texts: Sequence[str]) -> float:
 
 
 def doubt(checkpoint: Checkpoint, text: str, translation: Translation) -> Doubt:
-    """The first of the reasons to mistrust the greedy translation of a text, or nothing.
+    """The first of the reasons to mistrust the translation of a text, or nothing.
 
     Args:
         checkpoint: Where its certainty was never measured, a text is doubted for its letters and characters alone.
         text: What was translated.
-        translation: Of it, without anything forced or edited.
+        translation: Of it, without anything forced, edited or drawn at random.
     """
     if foreign_share(text, checkpoint.config.tokenizer.source_language) > FOREIGN:
         return "script"
@@ -61,9 +62,8 @@ def foreign_share(text: str, language: str) -> float:
 
 def unread_share(encoding: Encoding, text: str) -> float:
     """Share of the characters that no token of the vocabulary holds: cut into bytes, or a part of an unknown word."""
-    unread = set[int]()
-    for t, (start, end) in enumerate(encoding.offsets):
-        bytes_of_one = end - start == 1 and encoding.offsets.count((start, end)) > 1
-        if bytes_of_one or encoding.ids[t] == UNK_ID:
+    unread, tokens_of = set[int](), Counter(encoding.offsets)
+    for token, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
+        if token == UNK_ID or (end - start == 1 and tokens_of[start, end] > 1):
             unread.update(range(start, end))
     return len(unread) / max(sum(not character.isspace() for character in text), 1)

@@ -14,6 +14,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from model.config import RecurrentConfig
 from model.network.attention import additive_scores, attention_weights, mask_scores
 from model.network.dropout import Dropout
+from model.network.embeddings import initialize_embeddings, token_embeddings
 from model.network.masks import padding_mask
 from model.trace import HookPoint, name_hook_points
 
@@ -160,20 +161,12 @@ class RecurrentTranslator(nn.Module):
         super().__init__()
         self.config = config
         self.pad_id = pad_id
-        target = nn.Embedding(config.target_vocab_size, config.d_model, padding_idx=pad_id)
-        source = (
-            target
-            if config.tie_embeddings == "all"
-            else nn.Embedding(config.source_vocab_size, config.d_model, padding_idx=pad_id)
-        )
+        source, target = token_embeddings(config, pad_id)
         self.encoder = RecurrentEncoder(config, source)
         self.decoder = RecurrentDecoder(config, target)
         self.output_projection = nn.Linear(config.d_model, config.target_vocab_size, bias=False)
         self.logits = HookPoint()  # (B, T, V)
-        with torch.no_grad():
-            for tokens in {source, target}:
-                nn.init.normal_(tokens.weight, std=config.d_model**-0.5)
-                tokens.weight[pad_id].zero_()
+        initialize_embeddings(self, d_model=config.d_model, pad_id=pad_id)
         if config.tie_embeddings != "none":
             self.output_projection.weight = target.weight
         name_hook_points(self)

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from model.config import LayersConfig, ModelConfig
 from model.network.cache import DecoderCache
 from model.network.dropout import Dropout
+from model.network.embeddings import initialize_embeddings, token_embeddings
 from model.network.layers import DecoderLayer, EncoderLayer
 from model.network.masks import decoder_mask, padding_mask
 from model.network.positional import LearnedPositions, PositionalEncoding, SinusoidalPositions
@@ -52,11 +53,7 @@ def initialize(model: nn.Module, config: LayersConfig, pad_id: int) -> None:
             nn.init.xavier_uniform_(module.weight)
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
-    for module in model.modules():
-        if isinstance(module, nn.Embedding):
-            # × √d_model on the way in makes these unit variance; as they are, they give logits of unit variance.
-            nn.init.normal_(module.weight, std=config.d_model**-0.5)
-            module.weight[pad_id].zero_()
+    initialize_embeddings(model, d_model=config.d_model, pad_id=pad_id)
 
 
 class Encoder(nn.Module):
@@ -116,12 +113,7 @@ class Transformer(nn.Module):
         super().__init__()
         self.config = config
         self.pad_id = pad_id
-        target = nn.Embedding(config.target_vocab_size, config.d_model, padding_idx=pad_id)
-        source = (
-            target
-            if config.tie_embeddings == "all"
-            else nn.Embedding(config.source_vocab_size, config.d_model, padding_idx=pad_id)
-        )
+        source, target = token_embeddings(config, pad_id)
         self.encoder = Encoder(config, source)
         self.decoder = Decoder(config, target)
         self.output_projection = nn.Linear(config.d_model, config.target_vocab_size, bias=False)

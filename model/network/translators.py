@@ -11,5 +11,6 @@ Translator = Transformer | RecurrentTranslator
 
 def make_translator(config: ModelConfig | RecurrentConfig, *, pad_id: int) -> Translator:
     """An untrained translator of these sizes."""
-    kind = RecurrentTranslator if isinstance(config, RecurrentConfig) else Transformer
-    return kind(config, pad_id=pad_id)  # type: ignore[arg-type]
+    if isinstance(config, RecurrentConfig):
+        return RecurrentTranslator(config, pad_id=pad_id)
+    return Transformer(config, pad_id=pad_id)

@@ -37,7 +37,7 @@ st.html(
 )
 # In a place of its own: what comes and goes must not move what follows, which the browser would build anew.
 with st.container():
-    if reason := services.doubt_of(key, text):
+    if reason := services.doubt_of(key, text, search):
         st.caption(DOUBTS[reason].format(checkpoint_choice.language(config.tokenizer.source_language)))
     if len(text) > services.MAX_CHARACTERS:
         st.warning(f"The text has {len(text):,} characters; only the first {services.MAX_CHARACTERS:,} were read.")

@@ -1,0 +1,25 @@
+"""The matrices that turn token ids into vectors, shared between the languages as the configuration says."""
+
+import torch
+from torch import nn
+
+from model.config import ModelConfig, RecurrentConfig
+
+__all__ = ["initialize_embeddings", "token_embeddings"]
+
+
+def token_embeddings(config: ModelConfig | RecurrentConfig, pad_id: int) -> tuple[nn.Embedding, nn.Embedding]:
+    """Of the source and of the target; one matrix for both where all are tied."""
+    target = nn.Embedding(config.target_vocab_size, config.d_model, padding_idx=pad_id)
+    if config.tie_embeddings == "all":
+        return target, target
+    return nn.Embedding(config.source_vocab_size, config.d_model, padding_idx=pad_id), target
+
+
+@torch.no_grad()
+def initialize_embeddings(model: nn.Module, *, d_model: int, pad_id: int) -> None:
+    """Unit variance once they are scaled by √d_model on the way in; as they are, they give logits of unit variance."""
+    for module in model.modules():
+        if isinstance(module, nn.Embedding):
+            nn.init.normal_(module.weight, std=d_model**-0.5)
+            module.weight[pad_id].zero_()
