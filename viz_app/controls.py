@@ -10,8 +10,9 @@ from model.config import SearchConfig
 from model.inference.translate import GREEDY
 from model.kinds import KINDS
 from viz_app.checkpoint_choice import language
-from viz_app.choices import choices, choose, fits_into_a_link, forget, settle, settle_number
+from viz_app.choices import choices, choose, fits_into_a_link, settle, settle_number
 from viz_app.examples import examples_for
+from viz_app.forcing import start_afresh_for
 from viz_app.plain import plain
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ __all__ = [
     "kind_picker",
     "say_what_no_link_holds",
     "tabs",
+    "use_example",
     "with_progress",
 ]
 
@@ -50,18 +52,13 @@ def ask(config: CheckpointConfig, *, with_search: bool) -> tuple[str, SearchConf
     st.session_state["examples_offered"] = examples
     settle("text", examples[0])
 
-    def use_example() -> None:
-        if st.session_state["example"]:
-            choose("text", st.session_state["example"])
-            st.session_state["example"] = None
-
     field, menu, *rest = st.columns([5, 1.4, 1.2] if with_search else [5, 1.4], vertical_alignment="bottom")
     with field:
         text = st.text_input(
             f"Type a sentence in {plain(language(config.tokenizer.source_language))} and press Enter",
             key="text",
         )
-    let_go_of_what_was_forced(f"{st.session_state['checkpoint']}|{text}")
+    start_afresh_for(f"{st.session_state['checkpoint']}|{text}")
     with menu:
         st.selectbox(
             "Examples",
@@ -71,6 +68,7 @@ def ask(config: CheckpointConfig, *, with_search: bool) -> tuple[str, SearchConf
             placeholder="Examples",
             label_visibility="collapsed",
             on_change=use_example,
+            args=("example", "text"),
         )
     search = GREEDY
     for place in rest:
@@ -80,20 +78,17 @@ def ask(config: CheckpointConfig, *, with_search: bool) -> tuple[str, SearchConf
     return text or "", search
 
 
+def use_example(example: str, field: str) -> None:
+    """Callback of a list of examples: the chosen one goes into the text field, and the list is empty again."""
+    if st.session_state[example]:
+        choose(field, st.session_state[example])
+        st.session_state[example] = None
+
+
 def say_what_no_link_holds(*texts: str) -> None:
     """Where a text is too long for the URL, say so: a link to this page would show another."""
     if not all(map(fits_into_a_link, texts)):
         st.caption("This text is too long for a link: a link to this page leaves it out.")
-
-
-def let_go_of_what_was_forced(subject: str) -> None:
-    """Tokens are forced into the translation of one sentence by one checkpoint; a link may bring them along."""
-    kept = choices()
-    if kept.subject == subject:
-        return
-    if kept.subject is not None:
-        forget("forced")
-    kept.subject, st.session_state["forced_earlier"] = subject, []
 
 
 METHODS = {"greedy": "Greedy", "beam": "Beam", "sample": "Sampling"}

@@ -7,11 +7,14 @@ processes serve the app on one machine, `HEADLIGHT_PROCESSES` says how many, and
 import ctypes
 import math
 import os
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["cores", "give_back_freed_memory", "memory"]
+__all__ = ["Seldom", "cores", "give_back_freed_memory", "keep_heaps_few", "memory"]
 
 GROUPS = Path("/sys/fs/cgroup")
 OWN_GROUPS = Path("/proc/self/cgroup")
@@ -75,10 +78,32 @@ def first_numbers(file: Path, count: int) -> tuple[float, ...] | None:
     return None
 
 
-def give_back_freed_memory() -> None:
-    """Have the C library return what is freed to the system, instead of keeping a heap for each of forty threads."""
-    with suppress(OSError, AttributeError, TypeError):  # other C libraries have no such calls; Windows wants a name
-        library = ctypes.CDLL(None)
+def keep_heaps_few() -> None:
+    """Have the C library share two heaps among all threads, instead of keeping one for each of forty."""
+    with suppress(OSError, AttributeError, TypeError):  # other C libraries have no such call; Windows wants a name
         arenas, largest_on_a_heap = -8, -3  # M_ARENA_MAX, M_MMAP_THRESHOLD in malloc.h
-        library.mallopt(arenas, 2)
-        library.mallopt(largest_on_a_heap, 256 * 1024)
+        ctypes.CDLL(None).mallopt(arenas, 2)
+        ctypes.CDLL(None).mallopt(largest_on_a_heap, 256 * 1024)
+
+
+def give_back_freed_memory() -> None:
+    """Have the C library return to the system what is free inside its heaps; some 30 ms for half a gigabyte."""
+    with suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+@dataclass(kw_only=True)
+class Seldom:
+    """Does its work when it is called, but not again for so many seconds."""
+
+    work: Callable[[], None]
+    seconds: float
+    _due: float = -math.inf
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __call__(self) -> None:
+        with self._lock:
+            if time.monotonic() < self._due:
+                return
+            self._due = time.monotonic() + self.seconds
+        self.work()

@@ -11,7 +11,7 @@ import streamlit as st
 from viz_app.cache import Cache, read_only
 from viz_app.gate import Gate
 from viz_app.jobs import Jobs
-from viz_app.machine import cores, give_back_freed_memory, memory
+from viz_app.machine import Seldom, cores, give_back_freed_memory, keep_heaps_few, memory
 
 __all__ = ["CORES", "GATE", "JOBS", "MAX_CHARACTERS", "MEGABYTE", "MODELS_SHARE", "RESULTS", "remembered", "turn"]
 
@@ -26,7 +26,8 @@ JOBS = Jobs()
 MODELS_SHARE = min(memory() // 8, 512 * MEGABYTE)
 # The longest text of a bundled checkpoint makes 19 MB of maps.
 RESULTS = Cache(capacity=min(memory() // 16, 192 * MEGABYTE), largest=24 * MEGABYTE, waiting=GATE.outside)
-give_back_freed_memory()
+keep_heaps_few()
+tidy_up = Seldom(work=give_back_freed_memory, seconds=10)
 
 
 def remembered(says: str = "") -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
@@ -82,3 +83,4 @@ def turn() -> Iterator[None]:
         if told:
             place.empty()
         yield
+    tidy_up()

@@ -1,7 +1,10 @@
 """Every page, whatever text, link or checkpoint it is opened with."""
 
+import gc
 import re
+import sys
 from collections.abc import Callable
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -75,3 +78,37 @@ def test_a_page_for_translators_leads_who_chose_the_classifier_on(open_app: Open
     link = app.get("page_link")[0].proto
     assert link.page == "sentiment"
     assert "Sentiment" in link.label
+
+
+@pytest.mark.parametrize(
+    ("page", "choices"),
+    [
+        ("translate", {}),
+        ("translate", {"view": "bertviz"}),
+        ("steps", {}),
+        ("steps", {"steps_view": "beam"}),
+        ("inside", {}),
+        ("positions", {}),
+        ("masks", {}),
+        ("masks", {"mask_tab": "Bug lab"}),
+        ("heads", {}),
+        ("sentiment", {}),
+    ],
+)
+def test_a_session_keeps_nothing_that_a_page_computed(open_app: OpenApp, page: str, choices: dict[str, str]) -> None:
+    # Streamlit keeps 128 sessions after their visitors have left, each with the callbacks of its last page. One that
+    # is a function of the page, or closes over a result, would keep all the maps of a long text alive with it.
+    app = open_app(page, checkpoint=NAME, **choices)
+    assert sum(found.nbytes for found in arrays_held_by(app.session_state)) == 0
+
+
+def arrays_held_by(owner: object) -> list[np.ndarray]:
+    """All arrays that can be reached from an object, but for those of modules and classes."""
+    loaded = {id(vars(module)) for module in list(sys.modules.values()) if isinstance(module, ModuleType)}
+    reached, waiting = {id(owner): owner}, [owner]
+    while waiting:
+        for found in gc.get_referents(waiting.pop()):
+            if id(found) not in reached and id(found) not in loaded and not isinstance(found, (ModuleType, type)):
+                reached[id(found)] = found
+                waiting.append(found)
+    return [found for found in reached.values() if isinstance(found, np.ndarray)]

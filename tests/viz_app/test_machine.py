@@ -1,8 +1,10 @@
+import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
-from viz_app.machine import cores, memory
+from viz_app.machine import Seldom, cores, give_back_freed_memory, memory
 
 UNLIMITED = str(2**63 - 4096)  # what version 1 says without a limit
 
@@ -57,3 +59,23 @@ def test_without_a_limit_the_machine_counts(tmp_path: Path, files: dict[str, str
     assert cores(**places) >= 1
     (tmp_path / "own").unlink()  # other systems have no such file
     assert memory(**places) >= 1 << 30
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the C library has its own way")
+def test_what_is_free_inside_a_heap_goes_back_to_the_system() -> None:
+    kept = [bytes(4000) for _ in range(30_000)]  # 120 MB; above Python's own small objects, below what is mapped alone
+    del kept[:-1]  # the last holds the heap open
+    before = psutil.Process().memory_info().rss
+    give_back_freed_memory()
+    assert psutil.Process().memory_info().rss < before - 80e6
+
+
+def test_seldom_is_not_often() -> None:
+    done: list[int] = []
+    often, seldom = (Seldom(work=lambda: done.append(1), seconds=seconds) for seconds in (0, 3600))
+    for _ in range(3):
+        seldom()
+    assert len(done) == 1
+    for _ in range(3):
+        often()
+    assert len(done) == 4

@@ -42,7 +42,7 @@ settle("query", min(2, rows[-1]), rows)
 query = queries.selectbox(
     f"Query: {KINDS[kind].query}",
     rows,
-    format_func=lambda row: f"{row + 1} · {asking[row].text}",
+    format_func=[f"{row + 1} · {token.text}" for row, token in enumerate(asking)].__getitem__,
     key="query",
 )
 scaling, heat, _ = st.columns([1.6, 2.2, 3], vertical_alignment="center")

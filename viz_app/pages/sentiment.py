@@ -8,7 +8,7 @@ from model.analysis.statistics import rollout
 from viz_app import checkpoint_choice, controls, listing, services
 from viz_app.charts import draw
 from viz_app.chips import sentence, weighted_text
-from viz_app.choices import choose, settle
+from viz_app.choices import settle
 from viz_app.examples import REVIEWS
 from viz_app.figures.attention import head_map
 from viz_app.figures.style import Axes
@@ -20,17 +20,16 @@ found = listing.listed_checkpoints()
 key, config = checkpoint_choice.require_classifier(found)
 settle("review", REVIEWS[0])
 
-
-def use_example() -> None:
-    if st.session_state["review_example"]:
-        choose("review", st.session_state["review_example"])
-        st.session_state["review_example"] = None
-
-
 field, side = st.columns([3, 1.4])
 with side:
     st.selectbox(
-        "Examples", REVIEWS, index=None, key="review_example", placeholder="Choose a review", on_change=use_example
+        "Examples",
+        REVIEWS,
+        index=None,
+        key="review_example",
+        placeholder="Choose a review",
+        on_change=controls.use_example,
+        args=("review_example", "review"),
     )
 with field:
     text = st.text_area(

@@ -1,18 +1,18 @@
 """Step by step: the decode as it happens, another word forced into it, and beam search as a tree."""
 
+from functools import partial
+
 import streamlit as st
 
 from model.config import SearchConfig
-from viz_app import checkpoint_choice, components, controls, listing, loading, services
+from viz_app import checkpoint_choice, components, controls, forcing, listing, loading, services
 from viz_app.chips import sentence
-from viz_app.choices import choose, settle
+from viz_app.choices import settle
 from viz_app.plain import plain
-from viz_app.services import Forced
 
 SEARCHES = {"greedy": "Greedy, step by step", "beam": "Beam search as a tree"}
 ROWS = {"cross": "cross", "decoder": "decoder self, masked"}
 MAX_STEPS = 60  # beyond, the pictures of this page are wider than any screen
-MAX_UNDO = 50
 
 key, config = checkpoint_choice.require_attention(listing.listed_checkpoints())
 text = controls.ask_for_text(config)
@@ -20,32 +20,9 @@ if not text.strip():
     st.info("Type a sentence above, or choose one of the examples; its decode appears here.")
     st.stop()
 
-settle("forced", ())
-earlier: list[Forced] = st.session_state.setdefault("forced_earlier", [])  # for undo
-vocab_size = loading.translator(key).model.config.target_vocab_size
-forced: Forced = tuple((at, token) for at, token in st.session_state["forced"] if token < vocab_size)
+forced = forcing.forced_tokens(loading.translator(key).model.config.target_vocab_size)
 free = services.translation_of(key, text)
 translation = services.translation_of(key, text, forced=forced)
-
-
-def change(now_forced: Forced) -> None:
-    earlier.append(forced)
-    del earlier[:-MAX_UNDO]
-    choose("forced", now_forced)
-
-
-def force(position: int, token: int) -> None:
-    """Write another token; what was forced after it stood behind another prefix and is let go."""
-    change((*((at, other) for at, other in forced if at < position), (position, token)))
-
-
-def undo() -> None:
-    choose("forced", earlier.pop())
-
-
-def go_on_from(node: int) -> None:
-    change(tuple(enumerate(tree.path(node))))
-
 
 searches, rows_column, undoing, resetting = st.columns([3.2, 2.4, 1, 1.3], vertical_alignment="bottom")
 settle("steps_view", "greedy", SEARCHES)
@@ -54,13 +31,12 @@ settle("steps_kind", "cross", offered)
 shown = searches.segmented_control(
     "Search", list(SEARCHES), format_func=SEARCHES.__getitem__, required=True, key="steps_view"
 )
-undoing.button("Undo", icon=":material/undo:", disabled=not earlier, on_click=undo, width="stretch")
+undoing.button("Undo", icon=":material/undo:", disabled=not forcing.can_undo(), on_click=forcing.undo, width="stretch")
 resetting.button(
     "Force nothing",
     icon=":material/restart_alt:",
     disabled=not forced,
-    on_click=change,
-    args=((),),
+    on_click=forcing.force_nothing,
     width="stretch",
     help="Let the model write by itself again.",
 )
@@ -82,7 +58,7 @@ elif shown == "greedy":
         "At each step the decoder reads what is written so far and offers a next token. Play, or move the slider; "
         "grey tokens are masked: at that step they do not exist yet."
     )
-    components.stepper(translation, kind=kind or "cross", key="stepper", on_force=force)
+    components.stepper(translation, kind=kind or "cross", key="stepper", on_force=forcing.force)
 else:
     with rows_column:
         settle("beam_size", 5, range(2, 9))
@@ -98,7 +74,7 @@ else:
         tree,
         alt=f"Tree of a beam search with {len(tree.nodes)} prefixes; the winner is “{tree.text}”",
         key="beam_tree",
-        on_pick=go_on_from,
+        on_pick=partial(forcing.force_path, tree),
     )
 controls.how(
     "How it is computed",

@@ -1,0 +1,67 @@
+"""Tokens that a visitor has forced into a translation, and the way back.
+
+Callbacks of the page's widgets live here and not on the page: Streamlit keeps them for as long as the visitor's
+session lasts, and a function of a page would keep all that the page has computed.
+"""
+
+import streamlit as st
+
+from model.inference.search_tree import SearchTree
+from viz_app.choices import choices, choose, forget, settle
+from viz_app.services import Forced
+
+__all__ = ["can_undo", "force", "force_nothing", "force_path", "forced_tokens", "start_afresh_for", "undo"]
+
+MAX_UNDO = 50
+
+
+def start_afresh_for(subject: str) -> None:
+    """Tokens are forced into the translation of one sentence by one checkpoint; a link may bring them along."""
+    kept = choices()
+    if kept.subject == subject:
+        return
+    if kept.subject is not None:
+        forget("forced")
+    kept.subject, st.session_state["forced_earlier"] = subject, []
+
+
+def forced_tokens(vocab_size: int) -> Forced:
+    """What is forced; what the vocabulary does not have, from a link, is forgotten."""
+    settle("forced", ())
+    found: Forced = tuple((at, token) for at, token in st.session_state["forced"] if token < vocab_size)
+    choose("forced", found)
+    return found
+
+
+def can_undo() -> bool:
+    return bool(earlier())
+
+
+def earlier() -> list[Forced]:
+    """What was forced before each change, the latest last."""
+    kept: list[Forced] = st.session_state.setdefault("forced_earlier", [])
+    return kept
+
+
+def force(position: int, token: int) -> None:
+    """Write another token; what was forced after it stood behind another prefix and is let go."""
+    change((*((at, other) for at, other in st.session_state["forced"] if at < position), (position, token)))
+
+
+def force_path(tree: SearchTree, node: int) -> None:
+    """Write the prefix of a node of a search, and go on from there."""
+    change(tuple(enumerate(tree.path(node))))
+
+
+def force_nothing() -> None:
+    change(())
+
+
+def change(forced: Forced) -> None:
+    earlier().append(st.session_state["forced"])
+    del earlier()[:-MAX_UNDO]
+    choose("forced", forced)
+
+
+def undo() -> None:
+    choose("forced", earlier().pop())
