@@ -173,6 +173,7 @@ class TrainConfig(Section):
     max_steps: int = 100_000
     learning_rate: float = 1e-3
     warmup_steps: int = 800
+    cooldown_steps: int = 0  # the last ones, over which the learning rate falls to 0; 0: it never does
     adam_beta1: float = 0.9
     adam_beta2: float = 0.98
     label_smoothing: float = 0.1
@@ -205,6 +206,7 @@ class TrainConfig(Section):
         require(
             min(self.snapshot_steps, default=0) >= 0, f"snapshot_steps are {self.snapshot_steps}; steps start at 0."
         )
+        require(self.cooldown_steps >= 0, f"cooldown_steps is {self.cooldown_steps}; 0 is none.")
         require(self.learning_rate > 0, f"learning_rate is {self.learning_rate}; it must be above 0.")
         for name in ("adam_beta1", "adam_beta2"):
             require(0.0 <= getattr(self, name) < 1.0, f"{name} is {getattr(self, name)}; it must be in [0, 1).")

@@ -117,7 +117,7 @@ def in_traditional(pair: Pair, draw: random.Random) -> Pair:
 
 
 # Variant → how often it is tried for a pair: of its source and target, and of its English and the other language.
-LETTERS: dict[Variant, float] = {bare: 0.06, lower: 0.06, capitals: 0.04, title: 0.01}
+LETTERS: dict[Variant, float] = {bare: 0.06, lower: 0.08, capitals: 0.12, title: 0.03}
 CHARACTERS: dict[Variant, float] = {bare: 0.1, in_traditional: 0.3}  # where Chinese is read
 VARIANTS: dict[Variant, float] = {renamed: 0.35, renumbered: 0.5, recounted: 0.3, smiling: 0.01}
 

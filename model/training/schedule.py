@@ -11,7 +11,7 @@ from model.corpora.examples import batched
 from model.training.run_state import Progress
 from model.training.tasks import Task
 
-__all__ = ["inverse_square_root", "is_over", "remaining_steps", "steps_expected"]
+__all__ = ["cooled_down", "inverse_square_root", "is_over", "remaining_steps", "steps_expected"]
 
 
 def inverse_square_root(step: int, *, peak: float, warmup_steps: int) -> float:
@@ -23,6 +23,20 @@ def inverse_square_root(step: int, *, peak: float, warmup_steps: int) -> float:
         warmup_steps: Length of the warm-up.
     """
     return peak * min(step / warmup_steps, (warmup_steps / step) ** 0.5)
+
+
+def cooled_down(step: int, *, last: int, cooldown_steps: int) -> float:
+    """Share of the learning rate that is left: 1, and over the last steps linearly towards 0.
+
+    What a small model learns at a high rate shows only once the rate has come down (Hägele et al. 2024, "Scaling laws
+    and compute-optimal training beyond fixed training durations", section 3).
+
+    Args:
+        step: Counted from 1.
+        last: The step at which the run is expected to end.
+        cooldown_steps: How many steps it takes; 0 never cools down.
+    """
+    return min(1.0, max(0, last + 1 - step) / cooldown_steps) if cooldown_steps else 1.0
 
 
 def is_over(progress: Progress, config: TrainConfig) -> bool:

@@ -34,7 +34,7 @@ from model.training.run_state import (
     save_state,
 )
 from model.training.runtime import make_accelerator, pick_device, stop_on_signal
-from model.training.schedule import inverse_square_root, is_over, remaining_steps, steps_expected
+from model.training.schedule import cooled_down, inverse_square_root, is_over, remaining_steps, steps_expected
 from model.training.tasks import Task, make_task
 from model.training.warm_start import check_start
 
@@ -70,6 +70,7 @@ class Trainer:
             eps=1e-9,
             fused=accelerator.device.type in ("cpu", "cuda"),
         )
+        self.last_step = steps_expected(task, self.config, batches_a_step=self._batches_a_step)
         loss = task.loss_of(self.model, self.config.label_smoothing)
         self.loss, self.optimizer = accelerator.prepare(loss, optimizer)
         if not self.main:  # its own dropout
@@ -107,8 +108,7 @@ class Trainer:
     def _progress_bar(self) -> "tqdm[Any]":
         if not self.main:
             return tqdm(disable=True)
-        total = steps_expected(self.task, self.config, batches_a_step=self._batches_a_step)
-        return tqdm(initial=self.progress.step, total=total, unit="step", smoothing=0.05)
+        return tqdm(initial=self.progress.step, total=self.last_step, unit="step", smoothing=0.05)
 
     def _train_epoch(self, bar: "tqdm[Any]") -> None:
         """Go on to the end of the epoch, unless the run is to stop before it."""
@@ -124,6 +124,7 @@ class Trainer:
         progress, config, accelerator = self.progress, self.config, self.accelerator
         started = time.perf_counter()
         rate = inverse_square_root(progress.step + 1, peak=config.learning_rate, warmup_steps=config.warmup_steps)
+        rate *= cooled_down(progress.step + 1, last=self.last_step, cooldown_steps=config.cooldown_steps)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         loss, items = self._backward(step)

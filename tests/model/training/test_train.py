@@ -18,7 +18,7 @@ from model.text.vocab import UNK_ID
 from model.training import tasks
 from model.training.run_state import Progress, average_epochs, load_state, save_epoch, save_state
 from model.training.runtime import pick_device
-from model.training.schedule import inverse_square_root
+from model.training.schedule import cooled_down, inverse_square_root
 from model.training.train import train
 from tests.conftest import PATIENCE, ROOT, TOY_DATA, toy_recipe, toy_toml
 
@@ -44,6 +44,20 @@ def assert_same_losses(found: Path, expected: Path) -> None:
 def test_learning_rate_warms_up_and_decays_with_the_inverse_square_root() -> None:
     rates = [inverse_square_root(step, peak=1e-3, warmup_steps=100) for step in (1, 50, 100, 400, 10_000)]
     assert rates == pytest.approx([1e-5, 5e-4, 1e-3, 5e-4, 1e-4])
+
+
+def test_the_learning_rate_falls_to_nothing_over_the_last_steps() -> None:
+    assert [cooled_down(step, last=10, cooldown_steps=4) for step in (1, 7, 8, 10, 12)] == [1, 1, 0.75, 0.25, 0]
+    assert cooled_down(12, last=10, cooldown_steps=0) == 1
+
+
+def test_a_run_cools_down_at_its_end(tmp_path: Path) -> None:
+    recipe = toy_recipe("words", max_epochs=2, warmup_steps=1, cooldown_steps=5)
+    train(recipe, data_root=TOY_DATA, out=tmp_path / "run", device="cpu")
+    rates = [float(row["learning_rate"]) for row in history(tmp_path / "run")]
+    steps = [int(row["step"]) for row in history(tmp_path / "run")]
+    expected = [recipe.train.learning_rate / step**0.5 for step in steps]
+    assert rates == pytest.approx([expected[0], expected[1] / 5], rel=1e-5)  # the history has six digits
 
 
 def test_the_toy_corpus_is_learned(toy: Checkpoint, toy_folder: Path) -> None:
