@@ -1,4 +1,4 @@
-"""The command line: python -m model train | evaluate | translate | classify | attention | download | vary | distill."""
+"""The command line: python -m model train | evaluate | translate | classify | attention | export | download | …"""
 
 import argparse
 import dataclasses
@@ -218,6 +218,14 @@ def run_attention(args: argparse.Namespace) -> None:
         print(f"{name:8} {maps.shape}")
 
 
+def run_export(args: argparse.Namespace) -> None:
+    from model.foreign.marian import write_marian  # the library takes seconds to import, and no other command needs it
+
+    folder = Path(args.out)
+    write_marian(load_checkpoint(folder_at(args.checkpoint)), folder)
+    print(f"{args.checkpoint} is in {folder}; AutoModelForSeq2SeqLM and AutoTokenizer of transformers open it.")
+
+
 def run_download(args: argparse.Namespace) -> None:
     folder = download_corpus(args.corpus, data_dir(args.data_dir), base_url=args.mirror)
     print(f"{args.corpus} is in {folder}")
@@ -255,6 +263,7 @@ RUN = {
     "translate": run_translate,
     "classify": run_classify,
     "attention": run_attention,
+    "export": run_export,
     "download": run_download,
     "vary": run_vary,
     "distill": run_distill,

@@ -96,6 +96,11 @@ def add_use(commands: Commands) -> None:
     command.add_argument("--beam", type=positive, default=1, help="width of the beam, default 1; 1 is greedy")
     add_search_options(command)
 
+    text = "write a checkpoint as a folder that Hugging Face's transformers opens"
+    command = commands.add_parser("export", parents=[CHECKPOINT], help=text)
+    command.add_argument("--to", choices=["marian"], default="marian", help="the architecture there, default marian")
+    command.add_argument("--out", required=True, help="a new folder")
+
 
 def add_corpora(commands: Commands) -> None:
     """Commands that write a corpus."""

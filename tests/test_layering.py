@@ -11,7 +11,20 @@ FILES = [*ROOT.glob("model/**/*.py"), *ROOT.glob("viz_app/**/*.py"), ROOT / "str
 
 # Downward only: a room imports from its own and from those before it.
 ROOMS = (
-    *("kinds", "section", "config", "recipe", "files", "trace", "network", "text", "corpora", "decoding", "checkpoint"),
+    *(
+        "kinds",
+        "section",
+        "config",
+        "recipe",
+        "files",
+        "trace",
+        "network",
+        "text",
+        "corpora",
+        "decoding",
+        "checkpoint",
+        "foreign",
+    ),
     *("interventions", "inference", "analysis", "training", "arguments", "__main__"),
 )
 SCREEN = ("plotly", "viz_app.pages", "viz_app.sections", "viz_app.figures", "viz_app.controls")

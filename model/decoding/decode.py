@@ -45,6 +45,7 @@ class Specials:
     bos: int
     eos: int
     banned: tuple[int, ...] = ()  # never written unless forced, whatever their probability
+    first: int | None = None  # begins every text and is no choice, as the target language of mBART: it costs nothing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,6 +163,7 @@ class Decoding:
         # Attention without a mask is twice as fast, and a single sentence has no padding.
         self.mask = None if bool(mask.all()) else mask
         self.cache: Any = model.start_cache()  # each architecture has its own
+        self.first = specials.first
         self.banned = torch.tensor(specials.banned, dtype=torch.long, device=self.memory.device)
         self.forced = forced
         lengths = (source != model.pad_id).sum(dim=1).tolist()
@@ -174,11 +176,11 @@ class Decoding:
         states = self.model.decode(ids, self.memory, self.mask, cache=self.cache)  # (R, 1, D)
         log_probs = self.model.project(states)[:, 0].float().log_softmax(dim=-1)  # (R, V)
         step = Step(distribution=log_probs)
-        if forced is None:
-            return log_probs.index_fill(1, self.banned, float("-inf")), step
-        allowed = torch.full_like(log_probs, float("-inf"))
-        allowed[:, forced] = log_probs[:, forced]
-        return allowed, step
+        if forced is not None:
+            return only(forced, log_probs, log_probs[:, forced]), step
+        if self.first is not None and self.cache.length == 1:
+            return only(self.first, log_probs, 0.0), step
+        return log_probs.index_fill(1, self.banned, float("-inf")), step
 
     def select(self, rows: Sequence[int], *, same_source: bool) -> None:
         index = torch.tensor(rows, device=self.memory.device)
@@ -186,6 +188,13 @@ class Decoding:
         if not same_source:
             self.memory = self.memory[index]
             self.mask = None if self.mask is None else self.mask[index]
+
+
+def only(token: int, log_probs: Tensor, value: Tensor | float) -> Tensor:
+    """(R, V) log-probabilities in which nothing else may be written, and this token has the given ones, (R,)."""
+    allowed = torch.full_like(log_probs, float("-inf"))
+    allowed[:, token] = value
+    return allowed
 
 
 @torch.inference_mode()

@@ -1,0 +1,139 @@
+"""One function that computes every attention of every model of Hugging Face's `transformers`, with our hook points.
+
+The library lets a model be told by name which function computes its attention. Ours does what the library's own
+("eager") does, shows each step where somebody looks, and takes the fused way where nobody does. Modules of the library
+know neither their kind nor always their layer: `place_hooks` finds out which they are.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import torch.nn.functional as F
+from torch import Tensor, finfo, nn
+from transformers import AttentionInterface, AttentionMaskInterface
+from transformers.masking_utils import eager_mask
+
+from model.kinds import KINDS
+from model.network.attention import attention_weights
+from model.trace import HookPoint, active_trace, hook_name
+
+__all__ = ["NAME", "place_hooks"]
+
+NAME = "headlight"
+CROSS = ("encoder_attn", "encdecattention", "crossattention", "cross_attn")  # in the names of modules
+
+_SEEN: ContextVar[list[nn.Module] | None] = ContextVar("headlight_attention_modules", default=None)
+
+
+class AttentionHooks(nn.Module):
+    """The hook points of one attention, named as in our own models."""
+
+    def __init__(self, kind: str, layer: int) -> None:
+        super().__init__()
+        self.queries = HookPoint()  # (B, H, T, K)
+        self.keys = HookPoint()  # (B, H, S, K)
+        self.values = HookPoint()  # (B, H, S, K)
+        self.scores = HookPoint()  # (B, H, T, S)
+        self.masked_scores = HookPoint()  # (B, H, T, S)
+        self.weights = HookPoint()  # (B, H, T, S)
+        self.head_outputs = HookPoint()  # (B, H, T, K)
+        for stage, point in self.named_children():
+            assert isinstance(point, HookPoint)
+            point.name = hook_name(kind, layer, stage)
+
+
+def attend(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    scaling: float | None = None,
+    position_bias: Tensor | None = None,
+    **_unused: Any,
+) -> tuple[Tensor, Tensor | None]:
+    """Attention as the library asks for it; its models are in evaluation mode, so nothing is dropped out.
+
+    Args:
+        module: Which attention this is.
+        query: (B, H, T, K).
+        key: (B, G, S, K), where G divides H: heads of a group share it.
+        value: (B, G, S, K).
+        attention_mask: Added to the scores, broadcast over (B, H, T, S); hugely negative = may not attend.
+        scaling: What the products are multiplied with, 1/√K by default.
+        position_bias: Of T5, added to the scores, (B or 1, H, T, S).
+
+    Returns:
+        (B, T, H, K), and the weights (B, H, T, S) where they were computed.
+    """
+    seen = _SEEN.get()
+    if seen is not None:
+        seen.append(module)
+    groups = query.size(1) // key.size(1)
+    if groups > 1:
+        key, value = key.repeat_interleave(groups, dim=1), value.repeat_interleave(groups, dim=1)
+    scaling = query.size(-1) ** -0.5 if scaling is None else scaling
+    if active_trace() is None:
+        bias = position_bias if attention_mask is None else attention_mask
+        if position_bias is not None and attention_mask is not None:
+            bias = position_bias + attention_mask
+        heads = F.scaled_dot_product_attention(query, key, value, attn_mask=bias, scale=scaling)
+        return heads.transpose(1, 2).contiguous(), None
+    hooks: Any = module.hooks
+    query, key, value = hooks.queries(query), hooks.keys(key), hooks.values(value)
+    scores = query @ key.transpose(-2, -1) * scaling  # (B, H, T, S)
+    scores = hooks.scores(scores if position_bias is None else scores + position_bias)
+    if attention_mask is None:
+        masked = scores
+    else:
+        forbidden = attention_mask <= finfo(attention_mask.dtype).min / 2
+        masked = (scores + attention_mask).masked_fill(forbidden, float("-inf"))
+    weights = hooks.weights(attention_weights(hooks.masked_scores(masked).float()))
+    heads = hooks.head_outputs(weights.to(value.dtype) @ value)  # (B, H, T, K)
+    return heads.transpose(1, 2).contiguous(), weights
+
+
+AttentionInterface.register(NAME, attend)
+AttentionMaskInterface.register(NAME, eager_mask)
+
+
+@contextmanager
+def seen_modules() -> Iterator[list[nn.Module]]:
+    """The attention modules that compute something inside the block, in their order."""
+    seen: list[nn.Module] = []
+    token = _SEEN.set(seen)
+    try:
+        yield seen
+    finally:
+        _SEEN.reset(token)
+
+
+def place_hooks(model: nn.Module, run: Callable[[], object]) -> dict[str, int]:
+    """Give every attention of a model its hook points.
+
+    Args:
+        model: Of the library, told to use `NAME`.
+        run: Runs all of the model on a few tokens.
+
+    Returns:
+        Kind, one of `KINDS` → how many layers have it.
+    """
+    with seen_modules() as seen:
+        run()
+    names = {module: name for name, module in model.named_modules()}
+    layers = dict.fromkeys(KINDS, 0)
+    for module in dict.fromkeys(seen):
+        kind = kind_of(names[module])
+        module.hooks = AttentionHooks(kind, layers[kind])
+        layers[kind] += 1
+    return {kind: count for kind, count in layers.items() if count}
+
+
+def kind_of(name: str) -> str:
+    """The kind of an attention module, by its name in the model."""
+    lower = name.lower()
+    if any(part in lower for part in CROSS):
+        return "cross"
+    return "encoder" if "encoder" in lower and "decoder" not in lower else "decoder"

@@ -1,0 +1,174 @@
+"""One of our checkpoints as a folder that Hugging Face's `transformers` opens: a Marian model and its tokenizer.
+
+Marian (Junczys-Dowmunt et al. 2018) is the Transformer of the paper, as ours is, but for one thing: where we lay sine
+and cosine of a wavelength side by side, it has all sines first. The same permutation of d_model in every weight makes
+one of the other.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import tokenizers
+import torch
+from torch import Tensor, nn
+from transformers import GenerationConfig, MarianConfig, MarianMTModel, PreTrainedTokenizerFast
+
+from model.checkpoint import Checkpoint
+from model.config import ConfigError, ModelConfig
+from model.network.attention import MultiHeadAttention
+from model.network.layers import DecoderLayer, EncoderLayer
+from model.network.transformer import Transformer
+from model.text.vocab import BOS, BOS_ID, EOS, EOS_ID, PAD, PAD_ID, UNK, UNK_ID
+
+__all__ = ["to_marian", "write_marian"]
+
+CARD = "README.md"
+
+
+def write_marian(checkpoint: Checkpoint, folder: Path) -> None:
+    """Write weights, configuration, tokenizer and card.
+
+    Raises:
+        ConfigError: the folder has something in it, or Marian lacks what the checkpoint has.
+    """
+    if folder.exists() and any(folder.iterdir()):
+        raise ConfigError(f"{folder} is not empty; choose a new folder.")
+    model, tokenizer = to_marian(checkpoint), to_fast_tokenizer(checkpoint)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".export-") as beside:
+        whole = Path(beside) / folder.name
+        model.save_pretrained(whole)
+        tokenizer.save_pretrained(whole)
+        card = checkpoint.path / CARD
+        if card.exists():
+            shutil.copyfile(card, whole / CARD)
+        whole.replace(folder)
+
+
+@torch.no_grad()
+def to_marian(checkpoint: Checkpoint) -> MarianMTModel:
+    """A Marian model that computes what ours does.
+
+    Raises:
+        ConfigError: Marian has no such architecture.
+    """
+    ours, config = checkpoint.model, checkpoint.config.model
+    if not isinstance(ours, Transformer) or not isinstance(config, ModelConfig):
+        raise ConfigError(f"{checkpoint.name} is no Transformer, and Marian is nothing else.")
+    for name, needed in (("norm", "post"), ("positional", "sinusoidal"), ("attention", "scaled_dot_product")):
+        if getattr(config, name) != needed:
+            raise ConfigError(f"{checkpoint.name} has {name} = {getattr(config, name)!r}; Marian has only {needed!r}.")
+    model = MarianMTModel(marian_config(config)).eval()
+    weights = dict(named_weights(ours, torch.tensor([*range(0, config.d_model, 2), *range(1, config.d_model, 2)])))
+    missing, surplus = model.load_state_dict(weights, strict=False)
+    # Positions are computed, and what is tied has one name of several.
+    missing = [name for name in missing if "embed_positions" not in name and name != "final_logits_bias"]
+    assert not surplus
+    assert set(missing) <= set(model.all_tied_weights_keys)
+    model.tie_weights()
+    model.generation_config = GenerationConfig(
+        decoder_start_token_id=BOS_ID,
+        pad_token_id=PAD_ID,
+        bos_token_id=BOS_ID,
+        eos_token_id=EOS_ID,
+        bad_words_ids=[[PAD_ID], [UNK_ID], [BOS_ID]],
+        max_length=config.max_length,
+        num_beams=5,
+        early_stopping=True,  # as our own beam search
+    )
+    return model
+
+
+def marian_config(config: ModelConfig) -> MarianConfig:
+    return MarianConfig(
+        vocab_size=config.source_vocab_size,
+        decoder_vocab_size=config.target_vocab_size,
+        share_encoder_decoder_embeddings=config.tie_embeddings == "all",
+        tie_word_embeddings=config.tie_embeddings != "none",
+        d_model=config.d_model,
+        encoder_layers=config.num_encoder_layers,
+        decoder_layers=config.num_decoder_layers,
+        encoder_attention_heads=config.num_heads,
+        decoder_attention_heads=config.num_heads,
+        encoder_ffn_dim=config.d_ff,
+        decoder_ffn_dim=config.d_ff,
+        activation_function=config.activation,
+        dropout=config.dropout,
+        max_position_embeddings=config.max_length,
+        scale_embedding=True,
+        pad_token_id=PAD_ID,
+        bos_token_id=BOS_ID,
+        eos_token_id=EOS_ID,
+        forced_eos_token_id=None,
+        decoder_start_token_id=BOS_ID,
+    )
+
+
+def named_weights(ours: Transformer, order: Tensor) -> Iterator[tuple[str, Tensor]]:
+    """Marian's name and value of each of our weights; `order` is that of d_model."""
+    tokens = ours.encoder.embedding.tokens.weight[:, order]
+    yield "model.shared.weight", tokens
+    yield "model.encoder.embed_tokens.weight", tokens
+    yield "model.decoder.embed_tokens.weight", ours.decoder.embedding.tokens.weight[:, order]
+    yield "lm_head.weight", ours.output_projection.weight[:, order]
+    for side, stack in (("encoder", ours.encoder), ("decoder", ours.decoder)):
+        for number, layer in enumerate(stack.layers):
+            assert isinstance(layer, EncoderLayer | DecoderLayer)
+            for name, weight in layer_weights(layer, order):
+                yield f"model.{side}.layers.{number}.{name}", weight
+
+
+def layer_weights(layer: EncoderLayer | DecoderLayer, order: Tensor) -> Iterator[tuple[str, Tensor]]:
+    yield from attention_weights(layer.self_attention, "self_attn", order)
+    yield from norm_weights(layer.self_attention_residual.norm, "self_attn_layer_norm", order)
+    if isinstance(layer, DecoderLayer):
+        yield from attention_weights(layer.cross_attention, "encoder_attn", order)
+        yield from norm_weights(layer.cross_attention_residual.norm, "encoder_attn_layer_norm", order)
+    expand, contract = layer.feed_forward.expand, layer.feed_forward.contract
+    yield from (("fc1.weight", expand.weight[:, order]), ("fc1.bias", expand.bias))
+    yield from (("fc2.weight", contract.weight[order]), ("fc2.bias", contract.bias[order]))
+    yield from norm_weights(layer.feed_forward_residual.norm, "final_layer_norm", order)
+
+
+def attention_weights(ours: MultiHeadAttention, name: str, order: Tensor) -> Iterator[tuple[str, Tensor]]:
+    reads = {"q_proj": ours.query_projection, "k_proj": ours.key_projection, "v_proj": ours.value_projection}
+    for part, module in reads.items():
+        yield from ((f"{name}.{part}.weight", module.weight[:, order]), (f"{name}.{part}.bias", module.bias))
+    writes = ours.output_projection
+    yield from ((f"{name}.out_proj.weight", writes.weight[order]), (f"{name}.out_proj.bias", writes.bias[order]))
+
+
+def norm_weights(ours: nn.LayerNorm, name: str, order: Tensor) -> Iterator[tuple[str, Tensor]]:
+    yield from ((f"{name}.weight", ours.weight[order]), (f"{name}.bias", ours.bias[order]))
+
+
+def to_fast_tokenizer(checkpoint: Checkpoint) -> PreTrainedTokenizerFast:
+    """A tokenizer of the library that cuts a text as ours does, and ends it with `</s>`.
+
+    Raises:
+        ConfigError: the checkpoint has whole words.
+    """
+    pair = checkpoint.tokenizers
+    if checkpoint.config.tokenizer.kind != "bpe":
+        raise ConfigError(f"{checkpoint.name} cuts texts by spaCy's rules, which the library's tokenizers do not have.")
+    fast = tokenizers.Tokenizer.from_str(pair.source.to_json())
+    # The space that our tokenizer puts before a text makes its first word the same token as inside a sentence.
+    before_chinese = tokenizers.normalizers.Replace(tokenizers.Regex(r"^ (?=\p{Han})"), "")
+    fast.normalizer = tokenizers.normalizers.Sequence([tokenizers.normalizers.Prepend(" "), before_chinese])
+    fast.post_processor = tokenizers.processors.TemplateProcessing(
+        single=f"$A {EOS}", pair=f"$A $B {EOS}", special_tokens=[(EOS, EOS_ID)]
+    )
+    strip = tokenizers.decoders.Strip(content=" ", left=1, right=0)
+    fast.decoder = tokenizers.decoders.Sequence([tokenizers.decoders.ByteLevel(), tokenizers.decoders.Fuse(), strip])
+    return PreTrainedTokenizerFast(
+        tokenizer_object=fast,
+        pad_token=PAD,
+        unk_token=UNK,
+        bos_token=BOS,
+        eos_token=EOS,
+        model_max_length=checkpoint.config.model.max_length,
+        clean_up_tokenization_spaces=False,
+        split_special_tokens=True,
+    )

@@ -1,0 +1,78 @@
+"""One of our checkpoints, as `transformers` opens it and translates with it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+from model.__main__ import main
+from model.checkpoint import Checkpoint, load_checkpoint
+from model.config import ConfigError, SearchConfig
+from model.decoding.decode import finish, greedy
+from model.foreign.marian import to_fast_tokenizer, write_marian
+from model.foreign.translator import ForeignTranslator
+from model.inference.translate import source_ids, translate
+from model.kinds import KINDS
+from model.trace import hook_name, tracing
+from tests.conftest import BUNDLED
+from viz_app.examples import EVERYDAY
+
+STRANGE = ["</s> a", "two  spaces ", "你好 Anna", "naïve 🐕‍🦺", "A"]
+
+
+@pytest.fixture(scope="module", params=["multi30k-en-de", "everyday-de-en"])
+def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Checkpoint, Path]:
+    """A bundled checkpoint, and where it was exported to."""
+    folder = tmp_path_factory.mktemp("exported") / "model"
+    assert main(["export", request.param, "--to", "marian", "--out", str(folder)]) == 0
+    return load_checkpoint(BUNDLED / request.param), folder
+
+
+@torch.inference_mode()
+def test_generate_writes_what_we_write(both: tuple[Checkpoint, Path]) -> None:
+    checkpoint, folder = both
+    model, tokenizer = AutoModelForSeq2SeqLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+    for text in [*EVERYDAY[checkpoint.config.tokenizer.source_language][:6], *STRANGE]:
+        read = tokenizer(text, return_tensors="pt")
+        assert read.input_ids[0].tolist() == source_ids(checkpoint.tokenizers, text, 256)[0]
+        for beams in (1, 5):
+            search = SearchConfig(method="beam", beam_size=beams) if beams > 1 else SearchConfig()
+            ours = translate(checkpoint, text, search=search)
+            if not ours.finished:
+                continue  # it goes on for longer there
+            flags = {"num_beams": beams, "early_stopping": beams > 1}
+            theirs = model.generate(read.input_ids, attention_mask=read.attention_mask, **flags)[0]
+            assert theirs[1:].tolist() == [token.id for token in ours.written]
+            assert tokenizer.decode(theirs, skip_special_tokens=True) == ours.text
+
+
+def test_maps_of_the_exported_model_are_those_of_ours(both: tuple[Checkpoint, Path]) -> None:
+    checkpoint, folder = both
+    model = ForeignTranslator(AutoModelForSeq2SeqLM.from_pretrained(folder))
+    text = EVERYDAY[checkpoint.config.tokenizer.source_language][0]
+    ours = translate(checkpoint, text)
+    source = torch.tensor([[token.id for token in ours.source]])
+    with tracing() as trace:
+        _, hypotheses = finish(greedy(model, source, specials=model.specials))
+    assert list(hypotheses[0].ids) == [token.id for token in ours.written]
+    for kind, maps in ours.maps.items():
+        rows = (0,) if KINDS[kind].stack == "encoder" else hypotheses[0].rows
+        for layer, weights in enumerate(maps):
+            found = trace.joined(hook_name(kind, layer, "weights"), rows).numpy()
+            np.testing.assert_allclose(found, weights, atol=1e-5)  # another order of the same sums
+
+
+def test_what_marian_lacks_is_said(toys: Callable[[str], Path], tmp_path: Path) -> None:
+    for kind, reason in (("words", "has only 'sinusoidal'"), ("recurrent-additive", "is no Transformer")):
+        with pytest.raises(ConfigError, match=reason):
+            write_marian(load_checkpoint(toys(kind)), tmp_path / kind)
+        assert not (tmp_path / kind).exists()
+    with pytest.raises(ConfigError, match="spaCy"):
+        to_fast_tokenizer(load_checkpoint(toys("words")))
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(ConfigError, match="is not empty"):
+        write_marian(load_checkpoint(BUNDLED / "multi30k-en-de"), tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["notes.txt"]

@@ -1,0 +1,203 @@
+"""Models of `transformers`, small and random, against the library's own `eager` attention and `generate`."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+from transformers import (
+    BartConfig,
+    BartForConditionalGeneration,
+    BertConfig,
+    BertForMaskedLM,
+    GenerationConfig,
+    M2M100Config,
+    M2M100ForConditionalGeneration,
+    MarianConfig,
+    MarianMTModel,
+    MBartConfig,
+    MBartForConditionalGeneration,
+    PreTrainedModel,
+    T5Config,
+    T5ForConditionalGeneration,
+)
+
+from model.config import ConfigError
+from model.decoding.beam import beam
+from model.decoding.decode import finish, greedy, length_limit
+from model.foreign.translator import ForeignTranslator
+from model.trace import ablate_heads, hook_name, tracing
+
+PAD, BEGIN, END, LANGUAGE, WORDS = 0, 2, 3, 7, 50
+CLOSE = {"atol": 1e-5, "rtol": 1e-5}  # the same sums in another order, in single precision
+SIZES = {
+    "vocab_size": WORDS,
+    "d_model": 32,
+    "encoder_layers": 2,
+    "decoder_layers": 3,
+    "encoder_attention_heads": 4,
+    "decoder_attention_heads": 4,
+    "encoder_ffn_dim": 48,
+    "decoder_ffn_dim": 48,
+    "max_position_embeddings": 64,
+    "pad_token_id": PAD,
+    "bos_token_id": BEGIN,
+    "eos_token_id": END,
+    "decoder_start_token_id": BEGIN,
+}
+MAKERS: dict[str, Callable[[], PreTrainedModel]] = {
+    "Marian": lambda: MarianMTModel(MarianConfig(**SIZES)),
+    "BART": lambda: BartForConditionalGeneration(BartConfig(**SIZES)),
+    "mBART": lambda: MBartForConditionalGeneration(MBartConfig(**SIZES)),
+    "M2M100": lambda: M2M100ForConditionalGeneration(M2M100Config(**SIZES)),
+    "T5": lambda: T5ForConditionalGeneration(
+        T5Config(
+            vocab_size=WORDS,
+            d_model=32,
+            d_kv=8,
+            d_ff=48,
+            num_layers=3,
+            num_heads=4,
+            pad_token_id=PAD,
+            eos_token_id=END,
+            decoder_start_token_id=BEGIN,
+        )
+    ),
+}
+FORCES_A_LANGUAGE = ("mBART", "M2M100")
+SOURCE = torch.tensor([[5, 6, 7, 8, 9, 15, 30, END], [10, 11, 12, END, PAD, PAD, PAD, PAD]])
+TARGET = torch.tensor([[BEGIN, 4, 9, 20], [BEGIN, 17, 5, 21]])
+
+
+def build(name: str, seed: int = 0) -> PreTrainedModel:
+    """A model whose attention is sharp and whose sentences end: a fresh one looks everywhere alike and never stops."""
+    torch.manual_seed(seed)
+    model = MAKERS[name]().eval()
+    with torch.no_grad():
+        for parameter_name, parameter in model.named_parameters():
+            if parameter.dim() > 1 and "norm" not in parameter_name:
+                parameter.mul_(1.5 if name == "T5" else 6)
+    first = LANGUAGE if name in FORCES_A_LANGUAGE else None
+    model.generation_config = GenerationConfig(
+        pad_token_id=PAD,
+        bos_token_id=BEGIN,
+        eos_token_id=END,
+        decoder_start_token_id=BEGIN,
+        forced_bos_token_id=first,
+        bad_words_ids=[[PAD]],
+    )
+    # What it would write sixth is the end.
+    endless = model.generate(SOURCE[:1, :-1], max_new_tokens=6, eos_token_id=WORDS + 1, do_sample=False)
+    model.generation_config.eos_token_id = int(endless[0, -1])
+    return model
+
+
+@pytest.fixture(params=MAKERS)
+def pair(request: pytest.FixtureRequest) -> tuple[PreTrainedModel, ForeignTranslator]:
+    """The library's own, and ours with the same weights."""
+    reference = build(request.param)
+    reference.set_attn_implementation("eager")
+    return reference, ForeignTranslator(build(request.param))
+
+
+def logits_of(model: ForeignTranslator) -> Tensor:
+    return model.project(model.decode(TARGET, *model.encode(SOURCE)))
+
+
+@torch.inference_mode()
+def test_logits_and_maps_are_the_librarys(pair: tuple[PreTrainedModel, ForeignTranslator]) -> None:
+    reference, model = pair
+    expected = reference(
+        input_ids=SOURCE,
+        attention_mask=(SOURCE != PAD).long(),
+        decoder_input_ids=TARGET,
+        output_attentions=True,
+        use_cache=False,
+    )
+    torch.testing.assert_close(logits_of(model), expected.logits, **CLOSE)
+    with tracing() as trace:
+        traced = logits_of(model)
+    torch.testing.assert_close(traced, expected.logits, **CLOSE)
+    maps = {
+        "encoder": expected.encoder_attentions,
+        "decoder": expected.decoder_attentions,
+        "cross": expected.cross_attentions,
+    }
+    assert {kind: len(layers) for kind, layers in maps.items()} == model.config.layers
+    for kind, layers in maps.items():
+        for layer, weights in enumerate(layers):
+            found = trace.passes(hook_name(kind, layer, "weights"))[0]
+            torch.testing.assert_close(found, weights, **CLOSE)
+            # Random, but not flat: a map of equal weights would prove little.
+            assert weights[0].max() > 1.5 / weights.size(-1)
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("beams", [1, 4])
+@pytest.mark.parametrize("name", MAKERS)
+def test_searches_write_what_generate_writes(name: str, beams: int) -> None:
+    compared = 0
+    for seed in range(4):
+        reference, model = build(name, seed), ForeignTranslator(build(name, seed))
+        for row in SOURCE:
+            source = row[None, : int((row != PAD).sum())]
+            limit = length_limit(source.size(1), model.config.max_length)
+            settings = {"max_new_tokens": limit, "num_beams": beams, "early_stopping": beams > 1}
+            expected = reference.generate(source, do_sample=False, **settings)[0, 1:].tolist()
+            one = beams == 1
+            specials = model.specials
+            _, hypotheses = finish(
+                greedy(model, source, specials=specials) if one else beam(model, source, specials=specials, size=beams)
+            )
+            assert (expected[0] == LANGUAGE) == (name in FORCES_A_LANGUAGE)
+            # A beam search that the limit cuts off prefers what has ended; the library weighs both alike.
+            if one or len(expected) < limit:
+                assert list(hypotheses[0].ids) == expected
+                compared += 1
+    assert compared > 1
+
+
+@torch.inference_mode()
+def test_padded_and_cached_agree_with_single_and_whole(pair: tuple[PreTrainedModel, ForeignTranslator]) -> None:
+    model = pair[1]
+    whole = logits_of(model)
+    memory, mask = model.encode(SOURCE)
+    cache = model.start_cache()
+    stepwise = [model.decode(TARGET[:, t : t + 1], memory, mask, cache=cache) for t in range(TARGET.size(1))]
+    assert cache.length == TARGET.size(1)
+    torch.testing.assert_close(torch.cat(stepwise, dim=1), whole, **CLOSE)
+    alone = model.decode(TARGET[1:], *model.encode(SOURCE[1:, :4]))
+    torch.testing.assert_close(alone, whole[1:], **CLOSE)
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_a_silenced_head_is_one_whose_columns_of_the_output_projection_are_zero(
+    pair: tuple[PreTrainedModel, ForeignTranslator], kind: str
+) -> None:
+    reference, model = pair
+    with tracing(record=(), edits={hook_name(kind, 1, "weights"): ablate_heads([2])}):
+        silenced = logits_of(model)
+    assert (silenced - logits_of(model)).abs().max() > 1e-3
+    place = {"encoder": ("encoder.", 0), "decoder": ("decoder.", 0), "cross": ("decoder.", 1)}[kind]
+    outputs = [
+        module
+        for name, module in reference.named_modules()
+        if name.endswith((".out_proj", ".o")) and place[0] in name and (layer_of(name) == 1)
+    ]
+    with torch.no_grad():
+        outputs[place[1]].weight[:, 16:24] = 0  # the third of four heads of 8
+    expected = reference(
+        input_ids=SOURCE, attention_mask=(SOURCE != PAD).long(), decoder_input_ids=TARGET, use_cache=False
+    ).logits
+    torch.testing.assert_close(silenced, expected, **CLOSE)
+
+
+def layer_of(name: str) -> int:
+    return next(int(part) for part in name.split(".") if part.isdigit())
+
+
+def test_a_model_without_a_decoder_is_refused_with_a_sentence() -> None:
+    sizes = {"vocab_size": WORDS, "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 4}
+    with pytest.raises(ConfigError, match="bert has no encoder and decoder"):
+        ForeignTranslator(BertForMaskedLM(BertConfig(**sizes, intermediate_size=32)))
