@@ -125,15 +125,17 @@ def place_hooks(model: nn.Module, run: Callable[[], object]) -> dict[str, int]:
     names = {module: name for name, module in model.named_modules()}
     layers = dict.fromkeys(KINDS, 0)
     for module in dict.fromkeys(seen):
-        kind = kind_of(names[module])
+        kind = kind_of(names[module], module)
         module.hooks = AttentionHooks(kind, layers[kind])
         layers[kind] += 1
     return {kind: count for kind, count in layers.items() if count}
 
 
-def kind_of(name: str) -> str:
-    """The kind of an attention module, by its name in the model."""
+def kind_of(name: str, module: nn.Module) -> str:
+    """The kind of an attention module, by its name in the model; of a single stack, by whether it looks ahead."""
     lower = name.lower()
     if any(part in lower for part in CROSS):
         return "cross"
-    return "encoder" if "encoder" in lower and "decoder" not in lower else "decoder"
+    if "decoder" in lower:
+        return "decoder"
+    return "decoder" if "encoder" not in lower and getattr(module, "is_causal", False) else "encoder"
