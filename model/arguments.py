@@ -113,7 +113,7 @@ def add_corpora(commands: Commands) -> None:
     command.add_argument("corpus")
     command.add_argument("--source", default="en", help="the language that will be read, default en")
     command.add_argument("--target", default="de", help="the language that will be written, default de")
-    command.add_argument("--own", type=int, default=6000, help="how many of our own sentences about names and numbers")
+    command.add_argument("--own", type=int, default=6000, help="how many sentences of our own, default 6000")
     command.add_argument("--seed", type=int, default=1)
 
     text = "write a corpus with a checkpoint's translations, to learn from"

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from model.corpora.overlap import Pair
+from model.corpora.phrasebook import PHRASES, ROWS
 
 __all__ = ["EMOJI", "GERMAN", "NAMES", "NUMBER_WORDS", "TEMPLATES", "Drawn", "words"]
 
@@ -21,7 +22,8 @@ class Drawn:
     language: str
     names: Mapping[str, Sequence[Pair]]  # a name gives way to another of its row, so that "his" stays right
     number_words: tuple[Sequence[str], Sequence[str]]  # the same numbers in the same places
-    templates: Sequence[Pair]  # sentences around {rows of names}, {hour}, {minute}, {phone}, {year}, {small}
+    templates: Sequence[Pair]  # sentences around {rows}, {hour}, {minute}, {phone}, {year}, {small}
+    rows: Mapping[str, Sequence[Pair]] = field(default_factory=dict)  # what else templates draw from
     spaced: bool = True  # whether the other language sets spaces between words
 
     @cached_property
@@ -130,5 +132,6 @@ GERMAN = Drawn(
     language="de",
     names={row: tuple((name, name) for name in names) for row, names in NAMES.items()},
     number_words=(NUMBER_WORDS["en"], NUMBER_WORDS["de"]),
-    templates=TEMPLATES,
+    templates=(*TEMPLATES, *PHRASES),
+    rows=ROWS,
 )

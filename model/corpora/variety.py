@@ -157,11 +157,11 @@ def varied(
 
 
 def filled(count: int, *, drawn: Drawn = GERMAN, seed: int) -> Iterator[Pair]:
-    """`count` of our own sentences around names, times and numbers that are drawn; seeded."""
+    """`count` of our own sentences, whose names, numbers and other parts are drawn; seeded."""
     draw = random.Random(seed)
     for _ in range(count):
         template = draw.choice(drawn.templates)
-        names = {row: draw.choice(pairs) for row, pairs in drawn.names.items()}
+        names = {row: draw.choice(pairs) for row, pairs in {**drawn.names, **drawn.rows}.items()}
         numbers = {
             "hour": str(draw.randint(2, 23)),
             "minute": f"{draw.randint(1, 59):02}",
@@ -173,15 +173,26 @@ def filled(count: int, *, drawn: Drawn = GERMAN, seed: int) -> Iterator[Pair]:
             text.format(**{row: pair[side] for row, pair in names.items()}, **numbers)
             for side, text in enumerate(template)
         )
-        yield perhaps_bare((source, target), draw) if draw.random() < 0.2 else (source, target)
+        pair = source, target
+        if drawn.spaced:
+            pair = capitalized(pair) if END.search(source) else as_typed(pair, draw)
+        yield perhaps_bare(pair, draw) if draw.random() < 0.2 else pair
 
 
 def phrases(pairs: Sequence[Pair], *, seed: int) -> Iterator[Pair]:
-    """The phrases of `model/corpora/fragments.py`: as they stand, with a capital, or with a full stop too; seeded."""
+    """The phrases of `model/corpora/fragments.py`; seeded."""
     draw = random.Random(seed)
-    for pair in fragments(pairs):
-        source, target = (side[:1].upper() + side[1:] for side in pair)
-        yield draw.choice((pair, pair, (source, target), (f"{source}.", f"{target}.")))
+    return (as_typed(pair, draw) for pair in fragments(pairs))
+
+
+def as_typed(pair: Pair, draw: random.Random) -> Pair:
+    """A fragment as it stands, with a capital, or with a full stop too."""
+    source, target = capitalized(pair)
+    return draw.choice((pair, pair, (source, target), (f"{source}.", f"{target}.")))
+
+
+def capitalized(pair: Pair) -> Pair:
+    return pair[0][:1].upper() + pair[0][1:], pair[1][:1].upper() + pair[1][1:]
 
 
 def phone(draw: random.Random) -> str:
@@ -190,7 +201,8 @@ def phone(draw: random.Random) -> str:
 
 
 def vary(data_root: Path, corpus: str, *, languages: tuple[str, str] = ("en", "de"), own: int, seed: int) -> Path:
-    """Write the corpus `<corpus>-varied-<source>`: variants of training pairs, phrases, and `own` sentences of ours.
+    """Write the corpus `<corpus>-varied-<source>`: variants of training pairs, phrases, and `own` sentences of ours
+    with their variants.
 
     None of them has a twin in the validation or test part of the corpus. Phrases are cut out of German alone.
 
@@ -198,7 +210,7 @@ def vary(data_root: Path, corpus: str, *, languages: tuple[str, str] = ("en", "d
         data_root: Folder of the corpora.
         corpus: Its name.
         languages: Source and target; one is English.
-        own: How many sentences around names, times and numbers.
+        own: How many sentences of ours.
         seed: Of all that is drawn.
 
     Raises:
@@ -214,7 +226,8 @@ def vary(data_root: Path, corpus: str, *, languages: tuple[str, str] = ("en", "d
     sides_of = ("en", drawn.language)
     held_out = sides(pair for split in splits_of(corpus) for pair in read_pairs(data_root, corpus, split, *sides_of))
     pairs = read_pairs(data_root, corpus, "train", *sides_of)
-    made = [*varied(pairs, drawn=drawn, source=languages[0], seed=seed), *filled(own, drawn=drawn, seed=seed)]
+    ours = list(filled(own, drawn=drawn, seed=seed))
+    made = [*varied([*pairs, *ours], drawn=drawn, source=languages[0], seed=seed), *ours]
     made += phrases(pairs, seed=seed) if drawn is GERMAN else []
     folder = data_root / f"{corpus}-varied-{languages[0]}"
     write_pairs(folder, {"train": list(without(made, held_out))}, sides_of)

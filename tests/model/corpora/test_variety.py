@@ -8,6 +8,7 @@ from model.__main__ import main
 from model.corpora.corpora import read_pairs, write_pairs
 from model.corpora.drawn import GERMAN, NAMES, NUMBER_WORDS
 from model.corpora.drawn_chinese import CHINESE
+from model.corpora.phrasebook import PHRASES, ROWS
 from model.corpora.variety import (
     LETTERS,
     VARIANTS,
@@ -66,8 +67,25 @@ def test_every_name_is_looked_for_in_one_row_and_stands_for_one_name() -> None:
 def test_every_template_can_be_filled() -> None:
     for drawn in (GERMAN, CHINESE):
         found = list(filled(3000, drawn=drawn, seed=1))
-        assert not any(set("{}_") & set("".join(pair)) for pair in found)
+        assert not any(set("{}_=;") & set("".join(pair).replace(";)", "")) for pair in found)
         assert len(set(found)) > 1500
+
+
+def test_the_phrasebook_is_whole_and_its_slots_are_the_same_in_both_languages() -> None:
+    slots = [[sorted(re.findall("{(.*?)}", side)) for side in pair] for pair in PHRASES]
+    assert all(english == german for english, german in slots)
+    assert {slot for english, _ in slots for slot in english} - set(NAMES) == set(ROWS)
+    for pair in [*PHRASES, *(pair for row in ROWS.values() for pair in row)]:
+        assert all(pair)
+        assert "=" not in "".join(pair)
+    assert all(len(set(row)) == len(row) for row in (*ROWS.values(), PHRASES))
+
+
+def test_sentences_of_the_phrasebook_begin_with_a_capital() -> None:
+    # Of {title} {surname}, Herr or Frau, and of what is {quality}.
+    found = [pair for pair in filled(3000, seed=1) if pair[0].endswith((".", "!", "?"))]
+    assert len(found) > 1500
+    assert not any(side[:1].islower() for pair in found for side in pair)
 
 
 def test_letters_and_full_stops(draw: random.Random) -> None:
