@@ -1,13 +1,14 @@
 """Tokens that a visitor has forced into a translation, and the way back.
 
 Callbacks of the page's widgets live here and not on the page: Streamlit keeps them for as long as the visitor's
-session lasts, and a function of a page would keep all that the page has computed.
+session lasts, and a function of a page would keep all that the page has computed. A click may interrupt a page at any
+point, so they rely on nothing but the session.
 """
 
 import streamlit as st
 
 from model.inference.search_tree import SearchTree
-from viz_app.choices import choices, choose, forget, settle
+from viz_app.choices import choices, choose, settle
 from viz_app.services import Forced
 
 __all__ = ["can_undo", "force", "force_nothing", "force_path", "forced_tokens", "start_afresh_for", "undo"]
@@ -21,7 +22,7 @@ def start_afresh_for(subject: str) -> None:
     if kept.subject == subject:
         return
     if kept.subject is not None:
-        forget("forced")
+        choose("forced", ())
     kept.subject, st.session_state["forced_earlier"] = subject, []
 
 
@@ -31,6 +32,12 @@ def forced_tokens(vocab_size: int) -> Forced:
     found: Forced = tuple((at, token) for at, token in st.session_state["forced"] if token < vocab_size)
     choose("forced", found)
     return found
+
+
+def now() -> Forced:
+    """What is forced, also where a click interrupts a page that had not come so far."""
+    kept: Forced = st.session_state.get("forced", ())
+    return kept
 
 
 def can_undo() -> bool:
@@ -45,7 +52,7 @@ def earlier() -> list[Forced]:
 
 def force(position: int, token: int) -> None:
     """Write another token; what was forced after it stood behind another prefix and is let go."""
-    change((*((at, other) for at, other in st.session_state["forced"] if at < position), (position, token)))
+    change((*((at, other) for at, other in now() if at < position), (position, token)))
 
 
 def force_path(tree: SearchTree, node: int) -> None:
@@ -58,10 +65,11 @@ def force_nothing() -> None:
 
 
 def change(forced: Forced) -> None:
-    earlier().append(st.session_state["forced"])
+    earlier().append(now())
     del earlier()[:-MAX_UNDO]
     choose("forced", forced)
 
 
 def undo() -> None:
-    choose("forced", earlier().pop())
+    if can_undo():  # a second click may come before the page has heard of the first
+        choose("forced", earlier().pop())

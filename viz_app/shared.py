@@ -79,8 +79,10 @@ def turn() -> Iterator[None]:
             icon=":material/hourglass_top:",
         )
 
-    with GATE.inside(tell):
-        if told:
-            place.empty()
-        yield
-    tidy_up()
+    try:
+        with GATE.inside(tell):
+            if told:
+                place.empty()
+            yield
+    finally:  # a page may stop early, or be stopped by the next thing that is typed
+        tidy_up()

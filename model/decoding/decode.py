@@ -96,7 +96,7 @@ class Hypothesis:
     """One translation; the tuples have one entry a written token, `</s>` included where it was reached."""
 
     ids: tuple[int, ...] = ()
-    log_probs: tuple[float, ...] = ()  # natural logarithm, the model's own
+    log_probs: tuple[float, ...] = ()  # natural logarithm, the model's own; 0 of `Specials.first`
     rows: tuple[int, ...] = ()  # the batch row that computed the token in each pass
     finished: bool = False  # ended by itself, not by the length limit
 

@@ -1,4 +1,4 @@
-"""One function that computes every attention of every model of Hugging Face's `transformers`, with our hook points.
+"""One function that computes the attentions of Hugging Face's `transformers`, with our hook points.
 
 The library lets a model be told by name which function computes its attention. Ours does what the library's own
 ("eager") does, shows each step where somebody looks, and takes the fused way where nobody does. Modules of the library
@@ -12,9 +12,10 @@ from typing import Any
 
 import torch.nn.functional as F
 from torch import Tensor, finfo, nn
-from transformers import AttentionInterface, AttentionMaskInterface
+from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
 from transformers.masking_utils import eager_mask
 
+from model.config import ConfigError
 from model.kinds import KINDS
 from model.network.attention import attention_weights
 from model.trace import HookPoint, active_trace, hook_name
@@ -52,6 +53,8 @@ def attend(
     attention_mask: Tensor | None,
     scaling: float | None = None,
     position_bias: Tensor | None = None,
+    softcap: float | None = None,
+    s_aux: Tensor | None = None,
     **_unused: Any,
 ) -> tuple[Tensor, Tensor | None]:
     """Attention as the library asks for it; its models are in evaluation mode, so nothing is dropped out.
@@ -64,10 +67,17 @@ def attend(
         attention_mask: Added to the scores, broadcast over (B, H, T, S); hugely negative = may not attend.
         scaling: What the products are multiplied with, 1/√K by default.
         position_bias: Of T5, added to the scores, (B or 1, H, T, S).
+        softcap: Of Gemma 2.
+        s_aux: The attention sinks of gpt-oss.
 
     Returns:
         (B, T, H, K), and the weights (B, H, T, S) where they were computed.
+
+    Raises:
+        ConfigError: the scores are capped or there are sinks; both change the weights in ways that we do not show.
     """
+    if softcap is not None or s_aux is not None:
+        raise ConfigError(f"{type(module).__name__} caps its scores or has attention sinks, which we cannot show.")
     seen = _SEEN.get()
     if seen is not None:
         seen.append(module)
@@ -75,7 +85,7 @@ def attend(
     if groups > 1:
         key, value = key.repeat_interleave(groups, dim=1), value.repeat_interleave(groups, dim=1)
     scaling = query.size(-1) ** -0.5 if scaling is None else scaling
-    if active_trace() is None:
+    if seen is not None or active_trace() is None:
         bias = position_bias if attention_mask is None else attention_mask
         if position_bias is not None and attention_mask is not None:
             bias = position_bias + attention_mask
@@ -110,7 +120,7 @@ def seen_modules() -> Iterator[list[nn.Module]]:
         _SEEN.reset(token)
 
 
-def place_hooks(model: nn.Module, run: Callable[[], object]) -> dict[str, int]:
+def place_hooks(model: PreTrainedModel, run: Callable[[], object]) -> dict[str, int]:
     """Give every attention of a model its hook points.
 
     Args:
@@ -125,17 +135,16 @@ def place_hooks(model: nn.Module, run: Callable[[], object]) -> dict[str, int]:
     names = {module: name for name, module in model.named_modules()}
     layers = dict.fromkeys(KINDS, 0)
     for module in dict.fromkeys(seen):
-        kind = kind_of(names[module], module)
+        kind = kind_of(names[module], module, two_stacks=model.config.is_encoder_decoder)
         module.hooks = AttentionHooks(kind, layers[kind])
         layers[kind] += 1
     return {kind: count for kind, count in layers.items() if count}
 
 
-def kind_of(name: str, module: nn.Module) -> str:
+def kind_of(name: str, module: nn.Module, *, two_stacks: bool) -> str:
     """The kind of an attention module, by its name in the model; of a single stack, by whether it looks ahead."""
     lower = name.lower()
     if any(part in lower for part in CROSS):
         return "cross"
-    if "decoder" in lower:
-        return "decoder"
-    return "decoder" if "encoder" not in lower and getattr(module, "is_causal", False) else "encoder"
+    decoder = "decoder" in lower if two_stacks else getattr(module, "is_causal", False)
+    return "decoder" if decoder else "encoder"

@@ -5,6 +5,7 @@ and cosine of a wavelength side by side, it has all sines first. The same permut
 one of the other.
 """
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -22,26 +23,34 @@ from model.network.layers import DecoderLayer, EncoderLayer
 from model.network.transformer import Transformer
 from model.text.vocab import BOS, BOS_ID, EOS, EOS_ID, PAD, PAD_ID, UNK, UNK_ID
 
-__all__ = ["to_marian", "write_marian"]
+__all__ = ["to_fast_tokenizer", "to_marian", "write_marian"]
 
 CARD = "README.md"
+HAN = "\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff"  # as `is_han` of our own tokenizer
 
 
 def write_marian(checkpoint: Checkpoint, folder: Path) -> None:
     """Write weights, configuration, tokenizer and card.
 
     Raises:
-        ConfigError: the folder has something in it, or Marian lacks what the checkpoint has.
+        ConfigError: the folder is there already or cannot be written, or Marian lacks what the checkpoint has.
     """
-    if folder.exists() and any(folder.iterdir()):
-        raise ConfigError(f"{folder} is not empty; choose a new folder.")
+    folder = Path(os.path.abspath(folder))
+    if folder.exists() or folder.is_symlink():
+        raise ConfigError(f"{folder} is there already; choose a new folder.")
     model, tokenizer = to_marian(checkpoint), to_fast_tokenizer(checkpoint)
+    try:
+        write_beside_and_rename(model, tokenizer, checkpoint.path / CARD, folder)
+    except OSError as error:
+        raise ConfigError(f"{folder} cannot be written: {error}") from error
+
+
+def write_beside_and_rename(model: MarianMTModel, tokenizer: PreTrainedTokenizerFast, card: Path, folder: Path) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".export-") as beside:
         whole = Path(beside) / folder.name
         model.save_pretrained(whole)
         tokenizer.save_pretrained(whole)
-        card = checkpoint.path / CARD
         if card.exists():
             shutil.copyfile(card, whole / CARD)
         whole.replace(folder)
@@ -109,7 +118,8 @@ def marian_config(config: ModelConfig) -> MarianConfig:
 def named_weights(ours: Transformer, order: Tensor) -> Iterator[tuple[str, Tensor]]:
     """Marian's name and value of each of our weights; `order` is that of d_model."""
     tokens = ours.encoder.embedding.tokens.weight[:, order]
-    yield "model.shared.weight", tokens
+    if ours.config.tie_embeddings == "all":
+        yield "model.shared.weight", tokens
     yield "model.encoder.embed_tokens.weight", tokens
     yield "model.decoder.embed_tokens.weight", ours.decoder.embedding.tokens.weight[:, order]
     yield "lm_head.weight", ours.output_projection.weight[:, order]
@@ -155,7 +165,7 @@ def to_fast_tokenizer(checkpoint: Checkpoint) -> PreTrainedTokenizerFast:
         raise ConfigError(f"{checkpoint.name} cuts texts by spaCy's rules, which the library's tokenizers do not have.")
     fast = tokenizers.Tokenizer.from_str(pair.source.to_json())
     # The space that our tokenizer puts before a text makes its first word the same token as inside a sentence.
-    before_chinese = tokenizers.normalizers.Replace(tokenizers.Regex(r"^ (?=\p{Han})"), "")
+    before_chinese = tokenizers.normalizers.Replace(tokenizers.Regex(rf"\A (?=[{HAN}])"), "")
     fast.normalizer = tokenizers.normalizers.Sequence([tokenizers.normalizers.Prepend(" "), before_chinese])
     fast.post_processor = tokenizers.processors.TemplateProcessing(
         single=f"$A {EOS}", pair=f"$A $B {EOS}", special_tokens=[(EOS, EOS_ID)]

@@ -58,13 +58,18 @@ class ForeignCache:
 
 
 class ForeignTranslator(nn.Module):
-    """A model of the library that reads a source and writes a target; never changed once it stands."""
+    """A model of the library that reads a source and writes a target; never changed once it stands.
+
+    Of the settings for generation it follows where a text begins and ends, what comes first, and which single tokens
+    are never written. Others, such as `no_repeat_ngram_size`, are of the library's own `generate`.
+    """
 
     def __init__(self, model: PreTrainedModel) -> None:
         """Place the hook points and find out the sizes.
 
         Raises:
-            ConfigError: the model is no encoder-decoder, or does not say how a text begins and ends.
+            ConfigError: the model is no encoder-decoder of token ids, does not say how a text begins and ends, or has
+                an attention that the library does not let us see.
         """
         super().__init__()
         config, generation = model.config, getattr(model, "generation_config", None)
@@ -73,16 +78,14 @@ class ForeignTranslator(nn.Module):
         model.set_attn_implementation(NAME)
         self.model = model.eval()
         self.specials = specials_of(generation)
-        self.pad_id = int(self.specials.bos if generation.pad_token_id is None else generation.pad_token_id)
-        vocab_size = int(config.vocab_size)
-        self.config = ForeignSizes(
-            d_model=int(config.hidden_size),
-            num_heads=int(config.num_attention_heads),
-            layers=place_hooks(model, self.run_once),
-            max_length=int(getattr(config, "max_position_embeddings", UNLIMITED)),
-            source_vocab_size=vocab_size,
-            target_vocab_size=vocab_size,
-        )
+        self.max_length = int(getattr(config, "max_position_embeddings", UNLIMITED))
+        pads = (generation.pad_token_id, getattr(config, "pad_token_id", None), self.specials.bos)
+        self.pad_id = int(next(pad for pad in pads if pad is not None))
+        try:
+            layers = place_hooks(model, self.run_once)
+        except Exception as error:  # as many kinds of errors as there are models that take something else than ids
+            raise ConfigError(f"{config.model_type} cannot be run on token ids alone: {error}") from error
+        self.config = sizes_of(model, layers, max_length=self.max_length)
 
     @torch.inference_mode()
     def run_once(self) -> None:
@@ -102,6 +105,8 @@ class ForeignTranslator(nn.Module):
         Returns:
             The memory (B, S, D) and the cross-attention mask (B, 1, 1, S).
         """
+        if source.size(1) > self.max_length:  # the library makes some models longer, and fails in others
+            raise ValueError(f"The source has {source.size(1)} tokens; this model reads {self.max_length}.")
         mask = source != self.pad_id  # (B, S)
         memory = self.model.get_encoder()(input_ids=source, attention_mask=mask.long()).last_hidden_state
         return memory, mask[:, None, None]
@@ -134,18 +139,42 @@ class ForeignTranslator(nn.Module):
         return logits
 
 
+def sizes_of(model: PreTrainedModel, layers: dict[str, int], *, max_length: int) -> ForeignSizes:
+    """Raises ConfigError where a kind of attention is not seen, or its stacks have different numbers of heads."""
+    config = model.config
+    if missing := set(KINDS) - set(layers):
+        raise ConfigError(f"{config.model_type} hides its attention ({', '.join(sorted(missing))}) from its library.")
+    heads = {getattr(config, f"{side}_attention_heads", config.num_attention_heads) for side in ("encoder", "decoder")}
+    if len(heads) > 1:
+        raise ConfigError(
+            f"Encoder and decoder have {' and '.join(map(str, sorted(heads)))} heads; we show one number."
+        )
+    source, target = model.get_input_embeddings(), model.get_output_embeddings()
+    assert isinstance(source, nn.Embedding)
+    assert isinstance(target, nn.Linear)
+    return ForeignSizes(
+        d_model=int(config.hidden_size),
+        num_heads=int(heads.pop()),
+        layers=layers,
+        max_length=max_length,
+        source_vocab_size=source.num_embeddings,
+        target_vocab_size=target.out_features,
+    )
+
+
 def specials_of(generation: GenerationConfig) -> Specials:
     """Where generation begins, where it ends, and what it never writes.
 
     Raises:
-        ConfigError: the configuration does not say.
+        ConfigError: the configuration does not say, or names several.
     """
     begin, end = generation.decoder_start_token_id, generation.eos_token_id
     if begin is None:
         begin = generation.bos_token_id
-    end = end[0] if isinstance(end, list) else end
-    if begin is None or end is None:
-        raise ConfigError(f"decoder_start_token_id is {begin} and eos_token_id is {end}; generation needs both.")
-    banned = [words[0] for words in generation.bad_words_ids or () if len(words) == 1]
+    end = end[0] if isinstance(end, list) and len(end) == 1 else end
+    if not isinstance(begin, int) or not isinstance(end, int):
+        raise ConfigError(f"decoder_start_token_id is {begin} and eos_token_id is {end}; one of each is needed.")
+    # The library lets the end be written even where it is among the bad words.
+    banned = [words[0] for words in generation.bad_words_ids or () if len(words) == 1 and words[0] != end]
     first = generation.forced_bos_token_id
-    return Specials(bos=int(begin), eos=int(end), banned=tuple(banned), first=None if first is None else int(first))
+    return Specials(bos=begin, eos=end, banned=tuple(banned), first=None if first is None else int(first))

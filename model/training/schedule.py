@@ -26,17 +26,17 @@ def inverse_square_root(step: int, *, peak: float, warmup_steps: int) -> float:
 
 
 def cooled_down(step: int, *, last: int, cooldown_steps: int) -> float:
-    """Share of the learning rate that is left: 1, and over the last steps linearly towards 0.
+    """Share of the learning rate that is left: 1, and over the last steps linearly to almost nothing.
 
     What a small model learns at a high rate shows only once the rate has come down (Hägele et al. 2024, "Scaling laws
     and compute-optimal training beyond fixed training durations", section 3).
 
     Args:
         step: Counted from 1.
-        last: The step at which the run is expected to end.
+        last: The step at which the run is expected to end; epochs differ by some batches, so it may go on for a while.
         cooldown_steps: How many steps it takes; 0 never cools down.
     """
-    return min(1.0, max(0, last + 1 - step) / cooldown_steps) if cooldown_steps else 1.0
+    return min(1.0, max(1, last + 1 - step) / cooldown_steps) if cooldown_steps else 1.0
 
 
 def is_over(progress: Progress, config: TrainConfig) -> bool:

@@ -38,6 +38,21 @@ def test_steps_show_the_decode_and_a_forced_word_changes_the_rest(open_app: Open
     assert app.button[0].disabled
 
 
+def test_a_click_on_a_page_that_is_being_built_anew_is_no_mistake(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    # The buttons of the last sentence stand there while the page already follows another.
+    other = translate(checkpoint, TEXT).written[1].candidates[1]
+    app = open_app("steps", checkpoint=NAME, forced=f"1.{other.id}")
+    app.session_state["forced_earlier"] = [()]
+    app.run()
+    app.session_state["forced_earlier"] = []
+    app.button[0].click().run()  # Undo
+    assert not app.exception
+    del app.session_state["forced"]
+    app.button[1].click().run()  # Force nothing
+    assert not app.exception
+    assert app.session_state["forced"] == ()
+
+
 def test_a_link_holds_forced_words_and_survives_nonsense(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     other = translate(checkpoint, TEXT).written[1].candidates[1]
     app = open_app("steps", checkpoint=NAME, forced=f"1.{other.id}-2.9999999-1000.7")

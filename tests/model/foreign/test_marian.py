@@ -1,5 +1,6 @@
 """One of our checkpoints, as `transformers` opens it and translates with it."""
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,17 +11,18 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from model.__main__ import main
 from model.checkpoint import Checkpoint, load_checkpoint
-from model.config import ConfigError, SearchConfig
+from model.config import ConfigError, ModelConfig, SearchConfig
 from model.decoding.decode import finish, greedy
-from model.foreign.marian import to_fast_tokenizer, write_marian
+from model.foreign.marian import to_fast_tokenizer, to_marian, write_marian
 from model.foreign.translator import ForeignTranslator
 from model.inference.translate import source_ids, translate
 from model.kinds import KINDS
+from model.network.transformer import Transformer
 from model.trace import hook_name, tracing
 from tests.conftest import BUNDLED
 from viz_app.examples import EVERYDAY
 
-STRANGE = ["</s> a", "two  spaces ", "你好 Anna", "naïve 🐕‍🦺", "A"]
+STRANGE = ["</s> a", "a\n 你好", "〇 b", "two  spaces ", "你好 Anna", "naïve 🐕‍🦺", "A"]
 
 
 @pytest.fixture(scope="module", params=["multi30k-en-de", "everyday-de-en"])
@@ -72,7 +74,32 @@ def test_what_marian_lacks_is_said(toys: Callable[[str], Path], tmp_path: Path) 
         assert not (tmp_path / kind).exists()
     with pytest.raises(ConfigError, match="spaCy"):
         to_fast_tokenizer(load_checkpoint(toys("words")))
+
+
+def test_what_is_there_is_left_alone(tmp_path: Path) -> None:
+    checkpoint = load_checkpoint(BUNDLED / "multi30k-en-de")
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(ConfigError, match="is not empty"):
-        write_marian(load_checkpoint(BUNDLED / "multi30k-en-de"), tmp_path)
-    assert [file.name for file in tmp_path.iterdir()] == ["notes.txt"]
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    for taken in (tmp_path, tmp_path / "notes.txt", tmp_path / "link"):
+        with pytest.raises(ConfigError, match="is there already"):
+            write_marian(checkpoint, taken)
+    with pytest.raises(ConfigError, match="cannot be written"):
+        write_marian(checkpoint, tmp_path / "notes.txt" / "below")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["link", "notes.txt"]
+
+
+@pytest.mark.parametrize("tie", ["all", "target", "none"])
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+def test_every_tie_and_activation_computes_the_same(toys: Callable[[str], Path], tie: str, activation: str) -> None:
+    toy = load_checkpoint(toys("bpe"))
+    assert isinstance(toy.config.model, ModelConfig)
+    torch.manual_seed(0)
+    sizes = dataclasses.replace(toy.config.model, positional="sinusoidal", tie_embeddings=tie, activation=activation)
+    ours = Transformer(sizes).eval()
+    checkpoint = dataclasses.replace(toy, model=ours, config=dataclasses.replace(toy.config, model=sizes))
+    theirs = to_marian(checkpoint)
+    source, target = torch.tensor([[5, 6, 7, 3], [8, 9, 3, 0]]), torch.tensor([[2, 4, 5], [2, 6, 7]])
+    with torch.inference_mode():
+        found = theirs(input_ids=source, attention_mask=(source != 0).long(), decoder_input_ids=target).logits
+        expected = ours(source, target)
+    torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)  # of logits of some tens

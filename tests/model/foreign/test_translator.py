@@ -11,6 +11,8 @@ from transformers import (
     BertConfig,
     BertForMaskedLM,
     GenerationConfig,
+    LEDConfig,
+    LEDForConditionalGeneration,
     M2M100Config,
     M2M100ForConditionalGeneration,
     MarianConfig,
@@ -193,8 +195,66 @@ def test_a_silenced_head_is_one_whose_columns_of_the_output_projection_are_zero(
     torch.testing.assert_close(silenced, expected, **CLOSE)
 
 
+@torch.inference_mode()
+def test_a_beam_of_two_sentences_writes_what_each_alone_writes(pair: tuple[PreTrainedModel, ForeignTranslator]) -> None:
+    model = pair[1]
+    _, together = finish(beam(model, SOURCE, specials=model.specials, size=3))
+    for row, found in zip(SOURCE, together, strict=True):
+        _, alone = finish(beam(model, row[None, : int((row != PAD).sum())], specials=model.specials, size=3))
+        assert found.ids == alone[0].ids
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("name", MAKERS)
+def test_bad_words_are_never_written(name: str) -> None:
+    for seed in range(3):
+        reference, model = build(name, seed), ForeignTranslator(build(name, seed))
+        _, written = finish(greedy(model, SOURCE[:1], specials=model.specials, limit=6))
+        bad, end = written[0].ids[-1], model.specials.eos
+        bad_words = [[bad], [end], [4, 5]]
+        reference.generation_config.bad_words_ids = bad_words
+        expected = reference.generate(SOURCE[:1], max_new_tokens=6, do_sample=False, bad_words_ids=bad_words[:2])
+        _, found = finish(
+            greedy(banning := ForeignTranslator(reference), SOURCE[:1], specials=banning.specials, limit=6)
+        )
+        assert found[0].ids == tuple(expected[0, 1:].tolist())
+        # The end may always be written, and what comes first is given.
+        assert bad == end or bad not in found[0].ids[1:]
+
+
 def layer_of(name: str) -> int:
     return next(int(part) for part in name.split(".") if part.isdigit())
+
+
+@pytest.mark.parametrize("ends", [[END, 9], [], None])
+def test_a_text_has_one_end(ends: list[int] | None) -> None:
+    model = build("Marian")
+    model.generation_config.eos_token_id = ends
+    with pytest.raises(ConfigError, match="one of each is needed"):
+        ForeignTranslator(model)
+
+
+def test_what_cannot_be_shown_whole_is_refused() -> None:
+    uneven = MarianMTModel(MarianConfig(**{**SIZES, "decoder_attention_heads": 8}))
+    with pytest.raises(ConfigError, match="4 and 8 heads"):
+        ForeignTranslator(uneven)
+    hidden = LEDForConditionalGeneration(
+        LEDConfig(**SIZES, max_encoder_position_embeddings=64, max_decoder_position_embeddings=64, attention_window=4)
+    )
+    with pytest.raises(ConfigError, match="led hides its attention"):
+        ForeignTranslator(hidden)
+
+
+def test_sizes_are_those_of_the_matrices() -> None:
+    sizes = {**SIZES, "decoder_vocab_size": 70, "share_encoder_decoder_embeddings": False}
+    found = ForeignTranslator(MarianMTModel(MarianConfig(**sizes))).config
+    assert (found.source_vocab_size, found.target_vocab_size) == (WORDS, 70)
+    assert (found.num_heads, found.kinds) == (4, ("cross", "encoder", "decoder"))
+
+
+def test_a_source_longer_than_the_positions_is_refused() -> None:
+    with pytest.raises(ValueError, match="65 tokens; this model reads 64"):
+        ForeignTranslator(build("M2M100")).encode(torch.full((1, 65), 5))
 
 
 def test_a_model_without_a_decoder_is_refused_with_a_sentence() -> None:

