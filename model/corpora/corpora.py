@@ -40,9 +40,6 @@ TATOEBA: Mapping[str, tuple[str, str]] = {
     "cmn-eng-2026": ("en", "zh"),
     "deu-eng": ("en", "de"),
 }
-# Half of its Chinese is in traditional characters, and a model would mix both within a sentence; cmn-eng, of which it
-# is the newer edition, is read as it stands, for the checkpoint that learned it so.
-TO_SIMPLIFY = {"cmn-eng-2026"}
 SPACES = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u200b": None, "\ufeff": None})
 
 
@@ -158,7 +155,8 @@ def tatoeba_parts(root: Path, corpus: str, source: str, target: str) -> dict[str
     if {source, target} != set(languages):
         raise CorpusError(f"{corpus} is of {' and '.join(languages)}, not of {source} and {target}.")
     lines = (line.translate(SPACES) for line in read_lines(find_tatoeba(root, corpus)))
-    rows = [tuple(line.split("\t")[:2]) for line in (map(simplified, lines) if corpus in TO_SIMPLIFY else lines)]
+    # Half of the Chinese is in traditional characters, and a model would mix both within a sentence.
+    rows = [tuple(line.split("\t")[:2]) for line in (map(simplified, lines) if "zh" in languages else lines)]
     ids = {name: [int(i) for i in (SPLITS / f"{corpus}.{name}.txt").read_text().split()] for name in ("val", "test")}
     listed = {*ids["val"], *ids["test"]}
     if max(listed) >= len(rows) or any(len(row) != 2 for row in rows):

@@ -142,7 +142,7 @@ def test_an_example_follows_the_language_of_the_checkpoint(open_app: OpenApp) ->
 
 def test_examples_are_of_the_kind_that_the_checkpoint_was_trained_on(open_app: OpenApp) -> None:
     app = open_app(checkpoint="multi30k-en-de")
-    app.selectbox(key="checkpoint").set_value("tatoeba-en-zh").run()
+    app.selectbox(key="checkpoint").set_value("everyday-en-zh").run()
     assert app.text_input(key="text").value == EVERYDAY["en"][0]
     app.selectbox(key="checkpoint").set_value("multi30k-de-en-words").run()
     assert app.text_input(key="text").value == CAPTIONS["de"][0]
