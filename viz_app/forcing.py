@@ -8,7 +8,7 @@ point, so they rely on nothing but the session.
 import streamlit as st
 
 from model.inference.search_tree import SearchTree
-from viz_app.choices import choices, choose, settle
+from viz_app.choices import choices, choose, forget, settle
 from viz_app.services import Forced
 
 __all__ = ["can_undo", "force", "force_nothing", "force_path", "forced_tokens", "start_afresh_for", "undo"]
@@ -22,7 +22,7 @@ def start_afresh_for(subject: str) -> None:
     if kept.subject == subject:
         return
     if kept.subject is not None:
-        choose("forced", ())
+        forget("forced")
     kept.subject, st.session_state["forced_earlier"] = subject, []
 
 

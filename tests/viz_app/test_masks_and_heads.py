@@ -57,7 +57,8 @@ def test_the_board_silences_the_heads_of_this_visitor_alone(open_app: OpenApp, c
 
 
 def test_a_link_holds_silenced_heads_and_painted_weights(open_app: OpenApp, checkpoint: Checkpoint) -> None:
-    code = "off.cross.3.1-2-3~uniform.encoder.1.4~paint.cross.2.4.2.1.0.75"
+    # A whole layer: a translation may well survive a few heads.
+    code = "off.cross.3.1-2-3-4-5-6-7-8~uniform.encoder.1.4~paint.cross.2.4.2.1.0.75"
     expected = translate(checkpoint, TEXT, edits=Intervention.from_code(code).edits())
     assert expected.text != translate(checkpoint, TEXT).text
     app = open_app("heads", checkpoint=NAME, intervention=code)
