@@ -29,8 +29,9 @@ def start_afresh_for(subject: str) -> None:
 def forced_tokens(vocab_size: int) -> Forced:
     """What is forced; what the vocabulary does not have, from a link, is forgotten."""
     settle("forced", ())
-    found: Forced = tuple((at, token) for at, token in st.session_state["forced"] if token < vocab_size)
-    choose("forced", found)
+    found: Forced = tuple((at, token) for at, token in now() if token < vocab_size)
+    if found != now():
+        choose("forced", found)
     return found
 
 

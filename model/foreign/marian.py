@@ -70,7 +70,7 @@ def to_marian(checkpoint: Checkpoint) -> MarianMTModel:
         if getattr(config, name) != needed:
             raise ConfigError(f"{checkpoint.name} has {name} = {getattr(config, name)!r}; Marian has only {needed!r}.")
     model = MarianMTModel(marian_config(config)).eval()
-    weights = dict(named_weights(ours, torch.tensor([*range(0, config.d_model, 2), *range(1, config.d_model, 2)])))
+    weights = dict(named_parameters(ours, torch.tensor([*range(0, config.d_model, 2), *range(1, config.d_model, 2)])))
     missing, surplus = model.load_state_dict(weights, strict=False)
     # Positions are computed, and what is tied has one name of several.
     missing = [name for name in missing if "embed_positions" not in name and name != "final_logits_bias"]
@@ -115,7 +115,7 @@ def marian_config(config: ModelConfig) -> MarianConfig:
     )
 
 
-def named_weights(ours: Transformer, order: Tensor) -> Iterator[tuple[str, Tensor]]:
+def named_parameters(ours: Transformer, order: Tensor) -> Iterator[tuple[str, Tensor]]:
     """Marian's name and value of each of our weights; `order` is that of d_model."""
     tokens = ours.encoder.embedding.tokens.weight[:, order]
     if ours.config.tie_embeddings == "all":
@@ -126,23 +126,23 @@ def named_weights(ours: Transformer, order: Tensor) -> Iterator[tuple[str, Tenso
     for side, stack in (("encoder", ours.encoder), ("decoder", ours.decoder)):
         for number, layer in enumerate(stack.layers):
             assert isinstance(layer, EncoderLayer | DecoderLayer)
-            for name, weight in layer_weights(layer, order):
+            for name, weight in layer_parameters(layer, order):
                 yield f"model.{side}.layers.{number}.{name}", weight
 
 
-def layer_weights(layer: EncoderLayer | DecoderLayer, order: Tensor) -> Iterator[tuple[str, Tensor]]:
-    yield from attention_weights(layer.self_attention, "self_attn", order)
-    yield from norm_weights(layer.self_attention_residual.norm, "self_attn_layer_norm", order)
+def layer_parameters(layer: EncoderLayer | DecoderLayer, order: Tensor) -> Iterator[tuple[str, Tensor]]:
+    yield from attention_parameters(layer.self_attention, "self_attn", order)
+    yield from norm_parameters(layer.self_attention_residual.norm, "self_attn_layer_norm", order)
     if isinstance(layer, DecoderLayer):
-        yield from attention_weights(layer.cross_attention, "encoder_attn", order)
-        yield from norm_weights(layer.cross_attention_residual.norm, "encoder_attn_layer_norm", order)
+        yield from attention_parameters(layer.cross_attention, "encoder_attn", order)
+        yield from norm_parameters(layer.cross_attention_residual.norm, "encoder_attn_layer_norm", order)
     expand, contract = layer.feed_forward.expand, layer.feed_forward.contract
     yield from (("fc1.weight", expand.weight[:, order]), ("fc1.bias", expand.bias))
     yield from (("fc2.weight", contract.weight[order]), ("fc2.bias", contract.bias[order]))
-    yield from norm_weights(layer.feed_forward_residual.norm, "final_layer_norm", order)
+    yield from norm_parameters(layer.feed_forward_residual.norm, "final_layer_norm", order)
 
 
-def attention_weights(ours: MultiHeadAttention, name: str, order: Tensor) -> Iterator[tuple[str, Tensor]]:
+def attention_parameters(ours: MultiHeadAttention, name: str, order: Tensor) -> Iterator[tuple[str, Tensor]]:
     reads = {"q_proj": ours.query_projection, "k_proj": ours.key_projection, "v_proj": ours.value_projection}
     for part, module in reads.items():
         yield from ((f"{name}.{part}.weight", module.weight[:, order]), (f"{name}.{part}.bias", module.bias))
@@ -150,7 +150,7 @@ def attention_weights(ours: MultiHeadAttention, name: str, order: Tensor) -> Ite
     yield from ((f"{name}.out_proj.weight", writes.weight[order]), (f"{name}.out_proj.bias", writes.bias[order]))
 
 
-def norm_weights(ours: nn.LayerNorm, name: str, order: Tensor) -> Iterator[tuple[str, Tensor]]:
+def norm_parameters(ours: nn.LayerNorm, name: str, order: Tensor) -> Iterator[tuple[str, Tensor]]:
     yield from ((f"{name}.weight", ours.weight[order]), (f"{name}.bias", ours.bias[order]))
 
 

@@ -1,5 +1,6 @@
 """An encoder-decoder of Hugging Face's `transformers` behind the calls of our own: `encode`, `decode`, `project`."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -24,7 +25,7 @@ class ForeignSizes:
 
     d_model: int
     num_heads: int
-    layers: dict[str, int]  # kind → how many layers have it
+    layers: Mapping[str, int]  # kind → how many layers have it
     max_length: int
     source_vocab_size: int
     target_vocab_size: int
@@ -139,7 +140,7 @@ class ForeignTranslator(nn.Module):
         return logits
 
 
-def sizes_of(model: PreTrainedModel, layers: dict[str, int], *, max_length: int) -> ForeignSizes:
+def sizes_of(model: PreTrainedModel, layers: Mapping[str, int], *, max_length: int) -> ForeignSizes:
     """Raises ConfigError where a kind of attention is not seen, or its stacks have different numbers of heads."""
     config = model.config
     if missing := set(KINDS) - set(layers):

@@ -11,7 +11,7 @@ from model.corpora.examples import batched
 from model.training.run_state import Progress
 from model.training.tasks import Task
 
-__all__ = ["cooled_down", "inverse_square_root", "is_over", "remaining_steps", "steps_expected"]
+__all__ = ["cooled_down", "inverse_square_root", "is_over", "learning_rate", "remaining_steps", "steps_expected"]
 
 
 def inverse_square_root(step: int, *, peak: float, warmup_steps: int) -> float:
@@ -37,6 +37,12 @@ def cooled_down(step: int, *, last: int, cooldown_steps: int) -> float:
         cooldown_steps: How many steps it takes; 0 never cools down.
     """
     return min(1.0, max(1, last + 1 - step) / cooldown_steps) if cooldown_steps else 1.0
+
+
+def learning_rate(step: int, config: TrainConfig, *, last: int) -> float:
+    """At a step, counted from 1, of a run that is expected to end with the step `last`."""
+    rate = inverse_square_root(step, peak=config.learning_rate, warmup_steps=config.warmup_steps)
+    return rate * cooled_down(step, last=last, cooldown_steps=config.cooldown_steps)
 
 
 def is_over(progress: Progress, config: TrainConfig) -> bool:

@@ -34,7 +34,7 @@ from model.training.run_state import (
     save_state,
 )
 from model.training.runtime import make_accelerator, pick_device, stop_on_signal
-from model.training.schedule import cooled_down, inverse_square_root, is_over, remaining_steps, steps_expected
+from model.training.schedule import is_over, learning_rate, remaining_steps, steps_expected
 from model.training.tasks import Task, make_task
 from model.training.warm_start import check_start
 
@@ -123,8 +123,7 @@ class Trainer:
     def _step(self, step: Sequence[Rows], bar: "tqdm[Any]") -> None:
         progress, config, accelerator = self.progress, self.config, self.accelerator
         started = time.perf_counter()
-        rate = inverse_square_root(progress.step + 1, peak=config.learning_rate, warmup_steps=config.warmup_steps)
-        rate *= cooled_down(progress.step + 1, last=self.last_step, cooldown_steps=config.cooldown_steps)
+        rate = learning_rate(progress.step + 1, config, last=self.last_step)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         loss, items = self._backward(step)
