@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
+from model.corpora import phrasebook
 from model.corpora.overlap import Pair
-from model.corpora.phrasebook import PHRASES, ROWS
 
 __all__ = ["EMOJI", "GERMAN", "NAMES", "NUMBER_WORDS", "TEMPLATES", "Drawn", "words"]
 
@@ -23,7 +23,7 @@ class Drawn:
     names: Mapping[str, Sequence[Pair]]  # a name gives way to another of its row, so that "his" stays right
     number_words: tuple[Sequence[str], Sequence[str]]  # the same numbers in the same places
     templates: Sequence[Pair]  # sentences around {rows}, {hour}, {minute}, {phone}, {year}, {small}
-    rows: Mapping[str, Sequence[Pair]] = field(default_factory=dict)  # what else templates draw from
+    rows: Mapping[str, Sequence[Pair]]  # what else templates draw from
     spaced: bool = True  # whether the other language sets spaces between words
 
     @cached_property
@@ -132,6 +132,6 @@ GERMAN = Drawn(
     language="de",
     names={row: tuple((name, name) for name in names) for row, names in NAMES.items()},
     number_words=(NUMBER_WORDS["en"], NUMBER_WORDS["de"]),
-    templates=(*TEMPLATES, *PHRASES),
-    rows=ROWS,
+    templates=(*TEMPLATES, *phrasebook.GERMAN.phrases),
+    rows=phrasebook.GERMAN.rows,
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from model.corpora import phrasebook
 from model.corpora.drawn import Drawn, words
 from model.corpora.overlap import Pair
 
@@ -123,14 +124,6 @@ FRAGMENTS: Sequence[Pair] = (
     ("{man} and {woman}", "{man}和{woman}"),
 )
 
-
-def endings(pair: Pair) -> Sequence[Pair]:
-    """A fragment as it stands, with a capital where it begins with a word of ours, and with a full stop too."""
-    source, target = pair
-    capital = source[:1].upper() + source[1:]
-    return (source, target), (capital, target), (f"{capital}.", f"{target}。")
-
-
 CHINESE = Drawn(
     language="zh",
     names={
@@ -146,6 +139,7 @@ CHINESE = Drawn(
         "place": PLACES,
     },
     number_words=((), ()),
-    templates=(*SENTENCES, *(ending for pair in FRAGMENTS for ending in endings(pair))),
+    templates=(*SENTENCES, *FRAGMENTS, *phrasebook.CHINESE.phrases),
+    rows=phrasebook.CHINESE.rows,
     spaced=False,
 )

@@ -1,22 +1,35 @@
-"""A phrasebook of our own: what people say first and corpora hardly have; the sentences are in `phrasebook.toml`."""
+"""Phrasebooks of our own: what people say first and corpora hardly have; the sentences are in the `.toml` files."""
 
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from model.corpora.overlap import Pair
 
-__all__ = ["PHRASES", "ROWS"]
+__all__ = ["CHINESE", "GERMAN", "Phrasebook"]
 
-BOOK = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+
+@dataclass(frozen=True, kw_only=True)
+class Phrasebook:
+    """Sentences with slots, and what may stand in them; all pairs are (English, other)."""
+
+    rows: Mapping[str, Sequence[Pair]]  # slot → what it may be
+    phrases: Sequence[Pair]
 
 
 def pairs(text: str) -> tuple[Pair, ...]:
     """`English = German`, between semicolons or line by line."""
     found = (part.partition(" = ") for part in re.split(r"[;\n]", text) if part.strip())
-    return tuple((english.strip(), german.strip()) for english, _, german in found)
+    return tuple((english.strip(), other.strip()) for english, _, other in found)
 
 
-ROWS: Mapping[str, Sequence[Pair]] = {name: pairs(text) for name, text in BOOK["rows"].items()}
-PHRASES: Sequence[Pair] = pairs(BOOK["phrases"]["all"])
+def read(name: str) -> Phrasebook:
+    book = tomllib.loads((Path(__file__).parent / name).read_text(encoding="utf-8"))
+    rows = {slot: pairs(text) for slot, text in book["rows"].items()}
+    return Phrasebook(rows=rows, phrases=pairs(book["phrases"]["all"]))
+
+
+GERMAN = read("phrasebook_german.toml")
+CHINESE = read("phrasebook_chinese.toml")

@@ -25,6 +25,7 @@ LANGUAGES = {drawn.language: drawn for drawn in (GERMAN, CHINESE)}
 END = re.compile(r"\s*[.!?。！？]+$")
 GENITIVE = re.compile(rf"\b({'|'.join(GERMAN.row_of)})s\b")  # of German; of English it is 's
 DIGITS = re.compile(r"\d+")
+SLOT = re.compile(r"\{(([^}]+?)(?: \d)?)\}")  # {food} and {food 2} are drawn from one row
 COMBINED = 0.5  # share of the variants of letters and punctuation that are both at once
 
 
@@ -161,7 +162,8 @@ def filled(count: int, *, drawn: Drawn = GERMAN, seed: int) -> Iterator[Pair]:
     draw = random.Random(seed)
     for _ in range(count):
         template = draw.choice(drawn.templates)
-        names = {row: draw.choice(pairs) for row, pairs in {**drawn.names, **drawn.rows}.items()}
+        rows = {**drawn.names, **drawn.rows}
+        names = {slot: draw.choice(rows[row]) for slot, row in SLOT.findall(template[0]) if row in rows}
         numbers = {
             "hour": str(draw.randint(2, 23)),
             "minute": f"{draw.randint(1, 59):02}",
@@ -170,12 +172,11 @@ def filled(count: int, *, drawn: Drawn = GERMAN, seed: int) -> Iterator[Pair]:
             "small": str(draw.randint(2, 99)),
         }
         source, target = (
-            text.format(**{row: pair[side] for row, pair in names.items()}, **numbers)
+            text.format(**{slot: pair[side] for slot, pair in names.items()}, **numbers)
             for side, text in enumerate(template)
         )
         pair = source, target
-        if drawn.spaced:
-            pair = capitalized(pair) if END.search(source) else as_typed(pair, draw)
+        pair = capitalized(pair) if END.search(source) else as_typed(pair, draw, stop="." if drawn.spaced else "。")
         yield perhaps_bare(pair, draw) if draw.random() < 0.2 else pair
 
 
@@ -185,10 +186,10 @@ def phrases(pairs: Sequence[Pair], *, seed: int) -> Iterator[Pair]:
     return (as_typed(pair, draw) for pair in fragments(pairs))
 
 
-def as_typed(pair: Pair, draw: random.Random) -> Pair:
+def as_typed(pair: Pair, draw: random.Random, *, stop: str = ".") -> Pair:
     """A fragment as it stands, with a capital, or with a full stop too."""
     source, target = capitalized(pair)
-    return draw.choice((pair, pair, (source, target), (f"{source}.", f"{target}.")))
+    return draw.choice((pair, pair, (source, target), (f"{source}.", f"{target}{stop}")))
 
 
 def capitalized(pair: Pair) -> Pair:

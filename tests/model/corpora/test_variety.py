@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from model.__main__ import main
+from model.corpora import phrasebook
 from model.corpora.corpora import read_pairs, write_pairs
-from model.corpora.drawn import GERMAN, NAMES, NUMBER_WORDS
+from model.corpora.drawn import GERMAN, NAMES, NUMBER_WORDS, Drawn
 from model.corpora.drawn_chinese import CHINESE
-from model.corpora.phrasebook import PHRASES, ROWS
+from model.corpora.phrasebook import Phrasebook
 from model.corpora.variety import (
     LETTERS,
     VARIANTS,
@@ -71,21 +72,36 @@ def test_every_template_can_be_filled() -> None:
         assert len(set(found)) > 1500
 
 
-def test_the_phrasebook_is_whole_and_its_slots_are_the_same_in_both_languages() -> None:
-    slots = [[sorted(re.findall("{(.*?)}", side)) for side in pair] for pair in PHRASES]
-    assert all(english == german for english, german in slots)
-    assert {slot for english, _ in slots for slot in english} - set(NAMES) == set(ROWS)
-    for pair in [*PHRASES, *(pair for row in ROWS.values() for pair in row)]:
+BOOKS = pytest.mark.parametrize(
+    ("drawn", "book"), [(GERMAN, phrasebook.GERMAN), (CHINESE, phrasebook.CHINESE)], ids=["German", "Chinese"]
+)
+
+
+@BOOKS
+def test_a_phrasebook_is_whole_and_its_slots_are_the_same_in_both_languages(drawn: Drawn, book: Phrasebook) -> None:
+    slots = [[sorted(re.findall("{(.*?)}", side)) for side in pair] for pair in book.phrases]
+    assert all(english == other for english, other in slots)
+    rows = {re.sub(r" \d$", "", slot) for english, _ in slots for slot in english}
+    assert rows - set(drawn.names) - {"hour", "minute", "phone", "year", "small"} == set(book.rows)
+    for pair in [*book.phrases, *(pair for row in book.rows.values() for pair in row)]:
         assert all(pair)
         assert "=" not in "".join(pair)
-    assert all(len(set(row)) == len(row) for row in (*ROWS.values(), PHRASES))
+    assert all(len(set(row)) == len(row) for row in (*book.rows.values(), book.phrases))
 
 
-def test_sentences_of_the_phrasebook_begin_with_a_capital() -> None:
-    # Of {title} {surname}, Herr or Frau, and of what is {quality}.
-    found = [pair for pair in filled(3000, seed=1) if pair[0].endswith((".", "!", "?"))]
+@BOOKS
+def test_sentences_of_a_phrasebook_begin_with_a_capital(drawn: Drawn, book: Phrasebook) -> None:
+    found = [pair for pair in filled(3000, drawn=drawn, seed=1) if pair[0].endswith((".", "!", "?"))]
     assert len(found) > 1500
     assert not any(side[:1].islower() for pair in found for side in pair)
+    assert all(side[-1] in ".!?。！？" for pair in found for side in pair)
+
+
+def test_two_of_a_row_are_drawn_apart() -> None:
+    pets = dict(phrasebook.CHINESE.rows["pet"])
+    found = [re.fullmatch("I have (.+) and (.+)\\.", pair[0]) for pair in filled(20000, drawn=CHINESE, seed=1)]
+    both = [match.groups() for match in found if match and set(match.groups()) <= set(pets)]
+    assert any(one != other for one, other in both)
 
 
 def test_letters_and_full_stops(draw: random.Random) -> None:
