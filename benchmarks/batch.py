@@ -26,7 +26,7 @@ from benchmarks.reference import machine, medians
 from model.checkpoint import Checkpoint, load_checkpoint
 from model.config import SearchConfig
 from model.corpora.corpora import read_pairs
-from model.inference.translate import best_hypotheses, source_ids, written_ids
+from model.inference.searching import best_hypotheses, source_ids, written_ids
 from model.network.attention import MultiHeadAttention
 from model.network.transformer import Decoder, Encoder, Transformer
 from model.text.vocab import BOS_ID, EOS_ID, UNK_ID

@@ -14,8 +14,9 @@ from reference import Peer, machine, medians, with_weights_of
 from torch import Tensor
 
 from model.config import ModelConfig
-from model.decoding.decode import Specials, finish, greedy
+from model.decoding.decode import finish, greedy
 from model.network.transformer import Transformer
+from model.text.vocab import Specials
 from model.trace import tracing
 
 SOURCE, LENGTHS, WORDS = 15, (20, 100), 10_000

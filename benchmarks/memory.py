@@ -17,9 +17,10 @@ from torch import Tensor
 
 from model.config import ModelConfig
 from model.corpora.batching import pad
-from model.decoding.decode import Specials, finish, greedy
-from model.inference.translate import AttentionMaps, attention_maps
+from model.decoding.decode import finish, greedy
+from model.inference.translation import AttentionMaps, attention_maps
 from model.network.transformer import Transformer
+from model.text.vocab import Specials
 from model.trace import tracing
 
 LENGTHS, WORDS = (32, 128, 512), 5000

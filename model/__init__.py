@@ -21,7 +21,8 @@ from model.checkpoint import (
 )
 from model.config import ConfigError, ModelConfig, SearchConfig
 from model.inference.classify import Classification, classify
-from model.inference.translate import Translation, translate, translate_lines
+from model.inference.translate import translate, translate_lines
+from model.inference.translation import Translation
 from model.network.classifier import Classifier
 from model.network.transformer import Transformer
 from model.recipe import Recipe, load_recipe

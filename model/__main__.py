@@ -4,7 +4,7 @@ import argparse
 import dataclasses
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ from model.inference.classify import classify, classify_lines
 from model.inference.doubt import CERTAINTY, RARE, usual_certainty
 from model.inference.export import maps_npz
 from model.inference.translate import translate, translate_lines
+from model.opening import open_translator, read_any_config
 from model.recipe import load_recipe
 from model.training.distill import distill
 from model.training.evaluate import accuracy, bleu_by_length, mean_loss, score
@@ -107,7 +108,7 @@ def run_evaluate(args: argparse.Namespace) -> None:
 
 def run_class_list(args: argparse.Namespace) -> None:
     """Print what the checkpoint gets wrong of what a class types first, and the share that it gets right."""
-    if read_config(folder_at(args.checkpoint)).task == "classification":
+    if read_any_config(folder_at(args.checkpoint)).task == "classification":
         run_class_reviews(args)
         return
     checkpoint = translator_of(args)
@@ -134,7 +135,7 @@ def run_class_reviews(args: argparse.Namespace) -> None:
 def run_certainty(folder: Path, args: argparse.Namespace) -> None:
     """Print how sure a translator is of all but a few of the validation sentences."""
     checkpoint = translator_of(args)
-    languages, corpus = checkpoint.config.tokenizer, "+".join(checkpoint.config.train.corpora)
+    languages, corpus = checkpoint.config.tokenizer, args.corpus or "+".join(read_config(folder).train.corpora)
     pairs = read_pairs(data_dir(args.data_dir), corpus, "val", languages.source_language, languages.target_language)
     value = round(usual_certainty(checkpoint, [source for source, _ in pairs]), 3)
     if args.record:
@@ -159,7 +160,7 @@ LABELS = {
 
 
 def translator_of(args: argparse.Namespace) -> Checkpoint:
-    return load_checkpoint(folder_at(args.checkpoint), device=str(pick_device(args.device)))
+    return open_translator(folder_at(args.checkpoint), device=str(pick_device(args.device)))
 
 
 def classifier_of(args: argparse.Namespace) -> ClassifierCheckpoint:
@@ -167,13 +168,15 @@ def classifier_of(args: argparse.Namespace) -> ClassifierCheckpoint:
 
 
 def evaluate_translator(corpus: str, split: str, args: argparse.Namespace) -> dict[str, Any]:
-    checkpoint = translator_of(args)
+    folder = folder_at(args.checkpoint)
+    checkpoint = load_checkpoint(folder, device=str(pick_device(args.device)))
+    batch_tokens = read_config(folder).train.batch_tokens
     model, tokenizers, languages = checkpoint.model, checkpoint.tokenizers, checkpoint.config.tokenizer
     target = languages.target_language
     pairs = read_pairs(data_dir(args.data_dir), corpus, split, languages.source_language, target)
     examples = sentence_pairs(pairs, tokenizers, max_length=model.config.max_length)
     hypotheses = translate_lines(model, tokenizers, [source for source, _ in pairs], search=search_settings(args))
-    batch_tokens, device = checkpoint.config.train.batch_tokens, next(model.parameters()).device
+    device = next(model.parameters()).device
     loss = mean_loss(model, Batches(examples, batch_tokens=batch_tokens, device=device).in_order())
     references = [reference for _, reference in pairs]
     scores = score(hypotheses, references, loss=loss, language=target).to_dict()
@@ -198,8 +201,15 @@ def run_translate(args: argparse.Namespace) -> None:
     # A person at the keyboard gets each line at once, a file is translated in batches.
     size = 1 if sys.stdin.isatty() else 64
     while batch := list(islice(lines, size)):
-        for text in translate_lines(checkpoint.model, checkpoint.tokenizers, batch, search=search):
+        for text in written_for(checkpoint, batch, search):
             print(" ".join(text.splitlines()), flush=True)
+
+
+def written_for(checkpoint: Checkpoint, lines: Sequence[str], search: SearchConfig) -> list[str]:
+    """What is written for each line: its translation, its continuation, or itself with what was masked."""
+    if checkpoint.config.task == "translation":
+        return translate_lines(checkpoint.model, checkpoint.tokenizers, lines, search=search)
+    return [translate(checkpoint, line, search=search).text for line in lines]
 
 
 def run_classify(args: argparse.Namespace) -> None:
@@ -210,7 +220,7 @@ def run_classify(args: argparse.Namespace) -> None:
 
 
 def run_attention(args: argparse.Namespace) -> None:
-    translation = translate(load_checkpoint(folder_at(args.checkpoint)), args.sentence, search=search_settings(args))
+    translation = translate(open_translator(folder_at(args.checkpoint)), args.sentence, search=search_settings(args))
     out = Path(args.out)
     write_beside(out, maps_npz(translation))
     print(translation.text)
@@ -222,7 +232,7 @@ def run_export(args: argparse.Namespace) -> None:
     from model.foreign.marian import write_marian  # the library takes seconds to import, and no other command needs it
 
     folder = Path(args.out)
-    write_marian(load_checkpoint(folder_at(args.checkpoint)), folder)
+    write_marian(open_translator(folder_at(args.checkpoint)), folder)
     print(f"{args.checkpoint} is in {folder}; AutoModelForSeq2SeqLM and AutoTokenizer of transformers open it.")
 
 

@@ -23,9 +23,11 @@ from model.config import (
     sizes_of,
 )
 from model.files import CheckpointError, load_weights, write_beside
+from model.foreign_config import ForeignConfig
 from model.network.classifier import Classifier
-from model.network.translators import Translator, make_translator
-from model.text.tokenizers import TokenizerPair, load_pair
+from model.network.translator import Translator
+from model.network.translators import make_translator
+from model.text.tokenizers import LearnedPair, TokenizerPair, load_pair
 from model.text.vocab import PAD_ID
 
 __all__ = [
@@ -34,6 +36,7 @@ __all__ = [
     "CheckpointConfig",
     "CheckpointError",
     "ClassifierCheckpoint",
+    "checkpoint_name",
     "find_checkpoints",
     "load_checkpoint",
     "load_classifier",
@@ -109,12 +112,12 @@ class Loaded:
     """A loaded checkpoint, ready to use: the model is in evaluation mode."""
 
     path: Path
-    config: CheckpointConfig
+    config: CheckpointConfig | ForeignConfig
     tokenizers: TokenizerPair  # of a classifier: the same twice
 
     @property
     def name(self) -> str:
-        return self.path.name
+        return checkpoint_name(self.path)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,7 +202,7 @@ def ready(model: AnyModel, device: str) -> AnyModel:
     return model.to(device).eval()
 
 
-def load_tokenizers(config: CheckpointConfig, folder: Path) -> TokenizerPair:
+def load_tokenizers(config: CheckpointConfig, folder: Path) -> LearnedPair:
     try:
         tokenizers = load_pair(config.tokenizer, folder)
     except ConfigError as error:
@@ -214,10 +217,21 @@ def load_tokenizers(config: CheckpointConfig, folder: Path) -> TokenizerPair:
     return tokenizers
 
 
+def checkpoint_name(folder: Path) -> str:
+    """As people call it: of Hugging Face's cache, `models--ORG--NAME/snapshots/REVISION`, that is ORG/NAME."""
+    if folder.parent.name == "snapshots" and folder.parent.parent.name.startswith("models--"):
+        return folder.parent.parent.name.removeprefix("models--").replace("--", "/")
+    return folder.name
+
+
 def find_checkpoints(folders: Iterable[Path]) -> dict[str, Path]:
-    """Name → folder of everything with a `config.json` directly below the given folders; the first of a name wins."""
+    """Name → folder of everything with a `config.json` directly below the given folders; the first of a name wins.
+
+    Of a folder that is laid out as Hugging Face's cache, the snapshot that was changed last.
+    """
     found: dict[str, Path] = {}
     for folder in folders:
-        for config in sorted(folder.glob(f"*/{CONFIG}")):
-            found.setdefault(config.parent.name, config.parent)
+        cached = sorted(folder.glob(f"models--*/snapshots/*/{CONFIG}"), key=lambda path: -path.lstat().st_mtime)
+        for config in (*sorted(folder.glob(f"*/{CONFIG}")), *cached):
+            found.setdefault(checkpoint_name(config.parent), config.parent)
     return found

@@ -22,8 +22,10 @@ ROOMS = (
         "text",
         "corpora",
         "decoding",
+        "foreign_config",
         "checkpoint",
         "foreign",
+        "opening",
     ),
     *("interventions", "inference", "analysis", "training", "arguments", "__main__"),
 )

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.analysis.statistics import merge_tokens, rollout, translation_rollout
-from model.inference.translate import Token, Translation
+from model.inference.tokens import Token
+from model.inference.translation import Translation
 from model.kinds import KINDS
 from model.text.byte_pair import CONTINUES
 from viz_app.figures.style import Axes
@@ -39,6 +40,8 @@ def with_value_norms(translation: Translation, norms: Mapping[str, FloatArray]) 
 def with_rollout(translation: Translation) -> Translation:
     """Attention rollout through all layers so far in the place of each layer's heads; one "head" a layer."""
     maps = translation.maps
+    if "cross" not in maps:
+        return replace(translation, maps={kind: rollout(weights)[:, None] for kind, weights in maps.items()})
     decoder, cross = translation_rollout(maps["encoder"], maps["decoder"], maps["cross"])
     rolled = {"encoder": rollout(maps["encoder"])[:, None], "decoder": decoder[:, None], "cross": cross[:, None]}
     return replace(translation, maps=rolled)

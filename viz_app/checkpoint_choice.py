@@ -4,8 +4,10 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from model.checkpoint import CheckpointConfig, CheckpointError
+from model.checkpoint import CheckpointError
 from model.config import ClassifierConfig, ConfigError, RecurrentConfig
+from model.foreign_config import ForeignConfig
+from model.opening import AnyConfig
 from viz_app import loading
 from viz_app.choices import choices, choose, settle
 from viz_app.listing import CheckpointKey, Listed
@@ -22,9 +24,11 @@ __all__ = [
     "require_translator",
 ]
 
+DOES = {"classification": "classifies texts", "continuation": "goes on with a text", "reading": "reads a text"}
 FIRST = "everyday-en-de"  # what a newcomer sees: people type sentences of every day first, not captions
 # Checkpoints that others have replaced: old links lead to those.
 REPLACED = {"multi30k-de-en": "everyday-de-en", "tatoeba-en-zh": "everyday-en-zh"}
+JOBS = {"translation": "translates or rewrites", "continuation": "goes on with a text", "reading": "reads a text"}
 LANGUAGES = {"de": "German", "en": "English", "zh": "Chinese", "fr": "French"}
 
 
@@ -40,8 +44,15 @@ def checkpoint_picker(found: Sequence[Listed]) -> None:
     wanted = choices().chosen.get("checkpoint")
     if wanted not in configs and REPLACED.get(str(wanted)) in configs:
         choose("checkpoint", REPLACED[str(wanted)])
-    # English first: what most visitors can type into.
-    names = sorted(configs, key=lambda name: (configs[name].tokenizer.source_language != "en", name))
+    # Ours first, and of those English, which most visitors can type into.
+    names = sorted(
+        configs,
+        key=lambda name: (
+            isinstance(configs[name], ForeignConfig),
+            configs[name].tokenizer.source_language != "en",
+            name,
+        ),
+    )
     settle("checkpoint", FIRST if FIRST in configs else names[0], configs)
     with st.sidebar:
         name = st.selectbox(
@@ -53,9 +64,12 @@ def checkpoint_picker(found: Sequence[Listed]) -> None:
         st.caption(plain(summary(configs[name])))
 
 
-def summary(config: CheckpointConfig) -> str:
+def summary(config: AnyConfig) -> str:
     """A checkpoint in a line: what it does, tokens, quality."""
     tokenizer, accuracy = config.tokenizer, config.figure("accuracy")
+    if isinstance(config, ForeignConfig):
+        layers = " + ".join(str(n) for n in (config.model.num_encoder_layers, config.model.num_decoder_layers) if n)
+        return f"{config.family} · {JOBS[config.task]} · {layers} layers of {config.model.num_heads} heads"
     if isinstance(config.model, ClassifierConfig):
         job = f"{language(tokenizer.source_language)} text: {' or '.join(config.model.labels)}"
     else:
@@ -70,7 +84,7 @@ def summary(config: CheckpointConfig) -> str:
     )
 
 
-def require_checkpoint(found: Sequence[Listed]) -> tuple[CheckpointKey, CheckpointConfig]:
+def require_checkpoint(found: Sequence[Listed]) -> tuple[CheckpointKey, AnyConfig]:
     """The chosen checkpoint, loaded; where it cannot be, a sentence takes the page's place."""
     chosen = next((listed for listed in found if listed.key.name == st.session_state.get("checkpoint")), None)
     if chosen is None:
@@ -86,25 +100,36 @@ def require_checkpoint(found: Sequence[Listed]) -> tuple[CheckpointKey, Checkpoi
         st.stop()
 
 
-def require_translator(found: Sequence[Listed]) -> tuple[CheckpointKey, CheckpointConfig]:
-    """As `require_checkpoint`, for a page that is about translating."""
+def require_translator(found: Sequence[Listed], *, also: Sequence[str] = ()) -> tuple[CheckpointKey, AnyConfig]:
+    """As `require_checkpoint`, for a page that is about translating.
+
+    Args:
+        found: All checkpoints.
+        also: Other tasks for which the page makes sense.
+    """
     key, config = require_checkpoint(found)
-    if config.task != "translation":
+    if config.task not in ("translation", *also):
         st.subheader("This page is about translating")
-        st.info(f"{plain(key.name)} classifies texts and does not translate. Choose a translator on the left.")
-        lead_to_sentiment()
+        st.info(f"{plain(key.name)} {DOES[config.task]} and does not translate. Choose a translator on the left.")
+        if config.task == "classification":
+            lead_to_sentiment()
+        else:
+            st.page_link("viz_app/pages/translate.py", label="See all of its maps on the page Translate")
         st.stop()
     return key, config
 
 
-def require_attention(found: Sequence[Listed], *, of_transformer: str = "") -> tuple[CheckpointKey, CheckpointConfig]:
+def require_attention(
+    found: Sequence[Listed], *, of_transformer: str = "", also: Sequence[str] = ()
+) -> tuple[CheckpointKey, AnyConfig]:
     """As `require_translator`, for a page that needs something to look at.
 
     Args:
         found: All checkpoints.
         of_transformer: What of a Transformer the page is about, where a recurrent network has no such thing.
+        also: See there.
     """
-    key, config = require_translator(found)
+    key, config = require_translator(found, also=also)
     if of_transformer and isinstance(config.model, RecurrentConfig):
         st.subheader(f"This page is about {of_transformer}")
         st.info(
@@ -127,7 +152,7 @@ def lead_to_sentiment() -> None:
     st.page_link("viz_app/pages/sentiment.py", label="See what it looks at on the page Sentiment")
 
 
-def require_classifier(found: Sequence[Listed]) -> tuple[CheckpointKey, CheckpointConfig]:
+def require_classifier(found: Sequence[Listed]) -> tuple[CheckpointKey, AnyConfig]:
     """The chosen checkpoint if it classifies, else the first that does; without any, a sentence instead of the page."""
     usable = [listed for listed in found if listed.config is not None and listed.config.task == "classification"]
     chosen = [listed for listed in usable if listed.key.name == st.session_state.get("checkpoint")]

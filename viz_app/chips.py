@@ -7,8 +7,7 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
-from model.inference.translate import Token
-from model.text.vocab import UNK_ID
+from model.inference.tokens import Token
 from viz_app.plain import visible
 
 __all__ = ["STYLE", "batch_table", "chips", "compared", "sentence", "weighted_text"]
@@ -125,8 +124,8 @@ def weighted_text(tokens: Sequence[str], weights: Sequence[float]) -> str:
 
 
 def chip(token: Token) -> str:
-    special = " hl-special" if token.special else " hl-unknown" if token.id == UNK_ID else ""
-    title = ' title="Not in the vocabulary: the model reads &lt;unk&gt; instead"' if token.id == UNK_ID else ""
+    special = " hl-special" if token.special else " hl-unknown" if token.unknown else ""
+    title = ' title="Not in the vocabulary: the model reads &lt;unk&gt; instead"' if token.unknown else ""
     text = f"<bdi>{escape(visible(token.text))}</bdi>"
     if not token.candidates:
         return f'<span class="hl-chip{special}"{title}>{text}</span>'

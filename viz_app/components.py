@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from plotly.colors import get_colorscale, hex_to_rgb
 
 from model.inference.search_tree import SearchTree
-from model.inference.translate import Token, Translation
+from model.inference.tokens import Token
+from model.inference.translation import Translation
 from viz_app.figures.colours import LINES, MASKED, SEQUENTIAL
 from viz_app.figures.style import Axes
 

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import streamlit as st
 
-from model.checkpoint import CheckpointConfig
 from model.config import SearchConfig
-from model.inference.translate import GREEDY
+from model.inference.searching import GREEDY
 from model.kinds import KINDS
+from model.opening import AnyConfig
 from viz_app.checkpoint_choice import language
 from viz_app.choices import choices, choose, fits_into_a_link, settle, settle_number
 from viz_app.examples import examples_for
@@ -33,17 +33,17 @@ __all__ = [
 AGGREGATES = ("mean", "max", "rollout")
 
 
-def ask_for_text(config: CheckpointConfig) -> str:
+def ask_for_text(config: AnyConfig) -> str:
     """The sentence to translate, typed or taken from the examples; shared by all pages."""
     return ask(config, with_search=False)[0]
 
 
-def ask_for_text_and_search(config: CheckpointConfig) -> tuple[str, SearchConfig]:
+def ask_for_text_and_search(config: AnyConfig) -> tuple[str, SearchConfig]:
     """As `ask_for_text`, with how its translation is searched for."""
     return ask(config, with_search=True)
 
 
-def ask(config: CheckpointConfig, *, with_search: bool) -> tuple[str, SearchConfig]:
+def ask(config: AnyConfig, *, with_search: bool) -> tuple[str, SearchConfig]:
     examples = examples_for(config)
     offered = st.session_state.get("examples_offered", examples)
     if offered != examples and (typed := choices().chosen.get("text")) in offered:
@@ -54,10 +54,7 @@ def ask(config: CheckpointConfig, *, with_search: bool) -> tuple[str, SearchConf
 
     field, menu, *rest = st.columns([5, 1.4, 1.2] if with_search else [5, 1.4], vertical_alignment="bottom")
     with field:
-        text = st.text_input(
-            f"Type a sentence in {plain(language(config.tokenizer.source_language))} and press Enter",
-            key="text",
-        )
+        text = st.text_input(f"{what_to_type(config)} and press Enter", key="text")
     start_afresh_for(f"{st.session_state['checkpoint']}|{text}")
     with menu:
         st.selectbox(
@@ -76,6 +73,17 @@ def ask(config: CheckpointConfig, *, with_search: bool) -> tuple[str, SearchConf
             search = search_picker()
     say_what_no_link_holds(text or "")
     return text or "", search
+
+
+def what_to_type(config: AnyConfig) -> str:
+    """The question above the text field, which fits what the model does."""
+    if config.task == "continuation":
+        return "Type the beginning of a text"
+    if config.task == "reading":
+        mask = getattr(config.tokenizer, "mask", "")
+        return "Type a text" + (f" ({plain(mask)} stands for a word to guess)" if mask else "")
+    name = language(config.tokenizer.source_language)
+    return f"Type a sentence in {plain(name)}" if name else "Type a text"
 
 
 def use_example(example: str, field: str) -> None:

@@ -1,6 +1,7 @@
 """Example sentences of our own. The first of each is what a newcomer sees."""
 
-from model.checkpoint import CheckpointConfig
+from model.foreign_config import ForeignConfig
+from model.opening import AnyConfig
 
 __all__ = ["BATCHES", "CAPTIONS", "EVERYDAY", "MORE", "REVIEWS", "examples_for"]
 
@@ -127,10 +128,31 @@ REVIEWS = (
 )
 
 
-def examples_for(config: CheckpointConfig) -> tuple[str, ...]:
-    """Sentences of the kind that a translator was trained on, in its source language."""
-    language, corpora = config.tokenizer.source_language, config.train.corpora
+BEGINNINGS = (
+    "The cat sat on the mat because",
+    "Once upon a time there was a king who",
+    "One, two, three, four,",
+    "The capital of France is Paris. The capital of Italy is",
+    "My sister likes apples, and my brother likes",
+)
+MASKED = (
+    "Paris is the capital of {}.",
+    "The {} barked at the cat.",
+    "She put the milk into the {}.",
+)
+
+
+def examples_for(config: AnyConfig) -> tuple[str, ...]:
+    """Sentences of the kind that a checkpoint was trained on, or that fit what it does."""
+    language = config.tokenizer.source_language
     captions = CAPTIONS.get(language, CAPTIONS["en"])
+    if isinstance(config, ForeignConfig):
+        if config.task == "continuation":
+            return BEGINNINGS
+        mask = config.tokenizer.mask
+        masked = tuple(text.format(mask) for text in MASKED) if mask and config.task == "reading" else ()
+        return (*masked, *EVERYDAY.get(language, EVERYDAY["en"]))[:5]
+    corpora = config.train.corpora
     everyday = EVERYDAY.get(language, ())
     if not everyday or not EVERYDAY_CORPORA & set(corpora):
         return captions

@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 from safetensors import SafetensorError, safe_open
 
-from model.checkpoint import CheckpointConfig, CheckpointError, find_checkpoints, read_config
+from model.checkpoint import CheckpointError, checkpoint_name, find_checkpoints
+from model.opening import AnyConfig, read_any_config
 from viz_app.shared import remembered
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "training_history",
 ]
 
+WEIGHTS = (".safetensors", "pytorch_model.bin")
 BUNDLED = Path(__file__).resolve().parent.parent / "checkpoints"
 
 
@@ -39,7 +41,7 @@ class CheckpointKey:
 
     @property
     def name(self) -> str:
-        return Path(self.path).name
+        return checkpoint_name(Path(self.path))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +49,7 @@ class Listed:
     """A checkpoint that was found: its configuration, or the sentence that says why it cannot be used."""
 
     key: CheckpointKey
-    config: CheckpointConfig | None
+    config: AnyConfig | None
     problem: str = ""
     megabytes: float = 0.0
 
@@ -70,7 +72,7 @@ def list_one(path: Path) -> Listed:
     megabytes = sum(stat.st_size for _, stat in stats) / 1e6
     try:
         config = read_once(key)
-        if not any(name == "model.safetensors" for name, _ in stats):
+        if not any(name.endswith(WEIGHTS) for name, _ in stats):
             raise CheckpointError(f"{path.name} has no model.safetensors yet; its training may still be running.")
     except CheckpointError as error:
         return Listed(key=key, config=None, problem=str(error), megabytes=megabytes)
@@ -89,8 +91,8 @@ def files_of(path: Path) -> list[tuple[str, os.stat_result]]:
 
 
 @remembered()
-def read_once(key: CheckpointKey) -> CheckpointConfig:
-    return read_config(Path(key.path))
+def read_once(key: CheckpointKey) -> AnyConfig:
+    return read_any_config(Path(key.path))
 
 
 @remembered()
@@ -125,8 +127,9 @@ def figures_row(listed: Listed) -> dict[str, object]:
         return row
     return row | {
         "task": config.task,
+        "family": getattr(config, "family", "Headlight"),
         "languages": " → ".join(filter(None, (config.tokenizer.source_language, config.tokenizer.target_language))),
-        "tokens": {"bpe": "subwords (BPE)", "words": "words"}[config.tokenizer.kind],
+        "tokens": {"bpe": "subwords (BPE)", "words": "words", "pieces": "subwords"}[config.tokenizer.kind],
         "positions": config.model.positional,
         "layers": f"{config.model.num_encoder_layers} + {getattr(config.model, 'num_decoder_layers', 0)}",
         "heads": config.model.num_heads,
@@ -139,9 +142,12 @@ def figures_row(listed: Listed) -> dict[str, object]:
 
 @remembered()
 def count_parameters(key: CheckpointKey) -> int | None:
-    """Numbers stored in model.safetensors, read from its header; None where it cannot be read."""
+    """Numbers stored in the safetensors files, read from their headers; None where one cannot be read."""
+    total = 0
     try:
-        with safe_open(Path(key.path) / "model.safetensors", framework="np") as file:
-            return sum(int(np.prod(file.get_slice(name).get_shape())) for name in file.offset_keys())
+        for path in Path(key.path).glob("*.safetensors"):
+            with safe_open(path, framework="np") as file:
+                total += sum(int(np.prod(file.get_slice(name).get_shape())) for name in file.offset_keys())
     except (OSError, SafetensorError):
         return None
+    return total or None

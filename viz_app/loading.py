@@ -11,16 +11,14 @@ from numpy.typing import NDArray
 
 from model.checkpoint import (
     Checkpoint,
-    CheckpointConfig,
     CheckpointError,
     ClassifierCheckpoint,
-    load_checkpoint,
-    load_classifier,
 )
 from model.config import ConfigError
 from model.network.transformer import Encoder
+from model.opening import AnyConfig, open_checkpoint
 from viz_app.cache import Cache
-from viz_app.listing import CheckpointKey, listed_checkpoints, read_once
+from viz_app.listing import CheckpointKey, listed_checkpoints
 from viz_app.shared import CORES, GATE, MEGABYTE, MODELS_SHARE, remembered
 
 __all__ = ["a_learned_table", "config_of", "loaded", "parameter_table", "position_table", "translator"]
@@ -36,7 +34,7 @@ def loaded(key: CheckpointKey) -> Checkpoint | ClassifierCheckpoint:
     def load() -> Checkpoint | ClassifierCheckpoint:
         folder = Path(key.path)
         with st.spinner("Loading the checkpoint …"):
-            return load_classifier(folder) if read_once(key).task == "classification" else load_checkpoint(folder)
+            return open_checkpoint(folder, most_bytes=MODELS_SHARE)
 
     return MODELS.get(key, load)
 
@@ -59,7 +57,7 @@ def translator(key: CheckpointKey) -> Checkpoint:
     return checkpoint
 
 
-def config_of(key: CheckpointKey) -> CheckpointConfig:
+def config_of(key: CheckpointKey) -> AnyConfig:
     """Raises CheckpointError where the checkpoint cannot be loaded."""
     return loaded(key).config
 

@@ -22,7 +22,9 @@ from model.inference.classify import Classification, classify
 from model.inference.doubt import Doubt, doubt
 from model.inference.export import count_weights, maps_csv, maps_npz
 from model.inference.search_tree import SearchTree, search_tree
-from model.inference.translate import GREEDY, Translation, record_translation, translate
+from model.inference.searching import GREEDY
+from model.inference.translate import record_translation, translate
+from model.inference.translation import Translation
 from model.interventions import Intervention
 from model.kinds import KINDS
 from model.network.positional import sinusoidal_table

@@ -23,7 +23,7 @@ MAX_CHARACTERS = 20_000  # of a text; what is beyond is cut off before anything 
 CORES = cores()
 GATE = Gate(CORES)
 JOBS = Jobs()
-MODELS_SHARE = min(memory() // 8, 512 * MEGABYTE)
+MODELS_SHARE = memory() // 6  # a model that people bring may be a hundred times as large as ours
 # The longest text of a bundled checkpoint makes 19 MB of maps.
 RESULTS = Cache(capacity=min(memory() // 16, 192 * MEGABYTE), largest=24 * MEGABYTE, waiting=GATE.outside)
 keep_heaps_few()

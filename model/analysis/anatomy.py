@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import nn
 
 from model.checkpoint import Checkpoint
 from model.config import ConfigError, SearchConfig
-from model.inference.translate import GREEDY, Translation, record_translation
+from model.inference.searching import GREEDY
+from model.inference.translate import record_translation
+from model.inference.translation import Translation
 from model.trace import hook_name
 
 __all__ = ["Anatomy", "Derivation", "anatomy", "derive", "value_norms"]
@@ -33,7 +34,9 @@ class Anatomy:
     weights: FloatArray  # (H, T, S)
     head_outputs: FloatArray  # (H, T, K)
     output: FloatArray  # (T, D)
-    projection: FloatArray  # W_O as it stands in the formula, (D, D): rows h·K … are those of head h
+    distances: FloatArray | None  # (H, T, S): what is added for the distance of query and key (T5)
+    scaling: float  # what the products are multiplied with, 1/√K but for T5
+    projection: FloatArray  # W_O as it stands in the formula, (H·K, D): rows h·K … are those of head h
     bias: FloatArray  # (D,)
 
 
@@ -69,9 +72,11 @@ def anatomy(checkpoint: Checkpoint, text: str, kind: str, layer: int) -> tuple[T
     if config.attention != "scaled_dot_product":
         raise ConfigError(f"{checkpoint.name} uses {config.attention} attention, which has no dot products to follow.")
     names = {stage: hook_name(kind, layer, stage) for stage in STAGES}
-    translation, recording = record_translation(checkpoint, text, record=tuple(names.values()))
-    projection = hook_name(kind, layer, "output_projection")
+    translation, recording = record_translation(
+        checkpoint, text, record=(*names.values(), hook_name(kind, layer, "bias"))
+    )
     recorded = {stage: recording.array(name) for stage, name in names.items()}
+    biased, mixing = hook_name(kind, layer, "bias"), checkpoint.model.mixing(kind, layer)
     return translation, Anatomy(
         queries=recorded["queries"],
         keys=recorded["keys"],
@@ -80,13 +85,11 @@ def anatomy(checkpoint: Checkpoint, text: str, kind: str, layer: int) -> tuple[T
         weights=translation.maps[kind][layer],
         head_outputs=recorded["head_outputs"],
         output=recorded["output"],
-        projection=parameter(checkpoint.model, f"{projection}.weight").T,
-        bias=parameter(checkpoint.model, f"{projection}.bias"),
+        distances=recording.array(biased) if biased in recording.trace.names else None,
+        scaling=mixing.scaling,
+        projection=mixing.matrix.cpu().numpy(),
+        bias=mixing.bias.cpu().numpy(),
     )
-
-
-def parameter(model: nn.Module, name: str) -> FloatArray:
-    return np.asarray(model.get_parameter(name).detach().cpu().numpy())
 
 
 def derive(parts: Anatomy, head: int, query: int, *, scale: bool = True, temperature: float = 1.0) -> Derivation:
@@ -96,13 +99,16 @@ def derive(parts: Anatomy, head: int, query: int, *, scale: bool = True, tempera
         parts: From `anatomy`.
         head: Counted from 0.
         query: Row of the map, counted from 0.
-        scale: Divide by √d_k, as the model does.
+        scale: Divide by √d_k, if the model does.
         temperature: Divides the scores as well; the model uses 1.
     """
     q, keys, values = parts.queries[head, query], parts.keys[head], parts.values[head]
     products = q * keys  # (S, K)
     dots = products.sum(axis=-1)  # (S,)
-    scaled = dots / np.float32((np.sqrt(len(q)) if scale else 1.0) * temperature)
+    scaled = dots * np.float32(parts.scaling if scale else 1.0)
+    if parts.distances is not None:
+        scaled = scaled + parts.distances[head, query]
+    scaled = scaled / np.float32(temperature)
     masked = np.where(parts.allowed[query], scaled, -np.inf).astype(np.float32)
     exponentials = np.exp(masked - masked.max())
     weights = exponentials / exponentials.sum()
@@ -148,10 +154,13 @@ def value_norms(
     wanted = [name for layers in names.values() for name in layers]
     translation, recording = record_translation(checkpoint, text, record=wanted, search=search)
 
-    def norms(name: str) -> FloatArray:
-        weight = parameter(model, name.removesuffix("values") + "output_projection.weight")
+    def norms(kind: str, layer: int, name: str) -> FloatArray:
         values = recording.array(name)  # (H, S, K)
-        projection = weight.T.reshape(len(values), -1, model.config.d_model)  # (H, K, D)
+        matrix = model.mixing(kind, layer).matrix.cpu().numpy()  # (H·K, D)
+        projection = matrix.reshape(len(values), -1, matrix.shape[1])  # (H, K, D)
         return np.asarray(np.linalg.norm(values @ projection, axis=-1), dtype=np.float32)  # (H, S)
 
-    return translation, {kind: np.stack([norms(name) for name in layers]) for kind, layers in names.items()}
+    return translation, {
+        kind: np.stack([norms(kind, layer, name) for layer, name in enumerate(layers)])
+        for kind, layers in names.items()
+    }

@@ -16,10 +16,9 @@ from torch import Tensor
 
 from model.checkpoint import Checkpoint
 from model.inference.padding import padded_for
-from model.inference.translate import source_ids, translated_ids
+from model.inference.searching import source_ids, translated_ids
 from model.interventions import Head
-from model.network.translators import Translator
-from model.text.vocab import BOS_ID, EOS_ID, PAD_ID
+from model.network.translator import Translator
 from model.trace import Edit, ablate_heads, hook_name, tracing
 
 __all__ = ["Examples", "all_heads", "gradient_importance", "loss_changes", "make_examples"]
@@ -38,13 +37,17 @@ class Examples:
 def make_examples(checkpoint: Checkpoint, pairs: Sequence[tuple[str, str]]) -> Examples:
     """Ids of a few (sentence, translation) pairs; an empty translation is replaced by the model's own."""
     model, tokenizers = checkpoint.model, checkpoint.tokenizers
-    limit = model.config.max_length
+    limit, specials = model.config.max_length, tokenizers.specials
     sources = [source_ids(tokenizers, source, limit)[0] for source, _ in pairs]
-    own = iter(translated_ids(model, [ids for ids, (_, given) in zip(sources, pairs, strict=True) if not given]))
-    targets = [
-        [BOS_ID, *([*tokenizers.target.encode(given).ids[: limit - 2], EOS_ID] if given else next(own))]
-        for _, given in pairs
-    ]
+    untold = [ids for ids, (_, given) in zip(sources, pairs, strict=True) if not given]
+    own = iter(translated_ids(model, untold, specials=specials))
+    first = () if specials.first is None else (specials.first,)
+
+    def written(given: str) -> Sequence[int]:
+        room = limit - len(first) - 2
+        return (*first, *tokenizers.target.encode(given).ids[:room], specials.eos) if given else next(own)
+
+    targets = [[specials.bos, *written(given)] for _, given in pairs]
     return Examples(source=padded_for(model, sources), target=padded_for(model, targets))
 
 
@@ -63,8 +66,8 @@ def sentence_losses(model: Translator, examples: Examples) -> Tensor:
     """Mean loss of each translation, (B,), in nats a token."""
     labels = examples.target[:, 1:]  # (B, T)
     logits = model(examples.source, examples.target[:, :-1])  # (B, T, V)
-    losses = F.cross_entropy(logits.transpose(1, 2), labels, ignore_index=PAD_ID, reduction="none")  # (B, T)
-    return losses.sum(dim=1) / (labels != PAD_ID).sum(dim=1)
+    losses = F.cross_entropy(logits.transpose(1, 2), labels, ignore_index=model.pad_id, reduction="none")  # (B, T)
+    return losses.sum(dim=1) / (labels != model.pad_id).sum(dim=1)
 
 
 def loss_changes(model: Translator, batches: Sequence[Examples]) -> Iterator[tuple[Head, FloatArray]]:

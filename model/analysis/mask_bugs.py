@@ -15,10 +15,10 @@ from torch import Tensor
 from model.checkpoint import Checkpoint
 from model.decoding.decode import length_limit
 from model.inference.padding import padded_for
-from model.inference.translate import SPECIALS, source_ids, translated_ids
+from model.inference.searching import source_ids, translated_ids
 from model.network.masks import decoder_mask, padding_mask
-from model.network.translators import Translator
-from model.text.vocab import BOS_ID, EOS_ID, PAD_ID
+from model.network.translator import Translator
+from model.text.vocab import Specials
 from model.trace import Edit, hook_name, tracing
 
 __all__ = ["BUGS", "BugReport", "bug_weights", "mask_bug"]
@@ -148,6 +148,7 @@ def mask_bug(checkpoint: Checkpoint, texts: tuple[str, ...], name: str = "") -> 
         name: Of the bug.
     """
     model, tokenizers = checkpoint.model, checkpoint.tokenizers
+    pad_id, specials = model.pad_id, tokenizers.specials
     make_edits = BUGS[name] if name else dict
     ids, read = read_by_both(checkpoint, texts)
     source, target = padded_for(model, ids), padded_for(model, read)
@@ -160,9 +161,9 @@ def mask_bug(checkpoint: Checkpoint, texts: tuple[str, ...], name: str = "") -> 
             for kind in model.config.kinds
         }
     with tracing(record=(), edits=make_edits()):
-        written = rerun_greedy(model, source)
+        written = rerun_greedy(model, source, specials)
     with tracing(record=(), edits=make_edits()):
-        changed = model(source, with_other_ends(target)).log_softmax(dim=-1)  # (B, T, V)
+        changed = model(source, with_other_ends(target, pad_id, specials)).log_softmax(dim=-1)  # (B, T, V)
     later, company = [], []
     difference = (changed - log_probs).abs()
     for row, (one, prefix) in enumerate(zip(ids, read, strict=True)):
@@ -173,11 +174,12 @@ def mask_bug(checkpoint: Checkpoint, texts: tuple[str, ...], name: str = "") -> 
         company.append(float((alone - whole).abs().max()))
     source, target = source.cpu(), target.cpu()  # as what was recorded is
     allowed = {
-        "encoder": padding_mask(source, PAD_ID).expand(-1, -1, source.size(1), -1),
-        "decoder": decoder_mask(target, PAD_ID),
-        "cross": padding_mask(source, PAD_ID).expand(-1, -1, target.size(1), -1),
+        "encoder": padding_mask(source, pad_id).expand(-1, -1, source.size(1), -1),
+        "decoder": decoder_mask(target, pad_id),
+        "cross": padding_mask(source, pad_id).expand(-1, -1, target.size(1), -1),
     }
-    real = {"encoder": source != PAD_ID, "decoder": target != PAD_ID, "cross": target != PAD_ID}
+    is_read = allowed["decoder"][:, 0].diagonal(dim1=1, dim2=2)  # (B, T): real queries see themselves
+    real = {"encoder": source != pad_id, "decoder": is_read, "cross": is_read}
     return BugReport(
         texts=tuple(tokenizers.target.decode(row) for row in written),
         leaked={kind: leak(weights[kind], allowed[kind], real[kind]) for kind in model.config.kinds},
@@ -199,16 +201,17 @@ def bug_weights(checkpoint: Checkpoint, texts: tuple[str, ...], name: str, kind:
 
 def read_by_both(checkpoint: Checkpoint, texts: tuple[str, ...]) -> tuple[list[list[int]], list[list[int]]]:
     """Ids that the encoder reads of each text, and those that the decoder reads of its correct translation."""
-    model = checkpoint.model
-    ids = [source_ids(checkpoint.tokenizers, text, model.config.max_length)[0] for text in texts]
-    return ids, [[BOS_ID, *written[:-1]] for written in translated_ids(model, ids)]
+    model, tokenizers = checkpoint.model, checkpoint.tokenizers
+    ids = [source_ids(tokenizers, text, model.config.max_length)[0] for text in texts]
+    written = translated_ids(model, ids, specials=tokenizers.specials)
+    return ids, [[tokenizers.specials.bos, *one[:-1]] for one in written]
 
 
-def with_other_ends(target: Tensor) -> Tensor:
+def with_other_ends(target: Tensor, pad_id: int, specials: Specials) -> Tensor:
     """Target ids (B, T) with another token instead of the last of each sentence."""
     other, rows = target.clone(), torch.arange(len(target), device=target.device)
-    last = (target != PAD_ID).sum(dim=1) - 1
-    other[rows, last] = torch.where(target[rows, last] == EOS_ID, BOS_ID, EOS_ID)
+    last = (target != pad_id).sum(dim=1) - 1
+    other[rows, last] = torch.where(target[rows, last] == specials.eos, specials.bos, specials.eos)
     return other
 
 
@@ -225,19 +228,19 @@ def row_sums(weights: Tensor, real: Tensor) -> FloatArray:
     return np.array([[float(sums.min()), float(sums.max())] for sums in of_sentences], dtype=np.float32)
 
 
-def rerun_greedy(model: Translator, source: Tensor) -> list[list[int]]:
+def rerun_greedy(model: Translator, source: Tensor, specials: Specials) -> list[list[int]]:
     """Greedy search over a padded batch that reads the whole prefix again for each token; ids without `</s>`."""
     memory, cross_mask = model.encode(source)
-    lengths = (source != PAD_ID).sum(dim=1).tolist()
+    lengths = (source != model.pad_id).sum(dim=1).tolist()
     limits = torch.tensor([length_limit(n, model.config.max_length) for n in lengths], device=source.device)
-    banned = torch.tensor(SPECIALS.banned, device=source.device)
-    read = torch.full_like(source[:, :1], BOS_ID)
+    banned = torch.tensor(specials.banned, device=source.device)
+    read = torch.full_like(source[:, :1], specials.bos)
     ended = torch.zeros_like(limits, dtype=torch.bool)
     for length in range(1, int(limits.max()) + 1):
         logits = model.project(model.decode(read, memory, cross_mask)[:, -1])  # (B, V)
         token = logits.index_fill(1, banned, float("-inf")).argmax(dim=-1)
-        ended |= (token == EOS_ID) | (limits < length)
+        ended |= (token == specials.eos) | (limits < length)
         if ended.all():
             break
-        read = torch.cat([read, token.masked_fill(ended, PAD_ID)[:, None]], dim=1)
-    return [[int(i) for i in row if i != PAD_ID] for row in read[:, 1:]]
+        read = torch.cat([read, token.masked_fill(ended, model.pad_id)[:, None]], dim=1)
+    return [[int(i) for i in row if i != model.pad_id] for row in read[:, 1:]]

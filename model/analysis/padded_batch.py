@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from model.checkpoint import Checkpoint
 from model.inference.padding import padded_for
-from model.inference.translate import source_ids, translated_ids
+from model.inference.searching import source_ids, translated_ids
 from model.network.masks import causal_mask, decoder_mask, padding_mask
-from model.text.vocab import BOS_ID, PAD_ID
 from model.trace import hook_name, tracing
 
 __all__ = ["STAGES", "PaddedBatch", "layer_stages", "padded_batch"]
@@ -45,9 +44,10 @@ def padded_batch(checkpoint: Checkpoint, texts: Sequence[str]) -> PaddedBatch:
         texts: At least one.
     """
     model, tokenizers = checkpoint.model, checkpoint.tokenizers
+    pad_id, specials = model.pad_id, tokenizers.specials
     source = padded_for(model, [source_ids(tokenizers, text, model.config.max_length)[0] for text in texts])
-    written = translated_ids(model, [row[row != PAD_ID].tolist() for row in source])
-    read, ahead = padded_for(model, [[BOS_ID, *ids[:-1]] for ids in written]), padded_for(model, written)
+    written = translated_ids(model, [row[row != pad_id].tolist() for row in source], specials=specials)
+    read, ahead = padded_for(model, [[specials.bos, *ids[:-1]] for ids in written]), padded_for(model, written)
     source, read, ahead = source.cpu(), read.cpu(), ahead.cpu()
     return PaddedBatch(
         source_ids=source.numpy(),
@@ -55,9 +55,9 @@ def padded_batch(checkpoint: Checkpoint, texts: Sequence[str]) -> PaddedBatch:
         source=tuple(tokenizers.source.tokens(row.tolist()) for row in source),
         read=tuple(tokenizers.target.tokens(row.tolist()) for row in read),
         written=tuple(tokenizers.target.tokens(row.tolist()) for row in ahead),
-        padding_mask=padding_mask(source, PAD_ID)[:, 0, 0].numpy(),
+        padding_mask=padding_mask(source, pad_id)[:, 0, 0].numpy(),
         causal_mask=causal_mask(read.size(1), device=read.device)[0, 0].numpy(),
-        decoder_mask=decoder_mask(read, PAD_ID)[:, 0].numpy(),
+        decoder_mask=decoder_mask(read, pad_id)[:, 0].numpy(),
     )
 
 

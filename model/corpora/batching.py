@@ -22,9 +22,11 @@ __all__ = ["Batch", "Batches", "Rows", "pad"]
 Rows = list[int]  # the examples of a batch, by their numbers
 
 
-def pad(sequences: Sequence[Sequence[int]], *, device: torch.device | str | None = None) -> Tensor:
-    """Stack id sequences into (B, S), short ones filled with `PAD_ID`."""
-    ids = np.full((len(sequences), max(map(len, sequences))), PAD_ID, dtype=np.int64)
+def pad(
+    sequences: Sequence[Sequence[int]], *, pad_id: int = PAD_ID, device: torch.device | str | None = None
+) -> Tensor:
+    """Stack id sequences into (B, S), short ones filled with `pad_id`."""
+    ids = np.full((len(sequences), max(map(len, sequences))), pad_id, dtype=np.int64)
     for row, sequence in zip(ids, sequences, strict=True):
         row[: len(sequence)] = sequence
     return torch.from_numpy(ids).to(device)

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from model.decoding.decode import NOTHING_FORCED, Branch, Decoding, Fate, Hypothesis, Search, Specials, Step
-from model.network.translators import Translator
+from model.decoding.decode import NOTHING_FORCED, Branch, Decoding, Fate, Hypothesis, Search, Step
+from model.network.translator import Translator
+from model.text.vocab import Specials
 
 __all__ = ["beam"]
 
@@ -20,6 +21,7 @@ def beam(
     size: int,
     length_penalty: float = 1.0,
     forced: Mapping[int, int] = NOTHING_FORCED,
+    limit: int | None = None,
 ) -> Search:
     """Keep the `size` most probable prefixes of each sentence until as many have ended.
 
@@ -30,11 +32,12 @@ def beam(
         size: Width of the beam; 1 is greedy search.
         length_penalty: See `Hypothesis.score`.
         forced: See `greedy`.
+        limit: See `greedy`.
 
     Returns:
         The best hypothesis of each sentence, ended ones first.
     """
-    decoder = Decoding(model, source, specials, forced)
+    decoder = Decoding(model, source, specials, forced, limit)
     done: list[list[Hypothesis]] = [[] for _ in range(source.size(0))]
     # Sentence → its prefixes that still grow. The rows of the next pass follow this order.
     growing = {sentence: [Hypothesis()] for sentence in range(source.size(0))}

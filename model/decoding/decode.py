@@ -13,7 +13,8 @@ from typing import Any, Literal, TypeVar
 import torch
 from torch import Tensor
 
-from model.network.translators import Translator
+from model.network.translator import Translator
+from model.text.vocab import Specials
 
 __all__ = [
     "NOTHING_FORCED",
@@ -22,7 +23,6 @@ __all__ = [
     "Fate",
     "Hypothesis",
     "Search",
-    "Specials",
     "Step",
     "filter_log_probs",
     "finish",
@@ -36,16 +36,6 @@ NOTHING_FORCED: Mapping[int, int] = {}
 Search = Generator["Step", None, list["Hypothesis"]]
 Result = TypeVar("Result")
 Fate = Literal["kept", "ended", "cut", "pruned"]  # cut: stopped by the length limit
-
-
-@dataclass(frozen=True, kw_only=True)
-class Specials:
-    """The ids that steer decoding."""
-
-    bos: int
-    eos: int
-    banned: tuple[int, ...] = ()  # never written unless forced, whatever their probability
-    first: int | None = None  # begins every text and is no choice, as the target language of mBART: it costs nothing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,6 +223,7 @@ def sample(
     top_k: int = 0,
     top_p: float = 1.0,
     forced: Mapping[int, int] = NOTHING_FORCED,
+    limit: int | None = None,
 ) -> Search:
     """Draw each token at random; see `filter_log_probs` and `greedy` for the settings.
 
@@ -241,7 +232,7 @@ def sample(
     Returns:
         One hypothesis a sentence, with the model's own log-probabilities, not the tempered ones.
     """
-    decoder = Decoding(model, source, specials, forced)
+    decoder = Decoding(model, source, specials, forced, limit)
     dice = [torch.Generator().manual_seed(seed) for _ in range(source.size(0))]
 
     def draw(log_probs: Tensor) -> list[int]:

@@ -8,41 +8,58 @@ know neither their kind nor always their layer: `place_hooks` finds out which th
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from typing import Any
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, finfo, nn
 from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
 from transformers.masking_utils import eager_mask
+from transformers.pytorch_utils import Conv1D
 
 from model.config import ConfigError
 from model.kinds import KINDS
 from model.network.attention import attention_weights
 from model.trace import HookPoint, active_trace, hook_name
 
-__all__ = ["NAME", "place_hooks"]
+__all__ = ["place_hooks"]
 
 NAME = "headlight"
+PROJECTIONS = ("out_proj", "o_proj", "o", "c_proj", "out_lin", "dense")  # names of the matrix that mixes the heads
 CROSS = ("encoder_attn", "encdecattention", "crossattention", "cross_attn")  # in the names of modules
 
-_SEEN: ContextVar[list[nn.Module] | None] = ContextVar("headlight_attention_modules", default=None)
+_SEEN: ContextVar[list[tuple[nn.Module, float]] | None] = ContextVar("headlight_attention_modules", default=None)
 
 
 class AttentionHooks(nn.Module):
     """The hook points of one attention, named as in our own models."""
 
-    def __init__(self, kind: str, layer: int) -> None:
+    def __init__(self, kind: str, layer: int, scaling: float) -> None:
         super().__init__()
+        self.kind, self.layer = kind, layer
+        self.scaling = scaling  # what the products are multiplied with
+        self.projection: list[nn.Module] = []  # mixes the heads; in a list, for it is a part of the library's module
         self.queries = HookPoint()  # (B, H, T, K)
         self.keys = HookPoint()  # (B, H, S, K)
         self.values = HookPoint()  # (B, H, S, K)
+        self.bias = HookPoint()  # (B, H, T, S), of a model that adds one for each distance (T5)
         self.scores = HookPoint()  # (B, H, T, S)
         self.masked_scores = HookPoint()  # (B, H, T, S)
         self.weights = HookPoint()  # (B, H, T, S)
         self.head_outputs = HookPoint()  # (B, H, T, K)
+        self.output = HookPoint()  # (B, T, D)
         for stage, point in self.named_children():
             assert isinstance(point, HookPoint)
             point.name = hook_name(kind, layer, stage)
+
+    def see(self, point: HookPoint, tensor: Tensor, new: int) -> Tensor:
+        """Show keys or values (B, H, S, K) as our own models do: each once, when it is new."""
+        if self.kind == "decoder":
+            newest = point(tensor[:, :, -new:])
+            return newest if new == tensor.size(2) else torch.cat([tensor[:, :, :-new], newest], dim=2)
+        trace = active_trace()
+        return tensor if trace is None or point.name in trace.names else point(tensor)
 
 
 def attend(
@@ -80,7 +97,7 @@ def attend(
         raise ConfigError(f"{type(module).__name__} caps its scores or has attention sinks, which we cannot show.")
     seen = _SEEN.get()
     if seen is not None:
-        seen.append(module)
+        seen.append((module, query.size(-1) ** -0.5 if scaling is None else scaling))
     groups = query.size(1) // key.size(1)
     if groups > 1:
         key, value = key.repeat_interleave(groups, dim=1), value.repeat_interleave(groups, dim=1)
@@ -92,9 +109,12 @@ def attend(
         heads = F.scaled_dot_product_attention(query, key, value, attn_mask=bias, scale=scaling)
         return heads.transpose(1, 2).contiguous(), None
     hooks: Any = module.hooks
-    query, key, value = hooks.queries(query), hooks.keys(key), hooks.values(value)
+    new = query.size(2)
+    query, key, value = hooks.queries(query), hooks.see(hooks.keys, key, new), hooks.see(hooks.values, value, new)
     scores = query @ key.transpose(-2, -1) * scaling  # (B, H, T, S)
-    scores = hooks.scores(scores if position_bias is None else scores + position_bias)
+    if position_bias is not None:
+        scores = scores + hooks.bias(position_bias.expand_as(scores))
+    scores = hooks.scores(scores)
     if attention_mask is None:
         masked = scores
     else:
@@ -110,9 +130,9 @@ AttentionMaskInterface.register(NAME, eager_mask)
 
 
 @contextmanager
-def seen_modules() -> Iterator[list[nn.Module]]:
-    """The attention modules that compute something inside the block, in their order."""
-    seen: list[nn.Module] = []
+def seen_modules() -> Iterator[list[tuple[nn.Module, float]]]:
+    """The attention modules that compute something inside the block, in their order, and how they scale it."""
+    seen: list[tuple[nn.Module, float]] = []
     token = _SEEN.set(seen)
     try:
         yield seen
@@ -120,25 +140,50 @@ def seen_modules() -> Iterator[list[nn.Module]]:
         _SEEN.reset(token)
 
 
-def place_hooks(model: PreTrainedModel, run: Callable[[], object]) -> dict[str, int]:
+def place_hooks(model: PreTrainedModel, run: Callable[[], object]) -> list[AttentionHooks]:
     """Give every attention of a model its hook points.
 
     Args:
-        model: Of the library, told to use `NAME`.
+        model: Of the library; from now on it computes its attention here.
         run: Runs all of the model on a few tokens.
 
     Returns:
-        Kind, one of `KINDS` → how many layers have it.
+        Those of every attention, layer by layer.
+
+    Raises:
+        ConfigError: the model needs more than token ids.
     """
+    model.set_attn_implementation(NAME)
     with seen_modules() as seen:
-        run()
+        try:
+            run()
+        except Exception as error:  # as many kinds of errors as there are models that take something else than ids
+            raise ConfigError(f"{model.config.model_type} cannot be run on token ids alone: {error}") from error
     names = {module: name for name, module in model.named_modules()}
     layers = dict.fromkeys(KINDS, 0)
-    for module in dict.fromkeys(seen):
+    placed = []
+    for module, scaling in dict(seen).items():
         kind = kind_of(names[module], module, two_stacks=model.config.is_encoder_decoder)
-        module.hooks = AttentionHooks(kind, layers[kind])
+        module.hooks = hooks = AttentionHooks(kind, layers[kind], scaling)
+        if (projection := projection_of(model, names[module])) is not None:
+            hooks.projection = [projection]
+            projection.register_forward_hook(partial(show_output, hooks))
+        placed.append(hooks)
         layers[kind] += 1
-    return {kind: count for kind, count in layers.items() if count}
+    return placed
+
+
+def projection_of(model: PreTrainedModel, name: str) -> nn.Module | None:
+    """The matrix that mixes the heads of an attention: its last part, or that of the module beside it (BERT)."""
+    module = model.get_submodule(name)
+    beside = model.get_submodule(name.rpartition(".")[0])
+    found = (getattr(module, part, None) for part in PROJECTIONS)
+    output = getattr(getattr(beside, "output", None), "dense", None)
+    return next((part for part in (*found, output) if isinstance(part, nn.Linear | Conv1D)), None)
+
+
+def show_output(hooks: AttentionHooks, _module: nn.Module, _inputs: object, output: Tensor) -> Tensor:
+    return hooks.output(output)
 
 
 def kind_of(name: str, module: nn.Module, *, two_stacks: bool) -> str:

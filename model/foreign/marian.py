@@ -21,6 +21,7 @@ from model.config import ConfigError, ModelConfig
 from model.network.attention import MultiHeadAttention
 from model.network.layers import DecoderLayer, EncoderLayer
 from model.network.transformer import Transformer
+from model.text.tokenizers import LearnedPair
 from model.text.vocab import BOS, BOS_ID, EOS, EOS_ID, PAD, PAD_ID, UNK, UNK_ID
 
 __all__ = ["to_fast_tokenizer", "to_marian", "write_marian"]
@@ -161,7 +162,7 @@ def to_fast_tokenizer(checkpoint: Checkpoint) -> PreTrainedTokenizerFast:
         ConfigError: the checkpoint has whole words.
     """
     pair = checkpoint.tokenizers
-    if checkpoint.config.tokenizer.kind != "bpe":
+    if not isinstance(pair, LearnedPair) or checkpoint.config.tokenizer.kind != "bpe":
         raise ConfigError(f"{checkpoint.name} cuts texts by spaCy's rules, which the library's tokenizers do not have.")
     fast = tokenizers.Tokenizer.from_str(pair.source.to_json())
     # The space that our tokenizer puts before a text makes its first word the same token as inside a sentence.

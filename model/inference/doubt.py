@@ -13,9 +13,10 @@ from typing import Literal
 import numpy as np
 
 from model.checkpoint import Checkpoint
-from model.inference.translate import GREEDY, Token, Translation, best_hypotheses
+from model.inference.searching import GREEDY, best_hypotheses
+from model.inference.tokens import Token
+from model.inference.translation import Translation
 from model.text.encoding import Encoding
-from model.text.vocab import UNK_ID
 
 __all__ = ["CERTAINTY", "RARE", "Doubt", "certainty", "doubt", "usual_certainty"]
 
@@ -46,9 +47,10 @@ def doubt(checkpoint: Checkpoint, text: str, translation: Translation) -> Doubt:
         text: What was translated.
         translation: Of it, without anything forced, edited or drawn at random.
     """
+    tokenizers = checkpoint.tokenizers
     if foreign_share(text, checkpoint.config.tokenizer.source_language) > FOREIGN:
         return "script"
-    if unread_share(checkpoint.tokenizers.source.encode(text), text) > UNREAD:
+    if unread_share(tokenizers.source.encode(text), text, unknown=tokenizers.specials.unknown) > UNREAD:
         return "pieces"
     return "unsure" if certainty(translation.written) < checkpoint.config.figures.get(CERTAINTY, 0.0) else ""
 
@@ -60,10 +62,10 @@ def foreign_share(text: str, language: str) -> float:
     return sum(not name.startswith(own) for name in names) / max(len(names), 1)
 
 
-def unread_share(encoding: Encoding, text: str) -> float:
+def unread_share(encoding: Encoding, text: str, *, unknown: int | None) -> float:
     """Share of the characters that no token of the vocabulary holds: cut into bytes, or a part of an unknown word."""
     unread, tokens_of = set[int](), Counter(encoding.offsets)
     for token, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
-        if token == UNK_ID or (end - start == 1 and tokens_of[start, end] > 1):
+        if token == unknown or (end - start == 1 and tokens_of[start, end] > 1):
             unread.update(range(start, end))
     return len(unread) / max(sum(not character.isspace() for character in text), 1)

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from model.inference.translate import Token, Translation
+from model.inference.tokens import Token
+from model.inference.translation import Translation
 
 __all__ = ["count_weights", "maps_csv", "maps_npz"]
 

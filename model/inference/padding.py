@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from model.corpora.batching import pad
+from model.network.classifier import Classifier
+from model.network.translator import Translator
 
 __all__ = ["padded_for"]
 
 
-def padded_for(model: nn.Module, ids: Sequence[Sequence[int]]) -> Tensor:
-    """Stack id sequences into (B, S), short ones filled with `PAD_ID`, on the device where the model's weights are."""
-    return pad(ids, device=next(model.parameters()).device)
+def padded_for(model: Translator | Classifier, ids: Sequence[Sequence[int]]) -> Tensor:
+    """Stack id sequences into (B, S), short ones filled with `model.pad_id`, where the model's weights are."""
+    return pad(ids, pad_id=model.pad_id, device=next(model.parameters()).device)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from model.checkpoint import Checkpoint
 from model.config import SearchConfig
 from model.decoding.decode import NOTHING_FORCED, Branch, Fate, Step, finish
-from model.inference.translate import source_ids, start_search, written_ids
+from model.inference.searching import beginning, search_from, written_ids
 
 __all__ = ["Node", "SearchTree", "search_tree"]
 
@@ -53,8 +53,8 @@ def search_tree(
         forced: See `greedy`.
     """
     model, tokenizers = checkpoint.model, checkpoint.tokenizers
-    ids, _ = source_ids(tokenizers, text, model.config.max_length)
-    steps, (winner, *_) = finish(start_search(model, [ids], search, forced))
+    begin = beginning(checkpoint, text, forced)
+    steps, (winner, *_) = finish(search_from(begin, model, search))
     branches = linked(steps)
     best = set()
     at = -1

@@ -16,6 +16,7 @@ from model.network.attention import additive_scores, attention_weights, mask_sco
 from model.network.dropout import Dropout
 from model.network.embeddings import initialize_embeddings, token_embeddings
 from model.network.masks import padding_mask
+from model.network.translator import Translator
 from model.trace import HookPoint, name_hook_points
 
 __all__ = ["RecurrentCache", "RecurrentTranslator"]
@@ -154,8 +155,10 @@ def last_states(memory: Tensor, mask: Tensor | None) -> Tensor:
     return torch.cat([last[:, : memory.size(-1) // 2], first_backward_state(memory)], dim=-1)
 
 
-class RecurrentTranslator(nn.Module):
+class RecurrentTranslator(Translator):
     """Encoder, decoder and the projection to the vocabulary; called as the `Transformer` is."""
+
+    config: RecurrentConfig
 
     def __init__(self, config: RecurrentConfig, *, pad_id: int = 0) -> None:
         super().__init__()
@@ -172,25 +175,17 @@ class RecurrentTranslator(nn.Module):
         name_hook_points(self)
 
     def start_cache(self) -> RecurrentCache:
-        """What `decode` needs to go on from where it stopped."""
         return RecurrentCache()
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
-        """Read the source, (B, S): the states of both directions, (B, S, 2C), and the mask, (B, 1, 1, S)."""
+        # The memory has the states of both directions, (B, S, 2C).
         mask = padding_mask(source, self.pad_id)
         return self.encoder(source, mask[:, 0, 0].sum(dim=-1).clamp_min(1)), mask
 
     def decode(
         self, target: Tensor, memory: Tensor, cross_mask: Tensor | None, *, cache: RecurrentCache | None = None
     ) -> Tensor:
-        """Compute what is projected to the vocabulary, (B, T, D); see `Transformer.decode`."""
         return self.decoder(target, memory, cross_mask, cache or RecurrentCache())
 
     def project(self, states: Tensor) -> Tensor:
-        """Decoder states (…, D) to logits over the target vocabulary (…, V)."""
         return self.logits(self.output_projection(states))
-
-    def forward(self, source: Tensor, target: Tensor) -> Tensor:
-        """Teacher forcing: logits (B, T, V) for the token after each of `target` (B, T), given `source` (B, S)."""
-        memory, cross_mask = self.encode(source)
-        return self.project(self.decode(target, memory, cross_mask))

@@ -16,6 +16,7 @@ from model.network.layers import DecoderLayer, EncoderLayer
 from model.network.masks import decoder_mask, padding_mask
 from model.network.positional import LearnedPositions, PositionalEncoding, SinusoidalPositions
 from model.network.precision import working_dtype
+from model.network.translator import Translator
 from model.trace import HookPoint, name_hook_points
 
 __all__ = ["Decoder", "Encoder", "Transformer", "initialize"]
@@ -103,11 +104,10 @@ class Decoder(nn.Module):
         return self.norm(x)
 
 
-class Transformer(nn.Module):
-    """Encoder, decoder and the projection to the vocabulary.
+class Transformer(Translator):
+    """Encoder, decoder and the projection to the vocabulary."""
 
-    `encode` and `decode` are the two halves that decoding needs; `forward` is both at once, for training.
-    """
+    config: ModelConfig
 
     def __init__(self, config: ModelConfig, *, pad_id: int = 0) -> None:
         super().__init__()
@@ -124,45 +124,20 @@ class Transformer(nn.Module):
         name_hook_points(self)
 
     def start_cache(self) -> DecoderCache:
-        """What `decode` needs to go on from where it stopped."""
         return DecoderCache(self.config.num_decoder_layers)
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
-        """Read the source.
-
-        Args:
-            source: Token ids (B, S), short sentences filled with `pad_id`.
-
-        Returns:
-            The memory (B, S, D) and the cross-attention mask (B, 1, 1, S).
-        """
         mask = padding_mask(source, self.pad_id)
         return self.encoder(source, mask=mask), mask
 
     def decode(
         self, target: Tensor, memory: Tensor, cross_mask: Tensor | None, *, cache: DecoderCache | None = None
     ) -> Tensor:
-        """Compute the decoder's states.
-
-        Args:
-            target: Token ids (B, T); with a cache only the newest token of each row, (B, 1).
-            memory: From `encode`, (B, S, D); with a cache it is read in the first step alone.
-            cross_mask: From `encode`, (B, 1, 1, S); None where no source is padded.
-            cache: Keys and values of the earlier steps; a single newest token needs no causal mask.
-
-        Returns:
-            (B, T, D), to be given to `project`.
-        """
         if cache is not None and target.size(1) != 1:
             raise ValueError(f"With a cache decode takes one token a row, not {target.size(1)}.")
+        # A single newest token needs no causal mask.
         self_mask = None if cache is not None else decoder_mask(target, self.pad_id)
         return self.decoder(target, memory, self_mask=self_mask, cross_mask=cross_mask, cache=cache)
 
     def project(self, states: Tensor) -> Tensor:
-        """Decoder states (…, D) to logits over the target vocabulary (…, V)."""
         return self.logits(self.output_projection(states))
-
-    def forward(self, source: Tensor, target: Tensor) -> Tensor:
-        """Teacher forcing: logits (B, T, V) for the token after each of `target` (B, T), given `source` (B, S)."""
-        memory, cross_mask = self.encode(source)
-        return self.project(self.decode(target, memory, cross_mask))

@@ -4,12 +4,12 @@ from model.config import ModelConfig, RecurrentConfig
 from model.network.recurrent import RecurrentTranslator
 from model.network.transformer import Transformer
 
-__all__ = ["Translator", "make_translator"]
+__all__ = ["OurTranslator", "make_translator"]
 
-Translator = Transformer | RecurrentTranslator
+OurTranslator = Transformer | RecurrentTranslator
 
 
-def make_translator(config: ModelConfig | RecurrentConfig, *, pad_id: int) -> Translator:
+def make_translator(config: ModelConfig | RecurrentConfig, *, pad_id: int) -> OurTranslator:
     """An untrained translator of these sizes."""
     if isinstance(config, RecurrentConfig):
         return RecurrentTranslator(config, pad_id=pad_id)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self
 
-__all__ = ["Encoding", "Tokenizer"]
+__all__ = ["Encoding", "LearnedTokenizer", "Tokenizer"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +43,10 @@ class Tokenizer(Protocol):
     def words(self, ids: Sequence[int]) -> tuple[int, ...]:
         """For each id, which word it is a part of, counted from 0."""
         ...
+
+
+class LearnedTokenizer(Tokenizer, Protocol):
+    """One that we learned from texts, and can write into a checkpoint."""
 
     def cut_anew(self, ids: Sequence[int], *, dropout: float, draws: random.Random) -> Sequence[int]:
         """The same text cut into other tokens at random, where its kind can."""

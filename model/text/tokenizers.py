@@ -6,10 +6,11 @@ from pathlib import Path
 
 from model.config import ConfigError, TokenizerConfig
 from model.text.byte_pair import BytePairTokenizer
-from model.text.encoding import Tokenizer
+from model.text.encoding import LearnedTokenizer, Tokenizer
+from model.text.vocab import OURS, Specials
 from model.text.words import WordTokenizer
 
-__all__ = ["TokenizerPair", "load_pair", "train_pair", "train_single"]
+__all__ = ["LearnedPair", "TokenizerPair", "load_pair", "train_pair", "train_single"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,6 +19,15 @@ class TokenizerPair:
 
     source: Tokenizer
     target: Tokenizer
+    specials: Specials = OURS
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearnedPair(TokenizerPair):
+    """Of a checkpoint of ours."""
+
+    source: LearnedTokenizer
+    target: LearnedTokenizer
 
     @property
     def joint(self) -> bool:
@@ -30,11 +40,11 @@ class TokenizerPair:
         return {"source_tokenizer.json": self.source.to_json(), "target_tokenizer.json": self.target.to_json()}
 
 
-def shared(tokenizer: Tokenizer) -> TokenizerPair:
-    return TokenizerPair(source=tokenizer, target=tokenizer)
+def shared(tokenizer: LearnedTokenizer) -> LearnedPair:
+    return LearnedPair(source=tokenizer, target=tokenizer)
 
 
-def train_single(config: TokenizerConfig, texts: Iterable[str]) -> TokenizerPair:
+def train_single(config: TokenizerConfig, texts: Iterable[str]) -> LearnedPair:
     """Learn the vocabulary of texts that are not translated; both sides of the result are the same.
 
     Raises:
@@ -46,7 +56,7 @@ def train_single(config: TokenizerConfig, texts: Iterable[str]) -> TokenizerPair
     return shared(WordTokenizer.train(texts, language=language, lowercase=lowercase, min_freq=config.min_freq))
 
 
-def train_pair(config: TokenizerConfig, pairs: Iterable[tuple[str, str]]) -> TokenizerPair:
+def train_pair(config: TokenizerConfig, pairs: Iterable[tuple[str, str]]) -> LearnedPair:
     """Learn the vocabularies from the training sentences, which are gone through more than once.
 
     Raises:
@@ -61,17 +71,17 @@ def train_pair(config: TokenizerConfig, pairs: Iterable[tuple[str, str]]) -> Tok
         )
         for side, language in enumerate(languages)
     )
-    return TokenizerPair(source=source, target=target)
+    return LearnedPair(source=source, target=target)
 
 
-def load_pair(config: TokenizerConfig, folder: Path) -> TokenizerPair:
-    """Read the files of `TokenizerPair.files`.
+def load_pair(config: TokenizerConfig, folder: Path) -> LearnedPair:
+    """Read the files of `LearnedPair.files`.
 
     Raises:
         ConfigError: a file is missing or not a tokenizer of this kind.
     """
 
-    def load(kind: type[BytePairTokenizer] | type[WordTokenizer], name: str) -> Tokenizer:
+    def load(kind: type[BytePairTokenizer] | type[WordTokenizer], name: str) -> LearnedTokenizer:
         try:
             return kind.from_json((folder / name).read_text(encoding="utf-8"))
         except FileNotFoundError as error:
@@ -82,4 +92,4 @@ def load_pair(config: TokenizerConfig, folder: Path) -> TokenizerPair:
     kind = BytePairTokenizer if config.kind == "bpe" else WordTokenizer
     if config.kind == "bpe" or not config.target_language:
         return shared(load(kind, "tokenizer.json"))
-    return TokenizerPair(source=load(kind, "source_tokenizer.json"), target=load(kind, "target_tokenizer.json"))
+    return LearnedPair(source=load(kind, "source_tokenizer.json"), target=load(kind, "target_tokenizer.json"))

@@ -6,12 +6,11 @@ from dataclasses import asdict, dataclass
 
 import sacrebleu
 import torch
+import torch.nn.functional as F
 from sacremoses import MosesPunctNormalizer, MosesTokenizer
 
 from model.corpora.batching import Batch
-from model.network.loss import projected_cross_entropy
-from model.network.translators import Translator
-from model.text.vocab import PAD_ID
+from model.network.translator import Translator
 
 __all__ = ["Scores", "accuracy", "bleu_by_length", "corpus_bleu", "mean_loss", "moses_tokens", "score"]
 
@@ -47,8 +46,8 @@ def mean_loss(model: Translator, batches: Iterable[Batch]) -> float:
     for batch in batches:
         states = model.decode(batch.target[:, :-1], *model.encode(batch.source))  # (B, T, D)
         labels = batch.target[:, 1:]  # (B, T)
-        kept = labels != PAD_ID
-        total += float(projected_cross_entropy(states[kept], model.output_projection.weight, labels[kept]))
+        kept = labels != model.pad_id
+        total += float(F.cross_entropy(model.project(states[kept]).float(), labels[kept], reduction="sum"))
         tokens += int(kept.sum())
     if not tokens:
         raise ValueError("There is no sentence to compute a loss of.")

@@ -20,9 +20,9 @@ from model.inference.classify import classify_lines
 from model.inference.translate import translate_lines
 from model.network.classifier import Classifier
 from model.network.loss import projected_cross_entropy
-from model.network.translators import Translator, make_translator
+from model.network.translators import OurTranslator, make_translator
 from model.recipe import Recipe
-from model.text.tokenizers import TokenizerPair, load_pair, train_pair, train_single
+from model.text.tokenizers import LearnedPair, load_pair, train_pair, train_single
 from model.text.vocab import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 from model.training.evaluate import accuracy, corpus_bleu, mean_loss
 
@@ -34,7 +34,7 @@ Model = TypeVar("Model", bound=nn.Module)
 class Task(Protocol[Model]):
     """One recipe's data and model, without any training state."""
 
-    tokenizers: TokenizerPair
+    tokenizers: LearnedPair
     model_config: ModelConfig | RecurrentConfig | ClassifierConfig
     left_out: int  # training examples that were too long
     unit: str  # of what the loss is averaged over
@@ -64,7 +64,7 @@ class Task(Protocol[Model]):
 class TranslationLoss(nn.Module):
     """Teacher forcing; padding is left out before the largest matrix product, not after it."""
 
-    def __init__(self, model: Translator, smoothing: float) -> None:
+    def __init__(self, model: OurTranslator, smoothing: float) -> None:
         super().__init__()
         self.model, self.smoothing = model, smoothing
 
@@ -126,20 +126,20 @@ class TranslationTask:
     def batches_of(self, epoch: int) -> Batches:
         return self._early_batches if epoch <= self.recipe.train.pretrain_epochs else self._batches
 
-    def new_model(self) -> Translator:
+    def new_model(self) -> OurTranslator:
         assert not isinstance(self.model_config, ClassifierConfig)
         return make_translator(self.model_config, pad_id=PAD_ID)
 
-    def loss_of(self, model: Translator, smoothing: float) -> TranslationLoss:
+    def loss_of(self, model: OurTranslator, smoothing: float) -> TranslationLoss:
         return TranslationLoss(model, smoothing)
 
     def items(self, batch: Batch) -> int:
         return batch.target_tokens
 
-    def valid_loss(self, model: Translator) -> float:
+    def valid_loss(self, model: OurTranslator) -> float:
         return mean_loss(model, self.valid_batches.in_order())
 
-    def measure(self, model: Translator, loss: float) -> dict[str, float]:
+    def measure(self, model: OurTranslator, loss: float) -> dict[str, float]:
         sources, references = zip(*self.valid_pairs, strict=True)
         hypotheses = translate_lines(model, self.tokenizers, sources)
         config = self.recipe.tokenizer

@@ -12,7 +12,8 @@ from playwright.sync_api import Page, expect
 
 from model.checkpoint import load_checkpoint
 from model.inference.export import maps_csv
-from model.inference.translate import Translation, translate
+from model.inference.translate import translate
+from model.inference.translation import Translation
 from tests.browser.conftest import place_of_tile, settle
 from tests.conftest import BUNDLED
 from viz_app.checkpoint_choice import FIRST

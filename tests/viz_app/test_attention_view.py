@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from model.inference.translate import Token, Translation
+from model.inference.tokens import Token
+from model.inference.translation import Translation
 from viz_app.attention_view import select_head, view
 from viz_app.chips import chips
 

@@ -5,7 +5,7 @@ import tomllib
 
 import pytest
 
-from model.inference.translate import Candidate, Token
+from model.inference.tokens import Candidate, Token
 from tests.conftest import ROOT
 from viz_app.chips import STYLE, chips, compared, weighted_text
 

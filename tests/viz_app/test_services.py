@@ -3,7 +3,7 @@ import pytest
 
 from model.checkpoint import Checkpoint
 from model.inference.export import count_weights
-from model.inference.translate import GREEDY
+from model.inference.searching import GREEDY
 from viz_app import listing, loading, measuring, services, shared
 from viz_app.cache import Cache, size_of
 from viz_app.listing import CheckpointKey

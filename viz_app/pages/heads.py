@@ -8,7 +8,7 @@ from viz_app.sections.head_importance import head_importance
 from viz_app.sections.head_roles import head_roles
 from viz_app.sections.sentence_set import sentence_set
 
-key, config = checkpoint_choice.require_attention(listing.listed_checkpoints())
+key, config = checkpoint_choice.require_attention(listing.listed_checkpoints(), also=("continuation", "reading"))
 board, roles, importance = controls.tabs(["Ablation board", "What heads do", "Importance"], "heads_tab")
 if board.open:
     with board:

@@ -18,7 +18,7 @@ SUBJECT = "the dot products of a Transformer"
 MAX_ROWS = 10  # of the table, before it scrolls
 
 key, config = checkpoint_choice.require_attention(
-    listing.listed_checkpoints(), of_transformer="the dot products of a Transformer"
+    listing.listed_checkpoints(), of_transformer="the dot products of a Transformer", also=("continuation", "reading")
 )
 text = controls.ask_for_text(config)
 if not text.strip():
@@ -85,13 +85,15 @@ st.latex(
     + (rf"\cdot {temperature:g}" if temperature != 1 else "")
     + r"}\quad\to\quad \text{masked: } -\infty\quad\to\quad \alpha_j=\frac{e^{s_j}}{\sum_i e^{s_i}}"
 )
-divisor = (np.sqrt(width) if scale else 1.0) * temperature
+divisor = (1 / parts.scaling if scale else 1.0) * temperature
+biased = parts.distances is not None
+scores = f"÷ {divisor:.3g}" + (", + distance" if biased else "")
 st.dataframe(
     pd.DataFrame(
         {
             "key": labels,
             "q·k": steps.dots,
-            f"÷ {divisor:.3g}": steps.scaled,
+            scores: steps.scaled,
             "after the mask": [f"{value:.4f}" if np.isfinite(value) else "−∞" for value in steps.masked],
             "weight α": steps.weights,
             "the model's own": parts.weights[head, query],
@@ -100,9 +102,7 @@ st.dataframe(
     hide_index=True,
     height=38 + 35 * min(len(labels), MAX_ROWS),
     alt="Table of products, scaled scores, masked scores and weights for every key",
-    column_config={
-        name: st.column_config.NumberColumn(format="%.4f") for name in ("q·k", f"÷ {divisor:.3g}", "the model's own")
-    }
+    column_config={name: st.column_config.NumberColumn(format="%.4f") for name in ("q·k", scores, "the model's own")}
     | {"weight α": st.column_config.ProgressColumn(format="%.4f", min_value=0.0, max_value=1.0)},
 )
 

@@ -14,7 +14,7 @@ SEARCHES = {"greedy": "Greedy, step by step", "beam": "Beam search as a tree"}
 ROWS = {"cross": "cross", "decoder": "decoder self, masked"}
 MAX_STEPS = 60  # beyond, the pictures of this page are wider than any screen
 
-key, config = checkpoint_choice.require_attention(listing.listed_checkpoints())
+key, config = checkpoint_choice.require_attention(listing.listed_checkpoints(), also=("continuation",))
 text = controls.ask_for_text(config)
 if not text.strip():
     st.info("Type a sentence above, or choose one of the examples; its decode appears here.")

@@ -5,6 +5,7 @@ from functools import partial
 import streamlit as st
 
 from model.config import RecurrentConfig
+from model.inference.searching import GREEDY
 from viz_app import checkpoint_choice, controls, listing, services
 from viz_app.attention_view import choose, view, with_rollout, with_value_norms
 from viz_app.chips import chips, sentence
@@ -23,21 +24,23 @@ DOUBTS = {
     "Other words, or another language than {0}, may be new to it.",
 }
 
-key, config = checkpoint_choice.require_translator(listing.listed_checkpoints())
-text, search = controls.ask_for_text_and_search(config)
+key, config = checkpoint_choice.require_translator(listing.listed_checkpoints(), also=("continuation", "reading"))
+writes = config.task != "reading"
+text, search = controls.ask_for_text_and_search(config) if writes else (controls.ask_for_text(config), GREEDY)
 if not text.strip():
-    st.info("Type a sentence above, or choose one of the examples; its translation appears here.")
+    st.info("Type a sentence above, or choose one of the examples; what the model makes of it appears here.")
     st.stop()
 translation = services.translation_of(key, text, search)
 
+given = translation.given
+rows = {"reads": translation.source or translation.read[: given + 1], "writes": translation.written[given:]}
 st.html(
-    chips("reads", translation.source)
-    + chips("writes", translation.written)
-    + sentence(translation.text or "(the model wrote nothing)")
+    "".join(chips(name, tokens) for name, tokens in rows.items() if tokens)
+    + (sentence(translation.text or "(the model wrote nothing)") if translation.written or translation.text else "")
 )
 # In a place of its own: what comes and goes must not move what follows, which the browser would build anew.
 with st.container():
-    if reason := services.doubt_of(key, text, search):
+    if config.task == "translation" and (reason := services.doubt_of(key, text, search)):
         st.caption(DOUBTS[reason].format(checkpoint_choice.language(config.tokenizer.source_language)))
     if len(text) > services.MAX_CHARACTERS:
         st.warning(f"The text has {len(text):,} characters; only the first {services.MAX_CHARACTERS:,} were read.")
@@ -46,7 +49,9 @@ with st.container():
             f"This model has {config.model.max_length} positions: the last {translation.dropped} tokens of the text "
             "were left out."
         )
-    if not translation.finished:
+    if not translation.finished and config.task == "continuation":
+        st.caption(f"The model would go on; it was stopped after {len(translation.written) - given} tokens.")
+    elif not translation.finished:
         st.warning("The model did not end its translation; it was stopped at the length limit for this source.")
 
 if not config.model.kinds:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from model.analysis.importance import all_heads
 from model.config import RecurrentConfig
-from model.inference.translate import Translation
+from model.inference.translation import Translation
 from model.interventions import Head, Intervention, PaintedCell
 from model.kinds import KINDS
 from viz_app import components, controls, loading, services

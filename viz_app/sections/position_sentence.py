@@ -6,8 +6,8 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from model.checkpoint import CheckpointConfig
 from model.interventions import Intervention
+from model.opening import AnyConfig
 from viz_app import controls, services
 from viz_app.charts import draw
 from viz_app.chips import compared
@@ -18,7 +18,7 @@ from viz_app.listing import CheckpointKey
 __all__ = ["position_sentence"]
 
 
-def position_sentence(key: CheckpointKey, config: CheckpointConfig, own: NDArray[np.float32]) -> None:
+def position_sentence(key: CheckpointKey, config: AnyConfig, own: NDArray[np.float32]) -> None:
     """Draw embedding + encoding = input, and translations without the encoding.
 
     Args:

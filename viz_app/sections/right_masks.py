@@ -6,7 +6,6 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from model.text.vocab import PAD_ID
 from viz_app import controls, loading, services
 from viz_app.charts import draw
 from viz_app.chips import batch_table
@@ -46,7 +45,7 @@ def right_masks(
         (source_table, batch.source_ids, batch.source, "source"),
         (target_table, batch.read_ids, batch.read, "read by the decoder"),
     ):
-        column.html(batch_table(name, tokens, ids, padding=PAD_ID))
+        column.html(batch_table(name, tokens, ids, padding=loading.translator(key).model.pad_id))
 
     pictures = (
         ("padding", batch.padding_mask, axes["batch"], "**Padding mask.** No query may attend to `<pad>`."),

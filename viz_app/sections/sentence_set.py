@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from model.checkpoint import CheckpointConfig
+from model.opening import AnyConfig
 from viz_app.choices import settle
 from viz_app.examples import MORE, examples_for
 from viz_app.pairs import Pairs
@@ -14,7 +14,7 @@ MAX_LINES, MAX_LINE = 100, 500
 SOURCES = {"ours": "Our examples", "pasted": "Pasted", "file": "From a file"}
 
 
-def sentence_set(config: CheckpointConfig) -> Pairs:
+def sentence_set(config: AnyConfig) -> Pairs:
     """Ask for sentences; stops the page with a sentence where there is none."""
     settle("sentences_from", "ours", SOURCES)
     source = st.segmented_control(

@@ -40,9 +40,9 @@ ANALYSES: dict[str, Callable[[Checkpoint], object]] = {
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """As if the default device were not that of the weights."""
 
-    def pad(ids: Sequence[Sequence[int]], *, device: torch.device | None = None) -> Tensor:
+    def pad(ids: Sequence[Sequence[int]], *, pad_id: int, device: torch.device | None = None) -> Tensor:
         rows = [torch.tensor(row, device=device) for row in ids]
-        return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
+        return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=pad_id)
 
     monkeypatch.setattr(padding, "pad", pad)
     with torch.device("meta"):

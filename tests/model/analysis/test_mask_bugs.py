@@ -5,8 +5,8 @@ import torch
 from model.analysis.mask_bugs import BUGS, BugReport, bug_weights, mask_bug, rerun_greedy
 from model.checkpoint import Checkpoint
 from model.decoding.decode import finish, greedy, length_limit
-from model.inference.translate import SPECIALS, translate
-from model.text.vocab import EOS_ID, PAD_ID
+from model.inference.translate import translate
+from model.text.vocab import EOS_ID, OURS, PAD_ID
 from model.trace import tracing
 from tests.conftest import make_model
 from viz_app.sections.mask_mistakes import MISTAKES
@@ -84,8 +84,8 @@ def test_a_translation_without_end_stops_where_the_search_does(length: int) -> N
     source[1, 3:] = PAD_ID
     never_ending = {"logits": lambda logits: logits.index_fill(-1, torch.tensor(EOS_ID), float("-inf"))}
     with torch.inference_mode(), tracing(record=(), edits=never_ending):
-        written = rerun_greedy(model, source)
-        _, expected = finish(greedy(model, source, specials=SPECIALS))
+        written = rerun_greedy(model, source, OURS)
+        _, expected = finish(greedy(model, source, specials=OURS))
     assert written == [list(hypothesis.ids) for hypothesis in expected]
     assert [len(ids) for ids in written] == [length_limit(n, 40) for n in (length, 3)]
 

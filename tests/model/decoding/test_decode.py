@@ -3,9 +3,10 @@ import torch
 from torch import Tensor
 
 from model.decoding.beam import beam
-from model.decoding.decode import Hypothesis, Specials, filter_log_probs, finish, greedy, length_limit, sample
+from model.decoding.decode import Hypothesis, filter_log_probs, finish, greedy, length_limit, sample
 from model.network.cache import DecoderCache
 from model.network.transformer import Transformer
+from model.text.vocab import Specials
 from model.trace import tracing
 from tests.conftest import make_model
 

@@ -15,7 +15,8 @@ from model.config import ConfigError, ModelConfig, SearchConfig
 from model.decoding.decode import finish, greedy
 from model.foreign.marian import to_fast_tokenizer, to_marian, write_marian
 from model.foreign.translator import ForeignTranslator
-from model.inference.translate import source_ids, translate
+from model.inference.searching import source_ids
+from model.inference.translate import translate
 from model.kinds import KINDS
 from model.network.transformer import Transformer
 from model.trace import hook_name, tracing

@@ -12,6 +12,7 @@ from model.checkpoint import Checkpoint, load_checkpoint, read_config
 from model.corpora.class_list import CLASS_LISTS, read_class_list
 from model.inference.doubt import CERTAINTY, certainty, doubt, foreign_share, unread_share, usual_certainty
 from model.inference.translate import translate
+from model.text.vocab import UNK_ID
 from tests.conftest import BUNDLED, TOY_DATA
 
 NAME = "everyday-en-de"
@@ -77,8 +78,8 @@ def test_shares_of_letters_and_characters(checkpoint: Checkpoint) -> None:
     assert foreign_share("abc абв 1", "en") == 0.5
     assert foreign_share("12 !", "en") == foreign_share("", "en") == foreign_share("абв", "ru") == 0
     encode = checkpoint.tokenizers.source.encode
-    assert unread_share(encode("a dog 🦺"), "a dog 🦺") == pytest.approx(1 / 5)
-    assert unread_share(encode(""), "") == 0
+    assert unread_share(encode("a dog 🦺"), "a dog 🦺", unknown=UNK_ID) == pytest.approx(1 / 5)
+    assert unread_share(encode(""), "", unknown=UNK_ID) == 0
 
 
 def test_the_command_line_measures_and_records_it(

@@ -6,7 +6,9 @@ from model.analysis.padded_batch import layer_stages, padded_batch
 from model.checkpoint import Checkpoint
 from model.config import SearchConfig
 from model.decoding.decode import Hypothesis
-from model.inference.translate import Translation, translate, translate_lines, written_ids
+from model.inference.searching import written_ids
+from model.inference.translate import translate, translate_lines
+from model.inference.translation import Translation
 from model.text.vocab import BOS_ID, EOS_ID
 from model.trace import ablate_heads, tracing
 

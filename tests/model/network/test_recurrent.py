@@ -10,8 +10,10 @@ import torch
 from model.checkpoint import Checkpoint, load_checkpoint
 from model.config import ConfigError, RecurrentConfig, SearchConfig
 from model.decoding.decode import finish
-from model.inference.translate import SPECIALS, start_search, translate
+from model.inference.searching import start_search
+from model.inference.translate import translate
 from model.network.recurrent import RecurrentTranslator
+from model.text.vocab import OURS
 from model.trace import tracing
 from tests.conftest import TOY_DATA
 
@@ -118,7 +120,7 @@ def test_every_search_runs_on_it_alone_as_in_a_batch(model: RecurrentTranslator)
     _, (narrow,) = finish(start_search(model, ids[:1], SearchConfig(method="beam", beam_size=1)))
     _, (greedy,) = finish(start_search(model, ids[:1], SearchConfig()))
     assert narrow.ids == greedy.ids
-    assert SPECIALS.bos not in greedy.ids
+    assert OURS.bos not in greedy.ids
 
 
 def test_it_learns_is_saved_and_translates_with_its_map(checkpoint: Checkpoint) -> None:

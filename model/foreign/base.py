@@ -1,0 +1,54 @@
+"""What all models of Hugging Face's `transformers` have in common here: hook points, sizes, matrices of heads."""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from model.config import ConfigError
+from model.foreign.attention import place_hooks
+from model.foreign.sizes import sizes_of
+from model.foreign_config import ForeignSizes
+from model.network.translator import HeadMixing, Translator
+
+__all__ = ["ForeignModel"]
+
+
+class ForeignModel(Translator):
+    """A model of the library behind the calls of our own; never changed once it stands."""
+
+    config: ForeignSizes
+
+    def __init__(
+        self, model: PreTrainedModel, run_once: Callable[[PreTrainedModel], object], needed: Sequence[str]
+    ) -> None:
+        """Place the hook points and find out the sizes.
+
+        Args:
+            model: Of the library.
+            run_once: Runs all of it on a few tokens.
+            needed: The kinds of attention that it should have.
+
+        Raises:
+            ConfigError: the model needs more than token ids, or its attention cannot be seen.
+        """
+        super().__init__()
+        self.model = model.eval()
+        with torch.inference_mode():
+            hooks = place_hooks(model, lambda: run_once(model))
+        self.hooks = {(one.kind, one.layer): one for one in hooks}
+        self.config = sizes_of(model, [one.kind for one in hooks], needed=needed)
+
+    def mixing(self, kind: str, layer: int) -> HeadMixing:
+        hooks = self.hooks[kind, layer]
+        if not hooks.projection:
+            raise ConfigError(f"{self.model.config.model_type} hides the matrix that mixes its heads.")
+        (projection,) = hooks.projection
+        weight, bias = projection.weight, projection.bias
+        assert isinstance(weight, Tensor)
+        matrix = weight.T if isinstance(projection, nn.Linear) else weight  # of GPT-2 it stands the other way round
+        zeros = torch.zeros(matrix.size(1))
+        return HeadMixing(
+            matrix=matrix.detach(), bias=bias.detach() if isinstance(bias, Tensor) else zeros, scaling=hooks.scaling
+        )

@@ -1,0 +1,230 @@
+"""Open a folder of Hugging Face's `transformers` as a checkpoint: its files are checked before a model is built.
+
+Nothing in a folder is run: no remote code, safetensors or PyTorch's `.bin` with `weights_only`. What `config.json`
+claims is held against the header of the weights first, so that a folder cannot ask for more memory than it fills.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")  # before the library is imported: nothing is looked up while opening
+
+import torch
+import transformers
+from transformers import AutoConfig, AutoTokenizer, GenerationConfig, PreTrainedConfig, PreTrainedModel
+from transformers.models.auto import modeling_auto as auto
+from transformers.utils import logging
+
+from model.checkpoint import Checkpoint
+from model.config import ConfigError
+from model.files import CheckpointError
+from model.foreign.continuer import ForeignContinuer
+from model.foreign.header import first_line, read_header, require_honest, require_room
+from model.foreign.reader import ForeignReader
+from model.foreign.tokenizer import ForeignTokenizer, frame
+from model.foreign.translator import ForeignTranslator
+from model.foreign_config import ForeignConfig, ForeignSizes, ForeignTexts, Task
+from model.network.translator import Translator
+from model.text.tokenizers import TokenizerPair
+from model.text.vocab import Specials
+
+__all__ = ["open_foreign", "read_foreign_config"]
+
+logging.set_verbosity_error()
+logging.disable_progress_bar()
+# In the order in which an architecture is looked for: the library's names of the classes that a family has.
+ARCHITECTURES: tuple[tuple[Task, Mapping[str, Any]], ...] = (
+    ("translation", auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES),
+    ("continuation", auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES),
+    ("reading", auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES),
+    ("reading", auto.MODEL_MAPPING_NAMES),
+)
+
+
+def read_foreign_config(folder: Path) -> ForeignConfig:
+    """What `config.json` says, without loading the model.
+
+    Raises:
+        CheckpointError: the library does not know the family, or it is none of those that can be shown.
+    """
+    config = read_library_config(folder)
+    task, _ = architecture(config, folder.name)
+    return ForeignConfig(
+        family=str(config.model_type),
+        task=task,
+        model=claimed_sizes(config, task, folder.name),
+        tokenizer=texts_of(folder),
+        values=config.to_diff_dict(),
+    )
+
+
+def read_library_config(folder: Path) -> PreTrainedConfig:
+    try:
+        found = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # whatever the library meets in a file that may hold anything
+        raise CheckpointError(f"config.json of {folder.name} cannot be used: {first_line(error)}") from error
+    assert isinstance(found, PreTrainedConfig)
+    return found
+
+
+def architecture(config: PreTrainedConfig, name: str) -> tuple[Task, type[PreTrainedModel]]:
+    """What a model does, and the library's class of it.
+
+    Raises:
+        CheckpointError: it is no text Transformer of a kind that can be shown.
+    """
+    named = next(iter(config.architectures or ()), None)
+    for task, classes in ARCHITECTURES:
+        known = classes.get(config.model_type)
+        known = known[0] if isinstance(known, tuple) else known
+        if known is not None and named in (known, None) and (task == "translation") == config.is_encoder_decoder:
+            return task, getattr(transformers, known)
+    raise CheckpointError(
+        f"{name} is {named or 'a model'} of the family {config.model_type}. What can be shown: models that translate "
+        "or summarize (Marian, BART, mBART, M2M100, T5), that go on with a text (GPT-2, Llama, Qwen), and that read "
+        "one (BERT, DistilBERT, RoBERTa)."
+    )
+
+
+def claimed_sizes(config: PreTrainedConfig, task: Task, name: str) -> ForeignSizes:
+    """The sizes as `config.json` has them; once a model is loaded, `sizes_of` has counted."""
+    try:
+        above = int(config.num_hidden_layers)
+        below = int(getattr(config, "decoder_layers", getattr(config, "num_decoder_layers", above)) or above)
+        layers = {
+            "translation": {"encoder": above, "decoder": below, "cross": below},
+            "continuation": {"decoder": above},
+            "reading": {"encoder": above},
+        }[task]
+        vocabulary = int(config.vocab_size)
+        return ForeignSizes(
+            d_model=int(config.hidden_size),
+            num_heads=int(config.num_attention_heads),
+            layers=layers,
+            max_length=int(getattr(config, "max_position_embeddings", None) or 512),
+            source_vocab_size=vocabulary,
+            target_vocab_size=vocabulary,
+        )
+    except (AttributeError, TypeError, ValueError) as error:
+        raise CheckpointError(f"config.json of {name} does not say how large the model is: {error}") from error
+
+
+def texts_of(folder: Path) -> ForeignTexts:
+    """The languages and the mask, as far as the tokenizer's settings name them."""
+    try:
+        values = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return ForeignTexts()
+
+    def first(*keys: str) -> str:
+        found = (values.get(key) if isinstance(values, dict) else None for key in keys)
+        texts = (value.get("content") if isinstance(value, dict) else value for value in found)
+        return next((text for text in texts if isinstance(text, str)), "")
+
+    return ForeignTexts(
+        source_language=first("source_lang", "src_lang"),
+        target_language=first("target_lang", "tgt_lang"),
+        mask=first("mask_token"),
+    )
+
+
+def open_foreign(folder: Path, *, device: str = "cpu", most_bytes: int | None = None) -> Checkpoint:
+    """Load a folder of the library for use.
+
+    Args:
+        folder: With `config.json`, weights and tokenizer; nothing is downloaded.
+        device: Where the model is to be.
+        most_bytes: Memory that it may take; by default as much as it wants.
+
+    Raises:
+        CheckpointError: a file is missing, damaged, or does not fit the others; or there is no room.
+    """
+    described, config = read_foreign_config(folder), read_library_config(folder)
+    task, kind = architecture(config, folder.name)
+    header = read_header(folder)
+    require_room(header, folder.name, most_bytes)
+    require_honest(config, kind, header, folder.name)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except Exception as error:
+        raise CheckpointError(f"The tokenizer of {folder.name} cannot be read: {first_line(error)}") from error
+    model = load_model(folder, kind, config)
+    try:
+        wrapped = wrap(model, task, tokenizer)
+        pair = pair_of(folder, tokenizer, wrapped)
+    except ConfigError as error:
+        raise CheckpointError(f"{folder.name} cannot be shown: {error}") from error
+    described = replace(described, model=wrapped.config)
+    return Checkpoint(path=folder, config=described, model=wrapped.to(device).eval(), tokenizers=pair)
+
+
+def load_model(folder: Path, kind: type[PreTrainedModel], config: PreTrainedConfig) -> PreTrainedModel:
+    try:
+        loaded: Any = kind.from_pretrained(
+            folder, config=config, local_files_only=True, output_loading_info=True, dtype=torch.float32
+        )
+    except Exception as error:
+        raise CheckpointError(f"The weights of {folder.name} cannot be loaded: {first_line(error)}") from error
+    model, report = loaded
+    # A pooler is of another task than those shown here.
+    missing = sorted(name for name in report["missing_keys"] if "pooler" not in name)
+    wrong = [*missing, *(str(key[0] if isinstance(key, tuple) else key) for key in report["mismatched_keys"])]
+    if wrong:
+        few = ", ".join(wrong[:3]) + (f" and {len(wrong) - 3} more" if len(wrong) > 3 else "")
+        raise CheckpointError(f"The weights of {folder.name} lack {few}, or have them in another shape.")
+    assert isinstance(model, PreTrainedModel)
+    return model
+
+
+def wrap(model: PreTrainedModel, task: Task, tokenizer: Any) -> Translator:
+    if task == "translation":
+        return ForeignTranslator(model)
+    if task == "continuation":
+        return ForeignContinuer(model)
+    return ForeignReader(model, pad_id=0 if tokenizer.pad_token_id is None else int(tokenizer.pad_token_id))
+
+
+def pair_of(folder: Path, tokenizer: Any, model: Translator) -> TokenizerPair:
+    """Both sides behind our protocol.
+
+    Raises:
+        ConfigError: there are ids that the model has no row for.
+    """
+    source = ForeignTokenizer(tokenizer)
+    target = source
+    if hasattr(tokenizer, "_switch_to_target_mode"):
+        other = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        target = ForeignTokenizer(other, target=True)
+    for side, rows in ((source, model.config.source_vocab_size), (target, model.config.target_vocab_size)):
+        if side.size > rows:
+            raise ConfigError(f"its tokenizer has {side.size:,} tokens, and its model has rows for {rows:,}.")
+    return TokenizerPair(source=source, target=target, specials=specials_of(tokenizer, model))
+
+
+def specials_of(tokenizer: Any, model: Translator) -> Specials:
+    before, after = frame(tokenizer)
+    own = {i for i in tokenizer.all_special_ids if i not in (tokenizer.unk_token_id, tokenizer.mask_token_id)}
+    begins = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
+    if isinstance(model, ForeignTranslator):
+        bos, eos, banned, first = model.specials.bos, model.specials.eos, model.specials.banned, model.specials.first
+    else:
+        generation = getattr(model.model, "generation_config", None) or GenerationConfig()
+        ends = generation.eos_token_id
+        eos = ends[0] if isinstance(ends, list) and ends else ends
+        # What a text that is empty begins with, and an end that is never written where there is none.
+        bos, eos, banned, first = begins or 0, -1 if eos is None else int(eos), (), None
+    return Specials(
+        bos=bos,
+        eos=eos,
+        banned=banned,
+        first=first,
+        before=before,
+        after=after,
+        unknown=tokenizer.unk_token_id,
+        mask=tokenizer.mask_token_id,
+        marks=frozenset({*own, bos, eos}),
+    )

@@ -1,0 +1,39 @@
+"""An encoder of Hugging Face's `transformers` that stands alone: it reads a text, and may fill what is masked."""
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from model.config import ConfigError
+from model.foreign.base import ForeignModel
+
+__all__ = ["ForeignReader"]
+
+
+class ForeignReader(ForeignModel):
+    """A model of the library that reads; never changed once it stands."""
+
+    def __init__(self, model: PreTrainedModel, *, pad_id: int = 0) -> None:
+        """Place the hook points and find out the sizes.
+
+        Raises:
+            ConfigError: the model needs more than token ids, or its attention cannot be seen.
+        """
+        if model.config.is_encoder_decoder:
+            raise ConfigError(f"{model.config.model_type} has a decoder, so it is no encoder that stands alone.")
+        super().__init__(model, run_once, ("encoder",))
+        self.pad_id = pad_id
+
+    @property
+    def fills(self) -> bool:
+        """Whether the model says what a masked token may be."""
+        return self.model.get_output_embeddings() is not None
+
+    def read(self, source: Tensor) -> Tensor | None:
+        """Read token ids (B, S): logits (B, S, V) of what stands there, of a model that fills what is masked."""
+        found = self.model(input_ids=source, attention_mask=(source != self.pad_id).long())
+        return found.logits if self.fills else None
+
+
+def run_once(model: PreTrainedModel) -> None:
+    model(input_ids=torch.ones(1, 2, dtype=torch.long, device=model.device))

@@ -1,0 +1,136 @@
+"""A tokenizer of Hugging Face's `transformers` behind our protocol: its ids, and its pieces as a person reads them."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from transformers import PreTrainedTokenizerBase
+
+from model.text.byte_pair import CONTINUES, byte_of_character, is_han
+from model.text.encoding import Encoding
+
+__all__ = ["ForeignTokenizer", "frame"]
+
+Reading = Callable[[str], tuple[str, bool]]  # a piece → its text, and whether a word begins with it
+
+
+class ForeignTokenizer:
+    """One side of a model of the library.
+
+    The pieces are the library's own. It keeps no word numbers for many of them, so those are read off the pieces: a
+    word begins with the mark of a space, with a sign that is no letter, or with a Chinese character.
+    """
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, *, target: bool = False) -> None:
+        """Wrap a tokenizer.
+
+        Args:
+            tokenizer: Of the library. Two sides that differ need one each.
+            target: This is the side that is written, for those that have two (Marian).
+        """
+        self._tokenizer: Any = tokenizer
+        if target and hasattr(tokenizer, "_switch_to_target_mode"):
+            tokenizer._switch_to_target_mode()
+        self._special = {i: str(tokenizer.convert_ids_to_tokens(i)) for i in tokenizer.all_special_ids}
+        self._read = reading(tokenizer.get_vocab())
+
+    @property
+    def size(self) -> int:
+        return len(self._tokenizer)
+
+    def encode(self, text: str) -> Encoding:
+        backend = getattr(self._tokenizer, "backend_tokenizer", None)
+        if backend is not None:  # not through the library's call, which changes settings that all visitors share
+            encoded = backend.encode(text, add_special_tokens=False)
+            ids, offsets = tuple(encoded.ids), tuple(encoded.offsets)
+        else:
+            pieces = self._tokenizer.tokenize(text)
+            ids = tuple(self._tokenizer.convert_tokens_to_ids(pieces))
+            offsets = places(text, [self._read(piece)[0] for piece in pieces])
+        tokens = self.tokens(ids)
+        # Some need no space before the first word of a text.
+        tokens = (*(token.removeprefix(CONTINUES) for token in tokens[:1]), *tokens[1:])
+        return Encoding(ids=ids, tokens=tokens, offsets=offsets, words=self.words(ids))
+
+    def encode_batch(self, texts: Sequence[str]) -> list[Sequence[int]]:
+        return [self.encode(text).ids for text in texts]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return str(self._tokenizer.decode(list(ids), skip_special_tokens=True)).strip()
+
+    def tokens(self, ids: Sequence[int]) -> tuple[str, ...]:
+        return tuple(self._shown(i) for i in ids)
+
+    def words(self, ids: Sequence[int]) -> tuple[int, ...]:
+        words, word, apart = [], -1, True
+        for i in ids:
+            text, begins = self._text(i)
+            sign = not text[:1].isalnum() or is_han(text[0])
+            word += apart or begins or sign
+            apart = i in self._special or (sign and bool(text))
+            words.append(word)
+        return tuple(words)
+
+    def _text(self, i: int) -> tuple[str, bool]:
+        if i in self._special:
+            return self._special[i], True
+        # Models have rows for ids that no piece has, to make their number round.
+        return self._read(self._tokenizer.convert_ids_to_tokens(i) or f"⟨{i}⟩")
+
+    def _shown(self, i: int) -> str:
+        text, begins = self._text(i)
+        if begins or i in self._special:
+            return text or "␣"
+        return CONTINUES + text if text[:1].isalnum() and not is_han(text[0]) else text
+
+
+def reading(vocabulary: Sequence[str] | dict[str, int]) -> Reading:
+    """How the pieces of a vocabulary are to be read."""
+    for sign, read in (("▁", marked_space), ("Ġ", byte_level), ("##", word_piece)):
+        if any(piece.startswith(sign) and len(piece) > len(sign) for piece in vocabulary):
+            return read
+    return lambda piece: (piece, False)
+
+
+def marked_space(piece: str) -> tuple[str, bool]:
+    """Of SentencePiece (Kudo and Richardson 2018): ▁ stands for a space, <0x..> for a byte."""
+    if byte := re.fullmatch("<0x([0-9A-F]{2})>", piece):
+        return f"⟨{byte[1]}⟩", False
+    return piece.lstrip("▁").replace("▁", " "), piece.startswith("▁")
+
+
+def byte_level(piece: str) -> tuple[str, bool]:
+    """Of GPT-2: each byte has a printable stand-in."""
+    values = byte_of_character()
+    if any(character not in values for character in piece):
+        return piece, False
+    raw = bytes(values[character] for character in piece)
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return f"⟨{raw.hex(' ').upper()}⟩", False
+    return text.removeprefix(" "), text.startswith(" ")
+
+
+def word_piece(piece: str) -> tuple[str, bool]:
+    """Of BERT: ## continues a word."""
+    return piece.removeprefix("##"), not piece.startswith("##")
+
+
+def places(text: str, pieces: Sequence[str]) -> tuple[tuple[int, int], ...]:
+    """Where each piece stands in a text; one that was changed on its way there has no width."""
+    found, position = [], 0
+    for piece in pieces:
+        start = text.find(piece, position) if piece else -1
+        if start >= 0:
+            position = start + len(piece)
+        found.append((start, position) if start >= 0 else (position, position))
+    return tuple(found)
+
+
+def frame(tokenizer: PreTrainedTokenizerBase) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The special tokens that the library puts before a text and after it."""
+    text = tokenizer("a", add_special_tokens=False)["input_ids"]
+    whole = tokenizer("a")["input_ids"]
+    start = next((i for i in range(len(whole)) if whole[i : i + len(text)] == text), 0)
+    return tuple(whole[:start]), tuple(whole[start + len(text) :])

@@ -1,0 +1,145 @@
+"""From texts to what a search found for them: ids only, no trace."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from model.checkpoint import Checkpoint
+from model.config import SearchConfig
+from model.decoding.beam import beam
+from model.decoding.decode import NOTHING_FORCED, Hypothesis, Search, finish, greedy, sample
+from model.inference.padding import padded_for
+from model.network.translator import Translator
+from model.text.tokenizers import TokenizerPair
+from model.text.vocab import OURS, Specials
+
+__all__ = [
+    "GREEDY",
+    "Beginning",
+    "beginning",
+    "best_hypotheses",
+    "search_from",
+    "source_ids",
+    "start_search",
+    "translated_ids",
+    "written_ids",
+]
+
+GREEDY = SearchConfig()
+CONTINUED = 40  # tokens that are written after a prompt
+
+
+def source_ids(tokenizers: TokenizerPair, text: str, max_length: int) -> tuple[list[int], int]:
+    """Ids of a source between its special tokens, cut to what there are positions for, and how many were cut off."""
+    ids, specials = tokenizers.source.encode(text).ids, tokenizers.specials
+    kept = ids[: max_length - len(specials.before) - len(specials.after)]
+    return [*specials.before, *kept, *specials.after], len(ids) - len(kept)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Beginning:
+    """What a search over one text starts from."""
+
+    source: Sequence[int]
+    specials: Specials
+    forced: Mapping[int, int]
+    limit: int | None  # the most tokens to write; None leaves it to the search
+    dropped: int  # tokens of the text for which there were no positions
+    given: int = 0  # how many of the tokens that are written are those of the prompt
+
+
+def beginning(checkpoint: Checkpoint, text: str, forced: Mapping[int, int] = NOTHING_FORCED) -> Beginning:
+    """Where to start with a text.
+
+    A model that continues a text writes it from its second token on; what is typed is forced, the rest is free.
+
+    Args:
+        checkpoint: A loaded checkpoint.
+        text: Anything.
+        forced: See `greedy`.
+    """
+    tokenizers, length = checkpoint.tokenizers, checkpoint.model.config.max_length
+    if checkpoint.config.task != "continuation":
+        ids, dropped = source_ids(tokenizers, text, length)
+        return Beginning(source=ids, specials=tokenizers.specials, forced=forced, limit=None, dropped=dropped)
+    room = min(CONTINUED, length // 2)
+    ids, dropped = source_ids(tokenizers, text, length - room)
+    ids = ids or [tokenizers.specials.bos]
+    given = dict(enumerate(ids[1:]))
+    return Beginning(
+        source=ids,
+        specials=replace(tokenizers.specials, bos=ids[0]),
+        forced={**forced, **given},
+        limit=len(given) + room,
+        dropped=dropped,
+        given=len(given),
+    )
+
+
+def start_search(
+    model: Translator,
+    ids: Sequence[Sequence[int]],
+    search: SearchConfig,
+    forced: Mapping[int, int] = NOTHING_FORCED,
+    *,
+    specials: Specials = OURS,
+    limit: int | None = None,
+) -> Search:
+    """The search that the settings name, over source ids, not yet begun; see `finish`."""
+    source = padded_for(model, ids)
+    if search.method == "sample":
+        return sample(
+            model,
+            source,
+            specials=specials,
+            seed=search.seed,
+            temperature=search.temperature,
+            top_k=search.top_k,
+            top_p=search.top_p,
+            forced=forced,
+            limit=limit,
+        )
+    if search.method == "beam":
+        size, penalty = search.beam_size, search.length_penalty
+        return beam(model, source, specials=specials, size=size, length_penalty=penalty, forced=forced, limit=limit)
+    return greedy(model, source, specials=specials, forced=forced, limit=limit)
+
+
+def search_from(begin: Beginning, model: Translator, search: SearchConfig) -> Search:
+    """The search that the settings name, over one text, not yet begun; see `finish`."""
+    return start_search(model, [begin.source], search, begin.forced, specials=begin.specials, limit=begin.limit)
+
+
+def best_hypotheses(
+    model: Translator,
+    tokenizers: TokenizerPair,
+    lines: Sequence[str],
+    *,
+    search: SearchConfig = GREEDY,
+    batch_size: int = 64,
+) -> list[Hypothesis | None]:
+    """What a search finds for many texts, one for one and in their order; None for an empty text."""
+    ids = [source_ids(tokenizers, line, model.config.max_length)[0] for line in lines]
+    todo = sorted((i for i, line in enumerate(lines) if line.strip()), key=lambda i: len(ids[i]))
+    done: list[Hypothesis | None] = [None] * len(lines)
+    for start in range(0, len(todo), batch_size):
+        chosen = todo[start : start + batch_size]
+        _, hypotheses = finish(
+            start_search(model, [ids[i] for i in chosen], search, specials=tokenizers.specials), keep_steps=False
+        )
+        for i, hypothesis in zip(chosen, hypotheses, strict=True):
+            done[i] = hypothesis
+    return done
+
+
+def written_ids(hypothesis: Hypothesis) -> tuple[int, ...]:
+    return hypothesis.ids[:-1] if hypothesis.finished else hypothesis.ids
+
+
+def translated_ids(
+    model: Translator, sources: Sequence[Sequence[int]], *, specials: Specials = OURS
+) -> list[tuple[int, ...]]:
+    """What greedy search writes for each source, `</s>` included where it was reached."""
+    if not sources:
+        return []
+    _, hypotheses = finish(start_search(model, sources, GREEDY, specials=specials), keep_steps=False)
+    return [hypothesis.ids for hypothesis in hypotheses]

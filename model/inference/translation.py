@@ -1,0 +1,85 @@
+"""A translation with all that the model did for it, and how it comes out of a trace."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.inference.tokens import Token
+from model.kinds import KINDS
+from model.network.translator import Translator
+from model.trace import Trace, hook_name
+
+__all__ = ["AttentionMaps", "Recording", "Translation", "attention_maps"]
+
+FloatArray = NDArray[np.float32]
+# Of each kind that the model has, the attention weights that made a translation, (L, H, queries, keys); rows sum to 1.
+AttentionMaps = Mapping[str, FloatArray]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Translation:
+    """A translation with all that the model did for it.
+
+    Decoder position t read `read[t]`, the token before, and wrote `written[t]`; so decoder queries and keys have one
+    length T, and the source, `</s>` included, has length S.
+    """
+
+    text: str
+    source: tuple[Token, ...]  # S
+    read: tuple[Token, ...]  # T: <s> and all but the last written
+    written: tuple[Token, ...]  # T: ends with </s> unless the length limit cut it off
+    maps: AttentionMaps
+    finished: bool
+    dropped: int  # source tokens that did not fit into the model's positions
+    given: int = 0  # how many of the written tokens are those of a prompt
+
+    @property
+    def log_prob(self) -> float:
+        """Natural logarithm of the model's own probability of all that is written."""
+        return sum(math.log(max(token.probability, 1e-30)) for token in self.written)
+
+    def tokens_of(self, kind: str) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
+        """The tokens that label the queries and the keys of a kind of attention, one of `KINDS`."""
+        tokens = {"source": self.source, "read": self.read, "written": self.written}
+        return tokens[KINDS[kind].queries], tokens[KINDS[kind].keys]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recording:
+    """What passed chosen hook points while one hypothesis was written."""
+
+    trace: Trace
+    rows: Sequence[int]  # for each pass of the decoder, the batch row of the text
+
+    def array(self, name: str) -> FloatArray:
+        """All passes of a hook point as one array without a batch axis, queries (or keys) on the last axis but one.
+
+        Raises:
+            KeyError: it was not recorded.
+        """
+        return np.asarray(self.trace.joined(name, self.rows).numpy(), dtype=np.float32)
+
+
+def attention_maps(trace: Trace, model: Translator, decoder_rows: Sequence[int]) -> AttentionMaps:
+    """Collect the recorded weights of one text, out of the trace.
+
+    Args:
+        trace: Of a search over one text.
+        model: That was searched.
+        decoder_rows: For each pass of the decoder, the batch row of the text.
+    """
+
+    def stack(kind: str, rows: Sequence[int]) -> FloatArray:
+        layers = model.config.layers_of(kind)
+        first = trace.take(hook_name(kind, 0, "weights"), rows)
+        maps = np.empty((layers, *first.shape), dtype=np.float32)
+        maps[0] = first
+        for layer in range(1, layers):
+            maps[layer] = trace.take(hook_name(kind, layer, "weights"), rows)
+        return maps
+
+    rows = {"encoder": (0,), "decoder": decoder_rows}
+    return {kind: stack(kind, rows[KINDS[kind].stack]) for kind in model.config.kinds}
