@@ -112,7 +112,7 @@ def attend(
     new = query.size(2)
     query, key, value = hooks.queries(query), hooks.see(hooks.keys, key, new), hooks.see(hooks.values, value, new)
     scores = query @ key.transpose(-2, -1) * scaling  # (B, H, T, S)
-    if position_bias is not None:
+    if position_bias is not None and hooks.kind != "cross":  # of T5, which has none there and adds zeros
         scores = scores + hooks.bias(position_bias.expand_as(scores))
     scores = hooks.scores(scores)
     if attention_mask is None:

@@ -1,0 +1,283 @@
+"""Folders of `transformers`, opened and asked through our facade, against the library's own `eager` and `generate`."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM, AutoTokenizer
+
+from model.analysis.anatomy import anatomy, derive, value_norms
+from model.checkpoint import Checkpoint, CheckpointError, find_checkpoints
+from model.config import SearchConfig
+from model.foreign.continuer import ForeignContinuer
+from model.inference.search_tree import search_tree
+from model.inference.translate import translate, translate_lines
+from model.interventions import Head, Intervention, PaintedCell
+from model.opening import open_checkpoint, read_any_config
+from tests.foreign_folders import CONTINUERS, FAMILIES, MASK, READERS, TRANSLATORS, make_folder
+
+CLOSE = {"atol": 1e-5, "rtol": 1e-5}  # the same sums in another order, in single precision
+TEXTS = ("The cat sat on the mat.", "My sister likes 我妹妹 apples; where is it?", "x")
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    made: dict[str, Path] = {}
+
+    def folder(family: str) -> Path:
+        if family not in made:
+            made[family] = make_folder(tmp_path_factory.mktemp("folders") / family, family)
+        return made[family]
+
+    return folder
+
+
+def opened(folder: Path) -> Checkpoint:
+    checkpoint = open_checkpoint(folder)
+    assert isinstance(checkpoint, Checkpoint)
+    return checkpoint
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_is_known_before_loading_is_what_is_loaded(folders: Callable[[str], Path], family: str) -> None:
+    config, checkpoint = read_any_config(folders(family)), opened(folders(family))
+    task = next(
+        task
+        for task, families in (("translation", TRANSLATORS), ("continuation", CONTINUERS), ("reading", READERS))
+        if family in families
+    )
+    assert config.task == checkpoint.config.task == task
+    assert config.model.kinds == checkpoint.model.config.kinds
+    for kind in config.model.kinds:
+        assert config.model.layers_of(kind) == checkpoint.model.config.layers_of(kind) == 2
+    assert config.model.num_heads == checkpoint.model.config.num_heads == 4
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("text", [*TEXTS, ""])
+def test_a_text_has_the_librarys_ids(folders: Callable[[str], Path], family: str, text: str) -> None:
+    library = AutoTokenizer.from_pretrained(folders(family))
+    checkpoint = opened(folders(family))
+    translation = translate(checkpoint, text)
+    read = translation.source or translation.read[: translation.given + 1]
+    expected = library(text)["input_ids"] or [library.bos_token_id]
+    assert [token.id for token in read] == expected
+    encoding = checkpoint.tokenizers.source.encode(text)
+    covered = {at for start, end in encoding.offsets for at in range(start, end)}
+    assert covered >= {at for at, character in enumerate(text) if not character.isspace()}
+    assert sorted(set(encoding.words)) == list(range(len(set(encoding.words))))
+    assert list(encoding.words) == sorted(encoding.words)
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("family", TRANSLATORS)
+def test_a_translation_and_its_maps_are_the_librarys(folders: Callable[[str], Path], family: str) -> None:
+    library = AutoModelForSeq2SeqLM.from_pretrained(folders(family), attn_implementation="eager")
+    tokenizer, checkpoint = AutoTokenizer.from_pretrained(folders(family)), opened(folders(family))
+    for text in TEXTS:
+        source = tokenizer(text, return_tensors="pt")["input_ids"]
+        found = translate(checkpoint, text)
+        limit = len(found.written)
+        # BART would be made to end where it is cut off.
+        settings = {"do_sample": False, "num_beams": 1, "forced_eos_token_id": None}
+        written = library.generate(source, max_new_tokens=limit, **settings)[0, 1:]
+        assert [token.id for token in found.written] == written.tolist()
+        assert found.text == tokenizer.decode(written, skip_special_tokens=True).strip()
+        read = torch.tensor([[token.id for token in found.read]])
+        expected = library(input_ids=source, decoder_input_ids=read, output_attentions=True, use_cache=False)
+        for kind in ("encoder", "decoder", "cross"):
+            maps = torch.cat(getattr(expected, f"{kind}_attentions")).numpy()
+            np.testing.assert_allclose(found.maps[kind], maps, **CLOSE)
+        probabilities = expected.logits.softmax(dim=-1)[0, range(limit), written].numpy()
+        np.testing.assert_allclose([token.probability for token in found.written], probabilities, **CLOSE)
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("family", CONTINUERS)
+@pytest.mark.parametrize("beams", [1, 3])
+def test_a_continuation_and_its_maps_are_the_librarys(folders: Callable[[str], Path], family: str, beams: int) -> None:
+    library = AutoModelForCausalLM.from_pretrained(folders(family), attn_implementation="eager")
+    tokenizer, checkpoint = AutoTokenizer.from_pretrained(folders(family)), opened(folders(family))
+    search = SearchConfig(method="beam", beam_size=beams) if beams > 1 else SearchConfig()
+    for text in TEXTS:
+        prompt = tokenizer(text, return_tensors="pt")["input_ids"]
+        found = translate(checkpoint, text, search=search)
+        ids = [found.read[0].id, *(token.id for token in found.written)]
+        free = len(found.written) - found.given
+        assert 0 < free <= 40
+        if beams == 1:
+            assert ids == library.generate(prompt, max_new_tokens=free, do_sample=False, num_beams=1)[0].tolist()
+        assert found.text == tokenizer.decode(ids, skip_special_tokens=True).strip()
+        expected = library(input_ids=torch.tensor([ids[:-1]]), output_attentions=True, use_cache=False)
+        np.testing.assert_allclose(found.maps["decoder"], torch.cat(expected.attentions).numpy(), **CLOSE)
+        probabilities = expected.logits.softmax(dim=-1)[0, range(len(ids) - 1), ids[1:]].numpy()
+        np.testing.assert_allclose([token.probability for token in found.written], probabilities, **CLOSE)
+        assert found.given == prompt.size(1) - 1
+
+
+@pytest.mark.parametrize("family", CONTINUERS)
+def test_a_beam_without_a_limit_of_length_is_generates(folders: Callable[[str], Path], family: str) -> None:
+    checkpoint = opened(folders(family))
+    tree = search_tree(checkpoint, TEXTS[0], search=SearchConfig(method="beam", beam_size=3))
+    best = translate(checkpoint, TEXTS[0], search=SearchConfig(method="beam", beam_size=3))
+    assert tree.text in (best.text, best.text.removeprefix(best.read[0].text).strip())
+    drawn = [
+        translate(checkpoint, TEXTS[0], search=SearchConfig(method="sample", seed=seed)).text for seed in (1, 1, 2)
+    ]
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("family", CONTINUERS)
+def test_a_prompt_read_at_once_is_one_read_token_by_token(folders: Callable[[str], Path], family: str) -> None:
+    model = opened(folders(family)).model
+    assert isinstance(model, ForeignContinuer)
+    ids = torch.tensor([[5, 6, 7, 8, 9, 10]])
+    whole = model.project(model.decode(ids, *model.encode(ids)))
+    cache = model.start_cache()
+    memory, mask = model.encode(ids[:, :4])
+    parts = [model.decode(ids[:, t : t + 1], memory, mask, cache=cache) for t in range(ids.size(1))]
+    assert cache.length == 6
+    torch.testing.assert_close(torch.cat(parts, dim=1), whole, **CLOSE)
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("family", READERS)
+def test_a_reading_its_maps_and_its_guesses_are_the_librarys(folders: Callable[[str], Path], family: str) -> None:
+    library = AutoModelForMaskedLM.from_pretrained(folders(family), attn_implementation="eager")
+    tokenizer, checkpoint = AutoTokenizer.from_pretrained(folders(family)), opened(folders(family))
+    text = f"The {tokenizer.mask_token} sat on the {tokenizer.mask_token}."
+    ids = tokenizer(text, return_tensors="pt")["input_ids"]
+    expected = library(input_ids=ids, output_attentions=True)
+    found = translate(checkpoint, text)
+    np.testing.assert_allclose(found.maps["encoder"], torch.cat(expected.attentions).numpy(), **CLOSE)
+    probabilities = expected.logits.softmax(dim=-1)[0]
+    masked = [token for token in found.source if token.candidates]
+    places = (ids[0] == MASK).nonzero()[:, 0].tolist()
+    assert len(masked) == len(places) == 2
+    for token, place in zip(masked, places, strict=True):
+        best = probabilities[place].topk(10)
+        assert [candidate.id for candidate in token.candidates] == best.indices.tolist()
+        np.testing.assert_allclose([c.probability for c in token.candidates], best.values.numpy(), **CLOSE)
+    filled = ids[0].clone()
+    filled[places] = probabilities[places].argmax(dim=-1)
+    assert found.text == tokenizer.decode(filled, skip_special_tokens=True).strip()
+    assert not translate(checkpoint, "Nothing is masked.").text
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_layer_can_be_taken_apart(folders: Callable[[str], Path], family: str) -> None:
+    checkpoint = opened(folders(family))
+    for kind in checkpoint.model.config.kinds:
+        translation, parts = anatomy(checkpoint, TEXTS[0], kind, 1)
+        queries, keys = (len(tokens) for tokens in translation.tokens_of(kind))
+        assert parts.weights.shape == (4, queries, keys)
+        for head in range(4):
+            for query in range(queries):
+                # Sums of 32 products of numbers of some tens, in single precision.
+                assert max(derive(parts, head, query).differences.values()) < 1e-3
+        assert (parts.distances is not None) == (family == "t5" and kind != "cross")
+    translation, norms = value_norms(checkpoint, TEXTS[0])
+    assert {kind: array.shape for kind, array in norms.items()} == {
+        kind: (2, 4, len(translation.tokens_of(kind)[1])) for kind in checkpoint.model.config.kinds
+    }
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_heads_can_be_silenced_flattened_and_painted(folders: Callable[[str], Path], family: str) -> None:
+    checkpoint = opened(folders(family))
+    kind = checkpoint.model.config.kinds[0]
+    before = translate(checkpoint, TEXTS[1])
+    cell = PaintedCell(Head(kind, 1, 3), 2, 1, 0.75)
+    changed = Intervention(
+        ablated=frozenset({Head(kind, 0, 1)}), uniform=frozenset({Head(kind, 0, 2)}), painted=frozenset({cell})
+    )
+    after = translate(checkpoint, TEXTS[1], edits=changed.edits())
+    maps = after.maps[kind]
+    assert not maps[0, 1].any()
+    flat = maps[0, 2, -1]
+    np.testing.assert_allclose(flat[flat > 0], 1 / (flat > 0).sum(), **CLOSE)
+    if len(after.tokens_of(kind)[0]) > 2:
+        assert cell.weight_in(maps) == pytest.approx(0.75, abs=1e-6)
+    again = translate(checkpoint, TEXTS[1])
+    assert again.text == before.text
+    np.testing.assert_array_equal(again.maps[kind], before.maps[kind])
+
+
+def test_many_lines_are_what_each_alone_is(folders: Callable[[str], Path]) -> None:
+    checkpoint = opened(folders("t5"))
+    together = translate_lines(checkpoint.model, checkpoint.tokenizers, TEXTS)
+    assert together == [translate(checkpoint, text).text for text in TEXTS]
+
+
+def test_a_text_that_is_too_long_is_cut_to_the_positions(folders: Callable[[str], Path]) -> None:
+    for family in FAMILIES:
+        checkpoint = opened(folders(family))
+        found = translate(checkpoint, "cat " * 600)
+        assert found.dropped > 0
+        assert len(found.source or found.read) <= checkpoint.model.config.max_length
+        assert not found.source or found.source[-1].special
+
+
+def test_the_librarys_cache_is_a_folder_of_checkpoints(folders: Callable[[str], Path], tmp_path: Path) -> None:
+    snapshot = tmp_path / "models--some--model" / "snapshots" / "0123abc"
+    blobs = tmp_path / "models--some--model" / "blobs"
+    blobs.mkdir(parents=True)
+    snapshot.mkdir(parents=True)
+    for file in folders("bert").iterdir():
+        shutil.copy(file, blobs / file.name)
+        (snapshot / file.name).symlink_to(blobs / file.name)
+    found = find_checkpoints([tmp_path])
+    assert found == {"some/model": snapshot}
+    assert opened(snapshot).name == "some/model"
+
+
+def test_a_folder_of_half_precision_and_of_pytorchs_own_files_opens(
+    folders: Callable[[str], Path], tmp_path: Path
+) -> None:
+    half, old = tmp_path / "half", tmp_path / "old"
+    for folder in (half, old):
+        shutil.copytree(folders("gpt2"), folder)
+    model = AutoModelForCausalLM.from_pretrained(half)
+    model.half().save_pretrained(half)
+    (old / "model.safetensors").unlink()
+    torch.save(model.float().state_dict(), old / "pytorch_model.bin")
+    expected = translate(opened(folders("gpt2")), TEXTS[0])
+    for folder, most in ((half, 2e-2), (old, 2e-2)):
+        found = translate(opened(folder), TEXTS[0])
+        steps = found.given + 1
+        prompts = [maps.maps["decoder"][:, :, :steps, :steps] for maps in (found, expected)]
+        assert 0 < np.abs(prompts[0] - prompts[1]).max() < most  # the weights have eleven bits
+
+
+def test_files_that_are_missing_or_damaged_get_a_sentence(folders: Callable[[str], Path], tmp_path: Path) -> None:
+    def copy(name: str) -> Path:
+        folder = tmp_path / name
+        shutil.copytree(folders("bert"), folder)
+        return folder
+
+    no_weights, cut, no_tokenizer, unknown, no_json = (copy(name) for name in ("a", "b", "c", "d", "e"))
+    (no_weights / "model.safetensors").unlink()
+    whole = (cut / "model.safetensors").read_bytes()
+    (cut / "model.safetensors").write_bytes(whole[: len(whole) // 2])
+    (no_tokenizer / "tokenizer.json").unlink()
+    rewrite(unknown, model_type="no_such_family")
+    (no_json / "config.json").write_text("{")
+    for folder, says in (
+        (no_weights, "no model.safetensors"),
+        (cut, "damaged"),
+        (no_tokenizer, "tokenizer of c cannot be read"),
+        (unknown, "config.json of d cannot be used"),
+        (no_json, "config.json of e cannot be used"),
+    ):
+        with pytest.raises(CheckpointError, match=says):
+            open_checkpoint(folder)
+
+
+def rewrite(folder: Path, **values: object) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | values))
