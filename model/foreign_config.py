@@ -23,7 +23,7 @@ class ForeignSizes:
     max_length: int
     source_vocab_size: int
     target_vocab_size: int
-    positional = "its own"
+    positional: str = "its own"  # or learned, if it is a table of vectors
     attention = "scaled_dot_product"
 
     @property

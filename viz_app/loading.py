@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from model.checkpoint import (
     Checkpoint,
@@ -15,7 +16,6 @@ from model.checkpoint import (
     ClassifierCheckpoint,
 )
 from model.config import ConfigError
-from model.network.transformer import Encoder
 from model.opening import AnyConfig, open_checkpoint
 from viz_app.cache import Cache
 from viz_app.listing import CheckpointKey, listed_checkpoints
@@ -63,10 +63,19 @@ def config_of(key: CheckpointKey) -> AnyConfig:
 
 
 def position_table(key: CheckpointKey) -> FloatArray:
-    """The checkpoint's own positional encoding of the encoder, (max_length, d_model)."""
-    encoder = loaded(key).model.encoder
-    assert isinstance(encoder, Encoder)  # a recurrent network has no positions, and its page is not shown
-    table: FloatArray = encoder.embedding.positions.table.detach().numpy()
+    """The checkpoint's own positional encoding, (max_length, d_model).
+
+    Raises:
+        CheckpointError: it adds none.
+    """
+    checkpoint = loaded(key)
+    if isinstance(checkpoint, ClassifierCheckpoint):
+        found: Tensor | None = checkpoint.model.encoder.embedding.positions.table.detach()
+    else:
+        found = checkpoint.model.position_table()
+    if found is None:
+        raise CheckpointError(f"{key.name} adds no vectors of its positions to its tokens.")
+    table: FloatArray = found.cpu().numpy()
     table.setflags(write=False)  # it is the model's own memory
     return table
 

@@ -8,7 +8,7 @@ from transformers import PreTrainedModel
 
 from model.config import ConfigError
 from model.foreign.attention import place_hooks
-from model.foreign.sizes import sizes_of
+from model.foreign.sizes import learned_positions, sizes_of
 from model.foreign_config import ForeignSizes
 from model.network.translator import HeadMixing, Translator
 
@@ -39,6 +39,9 @@ class ForeignModel(Translator):
             hooks = place_hooks(model, lambda: run_once(model))
         self.hooks = {(one.kind, one.layer): one for one in hooks}
         self.config = sizes_of(model, [one.kind for one in hooks], needed=needed)
+
+    def position_table(self) -> Tensor | None:
+        return learned_positions(self.model)
 
     def mixing(self, kind: str, layer: int) -> HeadMixing:
         hooks = self.hooks[kind, layer]

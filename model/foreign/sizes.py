@@ -3,25 +3,33 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from torch import nn
+from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from model.config import ConfigError
 from model.foreign_config import ForeignSizes
 
-__all__ = ["positions_of", "sizes_of"]
+__all__ = ["learned_positions", "sizes_of"]
 
+TABLES = ("position_embeddings", "embed_positions", "wpe")  # ends of the names of a table of positions
 UNLIMITED = 512  # tokens, of a model whose positions never end
+
+
+def learned_positions(model: PreTrainedModel) -> Tensor | None:
+    """The vectors that a model learned for its positions, (N, D), of its first stack; None where there is no table."""
+    for name, module in model.named_modules():
+        if name.endswith(TABLES) and isinstance(module, nn.Embedding) and module.weight.requires_grad:
+            # RoBERTa and its kin count positions from the row after that of padding, BART from its third.
+            padding = -1 if module.padding_idx is None else module.padding_idx
+            start = int(getattr(module, "offset", padding + 1))
+            return module.weight.detach()[start:]
+    return None
 
 
 def positions_of(model: PreTrainedModel) -> int:
     """How many tokens the model can tell apart by their place."""
-    length = int(getattr(model.config, "max_position_embeddings", None) or UNLIMITED)
-    for name, module in model.named_modules():
-        # RoBERTa and its kin count positions from the row after that of padding.
-        if name.endswith("position_embeddings") and isinstance(module, nn.Embedding) and module.padding_idx is not None:
-            return module.num_embeddings - module.padding_idx - 1
-    return length
+    table = learned_positions(model)
+    return int(getattr(model.config, "max_position_embeddings", None) or UNLIMITED) if table is None else len(table)
 
 
 def sizes_of(model: PreTrainedModel, kinds: Sequence[str], *, needed: Sequence[str]) -> ForeignSizes:
@@ -51,5 +59,6 @@ def sizes_of(model: PreTrainedModel, kinds: Sequence[str], *, needed: Sequence[s
         layers=Counter(kinds),
         max_length=positions_of(model),
         source_vocab_size=source.num_embeddings,
+        positional="its own" if learned_positions(model) is None else "learned",
         target_vocab_size=target.out_features if isinstance(target, nn.Linear) else source.num_embeddings,
     )

@@ -139,5 +139,8 @@ class Transformer(Translator):
         self_mask = None if cache is not None else decoder_mask(target, self.pad_id)
         return self.decoder(target, memory, self_mask=self_mask, cross_mask=cross_mask, cache=cache)
 
+    def position_table(self) -> Tensor:
+        return self.encoder.embedding.positions.table.detach()
+
     def project(self, states: Tensor) -> Tensor:
         return self.logits(self.output_projection(states))

@@ -82,6 +82,10 @@ class Translator(nn.Module):
         """What `decode` returned (…, D) to logits over the target vocabulary (…, V)."""
         raise NotImplementedError
 
+    def position_table(self) -> Tensor | None:
+        """What is added to the embeddings of the source for their places, (N, D); None where nothing is."""
+        return None
+
     def mixing(self, kind: str, layer: int) -> HeadMixing:
         """How an attention goes on from its heads; `layer` is counted from 0."""
         projection = self.get_submodule(hook_name(kind, layer, "output_projection"))

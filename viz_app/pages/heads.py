@@ -22,4 +22,7 @@ if roles.open:
         head_roles(key, sentence_set(config))
 if importance.open:
     with importance:
-        head_importance(key, sentence_set(config))
+        if config.task == "translation":
+            head_importance(key, sentence_set(config))
+        else:
+            st.info("Importance is measured on translations; choose a translator on the left.")

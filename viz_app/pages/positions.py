@@ -2,7 +2,9 @@
 
 import streamlit as st
 
+from model.checkpoint import CheckpointError
 from model.config import RecurrentConfig
+from model.foreign_config import ForeignConfig
 from viz_app import checkpoint_choice, controls, listing, loading, services
 from viz_app.choices import settle
 from viz_app.plain import plain
@@ -21,7 +23,16 @@ if isinstance(config.model, RecurrentConfig):
     key, config = checkpoint_choice.require_attention(
         listing.listed_checkpoints(), of_transformer="the positions of a Transformer"
     )
-own = loading.position_table(key)
+try:
+    own = loading.position_table(key)
+except CheckpointError:
+    st.subheader("This page is about vectors that are added for each position")
+    st.info(
+        f"{plain(key.name)} tells positions apart in another way: by rotating queries and keys (Llama, Qwen), by "
+        "adding a number for each distance to the scores (T5), or by sinusoids in another order (Marian). Choose "
+        "another checkpoint on the left."
+    )
+    st.stop()
 max_length, d_model = own.shape
 sinusoidal = config.model.positional == "sinusoidal"
 
@@ -84,7 +95,9 @@ if relations.open:
         position_properties(tables if learned is None else tables | {"learned": learned})
 if sentence_tab.open:
     with sentence_tab:
-        if config.task == "translation":
+        if isinstance(config, ForeignConfig):
+            st.info("The vectors of a sentence can be followed in checkpoints of Headlight; choose one on the left.")
+        elif config.task == "translation":
             position_sentence(key, config, own)
         else:
             st.info(f"{plain(key.name)} classifies texts. Choose a translator on the left to follow a sentence.")

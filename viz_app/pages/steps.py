@@ -27,7 +27,7 @@ translation = services.translation_of(key, text, forced=forced)
 searches, rows_column, undoing, resetting = st.columns([3.2, 2.4, 1, 1.3], vertical_alignment="bottom")
 settle("steps_view", "greedy", SEARCHES)
 offered = [kind for kind in ROWS if kind in config.model.kinds]
-settle("steps_kind", "cross", offered)
+settle("steps_kind", offered[0], offered)
 shown = searches.segmented_control(
     "Search", list(SEARCHES), format_func=SEARCHES.__getitem__, required=True, key="steps_view"
 )
@@ -58,7 +58,7 @@ elif shown == "greedy":
         "At each step the decoder reads what is written so far and offers a next token. Play, or move the slider; "
         "grey tokens are masked: at that step they do not exist yet."
     )
-    components.stepper(translation, kind=kind or "cross", key="stepper", on_force=forcing.force)
+    components.stepper(translation, kind=kind or offered[0], key="stepper", on_force=forcing.force)
 else:
     with rows_column:
         settle("beam_size", 5, range(2, 9))

@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from model.analysis.importance import all_heads
-from model.config import RecurrentConfig
+from model.config import ModelConfig
 from model.inference.translation import Translation
 from model.interventions import Head, Intervention, PaintedCell
 from model.kinds import KINDS
@@ -49,7 +49,7 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
     places.toggle(
         "Positional encoding",
         key="board_positions",
-        disabled=isinstance(loading.config_of(key).model, RecurrentConfig),
+        disabled=not isinstance(loading.config_of(key).model, ModelConfig),
         on_change=lambda: change(positions=st.session_state["board_positions"]),
         help="Switched off, encoder and decoder cannot tell where a token stands.",
     )
@@ -72,12 +72,16 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
         on_toggle=toggle,
     )
     st.caption("✕ silenced: its weights are 0, so it says nothing. ≡ uniform: it looks at every allowed key equally.")
-    st.html(compared([("as trained", before.text), ("changed", after.text)]))
-    old, new = before.log_prob, (rescored(key, text, before, intervention) if intervention else before).log_prob
-    st.caption(
-        f"The translation as trained had a log-probability of {old:.2f}; the changed model gives it {new:.2f} "
-        f"({new - old:+.2f} nats)."
-    )
+    if before.text:
+        st.html(compared([("as trained", before.text), ("changed", after.text)]))
+    else:
+        st.info("This model writes nothing. Put its mask in the place of a word, and it says what may stand there.")
+    if before.written:
+        old, new = before.log_prob, (rescored(key, text, before, intervention) if intervention else before).log_prob
+        st.caption(
+            f"The {'text' if before.given else 'translation'} as trained had a log-probability of {old:.2f}; the "
+            f"changed model gives it {new:.2f} ({new - old:+.2f} nats)."
+        )
     paint(intervention, after, list(board))
 
 
