@@ -31,6 +31,7 @@ from model.text.tokenizers import LearnedPair, TokenizerPair, load_pair
 from model.text.vocab import PAD_ID
 
 __all__ = [
+    "DESCRIPTION",
     "WEIGHTS",
     "Checkpoint",
     "CheckpointConfig",
@@ -46,7 +47,7 @@ __all__ = [
 ]
 
 FORMAT = 1
-WEIGHTS, CONFIG = "model.safetensors", "config.json"
+WEIGHTS, CONFIG, DESCRIPTION = "model.safetensors", "config.json", "headlight.toml"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,13 +226,14 @@ def checkpoint_name(folder: Path) -> str:
 
 
 def find_checkpoints(folders: Iterable[Path]) -> dict[str, Path]:
-    """Name → folder of everything with a `config.json` directly below the given folders; the first of a name wins.
+    """Name → folder of every checkpoint directly below the given folders; the first of a name wins.
 
-    Of a folder that is laid out as Hugging Face's cache, the snapshot that was changed last.
+    A checkpoint has a `config.json` or a `headlight.toml`. Of a folder that is laid out as Hugging Face's cache, the
+    snapshot that was changed last.
     """
     found: dict[str, Path] = {}
     for folder in folders:
         cached = sorted(folder.glob(f"models--*/snapshots/*/{CONFIG}"), key=lambda path: -path.lstat().st_mtime)
-        for config in (*sorted(folder.glob(f"*/{CONFIG}")), *cached):
+        for config in (*sorted(folder.glob(f"*/{CONFIG}")), *sorted(folder.glob(f"*/{DESCRIPTION}")), *cached):
             found.setdefault(checkpoint_name(config.parent), config.parent)
     return found

@@ -1,4 +1,4 @@
-"""What there is to know of a model of Hugging Face's `transformers`, without loading it and without the library."""
+"""What there is to know of a model that we did not train, without loading it and without the library that made it."""
 
 import json
 from collections.abc import Mapping
@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from model.config import ModelConfig
 from model.kinds import KINDS
 
 __all__ = ["ForeignConfig", "ForeignSizes", "ForeignTexts", "Task", "is_foreign"]
@@ -60,7 +61,7 @@ class ForeignConfig:
 
     family: str  # `model_type`, such as marian
     task: Task
-    model: ForeignSizes
+    model: ForeignSizes | ModelConfig
     tokenizer: ForeignTexts
     values: Mapping[str, Any]  # config.json as it stands
     figures: Mapping[str, float] = field(default_factory=dict)

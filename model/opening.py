@@ -1,4 +1,7 @@
-"""Open any checkpoint: one of ours, or a folder of Hugging Face's `transformers`, which is imported for those alone."""
+"""Open any checkpoint: one of ours, a tutorial's state dict, or a folder of Hugging Face's `transformers`.
+
+The library is imported for its own folders alone.
+"""
 
 from pathlib import Path
 
@@ -12,6 +15,7 @@ from model.checkpoint import (
     read_config,
 )
 from model.foreign_config import ForeignConfig, is_foreign
+from model.state_dict import DESCRIPTION, open_state_dict, read_description
 
 __all__ = ["AnyConfig", "open_checkpoint", "open_translator", "read_any_config"]
 
@@ -24,6 +28,8 @@ def read_any_config(folder: Path) -> AnyConfig:
     Raises:
         CheckpointError: it is missing, damaged, or of something that cannot be shown.
     """
+    if (folder / DESCRIPTION).exists():
+        return read_description(folder)
     if is_foreign(folder):
         from model.foreign.open import read_foreign_config
 
@@ -44,6 +50,8 @@ def open_checkpoint(
     Raises:
         CheckpointError: a file is missing, damaged, or does not fit the others; or there is no room.
     """
+    if (folder / DESCRIPTION).exists():
+        return open_state_dict(folder, device=device)
     if is_foreign(folder):
         from model.foreign.open import open_foreign
 

@@ -24,6 +24,7 @@ ROOMS = (
         "decoding",
         "foreign_config",
         "checkpoint",
+        "state_dict",
         "foreign",
         "opening",
     ),

@@ -28,7 +28,7 @@ __all__ = [
     "training_history",
 ]
 
-WEIGHTS = (".safetensors", "pytorch_model.bin")
+WEIGHTS = (".safetensors", ".bin", ".pt", ".pth")
 BUNDLED = Path(__file__).resolve().parent.parent / "checkpoints"
 
 

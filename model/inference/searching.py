@@ -32,7 +32,8 @@ def source_ids(tokenizers: TokenizerPair, text: str, max_length: int) -> tuple[l
     """Ids of a source between its special tokens, cut to what there are positions for, and how many were cut off."""
     ids, specials = tokenizers.source.encode(text).ids, tokenizers.specials
     kept = ids[: max_length - len(specials.before) - len(specials.after)]
-    return [*specials.before, *kept, *specials.after], len(ids) - len(kept)
+    whole = [*specials.before, *kept, *specials.after]
+    return [*whole, *specials.fill[len(whole) :]], len(ids) - len(kept)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,14 +41,17 @@ class Token:
 def source_tokens(tokenizers: TokenizerPair, encoding: Encoding, ids: Sequence[int]) -> tuple[Token, ...]:
     """The tokens of a text that `source_ids` framed, and perhaps cut."""
     specials = tokenizers.specials
-    own = ids[len(specials.before) : len(ids) - len(specials.after)]
+    filled = 0
+    while specials.fill and ids[-1 - filled] == specials.fill[0]:
+        filled += 1
+    own = ids[len(specials.before) : len(ids) - len(specials.after) - filled]
     return (
         *(mark(tokenizers.source, i) for i in specials.before),
         *(
             Token(text=text, id=i, word=word, unknown=i == specials.unknown)
             for text, i, word in zip(encoding.tokens, own, encoding.words, strict=False)
         ),
-        *(mark(tokenizers.source, i) for i in specials.after),
+        *(mark(tokenizers.source, i) for i in (*specials.after, *specials.fill[:filled])),
     )
 
 

@@ -18,6 +18,7 @@ class Specials:
     first: int | None = None  # begins every text and is no choice, as the target language of mBART: it costs nothing
     before: tuple[int, ...] = ()  # stand before a source
     after: tuple[int, ...] = ()  # stand after a source
+    fill: tuple[int, ...] = ()  # what a source was filled up with, of a model that learned without a padding mask
     unknown: int | None = None  # stands for what is not in the vocabulary
     mask: int | None = None  # stands for what the model is to guess
     marks: frozenset[int] = frozenset()  # all that stand for no text, in whatever place

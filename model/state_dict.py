@@ -1,0 +1,363 @@
+"""Weights that a tutorial's code saved, opened as our own Transformer through a short `headlight.toml` beside them.
+
+    weights = "model.pt"              # of torch.save(model.state_dict(), …), or .safetensors
+    vocabulary = "vocab.json"         # token → id, or one token a line; source_vocabulary and target_vocabulary if two
+    tokens = "characters"             # or "words", between spaces
+
+    [model]                           # as in our recipes; vocab_size is counted
+    d_model = 256
+    …
+    final_norm = true                 # a norm after the last layer, as torch.nn.Transformer has with "post" too
+    output_bias = true
+    scale_embeddings = true           # by √d_model
+
+    [specials]                        # the tokens of the vocabulary
+    pad = "<pad>"
+    bos = "<s>"
+    eos = "</s>"
+    unknown = "<unk>"
+    around_source = true              # whether bos and eos stand around a source; else eos ends it
+    fill_source = 256                 # if a source was filled up to this length, without a mask: padding is read
+
+    [names]
+    layout = "torch"                  # torch.nn.Transformer; or "annotated" (Rush 2018)
+    prefix = "transformer."           # of the layers
+    source_embedding = "embed"
+    target_embedding = "embed"
+    output = "generator"
+
+Where names follow neither layout, `[names.modules]` leads from our names to theirs, `{i}` the number of a layer.
+"""
+
+import math
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from model.checkpoint import DESCRIPTION, Checkpoint, ready
+from model.config import ConfigError, ModelConfig
+from model.files import CheckpointError
+from model.foreign_config import ForeignConfig, ForeignTexts
+from model.network.masks import padding_mask
+from model.network.transformer import Transformer
+from model.section import Section, require
+from model.text.listed import ListedTokenizer, read_vocabulary
+from model.text.tokenizers import TokenizerPair
+from model.text.vocab import Specials
+
+__all__ = ["DESCRIPTION", "open_state_dict", "read_description"]
+
+# Our module → theirs. `[k]` is the k-th third of a matrix that holds queries, keys and values together.
+LAYOUTS: Mapping[str, Mapping[str, str]] = {
+    "torch": {
+        "{stack}.layers.{i}.self_attention.query_projection": "{stack}.layers.{i}.self_attn.in_proj[0]",
+        "{stack}.layers.{i}.self_attention.key_projection": "{stack}.layers.{i}.self_attn.in_proj[1]",
+        "{stack}.layers.{i}.self_attention.value_projection": "{stack}.layers.{i}.self_attn.in_proj[2]",
+        "{stack}.layers.{i}.self_attention.output_projection": "{stack}.layers.{i}.self_attn.out_proj",
+        "{stack}.layers.{i}.self_attention_residual.norm": "{stack}.layers.{i}.norm1",
+        "{stack}.layers.{i}.feed_forward.expand": "{stack}.layers.{i}.linear1",
+        "{stack}.layers.{i}.feed_forward.contract": "{stack}.layers.{i}.linear2",
+        "{stack}.norm": "{stack}.norm",
+        "encoder.layers.{i}.feed_forward_residual.norm": "encoder.layers.{i}.norm2",
+        "decoder.layers.{i}.feed_forward_residual.norm": "decoder.layers.{i}.norm3",
+        "decoder.layers.{i}.cross_attention_residual.norm": "decoder.layers.{i}.norm2",
+        "decoder.layers.{i}.cross_attention.query_projection": "decoder.layers.{i}.multihead_attn.in_proj[0]",
+        "decoder.layers.{i}.cross_attention.key_projection": "decoder.layers.{i}.multihead_attn.in_proj[1]",
+        "decoder.layers.{i}.cross_attention.value_projection": "decoder.layers.{i}.multihead_attn.in_proj[2]",
+        "decoder.layers.{i}.cross_attention.output_projection": "decoder.layers.{i}.multihead_attn.out_proj",
+    },
+    "annotated": {
+        "{stack}.layers.{i}.self_attention.query_projection": "{stack}.layers.{i}.self_attn.linears.0",
+        "{stack}.layers.{i}.self_attention.key_projection": "{stack}.layers.{i}.self_attn.linears.1",
+        "{stack}.layers.{i}.self_attention.value_projection": "{stack}.layers.{i}.self_attn.linears.2",
+        "{stack}.layers.{i}.self_attention.output_projection": "{stack}.layers.{i}.self_attn.linears.3",
+        "{stack}.layers.{i}.self_attention_residual.norm": "{stack}.layers.{i}.sublayer.0.norm",
+        "{stack}.layers.{i}.feed_forward.expand": "{stack}.layers.{i}.feed_forward.w_1",
+        "{stack}.layers.{i}.feed_forward.contract": "{stack}.layers.{i}.feed_forward.w_2",
+        "{stack}.norm": "{stack}.norm",
+        "encoder.layers.{i}.feed_forward_residual.norm": "encoder.layers.{i}.sublayer.1.norm",
+        "decoder.layers.{i}.feed_forward_residual.norm": "decoder.layers.{i}.sublayer.2.norm",
+        "decoder.layers.{i}.cross_attention_residual.norm": "decoder.layers.{i}.sublayer.1.norm",
+        "decoder.layers.{i}.cross_attention.query_projection": "decoder.layers.{i}.src_attn.linears.0",
+        "decoder.layers.{i}.cross_attention.key_projection": "decoder.layers.{i}.src_attn.linears.1",
+        "decoder.layers.{i}.cross_attention.value_projection": "decoder.layers.{i}.src_attn.linears.2",
+        "decoder.layers.{i}.cross_attention.output_projection": "decoder.layers.{i}.src_attn.linears.3",
+    },
+}
+OWN = ("final_norm", "output_bias", "scale_embeddings")  # settings of [model] that our own models do not have
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpecialTokens(Section):
+    """The table [specials]."""
+
+    pad: str
+    bos: str
+    eos: str
+    unknown: str = ""
+    around_source: bool = False
+    fill_source: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Names:
+    """The table [names]."""
+
+    layout: str
+    prefix: str
+    source_embedding: str
+    target_embedding: str
+    output: str
+    modules: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Description:
+    """What `headlight.toml` says."""
+
+    weights: Path
+    model: ModelConfig
+    final_norm: bool
+    output_bias: bool
+    scale_embeddings: bool
+    vocabularies: tuple[Mapping[str, int], Mapping[str, int]]
+    tokens: Literal["characters", "words"]
+    specials: SpecialTokens
+    names: Names
+    values: Mapping[str, Any]
+
+
+class TutorialTransformer(Transformer):
+    """Ours, with what tutorials do otherwise."""
+
+    def __init__(self, described: Description, *, pad_id: int) -> None:
+        super().__init__(described.model, pad_id=pad_id)
+        d_model = described.model.d_model
+        if described.final_norm:
+            self.encoder.norm, self.decoder.norm = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        if described.output_bias:
+            self.output_projection = nn.Linear(d_model, described.model.target_vocab_size)
+        if not described.scale_embeddings:
+            self.encoder.embedding.scale = self.decoder.embedding.scale = 1.0
+        self.reads_padding = bool(described.specials.fill_source)
+
+    def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
+        mask = padding_mask(source, self.pad_id) | self.reads_padding
+        return self.encoder(source, mask=mask), mask
+
+
+def read_description(folder: Path) -> ForeignConfig:
+    """What the folder says of itself, without loading its weights.
+
+    Raises:
+        CheckpointError: `headlight.toml` or a vocabulary is missing or wrong.
+    """
+    described = described_in(folder)
+    return ForeignConfig(
+        family=f"state dict, {described.names.layout} layout",
+        task="translation",
+        model=described.model,
+        tokenizer=ForeignTexts(),
+        values=described.values,
+    )
+
+
+def described_in(folder: Path) -> Description:
+    try:
+        values = tomllib.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+        return description_of(values, folder)
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        said = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+        raise CheckpointError(f"{DESCRIPTION} of {folder.name} cannot be used: {said}") from error
+
+
+def description_of(values: Mapping[str, Any], folder: Path) -> Description:
+    model, names = dict(values["model"]), dict(values["names"])
+    flags = {name: model.pop(name, name == "scale_embeddings") for name in OWN}
+    for name, flag in flags.items():
+        require(isinstance(flag, bool), f"{name} is {flag!r}; it must be true or false.")
+    files = [
+        values[f"{side}_vocabulary"] if "vocabulary" not in values else values["vocabulary"]
+        for side in ("source", "target")
+    ]
+    source, target = (read_vocabulary(inside(folder, name)) for name in files)
+    tokens = values.get("tokens", "words")
+    require(tokens in ("characters", "words"), f'tokens is {tokens!r}; it must be "characters" or "words".')
+    layout = names.get("layout", "torch")
+    require(layout in LAYOUTS, f"layout is {layout!r}; it must be one of {', '.join(LAYOUTS)}.")
+    sizes = {"source_vocab_size": max(source.values()) + 1, "target_vocab_size": max(target.values()) + 1}
+    return Description(
+        weights=inside(folder, values["weights"]),
+        model=ModelConfig.from_dict({"dropout": 0.0, "tie_embeddings": "none"} | model | sizes),
+        vocabularies=(source, target),
+        tokens=tokens,
+        specials=SpecialTokens.from_dict(values["specials"]),
+        names=Names(
+            layout=layout,
+            prefix=str(names.get("prefix", "")),
+            source_embedding=str(names["source_embedding"]),
+            target_embedding=str(names["target_embedding"]),
+            output=str(names["output"]),
+            modules={str(ours): str(theirs) for ours, theirs in dict(names.get("modules", {})).items()},
+        ),
+        values=values,
+        **flags,
+    )
+
+
+def inside(folder: Path, name: object) -> Path:
+    """A file of the folder; nothing outside of it is read."""
+    path = folder / str(name)
+    require(path.resolve().is_relative_to(folder.resolve()), f"{name} is not in the folder.")
+    return path
+
+
+def open_state_dict(folder: Path, *, device: str = "cpu") -> Checkpoint:
+    """Load a folder with `headlight.toml` for use.
+
+    Raises:
+        CheckpointError: a file is missing, damaged, or does not fit the others; tensors that are missing, left over
+            or of another shape are named.
+    """
+    described = described_in(folder)
+    try:
+        specials, pad_id = specials_of(described)
+        pair = pair_of(described, specials)
+    except ConfigError as error:
+        raise CheckpointError(f"{DESCRIPTION} of {folder.name} cannot be used: {error}") from error
+    theirs = read_tensors(described.weights)
+    model = TutorialTransformer(described, pad_id=pad_id)
+    copy_weights(model, theirs, described, folder.name)
+    return Checkpoint(path=folder, config=read_description(folder), model=ready(model, device), tokenizers=pair)
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """Raises CheckpointError where the file is missing, damaged, or holds anything but tensors."""
+    try:
+        if path.suffix == ".safetensors":
+            return load_file(path)
+        loaded = torch.load(path, map_location="cpu", weights_only=True)
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(f"{path.name} cannot be read: {error}") from error
+    except Exception as error:  # a pickle may hold anything; PyTorch refuses what is no tensor
+        raise CheckpointError(f"{path.name} holds more than tensors, or is damaged; nothing of it was run.") from error
+    for name in ("state_dict", "model_state_dict", "model"):  # as training loops wrap it
+        if isinstance(loaded, dict) and isinstance(loaded.get(name), dict):
+            loaded = loaded[name]
+    if not isinstance(loaded, dict) or not all(isinstance(value, Tensor) for value in loaded.values()):
+        raise CheckpointError(f"{path.name} is no state dict: it should lead from names to tensors.")
+    return {str(name): tensor.float() for name, tensor in loaded.items()}
+
+
+@torch.no_grad()
+def copy_weights(model: Transformer, theirs: Mapping[str, Tensor], described: Description, name: str) -> None:
+    """Fill every parameter, or say which tensors are missing, which are left over, and which have another shape."""
+    wanted = dict(model.named_parameters(remove_duplicate=False))
+    used, missing, misshapen = set[str](), list[str](), list[str]()
+    for ours, parameter in wanted.items():
+        their_name, tensor = found(ours, theirs, described)
+        used.add(their_name)
+        if tensor is None:
+            missing.append(their_name)
+        elif tensor.shape != parameter.shape:
+            shapes = f"{list(tensor.shape)} instead of {list(parameter.shape)}"
+            misshapen.append(f"{their_name} is {shapes}")
+        else:
+            parameter.copy_(tensor)
+    # Positions are computed, whoever saved them, unless they were learned.
+    surplus = [key for key in theirs if key not in used and not re.search(r"(^|\.)(pe|pos\w*|mask)(\.|$)", key)]
+    problems = {"missing": missing, "of another shape": misshapen, "left over": surplus}
+    if any(problems.values()):
+        said = "; ".join(f"{what}: {few(names)}" for what, names in problems.items() if names)
+        raise CheckpointError(f"The weights of {name} do not fit {DESCRIPTION}: {said}.")
+
+
+def few(names: list[str]) -> str:
+    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+
+
+def found(ours: str, theirs: Mapping[str, Tensor], described: Description) -> tuple[str, Tensor | None]:
+    """Their name of one of our parameters, and the tensor itself if they have it."""
+    module, _, part = ours.rpartition(".")
+    their_module = module_names(module, described)
+    third = re.fullmatch(r"(.*)\[(\d)\]", their_module)
+    if third:  # torch.nn.MultiheadAttention
+        name = f"{third[1]}_{part}"
+        tensor = theirs.get(name)
+        return name, None if tensor is None else tensor.chunk(3)[int(third[2])]
+    name = f"{their_module}.{'weight' if part == 'table' else part}"  # of learned positions
+    if name in theirs or described.names.layout != "annotated" or not their_module.endswith("norm"):
+        return name, theirs.get(name)
+    # Its own LayerNorm divides by the standard deviation of a sample, which is larger by √(n / (n − 1)).
+    name = f"{their_module}.{'a_2' if part == 'weight' else 'b_2'}"
+    tensor = theirs.get(name)
+    if tensor is None or part == "bias":
+        return name, tensor
+    return name, tensor * math.sqrt((tensor.numel() - 1) / tensor.numel())
+
+
+def module_names(module: str, described: Description) -> str:
+    names = described.names
+    ends = {
+        "encoder.embedding.tokens": names.source_embedding,
+        "decoder.embedding.tokens": names.target_embedding,
+        "output_projection": names.output,
+    }
+    if module in ends:
+        return ends[module]
+    number = re.search(r"\.(\d+)\.", module)
+    stack, i = module.partition(".")[0], number[1] if number else ""
+    template = re.sub(r"\.\d+\.", ".{i}.", module)
+    for table in (names.modules, LAYOUTS[names.layout]):
+        theirs = table.get(template) or table.get(template.replace(stack, "{stack}", 1))
+        if theirs is not None:
+            return names.prefix + theirs.replace("{stack}", stack).replace("{i}", i)
+    return module
+
+
+def specials_of(described: Description) -> tuple[Specials, int]:
+    """Ids of the special tokens, and that of padding.
+
+    Raises:
+        ConfigError: a vocabulary lacks one of them.
+    """
+    source, target = described.vocabularies
+    said = described.specials
+
+    def of(vocabulary: Mapping[str, int], token: str) -> int:
+        require(token in vocabulary, f"the vocabulary has no token {token!r}.")
+        return vocabulary[token]
+
+    pad, eos = of(source, said.pad), of(source, said.eos)
+    require(pad == of(target, said.pad), f"{said.pad!r} has two different ids, {pad} in the source.")
+    unknown = of(source, said.unknown) if said.unknown else None
+    return (
+        Specials(
+            bos=of(target, said.bos),
+            eos=of(target, said.eos),
+            banned=(pad,),  # what is written is read again, and padding is not read
+            before=(of(source, said.bos),) if said.around_source else (),
+            after=(eos,),
+            fill=(pad,) * said.fill_source,
+            unknown=unknown,
+            marks=frozenset({pad, of(target, said.bos), of(target, said.eos)}),
+        ),
+        pad,
+    )
+
+
+def pair_of(described: Description, specials: Specials) -> TokenizerPair:
+    kind, unknown = described.tokens, specials.unknown
+    source, target = (
+        ListedTokenizer(vocabulary, kind=kind, unknown=unknown, marks=specials.marks)
+        for vocabulary in described.vocabularies
+    )
+    return TokenizerPair(source=source, target=target, specials=specials)

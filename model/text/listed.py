@@ -1,0 +1,92 @@
+"""A tokenizer whose vocabulary is a list that somebody made: characters, or words between spaces."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from model.config import ConfigError
+from model.text.encoding import Encoding
+
+__all__ = ["ListedTokenizer", "read_vocabulary"]
+
+
+class ListedTokenizer:
+    """Each piece of a text is a token of the list, or the unknown one."""
+
+    def __init__(
+        self,
+        vocabulary: Mapping[str, int],
+        *,
+        kind: Literal["characters", "words"],
+        unknown: int | None,
+        marks: frozenset[int],
+    ) -> None:
+        """
+        Args:
+            vocabulary: Token → id.
+            kind: What a token is; words stand between spaces.
+            unknown: The id of everything else, which is left out if there is none.
+            marks: Ids that stand for no text.
+        """
+        self._ids = vocabulary
+        self._tokens = {i: token for token, i in vocabulary.items()}
+        self._pattern = re.compile("." if kind == "characters" else r"\S+", re.DOTALL)
+        self._between = "" if kind == "characters" else " "
+        self._unknown, self._marks = unknown, marks
+
+    @property
+    def size(self) -> int:
+        return max(self._tokens) + 1
+
+    def encode(self, text: str) -> Encoding:
+        found = ((self._id(match[0]), match) for match in self._pattern.finditer(text))
+        known = [(i, match) for i, match in found if i is not None]
+        ids = tuple(i for i, _ in known)
+        # What a person typed is shown, not what stands for it.
+        tokens = tuple(match[0] for _, match in known)
+        return Encoding(
+            ids=ids, tokens=tokens, offsets=tuple(match.span() for _, match in known), words=self.words(ids)
+        )
+
+    def encode_batch(self, texts: Sequence[str]) -> list[Sequence[int]]:
+        return [self.encode(text).ids for text in texts]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return self._between.join(self._tokens.get(i, "") for i in ids if i not in self._marks)
+
+    def tokens(self, ids: Sequence[int]) -> tuple[str, ...]:
+        return tuple(self._tokens.get(i, f"⟨{i}⟩") for i in ids)
+
+    def words(self, ids: Sequence[int]) -> tuple[int, ...]:
+        if self._between:
+            return tuple(range(len(ids)))
+        words, word, inside = [], -1, False
+        for i in ids:
+            letter = self._tokens.get(i, "").isalnum()
+            word += not (letter and inside)
+            inside = letter
+            words.append(word)
+        return tuple(words)
+
+    def _id(self, piece: str) -> int | None:
+        i = self._ids.get(piece, self._unknown)
+        return self._unknown if i in self._marks else i  # `</s>` that a person types is text
+
+
+def read_vocabulary(path: Path) -> dict[str, int]:
+    """Of a JSON object from tokens to ids, a JSON list, or a text file with a token a line.
+
+    Raises:
+        ConfigError: the file is missing, or none of these.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        values = json.loads(text) if path.suffix == ".json" else text.split("\n")
+    except (OSError, ValueError, RecursionError) as error:
+        raise ConfigError(f"{path.name} cannot be read as a vocabulary: {error}") from error
+    found = values if isinstance(values, dict) else {token: i for i, token in enumerate(values) if token != ""}
+    if not found or not all(isinstance(token, str) and type(i) is int and i >= 0 for token, i in found.items()):
+        raise ConfigError(f"{path.name} is no vocabulary: it should lead from tokens to ids.")
+    return found
