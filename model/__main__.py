@@ -1,8 +1,9 @@
-"""The command line: python -m model train | evaluate | translate | classify | attention | export | download | …"""
+"""The command line: python -m model train | evaluate | translate | classify | attention | export | fetch | …"""
 
 import argparse
 import dataclasses
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from itertools import islice
@@ -236,6 +237,15 @@ def run_export(args: argparse.Namespace) -> None:
     print(f"{args.checkpoint} is in {folder}; AutoModelForSeq2SeqLM and AutoTokenizer of transformers open it.")
 
 
+def run_fetch(args: argparse.Namespace) -> None:
+    from model.foreign.fetch import fetch
+
+    named = os.environ.get("HEADLIGHT_CHECKPOINTS", "").split(os.pathsep)[0]
+    folder = fetch(args.repository, Path(args.out or named or CHECKPOINTS), revision=args.revision)
+    config = read_any_config(folder)
+    print(f"{args.repository} is in {folder}: {getattr(config, 'family', 'Headlight')}, {config.task}")
+
+
 def run_download(args: argparse.Namespace) -> None:
     folder = download_corpus(args.corpus, data_dir(args.data_dir), base_url=args.mirror)
     print(f"{args.corpus} is in {folder}")
@@ -274,6 +284,7 @@ RUN = {
     "classify": run_classify,
     "attention": run_attention,
     "export": run_export,
+    "fetch": run_fetch,
     "download": run_download,
     "vary": run_vary,
     "distill": run_distill,

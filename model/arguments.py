@@ -102,6 +102,14 @@ def add_use(commands: Commands) -> None:
     command.add_argument("--out", required=True, help="a new folder")
 
 
+def add_fetch(commands: Commands) -> None:
+    text = "download a checkpoint from the Hugging Face Hub, which the app then finds"
+    command = commands.add_parser("fetch", help=text)
+    command.add_argument("repository", help="such as Helsinki-NLP/opus-mt-en-de")
+    command.add_argument("--out", help="folder to put it in (default: the first of $HEADLIGHT_CHECKPOINTS, else ours)")
+    command.add_argument("--revision", help="a branch, a tag or a commit; default: the newest")
+
+
 def add_corpora(commands: Commands) -> None:
     """Commands that write a corpus."""
     command = commands.add_parser("download", parents=[DATA], help="fetch a corpus from its public repository")
@@ -125,6 +133,6 @@ def make_parser(description: str | None) -> argparse.ArgumentParser:
     """The parser of the whole command line; the name of the command is `command` in what it returns."""
     parser = argparse.ArgumentParser(prog="python -m model", description=description)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for add in (add_train, add_evaluate, add_use, add_corpora):
+    for add in (add_train, add_evaluate, add_use, add_fetch, add_corpora):
         add(commands)
     return parser

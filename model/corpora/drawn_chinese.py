@@ -6,7 +6,7 @@ from model.corpora import phrasebook
 from model.corpora.drawn import Drawn, words
 from model.corpora.overlap import Pair
 
-__all__ = ["CHINESE"]
+__all__ = ["CHINESE", "SUMS", "numeral"]
 
 
 def pairs(text: str) -> tuple[Pair, ...]:
@@ -81,6 +81,35 @@ PLACES = pairs("""
     last_year 去年 every_day 每天
 """)
 
+ONES = words("""
+    one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
+    nineteen
+""")
+TENS = words("twenty thirty forty fifty sixty seventy eighty ninety")
+DIGITS = "零一二三四五六七八九"
+
+
+def numeral(number: int) -> Pair:
+    """A number from 1 to 99 in words: twenty-one, 二十一."""
+    tens, ones = divmod(number, 10)
+    english = ONES[number - 1] if number < 20 else "-".join(filter(None, (TENS[tens - 2], ONES[ones - 1] * bool(ones))))
+    chinese = (DIGITS[tens] if tens > 1 else "") + "十" * bool(tens) + (DIGITS[ones] if ones else "")
+    return english, chinese
+
+
+def calculation(left: int, right: int, result: int, words: Pair) -> Pair:
+    (a, b, c), (english, chinese) = map(numeral, (left, right, result)), words
+    return f"{a[0].capitalize()} {english} {b[0]} is {c[0]}", f"{a[1]}{chinese}{b[1]}等于{c[1]}"
+
+
+SMALL = range(1, 13)
+SUMS: Sequence[Pair] = (
+    *(calculation(a, b, a + b, ("plus", "加")) for a in SMALL for b in SMALL),
+    *(calculation(a + b, b, a, ("minus", "减")) for a in SMALL for b in SMALL),
+    *(calculation(a, b, a * b, ("times", "乘以")) for a in SMALL for b in SMALL if a * b < 100),
+)
+ROWS = {"age": tuple(map(numeral, range(2, 100))), "sum": SUMS}  # more than a phrasebook would list
+
 SENTENCES: Sequence[Pair] = (
     ("I'm {woman}.", "我是{woman}。"),
     ("I am called {man}.", "我叫{man}。"),
@@ -140,6 +169,6 @@ CHINESE = Drawn(
     },
     number_words=((), ()),
     templates=(*SENTENCES, *FRAGMENTS, *phrasebook.CHINESE.phrases),
-    rows=phrasebook.CHINESE.rows,
+    rows={**phrasebook.CHINESE.rows, **ROWS},
     spaced=False,
 )

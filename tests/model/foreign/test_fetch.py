@@ -1,0 +1,161 @@
+"""`python -m model fetch`, against a server of our own that answers as the Hugging Face Hub does."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from model.inference.translate import translate
+from model.opening import open_translator
+from tests.conftest import PATIENCE, ROOT
+from tests.foreign_folders import make_folder
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+NAME = "some-group/small-model"
+LARGE = "more.safetensors"
+BREAK = 12_000_000  # bytes; the library keeps what it has in pieces of ten million
+
+
+class Hub(ThreadingHTTPServer):
+    """One repository; the large file breaks off after `breaks` bytes, if that is set."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(("127.0.0.1", 0), Answer)
+        self.folder = folder
+        self.breaks: int | None = None
+        self.asked: list[tuple[str, str]] = []  # path, Range
+
+
+class Answer(BaseHTTPRequestHandler):
+    server: Hub
+
+    def do_HEAD(self) -> None:
+        self.do_GET(body=False)
+
+    def do_GET(self, *, body: bool = True) -> None:
+        path = self.path.partition("?")[0]
+        files = sorted(self.server.folder.iterdir())
+        if path.startswith(f"/api/models/{NAME}/tree/"):
+            listed = [
+                {"type": "file", "path": file.name, "size": file.stat().st_size, "oid": sha(file)} for file in files
+            ]
+            self.send_json(listed, body=body)
+        elif path.startswith(f"/api/models/{NAME}"):
+            siblings = [{"rfilename": file.name} for file in files]
+            self.send_json({"id": NAME, "sha": COMMIT, "siblings": siblings, "private": False}, body=body)
+        elif path.startswith(f"/{NAME}/resolve/"):
+            self.send_file(self.server.folder / path.rpartition("/")[2], body=body)
+        else:
+            self.send_response(404)
+            self.send_header("X-Error-Code", "RepoNotFound")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+    def send_json(self, values: object, *, body: bool) -> None:
+        content = json.dumps(values).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        if body:
+            self.wfile.write(content)
+
+    def send_file(self, file: Path, *, body: bool) -> None:
+        content, wanted = file.read_bytes(), self.headers.get("Range", "")
+        if body:
+            self.server.asked.append((file.name, wanted))
+        start = int(wanted.removeprefix("bytes=").partition("-")[0] or 0) if wanted else 0
+        self.send_response(206 if wanted else 200)
+        for name, value in {
+            "ETag": f'"{sha(file)}"',
+            "X-Repo-Commit": COMMIT,
+            "Accept-Ranges": "bytes",
+            "Content-Length": str(len(content) - start),
+            "Content-Range": f"bytes {start}-{len(content) - 1}/{len(content)}",
+        }.items():
+            if name != "Content-Range" or wanted:
+                self.send_header(name, value)
+        self.end_headers()
+        if body:
+            breaks = self.server.breaks if file.name == LARGE else None
+            self.wfile.write(content[start:][:breaks])
+            if breaks is not None:
+                self.close_connection = True
+
+    def log_message(self, *_: object) -> None: ...
+
+
+def sha(file: Path) -> str:
+    return hashlib.sha1(file.read_bytes()).hexdigest()
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Iterator[Hub]:
+    folder = make_folder(tmp_path / "repository", "bart")
+    (folder / "README.md").write_text("# A small model\nIts card.\n")
+    (folder / "modeling.py").write_text("raise SystemExit('run')\n")
+    (folder / "tf_model.h5").write_bytes(b"other weights")
+    server = Hub(folder)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def fetch(hub: Hub, out: Path, name: str = NAME) -> subprocess.CompletedProcess[str]:
+    port = hub.server_address[1]
+    settings = {"HF_ENDPOINT": f"http://127.0.0.1:{port}", "HF_HOME": str(out / "home"), "HF_HUB_DOWNLOAD_TIMEOUT": "5"}
+    without = {"HF_HUB_OFFLINE", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy"}
+    return subprocess.run(
+        [sys.executable, "-m", "model", "fetch", name, "--out", str(out)],
+        env={key: value for key, value in os.environ.items() if key not in without} | settings,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+
+
+def test_a_checkpoint_is_fetched_without_code_and_opens(hub: Hub, tmp_path: Path) -> None:
+    done = fetch(hub, tmp_path)
+    assert done.returncode == 0, done.stderr
+    folder = tmp_path / "small-model"
+    assert "bart, translation" in done.stdout
+    files = {file.name for file in folder.iterdir() if file.is_file()}
+    assert files == {file.name for file in hub.folder.iterdir()} - {"modeling.py", "tf_model.h5"}
+    found, expected = (translate(open_translator(at), "The cat.") for at in (folder, hub.folder))
+    assert found.text == expected.text
+    asked = len(hub.asked)
+    assert fetch(hub, tmp_path).returncode == 0
+    assert len(hub.asked) == asked  # what is there is not fetched again
+
+
+def test_what_was_interrupted_goes_on_where_it_stopped(hub: Hub, tmp_path: Path) -> None:
+    (hub.folder / LARGE).write_bytes(bytes(range(256)) * 60_000)
+    hub.breaks = BREAK
+    broken = fetch(hub, tmp_path)
+    assert "Traceback" not in broken.stderr
+    hub.breaks = None
+    assert fetch(hub, tmp_path).returncode == 0
+    assert (tmp_path / "small-model" / LARGE).read_bytes() == (hub.folder / LARGE).read_bytes()
+    ranges = [wanted for name, wanted in hub.asked if name == LARGE]
+    assert ranges[0] == ""
+    assert all(int(wanted.removeprefix("bytes=").rstrip("-")) >= 10_000_000 for wanted in ranges[1:])
+    assert len(ranges) > 1
+
+
+@pytest.mark.parametrize(("name", "says"), [("no-such/thing", "could not be fetched"), ("../../etc", "no name of")])
+def test_what_is_not_there_gets_a_sentence(hub: Hub, tmp_path: Path, name: str, says: str) -> None:
+    done = fetch(hub, tmp_path, name)
+    assert done.returncode == 1
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "thing").exists()
