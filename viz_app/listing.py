@@ -16,6 +16,7 @@ from safetensors import SafetensorError, safe_open
 
 from model.checkpoint import CheckpointError, checkpoint_name, find_checkpoints
 from model.opening import AnyConfig, read_any_config
+from viz_app.own_checkpoints import own_checkpoints
 from viz_app.shared import remembered
 
 __all__ = [
@@ -61,8 +62,12 @@ def folders() -> list[Path]:
 
 
 def listed_checkpoints() -> list[Listed]:
-    """Everything that looks like a checkpoint, read anew each time: a freshly trained one appears at once."""
-    return [list_one(path) for path in find_checkpoints(folders()).values()]
+    """Everything that looks like a checkpoint, read anew each time: a freshly trained one appears at once.
+
+    What this visitor brought comes last, and hides nothing of the same name.
+    """
+    found = find_checkpoints(folders())
+    return [list_one(path) for path in (found | own_checkpoints() | found).values()]
 
 
 def list_one(path: Path) -> Listed:

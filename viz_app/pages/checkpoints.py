@@ -1,12 +1,16 @@
 """Checkpoints: every model that was found, and one of them opened."""
 
+from pathlib import Path
+
 import streamlit as st
 
 from viz_app import checkpoint_choice, controls, listing, loading
 from viz_app.charts import draw
 from viz_app.figures import training
+from viz_app.own_checkpoints import own_checkpoints
 from viz_app.plain import card as safe_card
 from viz_app.plain import plain
+from viz_app.sections.bring_your_own import bring_your_own
 
 QUALITY = {
     "translation": ("BLEU", "valid_bleu", "**BLEU.** Greedy translations of the validation set, after each epoch."),
@@ -32,6 +36,7 @@ st.dataframe(
         "checkpoint",
         "languages",
         "task",
+        "family",
         "tokens",
         "positions",
         "layers",
@@ -53,6 +58,11 @@ st.dataframe(
 )
 for listed in broken:
     st.warning(plain(listed.problem))
+own = st.expander("Open your own", icon=":material/upload:", on_change="rerun", key="open_your_own")
+if own.open:
+    with own:
+        brought = own_checkpoints().values()
+        bring_your_own({listed.key.name for listed in found if Path(listed.key.path) not in brought})
 
 key, config = checkpoint_choice.require_checkpoint(found)
 st.subheader(plain(key.name))

@@ -1,0 +1,90 @@
+"""Checkpoints that one visitor brings: an upload, or a folder of this machine. Nobody else sees them.
+
+What was uploaded lies in a temporary folder that is removed when the visitor's session is forgotten.
+"""
+
+import os
+import re
+import tempfile
+import weakref
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import IO
+
+import streamlit as st
+
+from model.checkpoint import CheckpointError, checkpoint_name
+from viz_app.choices import choose
+from viz_app.uploads import Room, unpack
+
+__all__ = ["add_folder", "add_upload", "alone", "largest_upload", "own_checkpoints"]
+
+ROOM = Room(1 << 30)
+MOST = 4  # uploads of a visitor; the oldest goes first
+LOCAL = ("localhost", "127.0.0.1", "::1")
+
+
+class Upload:
+    """A folder that goes when nobody holds it any more."""
+
+    def __init__(self, name: str, files: Sequence[tuple[str, IO[bytes]]]) -> None:
+        """Raises CheckpointError, and leaves nothing behind, where there is no checkpoint in the files."""
+        self.temporary = tempfile.TemporaryDirectory(prefix="headlight-", ignore_cleanup_errors=True)
+        self.folder = Path(self.temporary.name) / (re.sub(r"[^\w.-]+", "-", name).strip("-.")[:60] or "upload")
+        self.folder.mkdir()
+        size = unpack(files, self.folder, most_mb=largest_upload())
+        ROOM.take(size, self.folder)
+        weakref.finalize(self, ROOM.give, size)
+
+
+def largest_upload() -> int:
+    """MB, as the server is set up."""
+    return int(st.get_option("server.maxUploadSize"))
+
+
+def own_checkpoints() -> dict[str, Path]:
+    """Name → folder of what this visitor brought."""
+    uploads = {upload.folder.name: upload.folder for upload in st.session_state.get("uploads", ())}
+    return uploads | {checkpoint_name(folder): folder for folder in st.session_state.get("folders", ())}
+
+
+def alone() -> bool:
+    """Whether only this machine reaches the server: then a person may name any folder that they can read themselves.
+
+    Behind nginx the processes listen to this machine too, and others come through it.
+    """
+    return st.get_option("server.address") in LOCAL and "HEADLIGHT_PROCESSES" not in os.environ
+
+
+def add_upload(name: str, files: Sequence[tuple[str, IO[bytes]]], *, taken: Collection[str]) -> None:
+    """Open what was uploaded, and choose it.
+
+    Args:
+        name: By which it should be called.
+        files: See `unpack`.
+        taken: Names that others have.
+
+    Raises:
+        CheckpointError: there is no checkpoint in it.
+    """
+    upload = Upload(f"{name}-own" if name in taken else name, files)
+    kept = [one for one in st.session_state.get("uploads", ()) if one.folder.name != upload.folder.name]
+    st.session_state["uploads"] = (*kept[1 - MOST :], upload)
+    choose("checkpoint", upload.folder.name)
+
+
+def add_folder(text: str, *, taken: Collection[str]) -> None:
+    """Open a folder of this machine, and choose it.
+
+    Raises:
+        CheckpointError: it is no checkpoint.
+    """
+    folder = Path(text.strip()).expanduser()
+    if not any((folder / name).is_file() for name in ("config.json", "headlight.toml")):
+        raise CheckpointError(f"{text.strip()!r} is no folder with a config.json or a headlight.toml.")
+    folder = Path(os.path.abspath(folder))
+    if checkpoint_name(folder) in taken:
+        raise CheckpointError(f"There is a checkpoint {checkpoint_name(folder)} already; rename the folder.")
+    folders = [one for one in st.session_state.get("folders", ()) if one != folder]
+    st.session_state["folders"] = (*folders, folder)
+    choose("checkpoint", checkpoint_name(folder))
