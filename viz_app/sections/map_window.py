@@ -1,0 +1,73 @@
+"""A part of a map that is too large to be read whole: it can be moved, and finds the strongest weights."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import streamlit as st
+
+from model.analysis.statistics import strongest
+from viz_app.attention_view import AttentionView, ChosenMap
+from viz_app.choices import choose, settle
+from viz_app.plain import visible
+
+__all__ = ["WINDOW", "map_window"]
+
+WINDOW = 40  # tokens a side whose labels can be read
+FOUND = 20  # strongest weights on offer
+
+
+def map_window(shown: AttentionView, chosen: ChosenMap) -> tuple[AttentionView, ChosenMap]:
+    """Ask which part of a large map is to be seen.
+
+    Returns:
+        That part of the view and of the chosen map, with its own labels and exact weights; all of a small one.
+    """
+    sizes = chosen.weights.shape
+    if max(sizes) <= WINDOW:
+        return shown, chosen
+    cells = strongest(chosen.weights, FOUND)
+    starts = []
+    columns = st.columns(3, vertical_alignment="bottom")
+    for column, name, title, size in zip(
+        columns, ("window_row", "window_column"), ("Queries from", "Keys from"), sizes, strict=False
+    ):
+        last = max(size - WINDOW, 0)
+        settle(name, 1, range(1, last + 2))
+        start = 1 if not last else column.slider(f"{title} (of {size})", 1, last + 1, key=name)
+        starts.append(start - 1)
+    columns[2].selectbox(
+        "Strongest weights",
+        range(len(cells)),
+        index=None,
+        format_func=lambda i: described(cells[i], shown),
+        key="strongest",
+        placeholder="Find one",
+        on_change=lambda: go_to(cells, sizes),
+    )
+    rows, keys = (slice(start, start + WINDOW) for start in starts)
+    st.caption(
+        f"This text is long: of {sizes[0]} × {sizes[1]} weights the large map shows {WINDOW} × {WINDOW}, each exact."
+    )
+    axes = replace(
+        shown.axes,
+        queries=shown.axes.queries[rows],
+        keys=shown.axes.keys[keys],
+        query_notes=shown.axes.query_notes[rows],
+    )
+    part = replace(shown, maps=shown.maps[:, :, rows, keys], axes=axes, allowed=shown.allowed[rows, keys])
+    return part, replace(chosen, weights=chosen.weights[rows, keys], meaning="A window of a larger map.")
+
+
+def described(cell: tuple[int, int, float], shown: AttentionView) -> str:
+    query, key, weight = cell
+    return f"{weight:.3f} · {visible(shown.axes.queries[query])} → {visible(shown.axes.keys[key])}"
+
+
+def go_to(cells: Sequence[tuple[int, int, float]], sizes: Sequence[int]) -> None:
+    """Callback: the chosen weight comes into the middle of the window."""
+    found = st.session_state["strongest"]
+    if found is None:
+        return
+    st.session_state["strongest"] = None
+    for name, at, size in zip(("window_row", "window_column"), cells[found][:2], sizes, strict=True):
+        choose(name, 1 + max(0, min(at - WINDOW // 2, size - WINDOW)))
