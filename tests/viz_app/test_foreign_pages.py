@@ -1,0 +1,111 @@
+"""Every page with checkpoints that we did not train: those of `transformers`, of each of their three tasks."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from model.checkpoint import Checkpoint
+from model.inference.translate import translate
+from model.opening import open_checkpoint
+from tests.foreign_folders import make_folder
+from tests.viz_app.conftest import array, charts, html
+
+FAMILIES = ("t5", "gpt2", "bert")
+TEXT = "The cat sat on the mat."
+OpenApp = Callable[..., AppTest]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("others")
+    for family in FAMILIES:
+        make_folder(root / f"small-{family}", family)
+    return root
+
+
+@pytest.fixture
+def open_with(open_app: OpenApp, folder: Path, monkeypatch: pytest.MonkeyPatch) -> OpenApp:
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(folder))
+
+    def open_page(page: str, family: str, **query: str) -> AppTest:
+        return open_app(page, checkpoint=f"small-{family}", text=TEXT, **query)
+
+    return open_page
+
+
+def large_map(app: AppTest) -> np.ndarray:
+    """The map of one head; what the mask forbids is 0."""
+    return np.nan_to_num(array(charts(app)[-1]["data"][0]["z"]).astype(float))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_map_on_the_screen_is_the_models(open_with: OpenApp, folder: Path, family: str) -> None:
+    app = open_with("translate", family, layer="2", head="3")
+    checkpoint = open_checkpoint(folder / f"small-{family}")
+    assert isinstance(checkpoint, Checkpoint)
+    expected = translate(checkpoint, TEXT)
+    kind = checkpoint.model.config.kinds[0]
+    drawn, weights = large_map(app), expected.maps[kind][1, 2][:40, :40]
+    np.testing.assert_allclose(drawn, weights, atol=1e-6)
+    if expected.text:
+        assert expected.text.split()[0] in html(app)
+
+
+PAGES = ("translate", "steps", "inside", "positions", "masks", "heads", "checkpoints")
+REFUSED = {("steps", "bert"), ("masks", "bert"), ("masks", "gpt2"), ("positions", "t5")}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_works_or_says_why_not(open_with: OpenApp, page: str, family: str) -> None:
+    app = open_with(page, family)
+    said = " ".join(element.value for element in app.info)
+    titles = [element.value for element in app.subheader]
+    assert any(title.startswith("This page is about") for title in titles) == ((page, family) in REFUSED)
+    if (page, family) in REFUSED:
+        assert f"small-{family}" in said.replace("\\", "")
+        assert "left" in said
+
+
+@pytest.mark.parametrize("tab", ["What heads do", "Importance"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_heads_are_measured(open_with: OpenApp, family: str, tab: str) -> None:
+    app = open_with("heads", family, heads_tab=tab)
+    measured = tab == "What heads do" or family == "t5"
+    assert bool(charts(app)) == measured
+    assert measured or "translator" in app.info[0].value
+
+
+def test_a_prompt_and_its_continuation_are_told_apart(open_with: OpenApp) -> None:
+    app = open_with("translate", "gpt2")
+    shown = html(app)
+    assert shown.index("reads") < shown.index("writes")
+    assert "stopped after 40 tokens" in " ".join(element.value for element in app.caption)
+    assert app.text_input[0].label.startswith("Type the beginning of a text")
+
+
+def test_a_masked_word_is_guessed(open_with: OpenApp) -> None:
+    app = open_with("translate", "bert")
+    assert "&lt;mask&gt;" in app.text_input[0].label or "mask" in app.text_input[0].label
+    app.text_input[0].set_value("The <mask> sat on the mat.").run()
+    assert not app.exception
+    assert html(app).count('class="hl-tip"') == 1  # the ten candidates of the one masked token
+
+
+def test_heads_of_another_make_can_be_silenced(open_with: OpenApp) -> None:
+    everything = "off.decoder.1.1-2-3-4~off.decoder.2.1-2-3-4"
+    app = open_with("heads", "gpt2", intervention=everything)
+    texts = " ".join(element.value for element in app.caption)
+    assert "as trained had a log-probability" in texts
+    assert "(+0.00 nats)" not in texts
+
+
+@pytest.mark.parametrize("norms", ["true", "false"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_value_norms_and_rollout_are_offered(open_with: OpenApp, family: str, norms: str) -> None:
+    app = open_with("translate", family, norms=norms, head="rollout")
+    assert charts(app)
+    assert not app.exception
