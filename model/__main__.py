@@ -29,6 +29,7 @@ from model.corpora.download import DownloadError, download_corpus
 from model.corpora.examples import sentence_pairs
 from model.corpora.reviews import class_reviews, read_reviews
 from model.corpora.variety import vary
+from model.device import pick_device
 from model.files import write_beside
 from model.inference.classify import classify, classify_lines
 from model.inference.doubt import CERTAINTY, RARE, usual_certainty
@@ -38,7 +39,6 @@ from model.opening import open_translator, read_any_config
 from model.recipe import load_recipe
 from model.training.distill import distill
 from model.training.evaluate import accuracy, bleu_by_length, mean_loss, score
-from model.training.runtime import pick_device
 from model.training.train import DivergedError, train
 
 CHECKPOINTS = Path(__file__).resolve().parent.parent / "checkpoints"

@@ -132,7 +132,7 @@ class Checkpoint(Loaded):
 class ClassifierCheckpoint(Loaded):
     """A text classifier."""
 
-    model: Classifier
+    model: Classifier | Translator  # that of another make is called as a classifier is
 
 
 def write_config(folder: Path, config: CheckpointConfig) -> None:

@@ -11,7 +11,8 @@ from model.kinds import KINDS
 
 __all__ = ["ForeignConfig", "ForeignSizes", "ForeignTexts", "Task", "is_foreign"]
 
-Task = Literal["translation", "continuation", "reading"]  # encoder and decoder; a decoder alone; an encoder alone
+# Encoder and decoder; a decoder alone; an encoder alone; an encoder that says of what class a text is.
+Task = Literal["translation", "continuation", "reading", "classification"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +25,7 @@ class ForeignSizes:
     max_length: int
     source_vocab_size: int
     target_vocab_size: int
+    labels: tuple[str, ...] = ()  # of a classifier
     positional: str = "its own"  # or learned, if it is a table of vectors
     attention = "scaled_dot_product"
 

@@ -12,8 +12,10 @@ from transformers import (
     BartForConditionalGeneration,
     BertConfig,
     BertForMaskedLM,
+    BertForSequenceClassification,
     DistilBertConfig,
     DistilBertForMaskedLM,
+    DistilBertForSequenceClassification,
     GPT2Config,
     GPT2LMHeadModel,
     LlamaConfig,
@@ -28,7 +30,7 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
-__all__ = ["CONTINUERS", "FAMILIES", "READERS", "make_folder"]
+__all__ = ["CLASSIFIERS", "CONTINUERS", "FAMILIES", "LABELS", "MASK", "READERS", "TRANSLATORS", "make_folder"]
 
 SENTENCES = (
     "The cat sat on the mat because it was tired.",
@@ -42,6 +44,7 @@ SPECIAL = ["<pad>", "<s>", "</s>", "<unk>", "<mask>"]
 PAD, BEGIN, END, UNKNOWN, MASK = range(5)
 MOST = 320  # pieces
 ALONE = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
+LABELS = {0: "terrible", 1: "so-so", 2: "<b>great</b>"}
 IDS = {"pad_token_id": PAD, "bos_token_id": BEGIN, "eos_token_id": END}
 
 
@@ -165,12 +168,29 @@ READERS: Mapping[str, Maker] = {
         "<s> $A </s>",
     ),
 }
+CLASSIFIERS: Mapping[str, Maker] = {
+    "bert-classifier": (
+        lambda size: BertForSequenceClassification(
+            BertConfig(vocab_size=size, **ALONE, intermediate_size=48, pad_token_id=PAD, id2label=LABELS)
+        ),
+        word_pieces,
+        "<s> $A </s>",
+    ),
+    "distilbert-classifier": (
+        lambda size: DistilBertForSequenceClassification(
+            DistilBertConfig(vocab_size=size, dim=32, n_layers=2, n_heads=4, hidden_dim=48, id2label=LABELS)
+        ),
+        word_pieces,
+        "<s> $A </s>",
+    ),
+}
 FAMILIES = {**TRANSLATORS, **CONTINUERS, **READERS}
+ALL = {**FAMILIES, **CLASSIFIERS}
 
 
 def make_folder(folder: Path, family: str, seed: int = 0) -> Path:
     """Write a folder as the library does: configuration, weights, tokenizer; its attention is sharp, not flat."""
-    make_model, make_tokenizer, template = FAMILIES[family]
+    make_model, make_tokenizer, template = ALL[family]
     tokenizer = make_tokenizer(template)
     torch.manual_seed(seed)
     model = make_model(tokenizer.get_vocab_size()).eval()

@@ -17,6 +17,7 @@ ROOMS = (
         "config",
         "recipe",
         "files",
+        "device",
         "trace",
         "network",
         "text",

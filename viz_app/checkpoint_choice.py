@@ -28,7 +28,12 @@ DOES = {"classification": "classifies texts", "continuation": "goes on with a te
 FIRST = "everyday-en-de"  # what a newcomer sees: people type sentences of every day first, not captions
 # Checkpoints that others have replaced: old links lead to those.
 REPLACED = {"multi30k-de-en": "everyday-de-en", "tatoeba-en-zh": "everyday-en-zh"}
-JOBS = {"translation": "translates or rewrites", "continuation": "goes on with a text", "reading": "reads a text"}
+JOBS = {
+    "classification": "classifies texts",
+    "translation": "translates or rewrites",
+    "continuation": "goes on with a text",
+    "reading": "reads a text",
+}
 LANGUAGES = {"de": "German", "en": "English", "zh": "Chinese", "fr": "French"}
 
 

@@ -139,6 +139,7 @@ def figures_row(listed: Listed) -> dict[str, object]:
         "layers": f"{config.model.num_encoder_layers} + {getattr(config.model, 'num_decoder_layers', 0)}",
         "heads": config.model.num_heads,
         "parameters": count_parameters(listed.key),
+        "memory, MB": 4e-6 * (count_parameters(listed.key) or 0),
         "BLEU": config.bleu,
         "chrF": config.figure("chrf"),
         "accuracy": config.figure("accuracy"),

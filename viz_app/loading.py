@@ -1,5 +1,6 @@
 """The models that all visitors share, never changed; as many stay loaded as there is memory for."""
 
+import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -8,7 +9,6 @@ import pandas as pd
 import streamlit as st
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from model.checkpoint import (
     Checkpoint,
@@ -16,6 +16,7 @@ from model.checkpoint import (
     ClassifierCheckpoint,
 )
 from model.config import ConfigError
+from model.device import pick_device
 from model.opening import AnyConfig, open_checkpoint
 from viz_app.cache import Cache
 from viz_app.listing import CheckpointKey, listed_checkpoints
@@ -24,6 +25,7 @@ from viz_app.shared import CORES, GATE, MEGABYTE, MODELS_SHARE, remembered
 __all__ = ["a_learned_table", "config_of", "loaded", "parameter_table", "position_table", "translator"]
 
 FloatArray = NDArray[np.float32]
+DEVICE = os.environ.get("HEADLIGHT_DEVICE", "cpu")
 # Small models gain little from a second thread; other visitors, and a browser on the same laptop, gain much.
 torch.set_num_threads(max(1, CORES // 2))
 
@@ -34,7 +36,7 @@ def loaded(key: CheckpointKey) -> Checkpoint | ClassifierCheckpoint:
     def load() -> Checkpoint | ClassifierCheckpoint:
         folder = Path(key.path)
         with st.spinner("Loading the checkpoint …"):
-            return open_checkpoint(folder, most_bytes=MODELS_SHARE)
+            return open_checkpoint(folder, device=str(pick_device(DEVICE)), most_bytes=MODELS_SHARE)
 
     return MODELS.get(key, load)
 
@@ -69,10 +71,7 @@ def position_table(key: CheckpointKey) -> FloatArray:
         CheckpointError: it adds none.
     """
     checkpoint = loaded(key)
-    if isinstance(checkpoint, ClassifierCheckpoint):
-        found: Tensor | None = checkpoint.model.encoder.embedding.positions.table.detach()
-    else:
-        found = checkpoint.model.position_table()
+    found = checkpoint.model.position_table()
     if found is None:
         raise CheckpointError(f"{key.name} adds no vectors of its positions to its tokens.")
     table: FloatArray = found.cpu().numpy()

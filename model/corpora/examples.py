@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from model.text.encoding import Tokenizer
 from model.text.tokenizers import TokenizerPair
-from model.text.vocab import BOS_ID, EOS_ID
+from model.text.vocab import BOS_ID, EOS_ID, OURS, Specials
 
 __all__ = ["Example", "Examples", "batched", "labelled_texts", "sentence_pairs", "shortened"]
 
@@ -103,9 +103,9 @@ def labelled_texts(texts: Iterable[tuple[str, int]], tokenizer: Tokenizer, *, ma
     return examples
 
 
-def shortened(ids: Sequence[int], max_length: int) -> list[int]:
-    """Ids with `</s>`; of a text that is too long the beginning and the end, where its judgement stands."""
-    room = max_length - 1
+def shortened(ids: Sequence[int], max_length: int, specials: Specials = OURS) -> list[int]:
+    """Ids between special tokens; of a text that is too long the beginning and the end, where its judgement stands."""
+    room = max_length - len(specials.before) - len(specials.after)
     if len(ids) > room:
         ids = [*ids[: room // 2], *ids[len(ids) - (room - room // 2) :]]
-    return [*ids, EOS_ID]
+    return [*specials.before, *ids, *specials.after]

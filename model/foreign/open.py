@@ -19,12 +19,13 @@ from transformers import AutoConfig, AutoTokenizer, GenerationConfig, PreTrained
 from transformers.models.auto import modeling_auto as auto
 from transformers.utils import logging
 
-from model.checkpoint import Checkpoint
+from model.checkpoint import Checkpoint, ClassifierCheckpoint
 from model.config import ConfigError
 from model.files import CheckpointError
 from model.foreign.continuer import ForeignContinuer
 from model.foreign.header import first_line, read_header, require_honest, require_room
-from model.foreign.reader import ForeignReader
+from model.foreign.reader import ForeignClassifier, ForeignReader
+from model.foreign.sizes import labels_of
 from model.foreign.tokenizer import ForeignTokenizer, frame
 from model.foreign.translator import ForeignTranslator
 from model.foreign_config import ForeignConfig, ForeignSizes, ForeignTexts, Task
@@ -40,6 +41,7 @@ logging.disable_progress_bar()
 ARCHITECTURES: tuple[tuple[Task, Mapping[str, Any]], ...] = (
     ("translation", auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES),
     ("continuation", auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES),
+    ("classification", auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES),
     ("reading", auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES),
     ("reading", auto.MODEL_MAPPING_NAMES),
 )
@@ -81,7 +83,8 @@ def architecture(config: PreTrainedConfig, name: str) -> tuple[Task, type[PreTra
     for task, classes in ARCHITECTURES:
         known = classes.get(config.model_type)
         known = known[0] if isinstance(known, tuple) else known
-        if known is not None and named in (known, None) and (task == "translation") == config.is_encoder_decoder:
+        fits = named == known or (named is None and task != "classification")
+        if known is not None and fits and (task == "translation") == config.is_encoder_decoder:
             return task, getattr(transformers, known)
     raise CheckpointError(
         f"{name} is {named or 'a model'} of the family {config.model_type}. What can be shown: models that translate "
@@ -99,6 +102,7 @@ def claimed_sizes(config: PreTrainedConfig, task: Task, name: str) -> ForeignSiz
             "translation": {"encoder": above, "decoder": below, "cross": below},
             "continuation": {"decoder": above},
             "reading": {"encoder": above},
+            "classification": {"encoder": above},
         }[task]
         vocabulary = int(config.vocab_size)
         return ForeignSizes(
@@ -108,6 +112,7 @@ def claimed_sizes(config: PreTrainedConfig, task: Task, name: str) -> ForeignSiz
             max_length=int(getattr(config, "max_position_embeddings", None) or 512),
             source_vocab_size=vocabulary,
             target_vocab_size=vocabulary,
+            labels=labels_of(config) if task == "classification" else (),
         )
     except (AttributeError, TypeError, ValueError) as error:
         raise CheckpointError(f"config.json of {name} does not say how large the model is: {error}") from error
@@ -132,7 +137,9 @@ def texts_of(folder: Path) -> ForeignTexts:
     )
 
 
-def open_foreign(folder: Path, *, device: str = "cpu", most_bytes: int | None = None) -> Checkpoint:
+def open_foreign(
+    folder: Path, *, device: str = "cpu", most_bytes: int | None = None
+) -> Checkpoint | ClassifierCheckpoint:
     """Load a folder of the library for use.
 
     Args:
@@ -159,7 +166,10 @@ def open_foreign(folder: Path, *, device: str = "cpu", most_bytes: int | None = 
     except ConfigError as error:
         raise CheckpointError(f"{folder.name} cannot be shown: {error}") from error
     described = replace(described, model=wrapped.config)
-    return Checkpoint(path=folder, config=described, model=wrapped.to(device).eval(), tokenizers=pair)
+    ready = wrapped.to(device).eval()
+    if isinstance(ready, ForeignClassifier):
+        return ClassifierCheckpoint(path=folder, config=described, model=ready, tokenizers=pair)
+    return Checkpoint(path=folder, config=described, model=ready, tokenizers=pair)
 
 
 def load_model(folder: Path, kind: type[PreTrainedModel], config: PreTrainedConfig) -> PreTrainedModel:
@@ -185,7 +195,12 @@ def wrap(model: PreTrainedModel, task: Task, tokenizer: Any) -> Translator:
         return ForeignTranslator(model)
     if task == "continuation":
         return ForeignContinuer(model)
-    return ForeignReader(model, pad_id=0 if tokenizer.pad_token_id is None else int(tokenizer.pad_token_id))
+    pad_id = 0 if tokenizer.pad_token_id is None else int(tokenizer.pad_token_id)
+    if task == "reading":
+        return ForeignReader(model, pad_id=pad_id)
+    if len(labels_of(model.config)) < 2:
+        raise ConfigError("it gives a text a number, not one of several classes.")
+    return ForeignClassifier(model, pad_id=pad_id)
 
 
 def pair_of(folder: Path, tokenizer: Any, model: Translator) -> TokenizerPair:

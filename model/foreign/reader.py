@@ -1,4 +1,4 @@
-"""An encoder of Hugging Face's `transformers` that stands alone: it reads a text, and may fill what is masked."""
+"""An encoder of Hugging Face's `transformers` that stands alone: it reads a text, fills in words, or classifies."""
 
 import torch
 from torch import Tensor
@@ -7,7 +7,7 @@ from transformers import PreTrainedModel
 from model.config import ConfigError
 from model.foreign.base import ForeignModel
 
-__all__ = ["ForeignReader"]
+__all__ = ["ForeignClassifier", "ForeignReader"]
 
 
 class ForeignReader(ForeignModel):
@@ -33,6 +33,15 @@ class ForeignReader(ForeignModel):
         """Read token ids (B, S): logits (B, S, V) of what stands there, of a model that fills what is masked."""
         found = self.model(input_ids=source, attention_mask=(source != self.pad_id).long())
         return found.logits if self.fills else None
+
+
+class ForeignClassifier(ForeignReader):
+    """One that says of what class a text is."""
+
+    def forward(self, ids: Tensor, _target: Tensor | None = None) -> Tensor:
+        """Logits (B, C) for texts of token ids (B, S), short ones filled with `pad_id`."""
+        logits: Tensor = self.model(input_ids=ids, attention_mask=(ids != self.pad_id).long()).logits
+        return logits
 
 
 def run_once(model: PreTrainedModel) -> None:

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Sequence
 
 from torch import Tensor, nn
-from transformers import PreTrainedModel
+from transformers import PreTrainedConfig, PreTrainedModel
 
 from model.config import ConfigError
 from model.foreign_config import ForeignSizes
 
-__all__ = ["learned_positions", "sizes_of"]
+__all__ = ["labels_of", "learned_positions", "sizes_of"]
 
 TABLES = ("position_embeddings", "embed_positions", "wpe")  # ends of the names of a table of positions
 UNLIMITED = 512  # tokens, of a model whose positions never end
@@ -24,6 +24,11 @@ def learned_positions(model: PreTrainedModel) -> Tensor | None:
             start = int(getattr(module, "offset", padding + 1))
             return module.weight.detach()[start:]
     return None
+
+
+def labels_of(config: PreTrainedConfig) -> tuple[str, ...]:
+    """What a classifier calls its classes."""
+    return tuple(str(label) for _, label in sorted((config.id2label or {}).items()))
 
 
 def positions_of(model: PreTrainedModel) -> int:
@@ -60,5 +65,6 @@ def sizes_of(model: PreTrainedModel, kinds: Sequence[str], *, needed: Sequence[s
         max_length=positions_of(model),
         source_vocab_size=source.num_embeddings,
         positional="its own" if learned_positions(model) is None else "learned",
+        labels=labels_of(config),
         target_vocab_size=target.out_features if isinstance(target, nn.Linear) else source.num_embeddings,
     )

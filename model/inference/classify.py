@@ -11,8 +11,9 @@ from model.checkpoint import ClassifierCheckpoint
 from model.corpora.examples import shortened
 from model.inference.padding import padded_for
 from model.network.classifier import Classifier
+from model.network.translator import Translator
 from model.text.tokenizers import TokenizerPair
-from model.trace import Edit, hook_name, tracing
+from model.trace import Edit, Trace, hook_name, tracing
 
 __all__ = ["Classification", "classify", "classify_lines"]
 
@@ -42,28 +43,38 @@ def classify(checkpoint: ClassifierCheckpoint, text: str, *, edits: Mapping[str,
     """
     model, tokenizer = checkpoint.model, checkpoint.tokenizers.source
     encoded = tokenizer.encode(text).ids
-    ids = shortened(encoded, model.config.max_length)
+    specials = checkpoint.tokenizers.specials
+    ids = shortened(encoded, model.config.max_length, specials)
     with tracing(record=("*.weights",), edits=edits) as trace:
         probabilities = model(padded_for(model, [ids])).softmax(dim=-1)[0].tolist()
     by_label = dict(zip(model.config.labels, probabilities, strict=True))
     names = [hook_name("encoder", layer, "weights") for layer in range(model.config.num_encoder_layers)]
-    pooling = "pooling.attention.weights"
     return Classification(
         label=max(by_label, key=lambda label: by_label[label]),
         probabilities=by_label,
         tokens=tokenizer.tokens(ids),
         encoder=torch.cat([trace.passes(name)[0] for name in names]).numpy(),
-        pooling=trace.passes(pooling)[0][0, :, 0].numpy() if pooling in trace.names else None,
-        dropped=len(encoded) - (len(ids) - 1),
+        pooling=pooled(model, trace, len(ids)),
+        dropped=len(encoded) - (len(ids) - len(specials.before) - len(specials.after)),
     )
+
+
+def pooled(model: Classifier | Translator, trace: Trace, length: int) -> FloatArray | None:
+    """What the class is read off, (H, S): what a learned query looks at, or the first token (BERT and its kin)."""
+    name = "pooling.attention.weights"
+    if isinstance(model, Classifier):
+        return np.asarray(trace.passes(name)[0][0, :, 0].numpy()) if name in trace.names else None
+    return np.eye(1, length, dtype=np.float32)
 
 
 @torch.inference_mode()
 def classify_lines(
-    model: Classifier, tokenizers: TokenizerPair, lines: Sequence[str], *, batch_size: int = 64
+    model: Classifier | Translator, tokenizers: TokenizerPair, lines: Sequence[str], *, batch_size: int = 64
 ) -> list[int]:
     """The number of the likeliest label of each text, in their order."""
-    ids = [shortened(tokenizers.source.encode(line).ids, model.config.max_length) for line in lines]
+    ids = [
+        shortened(tokenizers.source.encode(line).ids, model.config.max_length, tokenizers.specials) for line in lines
+    ]
     order = sorted(range(len(lines)), key=lambda i: len(ids[i]))
     labels = [0] * len(lines)
     for start in range(0, len(order), batch_size):

@@ -13,21 +13,7 @@ from accelerate.utils import TorchDynamoPlugin
 
 from model.config import ConfigError, TrainConfig
 
-__all__ = ["make_accelerator", "pick_device", "stop_on_signal"]
-
-
-def pick_device(name: str) -> torch.device:
-    """`auto` takes the fastest there is.
-
-    Raises:
-        ConfigError: this machine has no such device.
-    """
-    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    if name == "auto":
-        return torch.device("cuda" if there["cuda"] else "mps" if there["mps"] else "cpu")
-    if not there.get(name):
-        raise ConfigError(f"This machine has no {name}; use --device auto or --device cpu.")
-    return torch.device(name)
+__all__ = ["make_accelerator", "stop_on_signal"]
 
 
 def make_accelerator(config: TrainConfig, device: torch.device, *, log_folder: Path | None) -> Accelerator:

@@ -20,6 +20,7 @@ from tqdm import tqdm
 
 from model.checkpoint import WEIGHTS, CheckpointConfig
 from model.corpora.batching import Rows
+from model.device import pick_device
 from model.files import load_weights
 from model.recipe import Recipe
 from model.training.run_folder import RunFolder
@@ -33,7 +34,7 @@ from model.training.run_state import (
     save_epoch,
     save_state,
 )
-from model.training.runtime import make_accelerator, pick_device, stop_on_signal
+from model.training.runtime import make_accelerator, stop_on_signal
 from model.training.schedule import is_over, learning_rate, remaining_steps, steps_expected
 from model.training.tasks import Task, make_task
 from model.training.warm_start import check_start

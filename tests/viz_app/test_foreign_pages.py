@@ -21,7 +21,7 @@ OpenApp = Callable[..., AppTest]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("others")
-    for family in FAMILIES:
+    for family in (*FAMILIES, "bert-classifier"):
         make_folder(root / f"small-{family}", family)
     return root
 
@@ -109,3 +109,10 @@ def test_value_norms_and_rollout_are_offered(open_with: OpenApp, family: str, no
     app = open_with("translate", family, norms=norms, head="rollout")
     assert charts(app)
     assert not app.exception
+
+
+def test_a_classifier_of_another_make_reads_a_review(open_with: OpenApp) -> None:
+    app = open_with("sentiment", "bert-classifier")
+    assert "&lt;b&gt;great&lt;/b&gt;" in html(app) or "terrible" in html(app) or "so-so" in html(app)
+    assert "<b>great</b>" not in html(app)
+    assert len(charts(app)) == 1

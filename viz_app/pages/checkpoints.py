@@ -75,7 +75,7 @@ if card.open:
         st.markdown(safe_card(listing.model_card(key)) or "This checkpoint has no model card (README.md).")
 if curves.open:
     with curves:
-        name, column, explanation = QUALITY[config.task]
+        name, column, explanation = QUALITY.get(config.task, QUALITY["translation"])
         history = listing.training_history(key, column)
         if history is None:
             st.info("This checkpoint has no history.csv that can be read, so there are no curves.")

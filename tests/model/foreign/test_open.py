@@ -9,17 +9,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM, AutoTokenizer
+from transformers import (
+    AutoModelForCausalLM,
+    AutoModelForMaskedLM,
+    AutoModelForSeq2SeqLM,
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+)
 
 from model.analysis.anatomy import anatomy, derive, value_norms
-from model.checkpoint import Checkpoint, CheckpointError, find_checkpoints
+from model.checkpoint import Checkpoint, CheckpointError, ClassifierCheckpoint, find_checkpoints
 from model.config import SearchConfig
 from model.foreign.continuer import ForeignContinuer
+from model.inference.classify import classify, classify_lines
 from model.inference.search_tree import search_tree
 from model.inference.translate import translate, translate_lines
 from model.interventions import Head, Intervention, PaintedCell
 from model.opening import open_checkpoint, read_any_config
-from tests.foreign_folders import CONTINUERS, FAMILIES, MASK, READERS, TRANSLATORS, make_folder
+from tests.foreign_folders import CLASSIFIERS, CONTINUERS, FAMILIES, LABELS, MASK, READERS, TRANSLATORS, make_folder
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}  # the same sums in another order, in single precision
 TEXTS = ("The cat sat on the mat.", "My sister likes 我妹妹 apples; where is it?", "x")
@@ -168,6 +175,26 @@ def test_a_reading_its_maps_and_its_guesses_are_the_librarys(folders: Callable[[
     filled[places] = probabilities[places].argmax(dim=-1)
     assert found.text == tokenizer.decode(filled, skip_special_tokens=True).strip()
     assert not translate(checkpoint, "Nothing is masked.").text
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("family", CLASSIFIERS)
+def test_a_class_and_its_maps_are_the_librarys(folders: Callable[[str], Path], family: str) -> None:
+    library = AutoModelForSequenceClassification.from_pretrained(folders(family), attn_implementation="eager")
+    tokenizer, checkpoint = AutoTokenizer.from_pretrained(folders(family)), open_checkpoint(folders(family))
+    assert isinstance(checkpoint, ClassifierCheckpoint)
+    assert read_any_config(folders(family)).task == "classification"
+    for text in (*TEXTS, ""):
+        ids = tokenizer(text, return_tensors="pt")["input_ids"]
+        expected = library(input_ids=ids, output_attentions=True)
+        found = classify(checkpoint, text)
+        probabilities = expected.logits.softmax(dim=-1)[0].tolist()
+        assert found.probabilities == pytest.approx(dict(zip(LABELS.values(), probabilities, strict=True)), abs=1e-5)
+        np.testing.assert_allclose(found.encoder, torch.cat(expected.attentions).numpy(), **CLOSE)
+        assert len(found.tokens) == ids.size(1)
+    many = classify_lines(checkpoint.model, checkpoint.tokenizers, TEXTS)
+    assert [list(LABELS.values())[label] for label in many] == [classify(checkpoint, text).label for text in TEXTS]
+    assert classify(checkpoint, "cat " * 900).dropped > 0
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -14,10 +14,10 @@ from safetensors.torch import load_file
 from model.__main__ import main
 from model.checkpoint import Checkpoint, CheckpointError, load_checkpoint
 from model.config import ConfigError
+from model.device import pick_device
 from model.text.vocab import UNK_ID
 from model.training import tasks
 from model.training.run_state import Progress, average_epochs, load_state, save_epoch, save_state
-from model.training.runtime import pick_device
 from model.training.schedule import cooled_down, inverse_square_root
 from model.training.train import train
 from tests.conftest import PATIENCE, ROOT, TOY_DATA, toy_recipe, toy_toml
