@@ -115,7 +115,7 @@ def run_class_list(args: argparse.Namespace) -> None:
     checkpoint = translator_of(args)
     languages = checkpoint.config.tokenizer
     sentences = read_class_list(languages.source_language, languages.target_language, folder=CLASS_LISTS)
-    found = translate_lines(checkpoint.model, checkpoint.tokenizers, [sentence.source for sentence in sentences])
+    found = written_for(checkpoint, [sentence.source for sentence in sentences], SearchConfig())
     for sentence, text in zip(sentences, found, strict=True):
         if not sentence.accepts(text):
             print(f"{sentence.source}\t{text}\t({min(sentence.answers, key=len)})")

@@ -24,6 +24,7 @@ from model.config import (
 )
 from model.files import CheckpointError, load_weights, write_beside
 from model.foreign_config import ForeignConfig
+from model.header import require_modest
 from model.network.classifier import Classifier
 from model.network.translator import Translator
 from model.network.translators import make_translator
@@ -170,8 +171,9 @@ def load_checkpoint(folder: Path, *, device: str = "cpu") -> Checkpoint:
     config = read_config(folder)
     if isinstance(config.model, ClassifierConfig):
         raise CheckpointError(f"{folder.name} classifies texts and does not translate; choose another checkpoint.")
-    tokenizers = load_tokenizers(config, folder)
-    model = make_translator(config.model, pad_id=PAD_ID)
+    tokenizers, sizes = load_tokenizers(config, folder), config.model
+    require_modest(lambda: make_translator(sizes, pad_id=PAD_ID), sizes.to_dict(), folder)
+    model = make_translator(sizes, pad_id=PAD_ID)
     load_weights(folder / WEIGHTS, model)
     return Checkpoint(path=folder, config=config, model=ready(model, device), tokenizers=tokenizers)
 
@@ -185,8 +187,9 @@ def load_classifier(folder: Path, *, device: str = "cpu") -> ClassifierCheckpoin
     config = read_config(folder)
     if not isinstance(config.model, ClassifierConfig):
         raise CheckpointError(f"{folder.name} translates and does not classify texts; choose another checkpoint.")
-    tokenizers = load_tokenizers(config, folder)
-    model = Classifier(config.model, pad_id=PAD_ID)
+    tokenizers, sizes = load_tokenizers(config, folder), config.model
+    require_modest(lambda: Classifier(sizes, pad_id=PAD_ID), sizes.to_dict(), folder)
+    model = Classifier(sizes, pad_id=PAD_ID)
     load_weights(folder / WEIGHTS, model)
     return ClassifierCheckpoint(path=folder, config=config, model=ready(model, device), tokenizers=tokenizers)
 

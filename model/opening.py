@@ -3,9 +3,12 @@
 The library is imported for its own folders alone.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from model.checkpoint import (
+    DESCRIPTION,
     Checkpoint,
     CheckpointConfig,
     CheckpointError,
@@ -14,27 +17,35 @@ from model.checkpoint import (
     load_classifier,
     read_config,
 )
+from model.config import SearchConfig
+from model.decoding.decode import finish
 from model.foreign_config import ForeignConfig, is_foreign
-from model.state_dict import DESCRIPTION, open_state_dict, read_description
+from model.header import first_line
+from model.inference.classify import classify
+from model.inference.reading import record_reading
+from model.inference.searching import beginning, search_from
+from model.state_dict import open_state_dict, read_description
 
 __all__ = ["AnyConfig", "open_checkpoint", "open_translator", "read_any_config"]
 
 AnyConfig = CheckpointConfig | ForeignConfig
+TRIED = ("a", "")  # texts that a checkpoint which we did not make has to take before anybody sees it
 
 
 def read_any_config(folder: Path) -> AnyConfig:
-    """What `config.json` says, without loading the model.
+    """What a checkpoint says of itself, without loading the model.
 
     Raises:
-        CheckpointError: it is missing, damaged, or of something that cannot be shown.
+        CheckpointError: a file is missing, damaged, or of something that cannot be shown.
     """
-    if (folder / DESCRIPTION).exists():
-        return read_description(folder)
-    if is_foreign(folder):
-        from model.foreign.open import read_foreign_config
+    with in_a_sentence(folder):
+        if (folder / DESCRIPTION).exists():
+            return read_description(folder)
+        if is_foreign(folder):
+            from model.foreign.open import read_foreign_config
 
-        return read_foreign_config(folder)
-    return read_config(folder)
+            return read_foreign_config(folder)
+        return read_config(folder)
 
 
 def open_checkpoint(
@@ -50,15 +61,16 @@ def open_checkpoint(
     Raises:
         CheckpointError: a file is missing, damaged, or does not fit the others; or there is no room.
     """
-    if (folder / DESCRIPTION).exists():
-        return open_state_dict(folder, device=device)
-    if is_foreign(folder):
-        from model.foreign.open import open_foreign
+    with in_a_sentence(folder):
+        if (folder / DESCRIPTION).exists():
+            return tried(open_state_dict(folder, device=device, most_bytes=most_bytes))
+        if is_foreign(folder):
+            from model.foreign.open import open_foreign
 
-        return open_foreign(folder, device=device, most_bytes=most_bytes)
-    if read_config(folder).task == "classification":
-        return load_classifier(folder, device=device)
-    return load_checkpoint(folder, device=device)
+            return tried(open_foreign(folder, device=device, most_bytes=most_bytes))
+        if read_config(folder).task == "classification":
+            return load_classifier(folder, device=device)
+        return load_checkpoint(folder, device=device)
 
 
 def open_translator(folder: Path, *, device: str = "cpu") -> Checkpoint:
@@ -70,4 +82,27 @@ def open_translator(folder: Path, *, device: str = "cpu") -> Checkpoint:
     checkpoint = open_checkpoint(folder, device=device)
     if not isinstance(checkpoint, Checkpoint):
         raise CheckpointError(f"{checkpoint.name} classifies texts and does not translate; choose another checkpoint.")
+    return checkpoint
+
+
+@contextmanager
+def in_a_sentence(folder: Path) -> Iterator[None]:
+    """What others wrote may fail in any way; a person reads that it did, and of which checkpoint."""
+    try:
+        yield
+    except CheckpointError:
+        raise
+    except Exception as error:
+        raise CheckpointError(f"{folder.name} cannot be opened: {first_line(error)}") from error
+
+
+def tried(checkpoint: Checkpoint | ClassifierCheckpoint) -> Checkpoint | ClassifierCheckpoint:
+    """The checkpoint, after it took a first step with a short text and with none."""
+    for text in TRIED:
+        if isinstance(checkpoint, ClassifierCheckpoint):
+            classify(checkpoint, text)
+        elif checkpoint.config.task == "reading":
+            record_reading(checkpoint, text)
+        else:
+            finish(search_from(beginning(checkpoint, text, limit=1), checkpoint.model, SearchConfig()))
     return checkpoint

@@ -46,6 +46,7 @@ from model.checkpoint import DESCRIPTION, Checkpoint, ready
 from model.config import ConfigError, ModelConfig
 from model.files import CheckpointError
 from model.foreign_config import ForeignConfig, ForeignTexts
+from model.header import Header, require_honest, require_room
 from model.network.masks import padding_mask
 from model.network.transformer import Transformer
 from model.section import Section, require
@@ -92,6 +93,7 @@ LAYOUTS: Mapping[str, Mapping[str, str]] = {
         "decoder.layers.{i}.cross_attention.output_projection": "decoder.layers.{i}.src_attn.linears.3",
     },
 }
+MOST_POSITIONS = 4096
 OWN = ("final_norm", "output_bias", "scale_embeddings")  # settings of [model] that our own models do not have
 
 
@@ -174,7 +176,7 @@ def described_in(folder: Path) -> Description:
     try:
         values = tomllib.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
         return description_of(values, folder)
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         said = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
         raise CheckpointError(f"{DESCRIPTION} of {folder.name} cannot be used: {said}") from error
 
@@ -189,7 +191,10 @@ def description_of(values: Mapping[str, Any], folder: Path) -> Description:
         for side in ("source", "target")
     ]
     source, target = (read_vocabulary(inside(folder, name)) for name in files)
-    tokens = values.get("tokens", "words")
+    tokens, specials = values.get("tokens", "words"), SpecialTokens.from_dict(values["specials"])
+    length = model.get("max_length", 256)
+    require(length in range(1, MOST_POSITIONS + 1), f"max_length is {length}; up to {MOST_POSITIONS:,} can be opened.")
+    require(specials.fill_source <= length, f"fill_source is {specials.fill_source}, and max_length {length}.")
     require(tokens in ("characters", "words"), f'tokens is {tokens!r}; it must be "characters" or "words".')
     layout = names.get("layout", "torch")
     require(layout in LAYOUTS, f"layout is {layout!r}; it must be one of {', '.join(LAYOUTS)}.")
@@ -199,7 +204,7 @@ def description_of(values: Mapping[str, Any], folder: Path) -> Description:
         model=ModelConfig.from_dict({"dropout": 0.0, "tie_embeddings": "none"} | model | sizes),
         vocabularies=(source, target),
         tokens=tokens,
-        specials=SpecialTokens.from_dict(values["specials"]),
+        specials=specials,
         names=Names(
             layout=layout,
             prefix=str(names.get("prefix", "")),
@@ -220,8 +225,13 @@ def inside(folder: Path, name: object) -> Path:
     return path
 
 
-def open_state_dict(folder: Path, *, device: str = "cpu") -> Checkpoint:
+def open_state_dict(folder: Path, *, device: str = "cpu", most_bytes: int | None = None) -> Checkpoint:
     """Load a folder with `headlight.toml` for use.
+
+    Args:
+        folder: With the files that it names.
+        device: Where the model is to be.
+        most_bytes: Memory that it may take; by default as much as it wants.
 
     Raises:
         CheckpointError: a file is missing, damaged, or does not fit the others; tensors that are missing, left over
@@ -234,6 +244,11 @@ def open_state_dict(folder: Path, *, device: str = "cpu") -> Checkpoint:
     except ConfigError as error:
         raise CheckpointError(f"{DESCRIPTION} of {folder.name} cannot be used: {error}") from error
     theirs = read_tensors(described.weights)
+    header = Header(shapes={name: tuple(tensor.shape) for name, tensor in theirs.items()})
+    require_honest(
+        lambda: TutorialTransformer(described, pad_id=pad_id), described.model.to_dict(), header, folder.name
+    )
+    require_room(header.numbers, folder.name, most_bytes)
     model = TutorialTransformer(described, pad_id=pad_id)
     copy_weights(model, theirs, described, folder.name)
     return Checkpoint(path=folder, config=read_description(folder), model=ready(model, device), tokenizers=pair)
@@ -243,7 +258,7 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     """Raises CheckpointError where the file is missing, damaged, or holds anything but tensors."""
     try:
         if path.suffix == ".safetensors":
-            return load_file(path)
+            return {name: tensor.float() for name, tensor in load_file(path).items()}
         loaded = torch.load(path, map_location="cpu", weights_only=True)
     except (OSError, SafetensorError) as error:
         raise CheckpointError(f"{path.name} cannot be read: {error}") from error
@@ -254,6 +269,8 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
             loaded = loaded[name]
     if not isinstance(loaded, dict) or not all(isinstance(value, Tensor) for value in loaded.values()):
         raise CheckpointError(f"{path.name} is no state dict: it should lead from names to tensors.")
+    if any(tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes() for tensor in loaded.values()):
+        raise CheckpointError(f"{path.name} has a tensor that is larger than what it holds.")
     return {str(name): tensor.float() for name, tensor in loaded.items()}
 
 

@@ -24,12 +24,12 @@ ROOMS = (
         "corpora",
         "decoding",
         "foreign_config",
+        "header",
         "checkpoint",
         "state_dict",
         "foreign",
-        "opening",
     ),
-    *("interventions", "inference", "analysis", "training", "arguments", "__main__"),
+    *("interventions", "inference", "opening", "analysis", "training", "arguments", "__main__"),
 )
 SCREEN = ("plotly", "viz_app.pages", "viz_app.sections", "viz_app.figures", "viz_app.controls")
 # Folder or file → what it must not import.

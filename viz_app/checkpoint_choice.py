@@ -24,7 +24,6 @@ __all__ = [
     "require_translator",
 ]
 
-DOES = {"classification": "classifies texts", "continuation": "goes on with a text", "reading": "reads a text"}
 FIRST = "everyday-en-de"  # what a newcomer sees: people type sentences of every day first, not captions
 # Checkpoints that others have replaced: old links lead to those.
 REPLACED = {"multi30k-de-en": "everyday-de-en", "tatoeba-en-zh": "everyday-en-zh"}
@@ -115,7 +114,7 @@ def require_translator(found: Sequence[Listed], *, also: Sequence[str] = ()) -> 
     key, config = require_checkpoint(found)
     if config.task not in ("translation", *also):
         st.subheader("This page is about translating")
-        st.info(f"{plain(key.name)} {DOES[config.task]} and does not translate. Choose a translator on the left.")
+        st.info(f"{plain(key.name)} {JOBS[config.task]} and does not translate. Choose a translator on the left.")
         if config.task == "classification":
             lead_to_sentiment()
         else:

@@ -32,8 +32,13 @@ class Upload:
         self.temporary = tempfile.TemporaryDirectory(prefix="headlight-", ignore_cleanup_errors=True)
         self.folder = Path(self.temporary.name) / (re.sub(r"[^\w.-]+", "-", name).strip("-.")[:60] or "upload")
         self.folder.mkdir()
-        size = unpack(files, self.folder, most_mb=largest_upload())
-        ROOM.take(size, self.folder)
+        most = largest_upload()
+        ROOM.take(most << 20)  # before anything is written
+        size = 0
+        try:
+            size = unpack(files, self.folder, most_mb=most)
+        finally:
+            ROOM.give((most << 20) - size)
         weakref.finalize(self, ROOM.give, size)
 
 
@@ -79,8 +84,12 @@ def add_folder(text: str, *, taken: Collection[str]) -> None:
     Raises:
         CheckpointError: it is no checkpoint.
     """
-    folder = Path(text.strip()).expanduser()
-    if not any((folder / name).is_file() for name in ("config.json", "headlight.toml")):
+    try:
+        folder = Path(text.strip()).expanduser()
+        there = any((folder / name).is_file() for name in ("config.json", "headlight.toml"))
+    except (OSError, RuntimeError, ValueError):  # a name that is too long, a home that nobody has
+        there = False
+    if not there:
         raise CheckpointError(f"{text.strip()!r} is no folder with a config.json or a headlight.toml.")
     folder = Path(os.path.abspath(folder))
     if checkpoint_name(folder) in taken:

@@ -1,7 +1,5 @@
 """Files that a visitor brings, as a folder of a checkpoint: a few known kinds, flat, no larger than was said."""
 
-import lzma
-import shutil
 import stat
 import threading
 import zipfile
@@ -34,15 +32,19 @@ def unpack(files: Sequence[tuple[str, IO[bytes]]], folder: Path, *, most_mb: int
         CheckpointError: nothing of it is a checkpoint's, or it is too much, or an archive is damaged or tries to write
             elsewhere.
     """
-    members = [member for name, content in files for member in members_of(name, content, most_mb)]
+    found = [member for name, content in files for member in members_of(name, content, most_mb)]
+    members = [(name, content) for name, content in found if not hidden(name)]
     top = top_folder([name for name, _ in members])
     written = 0
     for name, content in members:
         parts = PurePosixPath(name).parts[1 if top else 0 :]
         if len(parts) != 1 or PurePosixPath(name).suffix.lower() not in KNOWN:
             continue
-        with (folder / parts[0]).open("wb") as target:
-            written += copy(content, target, most=(most_mb << 20) - written)
+        try:
+            with (folder / parts[0]).open("wb") as target:
+                written += copy(content, target, most=(most_mb << 20) - written)
+        except OSError as error:
+            raise CheckpointError(f"{parts[0][:60]} could not be kept: {error.strerror}") from error
     if not any((folder / name).exists() for name in ("config.json", "headlight.toml")):
         raise CheckpointError("There is no config.json and no headlight.toml among these files, so no checkpoint.")
     return written
@@ -61,16 +63,25 @@ def members_of(name: str, content: IO[bytes], most_mb: int) -> Iterator[tuple[st
                 f"{MOST_FILES} files of {most_mb} MB in all can be opened."
             )
         for info in infos:
+            if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise CheckpointError(f"{name} is compressed in a way that is not opened; an ordinary .zip is.")
             if stat.S_ISLNK(info.external_attr >> 16):
                 raise CheckpointError(f"{info.filename!r} in {name} is a link; archives of plain files open.")
             yield safe(info.filename), archive.open(info)
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+    except CheckpointError:
+        raise
+    except Exception as error:  # damaged archives fail in many ways
         raise CheckpointError(f"{name} is no archive that can be opened: {error}") from error
+
+
+def hidden(name: str) -> bool:
+    """Files that a system adds of its own."""
+    return any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(name).parts)
 
 
 def safe(name: str) -> str:
     path = PurePosixPath(name.replace("\\", "/"))
-    if path.is_absolute() or ".." in path.parts or ":" in path.parts[0] or "\0" in name:
+    if not path.parts or path.is_absolute() or ".." in path.parts or ":" in path.parts[0] or "\0" in name:
         raise CheckpointError(f"{name!r} would be written elsewhere; nothing was opened.")
     return str(path)
 
@@ -90,10 +101,8 @@ def copy(source: IO[bytes], target: IO[bytes], *, most: int) -> int:
             if copied > most:
                 raise CheckpointError("These files are larger than was said; no more can be opened.")
             target.write(piece)
-    except (zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError) as error:
+    except (zipfile.BadZipFile, EOFError, zlib.error) as error:
         raise CheckpointError(f"The archive is damaged: {error}") from error
-    except OSError as error:
-        raise CheckpointError(f"The files could not be kept: {error}") from error
     return copied
 
 
@@ -103,13 +112,12 @@ class Room:
     def __init__(self, size: int) -> None:
         self._left, self._lock = size, threading.Lock()
 
-    def take(self, size: int, folder: Path) -> None:
-        """Raises CheckpointError where others take too much; the folder is removed then."""
+    def take(self, size: int) -> None:
+        """Raises CheckpointError where others take too much."""
         with self._lock:
             if size <= self._left:
                 self._left -= size
                 return
-        shutil.rmtree(folder, ignore_errors=True)
         raise CheckpointError("Other visitors' uploads fill the room that there is; try again when they have left.")
 
     def give(self, size: int) -> None:

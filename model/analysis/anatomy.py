@@ -71,12 +71,13 @@ def anatomy(checkpoint: Checkpoint, text: str, kind: str, layer: int) -> tuple[T
     config = checkpoint.model.config
     if config.attention != "scaled_dot_product":
         raise ConfigError(f"{checkpoint.name} uses {config.attention} attention, which has no dot products to follow.")
+    mixing = checkpoint.model.mixing(kind, layer)
     names = {stage: hook_name(kind, layer, stage) for stage in STAGES}
     translation, recording = record_translation(
         checkpoint, text, record=(*names.values(), hook_name(kind, layer, "bias"))
     )
     recorded = {stage: recording.array(name) for stage, name in names.items()}
-    biased, mixing = hook_name(kind, layer, "bias"), checkpoint.model.mixing(kind, layer)
+    biased = hook_name(kind, layer, "bias")
     return translation, Anatomy(
         queries=recorded["queries"],
         keys=recorded["keys"],

@@ -1,6 +1,6 @@
 """Beam search: several prefixes of a translation grow side by side, and every one that was weighed is reported."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -48,7 +48,7 @@ def beam(
         kept: dict[int, list[Hypothesis]] = {}
         first_row = 0
         for sentence, prefixes in growing.items():
-            weighed = continuations(prefixes, first_row, log_probs, size, specials)
+            weighed = continuations(prefixes, first_row, log_probs, size, decoder.ends)
             first_row += len(prefixes)
             fates = fates_of(weighed, size=size, done=len(done[sentence]), limit=decoder.limits[sentence])
             judged = list(zip(weighed, fates, strict=True))
@@ -64,7 +64,7 @@ def beam(
 
 
 def continuations(
-    prefixes: Sequence[Hypothesis], first_row: int, log_probs: Tensor, size: int, specials: Specials
+    prefixes: Sequence[Hypothesis], first_row: int, log_probs: Tensor, size: int, ends: Callable[[int], bool]
 ) -> list[Hypothesis]:
     """The best continuations of one sentence's prefixes, best first: enough that `size` of them go on.
 
@@ -73,7 +73,7 @@ def continuations(
         first_row: Of the batch, that of the first prefix.
         log_probs: Of all rows, (R, V).
         size: Width of the beam.
-        specials: Where to end.
+        ends: Whether a token ends a text.
     """
     rows = log_probs[first_row : first_row + len(prefixes)]  # (P, V)
     totals = torch.tensor([prefix.log_prob for prefix in prefixes], device=rows.device)[:, None] + rows  # (P, V)
@@ -83,7 +83,7 @@ def continuations(
         if total == float("-inf"):
             break  # only what is not allowed is left
         which, token = divmod(index, totals.size(-1))
-        log_prob, finished = float(rows[which, token]), token == specials.eos
+        log_prob, finished = float(rows[which, token]), ends(token)
         longer.append(
             prefixes[which].extended(token=token, log_prob=log_prob, row=first_row + which, finished=finished)
         )

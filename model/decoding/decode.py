@@ -154,6 +154,8 @@ class Decoding:
         self.mask = None if bool(mask.all()) else mask
         self.cache: Any = model.start_cache()  # each architecture has its own
         self.first = specials.first
+        self.end_ids = {specials.eos, *specials.more_ends}
+        self.last_forced = max(forced, default=-1)
         self.banned = torch.tensor(specials.banned, dtype=torch.long, device=self.memory.device)
         self.forced = forced
         lengths = (source != model.pad_id).sum(dim=1).tolist()
@@ -171,6 +173,10 @@ class Decoding:
         if self.first is not None and self.cache.length == 1:
             return only(self.first, log_probs, 0.0), step
         return log_probs.index_fill(1, self.banned, float("-inf")), step
+
+    def ends(self, token: int) -> bool:
+        """Whether a token that the latest pass wrote ends the text; inside of what is forced none does."""
+        return token in self.end_ids and self.cache.length > self.last_forced
 
     def select(self, rows: Sequence[int], *, same_source: bool) -> None:
         index = torch.tensor(rows, device=self.memory.device)
@@ -252,7 +258,7 @@ def _walk(decoder: Decoding, specials: Specials, choose: Callable[[Tensor], list
         tokens = choose(log_probs)
         for row, token in enumerate(tokens):
             if not hypotheses[row].finished and length <= decoder.limits[row]:
-                log_prob, ended = float(log_probs[row, token]), token == specials.eos
+                log_prob, ended = float(log_probs[row, token]), decoder.ends(token)
                 hypotheses[row] = hypotheses[row].extended(token=token, log_prob=log_prob, row=row, finished=ended)
         if all(h.finished or length >= limit for h, limit in zip(hypotheses, decoder.limits, strict=True)):
             break

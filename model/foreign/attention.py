@@ -26,7 +26,15 @@ from model.trace import HookPoint, active_trace, hook_name
 __all__ = ["place_hooks"]
 
 NAME = "headlight"
-PROJECTIONS = ("out_proj", "o_proj", "o", "c_proj", "out_lin", "dense")  # names of the matrix that mixes the heads
+PROJECTIONS = (
+    "out_proj",
+    "Wo",
+    "o_proj",
+    "o",
+    "c_proj",
+    "out_lin",
+    "dense",
+)  # names of the matrix that mixes the heads
 CROSS = ("encoder_attn", "encdecattention", "crossattention", "cross_attn")  # in the names of modules
 
 _SEEN: ContextVar[list[tuple[nn.Module, float]] | None] = ContextVar("headlight_attention_modules", default=None)
@@ -160,9 +168,13 @@ def place_hooks(model: PreTrainedModel, run: Callable[[], object]) -> list[Atten
         except Exception as error:  # as many kinds of errors as there are models that take something else than ids
             raise ConfigError(f"{model.config.model_type} cannot be run on token ids alone: {error}") from error
     names = {module: name for name, module in model.named_modules()}
+    if len(dict(seen)) < len(seen):
+        raise ConfigError(
+            f"the layers of {model.config.model_type} share one attention, so their maps cannot be told apart."
+        )
     layers = dict.fromkeys(KINDS, 0)
     placed = []
-    for module, scaling in dict(seen).items():
+    for module, scaling in seen:
         kind = kind_of(names[module], module, two_stacks=model.config.is_encoder_decoder)
         module.hooks = hooks = AttentionHooks(kind, layers[kind], scaling)
         if (projection := projection_of(model, names[module])) is not None:

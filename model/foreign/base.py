@@ -34,6 +34,7 @@ class ForeignModel(Translator):
             ConfigError: the model needs more than token ids, or its attention cannot be seen.
         """
         super().__init__()
+        model.config.return_dict = True
         self.model = model.eval()
         with torch.inference_mode():
             hooks = place_hooks(model, lambda: run_once(model))

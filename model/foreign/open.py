@@ -6,6 +6,7 @@ claims is held against the header of the weights first, so that a folder cannot 
 
 import json
 import os
+import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")  # before the library is imported: 
 
 import torch
 import transformers
-from transformers import AutoConfig, AutoTokenizer, GenerationConfig, PreTrainedConfig, PreTrainedModel
+from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig, PreTrainedModel
 from transformers.models.auto import modeling_auto as auto
 from transformers.utils import logging
 
@@ -23,18 +24,22 @@ from model.checkpoint import Checkpoint, ClassifierCheckpoint
 from model.config import ConfigError
 from model.files import CheckpointError
 from model.foreign.continuer import ForeignContinuer
-from model.foreign.header import first_line, read_header, require_honest, require_room
 from model.foreign.reader import ForeignClassifier, ForeignReader
 from model.foreign.sizes import labels_of
 from model.foreign.tokenizer import ForeignTokenizer, frame
-from model.foreign.translator import ForeignTranslator
+from model.foreign.translator import ForeignTranslator, continuing
 from model.foreign_config import ForeignConfig, ForeignSizes, ForeignTexts, Task
+from model.header import first_line, read_claims, read_header, require_honest, require_room
+from model.kinds import KINDS
 from model.network.translator import Translator
 from model.text.tokenizers import TokenizerPair
 from model.text.vocab import Specials
 
 __all__ = ["open_foreign", "read_foreign_config"]
 
+# While it opens a model the library changes functions of its own and of PyTorch: two at once would undo each other.
+FEWEST = 10  # pieces of a vocabulary that can be one
+OPENING = threading.Lock()
 logging.set_verbosity_error()
 logging.disable_progress_bar()
 # In the order in which an architecture is looked for: the library's names of the classes that a family has.
@@ -65,6 +70,7 @@ def read_foreign_config(folder: Path) -> ForeignConfig:
 
 
 def read_library_config(folder: Path) -> PreTrainedConfig:
+    read_claims(folder)  # before the library builds on them
     try:
         found = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # whatever the library meets in a file that may hold anything
@@ -79,7 +85,8 @@ def architecture(config: PreTrainedConfig, name: str) -> tuple[Task, type[PreTra
     Raises:
         CheckpointError: it is no text Transformer of a kind that can be shown.
     """
-    named = next(iter(config.architectures or ()), None)
+    said = config.architectures
+    named = str(said[0]) if isinstance(said, list) and said else None
     for task, classes in ARCHITECTURES:
         known = classes.get(config.model_type)
         known = known[0] if isinstance(known, tuple) else known
@@ -150,11 +157,16 @@ def open_foreign(
     Raises:
         CheckpointError: a file is missing, damaged, or does not fit the others; or there is no room.
     """
+    with OPENING:
+        return open_alone(folder, device=device, most_bytes=most_bytes)
+
+
+def open_alone(folder: Path, *, device: str, most_bytes: int | None) -> Checkpoint | ClassifierCheckpoint:
     described, config = read_foreign_config(folder), read_library_config(folder)
     task, kind = architecture(config, folder.name)
     header = read_header(folder)
-    require_room(header, folder.name, most_bytes)
-    require_honest(config, kind, header, folder.name)
+    require_room(header.numbers, folder.name, most_bytes)
+    require_honest(lambda: kind(config), read_claims(folder), header, folder.name)
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:
@@ -165,6 +177,13 @@ def open_foreign(
         pair = pair_of(folder, tokenizer, wrapped)
     except ConfigError as error:
         raise CheckpointError(f"{folder.name} cannot be shown: {error}") from error
+    for kind_of_attention in KINDS:
+        said, seen = (sizes.layers_of(kind_of_attention) for sizes in (described.model, wrapped.config))
+        if said != seen:
+            raise CheckpointError(
+                f"{folder.name} cannot be shown: it should have {said} layers of {kind_of_attention} attention, and "
+                f"{seen} are seen."
+            )
     described = replace(described, model=wrapped.config)
     ready = wrapped.to(device).eval()
     if isinstance(ready, ForeignClassifier):
@@ -217,29 +236,26 @@ def pair_of(folder: Path, tokenizer: Any, model: Translator) -> TokenizerPair:
     for side, rows in ((source, model.config.source_vocab_size), (target, model.config.target_vocab_size)):
         if side.size > rows:
             raise ConfigError(f"its tokenizer has {side.size:,} tokens, and its model has rows for {rows:,}.")
+    if source.size < len(tokenizer.all_special_ids) + FEWEST:
+        raise ConfigError("its tokenizer knows hardly any piece of text. Is the file of its vocabulary missing?")
     return TokenizerPair(source=source, target=target, specials=specials_of(tokenizer, model))
 
 
 def specials_of(tokenizer: Any, model: Translator) -> Specials:
+    """Raises ConfigError where a special token has no row in the model."""
     before, after = frame(tokenizer)
     own = {i for i in tokenizer.all_special_ids if i not in (tokenizer.unk_token_id, tokenizer.mask_token_id)}
     begins = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
     if isinstance(model, ForeignTranslator):
-        bos, eos, banned, first = model.specials.bos, model.specials.eos, model.specials.banned, model.specials.first
+        found = replace(model.specials, before=before, after=after)
+    elif isinstance(model, ForeignContinuer):
+        # What would end a prompt is left out: it is to go on.
+        found = replace(continuing(model.model.generation_config), bos=begins or 0, before=before)
     else:
-        generation = getattr(model.model, "generation_config", None) or GenerationConfig()
-        ends = generation.eos_token_id
-        eos = ends[0] if isinstance(ends, list) and ends else ends
-        # What a text that is empty begins with, and an end that is never written where there is none.
-        bos, eos, banned, first = begins or 0, -1 if eos is None else int(eos), (), None
-    return Specials(
-        bos=bos,
-        eos=eos,
-        banned=banned,
-        first=first,
-        before=before,
-        after=after,
-        unknown=tokenizer.unk_token_id,
-        mask=tokenizer.mask_token_id,
-        marks=frozenset({*own, bos, eos}),
-    )
+        found = Specials(bos=begins or 0, eos=-1, before=before, after=after)
+    rows = model.config.target_vocab_size
+    for i in (found.bos, found.eos, *found.more_ends, *found.banned, found.first or 0):
+        if i >= rows:
+            raise ConfigError(f"its settings for generation name the token {i:,}, and its model has {rows:,}.")
+    marks = frozenset({*own, found.bos, found.eos, *found.more_ends})
+    return replace(found, unknown=tokenizer.unk_token_id, mask=tokenizer.mask_token_id, marks=marks)

@@ -1,5 +1,6 @@
 """How large a model of Hugging Face's `transformers` is, as far as the rest of the program asks."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 
@@ -12,7 +13,13 @@ from model.foreign_config import ForeignSizes
 __all__ = ["labels_of", "learned_positions", "sizes_of"]
 
 TABLES = ("position_embeddings", "embed_positions", "wpe")  # ends of the names of a table of positions
+MOST_TOKENS, MOST_BYTES = 1024, 256 << 20  # of a text; of all its maps
 UNLIMITED = 512  # tokens, of a model whose positions never end
+
+
+def readable(layers: int, heads: int) -> int:
+    """Tokens of the longest text whose maps can be kept."""
+    return min(MOST_TOKENS, math.isqrt(MOST_BYTES // (4 * layers * heads)))
 
 
 def learned_positions(model: PreTrainedModel) -> Tensor | None:
@@ -62,7 +69,7 @@ def sizes_of(model: PreTrainedModel, kinds: Sequence[str], *, needed: Sequence[s
         d_model=int(config.hidden_size),
         num_heads=int(heads.pop()),
         layers=Counter(kinds),
-        max_length=positions_of(model),
+        max_length=min(positions_of(model), readable(len(kinds), int(config.num_attention_heads))),
         source_vocab_size=source.num_embeddings,
         positional="its own" if learned_positions(model) is None else "learned",
         labels=labels_of(config),

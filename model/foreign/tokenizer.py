@@ -1,16 +1,18 @@
 """A tokenizer of Hugging Face's `transformers` behind our protocol: its ids, and its pieces as a person reads them."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from transformers import PreTrainedTokenizerBase
 
+from model.config import ConfigError
 from model.text.byte_pair import CONTINUES, byte_of_character, is_han
 from model.text.encoding import Encoding
 
 __all__ = ["ForeignTokenizer", "frame"]
 
+END_OF_WORD = "</w>"  # of older byte-pair encodings
 Reading = Callable[[str], tuple[str, bool]]  # a piece → its text, and whether a word begins with it
 
 
@@ -41,7 +43,7 @@ class ForeignTokenizer:
     def encode(self, text: str) -> Encoding:
         backend = getattr(self._tokenizer, "backend_tokenizer", None)
         if backend is not None:  # not through the library's call, which changes settings that all visitors share
-            encoded = backend.encode(text, add_special_tokens=False)
+            encoded = encoded_by(backend, text)
             ids, offsets = tuple(encoded.ids), tuple(encoded.offsets)
         else:
             pieces = self._tokenizer.tokenize(text)
@@ -65,11 +67,14 @@ class ForeignTokenizer:
         words, word, apart = [], -1, True
         for i in ids:
             text, begins = self._text(i)
-            sign = not text[:1].isalnum() or is_han(text[0])
+            sign = not (text[:1].isalnum() or text.startswith("⟨")) or is_han(text[0])
             word += apart or begins or sign
-            apart = i in self._special or (sign and bool(text))
+            apart = i in self._special or (sign and bool(text)) or self._ends_word(i)
             words.append(word)
         return tuple(words)
+
+    def _ends_word(self, i: int) -> bool:
+        return (self._tokenizer.convert_ids_to_tokens(i) or "").endswith(END_OF_WORD)
 
     def _text(self, i: int) -> tuple[str, bool]:
         if i in self._special:
@@ -84,12 +89,17 @@ class ForeignTokenizer:
         return CONTINUES + text if text[:1].isalnum() and not is_han(text[0]) else text
 
 
-def reading(vocabulary: Sequence[str] | dict[str, int]) -> Reading:
-    """How the pieces of a vocabulary are to be read."""
-    for sign, read in (("▁", marked_space), ("Ġ", byte_level), ("##", word_piece)):
-        if any(piece.startswith(sign) and len(piece) > len(sign) for piece in vocabulary):
-            return read
-    return lambda piece: (piece, False)
+def reading(vocabulary: Collection[str]) -> Reading:
+    """How the pieces of a vocabulary are to be read: as most of those are that bear a mark."""
+    marks = {"▁": marked_space, "Ġ": byte_level, "##": word_piece}
+    counts = {mark: sum(piece.startswith(mark) and piece != mark for piece in vocabulary) for mark in marks}
+    most = max(counts, key=lambda mark: counts[mark])
+    return marks[most] if counts[most] else plain
+
+
+def plain(piece: str) -> tuple[str, bool]:
+    """Of others: some mark where a word ends."""
+    return piece.removesuffix(END_OF_WORD), False
 
 
 def marked_space(piece: str) -> tuple[str, bool]:
@@ -115,6 +125,16 @@ def byte_level(piece: str) -> tuple[str, bool]:
 def word_piece(piece: str) -> tuple[str, bool]:
     """Of BERT: ## continues a word."""
     return piece.removeprefix("##"), not piece.startswith("##")
+
+
+def encoded_by(backend: Any, text: str) -> Any:
+    """Raises ConfigError where the rules of a tokenizer have no end."""
+    try:
+        return backend.encode(text, add_special_tokens=False)
+    except BaseException as error:  # the library's own kind, which is no Exception
+        if type(error).__name__ != "PanicException":
+            raise
+        raise ConfigError(f"The tokenizer gave up on this text: {str(error)[:200]}") from None
 
 
 def places(text: str, pieces: Sequence[str]) -> tuple[tuple[int, int], ...]:

@@ -13,7 +13,7 @@ from model.foreign.base import ForeignModel
 from model.kinds import KINDS
 from model.text.vocab import Specials
 
-__all__ = ["ForeignCache", "ForeignTranslator"]
+__all__ = ["ForeignCache", "ForeignTranslator", "continuing"]
 
 
 class ForeignCache:
@@ -62,7 +62,8 @@ class ForeignTranslator(ForeignModel):
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
         if source.size(1) > self.config.max_length:  # the library makes some models longer, and fails in others
             raise ValueError(f"The source has {source.size(1)} tokens; this model reads {self.config.max_length}.")
-        mask = source != self.pad_id  # (B, S)
+        # What stands alone is not filled up, whatever its tokens are.
+        mask = (source != self.pad_id) | (len(source) == 1)  # (B, S)
         memory = self.model.get_encoder()(input_ids=source, attention_mask=mask.long()).last_hidden_state
         return memory, mask[:, None, None]
 
@@ -100,7 +101,22 @@ def specials_of(generation: GenerationConfig) -> Specials:
     end = end[0] if isinstance(end, list) and len(end) == 1 else end
     if not isinstance(begin, int) or not isinstance(end, int):
         raise ConfigError(f"decoder_start_token_id is {begin} and eos_token_id is {end}; one of each is needed.")
-    # The library lets the end be written even where it is among the bad words.
-    banned = [words[0] for words in generation.bad_words_ids or () if len(words) == 1 and words[0] != end]
     first = generation.forced_bos_token_id
-    return Specials(bos=begin, eos=end, banned=tuple(banned), first=None if first is None else int(first))
+    if not isinstance(first, int | None):
+        raise ConfigError(f"forced_bos_token_id is {first}; it should be one token.")
+    return Specials(bos=begin, eos=end, banned=banned_by(generation, {end}), first=first)
+
+
+def continuing(generation: GenerationConfig | None) -> Specials:
+    """Where a continuation ends, which may be at several tokens or never, and what it never writes."""
+    generation = generation or GenerationConfig()
+    said = generation.eos_token_id
+    ends = [int(end) for end in (said if isinstance(said, list) else [said]) if end is not None]
+    eos, *more = ends or [-1]  # an end that is never written where there is none
+    return Specials(bos=0, eos=eos, more_ends=tuple(more), banned=banned_by(generation, set(ends)))
+
+
+def banned_by(generation: GenerationConfig, ends: set[int]) -> tuple[int, ...]:
+    # The library lets the end be written even where it is among the bad words.
+    words = [word for word in generation.bad_words_ids or () if len(word) == 1]
+    return tuple(int(word[0]) for word in words if word[0] not in ends)

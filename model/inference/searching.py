@@ -33,7 +33,8 @@ def source_ids(tokenizers: TokenizerPair, text: str, max_length: int) -> tuple[l
     ids, specials = tokenizers.source.encode(text).ids, tokenizers.specials
     kept = ids[: max_length - len(specials.before) - len(specials.after)]
     whole = [*specials.before, *kept, *specials.after]
-    return [*whole, *specials.fill[len(whole) :]], len(ids) - len(kept)
+    # A tokenizer without special tokens leaves nothing of an empty text.
+    return [*whole, *specials.fill[len(whole) :]] or [specials.bos], len(ids) - len(kept)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +49,9 @@ class Beginning:
     given: int = 0  # how many of the tokens that are written are those of the prompt
 
 
-def beginning(checkpoint: Checkpoint, text: str, forced: Mapping[int, int] = NOTHING_FORCED) -> Beginning:
+def beginning(
+    checkpoint: Checkpoint, text: str, forced: Mapping[int, int] = NOTHING_FORCED, *, limit: int | None = None
+) -> Beginning:
     """Where to start with a text.
 
     A model that continues a text writes it from its second token on; what is typed is forced, the rest is free.
@@ -57,20 +60,20 @@ def beginning(checkpoint: Checkpoint, text: str, forced: Mapping[int, int] = NOT
         checkpoint: A loaded checkpoint.
         text: Anything.
         forced: See `greedy`.
+        limit: The most tokens to write, or to write after a prompt; by default what is usual.
     """
     tokenizers, length = checkpoint.tokenizers, checkpoint.model.config.max_length
     if checkpoint.config.task != "continuation":
         ids, dropped = source_ids(tokenizers, text, length)
-        return Beginning(source=ids, specials=tokenizers.specials, forced=forced, limit=None, dropped=dropped)
+        return Beginning(source=ids, specials=tokenizers.specials, forced=forced, limit=limit, dropped=dropped)
     room = min(CONTINUED, length // 2)
     ids, dropped = source_ids(tokenizers, text, length - room)
-    ids = ids or [tokenizers.specials.bos]
     given = dict(enumerate(ids[1:]))
     return Beginning(
         source=ids,
         specials=replace(tokenizers.specials, bos=ids[0]),
         forced={**forced, **given},
-        limit=len(given) + room,
+        limit=len(given) + (limit or room),
         dropped=dropped,
         given=len(given),
     )

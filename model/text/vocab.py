@@ -14,6 +14,7 @@ class Specials:
 
     bos: int  # what the decoder reads first
     eos: int  # what ends a text that is written
+    more_ends: tuple[int, ...] = ()  # other tokens that end it too
     banned: tuple[int, ...] = ()  # never written unless forced, whatever their probability
     first: int | None = None  # begins every text and is no choice, as the target language of mBART: it costs nothing
     before: tuple[int, ...] = ()  # stand before a source

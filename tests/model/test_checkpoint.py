@@ -121,3 +121,18 @@ def test_checkpoints_are_found_by_name_and_the_first_folder_wins(folder: Path, t
     (tmp_path / "not-a-checkpoint").mkdir()
     assert find_checkpoints([tmp_path, other]) == {"copy": folder, "second": other / "second"}
     assert find_checkpoints([tmp_path / "nowhere"]) == {}
+
+
+def test_a_configuration_that_claims_too_much_is_refused_before_it_is_built(
+    toys: Callable[[str], Path], tmp_path: Path
+) -> None:
+    for number, values in enumerate(
+        ({"d_model": 2**17}, {"num_encoder_layers": 10**9}, {"max_length": 10**9}, {"d_ff": 10**9})
+    ):
+        folder = tmp_path / str(number)
+        shutil.copytree(toys("bpe"), folder)
+        config = json.loads((folder / "config.json").read_text())
+        config["model"] |= values
+        (folder / "config.json").write_text(json.dumps(config))
+        with pytest.raises(CheckpointError):
+            load_checkpoint(folder)

@@ -307,3 +307,24 @@ def test_a_checkpoint_once_loaded_is_its_own(tmp_path: Path) -> None:
     checkpoint = opened(write(tmp_path / "mine", model))
     translate(checkpoint, TEXT)
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
+
+
+def test_a_description_that_claims_too_much_is_refused_before_it_is_built(tmp_path: Path) -> None:
+    for number, (old, new) in enumerate(
+        {
+            "d_model = 32": "d_model = 65536",
+            "num_encoder_layers = 2": "num_encoder_layers = 100000000",
+            "max_length = 40": "max_length = 1000000000",
+            'unknown = "<unk>"': 'unknown = "<unk>"\nfill_source = 2000000000',
+        }.items()
+    ):
+        folder = write(tmp_path / str(number), tutorial(), TOML.replace(old, new))
+        with pytest.raises(CheckpointError):
+            open_checkpoint(folder)
+
+
+def test_a_tensor_that_is_larger_than_its_file_is_refused(tmp_path: Path) -> None:
+    folder = write(tmp_path / "mine", tutorial())
+    torch.save({"source.weight": torch.zeros(1).half().expand(10**13)}, folder / "model.pt")
+    with pytest.raises(CheckpointError, match="larger than what it holds"):
+        open_checkpoint(folder)

@@ -106,13 +106,33 @@ def test_many_files_and_what_is_no_archive_get_a_sentence(tmp_path: Path) -> Non
         unpack([("notes.txt", io.BytesIO(b"hello"))], empty)
 
 
-def test_all_uploads_together_have_a_limit_that_comes_back(tmp_path: Path) -> None:
+def test_all_uploads_together_have_a_limit_that_comes_back() -> None:
     room = Room(100)
-    room.take(60, tmp_path)
-    late = tmp_path / "late"
-    late.mkdir()
+    room.take(60)
     with pytest.raises(CheckpointError, match="try again"):
-        room.take(60, late)
-    assert not late.exists()
+        room.take(60)
     room.give(60)
-    room.take(100, tmp_path)
+    room.take(100)
+
+
+def test_what_a_system_adds_to_an_archive_is_left_out(tmp_path: Path) -> None:
+    unpack(
+        [("a.zip", archive(("mine/config.json", b"{}"), ("__MACOSX/mine/._config.json", b"x"), (".DS_Store", b"x")))],
+        tmp_path,
+    )
+    assert names(tmp_path) == ["config.json"]
+
+
+@pytest.mark.parametrize("how", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_compressions_that_cannot_be_read_piece_by_piece_are_refused(tmp_path: Path, how: int) -> None:
+    def change(info: zipfile.ZipInfo) -> None:
+        info.compress_type = how
+
+    with pytest.raises(CheckpointError, match="compressed in a way"):
+        unpack([("a.zip", archive(CONFIG, change=change))], tmp_path)
+
+
+def test_strange_names_get_a_sentence(tmp_path: Path) -> None:
+    for name in ("x" * 300 + ".json", "."):
+        with pytest.raises(CheckpointError):
+            unpack([("a.zip", archive((name, b"x")))], tmp_path)

@@ -17,8 +17,8 @@ def bring_your_own(taken: Collection[str]) -> None:
     """Ask for files or a folder, and open what is given; `taken` are the names of the other checkpoints."""
     st.markdown(
         "A folder of Hugging Face's `transformers`, one of Headlight, or weights of a tutorial with a "
-        f"`headlight.toml`. Up to {largest_upload()} MB; only you see it, and it is gone when you leave. Nothing in "
-        "it is run."
+        f"`headlight.toml`. Up to {largest_upload()} MB; only you see it, and its files are removed when you have "
+        "gone. Nothing in it is run."
     )
     how = st.segmented_control("What do you have?", list(HOW), format_func=HOW.__getitem__, default="folder")
     folder = how == "folder"

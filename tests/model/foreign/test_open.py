@@ -4,17 +4,22 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from transformers import (
+    AlbertConfig,
+    AlbertForMaskedLM,
     AutoModelForCausalLM,
     AutoModelForMaskedLM,
     AutoModelForSeq2SeqLM,
     AutoModelForSequenceClassification,
     AutoTokenizer,
+    PreTrainedModel,
 )
 
 from model.analysis.anatomy import anatomy, derive, value_norms
@@ -128,7 +133,9 @@ def test_a_continuation_and_its_maps_are_the_librarys(folders: Callable[[str], P
 
 
 @pytest.mark.parametrize("family", CONTINUERS)
-def test_a_beam_without_a_limit_of_length_is_generates(folders: Callable[[str], Path], family: str) -> None:
+def test_a_tree_ends_in_the_text_of_its_beam_and_the_same_seed_draws_the_same(
+    folders: Callable[[str], Path], family: str
+) -> None:
     checkpoint = opened(folders(family))
     tree = search_tree(checkpoint, TEXTS[0], search=SearchConfig(method="beam", beam_size=3))
     best = translate(checkpoint, TEXTS[0], search=SearchConfig(method="beam", beam_size=3))
@@ -318,7 +325,7 @@ def test_a_configuration_that_claims_more_than_the_weights_hold_is_refused_befor
         "endless": ("bert", {"num_hidden_layers": 10**9}, "num_hidden_layers is 1,000,000,000"),
         "endless-t5": ("t5", {"num_decoder_layers": 10**9}, "num_decoder_layers is 1,000,000,000"),
         "wide": ("gpt2", {"n_inner": 10**9}, r"describes [\d,]+ weights, but its files hold"),
-        "words": ("bart", {"vocab_size": 10**10}, r"describes [\d,]+ weights, but its files hold"),
+        "words": ("bart", {"vocab_size": 10**8}, r"describes [\d,]+ weights, but its files hold"),
         "uneven": ("llama", {"num_attention_heads": 5}, "uneven"),
         "strange": ("bert", {"hidden_size": "many"}, "strange"),
         "deeper": ("gpt2", {"n_layer": 3}, "deeper"),
@@ -370,3 +377,123 @@ def test_a_tokenizer_with_ids_that_the_model_lacks_is_refused(folders: Callable[
     shutil.copy(folders("gpt2") / "tokenizer.json", folder / "tokenizer.json")
     with pytest.raises(CheckpointError, match="320 tokens, and its model has rows for"):
         open_checkpoint(folder)
+
+
+def test_many_can_be_opened_at_once(folders: Callable[[str], Path]) -> None:
+    """The library changes functions of its own while it opens one."""
+    families = [*FAMILIES, *CLASSIFIERS]
+    for family in families:
+        folders(family)
+    tie, normal = PreTrainedModel.tie_weights, torch.nn.init.normal_
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda family: open_checkpoint(folders(family)), families * 3))
+    assert len(found) == 3 * len(families)
+    assert PreTrainedModel.tie_weights is tie
+    assert torch.nn.init.normal_ is normal
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("family", CONTINUERS)
+def test_an_end_inside_a_prompt_ends_nothing(folders: Callable[[str], Path], family: str) -> None:
+    library = AutoModelForCausalLM.from_pretrained(folders(family), attn_implementation="eager")
+    tokenizer, checkpoint = AutoTokenizer.from_pretrained(folders(family)), opened(folders(family))
+    text = "The cat</s> sat on"
+    prompt = tokenizer(text, return_tensors="pt")["input_ids"]
+    assert 2 in prompt
+    for search in (SearchConfig(), SearchConfig(method="beam", beam_size=3)):
+        found = translate(checkpoint, text, search=search)
+        assert len(found.written) > found.given == prompt.size(1) - 1
+        ids = [found.read[0].id, *(token.id for token in found.written)]
+        expected = library(input_ids=torch.tensor([ids[:-1]]), output_attentions=True, use_cache=False)
+        np.testing.assert_allclose(found.maps["decoder"], torch.cat(expected.attentions).numpy(), **CLOSE)
+
+
+@torch.inference_mode()
+def test_several_ends_and_what_is_never_written_are_the_librarys(
+    folders: Callable[[str], Path], tmp_path: Path
+) -> None:
+    first = [token.id for token in translate(opened(folders("gpt2")), TEXTS[0]).written]
+    given = translate(opened(folders("gpt2")), TEXTS[0]).given
+    for name, settings in (
+        ("ends", {"eos_token_id": [2, first[given + 3]]}),
+        ("bans", {"bad_words_ids": [[first[given]], [first[given + 1]]]}),
+    ):
+        folder = tmp_path / name
+        shutil.copytree(folders("gpt2"), folder)
+        file = folder / "generation_config.json"
+        file.write_text(json.dumps(json.loads(file.read_text()) | settings))
+        found = translate(opened(folder), TEXTS[0])
+        library, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+        prompt = tokenizer(TEXTS[0], return_tensors="pt")["input_ids"]
+        free = len(found.written) - found.given
+        expected = library.generate(prompt, max_new_tokens=40, do_sample=False, num_beams=1)[0, 1:].tolist()
+        assert [token.id for token in found.written] == expected
+        assert found.finished == (name == "ends")
+        assert free < 40 or name == "bans"
+
+
+@torch.inference_mode()
+def test_a_text_that_is_read_alone_has_no_padding(folders: Callable[[str], Path], tmp_path: Path) -> None:
+    folder = tmp_path / "t5"
+    shutil.copytree(folders("t5"), folder)
+    file = folder / "generation_config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"pad_token_id": 2}))
+    found = translate(opened(folder), TEXTS[0])
+    np.testing.assert_array_equal(found.maps["encoder"], translate(opened(folders("t5")), TEXTS[0]).maps["encoder"])
+    assert (found.maps["encoder"][..., -1] > 0).any()
+
+
+def test_layers_that_share_one_attention_are_refused(folders: Callable[[str], Path], tmp_path: Path) -> None:
+    folder = tmp_path / "albert"
+    shutil.copytree(folders("bert"), folder)
+    sizes = {"num_hidden_layers": 3, "num_attention_heads": 4, "hidden_size": 32, "intermediate_size": 48}
+    rows = opened(folders("bert")).model.config.source_vocab_size
+    AlbertForMaskedLM(AlbertConfig(vocab_size=rows, embedding_size=16, **sizes)).save_pretrained(folder)
+    with pytest.raises(CheckpointError, match="share one attention"):
+        open_checkpoint(folder)
+
+
+def test_a_vocabulary_that_is_missing_is_noticed(folders: Callable[[str], Path], tmp_path: Path) -> None:
+    folder = tmp_path / "no-words"
+    shutil.copytree(folders("bert"), folder)
+    (folder / "tokenizer.json").unlink()
+    settings = json.loads((folder / "tokenizer_config.json").read_text()) | {"tokenizer_class": "BertTokenizer"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    with pytest.raises(CheckpointError, match=r"vocabulary missing|cannot be read"):
+        open_checkpoint(folder)
+
+
+def test_an_index_names_files_of_the_folder_alone(folders: Callable[[str], Path], tmp_path: Path) -> None:
+    folder = tmp_path / "parts"
+    shutil.copytree(folders("gpt2"), folder)
+    shutil.move(folder / "model.safetensors", tmp_path / "outside.safetensors")
+    index = folder / "model.safetensors.index.json"
+    for name in ("../outside.safetensors", "nothing.safetensors"):
+        index.write_text(json.dumps({"weight_map": {"transformer.wte.weight": name}}))
+        with pytest.raises(CheckpointError, match="not in the folder"):
+            open_checkpoint(folder)
+
+
+@pytest.mark.parametrize(
+    ("file", "values"),
+    [
+        ("config.json", {"architectures": 5}),
+        ("config.json", {"num_hidden_layers": 3 * 10**7, "model_type": "qwen2"}),
+        ("config.json", {"max_position_embeddings": -1}),
+        ("config.json", {"return_dict": False}),
+        ("config.json", {"vocab_size": [1]}),
+        ("generation_config.json", {"bad_words_ids": [[99_999]]}),
+        ("generation_config.json", {"eos_token_id": 99_999}),
+        ("tokenizer_config.json", {"pad_token": 3}),
+    ],
+)
+def test_strange_settings_get_a_sentence_or_do_no_harm(
+    folders: Callable[[str], Path], tmp_path: Path, file: str, values: dict[str, object]
+) -> None:
+    folder = tmp_path / "strange"
+    shutil.copytree(folders("gpt2"), folder)
+    path = folder / file
+    path.write_text(json.dumps(json.loads(path.read_text()) | values))
+    for use in (lambda: translate(opened(folder), TEXTS[0]), lambda: read_any_config(folder)):
+        with suppress(CheckpointError):  # and nothing else is raised
+            assert use()

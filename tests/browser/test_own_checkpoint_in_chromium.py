@@ -1,0 +1,56 @@
+"""A visitor brings a checkpoint: nobody else sees it, and it goes when they have gone."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import settle
+from tests.foreign_folders import make_folder
+
+Visit = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_folder(tmp_path_factory.mktemp("mine") / "my gpt <b>", "gpt2")
+
+
+def test_an_upload_is_opened_for_its_visitor_alone(visit: Visit, folder: Path) -> None:
+    mine, other = visit("checkpoints"), visit("checkpoints")
+    mine.get_by_text("Open your own").click()
+    mine.locator("input[type=file]").set_input_files(folder)
+    opened = mine.get_by_test_id("stExpanderDetails").get_by_role("button", name="Open", exact=True)
+    opened.click()
+    expect(mine.get_by_test_id("stSidebar").get_by_text("goes on with a text")).to_be_visible()
+    expect(mine.get_by_role("heading", name="my-gpt-b")).to_be_visible()
+    mine.goto(mine.url.replace("/checkpoints", "/"))  # a new session, which the upload is not of
+    settle(mine)
+    expect(mine.get_by_test_id("stSidebar").get_by_text("goes on with a text")).to_have_count(0)
+    other.reload()
+    settle(other)
+    assert "my-gpt-b" not in other.locator("body").inner_text()
+
+
+def test_an_archive_goes_on_with_a_text_and_one_without_a_checkpoint_gets_a_sentence(
+    visit: Visit, folder: Path, tmp_path: Path
+) -> None:
+    page = visit("checkpoints")
+    page.get_by_text("Open your own").click()
+    page.get_by_text("A .zip or single files").click()
+    expect(page.get_by_text("A .zip, or config.json, weights and tokenizer")).to_be_visible()
+    chooser = page.locator("input[type=file]")
+    submit = page.get_by_test_id("stExpanderDetails").get_by_role("button", name="Open", exact=True)
+    (tmp_path / "notes.txt").write_text("hello")
+    chooser.set_input_files(tmp_path / "notes.txt")
+    submit.click()
+    expect(page.get_by_text("so no checkpoint")).to_be_visible()
+    chooser.set_input_files(shutil.make_archive(str(tmp_path / "zipped"), "zip", folder.parent))
+    submit.click()
+    expect(page.get_by_role("heading", name="zipped")).to_be_visible()
+    page.get_by_test_id("stSidebarNav").get_by_text("Translate").click()
+    settle(page)
+    expect(page.get_by_label("Type the beginning of a text and press Enter")).to_be_visible()
+    expect(page.get_by_test_id("stPlotlyChart")).to_have_count(2)
