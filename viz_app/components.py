@@ -112,7 +112,8 @@ def stepper(translation: Translation, *, kind: str, key: str, on_force: Callable
         key=key,
         on_force_change=forced,
         data={
-            "text": "|".join(token.text for token in translation.source or translation.read),
+            "text": "|".join(token.text for token in translation.source or translation.read[: translation.given + 1]),
+            "given": translation.given,
             "kind": kind,
             "keys": [token.text for token in translation.tokens_of(kind)[1]],
             "shape": list(maps.shape[:2]),

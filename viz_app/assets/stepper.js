@@ -11,7 +11,7 @@ function stepper(root) {
   function update(next, setTriggerValue) {
     if (next.text !== data?.text) {
       stop();
-      step = 0;
+      step = next.given; // what a prompt forces is no choice of the model
     }
     [data, maps, last, report] = [next, floats(next.maps), next.steps.length - 1, setTriggerValue];
     go(step);
