@@ -28,7 +28,7 @@ def test_it_loads_and_works(folder: Path) -> None:
         assert classify(load_classifier(folder), "A dull, clumsy and boring film.").label == "negative"
         return
     checkpoint = load_checkpoint(folder)
-    text = {"de": "Ein Mann liest ein Buch.", "en": "A man is reading a book."}[
+    text = {"de": "Ein Mann liest ein Buch.", "en": "A man is reading a book.", "zh": "他读一本书。"}[
         checkpoint.config.tokenizer.source_language
     ]
     word = {"de": "Buch", "en": "book", "zh": "书書"}[checkpoint.config.tokenizer.target_language]
