@@ -75,10 +75,17 @@ class ForeignTranslator(ForeignModel):
             encoder_outputs=BaseModelOutput(last_hidden_state=memory),
             attention_mask=None if cross_mask is None else cross_mask[:, 0, 0].long(),
             decoder_input_ids=target,
+            decoder_attention_mask=self.is_read(target) if cache is None and len(target) > 1 else None,
             past_key_values=cache.steps if cache else None,
             use_cache=cache is not None,
         ).logits
         return logits
+
+    def is_read(self, target: Tensor) -> Tensor:
+        """(B, T), 1 where there is a token; what comes first is one, though some begin with padding (Marian)."""
+        mask = target != self.pad_id
+        mask[:, 0] = True
+        return mask.long()
 
     def project(self, logits: Tensor) -> Tensor:
         return logits  # nothing is left to do after `decode`

@@ -46,13 +46,15 @@ st.dataframe(
         "chrF",
         "accuracy",
         "size, MB",
+        "memory, MB",
     ],
     column_config={
         "parameters": st.column_config.NumberColumn(format="localized"),
         "BLEU": st.column_config.NumberColumn(format="%.1f", help="sacreBLEU; lower-cased where the model lower-cases"),
         "chrF": st.column_config.NumberColumn(format="%.1f"),
         "accuracy": st.column_config.NumberColumn(format="%.1f %%", help="texts that are classified rightly"),
-        "size, MB": st.column_config.NumberColumn(format="%.1f"),
+        "size, MB": st.column_config.NumberColumn(format="%.1f", help="on the disk"),
+        "memory, MB": st.column_config.NumberColumn(format="%.1f", help="of the weights, in single precision"),
         "layers": st.column_config.TextColumn(help="encoder + decoder"),
     },
 )

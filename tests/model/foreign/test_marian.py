@@ -10,16 +10,14 @@ import torch
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from model.__main__ import main
+from model.analysis.mask_bugs import BUGS, mask_bug
 from model.checkpoint import Checkpoint, load_checkpoint
 from model.config import ConfigError, ModelConfig, SearchConfig
-from model.decoding.decode import finish, greedy
 from model.foreign.marian import to_fast_tokenizer, to_marian, write_marian
-from model.foreign.translator import ForeignTranslator
 from model.inference.searching import source_ids
 from model.inference.translate import translate
-from model.kinds import KINDS
 from model.network.transformer import Transformer
-from model.trace import hook_name, tracing
+from model.opening import open_translator
 from tests.conftest import BUNDLED
 from viz_app.examples import EVERYDAY
 
@@ -52,20 +50,30 @@ def test_generate_writes_what_we_write(both: tuple[Checkpoint, Path]) -> None:
             assert tokenizer.decode(theirs, skip_special_tokens=True) == ours.text
 
 
-def test_maps_of_the_exported_model_are_those_of_ours(both: tuple[Checkpoint, Path]) -> None:
+def test_the_export_opened_here_is_ours_in_every_number(both: tuple[Checkpoint, Path]) -> None:
     checkpoint, folder = both
-    model = ForeignTranslator(AutoModelForSeq2SeqLM.from_pretrained(folder))
-    text = EVERYDAY[checkpoint.config.tokenizer.source_language][0]
-    ours = translate(checkpoint, text)
-    source = torch.tensor([[token.id for token in ours.source]])
-    with tracing() as trace:
-        _, hypotheses = finish(greedy(model, source, specials=model.specials))
-    assert list(hypotheses[0].ids) == [token.id for token in ours.written]
-    for kind, maps in ours.maps.items():
-        rows = (0,) if KINDS[kind].stack == "encoder" else hypotheses[0].rows
-        for layer, weights in enumerate(maps):
-            found = trace.joined(hook_name(kind, layer, "weights"), rows).numpy()
-            np.testing.assert_allclose(found, weights, atol=1e-5)  # another order of the same sums
+    other = open_translator(folder)
+    for text in EVERYDAY[checkpoint.config.tokenizer.source_language][:3]:
+        ours, found = translate(checkpoint, text), translate(other, text)
+        assert found.text == ours.text
+        for tokens in ("source", "read", "written"):
+            assert [(t.text, t.id) for t in getattr(found, tokens)] == [(t.text, t.id) for t in getattr(ours, tokens)]
+        for kind, maps in ours.maps.items():
+            np.testing.assert_allclose(found.maps[kind], maps, atol=1e-5)  # another order of the same sums
+        np.testing.assert_allclose(
+            [token.probability for token in found.written], [token.probability for token in ours.written], atol=1e-4
+        )
+
+
+@pytest.mark.parametrize("bug", ["", *BUGS])
+def test_mistakes_with_masks_do_to_it_what_they_do_to_ours(both: tuple[Checkpoint, Path], bug: str) -> None:
+    checkpoint, folder = both
+    texts = tuple(EVERYDAY[checkpoint.config.tokenizer.source_language][:3])
+    ours, found = mask_bug(checkpoint, texts, bug), mask_bug(open_translator(folder), texts, bug)
+    for kind, leaked in ours.leaked.items():
+        np.testing.assert_allclose(found.leaked[kind], leaked, atol=1e-4)
+    # What they write may part where two words are all but equally likely; what is right does not.
+    assert bug or found.texts == ours.texts
 
 
 def test_what_marian_lacks_is_said(toys: Callable[[str], Path], tmp_path: Path) -> None:
