@@ -172,11 +172,12 @@ def test_bpe_dropout_draws_as_the_library_does() -> None:
     library = tokenizers.Tokenizer.from_str(BPE.to_json())
     library.model.dropout = 0.3
     text = " ".join(text for pair in PAIRS[:20] for text in pair)
-    theirs = [len(library.encode(" " + text).ids) for _ in range(30)]
-    ours = [len(cut_anew(text, 0.3, seed)) for seed in range(30)]
-    # About 4 of some 500 pieces is one standard deviation of a cut, so less than 1 of their means.
-    assert sum(ours) / 30 == pytest.approx(sum(theirs) / 30, rel=0.02)
-    assert sum(ours) / 30 > 1.1 * len(BPE.encode(text).ids)
+    theirs = [len(library.encode(" " + text).ids) for _ in range(300)]
+    ours = [len(cut_anew(text, 0.3, seed)) for seed in range(300)]
+    # The library weighs a merge that it left out once more whenever it meets one that is no longer possible: of 650
+    # pieces it has 6 fewer. A cut deviates by 20, the difference of the means by 1.6: 2 % is more than four times that.
+    assert sum(ours) / 300 == pytest.approx(sum(theirs) / 300, rel=0.02)
+    assert sum(ours) / 300 > 1.1 * len(BPE.encode(text).ids)
 
 
 def test_a_batch_has_the_ids_of_its_texts() -> None:
