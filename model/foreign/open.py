@@ -59,12 +59,14 @@ def read_foreign_config(folder: Path) -> ForeignConfig:
         CheckpointError: the library does not know the family, or it is none of those that can be shown.
     """
     config = read_library_config(folder)
-    task, _ = architecture(config, folder.name)
+    task, kind = architecture(config, folder.name)
+    texts = texts_of(folder)
+    fills = kind.__name__ in auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES.values()
     return ForeignConfig(
         family=str(config.model_type),
         task=task,
         model=claimed_sizes(config, task, folder.name),
-        tokenizer=texts_of(folder),
+        tokenizer=texts if fills else replace(texts, mask=""),
         values=config.to_diff_dict(),
     )
 

@@ -18,6 +18,7 @@ from viz_app.chips import compared
 from viz_app.choices import choose, settle, settle_number
 from viz_app.figures.attention import MAX_SQUARES, clickable_map
 from viz_app.listing import CheckpointKey
+from viz_app.plain import plain
 
 __all__ = ["ablation_board"]
 
@@ -75,7 +76,11 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
     if before.text:
         st.html(compared([("as trained", before.text), ("changed", after.text)]))
     else:
-        st.info("This model writes nothing. Put its mask in the place of a word, and it says what may stand there.")
+        mask = getattr(loading.config_of(key).tokenizer, "mask", "")
+        st.info(
+            "This model writes nothing; the map below shows what becomes of it."
+            + (f" Put {plain(mask)} in the place of a word, and it says what may stand there." if mask else "")
+        )
     if before.written:
         old, new = before.log_prob, (rescored(key, text, before, intervention) if intervention else before).log_prob
         st.caption(

