@@ -24,7 +24,7 @@ from model.config import (
 )
 from model.files import CheckpointError, load_weights, write_beside
 from model.foreign_config import ForeignConfig
-from model.header import require_modest
+from model.header import read_short, require_modest
 from model.network.classifier import Classifier
 from model.network.translator import Translator
 from model.network.translators import make_translator
@@ -147,9 +147,9 @@ def read_config(folder: Path) -> CheckpointConfig:
         CheckpointError: it is missing, not JSON, or not a configuration of this project.
     """
     try:
-        values = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        values = read_short(folder / CONFIG)
         if not isinstance(values, dict):
-            raise ConfigError("it is not a JSON object.")
+            raise ConfigError("it is not a JSON object of up to 1 MB.")
         return CheckpointConfig.from_dict(values)
     except FileNotFoundError as error:
         raise CheckpointError(f"{folder.name} has no {CONFIG}, so it is not a checkpoint of Headlight.") from error

@@ -1,12 +1,12 @@
 """What there is to know of a model that we did not train, without loading it and without the library that made it."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from model.config import ModelConfig
+from model.header import read_short
 from model.kinds import KINDS
 
 __all__ = ["ForeignConfig", "ForeignSizes", "ForeignTexts", "Task", "is_foreign"]
@@ -80,7 +80,7 @@ class ForeignConfig:
 def is_foreign(folder: Path) -> bool:
     """Whether `config.json` is one of the library's, which names its family; False where it cannot be read."""
     try:
-        values = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        values = read_short(folder / "config.json")
     except (OSError, ValueError, RecursionError):
         return False
     return isinstance(values, dict) and "model_type" in values and "format" not in values

@@ -18,7 +18,16 @@ from torch import nn
 
 from model.files import CheckpointError
 
-__all__ = ["Header", "first_line", "read_claims", "read_header", "require_honest", "require_modest", "require_room"]
+__all__ = [
+    "Header",
+    "first_line",
+    "read_claims",
+    "read_header",
+    "read_short",
+    "require_honest",
+    "require_modest",
+    "require_room",
+]
 
 COUNTS = re.compile(r"(.*_)?(layers?|groups?|group_num|experts|blocks)")  # keys that say how many modules there are
 MOST_MODULES, LARGEST, MOST_TEXT = 1_000, 10**9, 1 << 20  # of one kind; of any number; bytes of a configuration
@@ -47,8 +56,7 @@ def read_claims(folder: Path) -> dict[str, Any]:
         CheckpointError: it is missing, too long, no JSON object, or claims what no model has.
     """
     try:
-        raw = (folder / "config.json").read_bytes()
-        values = json.loads(raw) if len(raw) <= MOST_TEXT else None
+        values = read_short(folder / "config.json")
     except FileNotFoundError as error:
         raise CheckpointError(f"{folder.name} has no config.json, so it is not a checkpoint.") from error
     except (OSError, ValueError, RecursionError) as error:
@@ -59,6 +67,15 @@ def read_claims(folder: Path) -> dict[str, Any]:
         if value > (MOST_MODULES if COUNTS.fullmatch(key) else LARGEST) or value < -LARGEST:
             raise CheckpointError(f"config.json of {folder.name} says that {key} is {value:,}; no model is like that.")
     return values
+
+
+def read_short(path: Path) -> Any:
+    """JSON of a file that is no longer than a configuration can be; None of a longer one.
+
+    Raises:
+        OSError, ValueError, RecursionError: there is none, or it is damaged.
+    """
+    return json.loads(path.read_text(encoding="utf-8")) if path.stat().st_size <= MOST_TEXT else None
 
 
 def numbers_in(values: object, key: str = "") -> Iterator[tuple[str, int]]:

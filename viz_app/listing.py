@@ -10,11 +10,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
-from safetensors import SafetensorError, safe_open
 
 from model.checkpoint import CheckpointError, checkpoint_name, find_checkpoints
+from model.header import read_header
 from model.opening import AnyConfig, read_any_config
 from viz_app.own_checkpoints import own_checkpoints
 from viz_app.shared import remembered
@@ -148,12 +147,8 @@ def figures_row(listed: Listed) -> dict[str, object]:
 
 @remembered()
 def count_parameters(key: CheckpointKey) -> int | None:
-    """Numbers stored in the safetensors files, read from their headers; None where one cannot be read."""
-    total = 0
+    """Numbers stored in the weights, read from their header; None where it cannot be read."""
     try:
-        for path in Path(key.path).glob("*.safetensors"):
-            with safe_open(path, framework="np") as file:
-                total += sum(int(np.prod(file.get_slice(name).get_shape())) for name in file.offset_keys())
-    except (OSError, SafetensorError):
+        return read_header(Path(key.path)).numbers
+    except CheckpointError:
         return None
-    return total or None

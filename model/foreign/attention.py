@@ -26,15 +26,8 @@ from model.trace import HookPoint, active_trace, hook_name
 __all__ = ["place_hooks"]
 
 NAME = "headlight"
-PROJECTIONS = (
-    "out_proj",
-    "Wo",
-    "o_proj",
-    "o",
-    "c_proj",
-    "out_lin",
-    "dense",
-)  # names of the matrix that mixes the heads
+# Names of the matrix that mixes the heads.
+PROJECTIONS = ("out_proj", "Wo", "o_proj", "o", "c_proj", "out_lin", "dense")
 CROSS = ("encoder_attn", "encdecattention", "crossattention", "cross_attn")  # in the names of modules
 
 _SEEN: ContextVar[list[tuple[nn.Module, float]] | None] = ContextVar("headlight_attention_modules", default=None)

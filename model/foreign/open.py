@@ -4,7 +4,6 @@ Nothing in a folder is run: no remote code, safetensors or PyTorch's `.bin` with
 claims is held against the header of the weights first, so that a folder cannot ask for more memory than it fills.
 """
 
-import json
 import os
 import threading
 from collections.abc import Mapping
@@ -29,7 +28,7 @@ from model.foreign.sizes import labels_of
 from model.foreign.tokenizer import ForeignTokenizer, frame
 from model.foreign.translator import ForeignTranslator, continuing
 from model.foreign_config import ForeignConfig, ForeignSizes, ForeignTexts, Task
-from model.header import first_line, read_claims, read_header, require_honest, require_room
+from model.header import first_line, read_claims, read_header, read_short, require_honest, require_room
 from model.kinds import KINDS
 from model.network.translator import Translator
 from model.text.tokenizers import TokenizerPair
@@ -58,7 +57,10 @@ def read_foreign_config(folder: Path) -> ForeignConfig:
     Raises:
         CheckpointError: the library does not know the family, or it is none of those that can be shown.
     """
-    config = read_library_config(folder)
+    return described(folder, read_library_config(folder))
+
+
+def described(folder: Path, config: PreTrainedConfig) -> ForeignConfig:
     task, kind = architecture(config, folder.name)
     texts = texts_of(folder)
     fills = kind.__name__ in auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES.values()
@@ -130,7 +132,7 @@ def claimed_sizes(config: PreTrainedConfig, task: Task, name: str) -> ForeignSiz
 def texts_of(folder: Path) -> ForeignTexts:
     """The languages and the mask, as far as the tokenizer's settings name them."""
     try:
-        values = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
+        values = read_short(folder / "tokenizer_config.json")
     except (OSError, ValueError, RecursionError):
         return ForeignTexts()
 
@@ -164,8 +166,8 @@ def open_foreign(
 
 
 def open_alone(folder: Path, *, device: str, most_bytes: int | None) -> Checkpoint | ClassifierCheckpoint:
-    described, config = read_foreign_config(folder), read_library_config(folder)
-    task, kind = architecture(config, folder.name)
+    config = read_library_config(folder)
+    said, (task, kind) = described(folder, config), architecture(config, folder.name)
     header = read_header(folder)
     require_room(header.numbers, folder.name, most_bytes)
     require_honest(lambda: kind(config), read_claims(folder), header, folder.name)
@@ -180,17 +182,17 @@ def open_alone(folder: Path, *, device: str, most_bytes: int | None) -> Checkpoi
     except ConfigError as error:
         raise CheckpointError(f"{folder.name} cannot be shown: {error}") from error
     for kind_of_attention in KINDS:
-        said, seen = (sizes.layers_of(kind_of_attention) for sizes in (described.model, wrapped.config))
-        if said != seen:
+        claimed, seen = (sizes.layers_of(kind_of_attention) for sizes in (said.model, wrapped.config))
+        if claimed != seen:
             raise CheckpointError(
-                f"{folder.name} cannot be shown: it should have {said} layers of {kind_of_attention} attention, and "
+                f"{folder.name} cannot be shown: it should have {claimed} layers of {kind_of_attention} attention, and "
                 f"{seen} are seen."
             )
-    described = replace(described, model=wrapped.config)
+    known = replace(said, model=wrapped.config)
     ready = wrapped.to(device).eval()
     if isinstance(ready, ForeignClassifier):
-        return ClassifierCheckpoint(path=folder, config=described, model=ready, tokenizers=pair)
-    return Checkpoint(path=folder, config=described, model=ready, tokenizers=pair)
+        return ClassifierCheckpoint(path=folder, config=known, model=ready, tokenizers=pair)
+    return Checkpoint(path=folder, config=known, model=ready, tokenizers=pair)
 
 
 def load_model(folder: Path, kind: type[PreTrainedModel], config: PreTrainedConfig) -> PreTrainedModel:

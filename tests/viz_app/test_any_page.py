@@ -85,6 +85,8 @@ def test_a_page_for_translators_leads_who_chose_the_classifier_on(open_app: Open
     [
         ("translate", {}),
         ("translate", {"view": "bertviz"}),
+        ("translate", {"text": "Ein Hund rennt durch den Schnee. " * 9}),
+        ("checkpoints", {}),
         ("steps", {}),
         ("steps", {"steps_view": "beam"}),
         ("inside", {}),

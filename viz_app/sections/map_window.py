@@ -35,18 +35,21 @@ def map_window(shown: AttentionView, chosen: ChosenMap) -> tuple[AttentionView, 
         settle(name, 1, range(1, last + 2))
         start = 1 if not last else column.slider(f"{title} (of {size})", 1, last + 1, key=name)
         starts.append(start - 1)
+    # The session keeps what a widget is given: texts and numbers, never the maps.
     columns[2].selectbox(
         "Strongest weights",
         range(len(cells)),
         index=None,
-        format_func=lambda i: described(cells[i], shown),
+        format_func=[described(cell, shown) for cell in cells].__getitem__,
         key="strongest",
         placeholder="Find one",
-        on_change=lambda: go_to(cells, sizes),
+        on_change=go_to,
+        args=(tuple((query, key) for query, key, _ in cells), sizes),
     )
     rows, keys = (slice(start, start + WINDOW) for start in starts)
+    queries, looked_at = (min(size, WINDOW) for size in sizes)
     st.caption(
-        f"This text is long: of {sizes[0]} × {sizes[1]} weights the large map shows {WINDOW} × {WINDOW}, each exact."
+        f"This text is long: of {sizes[0]} × {sizes[1]} weights the large map shows {queries} × {looked_at}, exactly."
     )
     axes = replace(
         shown.axes,
@@ -63,11 +66,11 @@ def described(cell: tuple[int, int, float], shown: AttentionView) -> str:
     return f"{weight:.3f} · {visible(shown.axes.queries[query])} → {visible(shown.axes.keys[key])}"
 
 
-def go_to(cells: Sequence[tuple[int, int, float]], sizes: Sequence[int]) -> None:
+def go_to(cells: Sequence[tuple[int, int]], sizes: Sequence[int]) -> None:
     """Callback: the chosen weight comes into the middle of the window."""
     found = st.session_state["strongest"]
     if found is None:
         return
     st.session_state["strongest"] = None
-    for name, at, size in zip(("window_row", "window_column"), cells[found][:2], sizes, strict=True):
+    for name, at, size in zip(("window_row", "window_column"), cells[found], sizes, strict=True):
         choose(name, 1 + max(0, min(at - WINDOW // 2, size - WINDOW)))
