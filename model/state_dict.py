@@ -29,8 +29,6 @@
 Where names follow neither layout, `[names.modules]` leads from our names to theirs, `{i}` the number of a layer.
 """
 
-import math
-import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -47,6 +45,7 @@ from model.config import ConfigError, ModelConfig
 from model.files import CheckpointError
 from model.foreign_config import ForeignConfig, ForeignTexts
 from model.header import Header, require_honest, require_room
+from model.layouts import LAYOUTS, Names, copy_weights
 from model.network.masks import padding_mask
 from model.network.transformer import Transformer
 from model.section import Section, require
@@ -56,43 +55,6 @@ from model.text.vocab import Specials
 
 __all__ = ["DESCRIPTION", "open_state_dict", "read_description"]
 
-# Our module → theirs. `[k]` is the k-th third of a matrix that holds queries, keys and values together.
-LAYOUTS: Mapping[str, Mapping[str, str]] = {
-    "torch": {
-        "{stack}.layers.{i}.self_attention.query_projection": "{stack}.layers.{i}.self_attn.in_proj[0]",
-        "{stack}.layers.{i}.self_attention.key_projection": "{stack}.layers.{i}.self_attn.in_proj[1]",
-        "{stack}.layers.{i}.self_attention.value_projection": "{stack}.layers.{i}.self_attn.in_proj[2]",
-        "{stack}.layers.{i}.self_attention.output_projection": "{stack}.layers.{i}.self_attn.out_proj",
-        "{stack}.layers.{i}.self_attention_residual.norm": "{stack}.layers.{i}.norm1",
-        "{stack}.layers.{i}.feed_forward.expand": "{stack}.layers.{i}.linear1",
-        "{stack}.layers.{i}.feed_forward.contract": "{stack}.layers.{i}.linear2",
-        "{stack}.norm": "{stack}.norm",
-        "encoder.layers.{i}.feed_forward_residual.norm": "encoder.layers.{i}.norm2",
-        "decoder.layers.{i}.feed_forward_residual.norm": "decoder.layers.{i}.norm3",
-        "decoder.layers.{i}.cross_attention_residual.norm": "decoder.layers.{i}.norm2",
-        "decoder.layers.{i}.cross_attention.query_projection": "decoder.layers.{i}.multihead_attn.in_proj[0]",
-        "decoder.layers.{i}.cross_attention.key_projection": "decoder.layers.{i}.multihead_attn.in_proj[1]",
-        "decoder.layers.{i}.cross_attention.value_projection": "decoder.layers.{i}.multihead_attn.in_proj[2]",
-        "decoder.layers.{i}.cross_attention.output_projection": "decoder.layers.{i}.multihead_attn.out_proj",
-    },
-    "annotated": {
-        "{stack}.layers.{i}.self_attention.query_projection": "{stack}.layers.{i}.self_attn.linears.0",
-        "{stack}.layers.{i}.self_attention.key_projection": "{stack}.layers.{i}.self_attn.linears.1",
-        "{stack}.layers.{i}.self_attention.value_projection": "{stack}.layers.{i}.self_attn.linears.2",
-        "{stack}.layers.{i}.self_attention.output_projection": "{stack}.layers.{i}.self_attn.linears.3",
-        "{stack}.layers.{i}.self_attention_residual.norm": "{stack}.layers.{i}.sublayer.0.norm",
-        "{stack}.layers.{i}.feed_forward.expand": "{stack}.layers.{i}.feed_forward.w_1",
-        "{stack}.layers.{i}.feed_forward.contract": "{stack}.layers.{i}.feed_forward.w_2",
-        "{stack}.norm": "{stack}.norm",
-        "encoder.layers.{i}.feed_forward_residual.norm": "encoder.layers.{i}.sublayer.1.norm",
-        "decoder.layers.{i}.feed_forward_residual.norm": "decoder.layers.{i}.sublayer.2.norm",
-        "decoder.layers.{i}.cross_attention_residual.norm": "decoder.layers.{i}.sublayer.1.norm",
-        "decoder.layers.{i}.cross_attention.query_projection": "decoder.layers.{i}.src_attn.linears.0",
-        "decoder.layers.{i}.cross_attention.key_projection": "decoder.layers.{i}.src_attn.linears.1",
-        "decoder.layers.{i}.cross_attention.value_projection": "decoder.layers.{i}.src_attn.linears.2",
-        "decoder.layers.{i}.cross_attention.output_projection": "decoder.layers.{i}.src_attn.linears.3",
-    },
-}
 MOST_POSITIONS = 4096
 OWN = ("final_norm", "output_bias", "scale_embeddings")  # settings of [model] that our own models do not have
 
@@ -110,18 +72,6 @@ class SpecialTokens(Section):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Names:
-    """The table [names]."""
-
-    layout: str
-    prefix: str
-    source_embedding: str
-    target_embedding: str
-    output: str
-    modules: Mapping[str, str]
-
-
-@dataclass(frozen=True, kw_only=True)
 class Description:
     """What `headlight.toml` says."""
 
@@ -135,6 +85,16 @@ class Description:
     specials: SpecialTokens
     names: Names
     values: Mapping[str, Any]
+
+    @property
+    def config(self) -> ForeignConfig:
+        return ForeignConfig(
+            family=f"state dict, {self.names.layout} layout",
+            task="translation",
+            model=self.model,
+            tokenizer=ForeignTexts(),
+            values=self.values,
+        )
 
 
 class TutorialTransformer(Transformer):
@@ -162,14 +122,7 @@ def read_description(folder: Path) -> ForeignConfig:
     Raises:
         CheckpointError: `headlight.toml` or a vocabulary is missing or wrong.
     """
-    described = described_in(folder)
-    return ForeignConfig(
-        family=f"state dict, {described.names.layout} layout",
-        task="translation",
-        model=described.model,
-        tokenizer=ForeignTexts(),
-        values=described.values,
-    )
+    return described_in(folder).config
 
 
 def described_in(folder: Path) -> Description:
@@ -250,8 +203,8 @@ def open_state_dict(folder: Path, *, device: str = "cpu", most_bytes: int | None
     )
     require_room(header.numbers, folder.name, most_bytes)
     model = TutorialTransformer(described, pad_id=pad_id)
-    copy_weights(model, theirs, described, folder.name)
-    return Checkpoint(path=folder, config=read_description(folder), model=ready(model, device), tokenizers=pair)
+    copy_weights(model, theirs, described.names, folder.name)
+    return Checkpoint(path=folder, config=described.config, model=ready(model, device), tokenizers=pair)
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
@@ -272,72 +225,6 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     if any(tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes() for tensor in loaded.values()):
         raise CheckpointError(f"{path.name} has a tensor that is larger than what it holds.")
     return {str(name): tensor.float() for name, tensor in loaded.items()}
-
-
-@torch.no_grad()
-def copy_weights(model: Transformer, theirs: Mapping[str, Tensor], described: Description, name: str) -> None:
-    """Fill every parameter, or say which tensors are missing, which are left over, and which have another shape."""
-    wanted = dict(model.named_parameters(remove_duplicate=False))
-    used, missing, misshapen = set[str](), list[str](), list[str]()
-    for ours, parameter in wanted.items():
-        their_name, tensor = found(ours, theirs, described)
-        used.add(their_name)
-        if tensor is None:
-            missing.append(their_name)
-        elif tensor.shape != parameter.shape:
-            shapes = f"{list(tensor.shape)} instead of {list(parameter.shape)}"
-            misshapen.append(f"{their_name} is {shapes}")
-        else:
-            parameter.copy_(tensor)
-    # Positions are computed, whoever saved them, unless they were learned.
-    surplus = [key for key in theirs if key not in used and not re.search(r"(^|\.)(pe|pos\w*|mask)(\.|$)", key)]
-    problems = {"missing": missing, "of another shape": misshapen, "left over": surplus}
-    if any(problems.values()):
-        said = "; ".join(f"{what}: {few(names)}" for what, names in problems.items() if names)
-        raise CheckpointError(f"The weights of {name} do not fit {DESCRIPTION}: {said}.")
-
-
-def few(names: list[str]) -> str:
-    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-
-
-def found(ours: str, theirs: Mapping[str, Tensor], described: Description) -> tuple[str, Tensor | None]:
-    """Their name of one of our parameters, and the tensor itself if they have it."""
-    module, _, part = ours.rpartition(".")
-    their_module = module_names(module, described)
-    third = re.fullmatch(r"(.*)\[(\d)\]", their_module)
-    if third:  # torch.nn.MultiheadAttention
-        name = f"{third[1]}_{part}"
-        tensor = theirs.get(name)
-        return name, None if tensor is None else tensor.chunk(3)[int(third[2])]
-    name = f"{their_module}.{'weight' if part == 'table' else part}"  # of learned positions
-    if name in theirs or described.names.layout != "annotated" or not their_module.endswith("norm"):
-        return name, theirs.get(name)
-    # Its own LayerNorm divides by the standard deviation of a sample, which is larger by √(n / (n − 1)).
-    name = f"{their_module}.{'a_2' if part == 'weight' else 'b_2'}"
-    tensor = theirs.get(name)
-    if tensor is None or part == "bias":
-        return name, tensor
-    return name, tensor * math.sqrt((tensor.numel() - 1) / tensor.numel())
-
-
-def module_names(module: str, described: Description) -> str:
-    names = described.names
-    ends = {
-        "encoder.embedding.tokens": names.source_embedding,
-        "decoder.embedding.tokens": names.target_embedding,
-        "output_projection": names.output,
-    }
-    if module in ends:
-        return ends[module]
-    number = re.search(r"\.(\d+)\.", module)
-    stack, i = module.partition(".")[0], number[1] if number else ""
-    template = re.sub(r"\.\d+\.", ".{i}.", module)
-    for table in (names.modules, LAYOUTS[names.layout]):
-        theirs = table.get(template) or table.get(template.replace(stack, "{stack}", 1))
-        if theirs is not None:
-            return names.prefix + theirs.replace("{stack}", stack).replace("{i}", i)
-    return module
 
 
 def specials_of(described: Description) -> tuple[Specials, int]:

@@ -30,7 +30,17 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
-__all__ = ["CLASSIFIERS", "CONTINUERS", "FAMILIES", "LABELS", "MASK", "READERS", "TRANSLATORS", "make_folder"]
+__all__ = [
+    "CLASSIFIERS",
+    "CONTINUERS",
+    "FAMILIES",
+    "LABELS",
+    "MASK",
+    "READERS",
+    "TRANSLATORS",
+    "make_folder",
+    "sharpened",
+]
 
 SENTENCES = (
     "The cat sat on the mat because it was tired.",
@@ -188,17 +198,22 @@ FAMILIES = {**TRANSLATORS, **CONTINUERS, **READERS}
 ALL = {**FAMILIES, **CLASSIFIERS}
 
 
+def sharpened(model: PreTrainedModel) -> PreTrainedModel:
+    """A fresh model whose attention is made sharp: else it looks everywhere alike, and its maps would prove little."""
+    factor = 1.5 if model.config.model_type == "t5" else 6
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if parameter.dim() > 1 and "norm" not in name:
+                parameter.mul_(factor)
+    return model.eval()
+
+
 def make_folder(folder: Path, family: str, seed: int = 0) -> Path:
     """Write a folder as the library does: configuration, weights, tokenizer; its attention is sharp, not flat."""
     make_model, make_tokenizer, template = ALL[family]
     tokenizer = make_tokenizer(template)
     torch.manual_seed(seed)
-    model = make_model(tokenizer.get_vocab_size()).eval()
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if parameter.dim() > 1 and "norm" not in name:
-                parameter.mul_(1.5 if family == "t5" else 6)
-    model.save_pretrained(folder)
+    sharpened(make_model(tokenizer.get_vocab_size())).save_pretrained(folder)
     PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         pad_token="<pad>",

@@ -26,6 +26,7 @@ ROOMS = (
         "header",
         "foreign_config",
         "checkpoint",
+        "layouts",
         "state_dict",
         "foreign",
     ),

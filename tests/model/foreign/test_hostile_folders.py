@@ -1,0 +1,185 @@
+"""What a folder of `transformers` may claim, lack or try: each gets a sentence, and nothing of it is run."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import (
+    AlbertConfig,
+    AlbertForMaskedLM,
+    PreTrainedModel,
+)
+
+from model.checkpoint import CheckpointError
+from model.inference.translate import translate
+from model.opening import open_checkpoint, open_translator, read_any_config
+from tests.foreign_folders import CLASSIFIERS, FAMILIES
+
+TEXTS = ("The cat sat on the mat.",)
+
+
+def test_files_that_are_missing_or_damaged_get_a_sentence(folders: Callable[[str], Path], tmp_path: Path) -> None:
+    def copy(name: str) -> Path:
+        folder = tmp_path / name
+        shutil.copytree(folders("bert"), folder)
+        return folder
+
+    no_weights, cut, no_tokenizer, unknown, no_json = (copy(name) for name in ("a", "b", "c", "d", "e"))
+    (no_weights / "model.safetensors").unlink()
+    whole = (cut / "model.safetensors").read_bytes()
+    (cut / "model.safetensors").write_bytes(whole[: len(whole) // 2])
+    (no_tokenizer / "tokenizer.json").unlink()
+    rewrite(unknown, model_type="no_such_family")
+    (no_json / "config.json").write_text("{")
+    for folder, says in (
+        (no_weights, "no model.safetensors"),
+        (cut, "damaged"),
+        (no_tokenizer, "tokenizer of c cannot be read"),
+        (unknown, "config.json of d cannot be used"),
+        (no_json, "config.json of e cannot be used"),
+    ):
+        with pytest.raises(CheckpointError, match=says):
+            open_checkpoint(folder)
+
+
+def rewrite(folder: Path, **values: object) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | values))
+
+
+def test_a_configuration_that_claims_more_than_the_weights_hold_is_refused_before_it_is_built(
+    folders: Callable[[str], Path], tmp_path: Path
+) -> None:
+    claims: dict[str, tuple[str, dict[str, object], str]] = {
+        "endless": ("bert", {"num_hidden_layers": 10**9}, "num_hidden_layers is 1,000,000,000"),
+        "endless-t5": ("t5", {"num_decoder_layers": 10**9}, "num_decoder_layers is 1,000,000,000"),
+        "wide": ("gpt2", {"n_inner": 10**9}, r"describes [\d,]+ weights, but its files hold"),
+        "words": ("bart", {"vocab_size": 10**8}, r"describes [\d,]+ weights, but its files hold"),
+        "uneven": ("llama", {"num_attention_heads": 5}, "uneven"),
+        "strange": ("bert", {"hidden_size": "many"}, "strange"),
+        "deeper": ("gpt2", {"n_layer": 3}, "deeper"),
+        "narrow": ("bart", {"d_model": 24}, "narrow"),
+    }
+    for name, (family, values, says) in claims.items():
+        folder = tmp_path / name
+        shutil.copytree(folders(family), folder)
+        rewrite(folder, **values)
+        with pytest.raises(CheckpointError, match=says):
+            open_checkpoint(folder)
+
+
+def test_what_does_not_fit_into_memory_is_refused_before_it_is_loaded(folders: Callable[[str], Path]) -> None:
+    with pytest.raises(CheckpointError, match=r"million weights and needs .* GB of memory; 0\.0 GB may be used"):
+        open_checkpoint(folders("bert"), most_bytes=1000)
+
+
+class Bomb:
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.mkdir, ("exploded",)
+
+
+def test_nothing_that_is_opened_runs_code(
+    folders: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pickled, remote = tmp_path / "pickled", tmp_path / "remote"
+    for folder in (pickled, remote):
+        shutil.copytree(folders("gpt2"), folder)
+    (pickled / "model.safetensors").unlink()
+    torch.save({"transformer.wte.weight": Bomb()}, pickled / "pytorch_model.bin")
+    with pytest.raises(CheckpointError, match="more than weights, or is damaged"):
+        open_checkpoint(pickled)
+    code = "import os\nos.mkdir('exploded')\n"
+    (remote / "modeling.py").write_text(code)
+    (remote / "tokenization.py").write_text(code)
+    rewrite(remote, auto_map={"AutoConfig": "modeling.Config", "AutoModelForCausalLM": "modeling.Model"})
+    settings = json.loads((remote / "tokenizer_config.json").read_text())
+    settings["auto_map"] = {"AutoTokenizer": ["tokenization.Slow", "tokenization.Fast"]}
+    (remote / "tokenizer_config.json").write_text(json.dumps(settings))
+    assert (
+        translate(open_translator(remote), TEXTS[0]).text == translate(open_translator(folders("gpt2")), TEXTS[0]).text
+    )
+    assert not (tmp_path / "exploded").exists()
+
+
+def test_a_tokenizer_with_ids_that_the_model_lacks_is_refused(folders: Callable[[str], Path], tmp_path: Path) -> None:
+    folder = tmp_path / "mixed"
+    shutil.copytree(folders("llama"), folder)
+    shutil.copy(folders("gpt2") / "tokenizer.json", folder / "tokenizer.json")
+    with pytest.raises(CheckpointError, match="320 tokens, and its model has rows for"):
+        open_checkpoint(folder)
+
+
+def test_many_can_be_opened_at_once(folders: Callable[[str], Path]) -> None:
+    """The library changes functions of its own while it opens one."""
+    families = [*FAMILIES, *CLASSIFIERS]
+    for family in families:
+        folders(family)
+    tie, normal = PreTrainedModel.tie_weights, torch.nn.init.normal_
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda family: open_checkpoint(folders(family)), families * 3))
+    assert len(found) == 3 * len(families)
+    assert PreTrainedModel.tie_weights is tie
+    assert torch.nn.init.normal_ is normal
+
+
+def test_layers_that_share_one_attention_are_refused(folders: Callable[[str], Path], tmp_path: Path) -> None:
+    folder = tmp_path / "albert"
+    shutil.copytree(folders("bert"), folder)
+    sizes = {"num_hidden_layers": 3, "num_attention_heads": 4, "hidden_size": 32, "intermediate_size": 48}
+    rows = open_translator(folders("bert")).model.config.source_vocab_size
+    AlbertForMaskedLM(AlbertConfig(vocab_size=rows, embedding_size=16, **sizes)).save_pretrained(folder)
+    with pytest.raises(CheckpointError, match="share one attention"):
+        open_checkpoint(folder)
+
+
+def test_a_vocabulary_that_is_missing_is_noticed(folders: Callable[[str], Path], tmp_path: Path) -> None:
+    folder = tmp_path / "no-words"
+    shutil.copytree(folders("bert"), folder)
+    (folder / "tokenizer.json").unlink()
+    settings = json.loads((folder / "tokenizer_config.json").read_text()) | {"tokenizer_class": "BertTokenizer"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    with pytest.raises(CheckpointError, match=r"vocabulary missing|cannot be read"):
+        open_checkpoint(folder)
+
+
+def test_an_index_names_files_of_the_folder_alone(folders: Callable[[str], Path], tmp_path: Path) -> None:
+    folder = tmp_path / "parts"
+    shutil.copytree(folders("gpt2"), folder)
+    shutil.move(folder / "model.safetensors", tmp_path / "outside.safetensors")
+    index = folder / "model.safetensors.index.json"
+    for name in ("../outside.safetensors", "nothing.safetensors"):
+        index.write_text(json.dumps({"weight_map": {"transformer.wte.weight": name}}))
+        with pytest.raises(CheckpointError, match="not in the folder"):
+            open_checkpoint(folder)
+
+
+@pytest.mark.parametrize(
+    ("file", "values"),
+    [
+        ("config.json", {"architectures": 5}),
+        ("config.json", {"num_hidden_layers": 3 * 10**7, "model_type": "qwen2"}),
+        ("config.json", {"max_position_embeddings": -1}),
+        ("config.json", {"return_dict": False}),
+        ("config.json", {"vocab_size": [1]}),
+        ("generation_config.json", {"bad_words_ids": [[99_999]]}),
+        ("generation_config.json", {"eos_token_id": 99_999}),
+        ("tokenizer_config.json", {"pad_token": 3}),
+    ],
+)
+def test_strange_settings_get_a_sentence_or_do_no_harm(
+    folders: Callable[[str], Path], tmp_path: Path, file: str, values: dict[str, object]
+) -> None:
+    folder = tmp_path / "strange"
+    shutil.copytree(folders("gpt2"), folder)
+    path = folder / file
+    path.write_text(json.dumps(json.loads(path.read_text()) | values))
+    for use in (lambda: translate(open_translator(folder), TEXTS[0]), lambda: read_any_config(folder)):
+        with suppress(CheckpointError):  # and nothing else is raised
+            assert use()
