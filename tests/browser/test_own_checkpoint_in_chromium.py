@@ -18,12 +18,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_folder(tmp_path_factory.mktemp("mine") / "my gpt <b>", "gpt2")
 
 
+def submit(page: Page, *, files: int) -> None:
+    """Open what was chosen, once the page lists it; from then on the button waits for the last byte by itself."""
+    expect(page.get_by_test_id("stFileChip")).to_have_count(files)
+    page.get_by_test_id("stExpanderDetails").get_by_role("button", name="Open", exact=True).click()
+
+
 def test_an_upload_is_opened_for_its_visitor_alone(visit: Visit, folder: Path) -> None:
     mine, other = visit("checkpoints"), visit("checkpoints")
     mine.get_by_text("Open your own").click()
     mine.locator("input[type=file]").set_input_files(folder)
-    opened = mine.get_by_test_id("stExpanderDetails").get_by_role("button", name="Open", exact=True)
-    opened.click()
+    submit(mine, files=len(list(folder.iterdir())))
     expect(mine.get_by_test_id("stSidebar").get_by_text("goes on with a text")).to_be_visible()
     expect(mine.get_by_role("heading", name="my-gpt-b")).to_be_visible()
     mine.goto(mine.url.replace("/checkpoints", "/"))  # a new session, which the upload is not of
@@ -42,13 +47,12 @@ def test_an_archive_goes_on_with_a_text_and_one_without_a_checkpoint_gets_a_sent
     page.get_by_text("A .zip or single files").click()
     expect(page.get_by_text("A .zip, or config.json, weights and tokenizer")).to_be_visible()
     chooser = page.get_by_test_id("stFileUploader").filter(has_text="A .zip, or").locator("input[type=file]")
-    submit = page.get_by_test_id("stExpanderDetails").get_by_role("button", name="Open", exact=True)
     (tmp_path / "notes.txt").write_text("hello")
     chooser.set_input_files(tmp_path / "notes.txt")
-    submit.click()
+    submit(page, files=1)
     expect(page.get_by_text("so no checkpoint")).to_be_visible()
     chooser.set_input_files(shutil.make_archive(str(tmp_path / "zipped"), "zip", folder.parent))
-    submit.click()
+    submit(page, files=1)
     expect(page.get_by_role("heading", name="zipped")).to_be_visible()
     page.get_by_role("link", name="Translate").click()
     settle(page)
