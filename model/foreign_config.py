@@ -54,6 +54,7 @@ class ForeignTexts:
     source_language: str = ""
     target_language: str = ""
     mask: str = ""  # what a person types for a word that the model is to guess
+    languages: Mapping[str, int] = field(default_factory=dict)  # code → its token, of a model of many
     kind = "pieces"
 
 

@@ -48,7 +48,7 @@ class Trace:
         for edit in edits:
             tensor = edit(tensor)
         if recorded:
-            self._passes.setdefault(name, []).append(tensor.detach().cpu())
+            self._passes.setdefault(name, []).append(as_seen(tensor))
         return tensor
 
     @property
@@ -93,6 +93,12 @@ class Trace:
         whole = self.joined(name, rows)
         del self._passes[name]
         return whole
+
+
+def as_seen(tensor: Tensor) -> Tensor:
+    """What is kept of a tensor: on the CPU, and in single precision, which arrays need and halves lose nothing by."""
+    kept = tensor.detach().cpu()
+    return kept.float() if kept.is_floating_point() else kept
 
 
 _ACTIVE: ContextVar[Trace | None] = ContextVar("headlight_trace", default=None)

@@ -1,6 +1,6 @@
 """Folders of Hugging Face's `transformers` for tests: small random models, tokenizers learned from a few sentences."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ from transformers import (
     GPT2LMHeadModel,
     LlamaConfig,
     LlamaForCausalLM,
+    M2M100Config,
+    M2M100ForConditionalGeneration,
     PreTrainedModel,
     PreTrainedTokenizerFast,
     Qwen2Config,
@@ -39,6 +41,7 @@ __all__ = [
     "READERS",
     "TRANSLATORS",
     "make_folder",
+    "make_many_languages",
     "sharpened",
 ]
 
@@ -50,6 +53,13 @@ SENTENCES = (
     "Zwei Kinder spielen im Garten; der Hund schläft.",
     "我妹妹上周买了一辆新车。",
 ) * 4
+NAMES = {
+    "pad_token": "<pad>",
+    "bos_token": "<s>",
+    "eos_token": "</s>",
+    "unk_token": "<unk>",
+    "mask_token": "<mask>",
+}
 SPECIAL = ["<pad>", "<s>", "</s>", "<unk>", "<mask>"]
 PAD, BEGIN, END, UNKNOWN, MASK = range(5)
 MOST = 320  # pieces
@@ -214,12 +224,21 @@ def make_folder(folder: Path, family: str, seed: int = 0) -> Path:
     tokenizer = make_tokenizer(template)
     torch.manual_seed(seed)
     sharpened(make_model(tokenizer.get_vocab_size())).save_pretrained(folder)
-    PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        pad_token="<pad>",
-        bos_token="<s>",
-        eos_token="</s>",
-        unk_token="<unk>",
-        mask_token="<mask>",
-    ).save_pretrained(folder)
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, **NAMES).save_pretrained(folder)
+    return folder
+
+
+def make_many_languages(folder: Path, codes: Sequence[str]) -> Path:
+    """As a folder of NLLB: a token for each language stands before a text, and the settings name no target."""
+    tokenizer = marked_spaces("$A </s>")
+    tokenizer.add_special_tokens(list(codes))
+    first = tokenizer.token_to_id(codes[0])
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{codes[0]} $A </s>", special_tokens=[(codes[0], first), ("</s>", END)]
+    )
+    torch.manual_seed(5)
+    config = two_stacks(M2M100Config, tokenizer.get_vocab_size(), decoder_start_token_id=END)
+    sharpened(M2M100ForConditionalGeneration(config)).save_pretrained(folder)
+    wrapped = PreTrainedTokenizerFast(tokenizer_object=tokenizer, extra_special_tokens=list(codes), **NAMES)
+    wrapped.save_pretrained(folder)
     return folder

@@ -26,6 +26,7 @@ ROOMS = (
         "header",
         "foreign_config",
         "checkpoint",
+        "languages",
         "layouts",
         "state_dict",
         "foreign",

@@ -1,12 +1,14 @@
 """Which checkpoint the pages look into: the picker, and what a page needs of it or says instead."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import streamlit as st
 
 from model.checkpoint import CheckpointError
 from model.config import ClassifierConfig, ConfigError, RecurrentConfig
 from model.foreign_config import ForeignConfig
+from model.languages import short_code
 from model.opening import AnyConfig
 from viz_app import loading
 from viz_app.choices import choices, choose, settle
@@ -98,10 +100,35 @@ def require_checkpoint(found: Sequence[Listed]) -> tuple[CheckpointKey, AnyConfi
         )
         st.stop()
     try:
-        return chosen.key, loading.config_of(chosen.key)
+        key = in_languages(chosen.key, loading.config_of(chosen.key))
+        return key, loading.config_of(key)
     except (CheckpointError, ConfigError) as error:
         st.error(plain(f"{error} Choose another checkpoint on the left."))
         st.stop()
+
+
+def in_languages(key: CheckpointKey, config: AnyConfig) -> CheckpointKey:
+    """The key with the languages that are asked for in the sidebar, of a model that knows many."""
+    if not isinstance(config, ForeignConfig) or not config.tokenizer.languages:
+        return key
+    codes = list(config.tokenizer.languages)
+    source = pick_language("From", "from_language", codes, ("en", config.tokenizer.source_language))
+    target = pick_language("Into", "into_language", codes, ("de", "fr", config.tokenizer.target_language))
+    return replace(key, source=source, target=target)
+
+
+def pick_language(title: str, name: str, codes: Sequence[str], first: Sequence[str]) -> str:
+    """Ask for a language of the model; at first the last of those wished for that it knows."""
+    wished = [code for wish in first for code in codes if wish and wish in (code, short_code(code))]
+    settle(name, wished[-1] if wished else codes[0], codes)
+    with st.sidebar:
+        found: str = st.selectbox(title, codes, key=name, format_func=language_name)
+    return found
+
+
+def language_name(code: str) -> str:
+    name = LANGUAGES.get(short_code(code))
+    return f"{name} ({code})" if name else code
 
 
 def require_translator(found: Sequence[Listed], *, also: Sequence[str] = ()) -> tuple[CheckpointKey, AnyConfig]:

@@ -34,10 +34,12 @@ BUNDLED = Path(__file__).resolve().parent.parent / "checkpoints"
 
 @dataclass(frozen=True)
 class CheckpointKey:
-    """Names one state of one checkpoint."""
+    """Names one state of one checkpoint, and of one of many languages, which it reads and which it writes."""
 
     path: str
     version: str
+    source: str = ""
+    target: str = ""
 
     @property
     def name(self) -> str:

@@ -2,6 +2,7 @@
 
 import os
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from model.checkpoint import (
 )
 from model.config import ConfigError
 from model.device import pick_device
+from model.languages import between
 from model.opening import AnyConfig, open_checkpoint
 from viz_app.cache import Cache
 from viz_app.listing import CheckpointKey, listed_checkpoints
@@ -36,9 +38,14 @@ def loaded(key: CheckpointKey) -> Checkpoint | ClassifierCheckpoint:
     def load() -> Checkpoint | ClassifierCheckpoint:
         folder = Path(key.path)
         with st.spinner("Loading the checkpoint …"):
-            return open_checkpoint(folder, device=str(pick_device(DEVICE)), most_bytes=MODELS_SHARE)
+            device = pick_device(DEVICE)
+            most = MODELS_SHARE if device.type == "cpu" else None  # else it is not this memory that is filled
+            return open_checkpoint(folder, device=str(device), most_bytes=most)
 
-    return MODELS.get(key, load)
+    checkpoint = MODELS.get(replace(key, source="", target=""), load)
+    if key.target and isinstance(checkpoint, Checkpoint):
+        return between(checkpoint, key.source, key.target)
+    return checkpoint
 
 
 def model_bytes(checkpoint: object) -> int:

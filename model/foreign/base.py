@@ -42,7 +42,8 @@ class ForeignModel(Translator):
         self.config = sizes_of(model, [one.kind for one in hooks], needed=needed)
 
     def position_table(self) -> Tensor | None:
-        return learned_positions(self.model)
+        table = learned_positions(self.model)
+        return None if table is None else table.float()
 
     def mixing(self, kind: str, layer: int) -> HeadMixing:
         hooks = self.hooks[kind, layer]
@@ -54,5 +55,7 @@ class ForeignModel(Translator):
         matrix = weight.T if isinstance(projection, nn.Linear) else weight  # of GPT-2 it stands the other way round
         zeros = torch.zeros(matrix.size(1))
         return HeadMixing(
-            matrix=matrix.detach(), bias=bias.detach() if isinstance(bias, Tensor) else zeros, scaling=hooks.scaling
+            matrix=matrix.detach().float(),
+            bias=bias.detach().float() if isinstance(bias, Tensor) else zeros,
+            scaling=hooks.scaling,
         )

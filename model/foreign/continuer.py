@@ -69,7 +69,7 @@ class ForeignContinuer(ForeignModel):
         found: Tensor = self.model(
             input_ids=ids, past_key_values=cache.steps if cache else None, use_cache=cache is not None
         ).logits
-        return found
+        return found.float()
 
     def project(self, states: Tensor) -> Tensor:
         return states  # the library's models project by themselves

@@ -30,6 +30,7 @@ from model.foreign.translator import ForeignTranslator, continuing
 from model.foreign_config import ForeignConfig, ForeignSizes, ForeignTexts, Task
 from model.header import first_line, read_claims, read_header, read_short, require_honest, require_room
 from model.kinds import KINDS
+from model.languages import code_of
 from model.network.translator import Translator
 from model.text.tokenizers import TokenizerPair
 from model.text.vocab import Specials
@@ -155,7 +156,8 @@ def open_foreign(
 
     Args:
         folder: With `config.json`, weights and tokenizer; nothing is downloaded.
-        device: Where the model is to be.
+        device: Where the model is to be. On a graphics processor its weights stay as precise as they are stored, and
+            where there are several of those, they share a model; on the CPU all is computed in single precision.
         most_bytes: Memory that it may take; by default as much as it wants.
 
     Raises:
@@ -175,7 +177,7 @@ def open_alone(folder: Path, *, device: str, most_bytes: int | None) -> Checkpoi
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:
         raise CheckpointError(f"The tokenizer of {folder.name} cannot be read: {first_line(error)}") from error
-    model = load_model(folder, kind, config)
+    model = load_model(folder, kind, config, placement(device, torch.cuda.device_count()))
     try:
         wrapped = wrap(model, task, tokenizer)
         pair = pair_of(folder, tokenizer, wrapped)
@@ -188,17 +190,33 @@ def open_alone(folder: Path, *, device: str, most_bytes: int | None) -> Checkpoi
                 f"{folder.name} cannot be shown: it should have {claimed} layers of {kind_of_attention} attention, and "
                 f"{seen} are seen."
             )
-    known = replace(said, model=wrapped.config)
-    ready = wrapped.to(device).eval()
+    known = replace(said, model=wrapped.config, tokenizer=replace(said.tokenizer, languages=languages_of(tokenizer)))
+    ready = wrapped.eval() if hasattr(model, "hf_device_map") else wrapped.to(device).eval()
     if isinstance(ready, ForeignClassifier):
         return ClassifierCheckpoint(path=folder, config=known, model=ready, tokenizers=pair)
     return Checkpoint(path=folder, config=known, model=ready, tokenizers=pair)
 
 
-def load_model(folder: Path, kind: type[PreTrainedModel], config: PreTrainedConfig) -> PreTrainedModel:
+def languages_of(tokenizer: Any) -> dict[str, int]:
+    """Code → its token; nothing of a model that knows fewer than two."""
+    named = {code_of(str(tokenizer.convert_ids_to_tokens(i))): int(i) for i in tokenizer.all_special_ids}
+    found = {code: i for code, i in sorted(named.items()) if code}
+    return found if len(found) > 1 else {}
+
+
+def placement(device: str, gpus: int) -> dict[str, Any]:
+    """What the library is told of where a model goes; over several graphics processors it is spread by `accelerate`."""
+    if device == "cpu":
+        return {"dtype": torch.float32}
+    return {"dtype": "auto", **({"device_map": "auto"} if device == "cuda" and gpus > 1 else {})}
+
+
+def load_model(
+    folder: Path, kind: type[PreTrainedModel], config: PreTrainedConfig, placed: Mapping[str, Any]
+) -> PreTrainedModel:
     try:
         loaded: Any = kind.from_pretrained(
-            folder, config=config, local_files_only=True, output_loading_info=True, dtype=torch.float32
+            folder, config=config, local_files_only=True, output_loading_info=True, **placed
         )
     except Exception as error:
         raise CheckpointError(f"The weights of {folder.name} cannot be loaded: {first_line(error)}") from error

@@ -32,7 +32,7 @@ class ForeignReader(ForeignModel):
     def read(self, source: Tensor) -> Tensor | None:
         """Read token ids (B, S): logits (B, S, V) of what stands there, of a model that fills what is masked."""
         found = self.model(input_ids=source, attention_mask=self.mask(source))
-        return found.logits if self.fills else None
+        return found.logits.float() if self.fills else None
 
     def mask(self, ids: Tensor) -> Tensor:
         """(B, S), 1 where there is a token; what stands alone is not filled up, whatever its tokens are."""
@@ -45,7 +45,7 @@ class ForeignClassifier(ForeignReader):
     def forward(self, ids: Tensor, _target: Tensor | None = None) -> Tensor:
         """Logits (B, C) for texts of token ids (B, S), short ones filled with `pad_id`."""
         logits: Tensor = self.model(input_ids=ids, attention_mask=self.mask(ids)).logits
-        return logits
+        return logits.float()
 
 
 def run_once(model: PreTrainedModel) -> None:

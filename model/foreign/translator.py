@@ -70,7 +70,8 @@ class ForeignTranslator(ForeignModel):
     def decode(
         self, target: Tensor, memory: Tensor, cross_mask: Tensor | None, *, cache: ForeignCache | None = None
     ) -> Tensor:
-        # The library's models project by themselves, each in its own way: the logits, (B, T, V).
+        # The library's models project by themselves, each in its own way: the logits, (B, T, V), which a search needs
+        # in single precision.
         logits: Tensor = self.model(
             encoder_outputs=BaseModelOutput(last_hidden_state=memory),
             attention_mask=None if cross_mask is None else cross_mask[:, 0, 0].long(),
@@ -79,7 +80,7 @@ class ForeignTranslator(ForeignModel):
             past_key_values=cache.steps if cache else None,
             use_cache=cache is not None,
         ).logits
-        return logits
+        return logits.float()
 
     def is_read(self, target: Tensor) -> Tensor:
         """(B, T), 1 where there is a token; what comes first is one, though some begin with padding (Marian)."""

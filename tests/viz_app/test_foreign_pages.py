@@ -8,8 +8,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from model.inference.translate import translate
+from model.languages import between
 from model.opening import open_translator
-from tests.foreign_folders import make_folder
+from tests.foreign_folders import make_folder, make_many_languages
 from tests.viz_app.conftest import array, charts, html
 
 FAMILIES = ("t5", "gpt2", "bert")
@@ -22,6 +23,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("others")
     for family in (*FAMILIES, "bert-classifier"):
         make_folder(root / f"small-{family}", family)
+    make_many_languages(root / "small-nllb", ("deu_Latn", "eng_Latn", "zho_Hans"))
     return root
 
 
@@ -50,6 +52,25 @@ def test_the_map_on_the_screen_is_the_models(open_with: OpenApp, folder: Path, f
     np.testing.assert_allclose(drawn, weights, atol=1e-6)
     if expected.text:
         assert expected.text.split()[0] in html(app)
+
+
+def test_a_model_of_many_languages_asks_for_two_and_keeps_to_them(open_with: OpenApp, folder: Path) -> None:
+    checkpoint = open_translator(folder / "small-nllb")
+    app = open_with("translate", "nllb", layer="2", head="3")
+    assert [
+        (app.selectbox(key=key).label, app.selectbox(key=key).value) for key in ("from_language", "into_language")
+    ] == [
+        ("From", "eng_Latn"),
+        ("Into", "deu_Latn"),
+    ]
+    app.selectbox(key="into_language").set_value("zho_Hans").run()
+    assert not app.exception
+    expected = translate(between(checkpoint, "eng_Latn", "zho_Hans"), TEXT)
+    kind = checkpoint.model.config.kinds[0]
+    np.testing.assert_allclose(large_map(app), expected.maps[kind][1, 2][:40, :40], atol=1e-6)
+    app.switch_page("viz_app/pages/steps.py").run()
+    assert not app.exception
+    assert app.selectbox(key="into_language").value == "zho_Hans"
 
 
 PAGES = ("translate", "steps", "inside", "positions", "masks", "heads", "checkpoints")

@@ -27,16 +27,14 @@ def map_window(shown: AttentionView, chosen: ChosenMap) -> tuple[AttentionView, 
         return shown, chosen
     cells = strongest(chosen.weights, FOUND)
     starts = []
-    columns = st.columns(3, vertical_alignment="bottom")
-    for column, name, title, size in zip(
-        columns, ("window_row", "window_column"), ("Queries from", "Keys from"), sizes, strict=False
-    ):
+    columns = iter(st.columns(1 + sum(size > WINDOW for size in sizes), vertical_alignment="bottom"))
+    for name, title, size in zip(("window_row", "window_column"), ("Queries from", "Keys from"), sizes, strict=True):
         last = max(size - WINDOW, 0)
         settle(name, 1, range(1, last + 2))
-        start = 1 if not last else column.slider(f"{title} (of {size})", 1, last + 1, key=name)
+        start = 1 if not last else next(columns).slider(f"{title} (of {size})", 1, last + 1, key=name)
         starts.append(start - 1)
     # The session keeps what a widget is given: texts and numbers, never the maps.
-    columns[2].selectbox(
+    next(columns).selectbox(
         "Strongest weights",
         range(len(cells)),
         index=None,
