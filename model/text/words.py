@@ -5,25 +5,28 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-import spacy
-from spacy.language import Language
 from torchtext.vocab import Vocab
 
 from model.config import ConfigError
 from model.text.encoding import Encoding
 from model.text.vocab import SPECIAL_TOKENS, UNK_ID
 
+if TYPE_CHECKING:  # spaCy takes most of a second to import, which what reads subwords need not wait for
+    from spacy.language import Language
+
 __all__ = ["WordTokenizer"]
 
 
-def rules(language: str) -> Language:
+def rules(language: str) -> "Language":
     """The rules of spaCy for cutting a language into words; no download.
 
     Raises:
         ConfigError: it has none for this language.
     """
+    import spacy
+
     try:
         return spacy.blank(language)
     except ImportError as error:

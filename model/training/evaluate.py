@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 import sacrebleu
 import torch
 import torch.nn.functional as F
-from sacremoses import MosesPunctNormalizer, MosesTokenizer
 
 from model.corpora.batching import Batch
 from model.network.translator import Translator
@@ -111,6 +110,8 @@ def accuracy(found: Sequence[int], labels: Sequence[int]) -> float:
 
 def moses_tokens(lines: Sequence[str], language: str) -> list[str]:
     """Lower-case, normalize the punctuation and tokenize as the scripts of Moses do (Koehn et al. 2007)."""
+    from sacremoses import MosesPunctNormalizer, MosesTokenizer  # it reads its tables when it is imported
+
     normalizer, tokenizer = MosesPunctNormalizer(language), MosesTokenizer(language)
     return [tokenizer.tokenize(normalizer.normalize(line.lower()), return_str=True) for line in lines]
 

@@ -39,7 +39,7 @@ def test_kill_9_at_any_moment_leaves_a_checkpoint_that_loads_and_a_run_that_goes
     out, moments = tmp_path / "run", random.Random(5)
     state = out / "training" / "state.safetensors"
     epochs = 0
-    for signal_number in [signal.SIGKILL] * 5 + [signal.SIGTERM]:
+    for signal_number in [signal.SIGKILL] * 3 + [signal.SIGTERM]:
         options, before = (["--resume"], state.stat().st_mtime_ns) if state.exists() else ([], 0)
         process = subprocess.Popen(command(tmp_path, *options), cwd=ROOT, stderr=subprocess.DEVNULL)
         wait_until_written(state, before, process)
@@ -53,7 +53,7 @@ def test_kill_9_at_any_moment_leaves_a_checkpoint_that_loads_and_a_run_that_goes
         assert len(lines) - 1 >= epochs
         epochs = max(len(lines) - 1, 0)
     assert process.returncode == 0  # the last was asked politely
-    assert epochs >= 6  # one at least between two kills
+    assert epochs >= 4  # one at least between two kills
     assert not list(out.rglob(".*"))  # what the killed processes were writing is swept up
     assert sorted(path.name for path in (out / "snapshots").iterdir()) == [
         f"step-{step:06d}.safetensors" for step in (0, 2, 4)
