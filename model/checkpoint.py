@@ -4,8 +4,9 @@ Weights are stored in half precision and computed with in single precision.
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -38,8 +39,10 @@ __all__ = [
     "CheckpointConfig",
     "CheckpointError",
     "ClassifierCheckpoint",
+    "at_snapshot",
     "checkpoint_name",
     "find_checkpoints",
+    "find_snapshots",
     "load_checkpoint",
     "load_classifier",
     "read_config",
@@ -160,6 +163,25 @@ def read_config(folder: Path) -> CheckpointConfig:
 def snapshot_path(folder: Path, step: int) -> Path:
     """Where the weights after `step` optimizer steps are kept, if they are."""
     return folder / "snapshots" / f"step-{step:06d}.safetensors"
+
+
+def find_snapshots(folder: Path) -> dict[int, Path]:
+    """Step → the weights after it, in the order of the steps."""
+    named = [(re.fullmatch(r"step-(\d+)", path.stem), path) for path in folder.glob("snapshots/step-*.safetensors")]
+    return dict(sorted((int(match[1]), path) for match, path in named if match))
+
+
+def at_snapshot(checkpoint: Checkpoint, weights: Path) -> Checkpoint:
+    """The same translator with the weights of an earlier step.
+
+    Raises:
+        CheckpointError: they are missing, damaged, or of another model.
+    """
+    sizes = checkpoint.config.model
+    assert isinstance(sizes, ModelConfig | RecurrentConfig)
+    model = make_translator(sizes, pad_id=PAD_ID)
+    load_weights(weights, model)
+    return replace(checkpoint, model=ready(model, "cpu"))
 
 
 def load_checkpoint(folder: Path, *, device: str = "cpu") -> Checkpoint:

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import streamlit as st
 
-from model.checkpoint import CheckpointError
+from model.checkpoint import CheckpointError, find_snapshots
 from model.config import ClassifierConfig, ConfigError, RecurrentConfig
 from model.foreign_config import ForeignConfig
 from model.languages import short_code
@@ -23,6 +24,7 @@ __all__ = [
     "require_attention",
     "require_checkpoint",
     "require_classifier",
+    "require_snapshots",
     "require_translator",
 ]
 
@@ -99,12 +101,7 @@ def require_checkpoint(found: Sequence[Listed]) -> tuple[CheckpointKey, AnyConfi
             "or name a folder of checkpoints in `HEADLIGHT_CHECKPOINTS`."
         )
         st.stop()
-    try:
-        key = in_languages(chosen.key, loading.config_of(chosen.key))
-        return key, loading.config_of(key)
-    except (CheckpointError, ConfigError) as error:
-        st.error(plain(f"{error} Choose another checkpoint on the left."))
-        st.stop()
+    return opened(in_languages(*opened(chosen.key)))
 
 
 def in_languages(key: CheckpointKey, config: AnyConfig) -> CheckpointKey:
@@ -183,6 +180,30 @@ def lead_to_sentiment() -> None:
     st.page_link("viz_app/pages/sentiment.py", label="See what it looks at on the page Sentiment")
 
 
+def require_snapshots(found: Sequence[Listed]) -> tuple[CheckpointKey, AnyConfig]:
+    """The chosen checkpoint if its training kept snapshots, else the first whose training did; or a sentence."""
+    usable = [one for one in found if one.config is not None and len(find_snapshots(Path(one.key.path))) > 1]
+    chosen = [one for one in usable if one.key.name == st.session_state.get("checkpoint")]
+    if not usable:
+        st.error(
+            "No checkpoint has snapshots of its training. Train one with `snapshot_steps` in its recipe, such as "
+            "`python -m model train multi30k-en-de`."
+        )
+        st.stop()
+    key = (chosen or usable)[0].key
+    if not chosen:
+        st.caption(f"This page follows {plain(key.name)}; the training of the one on the left kept no snapshots.")
+    return opened(key)
+
+
+def opened(key: CheckpointKey) -> tuple[CheckpointKey, AnyConfig]:
+    try:
+        return key, loading.config_of(key)
+    except (CheckpointError, ConfigError) as error:
+        st.error(plain(f"{error} Choose another checkpoint on the left."))
+        st.stop()
+
+
 def require_classifier(found: Sequence[Listed]) -> tuple[CheckpointKey, AnyConfig]:
     """The chosen checkpoint if it classifies, else the first that does; without any, a sentence instead of the page."""
     usable = [listed for listed in found if listed.config is not None and listed.config.task == "classification"]
@@ -193,8 +214,4 @@ def require_classifier(found: Sequence[Listed]) -> tuple[CheckpointKey, AnyConfi
     key = (chosen or usable)[0].key
     if not chosen:
         st.caption(f"This page reads with the checkpoint {plain(key.name)}; the one on the left translates.")
-    try:
-        return key, loading.config_of(key)
-    except (CheckpointError, ConfigError) as error:
-        st.error(plain(f"{error} Choose another checkpoint on the left."))
-        st.stop()
+    return opened(key)

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from model.analysis.anatomy import Anatomy, anatomy, value_norms
 from model.analysis.importance import gradient_importance, make_examples
+from model.analysis.learning import Stage, stage
 from model.analysis.mask_bugs import BugReport, bug_weights, mask_bug
 from model.analysis.padded_batch import STAGES, PaddedBatch, layer_stages, padded_batch
 from model.analysis.statistics import head_metrics
-from model.checkpoint import CheckpointError, ClassifierCheckpoint
+from model.checkpoint import CheckpointError, ClassifierCheckpoint, find_snapshots
 from model.config import SearchConfig
 from model.inference.classify import Classification, classify
 from model.inference.doubt import Doubt, doubt
@@ -50,6 +51,7 @@ __all__ = [
     "head_metrics_of",
     "search_tree_of",
     "sinusoids",
+    "stage_of",
     "stages_of",
     "table_of",
     "too_long_for_a_table",
@@ -128,6 +130,17 @@ def bug_weights_of(
 ) -> FloatArray:
     """The weights of one layer for one of the texts, (H, T, S), under a mistake or with no name under none."""
     return bug_weights(translator(key), texts, name, kind, layer)[row]
+
+
+@remembered()
+def stage_of(key: CheckpointKey, text: str, step: int) -> Stage:
+    """A snapshot of a checkpoint's training before a text.
+
+    Raises:
+        CheckpointError: its weights cannot be loaded.
+    """
+    checkpoint = translator(key)
+    return stage(checkpoint, find_snapshots(checkpoint.path)[step], text, translation_of(key, text))
 
 
 @remembered()

@@ -19,7 +19,9 @@ from viz_app.examples import REVIEWS
 OpenApp = Callable[..., AppTest]
 
 
-@pytest.mark.parametrize("page", ["translate", "steps", "inside", "positions", "masks", "heads", "sentiment"])
+@pytest.mark.parametrize(
+    "page", ["translate", "steps", "inside", "positions", "masks", "heads", "learning", "sentiment"]
+)
 def test_no_link_breaks_a_page(open_app: OpenApp, page: str) -> None:
     numbers = ("query", "shift", "shuffle", "beam_size", "top_k", "seed", "length", "width", "sentence")
     fractions = ("head_temperature", "painted_weight", "temperature", "top_p")
@@ -94,6 +96,7 @@ def test_a_page_for_translators_leads_who_chose_the_classifier_on(open_app: Open
         ("masks", {}),
         ("masks", {"mask_tab": "Bug lab"}),
         ("heads", {}),
+        ("learning", {}),
         ("sentiment", {}),
     ],
 )

@@ -10,7 +10,17 @@ from viz_app.figures.colours import ACCENT, SEQUENTIAL, colour_bar, grey_where, 
 from viz_app.figures.pixels import painted, png
 from viz_app.figures.style import Axes, Settings, axis, figure, label_settings, map_figure, shown, unique_labels
 
-__all__ = ["MAX_SQUARES", "MAX_TILE", "clickable_map", "head_map", "overview", "pooled"]
+__all__ = [
+    "MAX_SQUARES",
+    "MAX_TILE",
+    "clickable_map",
+    "head_map",
+    "map_traces",
+    "numbered",
+    "overview",
+    "pooled",
+    "tiled",
+]
 
 FloatArray = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]

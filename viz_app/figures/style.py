@@ -4,12 +4,14 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import unescape
+from typing import Any
 
 import plotly.graph_objects as go
 
 __all__ = [
     "GRID",
     "LEGEND",
+    "LINE",
     "TEXT",
     "Axes",
     "Settings",
@@ -18,6 +20,7 @@ __all__ = [
     "label_settings",
     "map_figure",
     "shown",
+    "text_width",
     "unique_labels",
 ]
 
@@ -83,6 +86,7 @@ def figure(
     *,
     height: int,
     margin: Mapping[str, float] | None = None,
+    frames: Sequence[Settings] = (),
     **layout: object,
 ) -> go.Figure:
     """Put a figure together: no background of its own, so that it fits the light and the dark theme; tight margins.
@@ -96,6 +100,7 @@ def figure(
         y: Of `axis`.
         height: Pixels.
         margin: Pixels beyond the axes, by side ("l", "r", "t", "b"), where 8 are not enough.
+        frames: What the traces become, of a figure that is played.
         layout: Further settings.
     """
     common = {
@@ -107,7 +112,12 @@ def figure(
         "hoverlabel": {"font": {"size": 14}},
         "template": {},  # the browser has it
     }
-    return go.Figure(data=list(traces), layout={**common, "xaxis": x, "yaxis": y, **layout}, _validate=False)
+    return go.Figure(
+        data=list(traces),
+        layout={**common, "xaxis": x, "yaxis": y, **layout},
+        frames=list(frames) or None,
+        _validate=False,
+    )
 
 
 def text_width(labels: Sequence[str]) -> float:
@@ -132,7 +142,7 @@ def map_figure(
     *,
     height: int,
     columns: Settings | None = None,
-    **layout: object,
+    **layout: Any,
 ) -> go.Figure:
     """As `figure`, with every row and column named as long as their labels have room; as high as the rows need.
 

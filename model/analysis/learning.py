@@ -1,0 +1,51 @@
+"""How a model came to be: the same text at each snapshot of its training.
+
+What the trained model writes is forced upon all of them. So their maps have the same rows and columns, and the loss
+says how unlikely that translation still was.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from model.checkpoint import Checkpoint, at_snapshot
+from model.inference.translate import translate
+from model.inference.translation import AttentionMaps, Translation
+
+__all__ = ["Stage", "outcome", "stage"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """A model at one time of its training, before one text."""
+
+    text: str  # what it writes by itself
+    finished: bool  # or it was stopped at the length limit
+    maps: AttentionMaps  # while the trained model's translation is forced upon it
+    loss: float  # of that translation, nats a token
+
+
+def stage(checkpoint: Checkpoint, weights: Path, text: str, trained: Translation) -> Stage:
+    """Let a snapshot translate by itself, and read what the trained model wrote.
+
+    Args:
+        checkpoint: The trained model.
+        weights: Of the snapshot.
+        text: Anything.
+        trained: The trained model's own translation of it.
+
+    Raises:
+        CheckpointError: the weights cannot be loaded, or do not fit.
+    """
+    earlier = at_snapshot(checkpoint, weights)
+    own = translate(earlier, text)
+    forced = translate(earlier, text, forced={at: token.id for at, token in enumerate(trained.written)})
+    return Stage(text=own.text, finished=own.finished, maps=forced.maps, loss=loss_of(forced))
+
+
+def outcome(trained: Translation) -> Stage:
+    """The end: the trained model itself, which is no snapshot where its weights are the mean of several epochs."""
+    return Stage(text=trained.text, finished=trained.finished, maps=trained.maps, loss=loss_of(trained))
+
+
+def loss_of(translation: Translation) -> float:
+    return -translation.log_prob / len(translation.written)

@@ -1,0 +1,62 @@
+"""One text at every snapshot of a training."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from model.analysis.learning import outcome, stage
+from model.checkpoint import WEIGHTS, CheckpointError, find_snapshots, load_checkpoint
+from model.inference.translate import translate
+from tests.conftest import BUNDLED
+
+TEXT = "Two dogs are playing in the snow."
+
+
+def test_the_first_snapshot_knows_nothing_and_the_trained_model_knows_what_it_wrote() -> None:
+    checkpoint = load_checkpoint(BUNDLED / "multi30k-en-de")
+    snapshots = find_snapshots(checkpoint.path)
+    assert list(snapshots) == sorted(snapshots)
+    trained = translate(checkpoint, TEXT)
+    first = stage(checkpoint, snapshots[0], TEXT, trained)
+    same, last = stage(checkpoint, checkpoint.path / WEIGHTS, TEXT, trained), outcome(trained)
+    assert same.text == last.text == trained.text
+    for kind, weights in trained.maps.items():
+        np.testing.assert_allclose(same.maps[kind], weights, atol=1e-5)  # the same computation
+        assert first.maps[kind].shape == weights.shape
+    assert same.loss == pytest.approx(last.loss, abs=1e-4)
+    assert first.loss > np.log(checkpoint.config.model.target_vocab_size) - 2  # hardly better than guessing
+    assert last.loss < 1
+
+
+@torch.inference_mode()
+def test_the_loss_is_that_of_the_trained_models_words_under_the_earlier_weights() -> None:
+    checkpoint = load_checkpoint(BUNDLED / "multi30k-en-de")
+    path = list(find_snapshots(checkpoint.path).values())[2]
+    trained = translate(checkpoint, TEXT)
+    found = stage(checkpoint, path, TEXT, trained)
+    earlier = load_checkpoint(BUNDLED / "multi30k-en-de").model
+    earlier.load_state_dict({name: tensor.float() for name, tensor in load_file(path).items()}, strict=False)
+    source = torch.tensor([[token.id for token in trained.source]])
+    read = torch.tensor([[token.id for token in trained.read]])
+    written = torch.tensor([token.id for token in trained.written])
+    log_probs = earlier(source, read)[0].log_softmax(dim=-1)  # all at once, without a cache
+    expected = -log_probs[torch.arange(len(written)), written].mean()
+    assert found.loss == pytest.approx(float(expected), abs=1e-4)
+
+
+def test_weights_of_another_model_get_a_sentence(tmp_path: Path) -> None:
+    checkpoint = load_checkpoint(BUNDLED / "multi30k-en-de")
+    wrong = shutil.copy(BUNDLED / "imdb-sentiment" / "model.safetensors", tmp_path / "step-000001.safetensors")
+    with pytest.raises(CheckpointError):
+        stage(checkpoint, Path(wrong), TEXT, translate(checkpoint, TEXT))
+
+
+def test_what_is_no_snapshot_is_not_taken_for_one(tmp_path: Path) -> None:
+    (tmp_path / "snapshots").mkdir()
+    for name in ("step-000010.safetensors", "step-2.safetensors", "step-x.safetensors", "step-3.txt", ".step-4"):
+        (tmp_path / "snapshots" / name).touch()
+    assert list(find_snapshots(tmp_path)) == [2, 10]
