@@ -36,7 +36,7 @@ page = st.navigation(
     [
         st.Page("viz_app/pages/translate.py", title="Translate", icon=":material/translate:", default=True),
         st.Page("viz_app/pages/steps.py", title="Step by step", icon=":material/footprint:", url_path="steps"),
-        st.Page("viz_app/pages/inside.py", title="Inside a head", icon=":material/search:", url_path="inside"),
+        st.Page("viz_app/pages/inside.py", title="Inside", icon=":material/search:", url_path="inside"),
         st.Page(
             "viz_app/pages/positions.py", title="Positional encoding", icon=":material/waves:", url_path="positions"
         ),

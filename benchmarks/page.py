@@ -96,7 +96,7 @@ PAGES = (
     Subject(name="Translate, lines", path="?view=lines", act=TYPED, target=400),
     Subject(name="Step by step", path="steps", act=TYPED, target=1000),
     Subject(name="Step by step, beam tree", path="steps?steps_view=beam", act=TYPED, target=1000),
-    Subject(name="Inside a head", path="inside", act=TYPED, target=1000),
+    Subject(name="Inside, one head", path="inside", act=TYPED, target=1000),
     Subject(name="Positional encoding, tabs", path="positions", act=POSITIONS, target=1000),
     Subject(name="Masks", path="masks", act=type_into("Sentence 1"), target=1000),
     Subject(name="Masks, bug lab", path="masks#lab", act=type_into("Sentence 1"), target=1000),

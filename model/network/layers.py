@@ -11,7 +11,7 @@ from model.network.cache import KeyValue
 from model.network.dropout import Dropout
 from model.trace import HookPoint
 
-__all__ = ["DecoderLayer", "EncoderLayer", "FeedForward"]
+__all__ = ["DecoderLayer", "EncoderLayer", "FeedForward", "Residual"]
 
 
 class FeedForward(nn.Module):

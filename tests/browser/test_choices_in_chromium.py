@@ -51,7 +51,7 @@ def test_a_page_switch_is_one_step_that_takes_the_choices_along(visit: Visit) ->
     page = visit("?layer=2&head=3&kind=encoder&merge=1")
     wait_for_layer(page, 2)
     before = steps_back(page)
-    page.get_by_role("link", name="Inside a head").click()
+    page.get_by_role("link", name="Inside").click()
     expect(page).to_have_url(re.compile("inside[?].*layer=2"))
     for choice in ("head=3", "kind=encoder", "merge=true"):
         assert choice in page.url

@@ -92,6 +92,10 @@ def test_a_page_for_translators_leads_who_chose_the_classifier_on(open_app: Open
         ("steps", {}),
         ("steps", {"steps_view": "beam"}),
         ("inside", {}),
+        *(
+            ("inside", {"inside_tab": tab})
+            for tab in ("What each layer would say", "Why this word?", "Read or guessed?")
+        ),
         ("positions", {}),
         ("masks", {}),
         ("masks", {"mask_tab": "Bug lab"}),

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 from plotly.colors import hex_to_rgb, sample_colorscale
 
-from viz_app.figures import attention, heads, learning, masks, positions, training, vectors
+from viz_app.figures import attention, heads, learning, masks, positions, training, vectors, words
 from viz_app.figures.attention import MAX_TILE, head_map, overview, pooled
 from viz_app.figures.colours import MASKED
 from viz_app.figures.style import Axes, unique_labels
@@ -157,6 +157,17 @@ def figures(rows: int, columns: int) -> dict[str, go.Figure]:
         "scores": masks.score_map(scores, named, bound=2.0, height=300),
         "grids": heads.head_grids({"x": maps[:, :, 0, 0], "y": maps[:, :, 0, 1]}, unit="nats", height=300),
         "signed grids": heads.head_grids({"x": maps[:, :, 0, 0]}, unit="nats", signed=True, height=300),
+        "word grid": words.word_grid(
+            [named.keys] * rows,
+            one,
+            rows=[f"layer {i}" for i in range(rows)],
+            columns=named.keys,
+            row_title="stopped after",
+            column_title="token",
+            notes=[["noted"] * columns] * rows,
+            height=300,
+        ),
+        "shares": words.stacked_shares({"a": one[0], "b": 1 - one[0]}, named.keys, title="word", height=300),
         "matrix": positions.matrix(table, height=300),
         "curves": positions.curves(table, [0, 1], names=["one", "two"], height=300),
         "wavelengths": positions.wavelengths(np.geomspace(6, 6e4, columns), longest_text=64, height=300),
@@ -182,9 +193,9 @@ def test_plotly_knows_every_setting_of_every_figure(name: str) -> None:
 
 
 def test_a_figure_of_the_longest_text_fits_into_a_message() -> None:
-    longest = figures(256, 256) | {
-        "over training": figures(MAX_TILE, MAX_TILE)["over training"]
-    }  # its page takes no more
+    longest = figures(256, 256)
+    for name in ("over training", "word grid"):  # whose pages take no more
+        longest[name] = figures(MAX_TILE, MAX_TILE)[name]
     sizes = {name: len(figure.to_json()) / 1e6 for name, figure in longest.items()}  # MB
     assert max(sizes.values()) < 1.5, sizes
 

@@ -27,23 +27,24 @@ def head_grids(
     """Draw the grids of all kinds as one heatmap with gaps, the number in each cell where there is room for it.
 
     Args:
-        values: Heading → (L, H); NaN is left empty.
+        values: Heading → (L, H); NaN is left empty. One with a single column is of whole layers.
         unit: Of the numbers.
         notes: Heading → (L, H) of words for the hover.
         signed: Colours for numbers on both sides of 0.
         height: Pixels.
     """
     layers = max(len(grid) for grid in values.values())
-    heads = max(grid.shape[1] for grid in values.values())
-    width = heads + GAP
-    canvas = np.full((layers, width * len(values) - GAP), np.nan, dtype=np.float32)
+    widths = [grid.shape[1] for grid in values.values()]
+    starts = [sum(widths[:i]) + GAP * i for i in range(len(widths))]
+    canvas = np.full((layers, starts[-1] + widths[-1]), np.nan, dtype=np.float32)
     hover = np.full(canvas.shape, "", dtype=object)
-    for i, (name, grid) in enumerate(values.items()):
+    for start, (name, grid) in zip(starts, values.items(), strict=True):
         for layer, row in enumerate(grid):
-            canvas[layer, i * width : i * width + len(row)] = row
+            canvas[layer, start : start + len(row)] = row
             for head in range(len(row)):
                 note = notes[name][layer][head] if notes else ""
-                hover[layer, i * width + head] = f"{name}, layer {layer + 1}, head {head + 1}<br>{note}"
+                which = f", head {head + 1}" if len(row) > 1 else ""
+                hover[layer, start + head] = f"{name}, layer {layer + 1}{which}<br>{note}"
     bound = float(np.nanmax(np.abs(canvas))) if np.isfinite(canvas).any() else 1.0
     digits = 2 if bound >= 0.1 else 3
     trace = {
@@ -63,17 +64,17 @@ def head_grids(
     }
     headings = [
         {
-            **{"x": i * width + (heads - 1) / 2, "y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False},
+            **{"x": start + (width - 1) / 2, "y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False},
             **{"text": f"<b>{name}</b>", "font": TEXT},
         }
-        for i, name in enumerate(values)
+        for start, width, name in zip(starts, widths, values, strict=True)
     ]
     return figure(
         [trace],
         axis(
             "head",
-            tickvals=[i * width + head for i in range(len(values)) for head in range(heads)],
-            ticktext=[str(head + 1) for _ in values for head in range(heads)],
+            tickvals=[start + head for start, width in zip(starts, widths, strict=True) for head in range(width)],
+            ticktext=[str(head + 1) if width > 1 else "" for width in widths for head in range(width)],
         ),
         axis(
             "layer",

@@ -1,153 +1,34 @@
-"""Inside a head: one query, from its vector to the layer's output, every step with its formula and its numbers."""
+"""Inside: one head from its vectors to its output, and what the layers say, add and read on the way to a word."""
 
-import numpy as np
-import pandas as pd
 import streamlit as st
 
-from model.analysis.anatomy import derive
-from model.config import ConfigError
-from model.kinds import KINDS
 from viz_app import checkpoint_choice, controls, listing, services
-from viz_app.charts import draw
-from viz_app.choices import settle, settle_number
-from viz_app.figures import vectors
-from viz_app.figures.style import Axes
 from viz_app.plain import plain
-
-SUBJECT = "the dot products of a Transformer"
-MAX_ROWS = 10  # of the table, before it scrolls
+from viz_app.sections.early_words import early_words
+from viz_app.sections.one_head import one_head
+from viz_app.sections.read_or_guessed import read_or_guessed
+from viz_app.sections.why_this_word import why_this_word
 
 key, config = checkpoint_choice.require_attention(
     listing.listed_checkpoints(), of_transformer="the dot products of a Transformer", also=("continuation", "reading")
 )
 text = controls.ask_for_text(config)
 if not text.strip():
-    st.info("Type a sentence above, or choose one of the examples; a head that reads it is taken apart here.")
+    st.info("Type a sentence above, or choose one of the examples; what happens inside the model appears here.")
     st.stop()
-
-kinds, heads_column, queries = st.columns([3.2, 2.4, 2.4], vertical_alignment="bottom")
-with kinds:
-    kind = controls.kind_picker(config.model.kinds, "kind", "cross")
-with heads_column:
-    layer, head = controls.head_picker(config.model.layers_of(kind), config.model.num_heads, aggregates=False)
-head = int(head)
-try:
-    translation, parts = services.anatomy_of(key, text, kind, layer)
-except ConfigError as error:
-    st.info(plain(f"{error} Choose another checkpoint on the left."))
-    st.stop()
-asking, looked_at = translation.tokens_of(kind)
-rows = list(range(len(asking)))
-settle("query", min(2, rows[-1]), rows)
-query = queries.selectbox(
-    f"Query: {KINDS[kind].query}",
-    rows,
-    format_func=[f"{row + 1} · {token.text}" for row, token in enumerate(asking)].__getitem__,
-    key="query",
-)
-scaling, heat, _ = st.columns([1.6, 2.2, 3], vertical_alignment="center")
-settle("scaled", True)
-settle_number("head_temperature", 1.0, 0.1, 5.0)
-scale = scaling.toggle("Divide by √d_k", key="scaled", help="Switch it off: the softmax becomes much sharper.")
-temperature = heat.slider("Temperature of the softmax; the model uses 1", 0.1, 5.0, step=0.1, key="head_temperature")
-steps = derive(parts, head, query, scale=scale, temperature=temperature)
-as_it_is = scale and temperature == 1.0
-width = parts.queries.shape[-1]
-labels = [token.text for token in looked_at]
-key_axes = Axes(queries=labels, keys=[str(i) for i in range(width)], query_title="key token", key_title="dimension")
-
-st.markdown(
-    f"**1. Queries and keys.** The query of “{plain(asking[query].text)}” (top row) and the key of every token, "
-    f"{width} numbers each; on the right their elementwise product q·k, red where both agree in sign."
-)
-with st.container(horizontal=True):
-    st.latex(r"q = x\,W_Q\qquad k_j = x_j\,W_K\qquad v_j = x_j\,W_V")
-left, right = st.columns(2)
-with left:
-    draw(
-        vectors.query_and_keys(parts.queries[head, query], parts.keys[head], key_axes, height=300),
-        key="query_keys",
-        alt="Heatmap of the query vector above the key vectors",
-    )
-with right:
-    draw(
-        vectors.rows(steps.products, key_axes, unit="q·k, elementwise", height=300),
-        key="products",
-        alt="Heatmap of the elementwise products of the query with every key",
-    )
-
-st.markdown(
-    "**2. From products to weights.** Add up each row; divide; mask; softmax. One row a key, the numbers of this query."
-)
-st.latex(
-    r"s_j = q\cdot k_j\quad\to\quad \frac{s_j}{"
-    + (r"\sqrt{d_k}" if scale else "1")
-    + (rf"\cdot {temperature:g}" if temperature != 1 else "")
-    + r"}\quad\to\quad \text{masked: } -\infty\quad\to\quad \alpha_j=\frac{e^{s_j}}{\sum_i e^{s_i}}"
-)
-divisor = (1 / parts.scaling if scale else 1.0) * temperature
-biased = parts.distances is not None
-scores = f"÷ {divisor:.3g}" + (", + distance" if biased else "")
-st.dataframe(
-    pd.DataFrame(
-        {
-            "key": labels,
-            "q·k": steps.dots,
-            scores: steps.scaled,
-            "after the mask": [f"{value:.4f}" if np.isfinite(value) else "−∞" for value in steps.masked],
-            "weight α": steps.weights,
-            "the model's own": parts.weights[head, query],
-        }
-    ),
-    hide_index=True,
-    height=38 + 35 * min(len(labels), MAX_ROWS),
-    alt="Table of products, scaled scores, masked scores and weights for every key",
-    column_config={name: st.column_config.NumberColumn(format="%.4f") for name in ("q·k", scores, "the model's own")}
-    | {"weight α": st.column_config.ProgressColumn(format="%.4f", min_value=0.0, max_value=1.0)},
-)
-
-if len(labels) > MAX_ROWS:
-    st.caption(f"The table shows {MAX_ROWS} of {len(labels)} keys at a time; scroll it for the others.")
-
-st.markdown("**3. Values, weighted and summed.** Each value times its weight; their sum (bottom) is the head's output.")
-st.latex(r"h = \sum_j \alpha_j\,v_j")
-left, right = st.columns(2)
-with left:
-    draw(
-        vectors.rows(parts.values[head], key_axes, unit="value", height=300),
-        key="values",
-        alt="Heatmap of the value vectors",
-    )
-with right:
-    draw(
-        vectors.sum_of_rows(steps.weighted_values, steps.head_output, key_axes, height=300),
-        key="weighted_values",
-        alt="Heatmap of the weighted values above their sum",
-    )
-
-heads = config.model.num_heads
-st.markdown(
-    f"**4. All heads side by side, then the output projection.** The {heads} heads' outputs become one vector of "
-    f"{heads} × {width} = {heads * width} numbers (this head is framed); a matrix mixes them into the layer's output."
-)
-st.latex(r"o = [h_1;\dots;h_H]\,W_O + b_O")
-draw(
-    vectors.concatenation(steps.concatenated, steps.output, heads=heads, chosen=head, height=190),
-    key="concatenation",
-    alt="The concatenated outputs of all heads, and the output of the layer",
-)
-worst = max(steps.differences.values())
-if as_it_is:
-    st.success(
-        f"Largest difference between this page's numbers and the model's own output: {worst:.2g} "
-        f"(weights {steps.differences['weights']:.2g}, head output {steps.differences['head output']:.2g}, "
-        f"layer output {steps.differences['layer output']:.2g}). They are the same computation, but for rounding.",
-        icon=":material/check:",
-    )
-else:
-    st.warning(
-        f"A what-if. Largest difference from the model's own output: {worst:.2g} (weights "
-        f"{steps.differences['weights']:.2g}, head output {steps.differences['head output']:.2g}, layer output "
-        f"{steps.differences['layer output']:.2g}).",
-        icon=":material/science:",
-    )
+SECTIONS = {
+    "What each layer would say": early_words,
+    "Why this word?": why_this_word,
+    "Read or guessed?": read_or_guessed,
+}
+head, *others = controls.tabs(["One head", *SECTIONS], "inside_tab")
+if head.open:
+    with head:
+        one_head(key, config, text)
+for place, section in zip(others, SECTIONS.values(), strict=True):
+    if place.open:
+        with place:
+            if problem := services.why_no_stream(key):
+                st.info(plain(f"{problem} Choose another checkpoint on the left."))
+            else:
+                section(key, text)

@@ -1,0 +1,134 @@
+"""Read or guessed: how much of every written word came from the source, and how much from the words before it.
+
+ALTI+ (Ferrando et al. 2022, "Towards Opening the Black Box of Neural Machine Translation"). What a layer of attention
+writes at a place is a sum of vectors, one from each place that it looked at and one through the residual; a vector
+counts for as much as it brings the sum nearer to what it is. Layer by layer these shares are multiplied.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.analysis.streams import FloatArray, head_matrices, linear_norm, streams_of
+from model.checkpoint import Checkpoint
+from model.inference.translate import record_translation
+from model.inference.translation import Recording, Translation
+from model.network.layers import Residual
+from model.network.transformer import Transformer
+from model.trace import hook_name
+
+__all__ = ["Influence", "influence", "shares"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Influence:
+    """Shares of each written token; a row of both together sums to 1."""
+
+    source: FloatArray  # (T, S)
+    target: FloatArray  # (T, T): of what was read, `<s>` first
+    residual: float  # the largest difference between the sum of a layer's vectors and what the layer wrote
+
+
+def influence(checkpoint: Checkpoint, text: str) -> tuple[Translation, Influence]:
+    """Follow every written word of a translation back to the tokens that were read.
+
+    Raises:
+        ConfigError: the model's stream cannot be followed.
+    """
+    model = streams_of(checkpoint)
+    record = ("*.stream", "*.embedding.sum", "*.values")
+    translation, recording = record_translation(checkpoint, text, record=record)
+    differences = []
+
+    def layer(kind: str, index: int, block: str, into: str) -> tuple[FloatArray, FloatArray]:
+        stack = "encoder" if kind == "encoder" else "decoder"
+        residual = model.get_submodule(f"{stack}.layers.{index}.{block}")
+        assert isinstance(residual, Residual)
+        own, looked_at, error = decomposed(
+            model,
+            kind,
+            index,
+            residual,
+            x=recording.array(into).astype(np.float64),
+            wrote=recording.array(f"{stack}.layers.{index}.{block}.stream").astype(np.float64),
+            weights=translation.maps[kind][index].astype(np.float64),
+            values=values_of(recording, kind, index),
+        )
+        differences.append(error)
+        return own, looked_at
+
+    encoder = np.eye(len(translation.source))  # (S, S): of each state, from each token
+    into = "encoder.embedding.sum"
+    for index in range(model.config.num_encoder_layers):
+        own, looked_at = layer("encoder", index, "self_attention_residual", into)
+        encoder = (looked_at + np.diag(own)) @ encoder
+        into = f"encoder.layers.{index}.feed_forward_residual.stream"
+    target, source = np.eye(len(translation.read)), np.zeros((len(translation.read), len(translation.source)))
+    into = "decoder.embedding.sum"
+    for index in range(model.config.num_decoder_layers):
+        own, looked_at = layer("decoder", index, "self_attention_residual", into)
+        from_target = looked_at + np.diag(own)  # (T, T)
+        through = f"decoder.layers.{index}.self_attention_residual.stream"
+        own, from_source = layer("cross", index, "cross_attention_residual", through)  # (T,), (T, S)
+        from_target = own[:, None] * from_target
+        target, source = from_target @ target, from_target @ source + from_source @ encoder
+        into = f"decoder.layers.{index}.feed_forward_residual.stream"
+    return translation, Influence(source=source, target=target, residual=max(differences))
+
+
+def values_of(recording: Recording, kind: str, layer: int) -> FloatArray:
+    return recording.array(hook_name(kind, layer, "values")).astype(np.float64)  # (H, S, K)
+
+
+def decomposed(
+    model: Transformer,
+    kind: str,
+    layer: int,
+    residual: Residual,
+    *,
+    x: FloatArray,
+    wrote: FloatArray,
+    weights: FloatArray,
+    values: FloatArray,
+) -> tuple[FloatArray, FloatArray, float]:
+    """The shares of one attention and the residual around it.
+
+    Args:
+        model: Whose it is.
+        kind: One of `KINDS`.
+        layer: Counted from 0.
+        residual: Around the attention.
+        x: What the residual carries, (T, D).
+        wrote: What came out of both, (T, D).
+        weights: (H, T, S).
+        values: (H, S, K).
+
+    Returns:
+        The share of the residual (T,), those of the keys (T, S), and how far the vectors' sum is from what was written.
+    """
+    matrices, bias = head_matrices(model, kind, layer)
+    mixed = values @ matrices  # (H, S, D)
+    vectors = np.einsum("hts,hsd->std", weights, mixed)  # (S, T, D)
+    total = x + vectors.sum(axis=0) + bias  # (T, D)
+    parts = np.stack([*vectors, x, np.broadcast_to(bias, x.shape)])  # (S + 2, T, D)
+    if not residual.pre:
+        parts, shift = linear_norm(residual.norm, total, parts)
+        total = parts.sum(axis=0) + shift
+    found = shares(total, parts[:-1])  # (S + 1, T)
+    return found[-1], found[:-1].T, float(np.abs(total - wrote).max())
+
+
+def shares(total: FloatArray, parts: FloatArray) -> FloatArray:
+    """How much each part counts for their sum: ‖y‖₁ − ‖y − part‖₁ where that is above 0, as shares of 1.
+
+    Args:
+        total: y, (T, D); what is in no part counts for none.
+        parts: (N, T, D).
+
+    Returns:
+        (N, T); its columns sum to 1.
+    """
+    nearer = np.maximum(np.abs(total).sum(axis=-1) - np.abs(total - parts).sum(axis=-1), 0)  # (N, T)
+    whole = nearer.sum(axis=0)
+    even = np.full_like(nearer, 1 / len(parts))  # where no part brings the sum nearer, none counts for more
+    return np.where(whole > 0, nearer / np.where(whole > 0, whole, 1), even)

@@ -1,0 +1,53 @@
+"""What the analyses of the residual stream have in common: whose it is, and a LayerNorm as a linear map."""
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import nn
+
+from model.checkpoint import Checkpoint
+from model.config import ConfigError
+from model.network.transformer import Transformer
+
+__all__ = ["FloatArray", "head_matrices", "linear_norm", "streams_of"]
+
+FloatArray = NDArray[np.float64]
+
+
+def streams_of(checkpoint: Checkpoint) -> Transformer:
+    """The model, if its residual stream can be followed.
+
+    Raises:
+        ConfigError: it is a recurrent network, or of another make.
+    """
+    if not isinstance(checkpoint.model, Transformer):
+        raise ConfigError(
+            f"{checkpoint.name} is no Transformer of Headlight's own, whose layers can be followed inside."
+        )
+    return checkpoint.model
+
+
+def linear_norm(norm: nn.Module, x: FloatArray, parts: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """A LayerNorm with its standard deviation held at that of `x`, which makes it linear: what it makes of each part.
+
+    Args:
+        norm: An `nn.LayerNorm`; any other module changes nothing.
+        x: What the model gave to it, (…, D).
+        parts: That add up to `x`, (N, …, D).
+
+    Returns:
+        The parts behind it (N, …, D), and its shift (D,), which is no part's.
+    """
+    if not isinstance(norm, nn.LayerNorm):
+        return parts, np.zeros(x.shape[-1])
+    scale, shift = (p.detach().cpu().double().numpy() for p in (norm.weight, norm.bias))
+    deviation = np.sqrt(x.var(axis=-1, keepdims=True) + norm.eps)  # (…, 1)
+    centred = parts - parts.mean(axis=-1, keepdims=True)
+    return centred / deviation * scale, shift
+
+
+def head_matrices(model: Transformer, kind: str, layer: int) -> tuple[FloatArray, FloatArray]:
+    """W_O cut into its heads' parts, (H, K, D), and its bias (D,)."""
+    mixing = model.mixing(kind, layer)
+    matrix = mixing.matrix.cpu().double().numpy()  # (H·K, D)
+    heads = model.config.num_heads
+    return matrix.reshape(heads, -1, matrix.shape[1]), mixing.bias.cpu().double().numpy()

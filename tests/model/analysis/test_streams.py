@@ -1,0 +1,148 @@
+"""The residual stream followed: lenses, contributions and influence, against the mathematics and the model itself."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from model.analysis.contributions import contributions
+from model.analysis.influence import influence, shares
+from model.analysis.lens import decoder_lens, logit_lens
+from model.analysis.streams import linear_norm
+from model.checkpoint import Checkpoint, load_checkpoint
+from model.config import ConfigError
+from model.inference.translate import translate, translate_lines
+from model.inference.translation import Translation
+from model.network.transformer import Transformer
+from tests.conftest import BUNDLED
+
+TEXT = "Where is the next train station, my friend?"
+
+
+def random_model(norm: str) -> Checkpoint:
+    """Everyday's sizes and tokenizer with random weights, no norm or bias as it was initialized."""
+    checkpoint = load_checkpoint(BUNDLED / "everyday-en-de")
+    sizes = replace(checkpoint.model.config, norm=norm)
+    torch.manual_seed(3)
+    model = Transformer(sizes, pad_id=0)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if parameter.dim() == 1:
+                parameter.add_(0.3 * torch.randn_like(parameter))
+            elif "projection" in name:
+                parameter.mul_(2)
+    return replace(checkpoint, model=model.eval(), config=replace(checkpoint.config, model=sizes))
+
+
+@pytest.fixture(scope="module", params=["trained", "post", "pre"])
+def any_norm(request: pytest.FixtureRequest) -> Checkpoint:
+    return load_checkpoint(BUNDLED / "everyday-en-de") if request.param == "trained" else random_model(request.param)
+
+
+def all_logits(checkpoint: Checkpoint, translation: Translation) -> torch.Tensor:
+    """(T, V) in one pass, without a cache."""
+    source, read = (torch.tensor([[t.id for t in tokens]]) for tokens in (translation.source, translation.read))
+    with torch.inference_mode():
+        logits: torch.Tensor = checkpoint.model(source, read)[0]
+    return logits
+
+
+@pytest.mark.parametrize("place", [0, 2, 5])
+def test_what_the_parts_add_is_the_difference_of_the_models_logits(any_norm: Checkpoint, place: int) -> None:
+    translation = translate(any_norm, TEXT)
+    logits = all_logits(any_norm, translation)[place]
+    word = translation.written[place]
+    for rival in [candidate.id for candidate in word.candidates if candidate.id != word.id][:3]:
+        found = contributions(any_norm, TEXT, place, rival)
+        expected = float(logits[word.id] - logits[rival])
+        # Single precision, through every layer: about a thousand sums of numbers of the logits' size.
+        assert found.difference == pytest.approx(expected, abs=1e-3)
+        assert found.total == pytest.approx(found.difference, abs=1e-3)
+
+
+def test_what_the_last_feed_forward_adds_is_what_is_lost_without_it() -> None:
+    # With the norms in front, nothing comes behind the last feed-forward but the last norm: held still, it is linear.
+    checkpoint = random_model("pre")
+    model = checkpoint.model
+    translation = translate(checkpoint, TEXT)
+    place, word = 1, translation.written[1]
+    rival = next(candidate.id for candidate in word.candidates if candidate.id != word.id)
+    found = contributions(checkpoint, TEXT, place, rival)
+    source, read = (torch.tensor([[t.id for t in tokens]]) for tokens in (translation.source, translation.read))
+    streams: list[torch.Tensor] = []
+    model.decoder.norm.register_forward_pre_hook(lambda _, inputs: streams.append(inputs[0][0, place]))
+    with torch.inference_mode():
+        model(source, read)
+        model.decoder.layers[-1].feed_forward.contract.weight.zero_()
+        model.decoder.layers[-1].feed_forward.contract.bias.zero_()
+        model(source, read)
+        added = streams[0] - streams[1]
+        held = (added - added.mean()) / streams[0].std(unbiased=False) * model.decoder.norm.weight
+        rows = model.output_projection.weight
+        expected = float(held @ (rows[word.id] - rows[rival]))
+    assert found.feed_forward[-1] == pytest.approx(expected, abs=1e-3)
+
+
+@pytest.mark.parametrize("shape", [(7,), (3, 7)])
+def test_a_norm_held_still_makes_of_the_parts_what_it_makes_of_their_sum(shape: Sequence[int]) -> None:
+    norm = nn.LayerNorm(7).double()
+    with torch.no_grad():
+        norm.weight.normal_()
+        norm.bias.normal_()
+    parts = np.random.default_rng(0).normal(size=(5, *shape))
+    found, shift = linear_norm(norm, parts.sum(axis=0), parts)
+    expected = norm(torch.from_numpy(parts.sum(axis=0))).detach().numpy()
+    np.testing.assert_allclose(found.sum(axis=0) + shift, expected, atol=1e-12)
+
+
+def test_the_lens_ends_with_what_was_written_and_begins_with_the_embedding(any_norm: Checkpoint) -> None:
+    translation, lens = logit_lens(any_norm, TEXT)
+    chances = all_logits(any_norm, translation).softmax(dim=-1)
+    assert len(lens.tokens) == any_norm.model.config.num_decoder_layers + 1
+    np.testing.assert_allclose(lens.probabilities[-1], chances.max(dim=-1).values, atol=1e-4)
+    np.testing.assert_allclose(lens.written[-1], [t.probability for t in translation.written], atol=1e-4)
+    model, read = any_norm.model, torch.tensor([[t.id for t in translation.read]])
+    with torch.inference_mode():
+        first = model.project(model.decoder.norm(model.decoder.embedding(read)))[0].softmax(dim=-1)
+    np.testing.assert_allclose(lens.probabilities[0], first.max(dim=-1).values, atol=1e-4)
+    best = any_norm.tokenizers.target.tokens(first.argmax(dim=-1).tolist())
+    assert lens.tokens[0] == best
+
+
+def test_an_encoder_that_is_stopped_is_one_with_fewer_layers(any_norm: Checkpoint) -> None:
+    found = decoder_lens(any_norm, TEXT)
+    assert [early.layers for early in found] == [0, 1, 2, 3]
+    layers = any_norm.model.encoder.layers
+    for early in found:
+        any_norm.model.encoder.layers = layers[: early.layers]
+        try:
+            assert translate_lines(any_norm.model, any_norm.tokenizers, [TEXT]) == [early.text]
+        finally:
+            any_norm.model.encoder.layers = layers
+
+
+def test_every_word_is_made_of_what_was_read_and_of_nothing_later(any_norm: Checkpoint) -> None:
+    translation, found = influence(any_norm, TEXT)
+    assert found.residual < 1e-4  # the vectors of every layer add up to its output
+    assert found.source.shape == (len(translation.written), len(translation.source))
+    np.testing.assert_allclose(found.source.sum(axis=1) + found.target.sum(axis=1), 1, atol=1e-9)
+    assert (found.source >= 0).all()
+    assert (found.target >= 0).all()
+    np.testing.assert_array_equal(np.triu(found.target, 1), 0)
+
+
+def test_a_part_counts_for_as_much_as_it_brings_the_sum_nearer() -> None:
+    # ‖y‖₁ is 4. Without the first part 1 is left, so it counts 3; the second counts 1; the third leads away.
+    total = np.array([[3.0, 1.0]])
+    parts = np.array([[[3.0, 0.0]], [[0.0, 1.0]], [[-1.0, 0.0]]])
+    np.testing.assert_allclose(shares(total, parts)[:, 0], [0.75, 0.25, 0])
+    np.testing.assert_allclose(shares(np.zeros((1, 2)), parts)[:, 0], 1 / 3)
+
+
+@pytest.mark.parametrize("ask", [logit_lens, decoder_lens, influence])
+def test_a_network_without_such_layers_is_refused_with_a_sentence(ask: Callable[[Checkpoint, str], object]) -> None:
+    with pytest.raises(ConfigError, match="gru-de-en is no Transformer"):
+        ask(load_checkpoint(BUNDLED / "gru-de-en"), "Ein Hund.")

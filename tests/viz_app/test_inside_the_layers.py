@@ -1,0 +1,86 @@
+"""Inside, beyond one head: what layers would say, what spoke for a word, what was read and what was guessed."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from model.analysis.contributions import contributions
+from model.analysis.influence import influence
+from model.analysis.lens import decoder_lens, logit_lens
+from model.checkpoint import Checkpoint
+from model.inference.translate import translate
+from tests.foreign_folders import make_folder
+from tests.viz_app.conftest import NAME, TEXT, array, charts, in_url
+
+OpenApp = Callable[..., AppTest]
+TABS = ("What each layer would say", "Why this word?", "Read or guessed?")
+
+
+def test_the_grid_of_words_is_the_lens(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    app = open_app("inside", checkpoint=NAME, text=TEXT, inside_tab=TABS[0])
+    _, lens = logit_lens(checkpoint, TEXT)
+    (figure,) = charts(app)
+    np.testing.assert_allclose(array(figure["data"][0]["z"]), lens.probabilities, atol=1e-5)
+    shown = [[word.replace("&lt;", "<").replace("&gt;", ">") for word in row] for row in figure["data"][0]["text"]]
+    assert shown == [list(row) for row in lens.tokens]
+    written = [text.removesuffix(" …") for text in app.dataframe[0].value["translation"]]
+    assert written == [early.text for early in decoder_lens(checkpoint, TEXT)]
+
+
+def test_the_parts_on_the_page_are_those_of_the_words_that_are_chosen(
+    open_app: OpenApp, checkpoint: Checkpoint
+) -> None:
+    app = open_app("inside", checkpoint=NAME, text=TEXT, inside_tab=TABS[1], query="1")
+    word = translate(checkpoint, TEXT).written[1]
+    rivals = [candidate.id for candidate in word.candidates if candidate.id != word.id]
+    for rival in rivals[:2]:
+        app.selectbox(key="rival").set_value(rival).run()
+        assert not app.exception
+        found = contributions(checkpoint, TEXT, 1, rival)
+        z = array(charts(app)[0]["data"][0]["z"]).astype(float)
+        expected = [found.cross, found.decoder, found.feed_forward[:, None]]
+        np.testing.assert_allclose(z[:, ~np.isnan(z).all(axis=0)], np.concatenate(expected, axis=1), atol=1e-4)
+        total = next(match for part in app.markdown if (match := re.search(r"= \*\*([+-][\d.]+)\*\*", part.value)))
+        assert float(total[1]) == pytest.approx(found.difference, abs=2e-3)  # three decimals on the screen
+    assert in_url(app, "rival") == str(rivals[1])
+
+
+def test_the_bars_are_the_shares_of_source_and_target(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    app = open_app("inside", checkpoint=NAME, text=TEXT, inside_tab=TABS[2])
+    _, found = influence(checkpoint, TEXT)
+    bars, source, target = charts(app)
+    np.testing.assert_allclose(bars["data"][0]["y"], found.source.sum(axis=1), atol=1e-4)
+    np.testing.assert_allclose(bars["data"][1]["y"], found.target.sum(axis=1), atol=1e-4)
+    np.testing.assert_allclose(array(source["data"][0]["z"]), found.source, atol=1e-4)
+    np.testing.assert_allclose(np.nan_to_num(array(target["data"][0]["z"])), found.target, atol=1e-4)
+
+
+@pytest.mark.parametrize("tab", TABS)
+@pytest.mark.parametrize("text", ["🐕", "</script><b>$x$ [a](http://b)", "wort " * 120])
+def test_any_text_gives_a_sensible_tab(open_app: OpenApp, tab: str, text: str) -> None:
+    app = open_app("inside", checkpoint="multi30k-de-en-words", text=text, inside_tab=tab)
+    assert not app.error
+    assert charts(app)
+
+
+@pytest.mark.parametrize("tab", TABS)
+@pytest.mark.parametrize("family", ["t5", "gpt2", "bert"])
+def test_models_of_other_makes_are_told_that_their_stream_cannot_be_followed(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, others: Path, tab: str, family: str
+) -> None:
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(others))
+    app = open_app("inside", checkpoint=f"small-{family}", text="The cat sat.", inside_tab=tab)
+    assert "no Transformer of Headlight's own" in app.info[0].value.replace("\\", "")
+    assert not charts(app)
+
+
+@pytest.fixture(scope="module")
+def others(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("others")
+    for family in ("t5", "gpt2", "bert"):
+        make_folder(root / f"small-{family}", family)
+    return root

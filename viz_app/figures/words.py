@@ -1,0 +1,103 @@
+"""Pictures made of words: a grid of them shaded by probability, and shares of each as stacked bars."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from viz_app.figures.colours import LINES, SEQUENTIAL, colour_bar
+from viz_app.figures.style import GRID, LEGEND, TEXT, Settings, axis, figure, shown, text_width, unique_labels
+
+__all__ = ["stacked_shares", "word_grid"]
+
+FloatArray = NDArray[np.float32]
+LETTERS = 12  # of a word in a cell; the hover has all of it
+
+
+def word_grid(
+    words: Sequence[Sequence[str]],
+    probabilities: FloatArray,
+    *,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    row_title: str,
+    column_title: str,
+    notes: Sequence[Sequence[str]],
+    height: int,
+) -> go.Figure:
+    """Draw a word a cell, the darker the less probable.
+
+    Args:
+        words: (R, C).
+        probabilities: (R, C).
+        rows: Names, first on top.
+        columns: Names.
+        row_title: What the rows are.
+        column_title: What the columns are.
+        notes: (R, C), for the hover.
+        height: Pixels.
+    """
+    trace = {
+        "type": "heatmap",
+        "z": np.ascontiguousarray(probabilities, dtype=np.float32),
+        "x": unique_labels(columns),
+        "y": list(rows),
+        "text": [[shown(word, limit=LETTERS) for word in line] for line in words],
+        "texttemplate": "%{text}",
+        "textfont": {"size": 14},
+        "customdata": [[shown(note, limit=120) for note in line] for line in notes],
+        "zmin": 0.0,
+        "zmax": 1.0,
+        "colorscale": SEQUENTIAL,
+        "colorbar": colour_bar("probability"),
+        "xgap": 2,
+        "ygap": 2,
+        "hovertemplate": "%{y}<br>“%{text}”, probability %{z:.4f}<br>%{customdata}<extra></extra>",
+    }
+    named = {"type": "category", "automargin": False}
+    return figure(
+        [trace],
+        axis(column_title, tickangle=-45, **named),
+        axis(row_title, autorange="reversed", **named),
+        height=height,
+        margin={"l": 46 + text_width(rows), "r": 88, "b": 50 + 0.72 * text_width([shown(name) for name in columns])},
+    )
+
+
+def stacked_shares(
+    series: Mapping[str, Sequence[float]], labels: Sequence[str], *, title: str, height: int
+) -> go.Figure:
+    """Draw shares of a whole as one stacked bar for each label.
+
+    Args:
+        series: Name → a share for each label; those of a label sum to 1.
+        labels: Of the bars.
+        title: Of the horizontal axis.
+        height: Pixels.
+    """
+    names = unique_labels(labels)
+    traces: list[Settings] = [
+        {
+            "type": "bar",
+            "x": names,
+            "y": list(values),
+            "name": name,
+            "marker": {"color": colour},
+            "text": [f"{value:.0%}" for value in values],
+            "textposition": "inside",
+            "textfont": {"size": 14},
+            "hovertemplate": f"%{{x}}<br>{name}: %{{y:.4f}}<extra></extra>",
+        }
+        for colour, (name, values) in zip(LINES, series.items(), strict=False)
+    ]
+    return figure(
+        traces,
+        axis(title, type="category", automargin=False, tickangle=-45),
+        axis("share", range=[0, 1], tickformat=".0%", **GRID),
+        height=height,
+        margin={"t": 34, "l": 64, "b": 50 + 0.72 * text_width([shown(label) for label in labels])},
+        barmode="stack",
+        showlegend=True,
+        legend={**LEGEND, "font": TEXT, "traceorder": "normal"},
+    )

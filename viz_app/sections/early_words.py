@@ -1,0 +1,80 @@
+"""What a model would say if it stopped early: the lens on its decoder, and on its encoder."""
+
+import pandas as pd
+import streamlit as st
+
+from viz_app import controls, loading, services
+from viz_app.charts import draw
+from viz_app.figures.words import word_grid
+from viz_app.listing import CheckpointKey
+
+__all__ = ["early_words"]
+
+MOST = 24  # words whose cells are wide enough to be read
+
+
+def early_words(key: CheckpointKey, text: str) -> None:
+    """Draw the likeliest word after each layer of the decoder, and the translation after each of the encoder."""
+    shares_its_matrix = getattr(loading.config_of(key).model, "tie_embeddings", "none") != "none"
+    translation, lens = services.lens_of(key, text)
+    st.markdown(
+        "**After each layer of the decoder.** The word that the model would write if it stopped there: the state is "
+        "projected to the vocabulary as if it were the last. A column is a place of the translation; the bottom row is "
+        "what the model wrote."
+    )
+    shown = slice(0, MOST)
+    layers = len(lens.tokens) - 1
+    rows = ["embedding", *(f"layer {i + 1}" for i in range(layers))]
+    written = [token.text for token in translation.written[shown]]
+    draw(
+        word_grid(
+            [line[shown] for line in lens.tokens],
+            lens.probabilities[:, shown],
+            rows=rows,
+            columns=[token.text for token in translation.read[shown]],
+            row_title="stopped after",
+            column_title="token read last",
+            notes=[
+                [
+                    f"probability of “{word}”, written in the end: {chance:.4f}"
+                    for word, chance in zip(written, line[shown], strict=True)
+                ]
+                for line in lens.written
+            ],
+            height=90 + 44 * len(rows),
+        ),
+        key="lens",
+        alt=f"Grid of the likeliest words after each of {layers} layers of the decoder, shaded by probability",
+    )
+    if shares_its_matrix:
+        st.caption("The first row repeats what was read: the embeddings and the output of this model share a matrix.")
+    if len(translation.written) > MOST:
+        st.caption(f"The first {MOST} of {len(translation.written)} places are shown.")
+    st.markdown(
+        "**After each layer of the encoder.** The whole translation, when the decoder reads the source as it was after "
+        "fewer layers."
+    )
+    st.dataframe(
+        pd.DataFrame(
+            [
+                {
+                    "layers of the encoder": early.layers,
+                    "translation": early.text if early.finished else f"{early.text} …",
+                }
+                for early in services.early_readings_of(key, text)
+            ]
+        ),
+        hide_index=True,
+        alt="Table of the translations after each layer of the encoder",
+        column_config={
+            "layers of the encoder": st.column_config.NumberColumn(width="small"),
+            "translation": st.column_config.TextColumn(width="large", help="… : stopped at the length limit"),
+        },
+    )
+    controls.how(
+        "How it is computed",
+        "The logit lens (nostalgebraist 2020) takes the state of the decoder after layer l, behind the last norm where "
+        "the model has one, and multiplies it with the matrix that makes logits. The DecoderLens (Langedijk et al. "
+        "2024) gives the state of the encoder after layer l to the decoder, in the place of the last.",
+        r"p_l(y) = \mathrm{softmax}(W\,\mathrm{norm}(x^{(l)}_t))",
+    )

@@ -1,0 +1,68 @@
+"""How much of every written word was read in the source, and how much follows from the words before it."""
+
+import numpy as np
+import streamlit as st
+
+from viz_app import controls, services
+from viz_app.charts import draw
+from viz_app.figures.attention import head_map
+from viz_app.figures.style import Axes
+from viz_app.figures.words import stacked_shares
+from viz_app.listing import CheckpointKey
+
+__all__ = ["read_or_guessed"]
+
+
+def read_or_guessed(key: CheckpointKey, text: str) -> None:
+    """Draw the two shares of every written token, and of which tokens they are made."""
+    translation, influence = services.influence_of(key, text)
+    written = [token.text for token in translation.written]
+    st.markdown(
+        "**Read or guessed?** How much of each written word came from the source, and how much from the words "
+        "written before it. A word that is mostly guessed would have been much the same for another source."
+    )
+    draw(
+        stacked_shares(
+            {
+                "from the source": influence.source.sum(axis=1).tolist(),
+                "from the words before": influence.target.sum(axis=1).tolist(),
+            },
+            written,
+            title="written word",
+            height=300,
+        ),
+        key="read_or_guessed",
+        alt="Bars: for each written word the shares that came from the source and from the words before it",
+    )
+    st.markdown(
+        "**From which tokens.** Each row sums to 1 over both pictures; unlike an attention map, this follows what the "
+        "tokens really gave, through all layers, residuals and norms."
+    )
+    largest = float(max(influence.source.max(), influence.target.max()))
+    sides = (
+        ("source", influence.source, [token.text for token in translation.source], "source token"),
+        ("target", influence.target, [token.text for token in translation.read], "token read, <s> first"),
+    )
+    for column, (name, shares, keys, title) in zip(st.columns(2), sides, strict=True):
+        with column:
+            allowed = np.ones(shares.shape, dtype=bool) if name == "source" else np.tri(len(shares), dtype=bool)
+            draw(
+                head_map(
+                    shares.astype(np.float32),
+                    Axes(queries=written, keys=keys, query_title="written word", key_title=title),
+                    allowed,
+                    height=360,
+                    unit="share",
+                    largest=largest,
+                ),
+                key=f"influence_{name}",
+                alt=f"Heatmap of the share of each {title} in each written word",
+            )
+    controls.how(
+        "How it is computed",
+        "ALTI+ (Ferrando et al. 2022). What attention and the residual around it write at a place is a sum of vectors, "
+        "one from each place. A vector counts for as much as it brings the sum nearer to what it is, in the L₁ norm; "
+        "these shares are multiplied from layer to layer. Here the vectors of every layer add up to its output within "
+        f"{influence.residual:.1g}.",
+        r"c_{ij} \propto \max(0, \lVert y_i\rVert_1 - \lVert y_i - T_i(x_j)\rVert_1)",
+    )
