@@ -42,6 +42,7 @@ page = st.navigation(
         ),
         st.Page("viz_app/pages/masks.py", title="Masks", icon=":material/grid_on:", url_path="masks"),
         st.Page("viz_app/pages/heads.py", title="Heads", icon=":material/toggle_on:", url_path="heads"),
+        st.Page("viz_app/pages/compare.py", title="Side by side", icon=":material/compare:", url_path="compare"),
         st.Page("viz_app/pages/learning.py", title="Watch it learn", icon=":material/school:", url_path="learning"),
         st.Page("viz_app/pages/sentiment.py", title="Sentiment", icon=":material/mood:", url_path="sentiment"),
         st.Page(

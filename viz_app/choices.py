@@ -73,14 +73,15 @@ INTERVENTION = Form(intervention, Intervention.code)
 NUMBERS = "rival window_row window_column beam_size top_k seed query length width base shift shuffle sentence"
 WORDS = """checkpoint from_language into_language text kind view method steps_view steps_kind layer head review_layer
     review_head mask_kind metric sentences_from pasted click_means review reading bug position_tab mask_tab heads_tab
-    checkpoint_tab inside_tab"""
+    checkpoint_tab inside_tab compare beside second_text beside_layer
+    beside_head"""
 # Every choice that follows a visitor and stands in a link, by the key of its widget.
 FORMS: dict[str, Form] = {
     **dict.fromkeys(WORDS.split(), TEXT),
     **dict.fromkeys((f"batch_{language}_{i}" for language in BATCHES for i in range(1, 5)), TEXT),
     **dict.fromkeys(NUMBERS.split(), WHOLE),
     **dict.fromkeys(("temperature", "top_p", "head_temperature", "painted_weight"), FRACTION),
-    **dict.fromkeys(("norms", "scaled", "logarithmic", "merge", "hide_special"), SWITCH),
+    **dict.fromkeys(("norms", "scaled", "logarithmic", "merge", "hide_special", "same_words"), SWITCH),
     "forced": FORCED,
     "intervention": INTERVENTION,
 }

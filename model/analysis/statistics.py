@@ -13,6 +13,7 @@ __all__ = [
     "head_metrics",
     "mean_over_queries",
     "merge_tokens",
+    "moved_weight",
     "rank_agreement",
     "rollout",
     "strongest",
@@ -72,6 +73,14 @@ def strongest(weights: FloatArray, count: int) -> list[tuple[int, int, float]]:
     order = np.argsort(weights, axis=None, kind="stable")[::-1][:count]
     places = zip(*np.unravel_index(order, weights.shape), strict=True)
     return [(int(t), int(s), float(weights[t, s])) for t, s in places]
+
+
+def moved_weight(maps: FloatArray, others: FloatArray) -> FloatArray:
+    """How much of its weight each head has elsewhere in other maps of the same text, (L, H, T, S) → (L, H).
+
+    Half the sum of the absolute differences of a row (total variation, 0 to 1), in the mean over the rows.
+    """
+    return np.asarray(0.5 * np.abs(maps - others).sum(axis=-1).mean(axis=-1), dtype=np.float32)
 
 
 def rollout(maps: FloatArray) -> FloatArray:

@@ -187,6 +187,7 @@ def test_two_visitors_do_not_disturb_each_other(visit: Visit) -> None:
         ("positions", 3),
         ("masks", 7),
         ("heads", 1),
+        ("compare", 3),
         ("learning", 1),
         ("sentiment", 1),
         ("checkpoints", 0),

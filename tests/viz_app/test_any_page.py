@@ -20,12 +20,23 @@ OpenApp = Callable[..., AppTest]
 
 
 @pytest.mark.parametrize(
-    "page", ["translate", "steps", "inside", "positions", "masks", "heads", "learning", "sentiment"]
+    "page", ["translate", "steps", "inside", "positions", "masks", "heads", "compare", "learning", "sentiment"]
 )
 def test_no_link_breaks_a_page(open_app: OpenApp, page: str) -> None:
     numbers = ("query", "shift", "shuffle", "beam_size", "top_k", "seed", "length", "width", "sentence")
     fractions = ("head_temperature", "painted_weight", "temperature", "top_p")
-    words = ("view", "bug", "metric", "steps_view", "steps_kind", "sentences_from", "click_means", "reading", "method")
+    words = (
+        "view",
+        "bug",
+        "metric",
+        "steps_view",
+        "steps_kind",
+        "sentences_from",
+        "click_means",
+        "reading",
+        "method",
+        "compare",
+    )
     for value in ("0", "999", "x"):
         app = open_app(page, **dict.fromkeys((*numbers, *fractions, *words), value))
         assert not app.error
@@ -73,7 +84,7 @@ def test_any_text_gives_a_sensible_page(open_app: OpenApp, page: str, text: str)
     assert not app.error
 
 
-@pytest.mark.parametrize("page", ["translate", "steps", "inside", "masks", "heads"])
+@pytest.mark.parametrize("page", ["translate", "steps", "inside", "masks", "heads", "compare"])
 def test_a_page_for_translators_leads_who_chose_the_classifier_on(open_app: OpenApp, page: str) -> None:
     app = open_app(page, checkpoint="imdb-sentiment")
     assert "classifies texts and does not translate" in app.info[0].value
@@ -100,6 +111,7 @@ def test_a_page_for_translators_leads_who_chose_the_classifier_on(open_app: Open
         ("masks", {}),
         ("masks", {"mask_tab": "Bug lab"}),
         ("heads", {}),
+        ("compare", {}),
         ("learning", {}),
         ("sentiment", {}),
     ],

@@ -152,6 +152,7 @@ def figures(rows: int, columns: int) -> dict[str, go.Figure]:
         "overview": attention.overview(maps, named, mask, chosen=(1, None), height=300),
         "head": head_map(one, named, mask, height=300),
         "logarithmic": head_map(one, named, mask, height=300, logarithmic=True),
+        "difference": attention.difference_map(table, named, mask, height=300),
         "clickable": attention.clickable_map(one, named, mask, height=300),
         "mask": masks.mask_map(mask, named, height=300),
         "scores": masks.score_map(scores, named, bound=2.0, height=300),

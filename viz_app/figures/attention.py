@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from viz_app.figures.colours import ACCENT, SEQUENTIAL, colour_bar, grey_where, weight_scale
+from viz_app.figures.colours import ACCENT, SEQUENTIAL, colour_bar, grey_where, signed_scale, weight_scale
 from viz_app.figures.pixels import painted, png
 from viz_app.figures.style import Axes, Settings, axis, figure, label_settings, map_figure, shown, unique_labels
 
@@ -14,6 +14,7 @@ __all__ = [
     "MAX_SQUARES",
     "MAX_TILE",
     "clickable_map",
+    "difference_map",
     "head_map",
     "map_traces",
     "numbered",
@@ -186,6 +187,24 @@ def map_traces(
         return [drawn]
     hover = "query: %{y}<br>key: %{x}<br>masked: weight exactly 0<extra></extra>"
     return [drawn, {**place, **grey_where(~allowed), "hovertemplate": hover}]
+
+
+def difference_map(difference: FloatArray, axes: Axes, allowed: BoolArray, *, height: int) -> go.Figure:
+    """Draw one map minus another (T, S): red where it is above 0, blue below, grey where the mask forbids."""
+    bound = max(float(np.abs(difference[allowed]).max(initial=0.0)), 1e-6)
+    place = {"type": "heatmap", **label_settings(axes), "xgap": 1, "ygap": 1, "hoverongaps": False}
+    visible = np.where(allowed, difference, np.float32("nan")).astype(np.float32)
+    traces = [
+        {
+            **place,
+            **signed_scale(visible, bound=bound),
+            "colorbar": colour_bar("difference"),
+            "hovertemplate": "query: %{y}<br>key: %{x}<br>difference: %{z:+.6f}<extra></extra>",
+        }
+    ]
+    if not allowed.all():
+        traces.append({**place, **grey_where(~allowed), "hoverinfo": "skip"})
+    return map_figure(traces, axes, height=height)
 
 
 def clickable_map(weights: FloatArray, axes: Axes, allowed: BoolArray, *, height: int) -> go.Figure:

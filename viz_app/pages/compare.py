@@ -1,0 +1,184 @@
+"""Side by side: two checkpoints, two sentences, or one model as trained and as changed; and where they differ."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from model.analysis.statistics import moved_weight
+from model.inference.translation import Translation
+from model.interventions import Intervention
+from model.kinds import KINDS
+from viz_app import checkpoint_choice, controls, listing, loading, services
+from viz_app.attention_view import AttentionView, select_head, view
+from viz_app.charts import draw
+from viz_app.chips import compared
+from viz_app.choices import settle
+from viz_app.examples import examples_for
+from viz_app.figures.attention import MAX_TILE, difference_map, head_map
+from viz_app.figures.heads import head_grids
+from viz_app.listing import CheckpointKey, Listed
+from viz_app.plain import plain
+from viz_app.services import Forced
+
+MODES = {"checkpoints": "Two checkpoints", "sentences": "Two sentences", "changed": "As trained and changed"}
+HEIGHT = 360
+
+
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    """One of the two."""
+
+    name: str
+    key: CheckpointKey
+    text: str
+    intervention: Intervention = services.UNTOUCHED
+
+    def translation(self, forced: Forced = ()) -> Translation:
+        return services.translation_of(self.key, self.text, forced=forced, intervention=self.intervention)
+
+
+def others(key: CheckpointKey, found: Sequence[Listed]) -> dict[str, CheckpointKey]:
+    """The checkpoints that can read the same text; those that write the same language first."""
+    mine = next(one.config for one in found if one.key.path == key.path)
+    assert mine is not None
+    usable = [
+        (one.key, one.config)
+        for one in found
+        if one.config is not None
+        and one.key.path != key.path
+        and one.config.task == mine.task
+        and mine.tokenizer.source_language in ("", one.config.tokenizer.source_language)
+    ]
+    usable.sort(key=lambda one: one[1].tokenizer.target_language != mine.tokenizer.target_language)
+    return {other.name: other for other, _ in usable}
+
+
+def words_for(left: Side, right: Side) -> Forced:
+    """What the right one is to write, so that it writes the words of the left one; nothing where it cannot."""
+    ours, theirs = (loading.translator(side.key) for side in (left, right))
+    first = left.translation()
+    ids = [token.id for token in first.written]
+    known = max(ids, default=0) < theirs.model.config.target_vocab_size
+    if known and ours.tokenizers.target.tokens(ids) == theirs.tokenizers.target.tokens(ids):
+        return tuple(enumerate(ids))
+    languages = {one.config.tokenizer.target_language for one in (ours, theirs)}
+    if len(languages) > 1 or "" in languages or theirs.tokenizers.specials.first is not None:
+        return ()
+    return tuple(enumerate((*theirs.tokenizers.target.encode(first.text).ids, theirs.tokenizers.specials.eos)))
+
+
+def folded(labels: Sequence[str]) -> list[str]:
+    return [label.casefold() for label in labels]
+
+
+found = listing.listed_checkpoints()
+key, config = checkpoint_choice.require_translator(found, also=("continuation", "reading"))
+settle("compare", "checkpoints", MODES)
+modes, beside_column = st.columns([3, 2], vertical_alignment="bottom")
+mode = modes.segmented_control("Compare", list(MODES), format_func=MODES.__getitem__, required=True, key="compare")
+text = controls.ask_for_text(config)
+if not text.strip():
+    st.info("Type a sentence above, or choose one of the examples.")
+    st.stop()
+if mode == "checkpoints":
+    offered = others(key, found)
+    if not offered:
+        st.info("No other checkpoint reads this language; choose another one on the left.")
+        st.stop()
+    settle("beside", next(iter(offered)), offered)
+    beside = beside_column.selectbox("Beside the one on the left", list(offered), key="beside")
+    left, right = Side(name=key.name, key=key, text=text), Side(name=beside, key=offered[beside], text=text)
+elif mode == "sentences":
+    settle("second_text", examples_for(config)[-1])
+    other_text = st.text_input("The other sentence", key="second_text", max_chars=services.MAX_CHARACTERS) or ""
+    if not other_text.strip():
+        st.info("Type the other sentence.")
+        st.stop()
+    left, right = Side(name="first", key=key, text=text), Side(name="second", key=key, text=other_text)
+else:
+    settle("intervention", Intervention())
+    intervention: Intervention = st.session_state["intervention"]
+    if not intervention:
+        st.info("Nothing is changed yet: switch heads off on the page Heads, and come back.")
+        st.page_link("viz_app/pages/heads.py", label="Go to the ablation board", icon=":material/toggle_on:")
+        st.stop()
+    left = Side(name="as trained", key=key, text=text)
+    right = Side(name="changed", key=key, text=text, intervention=intervention)
+
+first, second = left.translation(), right.translation()
+languages = {loading.config_of(side.key).tokenizer.target_language for side in (left, right)}
+texts = [(left.name, first.text), (right.name, second.text)]
+st.html(compared(*([line] for line in texts)) if mode == "sentences" or len(languages) > 1 else compared(texts))
+words = () if mode == "sentences" else words_for(left, right)
+kinds_column, picker, forcing = st.columns([3, 2.4, 2.6], vertical_alignment="bottom")
+settle("same_words", True)
+force = forcing.toggle(
+    "The same words in both",
+    key="same_words",
+    disabled=not words,
+    help="The right one is made to write what the left one wrote, so that their maps have the same rows.",
+)
+if words and force:
+    second = right.translation(words)
+common = [kind for kind in first.maps if kind in second.maps]
+if not common:
+    st.info("One of the two has no attention, so there are translations to compare, and no maps.")
+    st.stop()
+if max(len(tokens) for one in (first, second) for tokens in (one.source, one.read)) > MAX_TILE:
+    st.info(f"Maps are compared for texts of up to {MAX_TILE} tokens; shorten the text.")
+    st.stop()
+with kinds_column:
+    kind = controls.kind_picker(common, "kind", "cross")
+merge = mode == "checkpoints" and words != tuple(enumerate(token.id for token in first.written))
+views: list[AttentionView] = [view(one, kind, merge=merge, hide_special=False) for one in (first, second)]
+shapes = [one.maps.shape[:2] for one in views]
+same_heads = shapes[0] == shapes[1]
+if same_heads:
+    with picker:
+        chosen = controls.head_picker(*shapes[0], aggregates=False)
+st.markdown(f"**What they look at**, one head of each on the same scale. {KINDS[kind].shows}")
+maps = []
+for column, side, shown in zip(st.columns(2), (left, right), views, strict=True):
+    with column:
+        if not same_heads:
+            chosen = controls.head_picker(*shown.maps.shape[:2], aggregates=False, of="" if side is left else "beside_")
+        layer, head = chosen[0], int(chosen[1])
+        maps.append(select_head(shown.maps, layer, head))
+        st.caption(f"**{plain(side.name)}**, layer {layer + 1} · head {head + 1}")
+        draw(
+            head_map(maps[-1], shown.axes, shown.allowed, height=HEIGHT),
+            key=f"map_of_{'left' if side is left else 'right'}",
+            alt=f"Heatmap of the attention of {side.name}, layer {layer + 1}, head {head + 1}",
+        )
+aligned = all(
+    folded(getattr(views[0].axes, side)) == folded(getattr(views[1].axes, side)) for side in ("queries", "keys")
+)
+if not aligned:
+    st.caption("Their rows or columns are different words, so there is no difference to draw cell by cell.")
+    st.stop()
+difference, heads = st.columns(2)
+with difference:
+    st.markdown("**Where they differ**, right minus left: red, the right one looks there more; blue, less.")
+    draw(
+        difference_map(maps[1] - maps[0], views[0].axes, views[0].allowed, height=HEIGHT),
+        key="difference",
+        alt="Heatmap of the right map minus the left one",
+    )
+with heads:
+    if same_heads:
+        st.markdown("**Which heads differ most**: the share of a row's weight that lies elsewhere, mean over the rows.")
+        draw(
+            head_grids({KINDS[kind].title: moved_weight(views[0].maps, views[1].maps)}, unit="share", height=HEIGHT),
+            key="moved",
+            alt="Share of the weight of each head that lies elsewhere",
+        )
+    else:
+        st.caption("The two have different numbers of layers or heads, so heads cannot be paired.")
+controls.how(
+    "How it is computed",
+    "Both maps are those of the models' own passes. With the same words in both, the right one is forced to write what "
+    "the left one wrote. Where the two cut words differently, pieces are merged into words first: the weights of a "
+    "word's pieces as keys are added up, as queries averaged.",
+    r"\tfrac{1}{T}\sum_t \tfrac{1}{2}\sum_s |\alpha_{ts} - \beta_{ts}|",
+)
