@@ -1,0 +1,105 @@
+"""Heads of one run pasted into another, against torch's own hooks."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from model.analysis.patching import first_difference, paste, paste_every_head
+from model.checkpoint import Checkpoint, load_checkpoint
+from model.inference.translate import translate
+from model.interventions import Head
+from model.opening import open_translator
+from model.trace import hook_name
+from tests.conftest import BUNDLED
+from tests.foreign_folders import make_folder
+
+GIVER, TEXT = "A woman is reading a book.", "A man is reading a book."
+
+
+@pytest.fixture(scope="module")
+def captions() -> Checkpoint:
+    return load_checkpoint(BUNDLED / "multi30k-en-de")
+
+
+def ids(tokens: object) -> Tensor:
+    return torch.tensor([[token.id for token in tokens]])  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+@torch.inference_mode()
+def test_what_is_pasted_is_the_part_of_the_projections_input(captions: Checkpoint, kind: str) -> None:
+    model, width = captions.model, captions.model.config.d_model // captions.model.config.num_heads
+    theirs, ours = translate(captions, GIVER), translate(captions, TEXT)
+    place = first_difference(theirs, ours)
+    assert place is not None
+    found = paste_every_head(captions, GIVER, TEXT)
+    assert found is not None
+    assert found.place == place
+    words, prefix = (theirs.written[place].id, ours.written[place].id), ids(ours.read[: place + 1])
+
+    def advantage(source: Tensor) -> float:
+        logits = model(source, prefix)[0, -1]
+        return float(logits[words[0]] - logits[words[1]])
+
+    wanted, own = advantage(ids(theirs.source)), advantage(ids(ours.source))
+    layer, head = 1, 2
+    projection = model.get_submodule(hook_name(kind, layer, "output_projection"))
+    assert isinstance(projection, nn.Linear)
+    seen: list[Tensor] = []
+    watching = projection.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0].clone()))
+    advantage(ids(theirs.source))
+    watching.remove()
+
+    def pasted(at: slice) -> float:
+        def put(_: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+            changed = inputs[0].clone()
+            part = slice(head * width, (head + 1) * width)
+            changed[0, at, part] = seen[0][0, at, part]
+            return (changed,)
+
+        handle = projection.register_forward_pre_hook(put)
+        value = advantage(ids(ours.source))
+        handle.remove()
+        return (value - own) / (wanted - own)
+
+    # Single precision, and a division by a difference of logits of several units.
+    assert found.heads[kind][layer, head] == pytest.approx(pasted(slice(None)), abs=1e-3)
+    for at in range(found.places[kind].shape[-1]):
+        assert found.places[kind][layer, head, at] == pytest.approx(pasted(slice(at, at + 1)), abs=1e-3)
+
+
+def test_the_same_sentence_has_nothing_to_paste(captions: Checkpoint) -> None:
+    assert paste_every_head(captions, TEXT, TEXT) is None
+
+
+def test_heads_of_the_encoder_need_sentences_of_one_length(captions: Checkpoint) -> None:
+    found = paste_every_head(captions, "Two old women in red hats are reading a book in the park.", TEXT)
+    assert found is not None
+    assert np.isnan(found.heads["encoder"]).all()
+    assert np.isfinite(found.heads["cross"]).all()
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_a_head_pasted_from_the_same_sentence_changes_nothing(captions: Checkpoint, kind: str) -> None:
+    assert paste(captions, TEXT, TEXT, Head(kind, 0, 1)).text == translate(captions, TEXT).text
+
+
+def test_some_head_carries_the_word_over(captions: Checkpoint) -> None:
+    found = paste_every_head(captions, GIVER, TEXT)
+    assert found is not None
+    assert max(float(grid.max()) for grid in found.heads.values()) > 0.1
+
+
+def test_models_of_others_are_pasted_too(tmp_path: Path, capsys: Callable[..., object]) -> None:
+    checkpoint = open_translator(make_folder(tmp_path / "small-bart", "bart"))
+    found = paste_every_head(checkpoint, "The cat sat on the mat.", "Where is the nearest station?")
+    if found is not None:
+        assert found.heads["cross"].shape == (2, 4)
+        assert np.isfinite(found.heads["cross"]).all()
+    assert paste(checkpoint, "A small dog.", "A small dog.", Head("cross", 1, 1)).text == (
+        translate(checkpoint, "A small dog.").text
+    )
