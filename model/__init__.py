@@ -25,6 +25,7 @@ from model.inference.translate import translate, translate_lines
 from model.inference.translation import Translation
 from model.network.classifier import Classifier
 from model.network.transformer import Transformer
+from model.opening import open_checkpoint
 from model.recipe import Recipe, load_recipe
 from model.trace import Trace, ablate_heads, hook_name, tracing
 
@@ -48,6 +49,7 @@ __all__ = [
     "load_checkpoint",
     "load_classifier",
     "load_recipe",
+    "open_checkpoint",
     "tracing",
     "translate",
     "translate_lines",

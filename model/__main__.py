@@ -31,10 +31,12 @@ from model.corpora.reviews import class_reviews, read_reviews
 from model.corpora.variety import vary
 from model.device import pick_device
 from model.files import write_beside
+from model.foreign_config import ForeignConfig
 from model.inference.classify import classify, classify_lines
 from model.inference.doubt import CERTAINTY, RARE, usual_certainty
 from model.inference.export import maps_npz
 from model.inference.translate import translate, translate_lines
+from model.languages import between, usual_languages
 from model.opening import open_translator, read_any_config
 from model.recipe import load_recipe
 from model.training.distill import distill
@@ -196,8 +198,22 @@ def evaluate_classifier(corpus: str, split: str, args: argparse.Namespace) -> di
     return {"examples": len(texts), "accuracy": accuracy(found, labels)}
 
 
+def in_languages(checkpoint: Checkpoint, source: str, target: str) -> Checkpoint:
+    """The checkpoint between two languages, as its files or we have them where none is named."""
+    config = checkpoint.config
+    if not isinstance(config, ForeignConfig) or not config.tokenizer.languages:
+        if source or target:
+            raise ConfigError(f"{checkpoint.name} is not of many languages, so there is nothing to choose.")
+        return checkpoint
+    usual = usual_languages(config)
+    try:
+        return between(checkpoint, source or usual[0], target or usual[1])
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
+
+
 def run_translate(args: argparse.Namespace) -> None:
-    checkpoint, search = translator_of(args), search_settings(args)
+    checkpoint, search = in_languages(translator_of(args), args.source, args.target), search_settings(args)
     lines = (line.rstrip("\n") for line in sys.stdin)
     # A person at the keyboard gets each line at once, a file is translated in batches.
     size = 1 if sys.stdin.isatty() else 64

@@ -83,6 +83,8 @@ def add_use(commands: Commands) -> None:
     """Commands that use a checkpoint."""
     text = "translate lines from stdin to stdout"
     command = commands.add_parser("translate", parents=[CHECKPOINT, BEAM, DEVICE], help=text)
+    command.add_argument("--from", dest="source", default="", help="of a model of many languages: that of the lines")
+    command.add_argument("--into", dest="target", default="", help="of a model of many languages: that to be written")
     add_search_options(command)
 
     commands.add_parser(

@@ -7,10 +7,16 @@ from dataclasses import replace
 from model.checkpoint import Checkpoint
 from model.foreign_config import ForeignConfig
 
-__all__ = ["between", "code_of", "short_code"]
+__all__ = ["between", "code_of", "short_code", "usual_languages"]
 
 NAMES = re.compile(r"__([a-z]{2,3})__|([a-z]{2,3}_[A-Z]{2}|[a-z]{3}_[A-Z][a-z]{3})")  # __de__; de_DE, deu_Latn
-SHORT = {"eng": "en", "deu": "de", "zho": "zh", "fra": "fr", "kor": "ko", "spa": "es", "jpn": "ja"}
+# Of NLLB's codes of three letters, those of languages that have two letters.
+SHORT = {
+    **{"arb": "ar", "ces": "cs", "dan": "da", "deu": "de", "ell": "el", "eng": "en", "spa": "es", "fin": "fi"},
+    **{"fra": "fr", "heb": "he", "hin": "hi", "hun": "hu", "ita": "it", "jpn": "ja", "kor": "ko", "nld": "nl"},
+    **{"pol": "pl", "por": "pt", "ron": "ro", "rus": "ru", "swe": "sv", "tur": "tr", "ukr": "uk", "vie": "vi"},
+    "zho": "zh",
+}
 
 
 def code_of(token: str) -> str:
@@ -23,6 +29,22 @@ def short_code(code: str) -> str:
     """The code of two letters where we know it: `eng_Latn` and `en_XX` are both en."""
     letters = code.partition("_")[0]
     return SHORT.get(letters, letters)
+
+
+def usual_languages(config: ForeignConfig) -> tuple[str, str]:
+    """What a model of many languages reads and writes until one chooses: what its files say, else English and German.
+
+    Raises:
+        ValueError: it is of one pair.
+    """
+    codes = list(config.tokenizer.languages)
+    if not codes:
+        raise ValueError("This model has no languages to choose from.")
+
+    def first(*wishes: str) -> str:
+        return next((code for wish in wishes for code in codes if wish and wish in (code, short_code(code))), codes[0])
+
+    return first(config.tokenizer.source_language, "en"), first(config.tokenizer.target_language, "de", "fr")
 
 
 def between(checkpoint: Checkpoint, source: str, target: str) -> Checkpoint:

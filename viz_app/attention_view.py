@@ -77,13 +77,19 @@ def view(translation: Translation, kind: str, *, merge: bool, hide_special: bool
         axes=Axes(
             queries=[label for label, shown in zip(labels(queries, query_groups), rows, strict=True) if shown],
             keys=[label for label, shown in zip(labels(keys, key_groups), columns, strict=True) if shown],
-            query_title=f"query: {KINDS[kind].query}",
-            key_title=f"key: {KINDS[kind].key}",
+            query_title=f"query: {named(KINDS[kind].query, translation)}",
+            key_title=f"key: {named(KINDS[kind].key, translation)}",
             query_notes=[] if merge or kind == "encoder" else steps(translation, rows),
         ),
         # Of the row's own sum: in the rollout of a decoder, source and target share a whole.
         hidden_share=(shown_rows[..., ~columns].sum(axis=-1) / shown_rows.sum(axis=-1).clip(1e-9)).mean(axis=-1),
     )
+
+
+def named(title: str, translation: Translation) -> str:
+    """Where there is one text alone, no source and no target."""
+    two = translation.source and translation.written
+    return title if two else title.removeprefix("target ").removeprefix("source ")
 
 
 def steps(translation: Translation, shown: NDArray[np.bool_]) -> list[str]:

@@ -9,7 +9,7 @@ import streamlit as st
 from model.checkpoint import CheckpointError, find_snapshots
 from model.config import ClassifierConfig, ConfigError, RecurrentConfig
 from model.foreign_config import ForeignConfig
-from model.languages import short_code
+from model.languages import short_code, usual_languages
 from model.opening import AnyConfig
 from viz_app import loading
 from viz_app.choices import choices, choose, settle
@@ -37,7 +37,12 @@ JOBS = {
     "continuation": "goes on with a text",
     "reading": "reads a text",
 }
-LANGUAGES = {"de": "German", "en": "English", "zh": "Chinese", "fr": "French"}
+LANGUAGES = {
+    **{"ar": "Arabic", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek", "en": "English", "es": "Spanish"},
+    **{"fi": "Finnish", "fr": "French", "he": "Hebrew", "hi": "Hindi", "hu": "Hungarian", "it": "Italian"},
+    **{"ja": "Japanese", "ko": "Korean", "nl": "Dutch", "pl": "Polish", "pt": "Portuguese", "ro": "Romanian"},
+    **{"ru": "Russian", "sv": "Swedish", "tr": "Turkish", "uk": "Ukrainian", "vi": "Vietnamese", "zh": "Chinese"},
+}
 
 
 def language(code: str) -> str:
@@ -108,16 +113,18 @@ def in_languages(key: CheckpointKey, config: AnyConfig) -> CheckpointKey:
     """The key with the languages that are asked for in the sidebar, of a model that knows many."""
     if not isinstance(config, ForeignConfig) or not config.tokenizer.languages:
         return key
+    source, target = usual_languages(config)
+    return replace(
+        key,
+        source=pick_language("From", "from_language", config, source),
+        target=pick_language("Into", "into_language", config, target),
+    )
+
+
+def pick_language(title: str, name: str, config: ForeignConfig, usual: str) -> str:
+    """Ask for a language of the model."""
     codes = list(config.tokenizer.languages)
-    source = pick_language("From", "from_language", codes, ("en", config.tokenizer.source_language))
-    target = pick_language("Into", "into_language", codes, ("de", "fr", config.tokenizer.target_language))
-    return replace(key, source=source, target=target)
-
-
-def pick_language(title: str, name: str, codes: Sequence[str], first: Sequence[str]) -> str:
-    """Ask for a language of the model; at first the last of those wished for that it knows."""
-    wished = [code for wish in first for code in codes if wish and wish in (code, short_code(code))]
-    settle(name, wished[-1] if wished else codes[0], codes)
+    settle(name, usual, codes)
     with st.sidebar:
         found: str = st.selectbox(title, codes, key=name, format_func=language_name)
     return found
@@ -137,7 +144,7 @@ def require_translator(found: Sequence[Listed], *, also: Sequence[str] = ()) -> 
     """
     key, config = require_checkpoint(found)
     if config.task not in ("translation", *also):
-        st.subheader("This page is about translating")
+        st.subheader("This page is about models that write" if also else "This page is about translating")
         st.info(f"{plain(key.name)} {JOBS[config.task]} and does not translate. Choose a translator on the left.")
         if config.task == "classification":
             lead_to_sentiment()
@@ -200,7 +207,7 @@ def opened(key: CheckpointKey) -> tuple[CheckpointKey, AnyConfig]:
     try:
         return key, loading.config_of(key)
     except (CheckpointError, ConfigError) as error:
-        st.error(plain(f"{error} Choose another checkpoint on the left."))
+        st.error(plain(f"{str(error).removesuffix('.')}. Choose another checkpoint on the left."))
         st.stop()
 
 
@@ -213,5 +220,5 @@ def require_classifier(found: Sequence[Listed]) -> tuple[CheckpointKey, AnyConfi
         st.stop()
     key = (chosen or usable)[0].key
     if not chosen:
-        st.caption(f"This page reads with the checkpoint {plain(key.name)}; the one on the left translates.")
+        st.caption(f"This page reads with the checkpoint {plain(key.name)}; the one on the left is no classifier.")
     return opened(key)

@@ -26,6 +26,11 @@ from viz_app.figures.style import Axes
 __all__ = ["beam_tree", "head_board", "line_view", "one_tap_one_click", "stepper"]
 
 FloatArray = NDArray[np.float32]
+# Why a step has no candidates: its token begins every text, or is of a prompt.
+GIVEN = (
+    "“{}” is given, not chosen: it tells the model what to write, such as the language.",
+    "This token is of the text that you typed: nothing is chosen here.",
+)
 ASSETS = Path(__file__).parent / "assets"
 
 
@@ -108,12 +113,14 @@ def stepper(translation: Translation, *, kind: str, key: str, on_force: Callable
         on_force(int(chosen["position"]), int(chosen["id"]))
 
     maps = translation.maps[kind]
+    given = translation.given or int(translation.begins_given)
     component("stepper")(
         key=key,
         on_force_change=forced,
         data={
             "text": "|".join(token.text for token in translation.source or translation.read[: translation.given + 1]),
-            "given": translation.given,
+            "given": given,
+            "given_says": GIVEN[bool(translation.given)].format(translation.written[0].text),
             "kind": kind,
             "keys": [token.text for token in translation.tokens_of(kind)[1]],
             "shape": list(maps.shape[:2]),

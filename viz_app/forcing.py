@@ -58,7 +58,7 @@ def force(position: int, token: int) -> None:
 
 def force_path(tree: SearchTree, node: int) -> None:
     """Write the prefix of a node of a search, and go on from there."""
-    change(tuple(enumerate(tree.path(node))))
+    change(tuple(enumerate(tree.path(node), start=tree.given)))
 
 
 def force_nothing() -> None:

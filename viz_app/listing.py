@@ -5,6 +5,7 @@ predecessor.
 """
 
 import os
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from model.header import read_header
 from model.opening import AnyConfig, read_any_config
 from viz_app.own_checkpoints import own_checkpoints
 from viz_app.shared import remembered
+from viz_app.uploads import WEIGHTS
 
 __all__ = [
     "CheckpointKey",
@@ -28,7 +30,6 @@ __all__ = [
     "training_history",
 ]
 
-WEIGHTS = (".safetensors", ".bin", ".pt", ".pth")
 BUNDLED = Path(__file__).resolve().parent.parent / "checkpoints"
 
 
@@ -118,6 +119,7 @@ def model_card(key: CheckpointKey) -> str:
         text = (Path(key.path) / "README.md").read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return ""
+    text = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.DOTALL).lstrip()  # what is said to the Hub
     return text.partition("\n")[2] if text.startswith("# ") else text
 
 

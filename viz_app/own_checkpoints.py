@@ -75,7 +75,7 @@ def add_upload(name: str, files: Sequence[tuple[str, IO[bytes]]], *, taken: Coll
     upload = Upload(f"{name}-own" if name in taken else name, files)
     kept = [one for one in st.session_state.get("uploads", ()) if one.folder.name != upload.folder.name]
     st.session_state["uploads"] = (*kept[1 - MOST :], upload)
-    choose("checkpoint", upload.folder.name)
+    open_now(upload.folder.name)
 
 
 def add_folder(text: str, *, taken: Collection[str]) -> None:
@@ -96,4 +96,9 @@ def add_folder(text: str, *, taken: Collection[str]) -> None:
         raise CheckpointError(f"There is a checkpoint {checkpoint_name(folder)} already; rename the folder.")
     folders = [one for one in st.session_state.get("folders", ()) if one != folder]
     st.session_state["folders"] = (*folders, folder)
-    choose("checkpoint", checkpoint_name(folder))
+    open_now(checkpoint_name(folder))
+
+
+def open_now(name: str) -> None:
+    choose("checkpoint", name)
+    st.session_state["upload_opened"] = name

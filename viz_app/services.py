@@ -76,7 +76,7 @@ Forced = tuple[tuple[int, int], ...]  # (position, target id) pairs
 UNTOUCHED = Intervention()
 
 
-@remembered("Translating …")
+@remembered("Running the model …")
 def translation_of(
     key: CheckpointKey,
     text: str,

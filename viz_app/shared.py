@@ -24,8 +24,8 @@ CORES = cores()
 GATE = Gate(CORES)
 JOBS = Jobs()
 MODELS_SHARE = memory() // 6  # a model that people bring may be a hundred times as large as ours
-# The longest text of a bundled checkpoint makes 19 MB of maps.
-RESULTS = Cache(capacity=min(memory() // 16, 192 * MEGABYTE), largest=24 * MEGABYTE, waiting=GATE.outside)
+# The longest text of a bundled checkpoint makes 19 MB of maps, 400 words in a BERT 80: those would take 3 s each time.
+RESULTS = Cache(capacity=min(memory() // 16, 256 * MEGABYTE), largest=96 * MEGABYTE, waiting=GATE.outside)
 keep_heaps_few()
 tidy_up = Seldom(work=give_back_freed_memory, seconds=10)
 

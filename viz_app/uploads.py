@@ -10,10 +10,11 @@ from typing import IO
 
 from model.checkpoint import CheckpointError
 
-__all__ = ["Room", "unpack"]
+__all__ = ["WEIGHTS", "Room", "unpack"]
 
 MOST_FILES = 200
 KNOWN = {".json", ".safetensors", ".bin", ".pt", ".pth", ".txt", ".model", ".spm", ".toml", ".md"}
+WEIGHTS = (".safetensors", ".bin", ".pt", ".pth")
 STEP = 1 << 20
 
 
@@ -47,6 +48,8 @@ def unpack(files: Sequence[tuple[str, IO[bytes]]], folder: Path, *, most_mb: int
             raise CheckpointError(f"{parts[0][:60]} could not be kept: {error.strerror}") from error
     if not any((folder / name).exists() for name in ("config.json", "headlight.toml")):
         raise CheckpointError("There is no config.json and no headlight.toml among these files, so no checkpoint.")
+    if not any(path.suffix in WEIGHTS for path in folder.iterdir()):
+        raise CheckpointError(f"There are no weights among these files ({', '.join(WEIGHTS)}), so no checkpoint.")
     return written
 
 

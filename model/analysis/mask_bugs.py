@@ -233,7 +233,7 @@ def rerun_greedy(model: Translator, source: Tensor, specials: Specials) -> list[
     memory, cross_mask = model.encode(source)
     lengths = (source != model.pad_id).sum(dim=1).tolist()
     limits = torch.tensor([length_limit(n, model.config.max_length) for n in lengths], device=source.device)
-    banned = torch.tensor(specials.banned, device=source.device)
+    banned = torch.tensor(specials.banned, dtype=torch.long, device=source.device)
     read = torch.full_like(source[:, :1], specials.bos)
     ended = torch.zeros_like(limits, dtype=torch.bool)
     for length in range(1, int(limits.max()) + 1):

@@ -158,6 +158,8 @@ def place_hooks(model: PreTrainedModel, run: Callable[[], object]) -> list[Atten
     with seen_modules() as seen:
         try:
             run()
+        except ConfigError:
+            raise
         except Exception as error:  # as many kinds of errors as there are models that take something else than ids
             raise ConfigError(f"{model.config.model_type} cannot be run on token ids alone: {error}") from error
     names = {module: name for name, module in model.named_modules()}

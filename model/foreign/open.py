@@ -126,7 +126,12 @@ def claimed_sizes(config: PreTrainedConfig, task: Task, name: str) -> ForeignSiz
             target_vocab_size=vocabulary,
             labels=labels_of(config) if task == "classification" else (),
         )
-    except (AttributeError, TypeError, ValueError) as error:
+    except AttributeError as error:
+        raise CheckpointError(
+            f"config.json of {name} names no {error.name or 'sizes'}: a model of the family {config.model_type} may "
+            "have no attention to show."
+        ) from error
+    except (TypeError, ValueError) as error:
         raise CheckpointError(f"config.json of {name} does not say how large the model is: {error}") from error
 
 

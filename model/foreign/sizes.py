@@ -25,7 +25,8 @@ def readable(layers: int, heads: int) -> int:
 def learned_positions(model: PreTrainedModel) -> Tensor | None:
     """The vectors that a model learned for its positions, (N, D), of its first stack; None where there is no table."""
     for name, module in model.named_modules():
-        if name.endswith(TABLES) and isinstance(module, nn.Embedding) and module.weight.requires_grad:
+        fixed = "Sinusoidal" in type(module).__name__  # of Marian, whose waves are kept as a table
+        if name.endswith(TABLES) and isinstance(module, nn.Embedding) and not fixed:
             # RoBERTa and its kin count positions from the row after that of padding, BART from its third.
             padding = -1 if module.padding_idx is None else module.padding_idx
             start = int(getattr(module, "offset", padding + 1))

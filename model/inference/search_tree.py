@@ -16,7 +16,7 @@ class Node:
     """A prefix that beam search weighed: that of its parent and one more token."""
 
     parent: int  # index of its parent in the tree, −1 for those that begin
-    depth: int  # how many tokens the prefix has
+    depth: int  # how many tokens the prefix has, those of a prompt not counted
     id: int
     token: str
     log_prob: float  # of the whole prefix
@@ -31,9 +31,10 @@ class SearchTree:
 
     nodes: tuple[Node, ...]
     text: str  # of the hypothesis that won
+    given: int = 0  # tokens of a prompt, which stand before every prefix
 
     def path(self, index: int) -> tuple[int, ...]:
-        """The ids of a node's prefix."""
+        """The ids of a node's prefix, without those of a prompt."""
         ids: list[int] = []
         while index >= 0:
             ids.append(self.nodes[index].id)
@@ -62,10 +63,12 @@ def search_tree(
         at = next(i for i, (parent, _, b) in enumerate(branches) if parent == at and b.token == token)
         best.add(at)
     names = tokenizers.target.tokens([branch.token for _, _, branch in branches])
+    # A prompt is a single path, which nobody weighed; the tree begins behind it.
+    start = sum(depth <= begin.given for _, depth, _ in branches)
     nodes = tuple(
         Node(
-            parent=parent,
-            depth=depth,
+            parent=max(parent - start, -1),
+            depth=depth - begin.given,
             id=branch.token,
             token=name,
             log_prob=branch.log_prob,
@@ -74,8 +77,11 @@ def search_tree(
             best=index in best,
         )
         for index, ((parent, depth, branch), name) in enumerate(zip(branches, names, strict=True))
+        if index >= start
     )
-    return SearchTree(nodes=nodes, text=tokenizers.target.decode(written_ids(winner)))
+    ids = written_ids(winner)
+    whole = [begin.specials.bos, *ids] if checkpoint.config.task == "continuation" else ids
+    return SearchTree(nodes=nodes, text=tokenizers.target.decode(whole), given=begin.given)
 
 
 def linked(steps: Sequence[Step]) -> list[tuple[int, int, Branch]]:

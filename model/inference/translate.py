@@ -89,5 +89,6 @@ def record_translation(
         finished=hypothesis.finished,
         dropped=begin.dropped,
         given=begin.given,
+        begins_given=begin.specials.first is not None,
     )
     return translation, Recording(trace=trace, rows=rows)

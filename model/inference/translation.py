@@ -35,6 +35,7 @@ class Translation:
     finished: bool
     dropped: int  # source tokens that did not fit into the model's positions
     given: int = 0  # how many of the written tokens are those of a prompt
+    begins_given: bool = False  # the first written token is none of the model's choice, as a language that is asked for
 
     @property
     def log_prob(self) -> float:

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from model.config import SearchConfig
 from model.inference.translate import translate
 from model.languages import between
 from model.opening import open_translator
 from tests.foreign_folders import make_folder, make_many_languages
-from tests.viz_app.conftest import array, charts, html
+from tests.viz_app.conftest import array, charts, component_data, html
 
 FAMILIES = ("t5", "gpt2", "bert")
 TEXT = "The cat sat on the mat."
@@ -135,3 +136,47 @@ def test_a_classifier_of_another_make_reads_a_review(open_with: OpenApp) -> None
     assert "&lt;b&gt;great&lt;/b&gt;" in html(app) or "terrible" in html(app) or "so-so" in html(app)
     assert "<b>great</b>" not in html(app)
     assert len(charts(app)) == 1
+
+
+@pytest.mark.parametrize("bug", ["", "fill"])
+def test_the_bug_lab_runs_models_that_ban_nothing(open_with: OpenApp, bug: str) -> None:
+    app = open_with("masks", "t5", mask_tab="Bug lab", **({"bug": bug} if bug else {}))
+    assert not app.exception
+    assert len(charts(app)) >= 2
+
+
+def test_the_beam_tree_of_a_continuing_model_begins_where_the_prompt_ends(open_with: OpenApp, folder: Path) -> None:
+    app = open_with("steps", "gpt2", steps_view="beam", beam_size="3")
+    checkpoint = open_translator(folder / "small-gpt2")
+    expected = translate(checkpoint, TEXT, search=SearchConfig(method="beam", beam_size=3))
+    assert expected.text in html(app)
+    nodes = component_data(app, "beam_tree")["nodes"]
+    begin = [node for node in nodes if node["parent"] == -1]
+    assert {node["depth"] for node in begin} == {1}
+    assert len(begin) > 1  # a choice, which a prompt does not have
+    assert sum(node["best"] for node in nodes) == len(expected.written) - expected.given
+
+
+def test_a_step_of_the_prompt_offers_nothing_to_choose(open_with: OpenApp) -> None:
+    data = component_data(open_with("steps", "gpt2"), "stepper")
+    assert data["given"] > 0
+    assert "nothing is chosen" in data["given_says"]
+    data = component_data(open_with("steps", "nllb"), "stepper")
+    assert data["given"] == 1
+    assert "deu_Latn" in data["given_says"]
+
+
+def test_what_never_divides_says_so(open_with: OpenApp) -> None:
+    app = open_with("inside", "t5", kind="encoder")
+    assert app.toggle(key="scaled").disabled
+    assert "same computation" in app.success[0].value
+    assert any("distance" in latex.value for latex in app.latex)
+
+
+def test_one_text_alone_has_neither_source_nor_target(open_with: OpenApp) -> None:
+    for family in ("gpt2", "bert"):
+        figure = charts(open_with("translate", family))[-1]
+        for axis in ("xaxis", "yaxis"):
+            title = figure["layout"][axis]["title"]["text"]
+            assert "source" not in title
+            assert "target" not in title

@@ -116,11 +116,14 @@ def test_all_uploads_together_have_a_limit_that_comes_back() -> None:
 
 
 def test_what_a_system_adds_to_an_archive_is_left_out(tmp_path: Path) -> None:
-    unpack(
-        [("a.zip", archive(("mine/config.json", b"{}"), ("__MACOSX/mine/._config.json", b"x"), (".DS_Store", b"x")))],
-        tmp_path,
-    )
-    assert names(tmp_path) == ["config.json"]
+    mine = (("mine/config.json", b"{}"), ("mine/model.safetensors", b"x"))
+    unpack([("a.zip", archive(*mine, ("__MACOSX/mine/._config.json", b"x"), (".DS_Store", b"x")))], tmp_path)
+    assert names(tmp_path) == ["config.json", "model.safetensors"]
+
+
+def test_a_configuration_without_weights_is_no_checkpoint(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="no weights among these files"):
+        unpack([("config.json", io.BytesIO(b"{}"))], tmp_path)
 
 
 @pytest.mark.parametrize("how", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])

@@ -66,6 +66,8 @@ function stepper(root) {
   }
 
   function candidates() {
+    if (step < data.given)
+      return el("div", { class: "candidates" }, [el("div", { class: "quiet" }, data.given_says)]);
     const { candidates: offered, entropy } = data.steps[step];
     const rows = offered.map(([text, probability, id, written]) => {
       const word = shortened(text, 20), share = percent(probability);

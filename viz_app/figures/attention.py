@@ -168,8 +168,7 @@ def noted(weights: FloatArray, axes: Axes) -> list[list[str]] | None:
 def map_traces(
     weights: FloatArray, axes: Axes, allowed: BoolArray, *, unit: str, largest: float = 1.0, logarithmic: bool = False
 ) -> list[Settings]:
-    gap = 1 if max(weights.shape) <= 40 else 0
-    place = {"type": "heatmap", **label_settings(axes), "xgap": gap, "ygap": gap, "hoverongaps": False}
+    place = {"type": "heatmap", **label_settings(axes), "hoverongaps": False}
     visible = np.where(allowed, weights, np.float32("nan")).astype(np.float32)
     number = "%{customdata:.6f}" if logarithmic else "%{z:.6f}"
     notes = noted(weights, axes)
@@ -192,7 +191,7 @@ def map_traces(
 def difference_map(difference: FloatArray, axes: Axes, allowed: BoolArray, *, height: int) -> go.Figure:
     """Draw one map minus another (T, S): red where it is above 0, blue below, grey where the mask forbids."""
     bound = max(float(np.abs(difference[allowed]).max(initial=0.0)), 1e-6)
-    place = {"type": "heatmap", **label_settings(axes), "xgap": 1, "ygap": 1, "hoverongaps": False}
+    place = {"type": "heatmap", **label_settings(axes), "hoverongaps": False}
     visible = np.where(allowed, difference, np.float32("nan")).astype(np.float32)
     traces = [
         {

@@ -43,7 +43,7 @@ def score_map(scores: FloatArray, axes: Axes, *, bound: float, height: int) -> g
         height: Pixels.
     """
     allowed = np.isfinite(scores)
-    place = {"type": "heatmap", **label_settings(axes), "xgap": 1, "ygap": 1, "hoverongaps": False}
+    place = {"type": "heatmap", **label_settings(axes), "hoverongaps": False}
     traces = [
         {
             **place,

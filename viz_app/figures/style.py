@@ -32,6 +32,7 @@ GRID: Settings = {"showgrid": True, "gridcolor": "rgba(128,128,128,.25)"}
 LEGEND: Settings = {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "font": TEXT}
 LETTER, WIDE_LETTER, LINE = 7.9, 14.5, 15  # pixels that a letter takes at that size, and a line of text
 MAX_LABEL = 18
+MAX_WITH_GAPS = 40  # rows or columns
 MAX_LABELS = 60  # rows or columns; beyond, only some have a label
 
 
@@ -132,8 +133,9 @@ def sign_width(sign: str) -> float:
 
 
 def label_settings(axes: Axes) -> Settings:
-    """The rows and columns of a heatmap, named."""
-    return {"x": unique_labels(axes.keys), "y": unique_labels(axes.queries)}
+    """The rows and columns of a heatmap, named, with gaps between its cells where these are wide enough for some."""
+    gap = 1 if max(len(axes.keys), len(axes.queries)) <= MAX_WITH_GAPS else 0
+    return {"x": unique_labels(axes.keys), "y": unique_labels(axes.queries), "xgap": gap, "ygap": gap}
 
 
 def map_figure(

@@ -4,10 +4,11 @@ import numpy as np
 import streamlit as st
 
 from model.kinds import KINDS
-from viz_app import checkpoint_choice, controls, listing, services
+from viz_app import checkpoint_choice, controls, listing, loading, services
 from viz_app.choices import settle
 from viz_app.examples import BATCHES
 from viz_app.figures.style import Axes
+from viz_app.plain import plain
 from viz_app.sections.bug_lab import bug_lab
 from viz_app.sections.right_masks import right_masks
 
@@ -15,6 +16,13 @@ SUBJECT = "the masks of a Transformer"
 key, config = checkpoint_choice.require_attention(
     listing.listed_checkpoints(), of_transformer="the masks of a Transformer"
 )
+if loading.translator(key).tokenizers.specials.fill:
+    st.subheader("Masks")
+    st.info(
+        f"{plain(key.name)} was trained without a padding mask: it reads what its sources are filled up with, and so "
+        "there is no mask to show. Choose another checkpoint on the left."
+    )
+    st.stop()
 # Of other languages too the fields are those of a list that we have: only its names are kept and stand in links.
 language = config.tokenizer.source_language if config.tokenizer.source_language in BATCHES else "en"
 st.subheader("Masks")

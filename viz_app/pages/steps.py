@@ -48,7 +48,7 @@ if forced:
         f"“{plain(free.text)}” with {free.log_prob:.2f}."
     )
 
-if len(translation.written) > MAX_STEPS:
+if len(translation.written) - translation.given > MAX_STEPS or translation.given > MAX_STEPS:
     st.info(f"This page follows decodes of up to {MAX_STEPS} tokens; shorten the text.")
 elif shown == "greedy":
     with rows_column:

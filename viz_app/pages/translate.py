@@ -18,8 +18,7 @@ VIEWS = {"heatmaps": "Heatmaps", "lines": "Lines", "head": "BertViz heads", "mod
 
 # Said quietly: a model that was never taught to say "I do not know" writes something for anything.
 DOUBTS = {
-    "script": ":material/info: Most letters of this text are not those of {0}, which is all that this model learned to "
-    "read.",
+    "script": ":material/info: Most letters of this text are not those of {0}, which is what this model is to read.",
     "pieces": ":material/info: Much of this text is in no word or piece that this model knows, so it can but guess.",
     "unsure": ":material/info: The model is less sure of this than of 49 in 50 sentences like those it learned from. "
     "Other words, or another language than {0}, may be new to it.",
@@ -47,8 +46,9 @@ with st.container():
         st.warning(f"The text has {len(text):,} characters; only the first {services.MAX_CHARACTERS:,} were read.")
     if translation.dropped:
         st.warning(
-            f"This model has {config.model.max_length} positions: the last {translation.dropped} tokens of the text "
-            "were left out."
+            f"This model has {config.model.max_length} positions"
+            + (", of which some are kept for what it writes" if config.task == "continuation" else "")
+            + f": the last {translation.dropped} tokens of the text were left out."
         )
     if not translation.finished and config.task == "continuation":
         st.caption(f"The model would go on; it was stopped after {len(translation.written) - given} tokens.")
@@ -112,8 +112,9 @@ with st.container(horizontal=True, gap="small", vertical_alignment="center"):
     st.toggle("Log colours", key="logarithmic", help="A logarithmic colour scale shows small weights too.")
     controls.how(
         "How it is computed",
-        "These are the weights that the model used while it wrote this translation, recorded at each step of the "
-        "decode. The query comes from the state at the row's position, the key from that at the column's; the softmax "
+        "These are the weights that the model used while it "
+        + ("wrote this, recorded at each step of the decode. " if writes else "read this. ")
+        + "The query comes from the state at the row's position, the key from that at the column's; the softmax "
         "makes each row sum to 1. In the decoder, the position that writes a token has read all tokens before it.\n\n"
         "**Rollout** (Abnar and Zuidema 2020) follows the mean of the heads through all layers, half of each layer's "
         "output coming through its residual connection; in the decoder through what was read and through the encoder.",

@@ -20,7 +20,9 @@ def bring_your_own(taken: Collection[str]) -> None:
         f"`headlight.toml`. Up to {largest_upload()} MB; only you see it, and its files are removed when you have "
         "gone. Nothing in it is run."
     )
-    how = st.segmented_control("What do you have?", list(HOW), format_func=HOW.__getitem__, default="folder")
+    how = st.segmented_control(
+        "What do you have?", list(HOW), format_func=HOW.__getitem__, default="folder", required=True
+    )
     folder = how == "folder"
     with st.form("upload", border=False, clear_on_submit=True):  # else the uploader would hold its files in memory
         st.file_uploader(
@@ -42,6 +44,9 @@ def bring_your_own(taken: Collection[str]) -> None:
             )
     if problem := st.session_state.pop("upload_problem", ""):
         st.error(plain(problem))
+    if opened := st.session_state.pop("upload_opened", ""):
+        st.success(f"{plain(opened)} is open and chosen on the left.", icon=":material/check:")
+        st.page_link("viz_app/pages/translate.py", label="See its maps on the page Translate")
 
 
 def attempt(what: Callable[[], None]) -> None:
@@ -54,7 +59,7 @@ def attempt(what: Callable[[], None]) -> None:
 def receive(key: str, taken: Collection[str]) -> None:
     files = st.session_state[key]
     if not files:
-        raise CheckpointError("Choose the files first.")
+        raise CheckpointError("No file has come yet: choose some, and press Open when all are listed.")
     first = files[0].name
     single = first.removesuffix(".zip") if len(files) == 1 else "upload"
     add_upload(first.partition("/")[0] if "/" in first else single, [(f.name, f) for f in files], taken=taken)

@@ -46,7 +46,16 @@ def one_head(key: CheckpointKey, config: AnyConfig, text: str) -> None:
     scaling, heat, _ = st.columns([1.6, 2.2, 3], vertical_alignment="center")
     settle("scaled", True)
     settle_number("head_temperature", 1.0, 0.1, 5.0)
-    scale = scaling.toggle("Divide by √d_k", key="scaled", help="Switch it off: the softmax becomes much sharper.")
+    divides = parts.scaling != 1
+    scale = scaling.toggle(
+        "Divide by √d_k",
+        key="scaled",
+        disabled=not divides,
+        help="Switch it off: the softmax becomes much sharper."
+        if divides
+        else "This model never divides: its weights were initialized so that it need not (T5).",
+    )
+    scale = scale or not divides
     temperature = heat.slider(
         "Temperature of the softmax; the model uses 1", 0.1, 5.0, step=0.1, key="head_temperature"
     )
@@ -80,14 +89,16 @@ def one_head(key: CheckpointKey, config: AnyConfig, text: str) -> None:
         "**2. From products to weights.** Add up each row; divide; mask; softmax. One row a key, the numbers of this "
         "query."
     )
+    biased = parts.distances is not None
     st.latex(
         r"s_j = q\cdot k_j\quad\to\quad \frac{s_j}{"
-        + (r"\sqrt{d_k}" if scale else "1")
+        + (r"\sqrt{d_k}" if scale and divides else "1")
         + (rf"\cdot {temperature:g}" if temperature != 1 else "")
-        + r"}\quad\to\quad \text{masked: } -\infty\quad\to\quad \alpha_j=\frac{e^{s_j}}{\sum_i e^{s_i}}"
+        + "}"
+        + (r" + b_{\text{distance}}" if biased else "")
+        + r"\quad\to\quad \text{masked: } -\infty\quad\to\quad \alpha_j=\frac{e^{s_j}}{\sum_i e^{s_i}}"
     )
     divisor = (1 / parts.scaling if scale else 1.0) * temperature
-    biased = parts.distances is not None
     scores = f"÷ {divisor:.3g}" + (", + distance" if biased else "")
     st.dataframe(
         pd.DataFrame(

@@ -13,6 +13,7 @@ from viz_app.figures import masks
 from viz_app.figures.attention import head_map
 from viz_app.figures.style import Axes
 from viz_app.listing import CheckpointKey
+from viz_app.plain import plain
 
 __all__ = ["right_masks"]
 
@@ -37,8 +38,8 @@ def right_masks(
     """
     batch = services.batch_of(key, sentences)
     st.markdown(
-        "**The batch.** Each token over its id: sources end with `</s>`, and the decoder reads `<s>` and "
-        "the translation, one token behind what it writes."
+        f"**The batch.** Each token over its id: the decoder reads “{plain(batch.read[row][0])}” and then the "
+        "translation, one token behind what it writes."
     )
     source_table, target_table = st.columns(2)
     for column, ids, tokens, name in (

@@ -1,5 +1,7 @@
 """Models of many languages: which they read and write is a token, and is chosen."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,8 +10,9 @@ import torch
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from model.inference.translate import translate
-from model.languages import between, code_of, short_code
+from model.languages import between, code_of, short_code, usual_languages
 from model.opening import open_translator
+from tests.conftest import PATIENCE, ROOT
 from tests.foreign_folders import make_many_languages
 
 CODES = ("deu_Latn", "eng_Latn", "zho_Hans")
@@ -68,3 +71,16 @@ def test_the_three_ways_to_write_a_language_are_read(token: str, code: str, shor
 @pytest.mark.parametrize("token", ["<s>", "[MASK]", "<extra_id_0>", "de", "▁the", "__", "__DE__"])
 def test_other_tokens_are_no_languages(token: str) -> None:
     assert code_of(token) == ""
+
+
+def test_the_command_line_takes_both_languages(folder: Path) -> None:
+    def written(*options: str) -> str:
+        command = [sys.executable, "-m", "model", "translate", str(folder), *options]
+        done = subprocess.run(command, cwd=ROOT, input=TEXT + "\n", capture_output=True, text=True, timeout=PATIENCE)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    checkpoint = open_translator(folder)
+    assert usual_languages(checkpoint.config) == ("eng_Latn", "deu_Latn")  # type: ignore[arg-type]
+    expected = translate(between(checkpoint, "zho_Hans", "eng_Latn"), TEXT).text
+    assert written("--from", "zho_Hans", "--into", "eng_Latn") == " ".join(expected.splitlines())

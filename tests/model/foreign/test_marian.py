@@ -112,3 +112,9 @@ def test_every_tie_and_activation_computes_the_same(toys: Callable[[str], Path],
         found = theirs(input_ids=source, attention_mask=(source != 0).long(), decoder_input_ids=target).logits
         expected = ours(source, target)
     torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)  # of logits of some tens
+
+
+def test_sinusoids_that_are_kept_as_a_table_were_not_learned(both: tuple[Checkpoint, Path]) -> None:
+    checkpoint = open_translator(both[1])
+    assert checkpoint.model.config.positional == "its own"
+    assert checkpoint.model.position_table() is None
