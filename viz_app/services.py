@@ -19,6 +19,7 @@ from model.analysis.learning import Stage, stage
 from model.analysis.lens import EarlyReading, Lens, decoder_lens, logit_lens
 from model.analysis.mask_bugs import BugReport, bug_weights, mask_bug
 from model.analysis.padded_batch import STAGES, PaddedBatch, layer_stages, padded_batch
+from model.analysis.patching import Pasting, paste, paste_every_head
 from model.analysis.statistics import head_metrics
 from model.analysis.streams import streams_of
 from model.checkpoint import CheckpointError, ClassifierCheckpoint, find_snapshots
@@ -30,7 +31,7 @@ from model.inference.search_tree import SearchTree, search_tree
 from model.inference.searching import GREEDY
 from model.inference.translate import record_translation, translate
 from model.inference.translation import Translation
-from model.interventions import Intervention
+from model.interventions import Head, Intervention
 from model.kinds import KINDS
 from model.network.positional import sinusoidal_table
 from viz_app.listing import CheckpointKey
@@ -57,6 +58,8 @@ __all__ = [
     "head_metrics_of",
     "influence_of",
     "lens_of",
+    "pasted_of",
+    "pasting_of",
     "search_tree_of",
     "sinusoids",
     "stage_of",
@@ -106,6 +109,17 @@ def anatomy_of(key: CheckpointKey, text: str, kind: str, layer: int) -> tuple[Tr
     """
     translation, parts = anatomy(translator(key), text, kind, layer)
     return without_maps(translation), parts
+
+
+@remembered("Pasting every head …")
+def pasting_of(key: CheckpointKey, giver: str, text: str) -> Pasting | None:
+    return paste_every_head(translator(key), giver, text)
+
+
+@remembered()
+def pasted_of(key: CheckpointKey, giver: str, text: str, head: Head) -> Translation:
+    """The translation with one head of another run, without its maps."""
+    return without_maps(paste(translator(key), giver, text, head))
 
 
 def without_maps(translation: Translation) -> Translation:

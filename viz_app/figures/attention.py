@@ -188,7 +188,9 @@ def map_traces(
     return [drawn, {**place, **grey_where(~allowed), "hovertemplate": hover}]
 
 
-def difference_map(difference: FloatArray, axes: Axes, allowed: BoolArray, *, height: int) -> go.Figure:
+def difference_map(
+    difference: FloatArray, axes: Axes, allowed: BoolArray, *, height: int, unit: str = "difference"
+) -> go.Figure:
     """Draw one map minus another (T, S): red where it is above 0, blue below, grey where the mask forbids."""
     bound = max(float(np.abs(difference[allowed]).max(initial=0.0)), 1e-6)
     place = {"type": "heatmap", **label_settings(axes), "hoverongaps": False}
@@ -197,8 +199,10 @@ def difference_map(difference: FloatArray, axes: Axes, allowed: BoolArray, *, he
         {
             **place,
             **signed_scale(visible, bound=bound),
-            "colorbar": colour_bar("difference"),
-            "hovertemplate": "query: %{y}<br>key: %{x}<br>difference: %{z:+.6f}<extra></extra>",
+            "colorbar": colour_bar(unit),
+            "hovertemplate": (
+                f"{axes.query_title}: %{{y}}<br>{axes.key_title}: %{{x}}<br>{unit}: %{{z:+.6f}}<extra></extra>"
+            ),
         }
     ]
     if not allowed.all():

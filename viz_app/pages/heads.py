@@ -2,14 +2,18 @@
 
 import streamlit as st
 
+from model.config import RecurrentConfig
 from viz_app import checkpoint_choice, controls, listing
 from viz_app.sections.ablation_board import ablation_board
 from viz_app.sections.head_importance import head_importance
 from viz_app.sections.head_roles import head_roles
+from viz_app.sections.pasted_heads import pasted_heads
 from viz_app.sections.sentence_set import sentence_set
 
 key, config = checkpoint_choice.require_attention(listing.listed_checkpoints(), also=("continuation", "reading"))
-board, roles, importance = controls.tabs(["Ablation board", "What heads do", "Importance"], "heads_tab")
+board, roles, importance, pasting = controls.tabs(
+    ["Ablation board", "What heads do", "Importance", "Paste a head"], "heads_tab"
+)
 if board.open:
     with board:
         text = controls.ask_for_text(config)
@@ -26,3 +30,11 @@ if importance.open:
             head_importance(key, sentence_set(config))
         else:
             st.info("Importance is measured on translations; choose a translator on the left.")
+if pasting.open:
+    with pasting:
+        if config.task != "translation" or isinstance(config.model, RecurrentConfig):
+            st.info("Heads are pasted between translations by a Transformer; choose one on the left.")
+        elif (text := controls.ask_for_text(config)).strip():
+            pasted_heads(key, config, text)
+        else:
+            st.info("Type a sentence above, or choose one of the examples.")

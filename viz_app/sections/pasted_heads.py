@@ -1,0 +1,102 @@
+"""Paste a head: what one head said of another sentence, put into the run over this one."""
+
+import numpy as np
+import streamlit as st
+
+from model.interventions import Head
+from model.kinds import KINDS
+from model.opening import AnyConfig
+from viz_app import controls, services
+from viz_app.charts import draw
+from viz_app.chips import compared
+from viz_app.choices import settle
+from viz_app.examples import examples_for
+from viz_app.figures.attention import difference_map
+from viz_app.figures.heads import head_grids
+from viz_app.figures.style import Axes
+from viz_app.listing import CheckpointKey
+from viz_app.plain import plain
+
+__all__ = ["pasted_heads"]
+
+MOST = 40  # tokens of either text
+
+
+def pasted_heads(key: CheckpointKey, config: AnyConfig, text: str) -> None:
+    """Ask for the sentence that gives, and draw how much closer each of its heads brings this one to its word."""
+    settle("giver", examples_for(config)[-1])
+    giver = st.text_input(
+        "The sentence whose heads are taken: like the one above, but for a word",
+        key="giver",
+        max_chars=services.MAX_CHARACTERS,
+    )
+    if not giver or not giver.strip():
+        st.info("Type the other sentence.")
+        return
+    ours, theirs = services.translation_of(key, text), services.translation_of(key, giver)
+    st.html(compared([("this one", ours.text), ("the giver", theirs.text)]))
+    if max(len(tokens) for one in (ours, theirs) for tokens in (one.source, one.written)) > MOST:
+        st.info(f"Heads are pasted between texts of up to {MOST} tokens; shorten them.")
+        return
+    found = services.pasting_of(key, giver, text)
+    if found is None:
+        st.info("Both translations are the same, so there is no word to come closer to; change a word of the giver.")
+        return
+    wanted, own = plain(theirs.written[found.place].text), plain(ours.written[found.place].text)
+    st.markdown(
+        f"**How much closer to “{wanted}”?** At word {found.place + 1} the giver writes “{wanted}” and this one "
+        f"“{own}”. One head at a time says what it said in the giver's run: 1 brings the two words' logits all the way "
+        "there, 0 does nothing."
+    )
+    draw(
+        head_grids(
+            {KINDS[kind].title: grid for kind, grid in found.heads.items()}, unit="share", signed=True, height=280
+        ),
+        key="pasted",
+        alt=f"How much closer each pasted head brings the translation to “{theirs.written[found.place].text}”",
+    )
+    if np.isnan(found.heads.get("encoder", np.zeros(1))).all():
+        st.caption(
+            f"Heads of the encoder are left out: the sentences have {len(theirs.source)} and {len(ours.source)} "
+            "tokens, so their places do not correspond."
+        )
+    kinds, picker = st.columns([3.2, 2.4], vertical_alignment="bottom")
+    offered = [kind for kind in found.heads if np.isfinite(found.heads[kind]).any()]
+    with kinds:
+        kind = controls.kind_picker(offered, "kind", "cross")
+    layers, heads = found.heads[kind].shape
+    with picker:
+        layer, head = controls.head_picker(layers, heads, aggregates=False)
+    st.markdown("**At which place?** The same, pasted at one place alone; a row is a head, by layer and number.")
+    places = [token.text for token in (ours.source if kind == "encoder" else ours.read[: found.place + 1])]
+    grid = found.places[kind].reshape(layers * heads, -1)
+    draw(
+        difference_map(
+            grid,
+            Axes(
+                queries=[f"{i // heads + 1} · {i % heads + 1}" for i in range(layers * heads)],
+                keys=places,
+                query_title="layer · head",
+                key_title="place: source token" if kind == "encoder" else "place: token just read",
+            ),
+            np.ones(grid.shape, dtype=bool),
+            height=300,
+            unit="share",
+        ),
+        key="pasted_places",
+        alt="How much closer each head brings the translation when it is pasted at one place",
+    )
+    pasted = services.pasted_of(key, giver, text, Head(kind, layer, int(head)))
+    st.markdown(
+        f"**What becomes of it**, with {KINDS[kind].title}, layer {layer + 1}, head {int(head) + 1} pasted at every "
+        "place."
+    )
+    st.html(compared([("this one", ours.text), ("with the pasted head", pasted.text)]))
+    controls.how(
+        "How it is computed",
+        "Activation patching (Vig et al. 2020). Both runs read the same words up to the place where the translations "
+        "part. There the difference of the logits of the two words is taken: of the giver's run, of this one's, and of "
+        "this one's with a head's output replaced by what it was in the giver's.",
+        r"\frac{\Delta_\mathrm{pasted} - \Delta_\mathrm{this}}{\Delta_\mathrm{giver} - \Delta_\mathrm{this}},\quad "
+        r"\Delta = z_{\mathrm{giver's\ word}} - z_{\mathrm{own\ word}}",
+    )
