@@ -46,7 +46,14 @@ FORBIDDEN = {
     "viz_app/machine.py": ("torch", "streamlit", "plotly", "model"),
     "viz_app/shared.py": ("torch", "plotly", "model"),
     **dict.fromkeys(
-        ("viz_app/listing.py", "viz_app/loading.py", "viz_app/measuring.py", "viz_app/services.py"), SCREEN
+        (
+            "viz_app/listing.py",
+            "viz_app/loading.py",
+            "viz_app/measuring.py",
+            "viz_app/services.py",
+            "viz_app/analyses.py",
+        ),
+        SCREEN,
     ),
 }
 

@@ -12,18 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.analysis.anatomy import Anatomy, anatomy, value_norms
-from model.analysis.contributions import Contributions, contributions
 from model.analysis.importance import gradient_importance, make_examples
-from model.analysis.influence import Influence, influence
-from model.analysis.learning import Stage, stage
-from model.analysis.lens import EarlyReading, Lens, decoder_lens, logit_lens
 from model.analysis.mask_bugs import BugReport, bug_weights, mask_bug
 from model.analysis.padded_batch import STAGES, PaddedBatch, layer_stages, padded_batch
-from model.analysis.patching import Pasting, paste, paste_every_head
 from model.analysis.statistics import head_metrics
-from model.analysis.streams import streams_of
-from model.checkpoint import CheckpointError, ClassifierCheckpoint, find_snapshots
-from model.config import ConfigError, SearchConfig
+from model.checkpoint import CheckpointError, ClassifierCheckpoint
+from model.config import SearchConfig
 from model.inference.classify import Classification, classify
 from model.inference.doubt import Doubt, doubt
 from model.inference.export import count_weights, maps_csv, maps_npz
@@ -31,7 +25,7 @@ from model.inference.search_tree import SearchTree, search_tree
 from model.inference.searching import GREEDY
 from model.inference.translate import record_translation, translate
 from model.inference.translation import Translation
-from model.interventions import Head, Intervention
+from model.interventions import Intervention
 from model.kinds import KINDS
 from model.network.positional import sinusoidal_table
 from viz_app.listing import CheckpointKey
@@ -50,25 +44,18 @@ __all__ = [
     "bug_of",
     "bug_weights_of",
     "classification_of",
-    "contributions_of",
     "doubt_of",
-    "early_readings_of",
     "encoder_input_of",
     "gradient_importance_of",
     "head_metrics_of",
-    "influence_of",
-    "lens_of",
-    "pasted_of",
-    "pasting_of",
     "search_tree_of",
     "sinusoids",
-    "stage_of",
     "stages_of",
     "table_of",
     "too_long_for_a_table",
     "translation_of",
     "value_norms_of",
-    "why_no_stream",
+    "without_maps",
 ]
 
 FloatArray = NDArray[np.float32]
@@ -111,52 +98,8 @@ def anatomy_of(key: CheckpointKey, text: str, kind: str, layer: int) -> tuple[Tr
     return without_maps(translation), parts
 
 
-@remembered("Pasting every head …")
-def pasting_of(key: CheckpointKey, giver: str, text: str) -> Pasting | None:
-    return paste_every_head(translator(key), giver, text)
-
-
-@remembered()
-def pasted_of(key: CheckpointKey, giver: str, text: str, head: Head) -> Translation:
-    """The translation with one head of another run, without its maps."""
-    return without_maps(paste(translator(key), giver, text, head))
-
-
 def without_maps(translation: Translation) -> Translation:
     return replace(translation, maps={})
-
-
-def why_no_stream(key: CheckpointKey) -> str:
-    """Why the four that follow are refused, or nothing where they are not."""
-    try:
-        streams_of(translator(key))
-    except ConfigError as error:
-        return str(error)
-    return ""
-
-
-@remembered()
-def lens_of(key: CheckpointKey, text: str) -> tuple[Translation, Lens]:
-    """The translation without its maps, and its lens."""
-    translation, lens = logit_lens(translator(key), text)
-    return without_maps(translation), lens
-
-
-@remembered("Translating after each layer …")
-def early_readings_of(key: CheckpointKey, text: str) -> tuple[EarlyReading, ...]:
-    return tuple(decoder_lens(translator(key), text))
-
-
-@remembered()
-def contributions_of(key: CheckpointKey, text: str, position: int, rival: int) -> Contributions:
-    return contributions(translator(key), text, position, rival)
-
-
-@remembered()
-def influence_of(key: CheckpointKey, text: str) -> tuple[Translation, Influence]:
-    """The translation without its maps, and what influenced each of its words."""
-    translation, found = influence(translator(key), text)
-    return without_maps(translation), found
 
 
 @remembered()
@@ -186,17 +129,6 @@ def bug_weights_of(
 ) -> FloatArray:
     """The weights of one layer for one of the texts, (H, T, S), under a mistake or with no name under none."""
     return bug_weights(translator(key), texts, name, kind, layer)[row]
-
-
-@remembered()
-def stage_of(key: CheckpointKey, text: str, step: int) -> Stage:
-    """A snapshot of a checkpoint's training before a text.
-
-    Raises:
-        CheckpointError: its weights cannot be loaded.
-    """
-    checkpoint = translator(key)
-    return stage(checkpoint, find_snapshots(checkpoint.path)[step], text, translation_of(key, text))
 
 
 @remembered()

@@ -5,12 +5,14 @@ writes at a place is a sum of vectors, one from each place that it looked at and
 counts for as much as it brings the sum nearer to what it is. Layer by layer these shares are multiplied.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from model.analysis.streams import FloatArray, head_matrices, linear_norm, streams_of
 from model.checkpoint import Checkpoint
+from model.decoding.decode import NOTHING_FORCED
 from model.inference.translate import record_translation
 from model.inference.translation import Recording, Translation
 from model.network.layers import Residual
@@ -29,15 +31,22 @@ class Influence:
     residual: float  # the largest difference between the sum of a layer's vectors and what the layer wrote
 
 
-def influence(checkpoint: Checkpoint, text: str) -> tuple[Translation, Influence]:
+def influence(
+    checkpoint: Checkpoint, text: str, forced: Mapping[int, int] = NOTHING_FORCED
+) -> tuple[Translation, Influence]:
     """Follow every written word of a translation back to the tokens that were read.
+
+    Args:
+        checkpoint: A loaded checkpoint; never changed.
+        text: Anything.
+        forced: Position → target id that is written there whatever its probability.
 
     Raises:
         ConfigError: the model's stream cannot be followed.
     """
     model = streams_of(checkpoint)
     record = ("*.stream", "*.embedding.sum", "*.values")
-    translation, recording = record_translation(checkpoint, text, record=record)
+    translation, recording = record_translation(checkpoint, text, record=record, forced=forced)
     differences = []
 
     def layer(kind: str, index: int, block: str, into: str) -> tuple[FloatArray, FloatArray]:

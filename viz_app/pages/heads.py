@@ -9,10 +9,11 @@ from viz_app.sections.head_importance import head_importance
 from viz_app.sections.head_roles import head_roles
 from viz_app.sections.pasted_heads import pasted_heads
 from viz_app.sections.sentence_set import sentence_set
+from viz_app.sections.word_alignment import word_alignment
 
 key, config = checkpoint_choice.require_attention(listing.listed_checkpoints(), also=("continuation", "reading"))
-board, roles, importance, pasting = controls.tabs(
-    ["Ablation board", "What heads do", "Importance", "Paste a head"], "heads_tab"
+board, roles, importance, aligning, pasting = controls.tabs(
+    ["Ablation board", "What heads do", "Importance", "Alignment", "Paste a head"], "heads_tab"
 )
 if board.open:
     with board:
@@ -30,6 +31,9 @@ if importance.open:
             head_importance(key, sentence_set(config))
         else:
             st.info("Importance is measured on translations; choose a translator on the left.")
+if aligning.open:
+    with aligning:
+        word_alignment(key)
 if pasting.open:
     with pasting:
         if config.task != "translation" or isinstance(config.model, RecurrentConfig):

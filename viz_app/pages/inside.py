@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from viz_app import checkpoint_choice, controls, listing, services
+from viz_app import analyses, checkpoint_choice, controls, listing
 from viz_app.plain import plain
 from viz_app.sections.early_words import early_words
 from viz_app.sections.one_head import one_head
@@ -28,7 +28,7 @@ if head.open:
 for place, section in zip(others, SECTIONS.values(), strict=True):
     if place.open:
         with place:
-            if problem := services.why_no_stream(key):
+            if problem := analyses.why_no_stream(key):
                 st.info(plain(f"{problem} Choose another checkpoint on the left."))
             else:
                 section(key, text)

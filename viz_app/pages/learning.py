@@ -7,7 +7,7 @@ import streamlit as st
 
 from model.analysis.learning import outcome
 from model.checkpoint import CheckpointError, find_snapshots
-from viz_app import checkpoint_choice, controls, listing, services
+from viz_app import analyses, checkpoint_choice, controls, listing, services
 from viz_app.attention_view import view
 from viz_app.charts import draw
 from viz_app.figures.attention import MAX_TILE
@@ -27,7 +27,7 @@ if max(len(trained.written), len(trained.source)) > MAX_TILE:
     st.stop()
 steps = list(find_snapshots(Path(key.path)))
 try:
-    stages = [services.stage_of(key, text, step) for step in controls.with_progress(steps, "Snapshot", at_least=4)]
+    stages = [analyses.stage_of(key, text, step) for step in controls.with_progress(steps, "Snapshot", at_least=4)]
     stages.append(outcome(trained))
 except CheckpointError as error:
     st.error(plain(str(error)))

@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from viz_app import controls, loading, services
+from viz_app import analyses, controls, loading
 from viz_app.charts import draw
 from viz_app.figures.words import word_grid
 from viz_app.listing import CheckpointKey
@@ -16,7 +16,7 @@ MOST = 24  # words whose cells are wide enough to be read
 def early_words(key: CheckpointKey, text: str) -> None:
     """Draw the likeliest word after each layer of the decoder, and the translation after each of the encoder."""
     shares_its_matrix = getattr(loading.config_of(key).model, "tie_embeddings", "none") != "none"
-    translation, lens = services.lens_of(key, text)
+    translation, lens = analyses.lens_of(key, text)
     st.markdown(
         "**After each layer of the decoder.** The word that the model would write if it stopped there: the state is "
         "projected to the vocabulary as if it were the last. A column is a place of the translation; the bottom row is "
@@ -61,7 +61,7 @@ def early_words(key: CheckpointKey, text: str) -> None:
                     "layers of the encoder": early.layers,
                     "translation": early.text if early.finished else f"{early.text} …",
                 }
-                for early in services.early_readings_of(key, text)
+                for early in analyses.early_readings_of(key, text)
             ]
         ),
         hide_index=True,

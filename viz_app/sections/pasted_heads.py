@@ -6,7 +6,7 @@ import streamlit as st
 from model.interventions import Head
 from model.kinds import KINDS
 from model.opening import AnyConfig
-from viz_app import controls, services
+from viz_app import analyses, controls, services
 from viz_app.charts import draw
 from viz_app.chips import compared
 from viz_app.choices import settle
@@ -38,7 +38,7 @@ def pasted_heads(key: CheckpointKey, config: AnyConfig, text: str) -> None:
     if max(len(tokens) for one in (ours, theirs) for tokens in (one.source, one.written)) > MOST:
         st.info(f"Heads are pasted between texts of up to {MOST} tokens; shorten them.")
         return
-    found = services.pasting_of(key, giver, text)
+    found = analyses.pasting_of(key, giver, text)
     if found is None:
         st.info("Both translations are the same, so there is no word to come closer to; change a word of the giver.")
         return
@@ -86,7 +86,7 @@ def pasted_heads(key: CheckpointKey, config: AnyConfig, text: str) -> None:
         key="pasted_places",
         alt="How much closer each head brings the translation when it is pasted at one place",
     )
-    pasted = services.pasted_of(key, giver, text, Head(kind, layer, int(head)))
+    pasted = analyses.pasted_of(key, giver, text, Head(kind, layer, int(head)))
     st.markdown(
         f"**What becomes of it**, with {KINDS[kind].title}, layer {layer + 1}, head {int(head) + 1} pasted at every "
         "place."

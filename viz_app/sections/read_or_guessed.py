@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from viz_app import controls, services
+from viz_app import analyses, controls
 from viz_app.charts import draw
 from viz_app.figures.attention import head_map
 from viz_app.figures.style import Axes
@@ -15,7 +15,7 @@ __all__ = ["read_or_guessed"]
 
 def read_or_guessed(key: CheckpointKey, text: str) -> None:
     """Draw the two shares of every written token, and of which tokens they are made."""
-    translation, influence = services.influence_of(key, text)
+    translation, influence = analyses.influence_of(key, text)
     written = [token.text for token in translation.written]
     st.markdown(
         "**Read or guessed?** How much of each written word came from the source, and how much from the words "

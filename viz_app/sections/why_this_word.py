@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from viz_app import controls, services
+from viz_app import analyses, controls, services
 from viz_app.charts import draw
 from viz_app.choices import settle
 from viz_app.figures.heads import head_grids
@@ -34,7 +34,7 @@ def why_this_word(key: CheckpointKey, text: str) -> None:
         format_func={i: f"{c.token} · {c.probability:.1%}" for i, c in rivals.items()}.__getitem__,
         key="rival",
     )
-    parts = services.contributions_of(key, text, place, rival)
+    parts = analyses.contributions_of(key, text, place, rival)
     ours, theirs = plain(word.text), plain(rivals[rival].token)
     st.markdown(
         f"**The logit of “{ours}” is {parts.difference:.3f} above that of “{theirs}”**, which makes it "

@@ -1,0 +1,108 @@
+"""What the pages ask of the analyses of one sentence: layers, words, heads and snapshots.
+
+As in `services`, results are plain arrays that cannot be written to, in a memory that is bounded in bytes.
+"""
+
+from collections.abc import Mapping
+
+from model.analysis.alignment import Pointer, links_of
+from model.analysis.contributions import Contributions, contributions
+from model.analysis.influence import Influence, influence
+from model.analysis.learning import Stage, stage
+from model.analysis.lens import EarlyReading, Lens, decoder_lens, logit_lens
+from model.analysis.patching import Pasting, paste, paste_every_head
+from model.analysis.streams import streams_of
+from model.checkpoint import find_snapshots
+from model.config import ConfigError
+from model.corpora.aligned import AlignedPair, Links, read_aligned
+from model.corpora.corpora import CorpusError
+from model.inference.translation import Translation
+from model.interventions import Head
+from viz_app.listing import CheckpointKey
+from viz_app.loading import config_of, translator
+from viz_app.services import translation_of, without_maps
+from viz_app.shared import remembered
+
+__all__ = [
+    "aligned_pairs",
+    "contributions_of",
+    "early_readings_of",
+    "influence_of",
+    "lens_of",
+    "links_of_pair",
+    "pasted_of",
+    "pasting_of",
+    "stage_of",
+    "why_no_stream",
+]
+
+
+def why_no_stream(key: CheckpointKey) -> str:
+    """Why the four that follow are refused, or nothing where they are not."""
+    try:
+        streams_of(translator(key))
+    except ConfigError as error:
+        return str(error)
+    return ""
+
+
+@remembered()
+def lens_of(key: CheckpointKey, text: str) -> tuple[Translation, Lens]:
+    """The translation without its maps, and its lens."""
+    translation, lens = logit_lens(translator(key), text)
+    return without_maps(translation), lens
+
+
+@remembered("Translating after each layer …")
+def early_readings_of(key: CheckpointKey, text: str) -> tuple[EarlyReading, ...]:
+    return tuple(decoder_lens(translator(key), text))
+
+
+@remembered()
+def contributions_of(key: CheckpointKey, text: str, position: int, rival: int) -> Contributions:
+    return contributions(translator(key), text, position, rival)
+
+
+@remembered()
+def influence_of(key: CheckpointKey, text: str) -> tuple[Translation, Influence]:
+    """The translation without its maps, and what influenced each of its words."""
+    translation, found = influence(translator(key), text)
+    return without_maps(translation), found
+
+
+@remembered("Pasting every head …")
+def pasting_of(key: CheckpointKey, giver: str, text: str) -> Pasting | None:
+    return paste_every_head(translator(key), giver, text)
+
+
+@remembered()
+def pasted_of(key: CheckpointKey, giver: str, text: str, head: Head) -> Translation:
+    """The translation with one head of another run, without its maps."""
+    return without_maps(paste(translator(key), giver, text, head))
+
+
+@remembered()
+def links_of_pair(key: CheckpointKey, number: int) -> Mapping[Pointer, Links]:
+    """What each pointer links in one of the pairs of `aligned_pairs`."""
+    return links_of(translator(key), aligned_pairs(key)[number])
+
+
+@remembered()
+def aligned_pairs(key: CheckpointKey) -> tuple[AlignedPair, ...]:
+    """Pairs in the checkpoint's languages that were aligned by hand; none where there are none."""
+    texts = config_of(key).tokenizer
+    try:
+        return read_aligned(texts.source_language, texts.target_language)
+    except CorpusError:
+        return ()
+
+
+@remembered()
+def stage_of(key: CheckpointKey, text: str, step: int) -> Stage:
+    """A snapshot of a checkpoint's training before a text.
+
+    Raises:
+        CheckpointError: its weights cannot be loaded.
+    """
+    checkpoint = translator(key)
+    return stage(checkpoint, find_snapshots(checkpoint.path)[step], text, translation_of(key, text))
