@@ -11,6 +11,7 @@ from model.analysis.influence import Influence, influence
 from model.analysis.learning import Stage, stage
 from model.analysis.lens import EarlyReading, Lens, decoder_lens, logit_lens
 from model.analysis.patching import Pasting, paste, paste_every_head
+from model.analysis.stations import Ending, Station, stations
 from model.analysis.streams import streams_of
 from model.checkpoint import find_snapshots
 from model.config import ConfigError
@@ -33,6 +34,7 @@ __all__ = [
     "pasted_of",
     "pasting_of",
     "stage_of",
+    "stations_of",
     "why_no_stream",
 ]
 
@@ -61,6 +63,15 @@ def early_readings_of(key: CheckpointKey, text: str) -> tuple[EarlyReading, ...]
 @remembered()
 def contributions_of(key: CheckpointKey, text: str, position: int, rival: int) -> Contributions:
     return contributions(translator(key), text, position, rival)
+
+
+@remembered()
+def stations_of(
+    key: CheckpointKey, text: str, stack: str, layer: int, place: int
+) -> tuple[tuple[Station, ...], Ending | None]:
+    """The way of one token through one layer, and of the decoder's last layer its end."""
+    _, found, end = stations(translator(key), text, stack, layer, place)
+    return tuple(found), end
 
 
 @remembered()

@@ -70,10 +70,11 @@ TEXT, WHOLE, FRACTION = Form(str), Form(whole), Form(fraction)
 SWITCH = Form(switch, lambda value: str(value).lower())
 FORCED = Form(forced, lambda pairs: "-".join(f"{at}.{token}" for at, token in pairs))
 INTERVENTION = Form(intervention, Intervention.code)
-NUMBERS = "rival window_row window_column beam_size top_k seed query length width base shift shuffle sentence"
+NUMBERS = """rival station_layer station_place window_row window_column beam_size top_k seed query length width base
+    shift shuffle sentence"""
 WORDS = """checkpoint from_language into_language text kind view method steps_view steps_kind layer head review_layer
     review_head mask_kind metric sentences_from pasted click_means review reading bug position_tab mask_tab heads_tab
-    checkpoint_tab inside_tab compare beside second_text giver beside_layer
+    checkpoint_tab inside_tab compare beside second_text giver stack beside_layer
     beside_head"""
 # Every choice that follows a visitor and stands in a link, by the key of its widget.
 FORMS: dict[str, Form] = {

@@ -19,7 +19,7 @@ from model.network.precision import working_dtype
 from model.network.translator import Translator
 from model.trace import HookPoint, name_hook_points
 
-__all__ = ["Decoder", "Encoder", "Transformer", "initialize"]
+__all__ = ["Decoder", "Embedding", "Encoder", "Transformer", "initialize"]
 
 
 def make_positions(config: LayersConfig) -> PositionalEncoding:

@@ -11,12 +11,15 @@ from streamlit.testing.v1 import AppTest
 from model.analysis.contributions import contributions
 from model.analysis.influence import influence
 from model.analysis.lens import decoder_lens, logit_lens
-from model.checkpoint import Checkpoint
+from model.analysis.stations import stations
+from model.checkpoint import Checkpoint, load_checkpoint
 from model.inference.translate import translate
+from tests.conftest import BUNDLED
 from tests.foreign_folders import make_folder
 from tests.viz_app.conftest import NAME, TEXT, array, charts, in_url
 
 OpenApp = Callable[..., AppTest]
+STATIONS = "Every station"
 TABS = ("What each layer would say", "Why this word?", "Read or guessed?")
 
 
@@ -59,7 +62,7 @@ def test_the_bars_are_the_shares_of_source_and_target(open_app: OpenApp, checkpo
     np.testing.assert_allclose(np.nan_to_num(array(target["data"][0]["z"])), found.target, atol=1e-4)
 
 
-@pytest.mark.parametrize("tab", TABS)
+@pytest.mark.parametrize("tab", [STATIONS, *TABS])
 @pytest.mark.parametrize("text", ["🐕", "</script><b>$x$ [a](http://b)", "wort " * 120])
 def test_any_text_gives_a_sensible_tab(open_app: OpenApp, tab: str, text: str) -> None:
     app = open_app("inside", checkpoint="multi30k-de-en-words", text=text, inside_tab=tab)
@@ -84,3 +87,29 @@ def others(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for family in ("t5", "gpt2", "bert"):
         make_folder(root / f"small-{family}", family)
     return root
+
+
+@pytest.mark.parametrize("stack", ["encoder", "decoder"])
+def test_every_station_is_drawn_with_its_numbers_and_its_code(
+    open_app: OpenApp, checkpoint: Checkpoint, stack: str
+) -> None:
+    app = open_app(
+        "inside", checkpoint=NAME, text=TEXT, inside_tab=STATIONS, stack=stack, station_layer="2", station_place="3"
+    )
+    _, found, _ = stations(checkpoint, TEXT, stack, 1, 2)
+    (figure,) = charts(app)
+    np.testing.assert_allclose(array(figure["data"][0]["z"]), [one.vector for one in found], atol=1e-4)
+    shown = "\n".join(code.value for code in app.code)
+    assert "math.sqrt(queries.size(-1))" in shown
+    assert "same computation" in app.success[-1].value
+
+
+@pytest.mark.parametrize("name", ["everyday-zh-en", "multi30k-de-en-words"])
+def test_the_last_layer_ends_in_the_ten_best_words(open_app: OpenApp, name: str) -> None:
+    app = open_app("inside", checkpoint=name, text="", inside_tab=STATIONS)
+    assert not charts(app)
+    app = open_app("inside", checkpoint=name, text="你好 Hallo", inside_tab=STATIONS, station_place="1")
+    first = translate(load_checkpoint(BUNDLED / name), "你好 Hallo").written[0]
+    table = app.dataframe[0].value
+    assert len(table) == 10
+    assert table["probability"].max() == pytest.approx(max(c.probability for c in first.candidates), abs=1e-3)

@@ -5,6 +5,7 @@ import streamlit as st
 from viz_app import analyses, checkpoint_choice, controls, listing
 from viz_app.plain import plain
 from viz_app.sections.early_words import early_words
+from viz_app.sections.every_station import every_station
 from viz_app.sections.one_head import one_head
 from viz_app.sections.read_or_guessed import read_or_guessed
 from viz_app.sections.why_this_word import why_this_word
@@ -17,6 +18,7 @@ if not text.strip():
     st.info("Type a sentence above, or choose one of the examples; what happens inside the model appears here.")
     st.stop()
 SECTIONS = {
+    "Every station": every_station,
     "What each layer would say": early_words,
     "Why this word?": why_this_word,
     "Read or guessed?": read_or_guessed,

@@ -1,0 +1,100 @@
+"""One token's way through a layer: at every station the formula, the code that computes it, and the numbers."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from model.analysis.stations import Station
+from viz_app import analyses, loading, services
+from viz_app.charts import draw
+from viz_app.choices import settle
+from viz_app.figures.style import Axes
+from viz_app.figures.vectors import rows
+from viz_app.listing import CheckpointKey
+from viz_app.plain import plain
+
+__all__ = ["every_station"]
+
+STACKS = {"encoder": "Encoder", "decoder": "Decoder"}
+
+
+def every_station(key: CheckpointKey, text: str) -> None:
+    """Ask for a token and a layer, and follow it."""
+    translation = services.translation_of(key, text)
+    sizes = loading.config_of(key).model
+    stacks, layers, tokens, _ = st.columns([2, 1.4, 2.4, 2], vertical_alignment="bottom")
+    settle("stack", "decoder", STACKS)
+    with stacks:
+        stack = st.segmented_control("Stack", list(STACKS), format_func=STACKS.__getitem__, required=True, key="stack")
+    stack = stack or "decoder"
+    numbers = list(range(1, sizes.layers_of(stack) + 1))
+    settle("station_layer", numbers[-1], numbers)
+    layer = layers.selectbox("Layer", numbers, key="station_layer")
+    read = translation.source if stack == "encoder" else translation.read
+    places = list(range(1, len(read) + 1))
+    settle("station_place", min(2, places[-1]), places)
+    place = tokens.selectbox(
+        "Token that is read",
+        places,
+        format_func=["", *(f"{i} · {token.text}" for i, token in enumerate(read, start=1))].__getitem__,
+        key="station_place",
+    )
+    found, end = analyses.stations_of(key, text, stack, layer - 1, place - 1)
+    token = plain(read[place - 1].text)
+    st.markdown(
+        f"**The vector of “{token}”**, {len(found[0].vector)} numbers, behind every station on its way; red is "
+        "positive, blue negative."
+    )
+    draw(
+        rows(
+            np.stack([station.vector for station in found]),
+            Axes(
+                queries=[f"{number}. {station.name}" for number, station in enumerate(found, start=1)],
+                keys=[str(i) for i in range(len(found[0].vector))],
+                query_title="behind",
+                key_title="dimension",
+            ),
+            unit="value",
+            height=60 + 30 * len(found),
+        ),
+        key="stations",
+        alt=f"Heatmap of the vector of a token behind each of {len(found)} stations",
+    )
+    for number, station in enumerate(found, start=1):
+        one_station(number, station)
+    if end:
+        words, code = st.columns([1, 1.25])
+        with words:
+            st.markdown(f"**{len(found) + 1}. A word.** The last vector, projected to the vocabulary; softmax.")
+            st.latex(r"p = \mathrm{softmax}(W x)")
+            st.dataframe(
+                pd.DataFrame(end.words, columns=["token", "logit", "probability"]),
+                hide_index=True,
+                alt="Table of the ten best next tokens with logit and probability",
+                column_config={
+                    "logit": st.column_config.NumberColumn(format="%.3f"),
+                    "probability": st.column_config.ProgressColumn(format="%.4f", min_value=0.0, max_value=1.0),
+                },
+            )
+        with code:
+            for function in end.code:
+                st.code(function, language="python", wrap_lines=True)
+    st.success(
+        "Largest difference between these numbers and the model's own: "
+        f"{max(station.difference for station in found):.2g}. They are the same computation, but for rounding.",
+        icon=":material/check:",
+    )
+
+
+def one_station(number: int, station: Station) -> None:
+    left, right = st.columns([1, 1.25])
+    with left:
+        st.markdown(f"**{number}. {station.name}**")
+        st.latex(station.formula)
+        st.markdown(
+            "  \n".join(f"{plain(name)}: **{plain(value)}**" for name, value in station.facts)
+            + f"  \ndifference from the model's own: {station.difference:.2g}"
+        )
+    with right:
+        for function in station.code:
+            st.code(function, language="python", wrap_lines=True)
