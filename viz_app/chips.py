@@ -26,6 +26,8 @@ STYLE = """<style>
 .hl-chip:hover,.hl-chip:focus{overflow:visible;outline:none}
 .hl-chip:hover .hl-tip,.hl-chip:focus .hl-tip{display:block}
 .hl-tip div{display:flex;justify-content:space-between;gap:14px}
+.hl-share{display:block;height:4px;border-radius:2px;background:#e69f00;margin:1px 0 2px;overflow:hidden}
+.hl-share span{display:block;height:100%;background:#0072b2}
 .hl-text{font-size:1.12rem;font-weight:600;margin:2px 0 0}
 .hl-words{line-height:1.9;max-height:15rem;overflow-y:auto}
 .hl-word{border-radius:4px;padding:1px 3px;display:inline-block}
@@ -48,14 +50,16 @@ STYLE = """<style>
 MAX_CHIPS = 80
 
 
-def chips(name: str, tokens: Sequence[Token]) -> str:
+def chips(name: str, tokens: Sequence[Token], *, shares: Sequence[float] = ()) -> str:
     """HTML of one row of chips; everything that came from a person is escaped.
 
     Args:
         name: Stands before the row.
         tokens: Written ones are shaded by their probability, stronger = more probable.
+        shares: Of each token, how much of it came from the source, 0 to 1: a bar below it; or none.
     """
-    boxes = "".join(chip(token) for token in tokens[:MAX_CHIPS])
+    padded = (*shares, *(None for _ in tokens[len(shares) :]))
+    boxes = "".join(chip(token, share) for token, share in zip(tokens[:MAX_CHIPS], padded, strict=False))
     more = f'<span class="hl-more">and {len(tokens) - MAX_CHIPS} more</span>' if len(tokens) > MAX_CHIPS else ""
     label = f'<span class="hl-name">{escape(name)}</span>'
     return f'<div class="hl-row">{label}<div class="hl-chips">{boxes}{more}</div></div>'
@@ -123,7 +127,7 @@ def weighted_text(tokens: Sequence[str], weights: Sequence[float]) -> str:
     return f'<div class="hl-words">{words}</div>'
 
 
-def chip(token: Token) -> str:
+def chip(token: Token, share: float | None = None) -> str:
     special = " hl-special" if token.special else " hl-unknown" if token.unknown else ""
     title = ' title="Not in the vocabulary: the model reads &lt;unk&gt; instead"' if token.unknown else ""
     text = f"<bdi>{escape(visible(token.text))}</bdi>"
@@ -133,9 +137,15 @@ def chip(token: Token) -> str:
         f"<div><bdi>{escape(visible(c.token))}</bdi><span>{c.probability:.1%}</span></div>"
         for c in token.candidates[:5]
     )
-    label = escape(f"{visible(token.text)}, probability {token.probability:.1%}", quote=True)
+    says = f"{visible(token.text)}, probability {token.probability:.1%}"
+    bar = ""
+    if share is not None:
+        says += f", {share:.0%} from the source"
+        bar = f'<span class="hl-share"><span style="width:{100 * share:.1f}%"></span></span>'
+        rows += f"<div><em>from the source</em><span>{share:.1%}</span></div>"
+    label = escape(says, quote=True)
     return (
         f'<span class="hl-chip{special}" tabindex="0" role="group" aria-label="{label}" '
         f'style="background:rgba(47,111,176,{0.08 + 0.6 * token.probability:.3f})">'
-        f'{text}<span class="hl-tip">{rows}</span></span>'
+        f'{text}{bar}<span class="hl-tip">{rows}</span></span>'
     )

@@ -82,7 +82,7 @@ FORMS: dict[str, Form] = {
     **dict.fromkeys((f"batch_{language}_{i}" for language in BATCHES for i in range(1, 5)), TEXT),
     **dict.fromkeys(NUMBERS.split(), WHOLE),
     **dict.fromkeys(("temperature", "top_p", "head_temperature", "painted_weight"), FRACTION),
-    **dict.fromkeys(("norms", "scaled", "logarithmic", "merge", "hide_special", "same_words"), SWITCH),
+    **dict.fromkeys(("norms", "scaled", "logarithmic", "merge", "hide_special", "same_words", "shares"), SWITCH),
     "forced": FORCED,
     "intervention": INTERVENTION,
 }

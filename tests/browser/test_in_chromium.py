@@ -140,6 +140,7 @@ def test_maps_can_be_downloaded(visit: Visit) -> None:
     wait_for_head(page, 3, 1)
     expected = expected_translation(FIRST_TEXT)
     with page.expect_download() as download:
+        page.get_by_role("button", name="Download").click()
         page.get_by_role("button", name="NPZ").click()
     with np.load(download.value.path(), allow_pickle=False) as file:
         for name in expected.maps:

@@ -105,12 +105,13 @@ def test_a_page_for_translators_leads_who_chose_the_classifier_on(open_app: Open
         ("inside", {}),
         *(
             ("inside", {"inside_tab": tab})
-            for tab in ("What each layer would say", "Why this word?", "Read or guessed?")
+            for tab in ("Every station", "What each layer would say", "Why this word?", "Read or guessed?")
         ),
         ("positions", {}),
         ("masks", {}),
         ("masks", {"mask_tab": "Bug lab"}),
         ("heads", {}),
+        *(("heads", {"heads_tab": tab}) for tab in ("Alignment", "Paste a head")),
         ("compare", {}),
         ("learning", {}),
         ("sentiment", {}),

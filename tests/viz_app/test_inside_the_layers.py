@@ -16,7 +16,7 @@ from model.checkpoint import Checkpoint, load_checkpoint
 from model.inference.translate import translate
 from tests.conftest import BUNDLED
 from tests.foreign_folders import make_folder
-from tests.viz_app.conftest import NAME, TEXT, array, charts, in_url
+from tests.viz_app.conftest import NAME, TEXT, array, charts, html, in_url
 
 OpenApp = Callable[..., AppTest]
 STATIONS = "Every station"
@@ -113,3 +113,13 @@ def test_the_last_layer_ends_in_the_ten_best_words(open_app: OpenApp, name: str)
     table = app.dataframe[0].value
     assert len(table) == 10
     assert table["probability"].max() == pytest.approx(max(c.probability for c in first.candidates), abs=1e-3)
+
+
+def test_a_chip_has_a_bar_of_what_came_from_the_source(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    assert 'class="hl-share"' not in html(open_app("translate", checkpoint=NAME, text=TEXT))
+    app = open_app("translate", checkpoint=NAME, text=TEXT, shares="true")
+    _, found = influence(checkpoint, TEXT)
+    bars = [float(width) for width in re.findall(r'class="hl-share"><span style="width:([\d.]+)%', html(app))]
+    np.testing.assert_allclose(bars, 100 * found.source.sum(axis=1), atol=0.1)
+    app = open_app("translate", checkpoint="gru-de-en", text=TEXT, shares="true")
+    assert 'class="hl-share"' not in html(app)

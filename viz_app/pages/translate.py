@@ -6,7 +6,7 @@ import streamlit as st
 
 from model.config import RecurrentConfig
 from model.inference.searching import GREEDY
-from viz_app import checkpoint_choice, controls, listing, services
+from viz_app import analyses, checkpoint_choice, controls, listing, services
 from viz_app.attention_view import choose, view, with_rollout, with_value_norms
 from viz_app.chips import chips, sentence
 from viz_app.choices import settle
@@ -34,8 +34,12 @@ translation = services.translation_of(key, text, search)
 
 given = translation.given
 rows = {"reads": translation.source or translation.read[: given + 1], "writes": translation.written[given:]}
+settle("shares", False)
+# Of the greedy translation; another search may have written other words.
+followed = st.session_state["shares"] and search == GREEDY and not analyses.why_no_stream(key)
+shares = analyses.influence_of(key, text)[1].source.sum(axis=1).tolist() if followed else []
 st.html(
-    "".join(chips(name, tokens) for name, tokens in rows.items() if tokens)
+    "".join(chips(name, tokens, shares=shares if name == "writes" else ()) for name, tokens in rows.items() if tokens)
     + (sentence(translation.text or "(the model wrote nothing)") if translation.written or translation.text else "")
 )
 # In a place of its own: what comes and goes must not move what follows, which the browser would build anew.
@@ -110,6 +114,14 @@ with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         "(Kobayashi et al. 2020): a large weight on a tiny value does little.",
     )
     st.toggle("Log colours", key="logarithmic", help="A logarithmic colour scale shows small weights too.")
+    if not analyses.why_no_stream(key):
+        st.toggle(
+            "Read or guessed",
+            key="shares",
+            disabled=search != GREEDY,
+            help="A bar below each written word: how much of it came from the source (blue) and how much from the "
+            "words before it (orange). Of greedy translations; see the page Inside.",
+        )
     controls.how(
         "How it is computed",
         "These are the weights that the model used while it "
@@ -120,26 +132,27 @@ with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         "output coming through its residual connection; in the decoder through what was read and through the encoder.",
         r"\mathrm{weights} = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + \mathrm{mask}\right)",
     )
-    refusal = services.too_long_for_a_table(translation)
-    st.download_button(
-        "CSV",
-        partial(services.table_of, key, text, search),
-        "headlight-maps.csv",
-        "text/csv",
-        icon=":material/download:",
-        help=refusal or "Every weight of every map as a row of a table.",
-        disabled=bool(refusal),
-        on_click="ignore",
-    )
-    st.download_button(
-        "NPZ",
-        partial(services.arrays_of, key, text, search),
-        "headlight-maps.npz",
-        "application/octet-stream",
-        icon=":material/download:",
-        help="All maps and their tokens as NumPy arrays.",
-        on_click="ignore",
-    )
+    with st.popover("Download", icon=":material/download:"):
+        refusal = services.too_long_for_a_table(translation)
+        st.download_button(
+            "CSV",
+            partial(services.table_of, key, text, search),
+            "headlight-maps.csv",
+            "text/csv",
+            icon=":material/download:",
+            help=refusal or "Every weight of every map as a row of a table.",
+            disabled=bool(refusal),
+            on_click="ignore",
+        )
+        st.download_button(
+            "NPZ",
+            partial(services.arrays_of, key, text, search),
+            "headlight-maps.npz",
+            "application/octet-stream",
+            icon=":material/download:",
+            help="All maps and their tokens as NumPy arrays.",
+            on_click="ignore",
+        )
 if chosen.hidden_share:
     st.caption(
         f"The hidden columns hold {chosen.hidden_share:.0%} of the {chosen.unit} on the large map, in the mean of its "
