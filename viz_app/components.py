@@ -20,10 +20,11 @@ from plotly.colors import get_colorscale, hex_to_rgb
 from model.inference.search_tree import SearchTree
 from model.inference.tokens import Token
 from model.inference.translation import Translation
+from viz_app.figures.architecture import Drawing
 from viz_app.figures.colours import LINES, MASKED, SEQUENTIAL
 from viz_app.figures.style import Axes
 
-__all__ = ["beam_tree", "head_board", "line_view", "one_tap_one_click", "stepper"]
+__all__ = ["architecture_map", "beam_tree", "head_board", "line_view", "one_tap_one_click", "stepper"]
 
 FloatArray = NDArray[np.float32]
 # Why a step has no candidates: its token begins every text, or is of a prompt.
@@ -151,6 +152,35 @@ def beam_tree(tree: SearchTree, *, alt: str, key: str, on_pick: Callable[[int], 
         key=key,
         on_pick_change=lambda: on_pick(int(st.session_state[key]["pick"])),
         data={"nodes": [asdict(node) for node in tree.nodes], "alt": alt},
+    )
+
+
+def architecture_map(
+    drawing: Drawing, *, stack: str, layer: int, key: str, on_open: Callable[[str, int], None]
+) -> None:
+    """Draw a model's architecture; one layer is lit.
+
+    Args:
+        drawing: From `architecture`.
+        stack: "encoder" or "decoder", of the layer that is lit.
+        layer: Counted from 0.
+        key: Of the component.
+        on_open: Called with the stack and the layer that was clicked.
+    """
+
+    def opened() -> None:
+        clicked = st.session_state[key]["open"]
+        on_open(str(clicked["stack"]), int(clicked["layer"]))
+
+    component("architecture")(
+        key=key,
+        on_open_change=opened,
+        data={
+            **asdict(drawing),
+            "stack": stack,
+            "layer": layer,
+            "alt": f"The model's layers; the {stack}'s layer {layer + 1} is shown",
+        },
     )
 
 

@@ -116,6 +116,17 @@ def test_without_scaling_the_softmax_is_sharper(visit: Visit) -> None:
     expect(page).to_have_url(re.compile("scaled=false"))
 
 
+def test_a_click_on_the_architecture_leads_to_that_layer(visit: Visit) -> None:
+    page = visit(f"inside?{HERE}&inside_tab=Every+station")
+    expect(page.get_by_role("button", name="decoder, layer 3, shown")).to_be_visible()
+    page.get_by_role("button", name="encoder, layer 1, show it").click()
+    expect(page.get_by_role("button", name="encoder, layer 1, shown")).to_be_visible()
+    expect(page).to_have_url(re.compile("stack=encoder"))
+    page.get_by_role("button", name="decoder, layer 2").press("Enter")
+    expect(page.get_by_role("button", name="decoder, layer 2, shown")).to_be_visible()
+    expect(page.get_by_text("They are the same computation")).to_be_visible()
+
+
 def test_two_visitors_silence_different_heads_and_never_see_each_others(visit: Visit) -> None:
     first, second = visit(f"heads?{HERE}"), visit(f"heads?{HERE}")
     for page in (first, second):

@@ -5,9 +5,12 @@ import pandas as pd
 import streamlit as st
 
 from model.analysis.stations import Station
+from model.config import ModelConfig
 from viz_app import analyses, loading, services
 from viz_app.charts import draw
-from viz_app.choices import settle
+from viz_app.choices import choose, settle
+from viz_app.components import architecture_map
+from viz_app.figures.architecture import Outline, architecture
 from viz_app.figures.style import Axes
 from viz_app.figures.vectors import rows
 from viz_app.listing import CheckpointKey
@@ -22,6 +25,7 @@ def every_station(key: CheckpointKey, text: str) -> None:
     """Ask for a token and a layer, and follow it."""
     translation = services.translation_of(key, text)
     sizes = loading.config_of(key).model
+    assert isinstance(sizes, ModelConfig)  # whose stream can be followed
     stacks, layers, tokens, _ = st.columns([2, 1.4, 2.4, 2], vertical_alignment="bottom")
     settle("stack", "decoder", STACKS)
     with stacks:
@@ -41,25 +45,32 @@ def every_station(key: CheckpointKey, text: str) -> None:
     )
     found, end = analyses.stations_of(key, text, stack, layer - 1, place - 1)
     token = plain(read[place - 1].text)
-    st.markdown(
-        f"**The vector of “{token}”**, {len(found[0].vector)} numbers, behind every station on its way; red is "
-        "positive, blue negative."
-    )
-    draw(
-        rows(
-            np.stack([station.vector for station in found]),
-            Axes(
-                queries=[f"{number}. {station.name}" for number, station in enumerate(found, start=1)],
-                keys=[str(i) for i in range(len(found[0].vector))],
-                query_title="behind",
-                key_title="dimension",
+    where, numbers_column = st.columns([1, 1.45])
+    with where:
+        st.markdown("**Where am I?** The model itself; click a layer to go there.")
+        architecture_map(
+            architecture(outline_of(sizes)), stack=stack, layer=layer - 1, key="architecture", on_open=go_to_layer
+        )
+    with numbers_column:
+        st.markdown(
+            f"**The vector of “{token}”**, {len(found[0].vector)} numbers, behind every station on its way; red is "
+            "positive, blue negative."
+        )
+        draw(
+            rows(
+                np.stack([station.vector for station in found]),
+                Axes(
+                    queries=[f"{number}. {station.name}" for number, station in enumerate(found, start=1)],
+                    keys=[str(i) for i in range(len(found[0].vector))],
+                    query_title="behind",
+                    key_title="dimension",
+                ),
+                unit="value",
+                height=80 + 34 * len(found),
             ),
-            unit="value",
-            height=60 + 30 * len(found),
-        ),
-        key="stations",
-        alt=f"Heatmap of the vector of a token behind each of {len(found)} stations",
-    )
+            key="stations",
+            alt=f"Heatmap of the vector of a token behind each of {len(found)} stations",
+        )
     for number, station in enumerate(found, start=1):
         one_station(number, station)
     if end:
@@ -84,6 +95,25 @@ def every_station(key: CheckpointKey, text: str) -> None:
         f"{max(station.difference for station in found):.2g}. They are the same computation, but for rounding.",
         icon=":material/check:",
     )
+
+
+def outline_of(sizes: ModelConfig) -> Outline:
+    return Outline(
+        encoder_layers=sizes.num_encoder_layers,
+        decoder_layers=sizes.num_decoder_layers,
+        d_model=sizes.d_model,
+        d_ff=sizes.d_ff,
+        heads=sizes.num_heads,
+        source_vocabulary=sizes.source_vocab_size,
+        target_vocabulary=sizes.target_vocab_size,
+        pre_norm=sizes.norm == "pre",
+    )
+
+
+def go_to_layer(stack: str, layer: int) -> None:
+    """Callback of the architecture."""
+    choose("stack", stack)
+    choose("station_layer", layer + 1)
 
 
 def one_station(number: int, station: Station) -> None:
