@@ -13,6 +13,7 @@ from model.analysis.lens import EarlyReading, Lens, decoder_lens, logit_lens
 from model.analysis.patching import Pasting, paste, paste_every_head
 from model.analysis.stations import Ending, Station, stations
 from model.analysis.streams import streams_of
+from model.analysis.zeroing import Zeroing, value_zeroing
 from model.checkpoint import find_snapshots
 from model.config import ConfigError
 from model.corpora.aligned import AlignedPair, Links, read_aligned
@@ -36,6 +37,7 @@ __all__ = [
     "stage_of",
     "stations_of",
     "why_no_stream",
+    "zeroing_of",
 ]
 
 
@@ -79,6 +81,11 @@ def influence_of(key: CheckpointKey, text: str) -> tuple[Translation, Influence]
     """The translation without its maps, and what influenced each of its words."""
     translation, found = influence(translator(key), text)
     return without_maps(translation), found
+
+
+@remembered()
+def zeroing_of(key: CheckpointKey, text: str) -> Zeroing:
+    return value_zeroing(translator(key), text)
 
 
 @remembered("Pasting every head …")

@@ -12,6 +12,7 @@ from model.analysis.contributions import contributions
 from model.analysis.influence import influence
 from model.analysis.lens import decoder_lens, logit_lens
 from model.analysis.stations import stations
+from model.analysis.zeroing import value_zeroing
 from model.checkpoint import Checkpoint, load_checkpoint
 from model.inference.translate import translate
 from tests.conftest import BUNDLED
@@ -55,7 +56,8 @@ def test_the_parts_on_the_page_are_those_of_the_words_that_are_chosen(
 def test_the_bars_are_the_shares_of_source_and_target(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     app = open_app("inside", checkpoint=NAME, text=TEXT, inside_tab=TABS[2])
     _, found = influence(checkpoint, TEXT)
-    bars, source, target = charts(app)
+    bars, source, target, zeroed = charts(app)
+    np.testing.assert_allclose(array(zeroed["data"][0]["z"]), value_zeroing(checkpoint, TEXT).shares, atol=1e-4)
     np.testing.assert_allclose(bars["data"][0]["y"], found.source.sum(axis=1), atol=1e-4)
     np.testing.assert_allclose(bars["data"][1]["y"], found.target.sum(axis=1), atol=1e-4)
     np.testing.assert_allclose(array(source["data"][0]["z"]), found.source, atol=1e-4)

@@ -58,11 +58,29 @@ def read_or_guessed(key: CheckpointKey, text: str) -> None:
                 key=f"influence_{name}",
                 alt=f"Heatmap of the share of each {title} in each written word",
             )
+    zeroing = analyses.zeroing_of(key, text)
+    st.markdown(
+        "**A second opinion, layer by layer.** One token's values are set to zero, and the rest of the layer is "
+        "computed anew: of all that moves a word's place, how much is the source's?"
+    )
+    layers = [f"layer {i + 1}" for i in range(len(zeroing.shares))]
+    draw(
+        head_map(
+            zeroing.shares,
+            Axes(queries=layers, keys=written, query_title="layer of the decoder", key_title="written word"),
+            np.ones(zeroing.shares.shape, dtype=bool),
+            height=200,
+            unit="share of the source",
+        ),
+        key="zeroing",
+        alt="Heatmap: for each layer of the decoder and each written word the share that the source's values have",
+    )
     controls.how(
         "How it is computed",
         "ALTI+ (Ferrando et al. 2022). What attention and the residual around it write at a place is a sum of vectors, "
         "one from each place. A vector counts for as much as it brings the sum nearer to what it is, in the L₁ norm; "
         "these shares are multiplied from layer to layer. Here the vectors of every layer add up to its output within "
-        f"{influence.residual:.1g}.",
+        f"{influence.residual:.1g}. The second opinion is value zeroing (Mohebbi et al. 2023): one minus the cosine "
+        "of a place's output with and without the values of a token.",
         r"c_{ij} \propto \max(0, \lVert y_i\rVert_1 - \lVert y_i - T_i(x_j)\rVert_1)",
     )

@@ -12,6 +12,7 @@ from model.analysis.contributions import contributions
 from model.analysis.influence import influence, shares
 from model.analysis.lens import decoder_lens, logit_lens
 from model.analysis.streams import linear_norm
+from model.analysis.zeroing import value_zeroing
 from model.checkpoint import Checkpoint, load_checkpoint
 from model.config import ConfigError
 from model.inference.translate import translate, translate_lines
@@ -142,7 +143,35 @@ def test_a_part_counts_for_as_much_as_it_brings_the_sum_nearer() -> None:
     np.testing.assert_allclose(shares(np.zeros((1, 2)), parts)[:, 0], 1 / 3)
 
 
-@pytest.mark.parametrize("ask", [logit_lens, decoder_lens, influence])
+@torch.inference_mode()
+def test_a_place_moves_as_far_as_without_the_value_in_the_layers_own_modules(any_norm: Checkpoint) -> None:
+    found, model = value_zeroing(any_norm, TEXT), any_norm.model
+    assert found.residual < 1e-4
+    translation = translate(any_norm, TEXT)
+    source, read = (torch.tensor([[t.id for t in tokens]]) for tokens in (translation.source, translation.read))
+    memory, _ = model.encode(source)
+    x = model.decoder.embedding(read)
+    layer, key = model.decoder.layers[0], 2
+    mask = torch.ones(read.size(1), read.size(1)).tril().bool()[None, None]
+    kept = layer(x, memory, self_mask=mask, cross_mask=None)
+    for attention, changes in ((layer.cross_attention, found.source), (layer.self_attention, found.target)):
+
+        def without_key(_: nn.Module, inputs: object, output: torch.Tensor) -> torch.Tensor:
+            changed = output.clone()
+            changed[:, key] = 0
+            return changed
+
+        handle = attention.value_projection.register_forward_hook(without_key)
+        changed = layer(x, memory, self_mask=mask, cross_mask=None)
+        handle.remove()
+        expected = 1 - torch.cosine_similarity(kept[0].double(), changed[0].double(), dim=-1)
+        np.testing.assert_allclose(changes[0, :, key], expected, atol=1e-5)
+    np.testing.assert_allclose(np.triu(found.target[0], 1), 0, atol=1e-9)  # what comes later moves nothing
+    assert found.shares.shape == (3, read.size(1))
+    assert ((found.shares >= 0) & (found.shares <= 1)).all()
+
+
+@pytest.mark.parametrize("ask", [logit_lens, decoder_lens, influence, value_zeroing])
 def test_a_network_without_such_layers_is_refused_with_a_sentence(ask: Callable[[Checkpoint, str], object]) -> None:
     with pytest.raises(ConfigError, match="gru-de-en is no Transformer"):
         ask(load_checkpoint(BUNDLED / "gru-de-en"), "Ein Hund.")
