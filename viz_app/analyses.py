@@ -8,13 +8,12 @@ from collections.abc import Mapping
 from model.analysis.alignment import Pointer, links_of
 from model.analysis.contributions import Contributions, contributions
 from model.analysis.influence import Influence, influence
-from model.analysis.learning import Stage, stage
+from model.analysis.learning import Stage, snapshots_of, stage
 from model.analysis.lens import EarlyReading, Lens, decoder_lens, logit_lens
 from model.analysis.patching import Pasting, paste, paste_every_head
 from model.analysis.stations import Ending, Station, stations
 from model.analysis.streams import streams_of
 from model.analysis.zeroing import Zeroing, value_zeroing
-from model.checkpoint import find_snapshots
 from model.config import ConfigError
 from model.corpora.aligned import AlignedPair, Links, read_aligned
 from model.corpora.corpora import CorpusError
@@ -123,4 +122,4 @@ def stage_of(key: CheckpointKey, text: str, step: int) -> Stage:
         CheckpointError: its weights cannot be loaded.
     """
     checkpoint = translator(key)
-    return stage(checkpoint, find_snapshots(checkpoint.path)[step], text, translation_of(key, text))
+    return stage(checkpoint, snapshots_of(checkpoint.path)[step], text, translation_of(key, text))

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from model.checkpoint import CheckpointError, find_snapshots
+from model.analysis.learning import snapshots_of
+from model.checkpoint import CheckpointError
 from model.config import ClassifierConfig, ConfigError, RecurrentConfig
 from model.foreign_config import ForeignConfig
 from model.languages import short_code, usual_languages
@@ -189,7 +190,7 @@ def lead_to_sentiment() -> None:
 
 def require_snapshots(found: Sequence[Listed]) -> tuple[CheckpointKey, AnyConfig]:
     """The chosen checkpoint if its training kept snapshots, else the first whose training did; or a sentence."""
-    usable = [one for one in found if one.config is not None and len(find_snapshots(Path(one.key.path))) > 1]
+    usable = [one for one in found if one.config is not None and len(snapshots_of(Path(one.key.path))) > 1]
     chosen = [one for one in usable if one.key.name == st.session_state.get("checkpoint")]
     if not usable:
         st.error(

@@ -4,14 +4,16 @@ What the trained model writes is forced upon all of them. So their maps have the
 says how unlikely that translation still was.
 """
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from model.checkpoint import Checkpoint, at_snapshot
+from model.checkpoint import Checkpoint, at_snapshot, find_snapshots
 from model.inference.translate import translate
 from model.inference.translation import AttentionMaps, Translation
+from model.opening import open_translator
 
-__all__ = ["Stage", "outcome", "stage"]
+__all__ = ["Stage", "outcome", "snapshots_of", "stage"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,19 +26,31 @@ class Stage:
     loss: float  # of that translation, nats a token
 
 
+def snapshots_of(folder: Path) -> dict[int, Path]:
+    """Step → what is left of it, in the order of the steps: weights that a training of ours kept, or whole checkpoints.
+
+    Others write `checkpoint-500`, `checkpoint-1000` and so on beside each other, as the Trainer of `transformers` does.
+    """
+    if kept := find_snapshots(folder):
+        return kept
+    named = [(re.fullmatch(r"checkpoint-(\d+)", path.name), path) for path in folder.parent.glob("checkpoint-*")]
+    found = {int(match[1]): path for match, path in named if match and (path / "config.json").is_file()}
+    return dict(sorted(found.items())) if folder in found.values() else {}
+
+
 def stage(checkpoint: Checkpoint, weights: Path, text: str, trained: Translation) -> Stage:
     """Let a snapshot translate by itself, and read what the trained model wrote.
 
     Args:
         checkpoint: The trained model.
-        weights: Of the snapshot.
+        weights: Of the snapshot, or its folder.
         text: Anything.
         trained: The trained model's own translation of it.
 
     Raises:
         CheckpointError: the weights cannot be loaded, or do not fit.
     """
-    earlier = at_snapshot(checkpoint, weights)
+    earlier = open_translator(weights) if weights.is_dir() else at_snapshot(checkpoint, weights)
     own = translate(earlier, text)
     forced = translate(earlier, text, forced={at: token.id for at, token in enumerate(trained.written)})
     return Stage(text=own.text, finished=own.finished, maps=forced.maps, loss=loss_of(forced))

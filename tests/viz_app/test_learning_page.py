@@ -59,6 +59,6 @@ def test_nothing_and_much_get_a_sentence(open_app: OpenApp, text: str) -> None:
 def test_without_any_snapshots_a_sentence_says_how_to_get_them(
     open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("viz_app.checkpoint_choice.find_snapshots", lambda folder: {})
+    monkeypatch.setattr("viz_app.checkpoint_choice.snapshots_of", lambda folder: {})
     app = open_app("learning")
     assert "snapshot_steps" in app.error[0].value

@@ -5,8 +5,8 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from model.analysis.learning import outcome
-from model.checkpoint import CheckpointError, find_snapshots
+from model.analysis.learning import outcome, snapshots_of
+from model.checkpoint import CheckpointError
 from viz_app import analyses, checkpoint_choice, controls, listing, services
 from viz_app.attention_view import view
 from viz_app.charts import draw
@@ -25,7 +25,7 @@ trained = services.translation_of(key, text)
 if max(len(trained.written), len(trained.source)) > MAX_TILE:
     st.info(f"This page follows texts of up to {MAX_TILE} tokens; shorten the text.")
     st.stop()
-steps = list(find_snapshots(Path(key.path)))
+steps = list(snapshots_of(Path(key.path)))
 try:
     stages = [analyses.stage_of(key, text, step) for step in controls.with_progress(steps, "Snapshot", at_least=4)]
     stages.append(outcome(trained))

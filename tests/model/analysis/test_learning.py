@@ -8,10 +8,12 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from model.analysis.learning import outcome, stage
+from model.analysis.learning import outcome, snapshots_of, stage
 from model.checkpoint import WEIGHTS, CheckpointError, find_snapshots, load_checkpoint
 from model.inference.translate import translate
+from model.opening import open_translator
 from tests.conftest import BUNDLED
+from tests.foreign_folders import make_folder
 
 TEXT = "Two dogs are playing in the snow."
 
@@ -60,3 +62,18 @@ def test_what_is_no_snapshot_is_not_taken_for_one(tmp_path: Path) -> None:
     for name in ("step-000010.safetensors", "step-2.safetensors", "step-x.safetensors", "step-3.txt", ".step-4"):
         (tmp_path / "snapshots" / name).touch()
     assert list(find_snapshots(tmp_path)) == [2, 10]
+
+
+def test_checkpoints_of_others_beside_each_other_are_snapshots_too(tmp_path: Path) -> None:
+    for seed, step in enumerate((500, 1000)):
+        make_folder(tmp_path / f"checkpoint-{step}", "bart", seed=seed)
+    (tmp_path / "checkpoint-last").mkdir()
+    found = snapshots_of(tmp_path / "checkpoint-1000")
+    assert list(found) == [500, 1000]
+    assert snapshots_of(tmp_path) == {}
+    last = open_translator(found[1000])
+    trained = translate(last, TEXT)
+    same, other = (stage(last, found[step], TEXT, trained) for step in (1000, 500))
+    assert same.loss == pytest.approx(outcome(trained).loss, abs=1e-5)
+    assert other.loss != pytest.approx(same.loss, abs=1e-2)
+    assert other.maps["cross"].shape == trained.maps["cross"].shape
