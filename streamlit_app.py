@@ -1,5 +1,6 @@
 """Headlight: the router. Page configuration, checkpoint picker, navigation; the pages are in `viz_app/pages/`."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import streamlit as st
@@ -8,6 +9,7 @@ from viz_app.checkpoint_choice import checkpoint_picker
 from viz_app.chips import STYLE
 from viz_app.choices import publish_choices, restore_choices
 from viz_app.components import one_tap_one_click
+from viz_app.ending import PageEnded
 from viz_app.listing import listed_checkpoints
 from viz_app.shared import turn
 
@@ -53,7 +55,8 @@ page = st.navigation(
 with turn():
     checkpoint_picker(listed_checkpoints())
     try:
-        page.run()
-    finally:  # a page may stop early
+        with suppress(PageEnded):
+            page.run()
+    finally:  # a page may fail
         come_back()
         publish_choices(page.url_path)

@@ -5,8 +5,8 @@ them count the steps of the decode that they take part in.
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
@@ -74,6 +74,16 @@ class Intervention:
 
     def __bool__(self) -> bool:
         return self != Intervention()
+
+    def within(self, heads: Collection[Head]) -> "Intervention":
+        """As much of it as a model with these heads has."""
+        known = frozenset(heads)
+        return replace(
+            self,
+            ablated=self.ablated & known,
+            uniform=self.uniform & known,
+            painted=frozenset(cell for cell in self.painted if cell.head in known),
+        )
 
     def edits(self) -> dict[str, Edit]:
         """Fresh edits for `tracing`, good for one run over one sentence."""

@@ -10,7 +10,7 @@ from model.foreign_config import ForeignConfig
 __all__ = ["between", "code_of", "short_code", "usual_languages"]
 
 NAMES = re.compile(r"__([a-z]{2,3})__|([a-z]{2,3}_[A-Z]{2}|[a-z]{3}_[A-Z][a-z]{3})")  # __de__; de_DE, deu_Latn
-# Of NLLB's codes of three letters, those of languages that have two letters.
+# Of NLLB's codes of three letters: that of two letters, where there is one and people are likely to look for it.
 SHORT = {
     **{"arb": "ar", "ces": "cs", "dan": "da", "deu": "de", "ell": "el", "eng": "en", "spa": "es", "fin": "fi"},
     **{"fra": "fr", "heb": "he", "hin": "hi", "hun": "hu", "ita": "it", "jpn": "ja", "kor": "ko", "nld": "nl"},

@@ -41,7 +41,7 @@ __all__ = [
 
 
 def why_no_stream(key: CheckpointKey) -> str:
-    """Why the four that follow are refused, or nothing where they are not."""
+    """Why those that follow the stream are refused, or nothing where they are not."""
     try:
         streams_of(translator(key))
     except ConfigError as error:

@@ -14,6 +14,7 @@ from model.languages import short_code, usual_languages
 from model.opening import AnyConfig
 from viz_app import loading
 from viz_app.choices import choices, choose, settle
+from viz_app.ending import end_page
 from viz_app.listing import CheckpointKey, Listed
 from viz_app.plain import plain
 
@@ -106,7 +107,7 @@ def require_checkpoint(found: Sequence[Listed]) -> tuple[CheckpointKey, AnyConfi
             "There is no usable checkpoint. Train one with `python -m model train multi30k-en-de`, "
             "or name a folder of checkpoints in `HEADLIGHT_CHECKPOINTS`."
         )
-        st.stop()
+        end_page()
     return opened(in_languages(*opened(chosen.key)))
 
 
@@ -151,7 +152,7 @@ def require_translator(found: Sequence[Listed], *, also: Sequence[str] = ()) -> 
             lead_to_sentiment()
         else:
             st.page_link("viz_app/pages/translate.py", label="See all of its maps on the page Translate")
-        st.stop()
+        end_page()
     return key, config
 
 
@@ -170,16 +171,17 @@ def require_attention(
         st.subheader(f"This page is about {of_transformer}")
         st.info(
             f"{plain(key.name)} is a recurrent network, which has none: it reads one word after the other. Choose a "
-            "Transformer on the left, or see on the page Translate what this one looks at."
+            "Transformer on the left"
+            + (", or see on the page Translate what this one looks at." if config.model.kinds else ".")
         )
-        st.stop()
+        end_page()
     if not config.model.kinds:
         st.subheader("This page is about attention")
         st.info(
             f"{plain(key.name)} has none: all that it knows of the source while it writes is one vector. Choose "
             "another checkpoint on the left."
         )
-        st.stop()
+        end_page()
     return key, config
 
 
@@ -190,14 +192,21 @@ def lead_to_sentiment() -> None:
 
 def require_snapshots(found: Sequence[Listed]) -> tuple[CheckpointKey, AnyConfig]:
     """The chosen checkpoint if its training kept snapshots, else the first whose training did; or a sentence."""
-    usable = [one for one in found if one.config is not None and len(snapshots_of(Path(one.key.path))) > 1]
+    usable = [
+        one
+        for one in found
+        if one.config is not None
+        and one.config.task == "translation"
+        and one.config.model.kinds
+        and len(snapshots_of(Path(one.key.path))) > 1
+    ]
     chosen = [one for one in usable if one.key.name == st.session_state.get("checkpoint")]
     if not usable:
         st.error(
             "No checkpoint has snapshots of its training. Train one with `snapshot_steps` in its recipe, such as "
             "`python -m model train multi30k-en-de`."
         )
-        st.stop()
+        end_page()
     key = (chosen or usable)[0].key
     if not chosen:
         st.caption(f"This page follows {plain(key.name)}; the training of the one on the left kept no snapshots.")
@@ -209,7 +218,7 @@ def opened(key: CheckpointKey) -> tuple[CheckpointKey, AnyConfig]:
         return key, loading.config_of(key)
     except (CheckpointError, ConfigError) as error:
         st.error(plain(f"{str(error).removesuffix('.')}. Choose another checkpoint on the left."))
-        st.stop()
+        end_page()
 
 
 def require_classifier(found: Sequence[Listed]) -> tuple[CheckpointKey, AnyConfig]:
@@ -218,7 +227,7 @@ def require_classifier(found: Sequence[Listed]) -> tuple[CheckpointKey, AnyConfi
     chosen = [listed for listed in usable if listed.key.name == st.session_state.get("checkpoint")]
     if not usable:
         st.error("There is no classifier. Train one with `python -m model train imdb-sentiment`.")
-        st.stop()
+        end_page()
     key = (chosen or usable)[0].key
     if not chosen:
         st.caption(f"This page reads with the checkpoint {plain(key.name)}; the one on the left is no classifier.")

@@ -26,7 +26,8 @@ STYLE = """<style>
 .hl-chip:hover,.hl-chip:focus{overflow:visible;outline:none}
 .hl-chip:hover .hl-tip,.hl-chip:focus .hl-tip{display:block}
 .hl-tip div{display:flex;justify-content:space-between;gap:14px}
-.hl-share{display:block;height:4px;border-radius:2px;background:#e69f00;margin:1px 0 2px;overflow:hidden}
+.hl-share{display:block;height:4px;border-radius:2px;background:#e69f00;margin:1px 0 2px;
+ overflow:hidden;outline:1px solid #fff}
 .hl-share span{display:block;height:100%;background:#0072b2}
 .hl-text{font-size:1.12rem;font-weight:600;margin:2px 0 0}
 .hl-words{line-height:1.9;max-height:15rem;overflow-y:auto}

@@ -16,6 +16,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from model.interventions import Intervention
+from model.kinds import KINDS
 from viz_app.examples import BATCHES
 
 __all__ = [
@@ -70,15 +71,16 @@ TEXT, WHOLE, FRACTION = Form(str), Form(whole), Form(fraction)
 SWITCH = Form(switch, lambda value: str(value).lower())
 FORCED = Form(forced, lambda pairs: "-".join(f"{at}.{token}" for at, token in pairs))
 INTERVENTION = Form(intervention, Intervention.code)
-NUMBERS = """rival station_layer station_place window_row window_column beam_size top_k seed query length width base
-    shift shuffle sentence"""
-WORDS = """checkpoint from_language into_language text kind view method steps_view steps_kind layer head review_layer
-    review_head mask_kind metric sentences_from pasted click_means review reading bug position_tab mask_tab heads_tab
-    checkpoint_tab inside_tab compare beside second_text giver stack beside_layer
-    beside_head"""
+NUMBERS = """rival first_place station_layer station_place window_row window_column beam_size top_k seed query
+    length width base shift shuffle sentence"""
+WORDS = """checkpoint from_language into_language text kind view method steps_view steps_kind layer head
+    review_layer review_head mask_kind metric sentences_from pasted click_means review reading bug
+    position_tab mask_tab heads_tab checkpoint_tab inside_tab compare beside second_text giver
+    pasted_kind stack beside_layer beside_head"""
 # Every choice that follows a visitor and stands in a link, by the key of its widget.
 FORMS: dict[str, Form] = {
     **dict.fromkeys(WORDS.split(), TEXT),
+    **dict.fromkeys((f"pasted_{kind}_{part}" for kind in KINDS for part in ("layer", "head")), TEXT),
     **dict.fromkeys((f"batch_{language}_{i}" for language in BATCHES for i in range(1, 5)), TEXT),
     **dict.fromkeys(NUMBERS.split(), WHOLE),
     **dict.fromkeys(("temperature", "top_p", "head_temperature", "painted_weight"), FRACTION),

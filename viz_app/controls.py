@@ -24,6 +24,7 @@ __all__ = [
     "head_picker",
     "how",
     "kind_picker",
+    "open_tile",
     "say_what_no_link_holds",
     "tabs",
     "use_example",
@@ -145,7 +146,9 @@ def kind_picker(kinds: Sequence[str], key: str, default: str) -> str:
     )
 
 
-def head_picker(layers: int, heads: int, *, aggregates: bool, of: str = "") -> tuple[int, int | str]:
+def head_picker(
+    layers: int, heads: int, *, aggregates: bool, of: str = "", first: tuple[int, int] | None = None
+) -> tuple[int, int | str]:
     """Choose layer and head, shown from 1, returned from 0.
 
     Args:
@@ -153,11 +156,13 @@ def head_picker(layers: int, heads: int, *, aggregates: bool, of: str = "") -> t
         heads: How many a layer has.
         aggregates: The head may also be one of `AGGREGATES`.
         of: Begins the names of the choices, where they are not those of the translators' heads.
+        first: Layer and head until one chooses; the first head of the last layer.
     """
+    layer_at_first, head_at_first = first or (layers - 1, 0)
     names = [str(head + 1) for head in range(heads)] + (list(AGGREGATES) if aggregates else [])
     layer_names = [str(layer + 1) for layer in range(layers)]
-    settle(f"{of}layer", layer_names[-1], layer_names)
-    settle(f"{of}head", names[0], names)
+    settle(f"{of}layer", layer_names[layer_at_first], layer_names)
+    settle(f"{of}head", names[head_at_first], names)
     left, right = st.columns(2)
     layer = left.selectbox("Layer", layer_names, key=f"{of}layer")
     head = right.selectbox("Head", names, key=f"{of}head")
@@ -176,6 +181,14 @@ def with_progress(items: Sequence[Item], sentence: str, *, at_least: int) -> Ite
         yield item
     if bar:
         bar.empty()
+
+
+def open_tile(chart: str) -> None:
+    """Callback of a picture of all heads: the layer and the head that were clicked are chosen."""
+    points = st.session_state[chart].selection.points
+    if points and "customdata" in points[0]:
+        for name, number in zip(("layer", "head"), points[0]["customdata"], strict=True):
+            choose(name, str(number + 1))
 
 
 def how(label: str, explanation: str, formula: str | None = None) -> None:

@@ -3,7 +3,7 @@
 from model.foreign_config import ForeignConfig
 from model.opening import AnyConfig
 
-__all__ = ["BATCHES", "CAPTIONS", "EVERYDAY", "MORE", "REVIEWS", "examples_for"]
+__all__ = ["BATCHES", "CAPTIONS", "EVERYDAY", "GIVERS", "MORE", "REVIEWS", "examples_for"]
 
 # By source language; all as many, so that a visitor who changes the checkpoint stays at the same place of the list.
 CAPTIONS = {
@@ -52,6 +52,14 @@ EVERYDAY = {
         "你明天打算做什么？",
         "我从来没去过北京。",
     ),
+}
+# For an example, one that differs from it by a word: what a head says of the one is pasted into the other.
+GIVERS = {
+    "Where is the station?": "Where is the hotel?",
+    "A brown dog is running through the snow.": "A brown horse is running through the snow.",
+    "Wann fährt der nächste Zug?": "Wann fährt der nächste Bus?",
+    "Ein brauner Hund rennt durch den Schnee.": "Ein brauner Hund rennt durch den Wald.",
+    "下一班火车几点开？": "下一班飞机几点开？",
 }
 EVERYDAY_CORPORA, CAPTION_CORPORA = {"cmn-eng", "cmn-eng-2026", "deu-eng"}, {"multi30k", "3am"}
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from model.analysis.streams import FloatArray, head_matrices, linear_norm, streams_of
 from model.checkpoint import Checkpoint
+from model.config import ConfigError
 from model.decoding.decode import NOTHING_FORCED
 from model.inference.translate import record_translation
 from model.inference.translation import Recording, Translation
@@ -20,6 +21,8 @@ from model.network.transformer import Transformer
 from model.trace import hook_name
 
 __all__ = ["Influence", "influence", "shares"]
+
+MOST = 1 << 21  # numbers of the vectors of one layer, 16 MB; some five such arrays are needed at once
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,11 +45,14 @@ def influence(
         forced: Position → target id that is written there whatever its probability.
 
     Raises:
-        ConfigError: the model's stream cannot be followed.
+        ConfigError: the model's stream cannot be followed, or the text is too long.
     """
     model = streams_of(checkpoint)
     record = ("*.stream", "*.embedding.sum", "*.values")
     translation, recording = record_translation(checkpoint, text, record=record, forced=forced)
+    longest = max(len(translation.source), len(translation.read))
+    if longest**2 * model.config.d_model > MOST:
+        raise ConfigError(f"Texts of {longest} tokens are too long to be followed word by word.")
     differences = []
 
     def layer(kind: str, index: int, block: str, into: str) -> tuple[FloatArray, FloatArray]:

@@ -82,8 +82,9 @@ def paste_every_head(checkpoint: Checkpoint, giver: str, text: str) -> Pasting |
         }
         edits = {name: pasting(outputs, chosen(rows, name)) for name, outputs in given.items()}
         with tracing(record=(), edits=edits):
-            logits = model(sources[1].expand(len(rows), -1), prefix.expand(len(rows), -1))
-        for cell, value in zip(rows, advantage(logits, words).tolist(), strict=True):
+            memory, mask = model.encode(sources[1].expand(len(rows), -1))
+            states = model.decode(prefix.expand(len(rows), -1), memory, mask)[:, -1:]
+        for cell, value in zip(rows, advantage(model.project(states), words).tolist(), strict=True):
             found[cell] = (value - float(own)) / (float(wanted) - float(own))
 
     def grid(kind: str, places: Sequence[int | None]) -> FloatArray:

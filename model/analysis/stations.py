@@ -177,15 +177,19 @@ def attended(
     own = at(recording, hook_name(kind, layer, "output"), place)
     keys = translation.tokens_of(kind)[1]
     looks = [f"{keys[int(row.argmax())].text} {row.max():.2f}" for row in weights]
+    # What distinguishes cross-attention: its keys and values are made of the encoder's output.
+    read = r"^{\mathrm{enc}}" if kind == "cross" else ""
     return Station(
         name=name,
         formula=r"o = \left[\,\mathrm{softmax}\!\left("
-        + (r"v^\top\tanh(q_h + K_h)" if additive else r"\tfrac{q_h K_h^\top}{\sqrt{d_k}}")
-        + r" + \mathrm{mask}\right) V_h\,\right]_{h} W_O + b_O",
+        + (rf"v^\top\tanh(q_h + K_h{read})" if additive else rf"\tfrac{{q_h K_h{read}{{}}^\top}}{{\sqrt{{d_k}}}}")
+        + rf" + \mathrm{{mask}}\right) V_h{read}\,\right]_{{h}} W_O + b_O",
         vector=output.astype(np.float32),
         difference=float(np.abs(output - own).max()),
         facts=tuple((f"head {head + 1} looks most at", look) for head, look in enumerate(looks)),
-        code=(
+        code=(code_of_function(DecoderLayer.forward),)
+        if kind == "cross"
+        else (
             code_of_function(MultiHeadAttention.written_out),
             code_of_function(additive_scores if additive else scaled_dot_product_scores),
             code_of_function(mask_scores),

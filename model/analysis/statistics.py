@@ -78,9 +78,10 @@ def strongest(weights: FloatArray, count: int) -> list[tuple[int, int, float]]:
 def moved_weight(maps: FloatArray, others: FloatArray) -> FloatArray:
     """How much of its weight each head has elsewhere in other maps of the same text, (L, H, T, S) → (L, H).
 
-    Half the sum of the absolute differences of a row (total variation, 0 to 1), in the mean over the rows.
+    What a row of the two does not have in common: of rows that sum to 1 half the sum of their absolute differences
+    (total variation); where a head is silenced, all. In the mean over the rows.
     """
-    return np.asarray(0.5 * np.abs(maps - others).sum(axis=-1).mean(axis=-1), dtype=np.float32)
+    return np.asarray(1 - np.minimum(maps, others).sum(axis=-1).mean(axis=-1), dtype=np.float32)
 
 
 def rollout(maps: FloatArray) -> FloatArray:

@@ -38,12 +38,14 @@ def read_aligned(source: str, target: str, folder: Path = ALIGNED) -> tuple[Alig
     Raises:
         CorpusError: there are none for these languages, or a line is not of that form.
     """
+    if not all(re.fullmatch("[a-z]{2,3}", language) for language in (source, target)):
+        raise CorpusError("A language is written with two or three letters, such as en.")
     path, other = (folder / f"{a}-{b}.tsv" for a, b in ((source, target), (target, source)))
     if not path.exists() and other.exists():
         return tuple(pair.turned() for pair in read_aligned(target, source, folder))
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise CorpusError(f"No sentences of {source} and {target} are aligned in {folder.name}/.") from error
     return tuple(parsed(line, f"{path.name}, line {number}") for number, line in enumerate(lines, start=1))
 

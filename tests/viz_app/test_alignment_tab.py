@@ -16,11 +16,11 @@ OpenApp = Callable[..., AppTest]
 def test_the_table_has_every_heads_error_rate_best_first(open_app: OpenApp) -> None:
     app = open_app("heads", checkpoint="gru-de-en", heads_tab="Alignment")
     table = app.dataframe[0].value
-    assert table["error rate, %"].is_monotonic_increasing
+    assert table["alignment error rate, %"].is_monotonic_increasing
     checkpoint, pairs = load_checkpoint(BUNDLED / "gru-de-en"), read_aligned("de", "en")
     expected = error_rate([links_of(checkpoint, pair)[Pointer("head", "written", 0, 0)] for pair in pairs], pairs)
     row = table[(table["what points"] == "layer 1, head 1") & (table["when the word is"] == "written")]
-    assert row["error rate, %"].item() == pytest.approx(100 * expected, abs=2)  # a weight may tie
+    assert row["alignment error rate, %"].item() == pytest.approx(100 * expected, abs=2)  # a weight may tie
     assert "which words go together" in set(table["what points"])
 
 

@@ -11,7 +11,7 @@ from model.checkpoint import Checkpoint, load_checkpoint
 from model.inference.translate import translate
 from model.interventions import Head, Intervention
 from tests.conftest import BUNDLED
-from tests.viz_app.conftest import NAME, TEXT, array, charts, compared_lines
+from tests.viz_app.conftest import NAME, TEXT, array, charts, compared_lines, in_url
 
 OpenApp = Callable[..., AppTest]
 HERE = {"layer": "2", "head": "4"}
@@ -99,3 +99,22 @@ def test_half_the_moved_weight_is_what_went_elsewhere() -> None:
     others = np.array([[[[0.0, 1.0], [0.5, 0.5]]]], dtype=np.float32)
     assert moved_weight(maps, others)[0, 0] == pytest.approx(0.5)  # all of the first row, nothing of the second
     assert moved_weight(maps, maps)[0, 0] == 0
+
+
+def test_what_another_model_has_changed_is_no_change_of_this_one(open_app: OpenApp) -> None:
+    app = open_app(
+        "compare", checkpoint="multi30k-en-de", text="A dog.", compare="changed", intervention="off.cross.1.8"
+    )
+    assert "Nothing is changed yet" in app.info[0].value
+
+
+def test_the_address_holds_what_was_chosen_where_a_page_ends_early(open_app: OpenApp) -> None:
+    app = open_app("compare", checkpoint="gru-de-en", text="Ein Hund.", beside="gru-de-en-plain")
+    assert "no attention" in app.info[0].value
+    app.segmented_control(key="compare").set_value("sentences").run()
+    app.text_input(key="second_text").set_value("Eine lange Katze.").run()
+    assert in_url(app, "compare") == "sentences"
+    assert in_url(app, "second_text") == "Eine lange Katze."
+    app = open_app("inside", checkpoint="gru-de-en", text="Ein Hund.")
+    assert in_url(app, "checkpoint") == "gru-de-en"
+    assert in_url(app, "text") == "Ein Hund."

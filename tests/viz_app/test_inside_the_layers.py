@@ -69,7 +69,7 @@ def test_the_bars_are_the_shares_of_source_and_target(open_app: OpenApp, checkpo
 def test_any_text_gives_a_sensible_tab(open_app: OpenApp, tab: str, text: str) -> None:
     app = open_app("inside", checkpoint="multi30k-de-en-words", text=text, inside_tab=tab)
     assert not app.error
-    assert charts(app)
+    assert charts(app) or "too long to be followed" in app.info[0].value
 
 
 @pytest.mark.parametrize("tab", TABS)

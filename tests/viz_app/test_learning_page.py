@@ -1,5 +1,6 @@
 """Watch it learn: the pictures and the table are those of the snapshots."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,7 +28,7 @@ def test_every_frame_and_every_line_is_a_snapshots(open_app: OpenApp) -> None:
     assert [text.removesuffix(" …") for text in table["translation"]] == [one.text for one in stages]
     np.testing.assert_allclose(table["loss, nats a token"], [one.loss for one in stages], atol=1e-5)
     (figure,) = charts(app)
-    assert [frame["name"] for frame in figure["frames"]] == list(table["training step"])
+    assert [frame["name"] for frame in figure["frames"]] == list(table["after"])
     for frame, one in zip(figure["frames"], stages, strict=True):
         np.testing.assert_allclose(array(frame["data"][1]["z"]), one.maps["cross"][1, 4], atol=1e-6)
     # What is shown at first is the end of the training.
@@ -62,3 +63,18 @@ def test_without_any_snapshots_a_sentence_says_how_to_get_them(
     monkeypatch.setattr("viz_app.checkpoint_choice.snapshots_of", lambda folder: {})
     app = open_app("learning")
     assert "snapshot_steps" in app.error[0].value
+
+
+def test_only_translators_that_attend_are_followed(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("gru-de-en-plain", "imdb-sentiment"):
+        shutil.copytree(BUNDLED / name, tmp_path / f"kept-{name}")
+        (tmp_path / f"kept-{name}" / "snapshots").mkdir()
+        for step in (0, 10):
+            weights = tmp_path / f"kept-{name}" / "snapshots" / f"step-{step:06d}.safetensors"
+            shutil.copy(BUNDLED / name / "model.safetensors", weights)
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
+    for name in ("gru-de-en-plain", "imdb-sentiment"):
+        app = open_app("learning", checkpoint=f"kept-{name}", text=TEXT)
+        assert f"follows {NAME}" in app.caption[0].value.replace("\\", "")

@@ -18,7 +18,14 @@ NAME, GIVER, TEXT = "multi30k-en-de", "A woman is reading a book.", "A man is re
 
 def test_the_grids_and_the_translation_are_those_of_the_pasting(open_app: OpenApp) -> None:
     app = open_app(
-        "heads", checkpoint=NAME, text=TEXT, giver=GIVER, heads_tab="Paste a head", kind="cross", layer="3", head="2"
+        "heads",
+        checkpoint=NAME,
+        text=TEXT,
+        giver=GIVER,
+        heads_tab="Paste a head",
+        pasted_kind="cross",
+        pasted_cross_layer="3",
+        pasted_cross_head="2",
     )
     checkpoint = load_checkpoint(BUNDLED / NAME)
     found = paste_every_head(checkpoint, GIVER, TEXT)
@@ -31,7 +38,7 @@ def test_the_grids_and_the_translation_are_those_of_the_pasting(open_app: OpenAp
 
 
 @pytest.mark.parametrize(
-    ("giver", "says"), [(TEXT, "Both translations are the same"), (" ", "Type the other"), ("word " * 90, "up to 40")]
+    ("giver", "says"), [(TEXT, "Both translations are the same"), (" ", "Type the other"), ("word " * 90, "up to 25")]
 )
 def test_what_cannot_be_pasted_gets_a_sentence(open_app: OpenApp, giver: str, says: str) -> None:
     app = open_app("heads", checkpoint=NAME, text=TEXT, giver=giver, heads_tab="Paste a head")

@@ -13,6 +13,7 @@ from viz_app.figures.style import Axes, Settings, axis, figure, label_settings, 
 __all__ = [
     "MAX_SQUARES",
     "MAX_TILE",
+    "UNSEEN",
     "clickable_map",
     "difference_map",
     "head_map",

@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from viz_app.figures.attention import map_traces, numbered, pooled, tiled
+from viz_app.figures.attention import UNSEEN, map_traces, numbered, pooled, tiled
 from viz_app.figures.colours import ACCENT, SEQUENTIAL, weight_scale
 from viz_app.figures.style import LINE, Axes, Settings, axis, figure, shown, text_width
 
@@ -16,7 +16,6 @@ FloatArray = NDArray[np.float32]
 PACE = 1000  # milliseconds that a snapshot is shown
 SMALL = 24  # cells a side of a small map: there are as many boards as snapshots
 BOARD, MAP = (0.0, 0.40), (0.56, 1.0)  # shares of the width
-NEUTRAL = "#808495"  # readable on light and on dark
 AT_ONCE: Settings = {"mode": "immediate", "transition": {"duration": 0}, "frame": {"duration": 0, "redraw": True}}
 
 
@@ -28,6 +27,7 @@ def over_training(
     *,
     chosen: tuple[int, int],
     height: int,
+    ink: str = "#31333f",
 ) -> go.Figure:
     """Draw every head small and one large, with a slider and a play button over the snapshots; at first the last one.
 
@@ -38,6 +38,7 @@ def over_training(
         allowed: (T, S), False where the mask forbids.
         chosen: Layer and head of the large map, counted from 0.
         height: Pixels of the maps.
+        ink: Colour of the words of the controls.
     """
     layer, head = chosen
     *_, rows, columns = pooled(stages[-1], SMALL).shape
@@ -60,6 +61,17 @@ def over_training(
         "hoverinfo": "skip",
     }
     one = map_traces(stages[-1][layer, head], axes, allowed, unit="attention weight")
+    every = [(row, column) for row in range(layers) for column in range(heads)]
+    squares: Settings = {
+        **UNSEEN,
+        "x": [column * pitch_x + (columns - 1) / 2 for _, column in every],
+        "y": [row * pitch_y + (rows - 1) / 2 for row, _ in every],
+        # A list, not an array: the browser hands a binary array back cut into single numbers.
+        "customdata": [[row, column] for row, column in every],
+        "marker": {"symbol": "square", "size": max(4, min(46, height // layers - 6)), "opacity": 0},
+        "text": [f"layer {row + 1} · head {column + 1}" for row, column in every],
+        "hovertemplate": "%{text}<br>click to open<extra></extra>",
+    }
     frame = {
         "type": "rect",
         "x0": head * pitch_x - 0.5 - gaps[1] / 2,
@@ -71,7 +83,7 @@ def over_training(
     named: Settings = {"type": "category", "automargin": False, "dtick": 1}
     below = 56 + text_width([shown(key) for key in axes.keys])  # of the labels of the keys and their title
     return figure(
-        [board, *({**trace, "xaxis": "x2", "yaxis": "y2"} for trace in one)],
+        [board, *({**trace, "xaxis": "x2", "yaxis": "y2"} for trace in one), squares],
         numbered("head", [i * pitch_x + (columns - 1) / 2 for i in range(heads)], domain=BOARD),
         numbered("layer", [i * pitch_y + (rows - 1) / 2 for i in range(layers)], autorange="reversed"),
         height=int(max(height, LINE * len(axes.queries)) + below + 110),
@@ -79,8 +91,9 @@ def over_training(
         xaxis2=axis(axes.key_title, domain=MAP, anchor="y2", tickangle=-90, **named),
         yaxis2=axis(axes.query_title, anchor="x2", autorange="reversed", **named),
         shapes=[frame],
-        sliders=[slider(names, below)],
-        updatemenus=[player(below)],
+        hovermode="closest",
+        sliders=[slider(names, below, ink)],
+        updatemenus=[player(below, ink)],
         frames=[
             {"name": name, "traces": [0, 1], "data": [heatmap(small(maps)), heatmap(large(maps))]}
             for name, maps in zip(names, stages, strict=True)
@@ -92,20 +105,21 @@ def heatmap(z: FloatArray) -> Settings:
     return {"type": "heatmap", "z": z}
 
 
-def slider(names: Sequence[str], below: float) -> Settings:
+def slider(names: Sequence[str], below: float, ink: str) -> Settings:
     return {
         "active": len(names) - 1,
         "steps": [{"label": name, "method": "animate", "args": [[name], AT_ONCE]} for name in names],
-        "currentvalue": {"prefix": "training step ", "font": {"color": NEUTRAL, "size": 16}},
-        "font": {"color": NEUTRAL, "size": 14},
-        "x": 0.16,
-        "len": 0.84,
+        "currentvalue": {"prefix": "shown: ", "font": {"color": ink, "size": 16}},
+        "font": {"color": ink, "size": 14},
+        "x": 0.24,
+        "len": 0.76,
+        "tickcolor": ink,
         "pad": {"t": below - 12},
     }
 
 
-def player(below: float) -> Settings:
-    playing = {**AT_ONCE, "frame": {"duration": PACE, "redraw": True}, "fromcurrent": False}
+def player(below: float, ink: str) -> Settings:
+    playing = {**AT_ONCE, "frame": {"duration": PACE, "redraw": True}}
     return {
         "type": "buttons",
         "direction": "left",
@@ -115,9 +129,10 @@ def player(below: float) -> Settings:
         "xanchor": "left",
         "yanchor": "top",
         "pad": {"t": below + 12},
-        "font": {"color": NEUTRAL, "size": 14},
+        "font": {"color": ink, "size": 14},
         "buttons": [
             {"label": "▶ Play", "method": "animate", "args": [None, playing]},
+            {"label": "Go on", "method": "animate", "args": [None, {**playing, "fromcurrent": True}]},
             {"label": "❚❚", "method": "animate", "args": [[None], AT_ONCE]},
         ],
     }

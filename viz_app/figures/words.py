@@ -38,12 +38,13 @@ def word_grid(
         notes: (R, C), for the hover.
         height: Pixels.
     """
+    letters = max(4, min(LETTERS, round(100 / len(columns))))  # of cells in a picture of some 1,000 pixels
     trace = {
         "type": "heatmap",
         "z": np.ascontiguousarray(probabilities, dtype=np.float32),
         "x": unique_labels(columns),
         "y": list(rows),
-        "text": [[shown(word, limit=LETTERS) for word in line] for line in words],
+        "text": [[shown(word, limit=letters) for word in line] for line in words],
         "texttemplate": "%{text}",
         "textfont": {"size": 14},
         "customdata": [[shown(note, limit=120) for note in line] for line in notes],
@@ -53,7 +54,7 @@ def word_grid(
         "colorbar": colour_bar("probability"),
         "xgap": 2,
         "ygap": 2,
-        "hovertemplate": "%{y}<br>“%{text}”, probability %{z:.4f}<br>%{customdata}<extra></extra>",
+        "hovertemplate": "%{y}<br>%{customdata}<extra></extra>",
     }
     named = {"type": "category", "automargin": False}
     return figure(
@@ -84,8 +85,9 @@ def stacked_shares(
             "y": list(values),
             "name": name,
             "marker": {"color": colour},
-            "text": [f"{value:.0%}" for value in values],
+            "text": [f"{value:.0%}" if value >= 0.1 and len(labels) <= 24 else "" for value in values],
             "textposition": "inside",
+            "textangle": 0,
             "textfont": {"size": 14},
             "hovertemplate": f"%{{x}}<br>{name}: %{{y:.4f}}<extra></extra>",
         }

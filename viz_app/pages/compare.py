@@ -1,19 +1,24 @@
 """Side by side: two checkpoints, two sentences, or one model as trained and as changed; and where they differ."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
+from model.analysis.importance import all_heads
 from model.analysis.statistics import moved_weight
+from model.foreign_config import ForeignConfig
 from model.inference.translation import Translation
 from model.interventions import Intervention
 from model.kinds import KINDS
+from model.languages import short_code, usual_languages
+from model.opening import AnyConfig
 from viz_app import checkpoint_choice, controls, listing, loading, services
 from viz_app.attention_view import AttentionView, select_head, view
 from viz_app.charts import draw
 from viz_app.chips import compared
 from viz_app.choices import settle
+from viz_app.ending import end_page
 from viz_app.examples import examples_for
 from viz_app.figures.attention import MAX_TILE, difference_map, head_map
 from viz_app.figures.heads import head_grids
@@ -40,8 +45,7 @@ class Side:
 
 def others(key: CheckpointKey, found: Sequence[Listed]) -> dict[str, CheckpointKey]:
     """The checkpoints that can read the same text; those that write the same language first."""
-    mine = next(one.config for one in found if one.key.path == key.path)
-    assert mine is not None
+    mine = loading.config_of(key)
     usable = [
         (one.key, one.config)
         for one in found
@@ -52,6 +56,20 @@ def others(key: CheckpointKey, found: Sequence[Listed]) -> dict[str, CheckpointK
     ]
     usable.sort(key=lambda one: one[1].tokenizer.target_language != mine.tokenizer.target_language)
     return {other.name: other for other, _ in usable}
+
+
+def told_languages(other: CheckpointKey, mine: AnyConfig) -> CheckpointKey:
+    """The key of a model of many languages with those of the one on the left, as far as it knows them."""
+    config = loading.config_of(other)
+    if not isinstance(config, ForeignConfig) or not config.tokenizer.languages:
+        return other
+    usual = usual_languages(config)
+    wished = (mine.tokenizer.source_language, mine.tokenizer.target_language)
+    source, target = (
+        next((code for code in config.tokenizer.languages if wish and short_code(code) == wish), one)
+        for wish, one in zip(wished, usual, strict=True)
+    )
+    return replace(other, source=source, target=target)
 
 
 def words_for(left: Side, right: Side) -> Forced:
@@ -80,29 +98,32 @@ mode = modes.segmented_control("Compare", list(MODES), format_func=MODES.__getit
 text = controls.ask_for_text(config)
 if not text.strip():
     st.info("Type a sentence above, or choose one of the examples.")
-    st.stop()
+    end_page()
 if mode == "checkpoints":
     offered = others(key, found)
     if not offered:
         st.info("No other checkpoint reads this language; choose another one on the left.")
-        st.stop()
+        end_page()
     settle("beside", next(iter(offered)), offered)
-    beside = beside_column.selectbox("Beside the one on the left", list(offered), key="beside")
-    left, right = Side(name=key.name, key=key, text=text), Side(name=beside, key=offered[beside], text=text)
+    beside = beside_column.selectbox("Compare with", list(offered), key="beside")
+    left, right = (
+        Side(name=key.name, key=key, text=text),
+        Side(name=beside, key=told_languages(offered[beside], config), text=text),
+    )
 elif mode == "sentences":
     settle("second_text", examples_for(config)[-1])
     other_text = st.text_input("The other sentence", key="second_text", max_chars=services.MAX_CHARACTERS) or ""
     if not other_text.strip():
         st.info("Type the other sentence.")
-        st.stop()
+        end_page()
     left, right = Side(name="first", key=key, text=text), Side(name="second", key=key, text=other_text)
 else:
     settle("intervention", Intervention())
-    intervention: Intervention = st.session_state["intervention"]
+    intervention: Intervention = st.session_state["intervention"].within(all_heads(loading.translator(key).model))
     if not intervention:
         st.info("Nothing is changed yet: switch heads off on the page Heads, and come back.")
         st.page_link("viz_app/pages/heads.py", label="Go to the ablation board", icon=":material/toggle_on:")
-        st.stop()
+        end_page()
     left = Side(name="as trained", key=key, text=text)
     right = Side(name="changed", key=key, text=text, intervention=intervention)
 
@@ -124,10 +145,10 @@ if words and force:
 common = [kind for kind in first.maps if kind in second.maps]
 if not common:
     st.info("One of the two has no attention, so there are translations to compare, and no maps.")
-    st.stop()
+    end_page()
 if max(len(tokens) for one in (first, second) for tokens in (one.source, one.read)) > MAX_TILE:
     st.info(f"Maps are compared for texts of up to {MAX_TILE} tokens; shorten the text.")
-    st.stop()
+    end_page()
 with kinds_column:
     kind = controls.kind_picker(common, "kind", "cross")
 merge = mode == "checkpoints" and words != tuple(enumerate(token.id for token in first.written))
@@ -145,7 +166,8 @@ for column, side, shown in zip(st.columns(2), (left, right), views, strict=True)
             chosen = controls.head_picker(*shown.maps.shape[:2], aggregates=False, of="" if side is left else "beside_")
         layer, head = chosen[0], int(chosen[1])
         maps.append(select_head(shown.maps, layer, head))
-        st.caption(f"**{plain(side.name)}**, layer {layer + 1} · head {head + 1}")
+        told = ", made to write the words of the left one" if side is right and words and force else ""
+        st.caption(f"**{plain(side.name)}**, layer {layer + 1} · head {head + 1}{told}")
         draw(
             head_map(maps[-1], shown.axes, shown.allowed, height=HEIGHT),
             key=f"map_of_{'left' if side is left else 'right'}",
@@ -156,7 +178,7 @@ aligned = all(
 )
 if not aligned:
     st.caption("Their rows or columns are different words, so there is no difference to draw cell by cell.")
-    st.stop()
+    end_page()
 difference, heads = st.columns(2)
 with difference:
     st.markdown("**Where they differ**, right minus left: red, the right one looks there more; blue, less.")
@@ -180,5 +202,5 @@ controls.how(
     "Both maps are those of the models' own passes. With the same words in both, the right one is forced to write what "
     "the left one wrote. Where the two cut words differently, pieces are merged into words first: the weights of a "
     "word's pieces as keys are added up, as queries averaged.",
-    r"\tfrac{1}{T}\sum_t \tfrac{1}{2}\sum_s |\alpha_{ts} - \beta_{ts}|",
+    r"1 - \tfrac{1}{T}\sum_t \sum_s \min(\alpha_{ts}, \beta_{ts})",
 )

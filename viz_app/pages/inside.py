@@ -3,6 +3,7 @@
 import streamlit as st
 
 from viz_app import analyses, checkpoint_choice, controls, listing
+from viz_app.ending import end_page
 from viz_app.plain import plain
 from viz_app.sections.early_words import early_words
 from viz_app.sections.every_station import every_station
@@ -16,7 +17,7 @@ key, config = checkpoint_choice.require_attention(
 text = controls.ask_for_text(config)
 if not text.strip():
     st.info("Type a sentence above, or choose one of the examples; what happens inside the model appears here.")
-    st.stop()
+    end_page()
 SECTIONS = {
     "Every station": every_station,
     "What each layer would say": early_words,

@@ -6,6 +6,7 @@ import streamlit as st
 from model.kinds import KINDS
 from viz_app import checkpoint_choice, controls, listing, loading, services
 from viz_app.choices import settle
+from viz_app.ending import end_page
 from viz_app.examples import BATCHES
 from viz_app.figures.style import Axes
 from viz_app.plain import plain
@@ -22,7 +23,7 @@ if loading.translator(key).tokenizers.specials.fill:
         f"{plain(key.name)} was trained without a padding mask: it reads what its sources are filled up with, and so "
         "there is no mask to show. Choose another checkpoint on the left."
     )
-    st.stop()
+    end_page()
 # Of other languages too the fields are those of a list that we have: only its names are kept and stand in links.
 language = config.tokenizer.source_language if config.tokenizer.source_language in BATCHES else "en"
 st.subheader("Masks")
@@ -44,7 +45,7 @@ texts = [
 sentences = tuple(text for text in texts if text and text.strip())
 if len(sentences) < 2:
     st.info("Type at least two sentences: one alone needs no padding.")
-    st.stop()
+    end_page()
 batch = services.batch_of(key, sentences)
 
 settle("sentence", 1, range(1, len(sentences) + 1))

@@ -7,6 +7,7 @@ from model.config import RecurrentConfig
 from model.foreign_config import ForeignConfig
 from viz_app import checkpoint_choice, controls, listing, loading, services
 from viz_app.choices import settle
+from viz_app.ending import end_page
 from viz_app.plain import plain
 from viz_app.sections.position_matrix import position_matrix
 from viz_app.sections.position_relations import position_pairs, position_properties, position_rotation
@@ -32,7 +33,7 @@ except CheckpointError:
         "adding a number for each distance to the scores (T5), or by sinusoids in another order (Marian). Choose "
         "another checkpoint on the left."
     )
-    st.stop()
+    end_page()
 max_length, d_model = own.shape
 sinusoidal = config.model.positional == "sinusoidal"
 

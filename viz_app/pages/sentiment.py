@@ -9,6 +9,7 @@ from viz_app import checkpoint_choice, controls, listing, services
 from viz_app.charts import draw
 from viz_app.chips import sentence, weighted_text
 from viz_app.choices import settle
+from viz_app.ending import end_page
 from viz_app.examples import REVIEWS
 from viz_app.figures.attention import head_map
 from viz_app.figures.style import Axes
@@ -41,7 +42,7 @@ with field:
 controls.say_what_no_link_holds(text or "")
 if not (text or "").strip():
     st.info("Type a review above, or choose one of the examples.")
-    st.stop()
+    end_page()
 reading = services.classification_of(key, text)
 with side:
     st.html(sentence(f"{reading.label}: {reading.probabilities[reading.label]:.1%}"))

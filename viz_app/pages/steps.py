@@ -8,6 +8,7 @@ from model.config import SearchConfig
 from viz_app import checkpoint_choice, components, controls, forcing, listing, loading, services
 from viz_app.chips import sentence
 from viz_app.choices import settle
+from viz_app.ending import end_page
 from viz_app.plain import plain
 
 SEARCHES = {"greedy": "Greedy, step by step", "beam": "Beam search as a tree"}
@@ -18,7 +19,7 @@ key, config = checkpoint_choice.require_attention(listing.listed_checkpoints(), 
 text = controls.ask_for_text(config)
 if not text.strip():
     st.info("Type a sentence above, or choose one of the examples; its decode appears here.")
-    st.stop()
+    end_page()
 
 forced = forcing.forced_tokens(loading.translator(key).model.config.target_vocab_size)
 free = services.translation_of(key, text)

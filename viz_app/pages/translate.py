@@ -1,15 +1,17 @@
 """Translate: a sentence, its translation, and every attention map that made it."""
 
+from contextlib import suppress
 from functools import partial
 
 import streamlit as st
 
-from model.config import RecurrentConfig
+from model.config import ConfigError, RecurrentConfig
 from model.inference.searching import GREEDY
 from viz_app import analyses, checkpoint_choice, controls, listing, services
 from viz_app.attention_view import choose, view, with_rollout, with_value_norms
 from viz_app.chips import chips, sentence
 from viz_app.choices import settle
+from viz_app.ending import end_page
 from viz_app.figures.attention import MAX_TILE
 from viz_app.sections import attention_drawings
 from viz_app.sections.map_window import map_window
@@ -29,7 +31,7 @@ writes = config.task != "reading"
 text, search = controls.ask_for_text_and_search(config) if writes else (controls.ask_for_text(config), GREEDY)
 if not text.strip():
     st.info("Type a sentence above, or choose one of the examples; what the model makes of it appears here.")
-    st.stop()
+    end_page()
 translation = services.translation_of(key, text, search)
 
 given = translation.given
@@ -37,11 +39,16 @@ rows = {"reads": translation.source or translation.read[: given + 1], "writes": 
 settle("shares", False)
 # Of the greedy translation; another search may have written other words.
 followed = st.session_state["shares"] and search == GREEDY and not analyses.why_no_stream(key)
-shares = analyses.influence_of(key, text)[1].source.sum(axis=1).tolist() if followed else []
+shares = []
+if followed:
+    with suppress(ConfigError):  # of a text that is too long
+        shares = analyses.influence_of(key, text)[1].source.sum(axis=1).tolist()
 st.html(
     "".join(chips(name, tokens, shares=shares if name == "writes" else ()) for name, tokens in rows.items() if tokens)
     + (sentence(translation.text or "(the model wrote nothing)") if translation.written or translation.text else "")
 )
+if shares:
+    st.caption("Bar below a word: blue, how much of it came from the source; orange, from the words before it.")
 # In a place of its own: what comes and goes must not move what follows, which the browser would build anew.
 with st.container():
     if config.task == "translation" and (reason := services.doubt_of(key, text, search)):
@@ -64,7 +71,7 @@ if not config.model.kinds:
         "This model has no attention: a recurrent network read the sentence into one vector, and all that it wrote "
         "came out of that. Try a long sentence, and choose its sister with attention on the left."
     )
-    st.stop()
+    end_page()
 
 recurrent = isinstance(config.model, RecurrentConfig)
 kinds, views, heads_column = st.columns([3.2, 3.9, 2.4], vertical_alignment="bottom")

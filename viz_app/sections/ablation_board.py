@@ -30,7 +30,7 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
     heads = all_heads(loading.translator(key).model)
     # Another checkpoint has other heads; what it lacks is forgotten.
     settle("intervention", Intervention())
-    intervention = limited(st.session_state["intervention"], frozenset(heads))
+    intervention: Intervention = st.session_state["intervention"].within(heads)
     choose("intervention", intervention)
     before = services.translation_of(key, text)
     after = services.translation_of(key, text, intervention=intervention)
@@ -163,15 +163,6 @@ def why_idle(cell: PaintedCell, translation: Translation) -> str:
         return ""
     # A head is silenced after it was painted.
     return "the only key of its row keeps all the weight" if has > cell.weight else "its head is silenced"
-
-
-def limited(intervention: Intervention, heads: frozenset[Head]) -> Intervention:
-    return replace(
-        intervention,
-        ablated=intervention.ablated & heads,
-        uniform=intervention.uniform & heads,
-        painted=frozenset(cell for cell in intervention.painted if cell.head in heads),
-    )
 
 
 def states(heads: list[Head], intervention: Intervention) -> dict[str, list[list[str]]]:

@@ -1,5 +1,7 @@
 """The maps of a translation drawn in several ways: all heads, one head, lines, BertViz, and a table."""
 
+from functools import partial
+
 import pandas as pd
 import streamlit as st
 
@@ -8,7 +10,7 @@ from model.kinds import KINDS
 from viz_app import components
 from viz_app.attention_view import AttentionView, ChosenMap
 from viz_app.charts import draw
-from viz_app.choices import choose
+from viz_app.controls import open_tile
 from viz_app.figures.attention import head_map, overview
 
 __all__ = ["alignment_table", "all_heads", "bertviz", "lines", "one_head"]
@@ -21,13 +23,6 @@ def all_heads(
     shown: AttentionView, kind: str, layer: int, head: int | str, *, largest: float, logarithmic: bool
 ) -> None:
     """Draw every layer and head small; a click on one opens it."""
-
-    def open_tile() -> None:
-        points = st.session_state["overview"].selection.points
-        if points:
-            for name, number in zip(("layer", "head"), points[0]["customdata"], strict=True):
-                choose(name, str(number + 1))
-
     layers, heads = shown.maps.shape[:2]
     st.caption(f"Every layer and head. {KINDS[kind].shows} Click one to open it.")
     draw(
@@ -41,7 +36,7 @@ def all_heads(
             logarithmic=logarithmic,
         ),
         key="overview",
-        on_select=open_tile,
+        on_select=partial(open_tile, "overview"),
         alt=f"{layers} × {heads} small heatmaps, one for each layer and head of the {KINDS[kind].title} attention",
     )
 

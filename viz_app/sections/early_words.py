@@ -5,12 +5,13 @@ import streamlit as st
 
 from viz_app import analyses, controls, loading
 from viz_app.charts import draw
+from viz_app.choices import settle
 from viz_app.figures.words import word_grid
 from viz_app.listing import CheckpointKey
 
 __all__ = ["early_words"]
 
-MOST = 24  # words whose cells are wide enough to be read
+MOST = 14  # words whose cells are wide enough to be read
 
 
 def early_words(key: CheckpointKey, text: str) -> None:
@@ -22,7 +23,12 @@ def early_words(key: CheckpointKey, text: str) -> None:
         "projected to the vocabulary as if it were the last. A column is a place of the translation; the bottom row is "
         "what the model wrote."
     )
-    shown = slice(0, MOST)
+    count = len(translation.written)
+    first = 1
+    if count > MOST:
+        settle("first_place", 1, range(1, count - MOST + 2))
+        first = st.slider(f"Places from, of {count}", 1, count - MOST + 1, key="first_place")
+    shown = slice(first - 1, first - 1 + MOST)
     layers = len(lens.tokens) - 1
     rows = ["embedding", *(f"layer {i + 1}" for i in range(layers))]
     written = [token.text for token in translation.written[shown]]
@@ -36,10 +42,16 @@ def early_words(key: CheckpointKey, text: str) -> None:
             column_title="token read last",
             notes=[
                 [
-                    f"probability of “{word}”, written in the end: {chance:.4f}"
-                    for word, chance in zip(written, line[shown], strict=True)
+                    f"“{best}” has probability {likeliest:.4f}; “{word}”, written in the end, {chance:.4f}"
+                    for best, likeliest, word, chance in zip(
+                        lens.tokens[row][shown],
+                        lens.probabilities[row, shown],
+                        written,
+                        lens.written[row, shown],
+                        strict=True,
+                    )
                 ]
-                for line in lens.written
+                for row in range(len(lens.tokens))
             ],
             height=90 + 44 * len(rows),
         ),
@@ -47,9 +59,9 @@ def early_words(key: CheckpointKey, text: str) -> None:
         alt=f"Grid of the likeliest words after each of {layers} layers of the decoder, shaded by probability",
     )
     if shares_its_matrix:
-        st.caption("The first row repeats what was read: the embeddings and the output of this model share a matrix.")
-    if len(translation.written) > MOST:
-        st.caption(f"The first {MOST} of {len(translation.written)} places are shown.")
+        st.caption(
+            "The first row mostly repeats what was read: the embeddings and the output of this model share a matrix."
+        )
     st.markdown(
         "**After each layer of the encoder.** The whole translation, when the decoder reads the source as it was after "
         "fewer layers."

@@ -47,14 +47,14 @@ def every_station(key: CheckpointKey, text: str) -> None:
     token = plain(read[place - 1].text)
     where, numbers_column = st.columns([1, 1.45])
     with where:
-        st.markdown("**Where am I?** The model itself; click a layer to go there.")
+        st.markdown("**Where am I?** The model itself; click a layer to see its stations.")
         architecture_map(
             architecture(outline_of(sizes)), stack=stack, layer=layer - 1, key="architecture", on_open=go_to_layer
         )
     with numbers_column:
         st.markdown(
-            f"**The vector of “{token}”**, {len(found[0].vector)} numbers, behind every station on its way; red is "
-            "positive, blue negative."
+            f"**The vector of “{token}”**, {len(found[0].vector)} numbers, after every station on its way; what "
+            "attention and feed-forward add has a row of its own. Red is positive, blue negative."
         )
         draw(
             rows(
@@ -62,7 +62,7 @@ def every_station(key: CheckpointKey, text: str) -> None:
                 Axes(
                     queries=[f"{number}. {station.name}" for number, station in enumerate(found, start=1)],
                     keys=[str(i) for i in range(len(found[0].vector))],
-                    query_title="behind",
+                    query_title="after",
                     key_title="dimension",
                 ),
                 unit="value",

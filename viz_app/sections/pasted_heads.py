@@ -6,11 +6,11 @@ import streamlit as st
 from model.interventions import Head
 from model.kinds import KINDS
 from model.opening import AnyConfig
-from viz_app import analyses, controls, services
+from viz_app import analyses, controls, loading, services
 from viz_app.charts import draw
 from viz_app.chips import compared
 from viz_app.choices import settle
-from viz_app.examples import examples_for
+from viz_app.examples import GIVERS, examples_for
 from viz_app.figures.attention import difference_map
 from viz_app.figures.heads import head_grids
 from viz_app.figures.style import Axes
@@ -19,14 +19,15 @@ from viz_app.plain import plain
 
 __all__ = ["pasted_heads"]
 
-MOST = 40  # tokens of either text
+MOST = 25  # tokens of either text
+LARGEST = 20_000_000  # parameters of a model that can be run some hundred times while one waits
 
 
 def pasted_heads(key: CheckpointKey, config: AnyConfig, text: str) -> None:
     """Ask for the sentence that gives, and draw how much closer each of its heads brings this one to its word."""
-    settle("giver", examples_for(config)[-1])
+    settle("giver", GIVERS.get(text, examples_for(config)[-1]))
     giver = st.text_input(
-        "The sentence whose heads are taken: like the one above, but for a word",
+        "The sentence whose heads are taken, best one that differs from the one above by a word",
         key="giver",
         max_chars=services.MAX_CHARACTERS,
     )
@@ -38,6 +39,11 @@ def pasted_heads(key: CheckpointKey, config: AnyConfig, text: str) -> None:
     if max(len(tokens) for one in (ours, theirs) for tokens in (one.source, one.written)) > MOST:
         st.info(f"Heads are pasted between texts of up to {MOST} tokens; shorten them.")
         return
+    if sum(parameter.numel() for parameter in loading.translator(key).model.parameters()) > LARGEST:
+        st.info(
+            f"Every head is pasted at every place; that takes too long for models above {LARGEST / 1e6:.0f} million."
+        )
+        return
     found = analyses.pasting_of(key, giver, text)
     if found is None:
         st.info("Both translations are the same, so there is no word to come closer to; change a word of the giver.")
@@ -45,8 +51,8 @@ def pasted_heads(key: CheckpointKey, config: AnyConfig, text: str) -> None:
     wanted, own = plain(theirs.written[found.place].text), plain(ours.written[found.place].text)
     st.markdown(
         f"**How much closer to “{wanted}”?** At word {found.place + 1} the giver writes “{wanted}” and this one "
-        f"“{own}”. One head at a time says what it said in the giver's run: 1 brings the two words' logits all the way "
-        "there, 0 does nothing."
+        f"“{own}”. One head at a time says what it said in the giver's run. 1: the two words' logits differ as they do "
+        "there; 0: nothing has changed."
     )
     draw(
         head_grids(
@@ -62,11 +68,15 @@ def pasted_heads(key: CheckpointKey, config: AnyConfig, text: str) -> None:
         )
     kinds, picker = st.columns([3.2, 2.4], vertical_alignment="bottom")
     offered = [kind for kind in found.heads if np.isfinite(found.heads[kind]).any()]
+    strongest = max(offered, key=lambda kind: float(np.nanmax(found.heads[kind])))
     with kinds:
-        kind = controls.kind_picker(offered, "kind", "cross")
+        kind = controls.kind_picker(offered, "pasted_kind", strongest)
     layers, heads = found.heads[kind].shape
+    first = np.unravel_index(int(found.heads[kind].argmax()), (layers, heads))
     with picker:
-        layer, head = controls.head_picker(layers, heads, aggregates=False)
+        layer, head = controls.head_picker(
+            layers, heads, aggregates=False, of=f"pasted_{kind}_", first=(int(first[0]), int(first[1]))
+        )
     st.markdown("**At which place?** The same, pasted at one place alone; a row is a head, by layer and number.")
     places = [token.text for token in (ours.source if kind == "encoder" else ours.read[: found.place + 1])]
     grid = found.places[kind].reshape(layers * heads, -1)

@@ -3,23 +3,29 @@
 import numpy as np
 import streamlit as st
 
+from model.config import ConfigError
 from viz_app import analyses, controls
 from viz_app.charts import draw
 from viz_app.figures.attention import head_map
 from viz_app.figures.style import Axes
 from viz_app.figures.words import stacked_shares
 from viz_app.listing import CheckpointKey
+from viz_app.plain import plain
 
 __all__ = ["read_or_guessed"]
 
 
 def read_or_guessed(key: CheckpointKey, text: str) -> None:
     """Draw the two shares of every written token, and of which tokens they are made."""
-    translation, influence = analyses.influence_of(key, text)
+    try:
+        translation, influence = analyses.influence_of(key, text)
+    except ConfigError as error:
+        st.info(plain(f"{error} Shorten the text."))
+        return
     written = [token.text for token in translation.written]
     st.markdown(
-        "**Read or guessed?** How much of each written word came from the source, and how much from the words "
-        "written before it. A word that is mostly guessed would have been much the same for another source."
+        "**Read or guessed?** How much of each written word came from the source, and how much from `<s>` and "
+        "the words written before it. A word with little from the source leans more on what was already written."
     )
     draw(
         stacked_shares(
@@ -41,7 +47,7 @@ def read_or_guessed(key: CheckpointKey, text: str) -> None:
     largest = float(max(influence.source.max(), influence.target.max()))
     sides = (
         ("source", influence.source, [token.text for token in translation.source], "source token"),
-        ("target", influence.target, [token.text for token in translation.read], "token read, <s> first"),
+        ("target", influence.target, [token.text for token in translation.read], "token read before"),
     )
     for column, (name, shares, keys, title) in zip(st.columns(2), sides, strict=True):
         with column:

@@ -4,6 +4,7 @@ import streamlit as st
 
 from model.opening import AnyConfig
 from viz_app.choices import settle
+from viz_app.ending import end_page
 from viz_app.examples import MORE, examples_for
 from viz_app.pairs import Pairs
 from viz_app.plain import plain
@@ -42,11 +43,11 @@ def sentence_set(config: AnyConfig) -> Pairs:
         except UnicodeDecodeError:
             name = plain(file.name) if file else "The file"
             st.error(f"{name} is not UTF-8 text. Save it as UTF-8 and open it again.")
-            st.stop()
+            end_page()
     lines = [line for line in (text or "").splitlines() if line.strip()]
     if not lines:
         st.info("Give at least one sentence.")
-        st.stop()
+        end_page()
     if len(lines) > MAX_LINES or max(map(len, lines)) > MAX_LINE:
         st.warning(
             f"{len(lines)} lines, the longest of {max(map(len, lines))} characters: the first {MAX_LINES} lines and "

@@ -13,6 +13,12 @@ from viz_app.plain import plain
 __all__ = ["why_this_word"]
 
 
+def times(difference: float) -> str:
+    """How many times as likely a difference of logits makes a word, as a person writes it."""
+    factor = np.exp(min(difference, 20))
+    return f"about {factor:,.0f}" if factor >= 10 else f"{factor:.2f}"
+
+
 def why_this_word(key: CheckpointKey, text: str) -> None:
     """Ask for a written word and a rival, and draw what spoke for each."""
     translation = services.translation_of(key, text)
@@ -38,7 +44,7 @@ def why_this_word(key: CheckpointKey, text: str) -> None:
     ours, theirs = plain(word.text), plain(rivals[rival].token)
     st.markdown(
         f"**The logit of “{ours}” is {parts.difference:.3f} above that of “{theirs}”**, which makes it "
-        f"{np.exp(min(parts.difference, 50)):,.3g} times as likely. This is what each part added to the difference: "
+        f"{times(parts.difference)} times as likely. This is what each part added to the difference: "
         f"red spoke for “{ours}”, blue for “{theirs}”."
     )
     draw(

@@ -24,28 +24,28 @@ def word_alignment(key: CheckpointKey) -> None:
     rows = [
         (named(pointer), pointer.when, error_rate([links[pointer] for links in found], pairs)) for pointer in found[0]
     ]
+    what, when, least = min(rows, key=lambda row: row[-1])
     rows.append(("which words go together", "–", error_rate(cooccurrence(pairs), pairs)))
     rows.sort(key=lambda row: row[-1])
-    what, when, least = rows[0]
     st.markdown(
         f"**Which head points at the word that it translates?** {len(pairs)} captions and their translations were "
-        f"aligned by hand, word by word. The best: **{what}**, when the word is **{when}**, with an error rate of "
-        f"{least:.1%}."
+        f"aligned by hand, word by word. The best: **{what}**, when the word is **{when}**, with an alignment error "
+        f"rate of {least:.1%}."
     )
     st.caption(
         "A head can be asked when a word is *written*, or one step later, when it is *read* as the word before the "
-        "next. Often only then it knows which word it was."
+        "next. Often only then does it know which word it was. Heads are those of the cross-attention."
     )
     st.dataframe(
         pd.DataFrame(
             [(what, when, 100 * rate) for what, when, rate in rows],
-            columns=["what points", "when the word is", "error rate, %"],
+            columns=["what points", "when the word is", "alignment error rate, %"],
         ),
         hide_index=True,
         height=420,
         alt="Table of alignment error rates, best first",
         column_config={
-            "error rate, %": st.column_config.ProgressColumn(format="%.1f", min_value=0.0, max_value=100.0),
+            "alignment error rate, %": st.column_config.ProgressColumn(format="%.1f", min_value=0.0, max_value=100.0),
             "when the word is": st.column_config.TextColumn(width="small"),
         },
     )

@@ -19,6 +19,7 @@ from model.inference.translate import translate, translate_lines
 from model.inference.translation import Translation
 from model.network.transformer import Transformer
 from tests.conftest import BUNDLED
+from tests.model.analysis.reference import reference
 
 TEXT = "Where is the next train station, my friend?"
 
@@ -49,6 +50,33 @@ def all_logits(checkpoint: Checkpoint, translation: Translation) -> torch.Tensor
     with torch.inference_mode():
         logits: torch.Tensor = checkpoint.model(source, read)[0]
     return logits
+
+
+def test_every_number_is_that_of_a_pass_written_out_by_hand(any_norm: Checkpoint) -> None:
+    translation, lens = logit_lens(any_norm, TEXT)
+    source, read, written = (
+        [token.id for token in tokens] for tokens in (translation.source, translation.read, translation.written)
+    )
+    expected = reference(any_norm.model, source, read)
+    for row, logits in enumerate(expected.lens):
+        chances = logits.softmax(-1)
+        np.testing.assert_allclose(lens.probabilities[row], chances.max(-1).values, atol=1e-4)
+        np.testing.assert_allclose(lens.written[row], chances[torch.arange(len(written)), written], atol=1e-4)
+    _, shares_found = influence(any_norm, TEXT)
+    np.testing.assert_allclose(shares_found.source, expected.source, atol=1e-5)
+    np.testing.assert_allclose(shares_found.target, expected.target, atol=1e-5)
+    vocabulary = any_norm.model.output_projection.weight.detach().double()
+    for place in (0, 3, len(written) - 1):
+        rival = next(one.id for one in translation.written[place].candidates if one.id != written[place])
+        found, direction = contributions(any_norm, TEXT, place, rival), vocabulary[written[place]] - vocabulary[rival]
+        by_name = {("word",): found.word, ("position",): found.position}
+        by_name |= {("feed-forward", i): value for i, value in enumerate(found.feed_forward)}
+        for kind, grid in (("decoder", found.decoder), ("cross", found.cross)):
+            by_name |= {(kind, i, h): grid[i, h] for i in range(len(grid)) for h in range(grid.shape[1])}
+        assert by_name.keys() == expected.parts.keys()
+        for name, value in by_name.items():
+            assert value == pytest.approx(float(expected.parts[name][place] @ direction), abs=1e-3), name
+        assert found.biases == pytest.approx(float(expected.biases[place] @ direction), abs=1e-3)
 
 
 @pytest.mark.parametrize("place", [0, 2, 5])
