@@ -65,15 +65,14 @@ def test_the_bars_are_the_shares_of_source_and_target(open_app: OpenApp, checkpo
 
 
 @pytest.mark.parametrize("tab", [STATIONS, *TABS])
-@pytest.mark.parametrize("text", ["🐕", "</script><b>$x$ [a](http://b)", "wort " * 120])
+@pytest.mark.parametrize("text", ["</script><b>$x$ [a](http://b) 🐕", "wort " * 120])
 def test_any_text_gives_a_sensible_tab(open_app: OpenApp, tab: str, text: str) -> None:
     app = open_app("inside", checkpoint="multi30k-de-en-words", text=text, inside_tab=tab)
     assert not app.error
     assert charts(app) or "too long to be followed" in app.info[0].value
 
 
-@pytest.mark.parametrize("tab", TABS)
-@pytest.mark.parametrize("family", ["t5", "gpt2", "bert"])
+@pytest.mark.parametrize(("tab", "family"), [(STATIONS, "t5"), (TABS[1], "gpt2"), (TABS[2], "bert")])
 def test_models_of_other_makes_are_told_that_their_stream_cannot_be_followed(
     open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, others: Path, tab: str, family: str
 ) -> None:
