@@ -56,9 +56,8 @@ def links_of(checkpoint: Checkpoint, pair: AlignedPair) -> dict[Pointer, Links]:
     }
     maps["mean of all heads", -1, -1] = cross.mean(axis=(0, 1))
     if {"encoder", "decoder"} <= set(translation.maps):
-        maps["rollout", -1, -1] = translation_rollout(translation.maps["encoder"], translation.maps["decoder"], cross)[
-            1
-        ][-1]
+        _, reached = translation_rollout(translation.maps["encoder"], translation.maps["decoder"], cross)
+        maps["rollout", -1, -1] = reached[-1]
     if shares is not None:
         maps["ALTI+", -1, -1] = shares.source.astype(np.float32)
     rows, columns = words_at(written, target, pair.target), words_at(pieces, source, pair.source)

@@ -15,7 +15,7 @@ from model.checkpoint import Checkpoint
 from model.config import ConfigError
 from model.decoding.decode import NOTHING_FORCED
 from model.inference.translate import record_translation
-from model.inference.translation import Recording, Translation
+from model.inference.translation import Translation
 from model.network.layers import Residual
 from model.network.transformer import Transformer
 from model.trace import hook_name
@@ -67,7 +67,7 @@ def influence(
             x=recording.array(into).astype(np.float64),
             wrote=recording.array(f"{stack}.layers.{index}.{block}.stream").astype(np.float64),
             weights=translation.maps[kind][index].astype(np.float64),
-            values=values_of(recording, kind, index),
+            values=recording.array(hook_name(kind, index, "values")).astype(np.float64),
         )
         differences.append(error)
         return own, looked_at
@@ -89,10 +89,6 @@ def influence(
         target, source = from_target @ target, from_target @ source + from_source @ encoder
         into = f"decoder.layers.{index}.feed_forward_residual.stream"
     return translation, Influence(source=source, target=target, residual=max(differences))
-
-
-def values_of(recording: Recording, kind: str, layer: int) -> FloatArray:
-    return recording.array(hook_name(kind, layer, "values")).astype(np.float64)  # (H, S, K)
 
 
 def decomposed(

@@ -74,13 +74,8 @@ def paste_every_head(checkpoint: Checkpoint, giver: str, text: str) -> Pasting |
     found: dict[tuple[Head, int | None], float] = {}
     for start in range(0, len(cells), ROWS):
         rows = cells[start : start + ROWS]
-        given = {
-            hook_name(head.kind, head.layer, "head_outputs"): trace.passes(
-                hook_name(head.kind, head.layer, "head_outputs")
-            )[0][0]
-            for head, _ in rows
-        }
-        edits = {name: pasting(outputs, chosen(rows, name)) for name, outputs in given.items()}
+        names = {hook_name(head.kind, head.layer, "head_outputs") for head, _ in rows}
+        edits = {name: pasting(trace.passes(name)[0][0], chosen(rows, name)) for name in names}
         with tracing(record=(), edits=edits):
             memory, mask = model.encode(sources[1].expand(len(rows), -1))
             states = model.decode(prefix.expand(len(rows), -1), memory, mask)[:, -1:]

@@ -1,5 +1,6 @@
 """Every station of one token on its way through one layer: each computed again from what went into it.
 
+Of attention the weights are the model's own; `anatomy` computes those again.
 The stations of the encoder and the decoder are those of "Attention Is All You Need", figure 1. The code beside a
 station is read from the module that computes it, so the two can never disagree.
 """
@@ -8,7 +9,7 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -16,7 +17,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import nn
 
-from model.analysis.streams import FloatArray, head_matrices, streams_of
+from model.analysis.streams import FloatArray, head_matrices, linear_norm, streams_of
 from model.checkpoint import Checkpoint
 from model.inference.translate import record_translation
 from model.inference.translation import Recording, Translation
@@ -39,7 +40,7 @@ BEST = 10  # words
 
 @dataclass(frozen=True, kw_only=True)
 class Station:
-    """What a token's vector is behind one step."""
+    """What a token's vector is after one step."""
 
     name: str
     formula: str  # LaTeX
@@ -47,7 +48,6 @@ class Station:
     difference: float  # the largest from the model's own
     facts: tuple[tuple[str, str], ...] = ()  # name and number, as text
     code: tuple[str, ...] = ()  # functions that compute it
-    units: NDArray[np.float32] | None = None  # (F,), of a feed-forward
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +55,7 @@ class Ending:
     """The last step of the decoder: from the vector to a word."""
 
     words: tuple[tuple[str, float, float], ...]  # the best: token, logit, probability
-    code: tuple[str, ...] = field(default=())
+    code: tuple[str, ...]  # functions that compute it
 
 
 def code_of_function(function: Callable[..., object]) -> str:
@@ -170,7 +170,7 @@ def attended(
 ) -> Station:
     additive = model.config.attention == "additive"
     weights = translation.maps[kind][layer][:, place].astype(np.float64)  # (H, S)
-    values = recording_of_values(recording, kind, layer)  # (H, S, K)
+    values = recording.array(hook_name(kind, layer, "values")).astype(np.float64)  # (H, S, K)
     matrices, bias = head_matrices(model, kind, layer)
     heads = np.einsum("hs,hsk->hk", weights, values)
     output = np.einsum("hk,hkd->d", heads, matrices) + bias
@@ -198,13 +198,9 @@ def attended(
     )
 
 
-def recording_of_values(recording: Recording, kind: str, layer: int) -> FloatArray:
-    return recording.array(hook_name(kind, layer, "values")).astype(np.float64)
-
-
-def layer_norm(norm: nn.LayerNorm, x: FloatArray) -> FloatArray:
-    deviation = np.sqrt(x.var() + norm.eps)
-    return (x - x.mean()) / deviation * numbers(norm.weight) + numbers(norm.bias)
+def layer_norm(norm: nn.Module, x: FloatArray) -> FloatArray:
+    (output,), shift = linear_norm(norm, x, x[None])
+    return np.asarray(output + shift)
 
 
 def normed(residual: Residual, x: FloatArray) -> FloatArray:
@@ -215,7 +211,7 @@ def normed(residual: Residual, x: FloatArray) -> FloatArray:
 def joined(residual: Residual, x: FloatArray, added: FloatArray, wrote: FloatArray) -> Station:
     total = x + added
     output = total if residual.pre else layer_norm(residual.norm, total)
-    before = normed(residual, x) if residual.pre else total
+    before = x if residual.pre else total  # what the norm reads
     return Station(
         name="Add" if residual.pre else "Add and norm",
         formula=r"x \leftarrow x + o" if residual.pre else r"x \leftarrow \gamma\,\frac{(x + o) - \mu}{\sigma} + \beta",
@@ -249,13 +245,12 @@ def fed_forward(feed_forward: FeedForward, x: FloatArray) -> Station:
             ("strongest", ", ".join(f"#{unit + 1} {units[unit]:.2f}" for unit in strongest)),
         ),
         code=(code_of_function(FeedForward.forward),),
-        units=units.astype(np.float32),
     )
 
 
 def ending(checkpoint: Checkpoint, model: Transformer, x: FloatArray) -> Ending:
     """From the last vector (D,) of the decoder to the ten best words."""
-    final = layer_norm(model.decoder.norm, x) if isinstance(model.decoder.norm, nn.LayerNorm) else x
+    final = layer_norm(model.decoder.norm, x)
     logits = numbers(model.output_projection.weight) @ final  # (V,)
     chances = np.exp(logits - logits.max())
     chances /= chances.sum()

@@ -1,6 +1,7 @@
 """Attention maps: every head at once as one tiled picture, and one head large."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
@@ -13,7 +14,6 @@ from viz_app.figures.style import Axes, Settings, axis, figure, label_settings, 
 __all__ = [
     "MAX_SQUARES",
     "MAX_TILE",
-    "UNSEEN",
     "clickable_map",
     "difference_map",
     "head_map",
@@ -21,6 +21,8 @@ __all__ = [
     "numbered",
     "overview",
     "pooled",
+    "tile_frame",
+    "tile_squares",
     "tiled",
 ]
 
@@ -91,30 +93,11 @@ def overview(
     masked = tiled(np.broadcast_to(closed, tiles.shape), gap_y, gap_x) == 1
     centres_y = [layer * (rows + gap_y) + (rows - 1) / 2 for layer in range(layers)]
     centres_x = [head * (columns + gap_x) + (columns - 1) / 2 for head in range(heads)]
-    every = [(layer, head) for layer in range(layers) for head in range(heads)]
     picture = png(painted(scale["z"], low=scale["zmin"], high=scale["zmax"], masked=masked))
-    squares = {
-        **UNSEEN,
-        "x": [centres_x[head] for _, head in every],
-        "y": [centres_y[layer] for layer, _ in every],
-        # A list, not an array: the browser hands a binary array back cut into single numbers.
-        "customdata": [[layer, head] for layer, head in every],
-        "marker": {"symbol": "square", "size": max(4, min(46, height // layers - 6)), "opacity": 0},
-        "text": [f"layer {layer + 1} · head {head + 1}" for layer, head in every],
-        "hovertemplate": (
-            f"%{{text}}<br>rows: {axes.query_title}<br>columns: {axes.key_title}<br>click to open<extra></extra>"
-        ),
-    }
+    squares = tile_squares(centres_x, centres_y, axes, height=height)
     layer, chosen_head = chosen
     first, last = (0, heads - 1) if chosen_head is None else (chosen_head, chosen_head)
-    frame = {
-        "type": "rect",
-        "x0": first * (columns + gap_x) - 0.5 - gap_x / 2,
-        "x1": last * (columns + gap_x) + columns - 0.5 + gap_x / 2,
-        "y0": layer * (rows + gap_y) - 0.5 - gap_y / 2,
-        "y1": layer * (rows + gap_y) + rows - 0.5 + gap_y / 2,
-        "line": {"color": ACCENT, "width": 3},
-    }
+    frame = tile_frame(layer, first, last, size=(rows, columns), gaps=(gap_y, gap_x))
     height_, width = scale["z"].shape
     return figure(
         [{"type": "image", "source": picture, "hoverinfo": "skip"}, squares],
@@ -126,6 +109,44 @@ def overview(
         hovermode="closest",
         hoverdistance=60,
     )
+
+
+def tile_squares(centres_x: Sequence[float], centres_y: Sequence[float], axes: Axes, *, height: int) -> Settings:
+    """An unseen square over each tile of a picture of all heads; its `customdata` is (layer, head)."""
+    every = [(layer, head) for layer in range(len(centres_y)) for head in range(len(centres_x))]
+    return {
+        **UNSEEN,
+        "x": [centres_x[head] for _, head in every],
+        "y": [centres_y[layer] for layer, _ in every],
+        # A list, not an array: the browser hands a binary array back cut into single numbers.
+        "customdata": [[layer, head] for layer, head in every],
+        "marker": {"symbol": "square", "size": max(4, min(46, height // len(centres_y) - 6)), "opacity": 0},
+        "text": [f"layer {layer + 1} · head {head + 1}" for layer, head in every],
+        "hovertemplate": (
+            f"%{{text}}<br>rows: {axes.query_title}<br>columns: {axes.key_title}<br>click to open<extra></extra>"
+        ),
+    }
+
+
+def tile_frame(layer: int, first: int, last: int, *, size: tuple[int, int], gaps: tuple[int, int]) -> Settings:
+    """A frame around the tiles of a layer, from one head to another.
+
+    Args:
+        layer: Counted from 0.
+        first: Head, counted from 0.
+        last: Head, counted from 0.
+        size: Rows and columns of a tile.
+        gaps: Between the tiles, below each other and side by side.
+    """
+    (rows, columns), (gap_y, gap_x) = size, gaps
+    return {
+        "type": "rect",
+        "x0": first * (columns + gap_x) - 0.5 - gap_x / 2,
+        "x1": last * (columns + gap_x) + columns - 0.5 + gap_x / 2,
+        "y0": layer * (rows + gap_y) - 0.5 - gap_y / 2,
+        "y1": layer * (rows + gap_y) + rows - 0.5 + gap_y / 2,
+        "line": {"color": ACCENT, "width": 3},
+    }
 
 
 def numbered(title: str, centres: list[float], **settings: object) -> Settings:

@@ -6,8 +6,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from viz_app.figures.attention import UNSEEN, map_traces, numbered, pooled, tiled
-from viz_app.figures.colours import ACCENT, SEQUENTIAL, weight_scale
+from viz_app.figures.attention import map_traces, numbered, pooled, tile_frame, tile_squares, tiled
+from viz_app.figures.colours import SEQUENTIAL, weight_scale
 from viz_app.figures.style import LINE, Axes, Settings, axis, figure, shown, text_width
 
 __all__ = ["over_training"]
@@ -43,7 +43,7 @@ def over_training(
     layer, head = chosen
     *_, rows, columns = pooled(stages[-1], SMALL).shape
     gaps = max(1, round(rows * 0.08)), max(1, round(columns * 0.08))
-    (pitch_y, pitch_x), (layers, heads) = (rows + gaps[0], columns + gaps[1]), stages[-1].shape[:2]
+    layers, heads = stages[-1].shape[:2]
 
     def small(maps: FloatArray) -> FloatArray:
         return np.asarray(weight_scale(tiled(pooled(maps, SMALL), *gaps), largest=1.0, logarithmic=False)["z"])
@@ -61,31 +61,16 @@ def over_training(
         "hoverinfo": "skip",
     }
     one = map_traces(stages[-1][layer, head], axes, allowed, unit="attention weight")
-    every = [(row, column) for row in range(layers) for column in range(heads)]
-    squares: Settings = {
-        **UNSEEN,
-        "x": [column * pitch_x + (columns - 1) / 2 for _, column in every],
-        "y": [row * pitch_y + (rows - 1) / 2 for row, _ in every],
-        # A list, not an array: the browser hands a binary array back cut into single numbers.
-        "customdata": [[row, column] for row, column in every],
-        "marker": {"symbol": "square", "size": max(4, min(46, height // layers - 6)), "opacity": 0},
-        "text": [f"layer {row + 1} · head {column + 1}" for row, column in every],
-        "hovertemplate": "%{text}<br>click to open<extra></extra>",
-    }
-    frame = {
-        "type": "rect",
-        "x0": head * pitch_x - 0.5 - gaps[1] / 2,
-        "x1": head * pitch_x + columns - 0.5 + gaps[1] / 2,
-        "y0": layer * pitch_y - 0.5 - gaps[0] / 2,
-        "y1": layer * pitch_y + rows - 0.5 + gaps[0] / 2,
-        "line": {"color": ACCENT, "width": 3},
-    }
+    centres_x = [i * (columns + gaps[1]) + (columns - 1) / 2 for i in range(heads)]
+    centres_y = [i * (rows + gaps[0]) + (rows - 1) / 2 for i in range(layers)]
+    squares = tile_squares(centres_x, centres_y, axes, height=height)
+    frame = tile_frame(layer, head, head, size=(rows, columns), gaps=gaps)
     named: Settings = {"type": "category", "automargin": False, "dtick": 1}
     below = 56 + text_width([shown(key) for key in axes.keys])  # of the labels of the keys and their title
     return figure(
         [board, *({**trace, "xaxis": "x2", "yaxis": "y2"} for trace in one), squares],
-        numbered("head", [i * pitch_x + (columns - 1) / 2 for i in range(heads)], domain=BOARD),
-        numbered("layer", [i * pitch_y + (rows - 1) / 2 for i in range(layers)], autorange="reversed"),
+        numbered("head", centres_x, domain=BOARD),
+        numbered("layer", centres_y, autorange="reversed"),
         height=int(max(height, LINE * len(axes.queries)) + below + 110),
         margin={"l": 52, "r": 88, "b": below + 94},
         xaxis2=axis(axes.key_title, domain=MAP, anchor="y2", tickangle=-90, **named),

@@ -92,7 +92,8 @@ def every_station(key: CheckpointKey, text: str) -> None:
                 st.code(function, language="python", wrap_lines=True)
     st.success(
         "Largest difference between these numbers and the model's own: "
-        f"{max(station.difference for station in found):.2g}. They are the same computation, but for rounding.",
+        f"{max(station.difference for station in found):.2g}. They are the same computation, but for rounding; "
+        "how attention weights come about is on the tab One head.",
         icon=":material/check:",
     )
 
