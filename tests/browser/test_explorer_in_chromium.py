@@ -92,9 +92,11 @@ def test_play_slide_and_force_another_word(visit: Visit) -> None:
     other = expected.written[1].candidates[1]
     page.locator(f"[data-id='{other.id}']").click()
     changed = translation(forced={1: other.id})
+    settle(page)  # while the page changes, the old sentence stands beside the new one
     expect(page.locator(".hl-text")).to_have_text(changed)
     expect(page.get_by_text("step 2 of")).to_be_visible()  # one stays where one was
     page.get_by_role("button", name="Undo").click()
+    settle(page)  # while the page changes, the old sentence stands beside the new one
     expect(page.locator(".hl-text")).to_have_text(expected.text)
 
 
