@@ -46,6 +46,9 @@ page = st.navigation(
         st.Page("viz_app/pages/heads.py", title="Heads", icon=":material/toggle_on:", url_path="heads"),
         st.Page("viz_app/pages/compare.py", title="Side by side", icon=":material/compare:", url_path="compare"),
         st.Page("viz_app/pages/learning.py", title="Watch it learn", icon=":material/school:", url_path="learning"),
+        st.Page(
+            "viz_app/pages/training.py", title="Train one here", icon=":material/model_training:", url_path="training"
+        ),
         st.Page("viz_app/pages/sentiment.py", title="Sentiment", icon=":material/mood:", url_path="sentiment"),
         st.Page(
             "viz_app/pages/checkpoints.py", title="Checkpoints", icon=":material/inventory_2:", url_path="checkpoints"

@@ -28,6 +28,7 @@ from model.corpora.corpora import CorpusError, data_dir, read_pairs
 from model.corpora.download import DownloadError, download_corpus
 from model.corpora.examples import sentence_pairs
 from model.corpora.reviews import class_reviews, read_reviews
+from model.corpora.toys import TOYS, write_toy
 from model.corpora.variety import vary
 from model.device import pick_device
 from model.files import write_beside
@@ -69,6 +70,8 @@ def run_train(args: argparse.Namespace) -> None:
     for name in ("precision", "max_steps", "seed"):
         if getattr(args, name) is not None:
             settings[f"train.{name}"] = getattr(args, name)
+    if args.snapshots:
+        settings["train.snapshot_steps"] = args.snapshots
     recipe = recipe.with_settings(settings)
     out = Path(args.out) if args.out else CHECKPOINTS / recipe.name
     train(
@@ -273,6 +276,12 @@ def run_distill(args: argparse.Namespace) -> None:
     print(f"{args.corpus}, as {args.checkpoint} translates it, is in {folder}")
 
 
+def run_toy(args: argparse.Namespace) -> None:
+    folder = write_toy(data_dir(args.data_dir), args.toy, longest=args.longest, seed=args.seed)
+    sides = f"--set corpus={args.toy} --set source_language={TOYS[args.toy].source} --set target_language="
+    print(f"{folder} is there. Learn it: python -m model train toy {sides}{TOYS[args.toy].target}")
+
+
 def run_vary(args: argparse.Namespace) -> None:
     folder = vary(
         data_dir(args.data_dir), args.corpus, languages=(args.source, args.target), own=args.own, seed=args.seed
@@ -303,6 +312,7 @@ RUN = {
     "fetch": run_fetch,
     "download": run_download,
     "vary": run_vary,
+    "toy": run_toy,
     "distill": run_distill,
 }
 

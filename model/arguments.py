@@ -5,6 +5,7 @@ import tomllib
 from typing import Any
 
 from model.corpora.download import CORPORA
+from model.corpora.toys import TOYS
 
 __all__ = ["make_parser"]
 
@@ -48,6 +49,8 @@ def add_train(commands: Commands) -> None:
     command.add_argument("--precision", choices=["fp32", "bf16", "fp16"])
     command.add_argument("--max-steps", type=int)
     command.add_argument("--seed", type=int)
+    text = "after which the weights are kept too, such as 0 100 1000; the end of the run is added"
+    command.add_argument("--snapshots", nargs="+", type=int, metavar="STEP", help=text)
     start = command.add_mutually_exclusive_group()
     start.add_argument("--resume", action="store_true", help="continue the run in --out")
     start.add_argument("--init", metavar="CHECKPOINT", help="start from its weights and tokenizer")
@@ -124,6 +127,12 @@ def add_corpora(commands: Commands) -> None:
     command.add_argument("--source", default="en", help="the language that will be read, default en")
     command.add_argument("--target", default="de", help="the language that will be written, default de")
     command.add_argument("--own", type=int, default=6000, help="how many sentences of our own, default 6000")
+    command.add_argument("--seed", type=int, default=1)
+
+    text = "write a toy language, such as letters and their reverse, which is learned in a minute"
+    command = commands.add_parser("toy", parents=[DATA], help=text)
+    command.add_argument("toy", choices=list(TOYS))
+    command.add_argument("--longest", type=int, default=8, help="letters of the longest words, default 8")
     command.add_argument("--seed", type=int, default=1)
 
     text = "write a corpus with a checkpoint's translations, to learn from"

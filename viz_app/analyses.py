@@ -4,6 +4,7 @@ As in `services`, results are plain arrays that cannot be written to, in a memor
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from model.analysis.alignment import Pointer, links_of
 from model.analysis.contributions import Contributions, contributions
@@ -17,8 +18,11 @@ from model.analysis.zeroing import Zeroing, value_zeroing
 from model.config import ConfigError
 from model.corpora.aligned import AlignedPair, Links, read_aligned
 from model.corpora.corpora import CorpusError
+from model.inference.searching import forced_text
+from model.inference.translate import translate
 from model.inference.translation import Translation
 from model.interventions import Head
+from model.opening import open_translator
 from viz_app.listing import CheckpointKey
 from viz_app.loading import config_of, translator
 from viz_app.services import translation_of, without_maps
@@ -26,6 +30,7 @@ from viz_app.shared import remembered
 
 __all__ = [
     "aligned_pairs",
+    "attempt_of",
     "contributions_of",
     "early_readings_of",
     "influence_of",
@@ -123,3 +128,17 @@ def stage_of(key: CheckpointKey, text: str, step: int) -> Stage:
     """
     checkpoint = translator(key)
     return stage(checkpoint, snapshots_of(checkpoint.path)[step], text, translation_of(key, text))
+
+
+@remembered()
+def attempt_of(key: CheckpointKey, text: str, answer: str) -> tuple[str, Translation]:
+    """What a model that is still being trained writes, and its reading of the right answer.
+
+    It is not kept in memory: the next state of it comes in two seconds.
+
+    Raises:
+        CheckpointError: its weights cannot be loaded.
+    """
+    checkpoint = open_translator(Path(key.path))
+    forced = forced_text(checkpoint.tokenizers, answer)
+    return translate(checkpoint, text).text, translate(checkpoint, text, forced=forced)

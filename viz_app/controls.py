@@ -11,7 +11,7 @@ from model.kinds import KINDS
 from model.opening import AnyConfig
 from viz_app.checkpoint_choice import language
 from viz_app.choices import choices, choose, fits_into_a_link, settle, settle_number
-from viz_app.examples import examples_for
+from viz_app.examples import TOYS, examples_for
 from viz_app.forcing import start_afresh_for
 from viz_app.plain import plain
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ask_for_text",
     "ask_for_text_and_search",
+    "clicked_head",
     "head_picker",
     "how",
     "kind_picker",
@@ -84,6 +85,8 @@ def what_to_type(config: AnyConfig) -> str:
         mask = getattr(config.tokenizer, "mask", "")
         return "Type a text" + (f" ({plain(mask)} stands for a word to guess)" if mask else "")
     name = language(config.tokenizer.source_language)
+    if name in TOYS:
+        return f"Type {name} with spaces between them" if name == "letters" else "Type a date in words"
     return f"Type a sentence in {plain(name)}" if name else "Type a text"
 
 
@@ -159,14 +162,24 @@ def head_picker(
         first: Layer and head until one chooses; the first head of the last layer.
     """
     layer_at_first, head_at_first = first or (layers - 1, 0)
-    names = [str(head + 1) for head in range(heads)] + (list(AGGREGATES) if aggregates else [])
-    layer_names = [str(layer + 1) for layer in range(layers)]
-    settle(f"{of}layer", layer_names[layer_at_first], layer_names)
+    names = numbers(heads) + (list(AGGREGATES) if aggregates else [])
+    settle(f"{of}layer", str(layer_at_first + 1), numbers(layers))
     settle(f"{of}head", names[head_at_first], names)
     left, right = st.columns(2)
-    layer = left.selectbox("Layer", layer_names, key=f"{of}layer")
+    layer = left.selectbox("Layer", numbers(layers), key=f"{of}layer")
     head = right.selectbox("Head", names, key=f"{of}head")
     return int(layer) - 1, head if head in AGGREGATES else int(head) - 1
+
+
+def clicked_head(layers: int, heads: int) -> tuple[int, int]:
+    """The layer and head that `open_tile` chose, counted from 0, where there is no `head_picker`."""
+    settle("layer", str(layers), numbers(layers))
+    settle("head", "1", numbers(heads))
+    return int(st.session_state["layer"]) - 1, int(st.session_state["head"]) - 1
+
+
+def numbers(count: int) -> list[str]:
+    return [str(i + 1) for i in range(count)]
 
 
 Item = TypeVar("Item")

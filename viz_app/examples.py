@@ -3,7 +3,7 @@
 from model.foreign_config import ForeignConfig
 from model.opening import AnyConfig
 
-__all__ = ["BATCHES", "CAPTIONS", "EVERYDAY", "GIVERS", "MORE", "REVIEWS", "examples_for"]
+__all__ = ["BATCHES", "CAPTIONS", "EVERYDAY", "GIVERS", "MORE", "REVIEWS", "TOYS", "examples_for"]
 
 # By source language; all as many, so that a visitor who changes the checkpoint stays at the same place of the list.
 CAPTIONS = {
@@ -51,6 +51,17 @@ EVERYDAY = {
         "因为下雨，我们待在家里。",
         "你明天打算做什么？",
         "我从来没去过北京。",
+    ),
+}
+# Of the toy languages that are trained here.
+TOYS = {
+    "letters": ("b e a c o n", "m a n g o", "a b c d e f", "l o b b i n g", "p o l k a"),
+    "dates": (
+        "the twenty third of May nineteen eighty four",
+        "the first of January nineteen forty five",
+        "the ninth of November nineteen eighty nine",
+        "the twelfth of April nineteen sixty one",
+        "the third of October nineteen ninety",
     ),
 }
 # For an example, one that differs from it by a word: what a head says of the one is pasted into the other.
@@ -123,6 +134,8 @@ BATCHES = {
     "en": ("A dog runs.", "Two children are playing in the sand.", "A woman reads a book."),
     "de": ("Ein Hund rennt.", "Zwei Kinder spielen im Sand.", "Eine Frau liest ein Buch."),
     "zh": ("一只狗在跑。", "两个孩子在沙滩上玩。", "一个女人在看书。"),
+    "letters": ("d o g", "l a p l a n d", "b e a n"),
+    "dates": TOYS["dates"][2:],
 }
 
 REVIEWS = (
@@ -160,6 +173,8 @@ def examples_for(config: AnyConfig) -> tuple[str, ...]:
         mask = config.tokenizer.mask
         masked = tuple(text.format(mask) for text in MASKED) if mask and config.task == "reading" else ()
         return (*masked, *EVERYDAY.get(language, EVERYDAY["en"]))[:5]
+    if language in TOYS:
+        return TOYS[language]
     corpora = config.train.corpora
     everyday = EVERYDAY.get(language, ())
     if not everyday or not EVERYDAY_CORPORA & set(corpora):

@@ -24,6 +24,7 @@ __all__ = [
     "CheckpointKey",
     "Listed",
     "checkpoint_figures",
+    "list_one",
     "listed_checkpoints",
     "model_card",
     "read_once",

@@ -5,9 +5,10 @@ What was uploaded lies in a temporary folder that is removed when the visitor's 
 
 import os
 import re
+import shutil
 import tempfile
 import weakref
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -17,7 +18,7 @@ from model.checkpoint import CheckpointError, checkpoint_name
 from viz_app.choices import choose
 from viz_app.uploads import Room, unpack
 
-__all__ = ["add_folder", "add_upload", "alone", "largest_upload", "own_checkpoints"]
+__all__ = ["add_copy", "add_folder", "add_upload", "alone", "largest_upload", "own_checkpoints"]
 
 ROOM = Room(1 << 30)
 MOST = 4  # uploads of a visitor; the oldest goes first
@@ -27,8 +28,14 @@ LOCAL = ("localhost", "127.0.0.1", "::1")
 class Upload:
     """A folder that goes when nobody holds it any more."""
 
-    def __init__(self, name: str, files: Sequence[tuple[str, IO[bytes]]]) -> None:
-        """Raises CheckpointError, and leaves nothing behind, where there is no checkpoint in the files."""
+    def __init__(self, name: str, fill: Callable[[Path, int], int]) -> None:
+        """Have a new folder filled.
+
+        Args:
+            name: Of the folder.
+            fill: Writes into it, up to so many MB, and returns how many bytes it wrote. Raises CheckpointError where
+                that is no checkpoint; then nothing is left behind.
+        """
         self.temporary = tempfile.TemporaryDirectory(prefix="headlight-", ignore_cleanup_errors=True)
         self.folder = Path(self.temporary.name) / (re.sub(r"[^\w.-]+", "-", name).strip("-.")[:60] or "upload")
         self.folder.mkdir()
@@ -36,7 +43,7 @@ class Upload:
         ROOM.take(most << 20)  # before anything is written
         size = 0
         try:
-            size = unpack(files, self.folder, most_mb=most)
+            size = fill(self.folder, most)
         finally:
             ROOM.give((most << 20) - size)
         weakref.finalize(self, ROOM.give, size)
@@ -72,7 +79,34 @@ def add_upload(name: str, files: Sequence[tuple[str, IO[bytes]]], *, taken: Coll
     Raises:
         CheckpointError: there is no checkpoint in it.
     """
-    upload = Upload(f"{name}-own" if name in taken else name, files)
+    keep(name, lambda folder, most: unpack(files, folder, most_mb=most), taken=taken)
+
+
+def add_copy(name: str, checkpoint: Path, *, but: str, taken: Collection[str]) -> None:
+    """Keep a copy of a checkpoint's folder, and choose it.
+
+    Args:
+        name: By which it should be called.
+        checkpoint: Its folder.
+        but: A folder in it that is left out.
+        taken: Names that others have.
+
+    Raises:
+        CheckpointError: there is no room for it, or it cannot be read.
+    """
+
+    def copy(folder: Path, _most: int) -> int:
+        try:
+            shutil.copytree(checkpoint, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(but))
+        except (OSError, shutil.Error) as error:
+            raise CheckpointError(f"{name} could not be kept: {error}") from error
+        return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+    keep(name, copy, taken=taken)
+
+
+def keep(name: str, fill: Callable[[Path, int], int], *, taken: Collection[str]) -> None:
+    upload = Upload(f"{name}-own" if name in taken else name, fill)
     kept = [one for one in st.session_state.get("uploads", ()) if one.folder.name != upload.folder.name]
     st.session_state["uploads"] = (*kept[1 - MOST :], upload)
     open_now(upload.folder.name)

@@ -15,6 +15,7 @@ from model.analysis.influence import influence
 from model.analysis.statistics import merge_tokens, translation_rollout
 from model.checkpoint import Checkpoint
 from model.corpora.aligned import AlignedPair, Links
+from model.inference.searching import forced_text
 from model.inference.translate import translate
 from model.network.transformer import Transformer
 from model.text.encoding import Encoding
@@ -44,9 +45,7 @@ def links_of(checkpoint: Checkpoint, pair: AlignedPair) -> dict[Pointer, Links]:
     """
     source, target = joined(pair.source), joined(pair.target)
     pieces, written = checkpoint.tokenizers.source.encode(source), checkpoint.tokenizers.target.encode(target)
-    specials = checkpoint.tokenizers.specials
-    first = () if specials.first is None else (specials.first,)
-    forced = dict(enumerate((*first, *written.ids, specials.eos)))
+    specials, forced = checkpoint.tokenizers.specials, forced_text(checkpoint.tokenizers, target)
     followed = isinstance(checkpoint.model, Transformer)
     translation, shares = influence(checkpoint, source, forced) if followed else (None, None)
     translation = translation or translate(checkpoint, source, forced=forced)
@@ -61,7 +60,7 @@ def links_of(checkpoint: Checkpoint, pair: AlignedPair) -> dict[Pointer, Links]:
     if shares is not None:
         maps["ALTI+", -1, -1] = shares.source.astype(np.float32)
     rows, columns = words_at(written, target, pair.target), words_at(pieces, source, pair.source)
-    before, start = len(specials.before), len(first)
+    before, start = len(specials.before), int(specials.first is not None)
     return {
         Pointer(name, when, layer, head): pointed(
             weights[start + (when == "read") :][: len(rows), before : before + len(columns)], rows, columns

@@ -17,6 +17,7 @@ __all__ = [
     "Beginning",
     "beginning",
     "best_hypotheses",
+    "forced_text",
     "search_from",
     "source_ids",
     "start_search",
@@ -77,6 +78,13 @@ def beginning(
         dropped=dropped,
         given=len(given),
     )
+
+
+def forced_text(tokenizers: TokenizerPair, text: str) -> dict[int, int]:
+    """What to force so that a text, and nothing else, is written."""
+    specials = tokenizers.specials
+    first = () if specials.first is None else (specials.first,)
+    return dict(enumerate((*first, *tokenizers.target.encode(text).ids, specials.eos)))
 
 
 def start_search(

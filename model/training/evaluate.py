@@ -103,8 +103,8 @@ def bleu_by_length(
     return rows
 
 
-def accuracy(found: Sequence[int], labels: Sequence[int]) -> float:
-    """Share of the labels that were found, in percent."""
+def accuracy(found: Sequence[object], labels: Sequence[object]) -> float:
+    """Share of the labels, or of the sentences, that were found, in percent."""
     return 100 * sum(a == b for a, b in zip(found, labels, strict=True)) / len(labels)
 
 

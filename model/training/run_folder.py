@@ -115,7 +115,7 @@ class RunFolder:
         """Write `history.csv`, one line an epoch."""
         text = io.StringIO()
         if rows:
-            writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+            writer = csv.DictWriter(text, list(rows[-1]), lineterminator="\n")  # older versions wrote fewer
             writer.writeheader()
             writer.writerows(rows)
         write_beside(self.path / "history.csv", text.getvalue())

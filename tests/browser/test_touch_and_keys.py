@@ -8,7 +8,10 @@ from tests.browser.conftest import App, place_of, place_of_tile, settle
 
 Visit = Callable[..., Page]
 TEXT = "text=A+brown+dog+is+running+through+the+snow."
-PAGES = ("", "steps", "inside", "positions", "masks", "heads", "compare", "learning", "sentiment", "checkpoints")
+PAGES = (
+    *("", "steps", "inside", "positions", "masks", "heads", "compare", "learning", "training", "sentiment"),
+    "checkpoints",
+)
 FOCUSED = """() => {
     let element = document.activeElement;
     while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from model.__main__ import main
-from model.checkpoint import Checkpoint, read_config
+from model.checkpoint import Checkpoint, find_snapshots, read_config
 from model.config import SearchConfig
 from model.inference.export import maps_csv
 from model.inference.translate import translate
@@ -160,3 +160,19 @@ def test_evaluate_prints_what_it_gets_wrong_of_what_a_class_types(
     assert wrong.startswith(f"{source} {source}\t")
     assert wrong.endswith("\t(Quatsch)")
     assert share == f"{toy_folder.name}: 1 of 2 acceptable, 50.0 %"
+
+
+def test_a_toy_is_written_and_learned_and_its_states_are_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["toy", "dates", "--data-dir", str(tmp_path)]) == 0
+    command = capsys.readouterr().out.split("python -m model ")[1].split()
+    out = tmp_path / "run"
+    places = ["--data-dir", str(tmp_path), "--out", str(out), "--device", "cpu"]
+    assert main([*command, *places, "--max-steps", "3", "--snapshots", "0", "2"]) == 0
+    assert [path.name for path in find_snapshots(out).values()] == [
+        f"step-00000{step}.safetensors" for step in (0, 2, 3)
+    ]
+    assert read_config(out).tokenizer.target_language == "digits"
+    assert main(["toy", "dates", "--data-dir", str(tmp_path)]) == 1
+    assert "is there already" in capsys.readouterr().err

@@ -20,7 +20,8 @@ OpenApp = Callable[..., AppTest]
 
 
 @pytest.mark.parametrize(
-    "page", ["translate", "steps", "inside", "positions", "masks", "heads", "compare", "learning", "sentiment"]
+    "page",
+    ["translate", "steps", "inside", "positions", "masks", "heads", "compare", "learning", "training", "sentiment"],
 )
 def test_no_link_breaks_a_page(open_app: OpenApp, page: str) -> None:
     numbers = ("query", "shift", "shuffle", "beam_size", "top_k", "seed", "length", "width", "sentence")
@@ -114,6 +115,7 @@ def test_a_page_for_translators_leads_who_chose_the_classifier_on(open_app: Open
         *(("heads", {"heads_tab": tab}) for tab in ("Alignment", "Paste a head")),
         ("compare", {}),
         ("learning", {}),
+        ("training", {}),
         ("sentiment", {}),
     ],
 )

@@ -1,0 +1,43 @@
+"""A small model learns a toy language, and one sees in its attention what it learned."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from model.corpora.toys import TOYS, write_toy
+from model.inference.searching import forced_text
+from model.inference.translate import translate
+from model.opening import open_translator
+from model.recipe import load_recipe
+from model.training.train import train
+
+
+@pytest.fixture(scope="module")
+def reversing(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("toy")
+    write_toy(folder, "reverse", longest=6)
+    recipe = load_recipe("toy").with_settings({"max_epochs": 8, "cooldown_steps": 300, "snapshot_steps": [0, 200]})
+    train(recipe, data_root=folder, out=folder / "run", device="cpu")
+    return folder / "run"
+
+
+def test_nearly_all_words_that_it_never_saw_are_reversed(reversing: Path) -> None:
+    with (reversing / "history.csv").open() as file:
+        exact = [float(row["valid_exact"]) for row in csv.DictReader(file)]
+    assert exact[0] < 50
+    assert max(exact) >= 95
+    assert translate(open_translator(reversing), "b e a c o n").text == "n o c a e b"
+
+
+def test_the_attention_to_the_source_is_an_anti_diagonal(reversing: Path) -> None:
+    checkpoint = open_translator(reversing)
+    text, answer = TOYS["reverse"].example(6)
+    read = translate(checkpoint, text, forced=forced_text(checkpoint.tokenizers, answer))
+    assert read.text == answer
+    cross = read.maps["cross"].mean(axis=(0, 1))  # (T, S)
+    places = np.arange(6)
+    expected = cross[places, 5 - places]
+    assert expected.mean() > 3 * cross[:6, :6].mean()
+    assert (cross[:6].argmax(axis=1) == 5 - places).sum() >= 4  # the ends of words may look at the sign of the end

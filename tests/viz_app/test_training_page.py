@@ -1,0 +1,79 @@
+"""Train one here: the buttons, the curves and the map of a model while it learns."""
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from model.corpora.toys import TOYS
+from model.inference.searching import forced_text
+from model.inference.translate import translate
+from model.opening import open_translator
+from tests.viz_app.conftest import array, charts
+from viz_app.workbench import Training
+
+OpenApp = Callable[..., AppTest]
+SMALL = {"toy": "copy", "toy_longest": "5", "toy_width": "32", "toy_heads": "2"}
+PATIENCE = 120  # seconds for what takes five on a free processor
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    (button,) = [button for button in app.button if button.label == label]
+    return button.click().run()
+
+
+def labels(app: AppTest) -> dict[str, bool]:
+    """Button → whether it can be pressed."""
+    return {button.label: not button.disabled for button in app.button}
+
+
+def test_a_model_is_trained_stopped_and_kept_and_the_map_is_its_own(open_app: OpenApp) -> None:
+    app = open_app("training", **SMALL)
+    assert "Train" in labels(app)
+    assert "a diagonal" in app.info[0].value
+    app = press(app, "Train")
+    training: Training = app.session_state["training"]
+    end = time.monotonic() + PATIENCE
+    while len(charts(app)) < 4 and time.monotonic() < end:
+        assert labels(app) == {"Stop": True, "Go on": False, "Keep as a checkpoint": False}
+        time.sleep(0.5)
+        app.run()
+    app = press(app, "Stop")
+    while training.begun is False or not (training.folder / "history.csv").exists():
+        assert time.monotonic() < end
+        time.sleep(0.2)
+    app.run()
+    assert not app.exception
+    assert labels(app) == {"Train anew": True, "Go on": True, "Keep as a checkpoint": True}
+    history = pd.read_csv(training.folder / "history.csv")
+    right, loss, _, large = charts(app)
+    assert list(right["data"][0]["y"]) == history["valid_exact"].tolist()
+    assert list(loss["data"][1]["y"]) == history["valid_loss"].tolist()
+    checkpoint = open_translator(training.folder)
+    text, answer = TOYS["copy"].example(5)
+    read = translate(checkpoint, text, forced=forced_text(checkpoint.tokenizers, answer))
+    np.testing.assert_allclose(array(large["data"][0]["z"]), read.maps["cross"][0, 0], atol=1e-6)
+
+    app = press(app, "Keep as a checkpoint")
+    assert "copy" in app.success[0].value
+    assert app.session_state["checkpoint"] == "copy-trained-here"
+    app = press(app, "Train anew")
+    assert app.session_state["training"] is not training
+    press(app, "Stop")
+    assert app.session_state["checkpoint"] == "copy-trained-here"  # what is kept stays
+
+
+@pytest.mark.parametrize("toy", TOYS)
+def test_every_task_says_what_to_expect(open_app: OpenApp, toy: str) -> None:
+    app = open_app("training", toy=toy)
+    assert TOYS[toy].expect in app.info[0].value
+    assert app.slider[0].disabled == (toy == "dates")
+
+
+def test_no_link_asks_for_a_size_that_there_is_not(open_app: OpenApp) -> None:
+    app = open_app("training", toy="x", toy_longest="99", toy_width="100000", toy_layers="70", toy_heads="3")
+    assert not app.exception
+    assert [one.value for one in app.selectbox if one.key and one.key.startswith("toy")] == ["reverse", 64, 1, 4]

@@ -1,0 +1,47 @@
+"""Train one here: a small model learns a toy language while one watches."""
+
+import streamlit as st
+
+from model.corpora.toys import LONGEST, TOYS
+from viz_app import controls
+from viz_app.choices import settle
+from viz_app.plain import plain
+from viz_app.sections.training_here import WIDTHS, buttons, follow, training_of_visitor
+
+HEADS, LAYERS = (1, 2, 4, 8), (1, 2, 3)
+
+training = training_of_visitor()
+busy = training is not None and training.active
+st.markdown(
+    "**A Transformer from nothing, in half a minute.** Choose what it is to learn and how large it is, and press "
+    "Train. It sees 12,000 pairs drawn by rule, twenty times, in a process of its own on this computer."
+)
+settle("toy", "reverse", TOYS)
+settle("toy_longest", 8, range(4, LONGEST + 1))
+settle("toy_width", 64, WIDTHS)
+settle("toy_layers", 1, LAYERS)
+settle("toy_heads", 4, HEADS)
+task, longest, width, layers, heads = st.columns([2.6, 1.4, 1, 1, 1], vertical_alignment="bottom")
+toy = task.selectbox("Task", list(TOYS), format_func=lambda name: TOYS[name].task, key="toy", disabled=busy)
+longest.slider(
+    "Longest word, letters", 4, LONGEST, key="toy_longest", disabled=busy or toy == "dates", help="Not of the dates."
+)
+width.selectbox("Width d_model", WIDTHS, key="toy_width", disabled=busy, help="Numbers in the vector of each token.")
+layers.selectbox("Layers", LAYERS, key="toy_layers", disabled=busy, help="Of the encoder, and as many of the decoder.")
+heads.selectbox("Heads", HEADS, key="toy_heads", disabled=busy, help="A layer; each sees its share of the width.")
+buttons(training)
+if training is None:
+    st.info(f"Once it has learned this, expect {TOYS[toy or 'reverse'].expect}. Press Train, and see.")
+else:
+    if training.problem:
+        st.error(f"It ended before its time: {plain(training.problem)}")
+    st.fragment(follow, run_every=1.0 if busy else None)(training, busy)
+controls.how(
+    "How it is computed",
+    "The same program as `python -m model train toy` on the command line: Adam, teacher forcing, batches of 1,024 "
+    "tokens, pre-norm layers, sinusoidal positions, no dropout. After each pass over the pairs it writes 200 others by "
+    "itself (greedily); a pair is right when every token is. One model is trained at a time on this server, the others "
+    "wait their turn. Leave this page or close the browser and the training is saved and ends. Nothing stays that you "
+    "do not keep.",
+    r"\mathrm{loss} = -\frac{1}{T}\sum_t \ln p(y_t \mid y_{<t}, x)",
+)

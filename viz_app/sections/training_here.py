@@ -1,0 +1,177 @@
+"""A visitor's own training: its buttons, its curves, and what the model looks at while it learns."""
+
+from functools import partial
+
+import streamlit as st
+
+from model.checkpoint import WEIGHTS, CheckpointError
+from model.corpora.corpora import CorpusError
+from model.corpora.toys import TOYS
+from model.kinds import KINDS
+from viz_app import analyses, controls, listing
+from viz_app.attention_view import view
+from viz_app.charts import draw
+from viz_app.figures.attention import head_map, overview
+from viz_app.figures.training import curves
+from viz_app.jobs import Job
+from viz_app.own_checkpoints import add_copy
+from viz_app.plain import plain
+from viz_app.workbench import EPOCHS, Plan, Training
+
+__all__ = ["WIDTHS", "buttons", "follow", "training_of_visitor"]
+
+WIDTHS = (32, 64, 128)
+HEIGHT, MAP = 215, 320  # pixels: of each curve, and of the large map
+ROW, BELOW = 70, 62  # of the picture of all heads: a layer, and what is below the last
+
+
+def training_of_visitor() -> Training | None:
+    found: Training | None = st.session_state.get("training")
+    return found
+
+
+def begin() -> None:
+    """Callback: train what the controls say, in the place of what was trained before."""
+    state = st.session_state
+    if (before := training_of_visitor()) is not None:
+        before.stop()
+    plan = Plan(
+        toy=state["toy"],
+        longest=state["toy_longest"],
+        d_model=state["toy_width"],
+        layers=state["toy_layers"],
+        heads=state["toy_heads"],
+    )
+    try:
+        state["training"] = Training(plan)
+    except (CheckpointError, CorpusError) as error:
+        state["training_problem"] = str(error)
+        return
+    state["training"].go_on()
+
+
+def keep() -> None:
+    """Callback: a copy of what was trained becomes a checkpoint of this visitor."""
+    training = training_of_visitor()
+    if training is None:
+        return
+    others = {one.key.name for one in listing.listed_checkpoints()} - {training.folder.name}
+    try:
+        add_copy(training.folder.name, training.folder, but="training", taken=others)
+    except CheckpointError as error:
+        st.session_state["training_problem"] = str(error)
+        return
+    st.session_state["training_kept"] = st.session_state["checkpoint"]
+
+
+def buttons(training: Training | None) -> None:
+    """What can be done just now."""
+    going = training is not None and training.active
+    learned = training is not None and (training.folder / WEIGHTS).exists()
+    left, middle, right = st.columns([1, 1, 1.6])
+    if training is not None and going:
+        left.button("Stop", icon=":material/stop:", on_click=training.stop, width="stretch")
+    else:
+        words = "Train" if training is None else "Train anew"
+        left.button(words, icon=":material/play_arrow:", type="primary", on_click=begin, width="stretch")
+    if training is not None:
+        can = not going and not training.finished and training.begun
+        middle.button("Go on", icon=":material/resume:", on_click=training.go_on, disabled=not can, width="stretch")
+        right.button(
+            "Keep as a checkpoint",
+            icon=":material/save:",
+            on_click=keep,
+            disabled=going or not learned,
+            width="stretch",
+        )
+    if problem := st.session_state.pop("training_problem", ""):
+        st.error(plain(problem))
+    if kept := st.session_state.pop("training_kept", ""):
+        st.success(
+            f"{plain(kept)} is chosen on the left, and all pages look into it now. Only you see it, until you leave.",
+            icon=":material/check:",
+        )
+        st.page_link("viz_app/pages/learning.py", label="Play its training again on the page Watch it learn")
+
+
+def follow(training: Training, going: bool) -> None:
+    """Draw how far it is; as a fragment this runs by itself, and so says that somebody looks.
+
+    Args:
+        training: Of this visitor.
+        going: What the buttons of the page were drawn for.
+    """
+    job = training.look()
+    if going and not training.active:
+        st.rerun()
+    key = listing.list_one(training.folder).key
+    history = listing.training_history(key, "valid_exact")
+    epochs = 0 if history is None else len(history)
+    st.progress(min(epochs / EPOCHS, 1.0), progress_text(training, job, epochs))
+    numbers, picture = st.columns([1, 1.35])
+    steps = [] if history is None else history["step"].tolist()
+    series = (
+        {}
+        if history is None
+        else {name: history[name].tolist() for name in ("train_loss", "valid_loss", "valid_exact")}
+    )
+    with numbers:
+        right = f"{series['valid_exact'][-1]:.1f} %" if steps else "none yet"
+        st.markdown(f"**Pairs that it gets right: {right}.** Of 200 that it never learned from, after each pass.")
+        draw(
+            curves(steps, {"right": series.get("valid_exact", [])}, title="right, %", height=HEIGHT),
+            key="training_right",
+            alt=f"Share of unseen pairs that are right, over the training steps; now {right}",
+        )
+        st.markdown("**Loss.** How unlikely the right token was to it: on pairs it learns, and on others.")
+        losses = {"training": series.get("train_loss", []), "others": series.get("valid_loss", [])}
+        draw(
+            curves(steps, losses, title="loss, nats a token", height=HEIGHT),
+            key="training_loss",
+            alt="Loss on the pairs that it learns from and on others, over the training steps",
+        )
+    with picture:
+        looks(training, key)
+
+
+def progress_text(training: Training, job: Job[object] | None, epochs: int) -> str:
+    if training.finished:
+        return f"Finished: {epochs} passes over the pairs."
+    if not training.active:
+        return f"Stopped after {epochs} of {EPOCHS} passes. Go on, or train anew."
+    if job is not None and job.before:
+        return f"{job.before} long computation{'s are' if job.before > 1 else ' is'} before yours; it begins by itself."
+    return f"Pass {min(epochs + 1, EPOCHS)} of {EPOCHS} over the pairs" + (
+        "" if epochs else "; starting takes some seconds"
+    )
+
+
+def looks(training: Training, key: listing.CheckpointKey) -> None:
+    """Draw the attention to the source while the right answer is written."""
+    toy = TOYS[training.plan.toy]
+    text, answer = toy.example(training.plan.longest)
+    st.markdown(
+        f"**What it looks at** while it writes the right answer; expect {toy.expect}. Small every head, large the one "
+        "that is clicked."
+    )
+    try:
+        own, reading = analyses.attempt_of(key, text, answer)
+    except CheckpointError:  # none is written yet
+        st.info("The first map comes with the first pass.")
+        return
+    shown = view(reading, "cross", merge=False, hide_special=False)
+    layers, heads = shown.maps.shape[:2]
+    layer, head = controls.clicked_head(layers, heads)
+    draw(
+        overview(shown.maps, shown.axes, shown.allowed, chosen=(layer, head), height=ROW * layers + BELOW),
+        key="training_board",
+        on_select=partial(controls.open_tile, "training_board"),
+        alt=f"{layers} × {heads} small heatmaps, one for each layer and head of the cross attention",
+    )
+    draw(
+        head_map(shown.maps[layer, head], shown.axes, shown.allowed, height=MAP),
+        key="training_map",
+        alt=f"Heatmap of layer {layer + 1}, head {head + 1} of the {KINDS['cross'].title} attention",
+    )
+    sign = "right" if own == answer else f"it should be {plain(answer)}"
+    st.markdown(f"By itself it makes of “{plain(text)}”: **{plain(own) or '(nothing)'}** ({sign}).")
