@@ -33,6 +33,7 @@ from model.text.tokenizers import LearnedPair, TokenizerPair, load_pair
 from model.text.vocab import PAD_ID
 
 __all__ = [
+    "BY_LENGTH",
     "DESCRIPTION",
     "WEIGHTS",
     "Checkpoint",
@@ -51,6 +52,7 @@ __all__ = [
 ]
 
 FORMAT = 1
+BY_LENGTH = "bleu_lowercased of words "  # before the lengths, in the name of a figure
 WEIGHTS, CONFIG, DESCRIPTION = "model.safetensors", "config.json", "headlight.toml"
 
 
@@ -69,6 +71,12 @@ class CheckpointConfig:
         """A recorded result, such as `chrf`, on the first test set that this model was made for."""
         places = ("test_2016_flickr", *(f"{corpus}.test" for corpus in self.train.corpora))
         return next((self.figures[f"{place}.{name}"] for place in places if f"{place}.{name}" in self.figures), None)
+
+    @property
+    def bleu_by_length(self) -> dict[str, float]:
+        """Words of the source → lower-cased BLEU on captions, where `evaluate --by-length --record` was run."""
+        before = f"test_2016_flickr.{BY_LENGTH}"
+        return {name.removeprefix(before): value for name, value in self.figures.items() if name.startswith(before)}
 
     @property
     def bleu(self) -> float | None:

@@ -31,7 +31,7 @@ ROOMS = (
         "state_dict",
         "foreign",
     ),
-    *("interventions", "inference", "opening", "analysis", "training", "arguments", "__main__"),
+    *("interventions", "inference", "opening", "analysis", "training", "arguments", "asked", "evaluating", "__main__"),
 )
 SCREEN = ("plotly", "viz_app.pages", "viz_app.sections", "viz_app.figures", "viz_app.controls")
 # Folder or file → what it must not import.

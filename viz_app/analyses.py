@@ -12,7 +12,8 @@ from model.analysis.influence import Influence, influence
 from model.analysis.learning import Stage, snapshots_of, stage
 from model.analysis.lens import EarlyReading, Lens, decoder_lens, logit_lens
 from model.analysis.patching import Pasting, paste, paste_every_head
-from model.analysis.stations import Ending, Station, stations
+from model.analysis.station import Station
+from model.analysis.stations import Ending, stations
 from model.analysis.streams import streams_of
 from model.analysis.zeroing import Zeroing, value_zeroing
 from model.config import ConfigError

@@ -6,9 +6,11 @@ markup; colours are those of the figures.
 """
 
 import base64
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +19,25 @@ import streamlit as st
 from numpy.typing import NDArray
 from plotly.colors import get_colorscale, hex_to_rgb
 
+from model.analysis.source_code import CodeLine
+from model.analysis.station import Step
 from model.inference.search_tree import SearchTree
 from model.inference.tokens import Token
 from model.inference.translation import Translation
 from viz_app.figures.architecture import Drawing
 from viz_app.figures.colours import LINES, MASKED, SEQUENTIAL
+from viz_app.figures.pixels import painted, png
 from viz_app.figures.style import Axes
 
-__all__ = ["architecture_map", "beam_tree", "head_board", "line_view", "one_tap_one_click", "stepper"]
+__all__ = [
+    "architecture_map",
+    "beam_tree",
+    "derivation",
+    "head_board",
+    "line_view",
+    "one_tap_one_click",
+    "stepper",
+]
 
 FloatArray = NDArray[np.float32]
 # Why a step has no candidates: its token begins every text, or is of a prompt.
@@ -182,6 +195,48 @@ def architecture_map(
             "alt": f"The model's layers; the {stack}'s layer {layer + 1} is shown",
         },
     )
+
+
+def derivation(steps: Sequence[Step], code: Sequence[Sequence[CodeLine]], *, alt: str, key: str) -> None:
+    """Lay the steps of a computation with their numbers beside its code; what is pointed at lights up in both.
+
+    Args:
+        steps: Each with its formula, its numbers and what there is to say of them.
+        code: Functions; their lines name the steps.
+        alt: What is computed.
+        key: Of the component.
+    """
+    component("derivation")(
+        key=key,
+        data={
+            "steps": [described(step) for step in steps],
+            "code": [[{"words": coloured(line.text), "step": line.step} for line in function] for function in code],
+            "alt": alt,
+        },
+    )
+
+
+def described(step: Step) -> Mapping[str, object]:
+    count, width = step.numbers.shape
+    bound = max(float(np.nanmax(np.abs(step.numbers), initial=0.0)), 1e-6)
+    pixels = painted(step.numbers, low=-bound, high=bound, masked=np.isnan(step.numbers), signed=True)
+    shape = f"{count} {step.rows} of {width} numbers" if step.rows else f"{width} numbers"
+    return {
+        "name": step.name,
+        "formula": step.formula,
+        "facts": step.facts,
+        "picture": png(pixels),
+        "says": f"{shape}, from −{bound:.3g} (blue) to {bound:.3g} (red)",
+        "height": min(7 * count, 56) if step.rows else 12,
+        "coarse": width < 100,  # single cells can be seen; of more the browser shows the mean
+    }
+
+
+def coloured(line: str) -> list[tuple[str, str]]:
+    """A line of Python as words with their kind."""
+    code, sign, comment = line.partition("#")
+    words = [(word, "keyword" if iskeyword(word) else "") for word in re.split(r"(\w+)", code) if word]
+    return [*words, *([(sign + comment, "comment")] if sign else [])]
 
 
 def head_board(

@@ -1,53 +1,31 @@
-"""Every station of one token on its way through one layer: each computed again from what went into it.
+"""Every station of one token on its way through one layer: each step computed again from what went into it.
 
-Of attention the weights are the model's own; `anatomy` computes those again.
-The stations of the encoder and the decoder are those of "Attention Is All You Need", figure 1. The code beside a
-station is read from the module that computes it, so the two can never disagree.
+Keys and values, which are other tokens' vectors, are the model's own. The stations are those of "Attention Is All You
+Need", figure 1. The code beside a station is read from the module that computes it, so the two can never disagree.
 """
 
-import ast
-import inspect
-import textwrap
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from numpy.typing import NDArray
 from torch import nn
 
-from model.analysis.streams import FloatArray, head_matrices, linear_norm, streams_of
+from model.analysis.attention_station import attended
+from model.analysis.source_code import CodeLine, code_of
+from model.analysis.station import Station, Step, at, length, moments, numbers, off, single
+from model.analysis.streams import FloatArray, linear_norm, streams_of
 from model.checkpoint import Checkpoint
 from model.inference.translate import record_translation
 from model.inference.translation import Recording, Translation
-from model.network.attention import (
-    MultiHeadAttention,
-    additive_scores,
-    attention_weights,
-    mask_scores,
-    scaled_dot_product_scores,
-)
 from model.network.layers import DecoderLayer, EncoderLayer, FeedForward, Residual
 from model.network.positional import PositionalEncoding
 from model.network.transformer import Embedding, Transformer
 from model.trace import hook_name
 
-__all__ = ["Ending", "Station", "code_of_function", "ending", "stations"]
+__all__ = ["Ending", "ending", "stations"]
 
 BEST = 10  # words
-
-
-@dataclass(frozen=True, kw_only=True)
-class Station:
-    """What a token's vector is after one step."""
-
-    name: str
-    formula: str  # LaTeX
-    vector: NDArray[np.float32]  # (D,), computed here from what the model had before this step
-    difference: float  # the largest from the model's own
-    facts: tuple[tuple[str, str], ...] = ()  # name and number, as text
-    code: tuple[str, ...] = ()  # functions that compute it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,19 +33,7 @@ class Ending:
     """The last step of the decoder: from the vector to a word."""
 
     words: tuple[tuple[str, float, float], ...]  # the best: token, logit, probability
-    code: tuple[str, ...]  # functions that compute it
-
-
-def code_of_function(function: Callable[..., object]) -> str:
-    """The source of a function without its docstring, as it stands in its module."""
-    source = textwrap.dedent(inspect.getsource(function))
-    (definition,) = ast.parse(source).body
-    assert isinstance(definition, ast.FunctionDef)
-    first = definition.body[0]
-    lines = source.splitlines()
-    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-        del lines[first.lineno - 1 : first.end_lineno]
-    return "\n".join(lines)
+    code: tuple[tuple[CodeLine, ...], ...]  # functions that compute it
 
 
 @torch.inference_mode()
@@ -98,15 +64,8 @@ def stations(
     x = at(recording, f"{stack}.embedding.sum", place)
     if layer:
         x = at(recording, f"{stack}.layers.{layer - 1}.feed_forward_residual.stream", place)
-        found.append(
-            Station(
-                name=f"Layers 1 to {layer}" if layer > 1 else "Layer 1",
-                formula=rf"x^{{({layer})}}",
-                vector=x.astype(np.float32),
-                difference=0.0,
-                facts=moments(x),
-            )
-        )
+        name = f"Layers 1 to {layer}" if layer > 1 else "Layer 1"
+        found.append(Station(name=name, formula=rf"x^{{({layer})}}", vector=single(x), difference=0.0))
     this = part.get_submodule(f"layers.{layer}")
     assert isinstance(this, EncoderLayer | DecoderLayer)
     attentions = [(stack, "Self-attention", "self_attention")]
@@ -114,11 +73,13 @@ def stations(
         attentions.append(("cross", "Cross-attention", "cross_attention"))
     for kind, name, module in attentions:
         residual = getattr(this, f"{module}_residual")
-        found.append(attended(model, recording, translation, kind, layer, place, name))
+        found += in_front(residual, x)
+        found.append(attended(model, recording, translation, kind, layer, place, normed(residual, x), name))
         added = at(recording, hook_name(kind, layer, "output"), place)
         wrote = at(recording, f"{stack}.layers.{layer}.{module}_residual.stream", place)
         found.append(joined(residual, x, added, wrote))
         x = wrote
+    found += in_front(this.feed_forward_residual, x)
     wrote = at(recording, f"{stack}.layers.{layer}.feed_forward_residual.stream", place)
     fed = fed_forward(this.feed_forward, normed(this.feed_forward_residual, x))
     found += [fed, joined(this.feed_forward_residual, x, fed.vector.astype(np.float64), wrote)]
@@ -126,76 +87,34 @@ def stations(
     return translation, found, ending(checkpoint, model, wrote) if last else None
 
 
-def at(recording: Recording, name: str, place: int) -> FloatArray:
-    return recording.array(name)[..., place, :].astype(np.float64)
-
-
-def numbers(tensor: torch.Tensor) -> FloatArray:
-    return tensor.detach().cpu().double().numpy()
-
-
-def moments(x: FloatArray) -> tuple[tuple[str, str], ...]:
-    return (("mean", f"{x.mean():.4f}"), ("variance", f"{x.var():.4f}"))
-
-
 def embedded(model: Transformer, recording: Recording, stack: str, token: int, place: int) -> list[Station]:
     embedding = model.get_submodule(f"{stack}.embedding")
     assert isinstance(embedding, Embedding)
     vector = numbers(embedding.tokens.weight[token]) * embedding.scale
-    total = vector + numbers(embedding.positions.table[place])
+    position = numbers(embedding.positions.table[place])
+    total = vector + position
     names = (f"{stack}.embedding.token_vectors", f"{stack}.embedding.sum")
     own = [at(recording, name, place) for name in names]
+    facts = (("√d", f"{embedding.scale:.4g}"), *moments(vector))
+    added = (("length of the position", length(position)), ("length of the token", length(vector)))
     return [
         Station(
             name="Token embedding",
             formula=r"x = \sqrt{d}\,E_{\mathrm{token}}",
-            vector=vector.astype(np.float32),
-            difference=float(np.abs(vector - own[0]).max()),
-            facts=(("√d", f"{embedding.scale:.4g}"), *moments(vector)),
-            code=(code_of_function(Embedding.forward),),
+            vector=single(vector),
+            difference=off(vector, own[0]),
+            steps=(Step(name="token", formula="x = √d · E[token]", numbers=single(vector)[None], facts=facts),),
+            code=(code_of(Embedding.forward),),
         ),
         Station(
             name="Position added",
             formula=r"x \leftarrow x + P_{\mathrm{place}}",
-            vector=total.astype(np.float32),
-            difference=float(np.abs(total - own[1]).max()),
-            facts=moments(total),
-            code=(code_of_function(PositionalEncoding.forward),),
+            vector=single(total),
+            difference=off(total, own[1]),
+            steps=(Step(name="position", formula="x ← x + P[place]", numbers=single(position)[None], facts=added),),
+            code=(code_of(PositionalEncoding.forward),),
         ),
     ]
-
-
-def attended(
-    model: Transformer, recording: Recording, translation: Translation, kind: str, layer: int, place: int, name: str
-) -> Station:
-    additive = model.config.attention == "additive"
-    weights = translation.maps[kind][layer][:, place].astype(np.float64)  # (H, S)
-    values = recording.array(hook_name(kind, layer, "values")).astype(np.float64)  # (H, S, K)
-    matrices, bias = head_matrices(model, kind, layer)
-    heads = np.einsum("hs,hsk->hk", weights, values)
-    output = np.einsum("hk,hkd->d", heads, matrices) + bias
-    own = at(recording, hook_name(kind, layer, "output"), place)
-    keys = translation.tokens_of(kind)[1]
-    looks = [f"{keys[int(row.argmax())].text} {row.max():.2f}" for row in weights]
-    # What distinguishes cross-attention: its keys and values are made of the encoder's output.
-    read = r"^{\mathrm{enc}}" if kind == "cross" else ""
-    return Station(
-        name=name,
-        formula=r"o = \left[\,\mathrm{softmax}\!\left("
-        + (rf"v^\top\tanh(q_h + K_h{read})" if additive else rf"\tfrac{{q_h K_h{read}{{}}^\top}}{{\sqrt{{d_k}}}}")
-        + rf" + \mathrm{{mask}}\right) V_h{read}\,\right]_{{h}} W_O + b_O",
-        vector=output.astype(np.float32),
-        difference=float(np.abs(output - own).max()),
-        facts=tuple((f"head {head + 1} looks most at", look) for head, look in enumerate(looks)),
-        code=(code_of_function(DecoderLayer.forward),)
-        if kind == "cross"
-        else (
-            code_of_function(MultiHeadAttention.written_out),
-            code_of_function(additive_scores if additive else scaled_dot_product_scores),
-            code_of_function(mask_scores),
-            code_of_function(attention_weights),
-        ),
-    )
 
 
 def layer_norm(norm: nn.Module, x: FloatArray) -> FloatArray:
@@ -208,22 +127,43 @@ def normed(residual: Residual, x: FloatArray) -> FloatArray:
     return layer_norm(residual.norm, x) if residual.pre else x
 
 
+def norm_step(name: str, x: FloatArray, output: FloatArray) -> Step:
+    facts = (("μ", f"{x.mean():.4f}"), ("σ²", f"{x.var():.4f}"), ("length", length(output)))
+    return Step(name=name, formula="γ (x − μ) / σ + β", numbers=single(output)[None], facts=facts)
+
+
+def in_front(residual: Residual, x: FloatArray) -> list[Station]:
+    """The norm before a sublayer, of a model that has it there."""
+    if not residual.pre:
+        return []
+    output = layer_norm(residual.norm, x)
+    weight = next(residual.norm.parameters())
+    own = numbers(residual.norm(torch.from_numpy(x).to(weight)))
+    return [
+        Station(
+            name="Norm",
+            formula=r"\hat{x} = \gamma\,\frac{x - \mu}{\sigma} + \beta",
+            vector=single(output),
+            difference=off(output, own),
+            steps=(norm_step("norm in front", x, output),),
+            code=(code_of(Residual.forward),),
+        )
+    ]
+
+
 def joined(residual: Residual, x: FloatArray, added: FloatArray, wrote: FloatArray) -> Station:
     total = x + added
     output = total if residual.pre else layer_norm(residual.norm, total)
-    before = x if residual.pre else total  # what the norm reads
+    facts = (("length of x", length(x)), ("length of what is added", length(added)))
+    name = "add to the stream" if residual.pre else "add"
+    add = Step(name=name, formula="x + o", numbers=single(total)[None], facts=facts)
     return Station(
         name="Add" if residual.pre else "Add and norm",
         formula=r"x \leftarrow x + o" if residual.pre else r"x \leftarrow \gamma\,\frac{(x + o) - \mu}{\sigma} + \beta",
-        vector=output.astype(np.float32),
-        difference=float(np.abs(output - wrote).max()),
-        facts=(
-            ("length of x", f"{np.linalg.norm(x):.3f}"),
-            ("length of what is added", f"{np.linalg.norm(added):.3f}"),
-            ("μ", f"{before.mean():.4f}"),
-            ("σ²", f"{before.var():.4f}"),
-        ),
-        code=(code_of_function(Residual.forward),),
+        vector=single(output),
+        difference=off(output, wrote),
+        steps=(add,) if residual.pre else (add, norm_step("norm", total, output)),
+        code=(code_of(Residual.forward),),
     )
 
 
@@ -234,17 +174,27 @@ def fed_forward(feed_forward: FeedForward, x: FloatArray) -> Station:
     own = feed_forward(torch.from_numpy(x).to(feed_forward.expand.weight))
     firing = np.flatnonzero(units > 0)
     strongest = firing[np.argsort(-units[firing])][:5]
+    relu = feed_forward.activation is F.relu
+    fires = (
+        ("units that fire", f"{len(firing)} of {len(units)}"),
+        ("strongest", ", ".join(f"#{unit + 1} {units[unit]:.2f}" for unit in strongest)),
+    )
     return Station(
         name="Feed-forward",
-        formula=(r"o = \max(0,\, " if feed_forward.activation is F.relu else r"o = \mathrm{GELU}(")
-        + r"x W_1 + b_1)\,W_2 + b_2",
-        vector=output.astype(np.float32),
-        difference=float(np.abs(output - numbers(own)).max()),
-        facts=(
-            ("units that fire", f"{len(firing)} of {len(units)}"),
-            ("strongest", ", ".join(f"#{unit + 1} {units[unit]:.2f}" for unit in strongest)),
+        formula=(r"o = \max(0,\, " if relu else r"o = \mathrm{GELU}(") + r"x W_1 + b_1)\,W_2 + b_2",
+        vector=single(output),
+        difference=off(output, numbers(own)),
+        steps=(
+            Step(name="expand", formula="x W₁ + b₁", numbers=single(inner)[None]),
+            Step(name="fire", formula="max(0, …)" if relu else "GELU(…)", numbers=single(units)[None], facts=fires),
+            Step(
+                name="contract",
+                formula="o = … W₂ + b₂",
+                numbers=single(output)[None],
+                facts=(("length", length(output)),),
+            ),
         ),
-        code=(code_of_function(FeedForward.forward),),
+        code=(code_of(FeedForward.forward),),
     )
 
 
@@ -258,5 +208,5 @@ def ending(checkpoint: Checkpoint, model: Transformer, x: FloatArray) -> Ending:
     names = checkpoint.tokenizers.target.tokens(best.tolist())
     return Ending(
         words=tuple((name, float(logits[i]), float(chances[i])) for name, i in zip(names, best, strict=True)),
-        code=(code_of_function(Transformer.project),),
+        code=(code_of(Transformer.project),),
     )

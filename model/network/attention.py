@@ -29,7 +29,7 @@ def scaled_dot_product_scores(queries: Tensor, keys: Tensor) -> Tensor:
     Returns:
         (B, H, T, S).
     """
-    return queries @ keys.transpose(-2, -1) / math.sqrt(queries.size(-1))  # (B, H, T, S)
+    return queries @ keys.transpose(-2, -1) / math.sqrt(queries.size(-1))  # (B, H, T, S); step: scores
 
 
 def additive_scores(queries: Tensor, keys: Tensor, vector: Tensor) -> Tensor:
@@ -44,18 +44,18 @@ def additive_scores(queries: Tensor, keys: Tensor, vector: Tensor) -> Tensor:
         (B, H, T, S).
     """
     sums = queries[:, :, :, None] + keys[:, :, None]  # (B, H, T, S, K)
-    return torch.einsum("bhtsk,hk->bhts", sums.tanh(), vector.to(sums.dtype))
+    return torch.einsum("bhtsk,hk->bhts", sums.tanh(), vector.to(sums.dtype))  # step: scores
 
 
 def mask_scores(scores: Tensor, mask: Tensor | None) -> Tensor:
     """Put minus infinity where attention is forbidden, so that the softmax gives exactly 0 there."""
-    return scores if mask is None else scores.masked_fill(~mask, float("-inf"))
+    return scores if mask is None else scores.masked_fill(~mask, float("-inf"))  # step: mask
 
 
 def attention_weights(masked_scores: Tensor) -> Tensor:
     """Softmax over the keys: every query row sums to 1, or is all 0 where the mask allows the query no key."""
     # A softmax of nothing is 0/0. Elsewhere this changes nothing: what is forbidden is 0 already.
-    return masked_scores.softmax(dim=-1).masked_fill(masked_scores == float("-inf"), 0.0)
+    return masked_scores.softmax(dim=-1).masked_fill(masked_scores == float("-inf"), 0.0)  # step: weights
 
 
 class MultiHeadAttention(nn.Module):
@@ -98,7 +98,7 @@ class MultiHeadAttention(nn.Module):
         Returns:
             (B, T, D).
         """
-        queries = self.queries(self.split_heads(self.query_projection(x)))  # (B, H, T, K)
+        queries = self.queries(self.split_heads(self.query_projection(x)))  # (B, H, T, K); step: query
         if cache is None:
             keys, values = self.keys_and_values(x if memory is None else memory)  # (B, H, S, K)
         elif memory is None:
@@ -108,7 +108,7 @@ class MultiHeadAttention(nn.Module):
         looked_at = self.score_vector is not None or active_trace() is not None
         attend = self.written_out if looked_at else self.fused
         heads = attend(queries, keys, values, mask)  # (B, H, T, K)
-        return self.output(self.output_projection(heads.transpose(1, 2).flatten(2)))  # (B, T, D)
+        return self.output(self.output_projection(heads.transpose(1, 2).flatten(2)))  # (B, T, D); step: projection
 
     def keys_and_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         keys = self.keys(self.split_heads(self.key_projection(memory)))  # (B, H, S, K)
@@ -120,12 +120,12 @@ class MultiHeadAttention(nn.Module):
     def written_out(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
         """softmax(QKᵀ / √d_k) V ("Attention Is All You Need", equation 1), each step shown at its hook point."""
         if self.score_vector is None:
-            scores = self.scores(scaled_dot_product_scores(queries, keys))  # (B, H, T, S)
+            scores = self.scores(scaled_dot_product_scores(queries, keys))  # (B, H, T, S); step: scores
         else:
-            scores = self.scores(additive_scores(queries, keys, self.score_vector))  # (B, H, T, S)
-        masked = self.masked_scores(mask_scores(scores, mask))
-        weights = self.weights(attention_weights(masked))
-        return self.head_outputs(self.dropout(weights.to(values.dtype)) @ values)  # (B, H, T, K)
+            scores = self.scores(additive_scores(queries, keys, self.score_vector))  # (B, H, T, S); step: scores
+        masked = self.masked_scores(mask_scores(scores, mask))  # step: mask
+        weights = self.weights(attention_weights(masked))  # step: weights
+        return self.head_outputs(self.dropout(weights.to(values.dtype)) @ values)  # (B, H, T, K); step: weighted sum
 
     def fused(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
         """Compute the same in one operation."""

@@ -25,7 +25,9 @@ class FeedForward(nn.Module):
         self.activation = F.gelu if config.activation == "gelu" else F.relu
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.contract(self.dropout(self.activation(self.expand(x))))  # (B, T, D)
+        inner = self.expand(x)  # (B, T, F); step: expand
+        units = self.activation(inner)  # step: fire
+        return self.contract(self.dropout(units))  # (B, T, D); step: contract
 
 
 class Residual(nn.Module):
@@ -44,8 +46,10 @@ class Residual(nn.Module):
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         if self.pre:
-            return self.stream(x + self.dropout(sublayer(self.norm(x))))
-        return self.stream(self.norm(x + self.dropout(sublayer(x))))
+            added = sublayer(self.norm(x))  # step: norm in front
+            return self.stream(x + self.dropout(added))  # step: add to the stream
+        total = x + self.dropout(sublayer(x))  # step: add
+        return self.stream(self.norm(total))  # step: norm
 
 
 def attention(config: LayersConfig) -> MultiHeadAttention:

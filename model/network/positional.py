@@ -39,7 +39,7 @@ class PositionalEncoding(nn.Module):
         end, size = offset + x.size(1), self.table.size(0)
         if end > size:
             raise ValueError(f"{end} positions were asked for, but this model has {size}; shorten the text.")
-        return x + self.table[offset:end]  # (B, T, D)
+        return x + self.table[offset:end]  # (B, T, D); step: position
 
 
 class SinusoidalPositions(PositionalEncoding):

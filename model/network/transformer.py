@@ -40,7 +40,7 @@ class Embedding(nn.Module):
         self.sum = HookPoint()  # (B, T, D)
 
     def forward(self, ids: Tensor, *, offset: int = 0) -> Tensor:
-        vectors = self.token_vectors(self.tokens(ids) * self.scale)  # (B, T, D)
+        vectors = self.token_vectors(self.tokens(ids) * self.scale)  # (B, T, D); step: token
         x = self.sum(self.positions(vectors, offset=offset))
         # Under autocast the residual stream too is short: it is what a small model moves most of.
         return self.dropout(x.to(working_dtype(x)))
@@ -143,4 +143,4 @@ class Transformer(Translator):
         return self.encoder.embedding.positions.table.detach()
 
     def project(self, states: Tensor) -> Tensor:
-        return self.logits(self.output_projection(states))
+        return self.logits(self.output_projection(states))  # (B, T, V); step: logits

@@ -129,6 +129,25 @@ def test_a_click_on_the_architecture_leads_to_that_layer(visit: Visit) -> None:
     expect(page.get_by_text("They are the same computation")).to_be_visible()
 
 
+def test_pointing_at_a_step_lights_its_line_of_code_and_the_other_way_round(visit: Visit) -> None:
+    page = visit(f"inside?{HERE}&inside_tab=Every+station")
+    expect(page.get_by_text("They are the same computation")).to_be_visible()
+    for step, line in (("weights", "attention_weights(masked)"), ("fire", "self.activation(inner)")):
+        card = page.locator(f"button.step[data-step={step}]").last
+        code = page.locator(f".line[data-step={step}]").filter(has_text=line).last
+        card.hover()
+        expect(code).to_have_class(re.compile("lit"))
+        page.mouse.move(2, 2)
+        expect(code).not_to_have_class(re.compile("lit"))
+        code.hover()
+        expect(card).to_have_class(re.compile("lit"))
+    card.focus()
+    card.press("Enter")
+    expect(card).to_have_attribute("aria-pressed", "true")
+    page.mouse.move(2, 2)
+    expect(code).to_have_class(re.compile("lit"))
+
+
 def test_two_visitors_silence_different_heads_and_never_see_each_others(visit: Visit) -> None:
     first, second = visit(f"heads?{HERE}"), visit(f"heads?{HERE}")
     for page in (first, second):

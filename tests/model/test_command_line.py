@@ -154,7 +154,7 @@ def test_evaluate_prints_what_it_gets_wrong_of_what_a_class_types(
     source = (TOY_DATA / "toy" / "val.en").read_text().splitlines()[0]
     written = translate(toy, source).text
     (tmp_path / "en-de.tsv").write_text(f"{source}\t{written}\n{source} {source}\tQuatsch\n")
-    monkeypatch.setattr("model.__main__.CLASS_LISTS", tmp_path)
+    monkeypatch.setattr("model.evaluating.CLASS_LISTS", tmp_path)
     assert main(["evaluate", str(toy_folder), "--class"]) == 0
     wrong, share = capsys.readouterr().out.splitlines()
     assert wrong.startswith(f"{source} {source}\t")

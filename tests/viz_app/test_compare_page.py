@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from model.analysis.statistics import moved_weight
-from model.checkpoint import Checkpoint, load_checkpoint
+from model.checkpoint import Checkpoint, load_checkpoint, read_config
 from model.inference.translate import translate
 from model.interventions import Head, Intervention
 from tests.conftest import BUNDLED
@@ -18,7 +18,7 @@ HERE = {"layer": "2", "head": "4"}
 
 
 def drawn(app: AppTest) -> list[np.ndarray]:
-    return [array(chart["data"][0]["z"]).astype(float) for chart in charts(app)]
+    return [array(chart["data"][0]["z"]).astype(float) for chart in charts(app) if "z" in chart["data"][0]]
 
 
 def test_what_is_changed_stands_beside_what_was_trained(open_app: OpenApp, checkpoint: Checkpoint) -> None:
@@ -45,7 +45,7 @@ def test_two_checkpoints_write_the_same_words_whatever_their_vocabularies(open_a
     ours, theirs = (load_checkpoint(BUNDLED / name) for name in ("gru-de-en", NAME))
     first = translate(ours, "Ein Hund rennt.")
     assert compared_lines(app) == [first.text, translate(theirs, "Ein Hund rennt.").text]
-    labels = [chart["data"][0]["y"] for chart in charts(app)]
+    labels = [chart["data"][0]["y"] for chart in charts(app) if "z" in chart["data"][0]]
     assert labels[0] == labels[1] == labels[2]
     for rows in drawn(app)[:2]:
         np.testing.assert_allclose(rows.sum(axis=1), 1, atol=1e-5)  # merged words still share a whole
@@ -77,7 +77,7 @@ def test_two_sentences_of_the_same_length_have_no_difference_of_cells(open_app: 
 
 def test_without_attention_there_are_translations(open_app: OpenApp) -> None:
     app = open_app("compare", checkpoint="gru-de-en", text="Ein Hund rennt.", beside="gru-de-en-plain")
-    assert not charts(app)
+    assert not drawn(app)
     assert len(compared_lines(app)) == 2
     assert "no attention" in app.info[0].value
 
@@ -118,3 +118,18 @@ def test_the_address_holds_what_was_chosen_where_a_page_ends_early(open_app: Ope
     app = open_app("inside", checkpoint="gru-de-en", text="Ein Hund.")
     assert in_url(app, "checkpoint") == "gru-de-en"
     assert in_url(app, "text") == "Ein Hund."
+
+
+def test_bleu_by_length_stands_beside_two_networks_for_which_it_was_measured(open_app: OpenApp) -> None:
+    app = open_app("compare", checkpoint="gru-de-en", text="Ein Hund rennt.", beside="gru-de-en-plain")
+    (figure,) = [chart for chart in charts(app) if chart["layout"]["xaxis"]["title"]["text"] == "words of the source"]
+    for trace in figure["data"]:
+        config = read_config(BUNDLED / trace["name"])
+        assert dict(zip(trace["x"], trace["y"], strict=True)) == config.bleu_by_length
+        assert len(trace["x"]) == 5
+    # What attention was invented for: without it long sentences lose more.
+    lost = [trace["y"][0] - trace["y"][-1] for trace in figure["data"]]
+    assert figure["data"][0]["name"] == "gru-de-en"
+    assert lost[0] < lost[1]
+    app = open_app("compare", checkpoint="everyday-en-zh", text="Hello.", beside="everyday-en-de")
+    assert not app.expander

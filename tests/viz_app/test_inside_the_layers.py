@@ -1,11 +1,15 @@
 """Inside, beyond one head: what layers would say, what spoke for a word, what was read and what was guessed."""
 
+import base64
+import io
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 from model.analysis.contributions import contributions
@@ -100,8 +104,20 @@ def test_every_station_is_drawn_with_its_numbers_and_its_code(
     _, found, _ = stations(checkpoint, TEXT, stack, 1, 2)
     (figure,) = charts(app)
     np.testing.assert_allclose(array(figure["data"][0]["z"]), [one.vector for one in found], atol=1e-4)
-    shown = "\n".join(code.value for code in app.code)
-    assert "math.sqrt(queries.size(-1))" in shown
+    shown = [
+        json.loads(e.proto.json) for e in app.get("bidi_component") if e.proto.component_name.endswith("derivation")
+    ]
+    assert [one["alt"] for one in shown] == [one.name for one in found if one.steps]
+    for one, station in zip(shown, (one for one in found if one.steps), strict=True):
+        assert [step["name"] for step in one["steps"]] == [step.name for step in station.steps]
+        words = [["".join(word for word, _ in line["words"]) for line in function] for function in one["code"]]
+        assert words == [[line.text for line in function] for function in station.code]
+        for step, own in zip(one["steps"], station.steps, strict=True):
+            picture = Image.open(io.BytesIO(base64.b64decode(step["picture"].partition(",")[2])))
+            assert picture.size == own.numbers.shape[::-1]
+            strongest = np.unravel_index(np.nanargmax(own.numbers), own.numbers.shape)
+            red, _, blue, _ = picture.getpixel((int(strongest[1]), int(strongest[0])))
+            assert own.numbers.max() <= 0 or red > blue
     assert "same computation" in app.success[-1].value
 
 

@@ -5,7 +5,7 @@ from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
-from plotly.colors import get_colorscale, hex_to_rgb
+from plotly.colors import get_colorscale, hex_to_rgb, unlabel_rgb
 
 from viz_app.figures.style import TEXT, Settings
 
@@ -89,10 +89,12 @@ def colour_bar(title: str, *, largest: float = 1.0, logarithmic: bool = False) -
 
 
 @cache
-def palette() -> NDArray[np.uint8]:
-    """The colours of the scale of weights from its lower to its upper end, (LEVELS, 4): red, green, blue, opacity."""
-    shares, colours = zip(*get_colorscale(SEQUENTIAL), strict=True)
-    channels = np.array([hex_to_rgb(colour) for colour in colours])  # (N, 3)
+def palette(*, signed: bool = False) -> NDArray[np.uint8]:
+    """The colours of the scale of weights, or of signed numbers, from its lower to its upper end, (LEVELS, 4): red,
+    green, blue, opacity.
+    """
+    shares, colours = zip(*(DIVERGING if signed else get_colorscale(SEQUENTIAL)), strict=True)
+    channels = np.array([unlabel_rgb(c) if c.startswith("rgb") else hex_to_rgb(c) for c in colours])  # (N, 3)
     levels = np.linspace(0, 1, LEVELS)
     mixed = np.stack([np.interp(levels, shares, channel) for channel in channels.T], axis=-1).round()
     return np.concatenate([mixed, np.full((LEVELS, 1), 255)], axis=-1).astype(np.uint8)

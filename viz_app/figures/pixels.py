@@ -16,10 +16,11 @@ FloatArray = NDArray[np.float32]
 Pixels = NDArray[np.uint8]  # (rows, columns, 4): red, green, blue, opacity
 
 
-def painted(values: FloatArray, *, low: float, high: float, masked: NDArray[np.bool_]) -> Pixels:
+def painted(values: FloatArray, *, low: float, high: float, masked: NDArray[np.bool_], signed: bool = False) -> Pixels:
     """One pixel a number: the colour of the scale from `low` to `high`, grey where masked, clear where NaN."""
+    colours = palette(signed=signed)
     share = np.clip((np.nan_to_num(values, nan=low) - low) / (high - low), 0, 1)
-    pixels = palette()[(share * (len(palette()) - 1)).round().astype(np.uint8)]
+    pixels = colours[(share * (len(colours) - 1)).round().astype(np.uint8)]
     pixels[masked] = (*hex_to_rgb(MASKED), 255)
     pixels[np.isnan(values) & ~masked] = 0
     return pixels

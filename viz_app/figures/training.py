@@ -10,14 +10,22 @@ from viz_app.figures.style import GRID, LEGEND, axis, figure
 __all__ = ["curves"]
 
 
-def curves(x: Sequence[float], series: Mapping[str, Sequence[float]], *, title: str, height: int) -> go.Figure:
-    """Draw named series over the training step.
+def curves(
+    x: Sequence[float] | Sequence[str],
+    series: Mapping[str, Sequence[float]],
+    *,
+    title: str,
+    height: int,
+    over: str = "training step",
+) -> go.Figure:
+    """Draw named series over the training step, or over something else.
 
     Args:
-        x: Steps.
+        x: Steps, or names of what there is instead.
         series: Name → one value a step.
         title: Of the vertical axis, with its unit.
         height: Pixels.
+        over: Title of the horizontal axis.
     """
     traces = [
         {
@@ -28,7 +36,7 @@ def curves(x: Sequence[float], series: Mapping[str, Sequence[float]], *, title: 
     ]
     return figure(
         traces,
-        axis("training step"),
+        axis(over),
         axis(title, **GRID),
         height=height,
         margin={"t": 30},

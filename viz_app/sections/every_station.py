@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from model.analysis.stations import Station
+from model.analysis.station import Station
 from model.config import ModelConfig
 from viz_app import analyses, loading, services
 from viz_app.charts import draw
 from viz_app.choices import choose, settle
-from viz_app.components import architecture_map
+from viz_app.components import architecture_map, derivation
 from viz_app.figures.architecture import Outline, architecture
 from viz_app.figures.style import Axes
 from viz_app.figures.vectors import rows
@@ -88,12 +88,10 @@ def every_station(key: CheckpointKey, text: str) -> None:
                 },
             )
         with code:
-            for function in end.code:
-                st.code(function, language="python", wrap_lines=True)
+            derivation((), end.code, alt="the words", key="station_code_of_words")
     st.success(
         "Largest difference between these numbers and the model's own: "
-        f"{max(station.difference for station in found):.2g}. They are the same computation, but for rounding; "
-        "how attention weights come about is on the tab One head.",
+        f"{max(station.difference for station in found):.2g}. They are the same computation, but for rounding.",
         icon=":material/check:",
     )
 
@@ -118,14 +116,8 @@ def go_to_layer(stack: str, layer: int) -> None:
 
 
 def one_station(number: int, station: Station) -> None:
-    left, right = st.columns([1, 1.25])
-    with left:
-        st.markdown(f"**{number}. {station.name}**")
-        st.latex(station.formula)
-        st.markdown(
-            "  \n".join(f"{plain(name)}: **{plain(value)}**" for name, value in station.facts)
-            + f"  \ndifference from the model's own: {station.difference:.2g}"
-        )
-    with right:
-        for function in station.code:
-            st.code(function, language="python", wrap_lines=True)
+    name, formula = st.columns([1, 2.2], vertical_alignment="center")
+    name.markdown(f"**{number}. {station.name}**  \ndifference from the model's own: {station.difference:.2g}")
+    formula.latex(station.formula)
+    if station.steps:
+        derivation(station.steps, station.code, alt=station.name, key=f"station_{number}")

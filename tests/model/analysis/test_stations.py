@@ -1,12 +1,15 @@
 """Every station of a token, computed again, and the code that stands beside it."""
 
+import inspect
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
-from model.analysis.stations import code_of_function, stations
+from model.analysis.source_code import code_of, steps_in
+from model.analysis.station import Station
+from model.analysis.stations import stations
 from model.checkpoint import Checkpoint, load_checkpoint
 from model.inference.translate import translate
 from model.network.layers import FeedForward
@@ -44,7 +47,8 @@ def test_every_station_is_the_models_own(changes: dict[str, object] | None, stac
         _, found, end = stations(checkpoint, TEXT, stack, layer, 1)
         # Sums of a few hundred numbers of the size of ten, in single precision there and in double here.
         assert max(station.difference for station in found) < 1e-4
-        assert len(found) == (6 if stack == "encoder" else 8) + bool(layer)
+        norms = (2 if stack == "encoder" else 3) * (checkpoint.model.config.norm == "pre")  # type: ignore[union-attr]
+        assert len(found) == (6 if stack == "encoder" else 8) + norms + bool(layer)
         assert (end is not None) == (stack == "decoder" and layer == 2)
 
 
@@ -58,8 +62,51 @@ def test_the_way_ends_in_the_words_that_the_model_considered() -> None:
 
 
 def test_the_code_is_what_runs_without_its_docstring() -> None:
-    code = code_of_function(FeedForward.forward)
-    assert code.startswith("def forward(self, x: Tensor) -> Tensor:")
-    assert "self.contract(self.dropout(self.activation(self.expand(x))))" in code
-    for station in stations(load_checkpoint(BUNDLED / "everyday-en-de"), TEXT, "decoder", 0, 0)[1]:
-        assert all('"""' not in function and "return" in function for function in station.code)
+    code = code_of(FeedForward.forward)
+    assert code[0].text == "def forward(self, x: Tensor) -> Tensor:"
+    assert [line.step for line in code] == ["", "expand", "fire", "contract"]
+    source = inspect.getsource(FeedForward)
+    assert all(line.text.strip() in source for line in code)
+
+
+@pytest.mark.parametrize("stack", ["encoder", "decoder"])
+@pytest.mark.parametrize("changes", [{"norm": "post"}, {"norm": "pre", "attention": "additive"}], ids=str)
+def test_every_step_has_its_line_and_the_numbers_of_the_model(changes: dict[str, object], stack: str) -> None:
+    checkpoint = variant(**changes)
+    _, found, _ = stations(checkpoint, TEXT, stack, 1, 2)
+    for station in found:
+        names = [step.name for step in station.steps]
+        assert set(names) <= steps_in(*station.code), station.name
+        for step in station.steps:
+            assert step.numbers.dtype == np.float32
+        if names:
+            np.testing.assert_array_equal(station.steps[-1].numbers.ravel(), own_end(station), station.name)
+
+
+def own_end(station: Station) -> np.ndarray:
+    """Where the steps of a station end: its vector, but for the position, which is added to the token."""
+    return station.vector if station.name != "Position added" else station.steps[0].numbers.ravel()
+
+
+def test_attention_is_taken_apart_as_the_model_computes_it() -> None:
+    checkpoint = load_checkpoint(BUNDLED / "everyday-en-de")
+    translation, found, _ = stations(checkpoint, TEXT, "decoder", 2, 1)
+    attention = {station.name: {step.name: step.numbers for step in station.steps} for station in found}
+    for name, kind in (("Self-attention", "decoder"), ("Cross-attention", "cross")):
+        steps = attention[name]
+        np.testing.assert_allclose(steps["weights"], translation.maps[kind][2, :, 1], atol=1e-5)
+        np.testing.assert_allclose(steps["weights"].sum(axis=1), 1, atol=1e-6)
+        assert (
+            np.isnan(steps["mask"]).sum(axis=1).tolist() == [len(translation.read) - 2 if kind == "decoder" else 0] * 8
+        )
+    fire = next(station for station in found if station.name == "Feed-forward").steps[1]
+    assert fire.numbers.min() == 0
+    assert fire.facts[0] == ("units that fire", f"{(fire.numbers > 0).sum()} of 512")
+
+
+def test_with_the_norms_in_front_each_has_a_station_of_its_own() -> None:
+    _, found, _ = stations(variant(norm="pre"), TEXT, "decoder", 0, 1)
+    assert [station.name for station in found].count("Norm") == 3
+    norm = next(station for station in found if station.name == "Norm")
+    assert abs(norm.vector.mean()) < 1e-5  # its scale is 1 and its shift 0 at first
+    assert norm.vector.std() == pytest.approx(1, abs=1e-3)

@@ -1,0 +1,39 @@
+"""The code of the model as a text to be read: functions without their docstrings, and which line computes which step.
+
+A line of `model/network/` that computes a step ends with a comment such as `# step: scores`.
+"""
+
+import ast
+import inspect
+import re
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+
+__all__ = ["CodeLine", "code_of", "steps_in"]
+
+MARK = re.compile(r"#.*\bstep: ([\w √-]+)$")
+
+
+@dataclass(frozen=True)
+class CodeLine:
+    """A line of a function, and the step that it computes, or nothing."""
+
+    text: str
+    step: str = ""
+
+
+def code_of(function: Callable[..., object]) -> tuple[CodeLine, ...]:
+    """The source of a function without its docstring, as it stands in its module."""
+    source = textwrap.dedent(inspect.getsource(function))
+    (definition,) = ast.parse(source).body
+    assert isinstance(definition, ast.FunctionDef)
+    first = definition.body[0]
+    lines = source.splitlines()
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+        del lines[first.lineno - 1 : first.end_lineno]
+    return tuple(CodeLine(line, found[1] if (found := MARK.search(line)) else "") for line in lines)
+
+
+def steps_in(*functions: tuple[CodeLine, ...]) -> set[str]:
+    return {line.step for function in functions for line in function if line.step}
