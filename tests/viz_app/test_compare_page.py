@@ -69,12 +69,6 @@ def test_other_languages_get_maps_and_no_difference(open_app: OpenApp) -> None:
     assert app.toggle(key="same_words").disabled
 
 
-def test_two_sentences_of_the_same_length_have_no_difference_of_cells(open_app: OpenApp) -> None:
-    app = open_app("compare", checkpoint=NAME, text="Ein Hund.", compare="sentences", second_text="Ein Haus.")
-    assert len(charts(app)) == 2
-    assert len(compared_lines(app)) == 2
-
-
 def test_without_attention_there_are_translations(open_app: OpenApp) -> None:
     app = open_app("compare", checkpoint="gru-de-en", text="Ein Hund rennt.", beside="gru-de-en-plain")
     assert not drawn(app)
@@ -133,3 +127,16 @@ def test_bleu_by_length_stands_beside_two_networks_for_which_it_was_measured(ope
     assert lost[0] < lost[1]
     app = open_app("compare", checkpoint="everyday-en-zh", text="Hello.", beside="everyday-en-de")
     assert not app.expander
+
+
+def test_two_sentences_of_as_many_tokens_are_paired_by_their_places(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    texts = ("Ein Hund rennt.", "Ein Mann rennt.")
+    app = open_app("compare", checkpoint=NAME, text=texts[0], compare="sentences", second_text=texts[1], **HERE)
+    first, second = (translate(checkpoint, text).maps["cross"][1, 3] for text in texts)
+    assert first.shape == second.shape
+    _, _, difference = drawn(app)[:3]
+    np.testing.assert_allclose(difference, second - first, atol=1e-6)
+    (labels,) = [chart["data"][0]["x"] for chart in charts(app)[2:3]]
+    assert any("Hund | Mann" in str(label) for label in labels)
+    app = open_app("compare", checkpoint=NAME, text=texts[0], compare="sentences", second_text="Ein Mann.", **HERE)
+    assert len(drawn(app)) == 2

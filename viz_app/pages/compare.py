@@ -23,6 +23,7 @@ from viz_app.ending import end_page
 from viz_app.examples import examples_for
 from viz_app.figures.attention import MAX_TILE, difference_map, head_map
 from viz_app.figures.heads import head_grids
+from viz_app.figures.style import Axes
 from viz_app.figures.training import curves
 from viz_app.listing import CheckpointKey, Listed
 from viz_app.plain import plain
@@ -115,8 +116,20 @@ def draw_by_length(left: Side, right: Side, *, expanded: bool) -> None:
         )
 
 
-def folded(labels: Sequence[str]) -> list[str]:
-    return [label.casefold() for label in labels]
+def paired(first: Axes, second: Axes, *, by_place: bool) -> Axes | None:
+    """Labels of the cells that two maps share: the same words, or of texts with as many tokens the same places."""
+
+    def labels(ours: Sequence[str], theirs: Sequence[str]) -> list[str] | None:
+        same = [one.casefold() for one in ours] == [one.casefold() for one in theirs]
+        if same or (by_place and len(ours) == len(theirs)):
+            return [
+                one if one.casefold() == other.casefold() else f"{one} | {other}"
+                for one, other in zip(ours, theirs, strict=True)
+            ]
+        return None
+
+    queries, keys = labels(first.queries, second.queries), labels(first.keys, second.keys)
+    return None if queries is None or keys is None else replace(first, queries=queries, keys=keys, query_notes=[])
 
 
 found = listing.listed_checkpoints()
@@ -204,17 +217,15 @@ for column, side, shown in zip(st.columns(2), (left, right), views, strict=True)
             key=f"map_of_{'left' if side is left else 'right'}",
             alt=f"Heatmap of the attention of {side.name}, layer {layer + 1}, head {head + 1}",
         )
-aligned = all(
-    folded(getattr(views[0].axes, side)) == folded(getattr(views[1].axes, side)) for side in ("queries", "keys")
-)
-if not aligned:
+axes = paired(views[0].axes, views[1].axes, by_place=mode == "sentences")
+if axes is None:
     st.caption("Their rows or columns are different words, so there is no difference to draw cell by cell.")
     end_page()
 difference, heads = st.columns(2)
 with difference:
     st.markdown("**Where they differ**, right minus left: red, the right one looks there more; blue, less.")
     draw(
-        difference_map(maps[1] - maps[0], views[0].axes, views[0].allowed, height=HEIGHT),
+        difference_map(maps[1] - maps[0], axes, views[0].allowed, height=HEIGHT),
         key="difference",
         alt="Heatmap of the right map minus the left one",
     )
