@@ -25,7 +25,7 @@ from model.inference.translate import translate, translate_lines
 from model.inference.translation import Translation
 from model.network.classifier import Classifier
 from model.network.transformer import Transformer
-from model.opening import open_checkpoint
+from model.notebook import OpenCheckpoint, ShownTranslation, open_checkpoint
 from model.recipe import Recipe, load_recipe
 from model.trace import Trace, ablate_heads, hook_name, tracing
 
@@ -37,8 +37,10 @@ __all__ = [
     "ClassifierCheckpoint",
     "ConfigError",
     "ModelConfig",
+    "OpenCheckpoint",
     "Recipe",
     "SearchConfig",
+    "ShownTranslation",
     "Trace",
     "Transformer",
     "Translation",

@@ -22,8 +22,8 @@ from model.files import write_beside
 from model.foreign_config import ForeignConfig
 from model.inference.classify import classify
 from model.inference.export import maps_npz
-from model.inference.translate import translate
 from model.languages import between, usual_languages
+from model.notebook import OpenCheckpoint, open_checkpoint
 from model.opening import open_translator, read_any_config
 from model.recipe import load_recipe
 from model.training.distill import distill
@@ -83,9 +83,14 @@ def run_classify(args: argparse.Namespace) -> None:
 
 
 def run_attention(args: argparse.Namespace) -> None:
-    translation = translate(open_translator(folder_at(args.checkpoint)), args.sentence, search=search_settings(args))
-    out = Path(args.out)
-    write_beside(out, maps_npz(translation))
+    checkpoint = open_checkpoint(args.checkpoint)
+    if not isinstance(checkpoint, OpenCheckpoint):
+        raise CheckpointError(f"{checkpoint.name} classifies texts and does not translate; choose another checkpoint.")
+    translation = checkpoint.translate(args.sentence, search=search_settings(args))
+    if args.html:
+        write_beside(Path(args.html), translation.html())
+    if args.out or not args.html:
+        write_beside(Path(args.out or "maps.npz"), maps_npz(translation))
     print(translation.text)
     for name, maps in translation.maps.items():
         print(f"{name:8} {maps.shape}")

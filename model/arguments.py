@@ -97,7 +97,8 @@ def add_use(commands: Commands) -> None:
     text = "write every attention map of one translation to an NPZ file"
     command = commands.add_parser("attention", parents=[CHECKPOINT], help=text)
     command.add_argument("sentence")
-    command.add_argument("--out", default="maps.npz")
+    command.add_argument("--out", help="the NPZ file, default maps.npz where there is no --html")
+    command.add_argument("--html", metavar="FILE", help="one HTML file with all of it, to be opened anywhere")
     command.add_argument("--beam", type=positive, default=1, help="width of the beam, default 1; 1 is greedy")
     add_search_options(command)
 

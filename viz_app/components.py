@@ -1,11 +1,10 @@
 """Pictures that a person touches: small web components of our own, each a file of JavaScript in `assets/`.
 
 They are mounted in the page itself, without a frame, and ask no host for anything. They are built once and then
-updated. Numbers travel as base64 of float32, so what a component shows is exact; every text is set as text, never as
-markup; colours are those of the figures.
+updated. Every text is set as text, never as markup; colours are those of the figures. What they are told stands in
+`component_data.py`.
 """
 
-import base64
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -17,15 +16,13 @@ from typing import Any
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
-from plotly.colors import get_colorscale, hex_to_rgb
 
 from model.analysis.source_code import CodeLine
 from model.analysis.station import Step
 from model.inference.search_tree import SearchTree
-from model.inference.tokens import Token
 from model.inference.translation import Translation
+from viz_app.component_data import line_view_data, stepper_data
 from viz_app.figures.architecture import Drawing
-from viz_app.figures.colours import LINES, MASKED, SEQUENTIAL
 from viz_app.figures.pixels import painted, png
 from viz_app.figures.style import Axes
 
@@ -40,11 +37,6 @@ __all__ = [
 ]
 
 FloatArray = NDArray[np.float32]
-# Why a step has no candidates: its token begins every text, or is of a prompt.
-GIVEN = (
-    "“{}” is given, not chosen: it tells the model what to write, such as the language.",
-    "This token is of the text that you typed: nothing is chosen here.",
-)
 ASSETS = Path(__file__).parent / "assets"
 
 
@@ -58,21 +50,6 @@ def component(name: str) -> Any:
 def one_tap_one_click() -> None:
     """Let a tap on a chart be what a click is; once a page."""
     component("touch")(key="touch")
-
-
-def ink(background: str) -> str:
-    """Black or white, whichever contrasts more with a colour such as "#e69f00" (WCAG 2.2, relative luminance)."""
-    red, green, blue = (
-        (share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4)
-        for share in (channel / 255 for channel in hex_to_rgb(background))
-    )
-    # Both contrast alike, 4.58:1, where (L + 0.05)² = 1.05 · 0.05.
-    return "#000000" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 else "#ffffff"
-
-
-def packed(array: FloatArray) -> str:
-    """Little-endian float32 as base64, row by row."""
-    return base64.b64encode(np.ascontiguousarray(array, dtype="<f4").tobytes()).decode("ascii")
 
 
 def line_view(
@@ -89,27 +66,8 @@ def line_view(
         alt: For who cannot see it.
         key: Of the component.
     """
-    count, columns = maps.shape[0] * maps.shape[1], maps.shape[1]
-    many = columns > 1
-    component("line_view")(
-        key=key,
-        data={
-            "weights": packed(maps),
-            "queries": list(axes.queries),
-            "keys": list(axes.keys),
-            "query_title": axes.query_title,
-            "key_title": axes.key_title,
-            "names": [f"{rows[i // columns]}, head {i % columns + 1}" if many else rows[i] for i in range(count)],
-            "short": [str(i % columns + 1) if many else rows[i] for i in range(count)],
-            "rows": list(rows) if many else [""] * len(rows),
-            "columns": columns,
-            "chosen": list(chosen),
-            "shown": f"{axes.query_title}|{axes.key_title}|{count}|{','.join(map(str, chosen))}",
-            "largest": largest,
-            "colours": {"lines": [(colour, ink(colour)) for colour in LINES]},
-            "alt": alt,
-        },
-    )
+    data = line_view_data(maps, axes, rows=rows, chosen=chosen, largest=largest, alt=alt)
+    component("line_view")(key=key, data=data)
 
 
 def stepper(translation: Translation, *, kind: str, key: str, on_force: Callable[[int, int], None]) -> None:
@@ -126,37 +84,7 @@ def stepper(translation: Translation, *, kind: str, key: str, on_force: Callable
         chosen = st.session_state[key]["force"]
         on_force(int(chosen["position"]), int(chosen["id"]))
 
-    maps = translation.maps[kind]
-    given = translation.given or int(translation.begins_given)
-    component("stepper")(
-        key=key,
-        on_force_change=forced,
-        data={
-            "text": "|".join(token.text for token in translation.source or translation.read[: translation.given + 1]),
-            "given": given,
-            "given_says": GIVEN[bool(translation.given)].format(translation.written[0].text),
-            "kind": kind,
-            "keys": [token.text for token in translation.tokens_of(kind)[1]],
-            "shape": list(maps.shape[:2]),
-            "maps": packed(maps),
-            # The stops of the scale stand at equal distances.
-            "colours": {"scale": [colour for _, colour in get_colorscale(SEQUENTIAL)], "masked": MASKED},
-            "steps": [
-                {
-                    "read": read.text,
-                    "entropy": written.entropy,
-                    "candidates": [[c.token, c.probability, c.id, c.id == written.id] for c in written.candidates]
-                    # What was forced may not be among the best.
-                    + ([] if listed(written) else [[written.text, written.probability, written.id, True]]),
-                }
-                for read, written in zip(translation.read, translation.written, strict=True)
-            ],
-        },
-    )
-
-
-def listed(token: Token) -> bool:
-    return any(candidate.id == token.id for candidate in token.candidates)
+    component("stepper")(key=key, on_force_change=forced, data=stepper_data(translation, kind=kind))
 
 
 def beam_tree(tree: SearchTree, *, alt: str, key: str, on_pick: Callable[[int], None]) -> None:

@@ -1,6 +1,7 @@
 """The maps of a translation as files: NPZ for programs, CSV for spreadsheets."""
 
 import io
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from model.inference.tokens import Token
 from model.inference.translation import Translation
 
-__all__ = ["count_weights", "maps_csv", "maps_npz"]
+__all__ = ["count_weights", "maps_csv", "maps_frame", "maps_npz"]
 
 COLUMNS = ("attention", "layer", "head", "query_position", "query", "key_position", "key", "weight")
 
@@ -29,12 +30,19 @@ def maps_npz(translation: Translation) -> bytes:
 def maps_csv(translation: Translation) -> bytes:
     """One row a weight; positions, layers and heads counted from 1. Queries and keys are the tokens of `Kind`."""
     # A layer at a time: a table takes ten times as much memory as the text that it becomes.
-    parts = [
-        _table(name, layer, weights, *map(_texts, translation.tokens_of(name))).to_csv(index=False, header=False)
-        for name, maps in translation.maps.items()
-        for layer, weights in enumerate(maps, start=1)
-    ]
+    parts = [table.to_csv(index=False, header=False) for table in _tables(translation)]
     return "".join([",".join(COLUMNS) + "\n", *parts]).encode("utf-8-sig")
+
+
+def maps_frame(translation: Translation) -> pd.DataFrame:
+    """As `maps_csv`, as a table in memory."""
+    return pd.concat(_tables(translation), ignore_index=True)
+
+
+def _tables(translation: Translation) -> Iterator[pd.DataFrame]:
+    for name, maps in translation.maps.items():
+        for layer, weights in enumerate(maps, start=1):
+            yield _table(name, layer, weights, *map(_texts, translation.tokens_of(name)))
 
 
 def count_weights(translation: Translation) -> int:

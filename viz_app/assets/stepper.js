@@ -73,10 +73,11 @@ function stepper(root) {
       const word = shortened(text, 20), share = percent(probability);
       return el("button", {
         type: "button", class: `candidate${written ? " written" : ""}`, "data-id": id,
-        "aria-label": `${word} ${share}, ${written ? "written" : "write this instead"}`,
+        "aria-label": `${word} ${share}${written ? ", written" : data.fixed ? "" : ", write this instead"}`,
+        "aria-disabled": data.fixed && "true",
         onclick: () => {
           stop();
-          if (!written) report("force", { position: step, id });
+          if (!written && !data.fixed) report("force", { position: step, id });
         },
       }, [
         el("span", { class: "fill", style: `width:${(100 * probability).toFixed(2)}%` }),
@@ -84,7 +85,7 @@ function stepper(root) {
       ]);
     });
     return el("div", { class: "candidates" }, [
-      el("div", { class: "quiet" }, `The ten best next tokens. Click another to write it instead. Entropy ${entropy.toFixed(3)} nats.`),
+      el("div", { class: "quiet" }, `The ten best next tokens. ${data.fixed ? "" : "Click another to write it instead. "}Entropy ${entropy.toFixed(3)} nats.`),
       ...rows,
     ]);
   }

@@ -1,7 +1,6 @@
 """Translate: a sentence, its translation, and every attention map that made it."""
 
 from contextlib import suppress
-from functools import partial
 
 import streamlit as st
 
@@ -15,6 +14,7 @@ from viz_app.ending import end_page
 from viz_app.figures.attention import MAX_TILE
 from viz_app.sections import attention_drawings
 from viz_app.sections.map_window import map_window
+from viz_app.sections.take_home import take_home
 
 VIEWS = {"heatmaps": "Heatmaps", "lines": "Lines", "head": "BertViz heads", "model": "BertViz model"}
 
@@ -139,27 +139,7 @@ with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         "output coming through its residual connection; in the decoder through what was read and through the encoder.",
         r"\mathrm{weights} = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + \mathrm{mask}\right)",
     )
-    with st.popover("Download", icon=":material/download:"):
-        refusal = services.too_long_for_a_table(translation)
-        st.download_button(
-            "CSV",
-            partial(services.table_of, key, text, search),
-            "headlight-maps.csv",
-            "text/csv",
-            icon=":material/download:",
-            help=refusal or "Every weight of every map as a row of a table.",
-            disabled=bool(refusal),
-            on_click="ignore",
-        )
-        st.download_button(
-            "NPZ",
-            partial(services.arrays_of, key, text, search),
-            "headlight-maps.npz",
-            "application/octet-stream",
-            icon=":material/download:",
-            help="All maps and their tokens as NumPy arrays.",
-            on_click="ignore",
-        )
+    take_home(key, text, search, translation)
 if chosen.hidden_share:
     st.caption(
         f"The hidden columns hold {chosen.hidden_share:.0%} of the {chosen.unit} on the large map, in the mean of its "

@@ -1,0 +1,58 @@
+"""The one HTML file: taken from the page, opened as a file without a network, clicked and walked by keys."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, expect
+
+from model.checkpoint import load_checkpoint
+from model.inference.translate import translate
+from tests.conftest import BUNDLED
+
+Visit = Callable[..., Page]
+TEXT = "A dog </script> runs & barks."
+
+
+def test_what_is_taken_home_shows_every_number_without_a_network(
+    visit: Visit, chromium: Browser, tmp_path: Path
+) -> None:
+    page = visit(f"?checkpoint=everyday-en-de&text={TEXT.replace('&', '%26')}")
+    expect(page.locator(".hl-text")).to_be_visible()
+    page.get_by_role("button", name="Download").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="One HTML file").click()
+    file = tmp_path / "report.html"
+    download.value.save_as(file)
+
+    found = translate(load_checkpoint(BUNDLED / "everyday-en-de"), TEXT)
+    context = chromium.new_context(offline=True, color_scheme="dark")
+    home, problems = context.new_page(), []
+    home.on("pageerror", lambda error: problems.append(str(error)))
+    home.on("request", lambda request: problems.append(request.url) if not request.url.startswith("file:") else None)
+    home.goto(file.as_uri())
+    expect(home.get_by_role("heading", level=1)).to_have_text(f"{TEXT} → {found.text}")
+    home.get_by_role("button", name="layer 2, head 3", exact=True).first.click()
+    cells = home.locator(".map").first
+    cells.locator("[data-cell='1,2']").hover()
+    says = home.locator("output.says").first
+    expect(says).to_have_text(
+        f"{found.written[1].text} → {found.source[2].text}: {found.maps['cross'][1, 2, 1, 2]:.6f}"
+    )
+    cells.focus()
+    cells.press("ArrowRight")
+    expect(says).to_have_text(re.compile(f"{found.maps['cross'][1, 2, 1, 3]:.6f}$"))
+
+    home.get_by_text("Attention: decoder self, masked").click()
+    masked = home.locator("details", has=home.get_by_text("Attention: decoder self, masked")).locator(".map")
+    masked.locator("[data-cell='0,1']").hover()
+    expect(home.get_by_text("masked, it does not exist yet")).to_be_visible()
+
+    home.get_by_text("Step by step").click()
+    home.get_by_role("button", name="One step on").click()
+    expect(home.get_by_text("step 2 of")).to_be_visible()
+    expect(home.locator(".candidate.written .word")).to_have_text(found.written[1].text)
+    home.get_by_text("As lines").first.click()
+    expect(home.locator("svg[data-lines] line").first).to_be_attached()
+    assert problems == []
+    context.close()

@@ -1,0 +1,119 @@
+"""What our own components are told: plain data that a page sends to the browser, or a report carries along.
+
+Numbers travel as base64 of float32, so what a component shows is exact; every text stays text.
+"""
+
+import base64
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from plotly.colors import get_colorscale, hex_to_rgb
+
+from model.inference.tokens import Token
+from model.inference.translation import Translation
+from model.kinds import KINDS
+from viz_app.figures.colours import LINES, MASKED, SEQUENTIAL
+from viz_app.figures.style import Axes
+
+__all__ = ["Data", "line_view_data", "map_view_data", "packed", "stepper_data"]
+
+FloatArray = NDArray[np.float32]
+Data = Mapping[str, object]
+# Why a step has no candidates: its token begins every text, or is of a prompt.
+GIVEN = (
+    "“{}” is given, not chosen: it tells the model what to write, such as the language.",
+    "This token is of the text that you typed: nothing is chosen here.",
+)
+
+
+def ink(background: str) -> str:
+    """Black or white, whichever contrasts more with a colour such as "#e69f00" (WCAG 2.2, relative luminance)."""
+    red, green, blue = (
+        (share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4)
+        for share in (channel / 255 for channel in hex_to_rgb(background))
+    )
+    # Both contrast alike, 4.58:1, where (L + 0.05)² = 1.05 · 0.05.
+    return "#000000" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 else "#ffffff"
+
+
+def packed(array: FloatArray) -> str:
+    """Little-endian float32 as base64, row by row."""
+    return base64.b64encode(np.ascontiguousarray(array, dtype="<f4").tobytes()).decode("ascii")
+
+
+def scale() -> Data:
+    """Colours of weights; the stops of the scale stand at equal distances."""
+    return {"scale": [colour for _, colour in get_colorscale(SEQUENTIAL)], "masked": MASKED}
+
+
+def line_view_data(
+    maps: FloatArray, axes: Axes, *, rows: Sequence[str], chosen: Sequence[int], largest: float, alt: str
+) -> Data:
+    """See `components.line_view`."""
+    count, columns = maps.shape[0] * maps.shape[1], maps.shape[1]
+    many = columns > 1
+    return {
+        "weights": packed(maps),
+        "queries": list(axes.queries),
+        "keys": list(axes.keys),
+        "query_title": axes.query_title,
+        "key_title": axes.key_title,
+        "names": [f"{rows[i // columns]}, head {i % columns + 1}" if many else rows[i] for i in range(count)],
+        "short": [str(i % columns + 1) if many else rows[i] for i in range(count)],
+        "rows": list(rows) if many else [""] * len(rows),
+        "columns": columns,
+        "chosen": list(chosen),
+        "shown": f"{axes.query_title}|{axes.key_title}|{count}|{','.join(map(str, chosen))}",
+        "largest": largest,
+        "colours": {"lines": [(colour, ink(colour)) for colour in LINES]},
+        "alt": alt,
+    }
+
+
+def map_view_data(maps: FloatArray, axes: Axes, *, kind: str, chosen: int) -> Data:
+    """All heads (L, H, T, S) of one kind of attention; `chosen` is the large one, counted through all layers."""
+    layers, heads = maps.shape[:2]
+    return {
+        "maps": packed(maps),
+        "layers": layers,
+        "heads": heads,
+        "queries": list(axes.queries),
+        "keys": list(axes.keys),
+        "query_title": axes.query_title,
+        "key_title": axes.key_title,
+        "causal": KINDS[kind].causal,
+        "chosen": chosen,
+        "colours": scale(),
+        "alt": f"{KINDS[kind].title} attention",
+    }
+
+
+def stepper_data(translation: Translation, *, kind: str, fixed: bool = False) -> Data:
+    """See `components.stepper`; where it is `fixed`, no other candidate can be written."""
+    maps = translation.maps[kind]
+    return {
+        "text": "|".join(token.text for token in translation.source or translation.read[: translation.given + 1]),
+        "given": translation.given or int(translation.begins_given),
+        "given_says": GIVEN[bool(translation.given)].format(translation.written[0].text),
+        "kind": kind,
+        "keys": [token.text for token in translation.tokens_of(kind)[1]],
+        "shape": list(maps.shape[:2]),
+        "maps": packed(maps),
+        "colours": scale(),
+        "fixed": fixed,
+        "steps": [
+            {
+                "read": read.text,
+                "entropy": written.entropy,
+                "candidates": [[c.token, c.probability, c.id, c.id == written.id] for c in written.candidates]
+                # What was forced may not be among the best.
+                + ([] if listed(written) else [[written.text, written.probability, written.id, True]]),
+            }
+            for read, written in zip(translation.read, translation.written, strict=True)
+        ],
+    }
+
+
+def listed(token: Token) -> bool:
+    return any(candidate.id == token.id for candidate in token.candidates)

@@ -1,0 +1,65 @@
+"""What a visitor takes home of a translation: one HTML file, a table, arrays."""
+
+from collections.abc import Callable
+from datetime import date
+from functools import partial
+
+import streamlit as st
+
+from model.config import SearchConfig
+from model.inference.translation import Translation
+from viz_app import services
+from viz_app.listing import CheckpointKey
+from viz_app.report import MAX_TOKENS, report
+from viz_app.shared import GATE
+
+__all__ = ["take_home"]
+
+
+def take_home(key: CheckpointKey, text: str, search: SearchConfig, translation: Translation) -> None:
+    """A popover of files, each made when it is asked for."""
+    asked = (key, text, search)
+    too_long = max(len(translation.source), len(translation.read)) > MAX_TOKENS
+    with st.popover("Download", icon=":material/download:"):
+        file(
+            "One HTML file",
+            partial(page_of, *asked),
+            "headlight.html",
+            "text/html",
+            says="Its maps, lines and steps, to be clicked in any browser, without a network.",
+            refusal=f"One file holds texts of up to {MAX_TOKENS} tokens." if too_long else "",
+        )
+        file(
+            "CSV",
+            partial(services.table_of, *asked),
+            "headlight-maps.csv",
+            "text/csv",
+            says="Every weight of every map as a row of a table.",
+            refusal=services.too_long_for_a_table(translation),
+        )
+        file(
+            "NPZ",
+            partial(services.arrays_of, *asked),
+            "headlight-maps.npz",
+            "application/octet-stream",
+            says="All maps and their tokens as NumPy arrays.",
+        )
+
+
+def file(label: str, make: Callable[[], bytes | str], name: str, kind: str, *, says: str, refusal: str = "") -> None:
+    st.download_button(
+        label,
+        make,
+        name,
+        kind,
+        icon=":material/download:",
+        help=refusal or says,
+        disabled=bool(refusal),
+        on_click="ignore",
+        width="stretch",
+    )
+
+
+def page_of(key: CheckpointKey, text: str, search: SearchConfig) -> str:
+    with GATE.inside():
+        return report(services.translation_of(key, text, search), text=text, name=key.name, made=date.today())
