@@ -39,6 +39,7 @@ def test_what_is_taken_home_shows_every_number_without_a_network(
     expect(says).to_have_text(
         f"{found.written[1].text} → {found.source[2].text}: {found.maps['cross'][1, 2, 1, 2]:.6f}"
     )
+    home.mouse.move(1, 1)
     cells.focus()
     cells.press("ArrowRight")
     expect(says).to_have_text(re.compile(f"{found.maps['cross'][1, 2, 1, 3]:.6f}$"))
