@@ -1,6 +1,6 @@
 """Tokens as chips: a row of small labelled boxes, shaded by probability, with the runners-up on hover."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from html import escape
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from model.inference.tokens import Token
 from viz_app.plain import visible
 
-__all__ = ["STYLE", "batch_table", "chips", "compared", "sentence", "weighted_text"]
+__all__ = ["MAX_CHIPS", "STYLE", "batch_table", "chips", "compared", "rows_of_chips", "sentence", "weighted_text"]
 
 STYLE = """<style>
 .hl-row{display:grid;grid-template-columns:3.4rem 1fr;align-items:baseline;line-height:1.35;margin:0 0 3px}
@@ -29,6 +29,15 @@ STYLE = """<style>
 .hl-share{display:block;height:4px;border-radius:2px;background:#e69f00;margin:1px 0 2px;
  overflow:hidden;outline:1px solid #fff}
 .hl-share span{display:block;height:100%;background:#0072b2}
+.hl-looks{position:relative}
+.hl-looks .hl-row+.hl-row{margin-top:26px}
+.hl-looks svg{position:absolute;inset:0;pointer-events:none;overflow:visible}
+.hl-looks line{stroke:#e8590c;stroke-linecap:round}
+.hl-chip.hl-looked{box-shadow:inset 0 0 0 2px #e8590c;
+ background:color-mix(in srgb,#e8590c var(--hl-weight,0%),transparent)!important}
+.hl-chip.hl-asks{outline:2px solid #e8590c}
+.hl-mark{position:absolute;border:3px solid #e8590c;pointer-events:none;box-sizing:border-box}
+.js-plotly-plot{position:relative}
 .hl-text{font-size:1.12rem;font-weight:600;margin:2px 0 0}
 .hl-words{line-height:1.9;max-height:15rem;overflow-y:auto}
 .hl-word{border-radius:4px;padding:1px 3px;display:inline-block}
@@ -60,10 +69,18 @@ def chips(name: str, tokens: Sequence[Token], *, shares: Sequence[float] = ()) -
         shares: Of each token, how much of it came from the source, 0 to 1: a bar below it; or none.
     """
     padded = (*shares, *(None for _ in tokens[len(shares) :]))
-    boxes = "".join(chip(token, share) for token, share in zip(tokens[:MAX_CHIPS], padded, strict=False))
+    boxes = "".join(
+        chip(token, share, number=i) for i, (token, share) in enumerate(zip(tokens[:MAX_CHIPS], padded, strict=False))
+    )
     more = f'<span class="hl-more">and {len(tokens) - MAX_CHIPS} more</span>' if len(tokens) > MAX_CHIPS else ""
     label = f'<span class="hl-name">{escape(name)}</span>'
-    return f'<div class="hl-row">{label}<div class="hl-chips">{boxes}{more}</div></div>'
+    return f'<div class="hl-row" data-row="{escape(name)}">{label}<div class="hl-chips">{boxes}{more}</div></div>'
+
+
+def rows_of_chips(rows: Mapping[str, Sequence[Token]], *, shares: Sequence[float] = ()) -> str:
+    """HTML of what a model reads and what it writes, between which lines can be drawn."""
+    found = (chips(name, tokens, shares=shares if name == "writes" else ()) for name, tokens in rows.items() if tokens)
+    return f'<div class="hl-looks">{"".join(found)}</div>'
 
 
 def batch_table(name: str, tokens: Sequence[Sequence[str]], ids: NDArray[np.int64], *, padding: int) -> str:
@@ -128,12 +145,12 @@ def weighted_text(tokens: Sequence[str], weights: Sequence[float]) -> str:
     return f'<div class="hl-words">{words}</div>'
 
 
-def chip(token: Token, share: float | None = None) -> str:
+def chip(token: Token, share: float | None = None, *, number: int) -> str:
     special = " hl-special" if token.special else " hl-unknown" if token.unknown else ""
     title = ' title="Not in the vocabulary: the model reads &lt;unk&gt; instead"' if token.unknown else ""
     text = f"<bdi>{escape(visible(token.text))}</bdi>"
     if not token.candidates:
-        return f'<span class="hl-chip{special}"{title}>{text}</span>'
+        return f'<span class="hl-chip{special}" data-i="{number}"{title}>{text}</span>'
     rows = "".join(
         f"<div><bdi>{escape(visible(c.token))}</bdi><span>{c.probability:.1%}</span></div>"
         for c in token.candidates[:5]
@@ -146,7 +163,7 @@ def chip(token: Token, share: float | None = None) -> str:
         rows += f"<div><em>from the source</em><span>{share:.1%}</span></div>"
     label = escape(says, quote=True)
     return (
-        f'<span class="hl-chip{special}" tabindex="0" role="group" aria-label="{label}" '
+        f'<span class="hl-chip{special}" data-i="{number}" tabindex="0" role="group" aria-label="{label}" '
         f'style="background:rgba(47,111,176,{0.08 + 0.6 * token.probability:.3f})">'
         f'{text}{bar}<span class="hl-tip">{rows}</span></span>'
     )

@@ -16,7 +16,7 @@ from model.kinds import KINDS
 from viz_app.figures.colours import LINES, MASKED, SEQUENTIAL
 from viz_app.figures.style import Axes
 
-__all__ = ["Data", "line_view_data", "map_view_data", "packed", "stepper_data"]
+__all__ = ["Data", "line_view_data", "look_data", "map_view_data", "packed", "stepper_data"]
 
 FloatArray = NDArray[np.float32]
 Data = Mapping[str, object]
@@ -86,6 +86,36 @@ def map_view_data(maps: FloatArray, axes: Axes, *, kind: str, chosen: int) -> Da
         "chosen": chosen,
         "colours": scale(),
         "alt": f"{KINDS[kind].title} attention",
+    }
+
+
+def look_data(weights: FloatArray, kind: str, *, given: int, in_map: bool) -> Data:
+    """Which chips the rows and columns of a map (T, S) of one kind of attention are, and its weights.
+
+    Args:
+        weights: Of one head, or the mean of some.
+        kind: One of `KINDS`.
+        given: Tokens of a prompt, which stand among those that are read.
+        in_map: The large map beside has these very rows and columns.
+    """
+    queries, keys = weights.shape
+    # The position that writes a token is the query of its row; as a key, a position stands for the token that it read.
+    writes = {"row": "writes", "from": -given}
+    rows = {
+        "cross": (writes, {"row": "reads", "from": 0}),
+        "encoder": ({"row": "reads", "from": 0},) * 2,
+        "decoder": (writes, {"row": "writes", "from": -given - 1}),
+    }
+    query, key = rows[kind]
+    return {
+        "weights": packed(weights),
+        "queries": queries,
+        "keys": keys,
+        "query_row": query["row"],
+        "query_from": query["from"],
+        "key_row": key["row"],
+        "key_from": key["from"],
+        "in_map": in_map,
     }
 
 

@@ -21,7 +21,7 @@ from model.analysis.source_code import CodeLine
 from model.analysis.station import Step
 from model.inference.search_tree import SearchTree
 from model.inference.translation import Translation
-from viz_app.component_data import line_view_data, stepper_data
+from viz_app.component_data import line_view_data, look_data, stepper_data
 from viz_app.figures.architecture import Drawing
 from viz_app.figures.pixels import painted, png
 from viz_app.figures.style import Axes
@@ -32,6 +32,7 @@ __all__ = [
     "derivation",
     "head_board",
     "line_view",
+    "look",
     "one_tap_one_click",
     "stepper",
 ]
@@ -50,6 +51,11 @@ def component(name: str) -> Any:
 def one_tap_one_click() -> None:
     """Let a tap on a chart be what a click is; once a page."""
     component("touch")(key="touch")
+
+
+def look(weights: FloatArray, kind: str, *, given: int, in_map: bool) -> None:
+    """Draw lines between the chips of `rows_of_chips`, and light up what is pointed at; see `look_data`."""
+    component("look")(key="look", data=look_data(weights, kind, given=given, in_map=in_map))
 
 
 def line_view(

@@ -12,7 +12,7 @@ from pathlib import Path
 from model.inference.translation import Translation
 from model.kinds import KINDS
 from viz_app.attention_view import view
-from viz_app.chips import STYLE, chips, sentence
+from viz_app.chips import STYLE, rows_of_chips, sentence
 from viz_app.component_data import Data, line_view_data, map_view_data, stepper_data
 from viz_app.plain import visible
 
@@ -48,7 +48,7 @@ def report(translation: Translation, *, text: str, name: str, made: date) -> str
     title = f"{text} → {translation.text}" if translation.source and translation.written else text
     kinds = [kind for kind in ORDER if kind in translation.maps]
     parts = [
-        "".join(chips(row, tokens) for row, tokens in rows.items() if tokens),
+        rows_of_chips(rows),
         sentence(translation.text) if translation.text else "",
         *(attention(translation, kind, is_open=kind == kinds[0]) for kind in kinds),
     ]

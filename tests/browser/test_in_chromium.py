@@ -135,6 +135,31 @@ def test_hovering_a_cell_names_query_key_and_weight(visit: Visit) -> None:
     expect(hover).to_contain_text(f"{expected.maps['cross'][2, 0, 0, 0]:.6f}"[:7])
 
 
+def test_a_word_lights_what_it_looked_at_and_its_row_and_the_other_way_round(visit: Visit) -> None:
+    page = visit("?layer=3&head=2")
+    wait_for_head(page, 3, 2)
+    expected = expected_translation(FIRST_TEXT)
+    cross = expected.maps["cross"][2, 1]
+    written, chips = 1, page.locator(".hl-row[data-row=writes] [data-i]")
+    expect(page.locator(".hl-looks line")).to_have_count(int((cross >= 0.2).sum()))
+    chips.nth(written).hover()
+    expect(chips.nth(written)).to_have_class(re.compile("hl-asks"))
+    looked = page.locator(".hl-row[data-row=reads] .hl-looked")
+    expect(looked).to_have_count(int((cross[written] >= 0.02).sum()))
+    frame, map_ = page.locator(".hl-mark").bounding_box(), page.locator(".js-plotly-plot").nth(1)
+    inner = map_.locator(".nsewdrag").bounding_box()
+    assert frame
+    assert inner
+    height = inner["height"] / len(cross)
+    assert frame["y"] == pytest.approx(inner["y"] + written * height, abs=2)
+    assert frame["height"] == pytest.approx(height, abs=2)
+
+    page.mouse.move(2, 2)
+    expect(page.locator(".hl-mark, .hl-looked")).to_have_count(0)
+    page.mouse.move(inner["x"] + inner["width"] / 2, inner["y"] + 2.5 * height, steps=5)
+    expect(chips.nth(2)).to_have_class(re.compile("hl-asks"))
+
+
 def test_maps_can_be_downloaded(visit: Visit) -> None:
     page = visit()
     wait_for_head(page, 3, 1)

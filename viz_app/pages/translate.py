@@ -7,13 +7,14 @@ import streamlit as st
 from model.config import ConfigError, RecurrentConfig
 from model.inference.searching import GREEDY
 from viz_app import analyses, checkpoint_choice, controls, listing, services
-from viz_app.attention_view import choose, view, with_rollout, with_value_norms
-from viz_app.chips import chips, sentence
+from viz_app.attention_view import choose, select_head, view, with_rollout, with_value_norms
+from viz_app.chips import MAX_CHIPS, rows_of_chips, sentence
 from viz_app.choices import settle
+from viz_app.components import look
 from viz_app.ending import end_page
 from viz_app.figures.attention import MAX_TILE
 from viz_app.sections import attention_drawings
-from viz_app.sections.map_window import map_window
+from viz_app.sections.map_window import WINDOW, map_window
 from viz_app.sections.take_home import take_home
 
 VIEWS = {"heatmaps": "Heatmaps", "lines": "Lines", "head": "BertViz heads", "model": "BertViz model"}
@@ -44,7 +45,7 @@ if followed:
     with suppress(ConfigError):  # of a text that is too long
         shares = analyses.influence_of(key, text)[1].source.sum(axis=1).tolist()
 st.html(
-    "".join(chips(name, tokens, shares=shares if name == "writes" else ()) for name, tokens in rows.items() if tokens)
+    rows_of_chips(rows, shares=shares)
     + (sentence(translation.text or "(the model wrote nothing)") if translation.written or translation.text else "")
 )
 if shares:
@@ -82,7 +83,8 @@ with kinds:
     kind = controls.kind_picker(config.model.kinds, "kind", "cross")
 settle("view", "heatmaps", VIEWS)
 how_shown = views.segmented_control("View", list(VIEWS), format_func=VIEWS.__getitem__, required=True, key="view")
-condense = {"merge": st.session_state["merge"], "hide_special": st.session_state["hide_special"]}
+merge, hide_special = st.session_state["merge"], st.session_state["hide_special"]
+condense = {"merge": merge, "hide_special": hide_special}
 measured = with_value_norms(translation, services.value_norms_of(key, text, search)) if norms else translation
 shown = view(measured, kind, **condense)
 with heads_column:
@@ -90,6 +92,11 @@ with heads_column:
 rolled = view(with_rollout(translation), kind, **condense) if head == "rollout" else None
 chosen = choose(shown, rolled, layer, head, weighted=norms)
 
+if max(map(len, rows.values())) <= MAX_CHIPS:
+    as_written = not (merge or hide_special or norms)
+    own = chosen.weights if as_written else select_head(translation.maps[kind], layer, "mean" if rolled else head)
+    with st.sidebar:  # it shows nothing of its own
+        look(own, kind, given=given, in_map=as_written and max(own.shape) <= WINDOW and how_shown == "heatmaps")
 if how_shown in ("head", "model"):
     plain = view(translation, kind, **condense)
     attention_drawings.bertviz(plain, kind, layer, head, model_view=how_shown == "model")

@@ -1,0 +1,122 @@
+// Lines from each word that was written to the words that it looked at; what one points at lights up, here and in the
+// map: a chip its row or column, a cell of the map its chips.
+export default function ({ data, parentElement }) {
+  const view = mounted(parentElement, looks);
+  view.update(data);
+  return view.close;
+}
+
+function looks() {
+  const SHOWN = 0.2, LIT = 0.02; // weights that have a line: at rest, and of what is pointed at
+  let data, weights, lit = null; // { query } or { key }
+  const listening = new WeakSet();
+  const place = () => document.querySelector(".hl-looks");
+  const chip = (row, i) => place()?.querySelector(`.hl-row[data-row=${row}] [data-i="${i}"]`);
+  const queryChip = (t) => chip(data.query_row, t + data.query_from);
+  const keyChip = (s) => chip(data.key_row, s + data.key_from);
+  const weight = (t, s) => weights[t * data.keys + s];
+
+  function linesOf() {
+    const found = [];
+    for (let t = 0; t < data.queries; t++)
+      for (let s = 0; s < data.keys; s++) {
+        const of = !lit || lit.query === t || lit.key === s;
+        if (of && weight(t, s) >= (lit ? LIT : SHOWN)) found.push([t, s, weight(t, s)]);
+      }
+    return found;
+  }
+
+  function redraw() {
+    const home = place();
+    if (!home) return;
+    home.querySelectorAll(".hl-looked, .hl-asks").forEach((one) => {
+      one.classList.remove("hl-looked", "hl-asks");
+      one.style.removeProperty("--hl-weight");
+    });
+    home.querySelector("svg")?.remove();
+    const box = home.getBoundingClientRect(), lines = linesOf();
+    if (data.query_row !== data.key_row) {
+      const drawing = el("svg", { width: box.width, height: box.height, "aria-hidden": "true" }, lines.flatMap(([t, s, w]) => {
+        const [from, to] = [keyChip(s), queryChip(t)].map((one) => one?.getBoundingClientRect());
+        if (!from || !to) return [];
+        return [el("line", {
+          x1: from.left + from.width / 2 - box.left, y1: from.bottom - box.top + 1,
+          x2: to.left + to.width / 2 - box.left, y2: to.top - box.top - 1,
+          "stroke-width": (0.6 + 3.4 * w).toFixed(2), "stroke-opacity": (lit ? 0.35 + 0.65 * w : 0.15 + 0.4 * w).toFixed(2),
+        })];
+      }));
+      const holder = document.createElement("div");
+      draw(holder, [drawing]);
+      home.append(holder.firstChild);
+    }
+    if (!lit) return;
+    const asks = lit.query !== undefined ? queryChip(lit.query) : keyChip(lit.key);
+    asks?.classList.add("hl-asks");
+    lines.forEach(([t, s, w]) => {
+      const looked = lit.query !== undefined ? keyChip(s) : queryChip(t);
+      if (looked === asks) return;
+      looked?.classList.add("hl-looked");
+      looked?.style.setProperty("--hl-weight", `${Math.round(15 + 40 * w)}%`);
+    });
+  }
+
+  /** A frame around a row or a column of the large map. */
+  function mark() {
+    document.querySelectorAll(".hl-mark").forEach((one) => one.remove());
+    const map = largeMap(), inner = map?.querySelector(".nsewdrag");
+    if (!lit || !inner || !data.in_map) return;
+    const outer = map.getBoundingClientRect(), box = inner.getBoundingClientRect(), frame = document.createElement("div");
+    const [t, s] = [lit.query, lit.key], row = t !== undefined;
+    Object.assign(frame.style, {
+      left: `${box.left - outer.left + (row ? 0 : (s * box.width) / data.keys)}px`, width: `${row ? box.width : box.width / data.keys}px`,
+      top: `${box.top - outer.top + (row ? (t * box.height) / data.queries : 0)}px`, height: `${row ? box.height / data.queries : box.height}px`,
+    });
+    frame.className = "hl-mark";
+    map.append(frame);
+  }
+
+  function light(next, framed = true) {
+    if (JSON.stringify(next) === JSON.stringify(lit)) return;
+    lit = next;
+    redraw();
+    if (framed) mark();
+  }
+
+  function pointed(event) {
+    const one = event.target.closest?.(".hl-looks [data-i]");
+    if (!one) return light(null);
+    const row = one.closest(".hl-row").dataset.row, i = Number(one.dataset.i);
+    const [t, s] = [i - data.query_from, i - data.key_from];
+    if (row === data.query_row && t >= 0 && t < data.queries) return light({ query: t });
+    return light(row === data.key_row && s >= 0 && s < data.keys ? { key: s } : null);
+  }
+
+  const largeMap = () => [...document.querySelectorAll(".js-plotly-plot")].find((one) => one.data?.some(({ type }) => type === "heatmap"));
+
+  /** Charts come when they come; the first pointer over one is early enough. */
+  function listen(event) {
+    const map = event.target.closest?.(".js-plotly-plot");
+    if (!map?.on || map !== largeMap() || listening.has(map)) return;
+    listening.add(map);
+    map.on("plotly_hover", ({ points: [{ pointIndex }] }) => data.in_map && Array.isArray(pointIndex) && light({ query: pointIndex[0] }, false));
+    map.on("plotly_unhover", () => light(null, false));
+  }
+
+  function update(next) {
+    [data, weights, lit] = [next, floats(next.weights), null];
+    const home = place();
+    if (home) home.onpointerover = home.onfocusin = pointed;
+    if (home) home.onpointerleave = home.onfocusout = () => light(null);
+    redraw();
+    document.fonts.ready.then(redraw); // chips move when their letters come
+  }
+
+  function stop() {
+    window.removeEventListener("resize", redraw);
+    document.removeEventListener("pointerover", listen);
+  }
+
+  window.addEventListener("resize", redraw);
+  document.addEventListener("pointerover", listen);
+  return { update, redraw, stop };
+}
