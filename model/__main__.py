@@ -17,7 +17,7 @@ from model.corpora.corpora import CorpusError, data_dir
 from model.corpora.download import DownloadError, download_corpus
 from model.corpora.toys import TOYS, write_toy
 from model.corpora.variety import vary
-from model.evaluating import run_evaluate
+from model.evaluate_command import run_evaluate
 from model.files import write_beside
 from model.foreign_config import ForeignConfig
 from model.inference.classify import classify
@@ -126,8 +126,10 @@ def run_distill(args: argparse.Namespace) -> None:
 
 def run_toy(args: argparse.Namespace) -> None:
     folder = write_toy(data_dir(args.data_dir), args.toy, longest=args.longest, seed=args.seed)
-    sides = f"--set corpus={args.toy} --set source_language={TOYS[args.toy].source} --set target_language="
-    print(f"{folder} is there. Learn it: python -m model train toy {sides}{TOYS[args.toy].target}")
+    settings = {"corpus": args.toy, "source_language": TOYS[args.toy].source, "target_language": TOYS[args.toy].target}
+    told = " ".join(f"--set {name}={value}" for name, value in settings.items())
+    print(f"{folder} is there. Learn it:")
+    print(f"python -m model train toy --data-dir {folder.parent} --out runs/{args.toy} {told}")
 
 
 def run_vary(args: argparse.Namespace) -> None:

@@ -39,7 +39,7 @@ ROOMS = (
         "training",
         "arguments",
         "asked",
-        "evaluating",
+        "evaluate_command",
         "notebook",
         "__main__",
     ),

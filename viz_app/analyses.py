@@ -135,7 +135,7 @@ def stage_of(key: CheckpointKey, text: str, step: int) -> Stage:
 def attempt_of(key: CheckpointKey, text: str, answer: str) -> tuple[str, Translation]:
     """What a model that is still being trained writes, and its reading of the right answer.
 
-    It is not kept in memory: the next state of it comes in two seconds.
+    The model is not kept in memory: the next state of it comes in two seconds.
 
     Raises:
         CheckpointError: its weights cannot be loaded.

@@ -76,7 +76,8 @@ NUMBERS = """rival first_place station_layer station_place window_row window_col
 WORDS = """checkpoint from_language into_language text kind view method steps_view steps_kind layer head
     review_layer review_head mask_kind metric sentences_from pasted click_means review reading bug
     position_tab mask_tab heads_tab checkpoint_tab inside_tab compare beside second_text giver
-    pasted_kind stack beside_layer beside_head toy"""
+    pasted_kind stack beside_layer beside_head toy
+    trained_layer trained_head"""
 # Every choice that follows a visitor and stands in a link, by the key of its widget.
 FORMS: dict[str, Form] = {
     **dict.fromkeys(WORDS.split(), TEXT),

@@ -4,19 +4,25 @@ Numbers travel as base64 of float32, so what a component shows is exact; every t
 """
 
 import base64
+import io
 from collections.abc import Mapping, Sequence
+from keyword import iskeyword
+from tokenize import COMMENT, NAME, generate_tokens
 
 import numpy as np
 from numpy.typing import NDArray
 from plotly.colors import get_colorscale, hex_to_rgb
 
+from model.analysis.source_code import CodeLine
+from model.analysis.station import Step
 from model.inference.tokens import Token
 from model.inference.translation import Translation
 from model.kinds import KINDS
 from viz_app.figures.colours import LINES, MASKED, SEQUENTIAL
+from viz_app.figures.pixels import painted, png
 from viz_app.figures.style import Axes
 
-__all__ = ["Data", "line_view_data", "look_data", "map_view_data", "packed", "stepper_data"]
+__all__ = ["Data", "derivation_data", "line_view_data", "look_data", "map_view_data", "packed", "stepper_data"]
 
 FloatArray = NDArray[np.float32]
 Data = Mapping[str, object]
@@ -147,3 +153,56 @@ def stepper_data(translation: Translation, *, kind: str, fixed: bool = False) ->
 
 def listed(token: Token) -> bool:
     return any(candidate.id == token.id for candidate in token.candidates)
+
+
+def derivation_data(steps: Sequence[Step], code: Sequence[Sequence[CodeLine]], *, alt: str) -> Data:
+    """See `components.derivation`."""
+    names = {step.name for step in steps}
+    return {
+        "steps": [described(step) for step in steps],
+        "code": [
+            [
+                {"words": words, "step": line.step if line.step in names else ""}
+                for words, line in zip(coloured([line.text for line in function]), function, strict=True)
+            ]
+            for function in code
+        ],
+        "alt": alt,
+    }
+
+
+def described(step: Step) -> Mapping[str, object]:
+    count, width = step.numbers.shape
+    low, high = float(np.nanmin(step.numbers, initial=0.0)), float(np.nanmax(step.numbers, initial=0.0))
+    bound = max(-low, high, 1e-6)
+    ends = (0.0, 1.0) if step.shares else (-bound, bound)
+    pixels = painted(step.numbers, low=ends[0], high=ends[1], masked=np.isnan(step.numbers), signed=not step.shares)
+    shape = f"{count} {step.rows} of {width} numbers" if step.rows else f"{width} numbers"
+    scale = "dark 0, bright 1" if step.shares else f"blue −{bound:.3g}, white 0, red {bound:.3g}"
+    return {
+        "name": step.name,
+        "formula": step.formula,
+        "facts": step.facts,
+        "picture": png(pixels),
+        "says": f"{shape}, from {low:.3g} to {high:.3g}; {scale}",
+        "height": min(7 * count, 56) if step.rows else 12,
+        "coarse": width < 100,  # single cells can be seen; of more the browser shows the mean
+    }
+
+
+def coloured(lines: Sequence[str]) -> list[list[tuple[str, str]]]:
+    """The lines of a function as words with their kind."""
+    found: list[list[tuple[str, str]]] = [[] for _ in lines]
+    done = [0] * len(lines)
+    for token in generate_tokens(io.StringIO("\n".join(lines) + "\n").readline):
+        (row, start), (last, end) = token.start, token.end
+        kind = (
+            "comment" if token.type == COMMENT else "keyword" if token.type == NAME and iskeyword(token.string) else ""
+        )
+        if kind and row == last:
+            words = found[row - 1]
+            words += [(lines[row - 1][done[row - 1] : start], ""), (token.string, kind)]
+            done[row - 1] = end
+    for line, words, end in zip(lines, found, done, strict=True):
+        words.append((line[end:], ""))
+    return found

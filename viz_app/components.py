@@ -5,11 +5,9 @@ updated. Every text is set as text, never as markup; colours are those of the fi
 `component_data.py`.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
-from keyword import iskeyword
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +19,8 @@ from model.analysis.source_code import CodeLine
 from model.analysis.station import Step
 from model.inference.search_tree import SearchTree
 from model.inference.translation import Translation
-from viz_app.component_data import line_view_data, look_data, stepper_data
+from viz_app.component_data import derivation_data, line_view_data, look_data, stepper_data
 from viz_app.figures.architecture import Drawing
-from viz_app.figures.pixels import painted, png
 from viz_app.figures.style import Axes
 
 __all__ = [
@@ -140,37 +137,7 @@ def derivation(steps: Sequence[Step], code: Sequence[Sequence[CodeLine]], *, alt
         alt: What is computed.
         key: Of the component.
     """
-    component("derivation")(
-        key=key,
-        data={
-            "steps": [described(step) for step in steps],
-            "code": [[{"words": coloured(line.text), "step": line.step} for line in function] for function in code],
-            "alt": alt,
-        },
-    )
-
-
-def described(step: Step) -> Mapping[str, object]:
-    count, width = step.numbers.shape
-    bound = max(float(np.nanmax(np.abs(step.numbers), initial=0.0)), 1e-6)
-    pixels = painted(step.numbers, low=-bound, high=bound, masked=np.isnan(step.numbers), signed=True)
-    shape = f"{count} {step.rows} of {width} numbers" if step.rows else f"{width} numbers"
-    return {
-        "name": step.name,
-        "formula": step.formula,
-        "facts": step.facts,
-        "picture": png(pixels),
-        "says": f"{shape}, from −{bound:.3g} (blue) to {bound:.3g} (red)",
-        "height": min(7 * count, 56) if step.rows else 12,
-        "coarse": width < 100,  # single cells can be seen; of more the browser shows the mean
-    }
-
-
-def coloured(line: str) -> list[tuple[str, str]]:
-    """A line of Python as words with their kind."""
-    code, sign, comment = line.partition("#")
-    words = [(word, "keyword" if iskeyword(word) else "") for word in re.split(r"(\w+)", code) if word]
-    return [*words, *([(sign + comment, "comment")] if sign else [])]
+    component("derivation")(key=key, data=derivation_data(steps, code, alt=alt))
 
 
 def head_board(

@@ -11,7 +11,7 @@ from model.kinds import KINDS
 from model.opening import AnyConfig
 from viz_app.checkpoint_choice import language
 from viz_app.choices import choices, choose, fits_into_a_link, settle, settle_number
-from viz_app.examples import TOYS, examples_for
+from viz_app.examples import TOY_EXAMPLES, examples_for
 from viz_app.forcing import start_afresh_for
 from viz_app.plain import plain
 
@@ -85,7 +85,7 @@ def what_to_type(config: AnyConfig) -> str:
         mask = getattr(config.tokenizer, "mask", "")
         return "Type a text" + (f" ({plain(mask)} stands for a word to guess)" if mask else "")
     name = language(config.tokenizer.source_language)
-    if name in TOYS:
+    if name in TOY_EXAMPLES:
         return f"Type {name} with spaces between them" if name == "letters" else "Type a date in words"
     return f"Type a sentence in {plain(name)}" if name else "Type a text"
 
@@ -171,11 +171,11 @@ def head_picker(
     return int(layer) - 1, head if head in AGGREGATES else int(head) - 1
 
 
-def clicked_head(layers: int, heads: int) -> tuple[int, int]:
+def clicked_head(layers: int, heads: int, *, of: str) -> tuple[int, int]:
     """The layer and head that `open_tile` chose, counted from 0, where there is no `head_picker`."""
-    settle("layer", str(layers), numbers(layers))
-    settle("head", "1", numbers(heads))
-    return int(st.session_state["layer"]) - 1, int(st.session_state["head"]) - 1
+    settle(f"{of}layer", str(layers), numbers(layers))
+    settle(f"{of}head", "1", numbers(heads))
+    return int(st.session_state[f"{of}layer"]) - 1, int(st.session_state[f"{of}head"]) - 1
 
 
 def numbers(count: int) -> list[str]:
@@ -196,12 +196,12 @@ def with_progress(items: Sequence[Item], sentence: str, *, at_least: int) -> Ite
         bar.empty()
 
 
-def open_tile(chart: str) -> None:
-    """Callback of a picture of all heads: the layer and the head that were clicked are chosen."""
+def open_tile(chart: str, *, of: str = "") -> None:
+    """Callback of a picture of all heads: the layer and the head that were clicked are chosen, see `head_picker`."""
     points = st.session_state[chart].selection.points
     if points and "customdata" in points[0]:
         for name, number in zip(("layer", "head"), points[0]["customdata"], strict=True):
-            choose(name, str(number + 1))
+            choose(f"{of}{name}", str(number + 1))
 
 
 def how(label: str, explanation: str, formula: str | None = None) -> None:

@@ -3,7 +3,7 @@
 from model.foreign_config import ForeignConfig
 from model.opening import AnyConfig
 
-__all__ = ["BATCHES", "CAPTIONS", "EVERYDAY", "GIVERS", "MORE", "REVIEWS", "TOYS", "examples_for"]
+__all__ = ["BATCHES", "CAPTIONS", "EVERYDAY", "GIVERS", "MORE", "REVIEWS", "TOY_EXAMPLES", "examples_for"]
 
 # By source language; all as many, so that a visitor who changes the checkpoint stays at the same place of the list.
 CAPTIONS = {
@@ -54,8 +54,8 @@ EVERYDAY = {
     ),
 }
 # Of the toy languages that are trained here.
-TOYS = {
-    "letters": ("b e a c o n", "m a n g o", "a b c d e f", "l o b b i n g", "p o l k a"),
+TOY_EXAMPLES = {
+    "letters": ("b e a c o n", "m a n g o", "a b c d e f", "l a m b", "p o l k a"),
     "dates": (
         "the twenty third of May nineteen eighty four",
         "the first of January nineteen forty five",
@@ -135,7 +135,7 @@ BATCHES = {
     "de": ("Ein Hund rennt.", "Zwei Kinder spielen im Sand.", "Eine Frau liest ein Buch."),
     "zh": ("一只狗在跑。", "两个孩子在沙滩上玩。", "一个女人在看书。"),
     "letters": ("d o g", "l a p l a n d", "b e a n"),
-    "dates": TOYS["dates"][2:],
+    "dates": TOY_EXAMPLES["dates"][2:],
 }
 
 REVIEWS = (
@@ -173,8 +173,8 @@ def examples_for(config: AnyConfig) -> tuple[str, ...]:
         mask = config.tokenizer.mask
         masked = tuple(text.format(mask) for text in MASKED) if mask and config.task == "reading" else ()
         return (*masked, *EVERYDAY.get(language, EVERYDAY["en"]))[:5]
-    if language in TOYS:
-        return TOYS[language]
+    if language in TOY_EXAMPLES:
+        return TOY_EXAMPLES[language]
     corpora = config.train.corpora
     everyday = EVERYDAY.get(language, ())
     if not everyday or not EVERYDAY_CORPORA & set(corpora):

@@ -28,24 +28,24 @@ LOCAL = ("localhost", "127.0.0.1", "::1")
 class Upload:
     """A folder that goes when nobody holds it any more."""
 
-    def __init__(self, name: str, fill: Callable[[Path, int], int]) -> None:
+    def __init__(self, name: str, fill: Callable[[Path], int], *, most: int) -> None:
         """Have a new folder filled.
 
         Args:
             name: Of the folder.
-            fill: Writes into it, up to so many MB, and returns how many bytes it wrote. Raises CheckpointError where
-                that is no checkpoint; then nothing is left behind.
+            fill: Writes into it and returns how many bytes it wrote. Raises CheckpointError where that is no
+                checkpoint; then nothing is left behind.
+            most: How many bytes it may write.
         """
         self.temporary = tempfile.TemporaryDirectory(prefix="headlight-", ignore_cleanup_errors=True)
         self.folder = Path(self.temporary.name) / (re.sub(r"[^\w.-]+", "-", name).strip("-.")[:60] or "upload")
         self.folder.mkdir()
-        most = largest_upload()
-        ROOM.take(most << 20)  # before anything is written
+        ROOM.take(most)  # before anything is written
         size = 0
         try:
-            size = fill(self.folder, most)
+            size = fill(self.folder)
         finally:
-            ROOM.give((most << 20) - size)
+            ROOM.give(most - size)
         weakref.finalize(self, ROOM.give, size)
 
 
@@ -79,7 +79,8 @@ def add_upload(name: str, files: Sequence[tuple[str, IO[bytes]]], *, taken: Coll
     Raises:
         CheckpointError: there is no checkpoint in it.
     """
-    keep(name, lambda folder, most: unpack(files, folder, most_mb=most), taken=taken)
+    most = largest_upload()
+    keep(name, lambda folder: unpack(files, folder, most_mb=most), most=most << 20, taken=taken)
 
 
 def add_copy(name: str, checkpoint: Path, *, but: str, taken: Collection[str]) -> None:
@@ -95,18 +96,22 @@ def add_copy(name: str, checkpoint: Path, *, but: str, taken: Collection[str]) -
         CheckpointError: there is no room for it, or it cannot be read.
     """
 
-    def copy(folder: Path, _most: int) -> int:
+    def copy(folder: Path) -> int:
         try:
             shutil.copytree(checkpoint, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(but))
-        except (OSError, shutil.Error) as error:
-            raise CheckpointError(f"{name} could not be kept: {error}") from error
-        return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+        except OSError as error:
+            raise CheckpointError(f"{name} could not be kept: the disk may be full.") from error
+        return size_of(folder)
 
-    keep(name, copy, taken=taken)
+    keep(name, copy, most=size_of(checkpoint), taken=taken)
 
 
-def keep(name: str, fill: Callable[[Path, int], int], *, taken: Collection[str]) -> None:
-    upload = Upload(f"{name}-own" if name in taken else name, fill)
+def size_of(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def keep(name: str, fill: Callable[[Path], int], *, most: int, taken: Collection[str]) -> None:
+    upload = Upload(f"{name}-own" if name in taken else name, fill, most=most)
     kept = [one for one in st.session_state.get("uploads", ()) if one.folder.name != upload.folder.name]
     st.session_state["uploads"] = (*kept[1 - MOST :], upload)
     open_now(upload.folder.name)

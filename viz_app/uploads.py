@@ -121,7 +121,7 @@ class Room:
             if size <= self._left:
                 self._left -= size
                 return
-        raise CheckpointError("Other visitors' uploads fill the room that there is; try again when they have left.")
+        raise CheckpointError("Other visitors' files fill the room that there is; try again when they have left.")
 
     def give(self, size: int) -> None:
         with self._lock:

@@ -1,9 +1,11 @@
 """A training that a visitor runs here: in a process and a folder of its own, queued, and ended when nobody looks.
 
-It is the training of the command line, so what one sees is what anybody can run. One goes on at a time; a page that
-shows it says so every second by `look`, and when it no longer does, the training saves itself and ends.
+It is the training of the command line, so what one sees is what anybody can run. One goes on at a time in a server
+process; a page that shows it says so every second by `look`, and when it no longer does, the training saves itself and
+ends.
 """
 
+import atexit
 import os
 import shutil
 import subprocess
@@ -14,16 +16,19 @@ import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from model.corpora.corpora import CorpusError
 from model.corpora.toys import TOYS, write_toy
 from viz_app.jobs import Job, Report
-from viz_app.own_checkpoints import ROOM
 from viz_app.shared import JOBS, MEGABYTE
+from viz_app.uploads import Room
 
 __all__ = ["EPOCHS", "SNAPSHOTS", "Plan", "Training"]
 
 PROJECT = Path(__file__).resolve().parent.parent
+ROOM = Room(1 << 30)  # bytes on the disk for the trainings of all visitors
 PREFIX = "headlight-training-"
 EPOCHS = 20
 SNAPSHOTS = (0, 25, 50, 100, 150, 200, 300, 400, 600, 800, 1200)  # steps; the end is added
@@ -64,60 +69,87 @@ class Plan:
         return 2 * MEGABYTE + 4 * weights * (len(SNAPSHOTS) + 8)
 
 
+@dataclass(eq=False)
+class Run:
+    """One stretch of a training, from Go on to Stop."""
+
+    wanted: bool = True
+    started: bool = False
+    ended: bool = False
+
+
 class Training:
     """One plan in the works. Its folder goes when nobody holds it any more."""
 
     def __init__(self, plan: Plan) -> None:
         """Raises CheckpointError where others' files take all the room, CorpusError where nothing can be written."""
         sweep()
-        self.plan, self.active, self.finished, self.problem = plan, False, False, ""
+        self.plan, self.finished, self.problem = plan, False, ""
+        self._run, self._seen = Run(wanted=False, ended=True), 0.0
         ROOM.take(plan.room())
         weakref.finalize(self, ROOM.give, plan.room())
-        self.data = Path(tempfile.mkdtemp(prefix=PREFIX))
+        try:
+            self.data = Path(tempfile.mkdtemp(prefix=PREFIX))
+        except OSError as error:
+            raise CorpusError(f"There is no place for a training: {error.strerror}.") from error
         weakref.finalize(self, shutil.rmtree, self.data, ignore_errors=True)
-        self.folder = self.data / f"{plan.toy}-trained-here"
-        self._turn, self._seen = 0, 0.0
-        write_toy(self.data, plan.toy, longest=plan.longest)
+        self.folder = self.data / plan.toy
+        write_toy(self.data / "corpora", plan.toy, longest=plan.longest)
 
     @property
     def begun(self) -> bool:
+        """Whether there is something to go on from."""
         return (self.folder / "training" / "state.safetensors").exists()
+
+    @property
+    def active(self) -> bool:
+        """It waits for its turn, or goes on."""
+        return self._run.wanted and not self._run.ended
+
+    @property
+    def saving(self) -> bool:
+        """It was stopped, and writes down what it has learned."""
+        return self._run.started and not self._run.wanted and not self._run.ended
 
     def go_on(self) -> None:
         """Ask for its turn: it begins, or goes on from where it stopped, when those before it have ended."""
-        if not self.active:
-            self.active, self.problem, self._turn = True, "", self._turn + 1
+        if not (self.active or self.saving):
+            self.problem, self._run = "", Run()
 
     def stop(self) -> None:
         """Let it save itself and end."""
-        self.active = False
+        self._run.wanted = False
 
     def look(self) -> Job[object] | None:
         """Say that somebody is there. Returns its place in the queue, or None where it does not go on."""
         self._seen = time.monotonic()
-        return JOBS.ask(("training", self.folder, self._turn), self._run) if self.active else None
+        with suppress(OSError):
+            os.utime(self.data)  # it is in use, says `sweep`
+        return JOBS.ask(("training", self._run), partial(self._work, self._run)) if self.active else None
 
-    @property
-    def _wanted(self) -> bool:
-        return self.active and time.monotonic() - self._seen < GRACE
-
-    def _run(self, _report: Report) -> None:
-        if not self._wanted:  # whoever asked may have gone while others were before
-            self.active = False
-            return
+    def _work(self, run: Run, _report: Report) -> None:
+        log = self.data / "log.txt"
         try:
-            log = self.data / "log.txt"
+            if not self._wanted(run):  # whoever asked may have gone while others were before
+                return
+            run.started = True
             with process(self._command(), log) as running:
-                while self._wanted and running.poll() is None:
+                while self._wanted(run) and running.poll() is None:
                     time.sleep(TICK)
-                self.finished = running.poll() == 0
-                self.problem = last_line(log) if running.poll() else ""
+                run.wanted = False
+            self.finished = last_line(log).startswith("Finished")
+            self.problem = last_line(log) if running.returncode > 0 else ""
+        except OSError as error:
+            self.problem = f"{error.strerror}."
         finally:
-            self.active = False
+            run.wanted, run.ended = False, True
+
+    def _wanted(self, run: Run) -> bool:
+        return run.wanted and time.monotonic() - self._seen < GRACE
 
     def _command(self) -> list[str]:
         settings = [f"--set={name}={value}" for name, value in self.plan.settings().items()]
-        places = ["--out", str(self.folder), "--data-dir", str(self.data), "--device", "cpu"]
+        places = ["--out", str(self.folder), "--data-dir", str(self.data / "corpora"), "--device", "cpu"]
         steps = ["--snapshots", *map(str, SNAPSHOTS)]
         resume = ["--resume"] if self.begun else []
         return [sys.executable, "-m", "model", "train", "toy", *settings, *places, *steps, *resume]
@@ -131,9 +163,11 @@ def process(command: Sequence[str], log: Path) -> Iterator["subprocess.Popen[byt
         started = subprocess.Popen(command, cwd=PROJECT, env=alone, stdout=file, stderr=subprocess.STDOUT)
     with suppress(AttributeError, OSError):  # Windows has no such thing; it may have ended already
         os.setpriority(os.PRIO_PROCESS, started.pid, 5)
+    atexit.register(started.kill)  # the server may end first
     try:
         yield started
     finally:
+        atexit.unregister(started.kill)
         started.terminate()
         try:
             started.wait(PATIENCE)

@@ -99,6 +99,7 @@ def attended(
                 formula="α = softmax(…)",
                 numbers=single(weights),
                 rows=by_head,
+                shares=True,
                 facts=tuple((f"head {head + 1} looks most at", look) for head, look in enumerate(looks)),
             ),
             Step(name="weighted sum", formula="z = α V", numbers=single(heads), rows=by_head),

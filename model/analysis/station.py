@@ -21,6 +21,7 @@ class Step:
     formula: str
     numbers: NDArray[np.float32]  # (R, C): what it makes, a row for each head where there are heads
     rows: str = ""  # what the rows are, where there are several
+    shares: bool = False  # they lie between 0 and 1
     facts: tuple[tuple[str, str], ...] = ()  # name and number, as text
 
 

@@ -111,7 +111,7 @@ def embedded(model: Transformer, recording: Recording, stack: str, token: int, p
             formula=r"x \leftarrow x + P_{\mathrm{place}}",
             vector=single(total),
             difference=off(total, own[1]),
-            steps=(Step(name="position", formula="x ← x + P[place]", numbers=single(position)[None], facts=added),),
+            steps=(Step(name="position", formula="P[place], added to x", numbers=single(position)[None], facts=added),),
             code=(code_of(PositionalEncoding.forward),),
         ),
     ]
@@ -133,7 +133,7 @@ def norm_step(name: str, x: FloatArray, output: FloatArray) -> Step:
 
 
 def in_front(residual: Residual, x: FloatArray) -> list[Station]:
-    """The norm before a sublayer, of a model that has it there."""
+    """The norm before a sublayer, of a model that has it there; its own is asked once more, as none is recorded."""
     if not residual.pre:
         return []
     output = layer_norm(residual.norm, x)

@@ -188,7 +188,7 @@ def write_pairs(folder: Path, splits: Mapping[str, Sequence[Pair]], languages: t
         raise CorpusError(f"{folder.name} would have no pair; nothing is written.")
     beside = folder.with_name(f".{folder.name}.part")
     try:
-        beside.mkdir(exist_ok=True)
+        beside.mkdir(parents=True, exist_ok=True)
         for split, pairs in splits.items():
             for language, side in zip(languages, zip(*pairs, strict=True), strict=True):
                 (beside / f"{split}.{language}").write_text("\n".join(side) + "\n", encoding="utf-8")

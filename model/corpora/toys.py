@@ -31,7 +31,7 @@ class Toy:
     source: str  # names of the two sides, as those of languages
     target: str
     draw: Callable[[random.Random, int], Pair]  # a pair, from the longest word that may be drawn
-    example: Callable[[int], Pair]  # a pair that is not drawn, from the same
+    example: Callable[[int], Pair]  # a pair that is not learned, from the same
     expect: str  # what the attention to the source looks like once it is learned
 
 
@@ -107,5 +107,6 @@ def write_toy(data_root: Path, name: str, *, longest: int = 8, seed: int = 1) ->
     val = [toy.draw(draws, longest) for _ in range(SIZES["val"])]
     train = [toy.draw(draws, longest) for _ in range(SIZES["train"])]
     folder = data_root / name
-    write_pairs(folder, {"train": list(without(train, sides(val))), "val": val}, (toy.source, toy.target))
+    kept = sides([*val, toy.example(longest)])
+    write_pairs(folder, {"train": list(without(train, kept)), "val": val}, (toy.source, toy.target))
     return folder

@@ -115,7 +115,8 @@ class RunFolder:
         """Write `history.csv`, one line an epoch."""
         text = io.StringIO()
         if rows:
-            writer = csv.DictWriter(text, list(rows[-1]), lineterminator="\n")  # older versions wrote fewer
+            columns = dict.fromkeys(name for row in rows for name in row)  # another version may have begun it
+            writer = csv.DictWriter(text, list(columns), lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)
         write_beside(self.path / "history.csv", text.getvalue())

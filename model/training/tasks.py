@@ -144,7 +144,8 @@ class TranslationTask:
         hypotheses = translate_lines(model, self.tokenizers, sources)
         config = self.recipe.tokenizer
         bleu, _ = corpus_bleu(hypotheses, references, language=config.target_language, lowercase=config.lowercase)
-        right = round(accuracy(hypotheses, references), 2)
+        alike = str.lower if config.lowercase else str
+        right = round(accuracy(list(map(alike, hypotheses)), list(map(alike, references))), 2)
         return {"valid_perplexity": round(math.exp(loss), 4), "valid_bleu": round(bleu, 3), "valid_exact": right}
 
 

@@ -154,7 +154,7 @@ def test_evaluate_prints_what_it_gets_wrong_of_what_a_class_types(
     source = (TOY_DATA / "toy" / "val.en").read_text().splitlines()[0]
     written = translate(toy, source).text
     (tmp_path / "en-de.tsv").write_text(f"{source}\t{written}\n{source} {source}\tQuatsch\n")
-    monkeypatch.setattr("model.evaluating.CLASS_LISTS", tmp_path)
+    monkeypatch.setattr("model.evaluate_command.CLASS_LISTS", tmp_path)
     assert main(["evaluate", str(toy_folder), "--class"]) == 0
     wrong, share = capsys.readouterr().out.splitlines()
     assert wrong.startswith(f"{source} {source}\t")
@@ -168,7 +168,8 @@ def test_a_toy_is_written_and_learned_and_its_states_are_kept(
     assert main(["toy", "dates", "--data-dir", str(tmp_path)]) == 0
     command = capsys.readouterr().out.split("python -m model ")[1].split()
     out = tmp_path / "run"
-    places = ["--data-dir", str(tmp_path), "--out", str(out), "--device", "cpu"]
+    assert command[2:6] == ["--data-dir", str(tmp_path), "--out", "runs/dates"]
+    places = ["--out", str(out), "--device", "cpu"]
     assert main([*command, *places, "--max-steps", "3", "--snapshots", "0", "2"]) == 0
     assert [path.name for path in find_snapshots(out).values()] == [
         f"step-00000{step}.safetensors" for step in (0, 2, 3)

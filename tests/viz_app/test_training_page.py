@@ -42,10 +42,12 @@ def test_a_model_is_trained_stopped_and_kept_and_the_map_is_its_own(open_app: Op
         time.sleep(0.5)
         app.run()
     app = press(app, "Stop")
-    while training.begun is False or not (training.folder / "history.csv").exists():
+    while training.saving:
         assert time.monotonic() < end
+        assert not any(can for label, can in labels(app).items())
         time.sleep(0.2)
-    app.run()
+        app.run()
+    assert training.begun
     assert not app.exception
     assert labels(app) == {"Train anew": True, "Go on": True, "Keep as a checkpoint": True}
     history = pd.read_csv(training.folder / "history.csv")
@@ -60,10 +62,13 @@ def test_a_model_is_trained_stopped_and_kept_and_the_map_is_its_own(open_app: Op
     app = press(app, "Keep as a checkpoint")
     assert "copy" in app.success[0].value
     assert app.session_state["checkpoint"] == "copy-trained-here"
+    app = press(app, "Keep as a checkpoint")
+    assert app.session_state["checkpoint"] == "copy-trained-here-2"
+    assert len(app.session_state["uploads"]) == 2
     app = press(app, "Train anew")
     assert app.session_state["training"] is not training
     press(app, "Stop")
-    assert app.session_state["checkpoint"] == "copy-trained-here"  # what is kept stays
+    assert app.session_state["checkpoint"] == "copy-trained-here-2"  # what is kept stays
 
 
 @pytest.mark.parametrize("toy", TOYS)

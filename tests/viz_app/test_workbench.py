@@ -4,6 +4,7 @@ import gc
 import os
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -30,6 +31,13 @@ def wait_for(training: Training, *, epochs: int) -> int:
     raise AssertionError(f"{passes(training)} of {epochs} passes after {PATIENCE} s")
 
 
+def wait_until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
 @pytest.fixture(autouse=True)
 def nothing_before() -> None:
     """What an earlier test left saves itself first."""
@@ -50,12 +58,18 @@ def test_a_training_is_stopped_and_goes_on_where_it_was() -> None:
     first = wait_for(training, epochs=2)
     training.stop()
     assert training.look() is None
+    assert training.saving
+    training.go_on()  # too early: it is still writing
+    assert training.look() is None
+    wait_until(lambda: not training.saving)
     training.go_on()
     assert wait_for(training, epochs=first + 1) > first
     history = pd.read_csv(training.folder / "history.csv")
     assert history["epoch"].tolist() == list(range(1, len(history) + 1))
     assert not training.problem
     training.stop()
+    wait_until(lambda: not training.saving)
+    assert training.begun
     assert len(snapshots_of(training.folder)) > 3
     assert set(open_translator(training.folder).model.config.kinds) == {"encoder", "decoder", "cross"}
 
@@ -69,17 +83,14 @@ def test_the_second_waits_for_the_first_and_both_are_left_when_nobody_looks(monk
     assert one is not None
     assert two is not None
     assert (one.before, two.before) == (0, 1)
-    end = time.monotonic() + PATIENCE
-    while first.active or second.active:  # looking at neither
-        assert time.monotonic() < end
-        time.sleep(0.1)
+    wait_until(lambda: not (first.active or first.saving or second.active))  # looking at neither
     assert not first.problem
     assert not second.folder.exists()
 
 
 def test_a_training_that_fails_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     training = Training(SMALL)
-    (training.data / "copy" / "val.copied").unlink()
+    (training.data / "corpora" / "copy" / "val.copied").unlink()
     training.go_on()
     wait_for(training, epochs=1)
     assert "There is no val.copied" in training.problem
@@ -120,3 +131,12 @@ def test_what_killed_servers_left_is_swept(tmp_path: Path, monkeypatch: pytest.M
     os.utime(old, (long_ago, long_ago))
     workbench.sweep()
     assert (old.exists(), new.exists()) == (False, True)
+
+
+def test_a_training_that_somebody_looks_at_is_not_swept() -> None:
+    training = Training(SMALL)
+    long_ago = time.time() - 2 * 24 * 3600
+    os.utime(training.data, (long_ago, long_ago))
+    training.look()
+    workbench.sweep()
+    assert training.data.exists()

@@ -7,7 +7,6 @@ import streamlit as st
 
 from model.analysis.importance import all_heads
 from model.analysis.statistics import moved_weight
-from model.checkpoint import CheckpointConfig
 from model.foreign_config import ForeignConfig
 from model.inference.translation import Translation
 from model.interventions import Intervention
@@ -24,9 +23,9 @@ from viz_app.examples import examples_for
 from viz_app.figures.attention import MAX_TILE, difference_map, head_map
 from viz_app.figures.heads import head_grids
 from viz_app.figures.style import Axes
-from viz_app.figures.training import curves
 from viz_app.listing import CheckpointKey, Listed
 from viz_app.plain import plain
+from viz_app.sections.by_length import by_length
 from viz_app.services import Forced
 
 MODES = {"checkpoints": "Two checkpoints", "sentences": "Two sentences", "changed": "As trained and changed"}
@@ -87,33 +86,6 @@ def words_for(left: Side, right: Side) -> Forced:
     if len(languages) > 1 or "" in languages or theirs.tokenizers.specials.first is not None:
         return ()
     return tuple(enumerate((*theirs.tokenizers.target.encode(first.text).ids, theirs.tokenizers.specials.eos)))
-
-
-def draw_by_length(left: Side, right: Side, *, expanded: bool) -> None:
-    """How both fare with longer sentences, where that was measured for both: what attention was invented for."""
-    configs = [loading.config_of(side.key) for side in (left, right)]
-    measured = [one.bleu_by_length for one in configs if isinstance(one, CheckpointConfig)]
-    if len(measured) < 2 or not measured[0] or measured[0].keys() != measured[1].keys():
-        return
-    with st.expander("How they fare with longer sentences", icon=":material/trending_down:", expanded=expanded):
-        st.markdown(
-            "**BLEU by the length of the source**, lower-cased, on the 1,000 captions of the test set (as in figure 2 "
-            "of Bahdanau et al. 2015): a network that must squeeze a sentence into one vector falls behind as it grows."
-        )
-        draw(
-            curves(
-                list(measured[0]),
-                {side.name: list(one.values()) for side, one in zip((left, right), measured, strict=True)},
-                title="BLEU, lower-cased",
-                height=HEIGHT,
-                over="words of the source",
-            ),
-            key="by_length",
-            alt="; ".join(
-                f"{side.name}: " + ", ".join(f"{name} words {bleu:.1f}" for name, bleu in one.items())
-                for side, one in zip((left, right), measured, strict=True)
-            ),
-        )
 
 
 def paired(first: Axes, second: Axes, *, by_place: bool) -> Axes | None:
@@ -186,7 +158,7 @@ if words and force:
     second = right.translation(words)
 common = [kind for kind in first.maps if kind in second.maps]
 if mode == "checkpoints":
-    draw_by_length(left, right, expanded=not common)
+    by_length({side.name: loading.config_of(side.key) for side in (left, right)}, expanded=not common)
 if not common:
     st.info("One of the two has no attention, so there are translations to compare, and no maps.")
     end_page()

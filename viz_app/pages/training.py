@@ -2,19 +2,21 @@
 
 import streamlit as st
 
-from model.corpora.toys import LONGEST, TOYS
+from model.corpora.toys import LONGEST, SIZES, TOYS
 from viz_app import controls
 from viz_app.choices import settle
 from viz_app.plain import plain
 from viz_app.sections.training_here import WIDTHS, buttons, follow, training_of_visitor
+from viz_app.workbench import EPOCHS
 
 HEADS, LAYERS = (1, 2, 4, 8), (1, 2, 3)
 
 training = training_of_visitor()
-busy = training is not None and training.active
+going = (training.active, training.saving) if training else (False, False)
+busy = any(going)
 st.markdown(
-    "**A Transformer from nothing, in half a minute.** Choose what it is to learn and how large it is, and press "
-    "Train. It sees 12,000 pairs drawn by rule, twenty times, in a process of its own on this computer."
+    "**A Transformer from nothing, in about a minute.** Choose what it is to learn and how large it is, and press "
+    f"Train. It sees some {SIZES['train']:,} pairs that are drawn by rule, {EPOCHS} times, in a process of its own."
 )
 settle("toy", "reverse", TOYS)
 settle("toy_longest", 8, range(4, LONGEST + 1))
@@ -35,13 +37,13 @@ if training is None:
 else:
     if training.problem:
         st.error(f"It ended before its time: {plain(training.problem)}")
-    st.fragment(follow, run_every=1.0 if busy else None)(training, busy)
+    st.fragment(follow, run_every=1.0 if busy else None)(training, going)
 controls.how(
     "How it is computed",
     "The same program as `python -m model train toy` on the command line: Adam, teacher forcing, batches of 1,024 "
     "tokens, pre-norm layers, sinusoidal positions, no dropout. After each pass over the pairs it writes 200 others by "
-    "itself (greedily); a pair is right when every token is. One model is trained at a time on this server, the others "
-    "wait their turn. Leave this page or close the browser and the training is saved and ends. Nothing stays that you "
+    "itself (greedily); a pair is right when every token is. One model is trained at a time, the others wait "
+    "their turn. Leave this page or close the browser and the training is saved and ends. Nothing stays that you "
     "do not keep.",
     r"\mathrm{loss} = -\frac{1}{T}\sum_t \ln p(y_t \mid y_{<t}, x)",
 )

@@ -1,9 +1,12 @@
 """A visitor's own training: its buttons, its curves, and what the model looks at while it learns."""
 
+from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import chain, count
 
 import streamlit as st
 
+from model.analysis.learning import snapshots_of
 from model.checkpoint import WEIGHTS, CheckpointError
 from model.corpora.corpora import CorpusError
 from model.corpora.toys import TOYS
@@ -16,6 +19,7 @@ from viz_app.figures.training import curves
 from viz_app.jobs import Job
 from viz_app.own_checkpoints import add_copy
 from viz_app.plain import plain
+from viz_app.shared import GATE
 from viz_app.workbench import EPOCHS, Plan, Training
 
 __all__ = ["WIDTHS", "buttons", "follow", "training_of_visitor"]
@@ -33,7 +37,7 @@ def training_of_visitor() -> Training | None:
 def begin() -> None:
     """Callback: train what the controls say, in the place of what was trained before."""
     state = st.session_state
-    if (before := training_of_visitor()) is not None:
+    if (before := state.pop("training", None)) is not None:
         before.stop()
     plan = Plan(
         toy=state["toy"],
@@ -55,33 +59,36 @@ def keep() -> None:
     training = training_of_visitor()
     if training is None:
         return
-    others = {one.key.name for one in listing.listed_checkpoints()} - {training.folder.name}
+    taken = {one.key.name for one in listing.listed_checkpoints()}
+    name = f"{training.plan.toy}-trained-here"
+    name = next(one for one in chain([name], (f"{name}-{number}" for number in count(2))) if one not in taken)
     try:
-        add_copy(training.folder.name, training.folder, but="training", taken=others)
+        add_copy(name, training.folder, but="training", taken=taken)
     except CheckpointError as error:
         st.session_state["training_problem"] = str(error)
         return
-    st.session_state["training_kept"] = st.session_state["checkpoint"]
+    st.session_state["training_kept"] = name
 
 
 def buttons(training: Training | None) -> None:
     """What can be done just now."""
     going = training is not None and training.active
+    saving = training is not None and training.saving
     learned = training is not None and (training.folder / WEIGHTS).exists()
     left, middle, right = st.columns([1, 1, 1.6])
-    if training is not None and going:
-        left.button("Stop", icon=":material/stop:", on_click=training.stop, width="stretch")
+    if training is not None and (going or saving):
+        left.button("Stop", icon=":material/stop:", on_click=training.stop, disabled=saving, width="stretch")
     else:
         words = "Train" if training is None else "Train anew"
         left.button(words, icon=":material/play_arrow:", type="primary", on_click=begin, width="stretch")
     if training is not None:
-        can = not going and not training.finished and training.begun
+        can = not (going or saving or training.finished) and training.begun
         middle.button("Go on", icon=":material/resume:", on_click=training.go_on, disabled=not can, width="stretch")
         right.button(
             "Keep as a checkpoint",
             icon=":material/save:",
             on_click=keep,
-            disabled=going or not learned,
+            disabled=going or saving or not learned,
             width="stretch",
         )
     if problem := st.session_state.pop("training_problem", ""):
@@ -91,63 +98,67 @@ def buttons(training: Training | None) -> None:
             f"{plain(kept)} is chosen on the left, and all pages look into it now. Only you see it, until you leave.",
             icon=":material/check:",
         )
-        st.page_link("viz_app/pages/learning.py", label="Play its training again on the page Watch it learn")
+        if training is not None and len(snapshots_of(training.folder)) > 1:
+            st.page_link("viz_app/pages/learning.py", label="Play its training again on the page Watch it learn")
 
 
-def follow(training: Training, going: bool) -> None:
+def follow(training: Training, drawn: tuple[bool, bool]) -> None:
     """Draw how far it is; as a fragment this runs by itself, and so says that somebody looks.
 
     Args:
         training: Of this visitor.
-        going: What the buttons of the page were drawn for.
+        drawn: Whether it was active, and whether it was saving, when the buttons of the page were drawn.
     """
     job = training.look()
-    if going and not training.active:
+    if drawn != (training.active, training.saving):
         st.rerun()
-    key = listing.list_one(training.folder).key
-    history = listing.training_history(key, "valid_exact")
-    epochs = 0 if history is None else len(history)
-    st.progress(min(epochs / EPOCHS, 1.0), progress_text(training, job, epochs))
-    numbers, picture = st.columns([1, 1.35])
-    steps = [] if history is None else history["step"].tolist()
-    series = (
-        {}
-        if history is None
-        else {name: history[name].tolist() for name in ("train_loss", "valid_loss", "valid_exact")}
+    with GATE.inside():
+        key = listing.list_one(training.folder).key
+        history = listing.training_history(key, "valid_exact")
+        epochs = 0 if history is None else len(history)
+        st.progress(min(epochs / EPOCHS, 1.0), progress_text(training, job, epochs))
+        numbers, picture = st.columns([1, 1.35])
+        with numbers:
+            improved({} if history is None else {str(name): list(row) for name, row in history.items()})
+        with picture:
+            looks(training, key)
+
+
+def improved(history: Mapping[str, Sequence[float]]) -> None:
+    """Draw the share that is right and the loss, pass by pass."""
+    steps, exact = list(history.get("step", [])), list(history.get("valid_exact", []))
+    right = f"{max(exact):.1f} %" if exact else "none yet"
+    st.markdown(f"**Pairs that it gets right: {right}** at best, of 200 that it never learned from, after each pass.")
+    draw(
+        curves(steps, {"right": exact}, title="right, %", height=HEIGHT),
+        key="training_right",
+        alt=f"Share of unseen pairs that are right, over the training steps; at best {right}",
     )
-    with numbers:
-        right = f"{series['valid_exact'][-1]:.1f} %" if steps else "none yet"
-        st.markdown(f"**Pairs that it gets right: {right}.** Of 200 that it never learned from, after each pass.")
-        draw(
-            curves(steps, {"right": series.get("valid_exact", [])}, title="right, %", height=HEIGHT),
-            key="training_right",
-            alt=f"Share of unseen pairs that are right, over the training steps; now {right}",
-        )
-        st.markdown("**Loss.** How unlikely the right token was to it: on pairs it learns, and on others.")
-        losses = {"training": series.get("train_loss", []), "others": series.get("valid_loss", [])}
-        draw(
-            curves(steps, losses, title="loss, nats a token", height=HEIGHT),
-            key="training_loss",
-            alt="Loss on the pairs that it learns from and on others, over the training steps",
-        )
-    with picture:
-        looks(training, key)
+    st.markdown("**Loss.** How unlikely the right token was to it: on pairs it learns, and on others.")
+    losses = {"training": list(history.get("train_loss", [])), "others": list(history.get("valid_loss", []))}
+    draw(
+        curves(steps, losses, title="loss, nats a token", height=HEIGHT),
+        key="training_loss",
+        alt="Loss on the pairs that it learns from and on others, over the training steps",
+    )
 
 
 def progress_text(training: Training, job: Job[object] | None, epochs: int) -> str:
+    if training.saving:
+        return "Saving what it has learned …"
     if training.finished:
         return f"Finished: {epochs} passes over the pairs."
     if not training.active:
-        return f"Stopped after {epochs} of {EPOCHS} passes. Go on, or train anew."
+        return f"Stopped after {epochs} of {EPOCHS} passes. " + ("Go on, or train anew." if training.begun else "")
     if job is not None and job.before:
         return f"{job.before} long computation{'s are' if job.before > 1 else ' is'} before yours; it begins by itself."
     return f"Pass {min(epochs + 1, EPOCHS)} of {EPOCHS} over the pairs" + (
-        "" if epochs else "; starting takes some seconds"
+        "" if epochs else "; starting takes a moment"
     )
 
 
 def looks(training: Training, key: listing.CheckpointKey) -> None:
-    """Draw the attention to the source while the right answer is written."""
+    """Draw the attention to the source while the right answer is written, after the best pass so far."""
     toy = TOYS[training.plan.toy]
     text, answer = toy.example(training.plan.longest)
     st.markdown(
@@ -161,11 +172,11 @@ def looks(training: Training, key: listing.CheckpointKey) -> None:
         return
     shown = view(reading, "cross", merge=False, hide_special=False)
     layers, heads = shown.maps.shape[:2]
-    layer, head = controls.clicked_head(layers, heads)
+    layer, head = controls.clicked_head(layers, heads, of="trained_")
     draw(
         overview(shown.maps, shown.axes, shown.allowed, chosen=(layer, head), height=ROW * layers + BELOW),
         key="training_board",
-        on_select=partial(controls.open_tile, "training_board"),
+        on_select=partial(controls.open_tile, "training_board", of="trained_"),
         alt=f"{layers} × {heads} small heatmaps, one for each layer and head of the cross attention",
     )
     draw(
