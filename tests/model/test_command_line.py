@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from model.__main__ import main
-from model.checkpoint import Checkpoint, find_snapshots, read_config
+from model.checkpoint import BY_LENGTH, Checkpoint, find_snapshots, read_config
 from model.config import SearchConfig
 from model.inference.export import maps_csv
 from model.inference.translate import translate
@@ -34,6 +34,21 @@ def test_evaluate_can_record_its_figures(toy_folder: Path, tmp_path: Path, capsy
     values = json.loads(capsys.readouterr().out)
     assert read_config(folder).figures["toy.test.bleu"] == pytest.approx(values["bleu"], abs=0.01)
     assert "valid_bleu" in read_config(folder).figures
+
+
+def test_evaluate_tells_short_sentences_from_long_ones_and_records_them(
+    toy_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shutil.copytree(toy_folder, tmp_path / "copy")
+    options = ["--split", "test", "--data-dir", str(TOY_DATA), "--beam", "1", "--by-length", "--record"]
+    assert main(["evaluate", str(folder), *options]) == 0
+    rows = [line for line in capsys.readouterr().out.splitlines() if "sentences" in line]
+    assert sum(int(row.split("words")[1].split()[0]) for row in rows) == 40
+    recorded = {name: value for name, value in read_config(folder).figures.items() if BY_LENGTH in name}
+    assert len(recorded) == len(rows)
+    for row in rows:
+        words, _, rest = row.partition(" words")
+        assert recorded[f"toy.test.{BY_LENGTH}{words}"] == float(rest.split()[2])
 
 
 def test_translate_answers_line_for_line(

@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from model.analysis.source_code import code_of, steps_in
-from model.analysis.station import Station
 from model.analysis.stations import stations
 from model.checkpoint import Checkpoint, load_checkpoint
 from model.inference.translate import translate
@@ -79,13 +78,8 @@ def test_every_step_has_its_line_and_the_numbers_of_the_model(changes: dict[str,
         assert set(names) <= steps_in(*station.code), station.name
         for step in station.steps:
             assert step.numbers.dtype == np.float32
-        if names:
-            np.testing.assert_array_equal(station.steps[-1].numbers.ravel(), own_end(station), station.name)
-
-
-def own_end(station: Station) -> np.ndarray:
-    """Where the steps of a station end: its vector, but for the position, which is added to the token."""
-    return station.vector if station.name != "Position added" else station.steps[0].numbers.ravel()
+        if names and station.name != "Position added":  # whose picture is what is added
+            np.testing.assert_array_equal(station.steps[-1].numbers.ravel(), station.vector, station.name)
 
 
 def test_attention_is_taken_apart_as_the_model_computes_it() -> None:
