@@ -72,12 +72,12 @@ SWITCH = Form(switch, lambda value: str(value).lower())
 FORCED = Form(forced, lambda pairs: "-".join(f"{at}.{token}" for at, token in pairs))
 INTERVENTION = Form(intervention, Intervention.code)
 NUMBERS = """rival first_place station_layer station_place window_row window_column beam_size top_k seed query
-    length width base shift shuffle sentence toy_longest toy_width toy_heads toy_layers"""
+    length width base shift shuffle sentence step toy_longest toy_width toy_heads toy_layers"""
 WORDS = """checkpoint from_language into_language text kind view method steps_view steps_kind layer head
     review_layer review_head mask_kind metric sentences_from pasted click_means review reading bug
     position_tab mask_tab heads_tab checkpoint_tab inside_tab compare beside second_text giver
     pasted_kind stack beside_layer beside_head toy
-    trained_layer trained_head"""
+    trained_layer trained_head typed"""
 # Every choice that follows a visitor and stands in a link, by the key of its widget.
 FORMS: dict[str, Form] = {
     **dict.fromkeys(WORDS.split(), TEXT),
@@ -85,7 +85,9 @@ FORMS: dict[str, Form] = {
     **dict.fromkeys((f"batch_{language}_{i}" for language in BATCHES for i in range(1, 5)), TEXT),
     **dict.fromkeys(NUMBERS.split(), WHOLE),
     **dict.fromkeys(("temperature", "top_p", "head_temperature", "painted_weight"), FRACTION),
-    **dict.fromkeys(("norms", "scaled", "logarithmic", "merge", "hide_special", "same_words", "shares"), SWITCH),
+    **dict.fromkeys(
+        ("norms", "scaled", "logarithmic", "merge", "hide_special", "same_words", "shares", "guess"), SWITCH
+    ),
     "forced": FORCED,
     "intervention": INTERVENTION,
 }

@@ -125,7 +125,9 @@ def look_data(weights: FloatArray, kind: str, *, given: int, in_map: bool) -> Da
     }
 
 
-def stepper_data(translation: Translation, *, kind: str, fixed: bool = False) -> Data:
+def stepper_data(
+    translation: Translation, *, kind: str, step: int | None = None, guess: bool = False, fixed: bool = False
+) -> Data:
     """See `components.stepper`; where it is `fixed`, no other candidate can be written."""
     maps = translation.maps[kind]
     return {
@@ -138,6 +140,8 @@ def stepper_data(translation: Translation, *, kind: str, fixed: bool = False) ->
         "maps": packed(maps),
         "colours": scale(),
         "fixed": fixed,
+        "guess": guess,
+        "step": None if step is None else min(step, len(translation.written) - 1),
         "steps": [
             {
                 "read": read.text,

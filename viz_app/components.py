@@ -73,7 +73,16 @@ def line_view(
     component("line_view")(key=key, data=data)
 
 
-def stepper(translation: Translation, *, kind: str, key: str, on_force: Callable[[int, int], None]) -> None:
+def stepper(
+    translation: Translation,
+    *,
+    kind: str,
+    key: str,
+    on_force: Callable[[int, int], None],
+    on_step: Callable[[int], None],
+    step: int | None = None,
+    guess: bool = False,
+) -> None:
     """Walk through a decode: a slider and a play button, the prefix, ten candidates, and one row of every head's map.
 
     Args:
@@ -81,13 +90,21 @@ def stepper(translation: Translation, *, kind: str, key: str, on_force: Callable
         kind: "cross" or "decoder", whose rows are shown.
         key: Of the component.
         on_force: Called with a position and a target id when another candidate is clicked.
+        on_step: Called with the step that one stays at.
+        step: The one that is shown at first, counted from 0; the first that the model chose.
+        guess: Words and candidates are hidden until they are asked for.
     """
 
     def forced() -> None:
         chosen = st.session_state[key]["force"]
         on_force(int(chosen["position"]), int(chosen["id"]))
 
-    component("stepper")(key=key, on_force_change=forced, data=stepper_data(translation, kind=kind))
+    component("stepper")(
+        key=key,
+        on_force_change=forced,
+        on_step_change=lambda: on_step(int(st.session_state[key]["step"])),
+        data=stepper_data(translation, kind=kind, step=step, guess=guess),
+    )
 
 
 def beam_tree(tree: SearchTree, *, alt: str, key: str, on_pick: Callable[[int], None]) -> None:

@@ -28,6 +28,7 @@ __all__ = [
     "open_tile",
     "say_what_no_link_holds",
     "tabs",
+    "typed_translation",
     "use_example",
     "with_progress",
 ]
@@ -103,7 +104,7 @@ def say_what_no_link_holds(*texts: str) -> None:
         st.caption("This text is too long for a link: a link to this page leaves it out.")
 
 
-METHODS = {"greedy": "Greedy", "beam": "Beam", "sample": "Sampling"}
+METHODS = {"greedy": "Greedy", "beam": "Beam", "sample": "Sampling", "typed": "Typed by you"}
 
 
 def search_picker() -> SearchConfig:
@@ -135,8 +136,19 @@ def search_picker() -> SearchConfig:
             )
             seed = st.number_input("Seed", 0, 999, key="seed", help="The same seed draws the same translation.")
             return SearchConfig(method="sample", temperature=temperature, top_k=top_k, top_p=top_p, seed=int(seed))
+        if method == "typed":
+            settle("typed", "")
+            st.text_input(
+                "The translation", key="typed", max_chars=2000, help="The model is made to write this, word by word."
+            )
+            return GREEDY
         st.caption("Greedy search has no settings.")
     return GREEDY
+
+
+def typed_translation() -> str:
+    """What the visitor wants the model to write, or nothing."""
+    return st.session_state.get("typed", "").strip() if st.session_state.get("method") == "typed" else ""
 
 
 def kind_picker(kinds: Sequence[str], key: str, default: str) -> str:

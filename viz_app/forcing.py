@@ -11,7 +11,17 @@ from model.inference.search_tree import SearchTree
 from viz_app.choices import choices, choose, forget, settle
 from viz_app.services import Forced
 
-__all__ = ["can_undo", "force", "force_nothing", "force_path", "forced_tokens", "start_afresh_for", "undo"]
+__all__ = [
+    "can_undo",
+    "force",
+    "force_nothing",
+    "force_path",
+    "forced_tokens",
+    "start_afresh_for",
+    "stay_at",
+    "type_nothing",
+    "undo",
+]
 
 MAX_UNDO = 50
 
@@ -23,6 +33,7 @@ def start_afresh_for(subject: str) -> None:
         return
     if kept.subject is not None:
         forget("forced")
+        forget("step")
     kept.subject, st.session_state["forced_earlier"] = subject, []
 
 
@@ -61,8 +72,18 @@ def force_path(tree: SearchTree, node: int) -> None:
     change(tuple(enumerate(tree.path(node), start=tree.given)))
 
 
+def stay_at(step: int) -> None:
+    """Remember a step of the decode, which then stands in the link, counted from 1."""
+    choose("step", step + 1)
+
+
 def force_nothing() -> None:
     change(())
+
+
+def type_nothing() -> None:
+    """The model writes by itself again, and not what the visitor typed."""
+    choose("method", "greedy")
 
 
 def change(forced: Forced) -> None:

@@ -22,7 +22,7 @@ from model.inference.classify import Classification, classify
 from model.inference.doubt import Doubt, doubt
 from model.inference.export import count_weights, maps_csv, maps_npz
 from model.inference.search_tree import SearchTree, search_tree
-from model.inference.searching import GREEDY
+from model.inference.searching import GREEDY, forced_text
 from model.inference.translate import record_translation, translate
 from model.inference.translation import Translation
 from model.interventions import Intervention
@@ -50,6 +50,7 @@ __all__ = [
     "head_metrics_of",
     "search_tree_of",
     "sinusoids",
+    "spelled",
     "stages_of",
     "table_of",
     "too_long_for_a_table",
@@ -80,6 +81,11 @@ def translation_of(
     """
     edits = intervention.edits()
     return translate(translator(key), text, search=search, forced=dict(forced), edits=edits)
+
+
+def spelled(key: CheckpointKey, written: str) -> Forced:
+    """What to force so that a text is written."""
+    return tuple(forced_text(translator(key).tokenizers, written[:MAX_CHARACTERS]).items())
 
 
 @remembered("Searching …")
@@ -170,16 +176,16 @@ def too_long_for_a_table(translation: Translation) -> str:
     )
 
 
-def table_of(key: CheckpointKey, text: str, search: SearchConfig) -> bytes:
+def table_of(key: CheckpointKey, text: str, search: SearchConfig, forced: Forced = ()) -> bytes:
     """The CSV of a translation that is not `too_long_for_a_table`."""
     with GATE.inside():
-        return maps_csv(translation_of(key, text, search))
+        return maps_csv(translation_of(key, text, search, forced))
 
 
-def arrays_of(key: CheckpointKey, text: str, search: SearchConfig) -> bytes:
+def arrays_of(key: CheckpointKey, text: str, search: SearchConfig, forced: Forced = ()) -> bytes:
     """The NPZ of a translation."""
     with GATE.inside():
-        return maps_npz(translation_of(key, text, search))
+        return maps_npz(translation_of(key, text, search, forced))
 
 
 @remembered("Reading …")

@@ -129,6 +129,34 @@ def test_a_click_on_the_architecture_leads_to_that_layer(visit: Visit) -> None:
     expect(page.get_by_text("They are the same computation")).to_be_visible()
 
 
+def test_one_can_guess_before_one_sees(visit: Visit) -> None:
+    page = visit(f"steps?{HERE}&guess=true")
+    expected = translate(load_checkpoint(BUNDLED / NAME), TEXT)
+    expect(page.get_by_text("What comes next?")).to_be_visible()
+    words = [token.text for token in expected.written]
+    assert expected.text not in page.locator(".stMainBlockContainer").inner_text()
+    assert page.locator(".candidate").count() == 0
+    expect(page.locator("button.chip").nth(1)).to_have_text("…")
+    page.get_by_role("button", name="Show the ten best").click()
+    expect(page.locator(".candidate.written .word")).to_have_text(words[0])
+    expect(page.locator("button.chip").nth(1)).to_have_text(words[0])
+    expect(page.locator("button.chip").nth(2)).to_have_text("…")
+    page.get_by_role("button", name="One step on").click()
+    expect(page.get_by_text("What comes next?")).to_be_visible()
+
+
+def test_a_click_on_a_token_goes_there_and_the_step_stands_in_the_link(visit: Visit) -> None:
+    page = visit(f"steps?{HERE}")
+    expect(page.get_by_text("step 1 of")).to_be_visible()
+    page.locator("button.chip").nth(3).click()
+    expect(page.get_by_text("step 4 of")).to_be_visible()
+    expect(page).to_have_url(re.compile("step=4"))
+    other = visit(f"steps{page.url.partition('/steps')[2]}")
+    expect(other.get_by_text("step 4 of")).to_be_visible()
+    page.get_by_role("button", name="Pace: 1 ×").click()
+    expect(page.get_by_role("button", name="Pace: 2 ×")).to_be_visible()
+
+
 def test_pointing_at_a_step_lights_its_line_of_code_and_the_other_way_round(visit: Visit) -> None:
     page = visit(f"inside?{HERE}&inside_tab=Every+station")
     expect(page.get_by_text("They are the same computation")).to_be_visible()

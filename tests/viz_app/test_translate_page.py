@@ -14,6 +14,7 @@ from model.analysis.anatomy import value_norms
 from model.analysis.statistics import rollout, translation_rollout
 from model.checkpoint import Checkpoint
 from model.config import SearchConfig
+from model.inference.searching import forced_text
 from model.inference.translate import translate
 from tests.conftest import PATIENCE, ROOT
 from tests.viz_app.conftest import NAME, TEXT, array, charts, component_data, html
@@ -131,3 +132,34 @@ def test_rollout_with_hidden_tokens_quotes_its_own_share(open_app: OpenApp, chec
 
 def test_the_help_of_beam_search_says_what_wins(open_app: OpenApp) -> None:
     assert "best mean log-probability a token" in open_app().segmented_control(key="method").help
+
+
+def test_what_is_forced_step_by_step_is_kept_and_told_and_can_be_let_go(
+    open_app: OpenApp, checkpoint: Checkpoint
+) -> None:
+    free = translate(checkpoint, TEXT)
+    rival = free.written[1].candidates[1]
+    app = open_app(text=TEXT, checkpoint=NAME, forced=f"1.{rival.id}")
+    forced = translate(checkpoint, TEXT, forced={1: rival.id})
+    assert forced.text in html(app)
+    told = next(caption.value for caption in app.caption if "Forced:" in caption.value).replace("\\", "")
+    assert f"“{rival.token}” at step 2" in told
+    assert f"{forced.log_prob:.2f}" in told
+    assert free.text in told
+    np.testing.assert_allclose(array(charts(app)[1]["data"][0]["z"]), forced.maps["cross"][-1, 0], atol=1e-5)
+    (button,) = [button for button in app.button if button.label == "Force nothing"]
+    button.click().run()
+    assert free.text in html(app)
+    assert not any("Forced:" in caption.value for caption in app.caption)
+
+
+def test_a_translation_that_one_types_oneself_has_its_maps(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    written = "When does the next bus leave?"
+    app = open_app(text=TEXT, checkpoint=NAME, method="typed", typed=written)
+    forced = translate(checkpoint, TEXT, forced=forced_text(checkpoint.tokenizers, written))
+    assert forced.text == written
+    assert written in html(app)
+    assert any("You typed this translation" in caption.value for caption in app.caption)
+    np.testing.assert_allclose(array(charts(app)[1]["data"][0]["z"]), forced.maps["cross"][-1, 0], atol=1e-5)
+    app = open_app(text=TEXT, checkpoint=NAME, method="typed", typed="")
+    assert translate(checkpoint, TEXT).text in html(app)

@@ -6,12 +6,15 @@ export default function ({ data, parentElement, setTriggerValue }) {
 }
 
 function stepper(root) {
-  let data = null, maps, last, report, step = 0, timer = null;
+  const SPEEDS = [1, 2, 0.5], QUIET = 800; // milliseconds without a change, after which the step goes into the link
+  let data = null, maps, last, report, step = 0, timer = null, telling = null, told = 0, speed = 0;
+  let revealed = new Set(); // steps whose candidates were asked for, where one guesses first
 
   function update(next, setTriggerValue) {
     if (next.text !== data?.text) {
       stop();
-      step = next.given; // what a prompt forces is no choice of the model
+      revealed = new Set();
+      step = told = next.step ?? next.given; // what a prompt forces is no choice of the model
     }
     [data, maps, last, report] = [next, floats(next.maps), next.steps.length - 1, setTriggerValue];
     go(step);
@@ -19,6 +22,7 @@ function stepper(root) {
 
   function stop() {
     clearInterval(timer);
+    clearTimeout(telling);
     timer = null;
   }
 
@@ -26,6 +30,13 @@ function stepper(root) {
     step = Math.min(Math.max(to, 0), last);
     if (step === last) stop();
     redraw();
+    tell();
+  }
+
+  function tell() {
+    clearTimeout(telling);
+    if (timer || data.fixed || step === told) return;
+    telling = setTimeout(() => { told = step; report("step", step); }, QUIET);
   }
 
   function walk(to) {
@@ -35,7 +46,7 @@ function stepper(root) {
 
   function play() {
     if (timer) return walk(step);
-    timer = setInterval(() => go(step + 1), 900);
+    timer = setInterval(() => go(step + 1), 900 / SPEEDS[speed]);
     go(step === last ? 0 : step);
   }
 
@@ -47,6 +58,12 @@ function stepper(root) {
       button(timer ? "Pause" : "Play", timer ? "❚❚" : "▶", play),
       button("One step back", "‹", () => walk(step - 1), step === 0),
       button("One step on", "›", () => walk(step + 1), step === last),
+      button(`Pace: ${SPEEDS[speed]} ×`, `${SPEEDS[speed]} ×`, () => {
+        const playing = timer !== null;
+        stop();
+        speed = (speed + 1) % SPEEDS.length;
+        playing ? play() : redraw();
+      }),
       el("input", { type: "range", min: 1, max: last + 1, step: 1, "aria-label": "Step",
         oninput: (event) => walk(Number(event.target.value) - 1), value: step + 1 }),
       el("output", { "aria-live": "polite" }, `step ${step + 1} of ${last + 1}`),
@@ -55,19 +72,30 @@ function stepper(root) {
 
   function prefix() {
     const chips = data.steps.map(({ read }, i) => {
-      const masked = i > step;
-      return el("span", {
-        class: `chip${masked ? " masked" : ""}${i === step ? " newest" : ""}`,
-        title: masked ? "masked: not written yet at this step" : "read at this step",
-      }, shortened(read, 24));
+      const masked = i > step, hidden = masked && data.guess && !seen(i - 1), word = hidden ? "…" : shortened(read, 24);
+      const says = masked ? "masked: not written yet at this step" : "read at this step";
+      return el("button", {
+        type: "button", class: `chip${masked ? " masked" : ""}${i === step ? " newest" : ""}`, title: says,
+        "aria-label": `${hidden ? "hidden" : word}, ${says}; go there`, onclick: () => walk(i),
+      }, word);
     });
     chips.splice(step + 1, 0, el("span", { class: "chip asked" }, "?"));
     return el("div", { class: "prefix" }, chips);
   }
 
+  /** Whether the word that a step writes may be seen: it was asked for there, or later. */
+  function seen(at) {
+    return [...revealed].some((one) => one >= at);
+  }
+
   function candidates() {
     if (step < data.given)
       return el("div", { class: "candidates" }, [el("div", { class: "quiet" }, data.given_says)]);
+    if (data.guess && !seen(step))
+      return el("div", { class: "candidates" }, [
+        el("div", {}, "What comes next? Say it first."),
+        el("button", { type: "button", class: "reveal", onclick: () => { revealed.add(step); redraw(); } }, "Show the ten best"),
+      ]);
     const { candidates: offered, entropy } = data.steps[step];
     const rows = offered.map(([text, probability, id, written]) => {
       const word = shortened(text, 20), share = percent(probability);

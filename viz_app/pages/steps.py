@@ -54,12 +54,24 @@ if len(translation.written) - translation.given > MAX_STEPS or translation.given
 elif shown == "greedy":
     with rows_column:
         kind = st.segmented_control("Rows of", offered, format_func=ROWS.__getitem__, required=True, key="steps_kind")
-    st.html(sentence(translation.text or "(the model wrote nothing)"))
+    settle("guess", False)
+    place, guessing = st.columns([4, 1], vertical_alignment="center")
+    guess = guessing.toggle("Guess first", key="guess", help="Words and candidates stay hidden until you ask for them.")
+    place.html(sentence("…" if guess else translation.text or "(the model wrote nothing)"))
     st.caption(
-        "At each step the decoder reads what is written so far and offers a next token. Play, or move the slider; "
-        "grey tokens are masked: at that step they do not exist yet."
+        "At each step the decoder reads what is written so far and offers a next token. Play, move the slider, or "
+        "click a token; grey tokens are masked: at that step they do not exist yet."
     )
-    components.stepper(translation, kind=kind or offered[0], key="stepper", on_force=forcing.force)
+    settle("step", 0)
+    components.stepper(
+        translation,
+        kind=kind or offered[0],
+        key="stepper",
+        on_force=forcing.force,
+        on_step=forcing.stay_at,
+        step=st.session_state["step"] - 1 if st.session_state["step"] else None,
+        guess=guess,
+    )
 else:
     with rows_column:
         settle("beam_size", 5, range(2, 9))

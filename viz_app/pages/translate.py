@@ -6,7 +6,7 @@ import streamlit as st
 
 from model.config import ConfigError, RecurrentConfig
 from model.inference.searching import GREEDY
-from viz_app import analyses, checkpoint_choice, controls, listing, services
+from viz_app import analyses, checkpoint_choice, controls, forcing, listing, loading, services
 from viz_app.attention_view import choose, select_head, view, with_rollout, with_value_norms
 from viz_app.chips import MAX_CHIPS, rows_of_chips, sentence
 from viz_app.choices import settle
@@ -14,6 +14,7 @@ from viz_app.components import look
 from viz_app.ending import end_page
 from viz_app.figures.attention import MAX_TILE
 from viz_app.sections import attention_drawings
+from viz_app.sections.forced_words import say_what_is_forced
 from viz_app.sections.map_window import WINDOW, map_window
 from viz_app.sections.take_home import take_home
 
@@ -33,13 +34,21 @@ text, search = controls.ask_for_text_and_search(config) if writes else (controls
 if not text.strip():
     st.info("Type a sentence above, or choose one of the examples; what the model makes of it appears here.")
     end_page()
-translation = services.translation_of(key, text, search)
+forced: services.Forced = ()
+if search == GREEDY and config.task == "translation":
+    typed = controls.typed_translation()
+    forced = (
+        services.spelled(key, typed)
+        if typed
+        else forcing.forced_tokens(loading.translator(key).model.config.target_vocab_size)
+    )
+translation = services.translation_of(key, text, search, forced)
 
 given = translation.given
 rows = {"reads": translation.source or translation.read[: given + 1], "writes": translation.written[given:]}
 settle("shares", False)
 # Of the greedy translation; another search may have written other words.
-followed = st.session_state["shares"] and search == GREEDY and not analyses.why_no_stream(key)
+followed = st.session_state["shares"] and search == GREEDY and not forced and not analyses.why_no_stream(key)
 shares = []
 if followed:
     with suppress(ConfigError):  # of a text that is too long
@@ -52,7 +61,9 @@ if shares:
     st.caption("Bar below a word: blue, how much of it came from the source; orange, from the words before it.")
 # In a place of its own: what comes and goes must not move what follows, which the browser would build anew.
 with st.container():
-    if config.task == "translation" and (reason := services.doubt_of(key, text, search)):
+    if forced:
+        say_what_is_forced(key, text, translation, forced)
+    elif config.task == "translation" and (reason := services.doubt_of(key, text, search)):
         st.caption(DOUBTS[reason].format(checkpoint_choice.language(config.tokenizer.source_language)))
     if len(text) > services.MAX_CHARACTERS:
         st.warning(f"The text has {len(text):,} characters; only the first {services.MAX_CHARACTERS:,} were read.")
@@ -78,7 +89,7 @@ recurrent = isinstance(config.model, RecurrentConfig)
 kinds, views, heads_column = st.columns([3.2, 3.9, 2.4], vertical_alignment="bottom")
 for option in ("merge", "hide_special", "norms", "logarithmic"):
     settle(option, False)
-norms, logarithmic = st.session_state["norms"] and not recurrent, st.session_state["logarithmic"]
+norms, logarithmic = st.session_state["norms"] and not (recurrent or forced), st.session_state["logarithmic"]
 with kinds:
     kind = controls.kind_picker(config.model.kinds, "kind", "cross")
 settle("view", "heatmaps", VIEWS)
@@ -123,7 +134,7 @@ with st.container(horizontal=True, gap="small", vertical_alignment="center"):
     st.toggle(
         "× value norms",
         key="norms",
-        disabled=recurrent,
+        disabled=recurrent or bool(forced),
         help="Multiply each weight by the length of what its key adds, its value after the output projection "
         "(Kobayashi et al. 2020): a large weight on a tiny value does little.",
     )
@@ -132,7 +143,7 @@ with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         st.toggle(
             "Read or guessed",
             key="shares",
-            disabled=search != GREEDY,
+            disabled=search != GREEDY or bool(forced),
             help="A bar below each written word: how much of it came from the source (blue) and how much from the "
             "words before it (orange). Of greedy translations; see the page Inside.",
         )
@@ -146,7 +157,7 @@ with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         "output coming through its residual connection; in the decoder through what was read and through the encoder.",
         r"\mathrm{weights} = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + \mathrm{mask}\right)",
     )
-    take_home(key, text, search, translation)
+    take_home(key, text, search, forced, translation)
 if chosen.hidden_share:
     st.caption(
         f"The hidden columns hold {chosen.hidden_share:.0%} of the {chosen.unit} on the large map, in the mean of its "

@@ -11,14 +11,15 @@ from model.inference.translation import Translation
 from viz_app import services
 from viz_app.listing import CheckpointKey
 from viz_app.report import MAX_TOKENS, report
+from viz_app.services import Forced
 from viz_app.shared import GATE
 
 __all__ = ["take_home"]
 
 
-def take_home(key: CheckpointKey, text: str, search: SearchConfig, translation: Translation) -> None:
+def take_home(key: CheckpointKey, text: str, search: SearchConfig, forced: Forced, translation: Translation) -> None:
     """A popover of files, each made when it is asked for."""
-    asked = (key, text, search)
+    asked = (key, text, search, forced)
     too_long = max(len(translation.source), len(translation.read)) > MAX_TOKENS
     with st.popover("Download", icon=":material/download:"):
         file(
@@ -60,6 +61,6 @@ def file(label: str, make: Callable[[], bytes | str], name: str, kind: str, *, s
     )
 
 
-def page_of(key: CheckpointKey, text: str, search: SearchConfig) -> str:
+def page_of(key: CheckpointKey, text: str, search: SearchConfig, forced: Forced) -> str:
     with GATE.inside():
-        return report(services.translation_of(key, text, search), text=text, name=key.name, made=date.today())
+        return report(services.translation_of(key, text, search, forced), text=text, name=key.name, made=date.today())

@@ -1,0 +1,34 @@
+"""Words that a visitor made the model write, and what it would have written."""
+
+import streamlit as st
+
+from model.inference.translation import Translation
+from viz_app import controls, forcing, services
+from viz_app.listing import CheckpointKey
+from viz_app.plain import plain
+
+__all__ = ["say_what_is_forced"]
+
+
+def say_what_is_forced(key: CheckpointKey, text: str, translation: Translation, forced: services.Forced) -> None:
+    """Name them and what they cost, and offer the way back."""
+    free = services.translation_of(key, text)
+    written = translation.written
+    typed = controls.typed_translation()
+    if typed:
+        words = "You typed this translation"
+    else:
+        words = "Forced: " + ", ".join(
+            f"“{plain(written[at].text)}” at step {at + 1}" for at, _ in forced if at < len(written)
+        )
+    said, back = st.columns([5, 1.3], vertical_alignment="center")
+    said.caption(
+        f"{words}. Its log-probability is {translation.log_prob:.2f}; by itself the model writes “{plain(free.text)}” "
+        f"with {free.log_prob:.2f}."
+    )
+    back.button(
+        "Force nothing",
+        icon=":material/restart_alt:",
+        on_click=forcing.type_nothing if typed else forcing.force_nothing,
+        width="stretch",
+    )
