@@ -6,10 +6,11 @@ from pathlib import Path
 import streamlit as st
 
 from viz_app.checkpoint_choice import checkpoint_picker
-from viz_app.chips import STYLE
+from viz_app.chips import STYLE, heading
 from viz_app.choices import publish_choices, restore_choices
 from viz_app.components import one_tap_one_click
 from viz_app.ending import PageEnded
+from viz_app.glossary import glossary
 from viz_app.listing import listed_checkpoints
 from viz_app.shared import turn
 
@@ -34,29 +35,41 @@ def come_back() -> None:
 
 restore_choices()
 st.logo(LOGO, size="large", icon_image=ICON)
+PAGES = (
+    (
+        "translate",
+        "Translate",
+        "translate",
+        "Type a sentence, and see what every head looked at to translate it.",
+    ),
+    ("steps", "Step by step", "footprint", "Play the decode, and click another word to force it."),
+    ("inside", "Inside", "search", "Choose a token, and follow its numbers through the model."),
+    ("positions", "Positional encoding", "waves", "See how a model without order learns where each word stands."),
+    ("masks", "Masks", "grid_on", "Type a few sentences, and see what may look at what; then break it."),
+    ("heads", "Heads", "toggle_on", "Click a head to silence it, and see the translation change."),
+    ("compare", "Side by side", "compare", "Choose what to compare, and see where the two differ."),
+    ("learning", "Watch it learn", "school", "Press Play under the maps, and see attention take shape."),
+    ("training", "Train one here", "model_training", "Choose a task, press Train, and watch."),
+    ("sentiment", "Sentiment", "mood", "Type a review, and see which words made its class."),
+    ("checkpoints", "Checkpoints", "inventory_2", "Look at a model's card, or open your own."),
+)
 page = st.navigation(
     [
-        st.Page("viz_app/pages/translate.py", title="Translate", icon=":material/translate:", default=True),
-        st.Page("viz_app/pages/steps.py", title="Step by step", icon=":material/footprint:", url_path="steps"),
-        st.Page("viz_app/pages/inside.py", title="Inside", icon=":material/search:", url_path="inside"),
         st.Page(
-            "viz_app/pages/positions.py", title="Positional encoding", icon=":material/waves:", url_path="positions"
-        ),
-        st.Page("viz_app/pages/masks.py", title="Masks", icon=":material/grid_on:", url_path="masks"),
-        st.Page("viz_app/pages/heads.py", title="Heads", icon=":material/toggle_on:", url_path="heads"),
-        st.Page("viz_app/pages/compare.py", title="Side by side", icon=":material/compare:", url_path="compare"),
-        st.Page("viz_app/pages/learning.py", title="Watch it learn", icon=":material/school:", url_path="learning"),
-        st.Page(
-            "viz_app/pages/training.py", title="Train one here", icon=":material/model_training:", url_path="training"
-        ),
-        st.Page("viz_app/pages/sentiment.py", title="Sentiment", icon=":material/mood:", url_path="sentiment"),
-        st.Page(
-            "viz_app/pages/checkpoints.py", title="Checkpoints", icon=":material/inventory_2:", url_path="checkpoints"
-        ),
+            f"viz_app/pages/{name}.py",
+            title=title,
+            icon=f":material/{icon}:",
+            url_path=name,
+            default=name == "translate",
+        )
+        for name, title, icon, _ in PAGES
     ]
 )
 with turn():
     checkpoint_picker(listed_checkpoints())
+    with st.sidebar:
+        glossary()
+    st.html(heading(page.title, next(first for _, title, _, first in PAGES if title == page.title)))
     try:
         with suppress(PageEnded):
             page.run()

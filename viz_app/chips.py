@@ -10,7 +10,17 @@ from numpy.typing import NDArray
 from model.inference.tokens import Token
 from viz_app.plain import visible
 
-__all__ = ["MAX_CHIPS", "STYLE", "batch_table", "chips", "compared", "rows_of_chips", "sentence", "weighted_text"]
+__all__ = [
+    "MAX_CHIPS",
+    "STYLE",
+    "batch_table",
+    "chips",
+    "compared",
+    "heading",
+    "rows_of_chips",
+    "sentence",
+    "weighted_text",
+]
 
 STYLE = """<style>
 .hl-row{display:grid;grid-template-columns:3.4rem 1fr;align-items:baseline;line-height:1.35;margin:0 0 3px}
@@ -29,6 +39,8 @@ STYLE = """<style>
 .hl-share{display:block;height:4px;border-radius:2px;background:#e69f00;margin:1px 0 2px;
  overflow:hidden;outline:1px solid #fff}
 .hl-share span{display:block;height:100%;background:#0072b2}
+.hl-heading{font-size:1.1rem!important;margin:0!important;padding:0!important;line-height:1.3}
+.hl-heading span{font-size:.95rem;font-weight:400;opacity:.85;margin-left:.5rem}
 .hl-looks{position:relative}
 .hl-looks .hl-row+.hl-row{margin-top:26px}
 .hl-looks svg{position:absolute;inset:0;pointer-events:none;overflow:visible}
@@ -103,6 +115,11 @@ def batch_table(name: str, tokens: Sequence[Sequence[str]], ids: NDArray[np.int6
     )
     label = f"Tokens of the batch over their ids: {name}"
     return f'<div class="hl-batch" role="region" aria-label="{escape(label)}" tabindex="0"><table>{rows}</table></div>'
+
+
+def heading(title: str, first: str) -> str:
+    """HTML of the heading of a page, with what to do there first."""
+    return f'<h1 class="hl-heading">{escape(title)} <span>{escape(first)}</span></h1>'
 
 
 def sentence(text: str) -> str:

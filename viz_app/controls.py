@@ -11,7 +11,7 @@ from model.kinds import KINDS
 from model.opening import AnyConfig
 from viz_app.checkpoint_choice import language
 from viz_app.choices import choices, choose, fits_into_a_link, settle, settle_number
-from viz_app.examples import TOY_EXAMPLES, examples_for
+from viz_app.examples import PURPOSES, TOY_EXAMPLES, examples_for
 from viz_app.forcing import start_afresh_for
 from viz_app.plain import plain
 
@@ -51,7 +51,8 @@ def ask(config: AnyConfig, *, with_search: bool) -> tuple[str, SearchConfig]:
     offered = st.session_state.get("examples_offered", examples)
     if offered != examples and (typed := choices().chosen.get("text")) in offered:
         # An example for another checkpoint would only make nonsense; what a person typed stays.
-        choose("text", examples[offered.index(typed)])
+        place = offered.index(typed)
+        choose("text", examples[place] if place < len(examples) else examples[0])
     st.session_state["examples_offered"] = examples
     settle("text", examples[0])
 
@@ -75,6 +76,9 @@ def ask(config: AnyConfig, *, with_search: bool) -> tuple[str, SearchConfig]:
         with place:
             search = search_picker()
     say_what_no_link_holds(text or "")
+    pair = config.tokenizer.source_language, config.tokenizer.target_language
+    if purpose := PURPOSES.get(pair, {}).get(text or ""):
+        st.caption(f":material/lightbulb: {purpose}")
     return text or "", search
 
 

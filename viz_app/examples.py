@@ -1,9 +1,11 @@
 """Example sentences of our own. The first of each is what a newcomer sees."""
 
+from collections.abc import Mapping
+
 from model.foreign_config import ForeignConfig
 from model.opening import AnyConfig
 
-__all__ = ["BATCHES", "CAPTIONS", "EVERYDAY", "GIVERS", "MORE", "REVIEWS", "TOY_EXAMPLES", "examples_for"]
+__all__ = ["BATCHES", "CAPTIONS", "EVERYDAY", "GIVERS", "MORE", "PURPOSES", "REVIEWS", "TOY_EXAMPLES", "examples_for"]
 
 # By source language; all as many, so that a visitor who changes the checkpoint stays at the same place of the list.
 CAPTIONS = {
@@ -52,6 +54,51 @@ EVERYDAY = {
         "你明天打算做什么？",
         "我从来没去过北京。",
     ),
+}
+# Sentence → what to look for in its translation, for models of everyday sentences; of all pairs of languages the same
+# phenomena in the same order: reordering, a verb in two parts, negation, ambiguity, a pronoun, a word in pieces,
+# agreement, and one that goes wrong.
+PURPOSES: Mapping[tuple[str, str], Mapping[str, str]] = {
+    ("en", "de"): {
+        "Yesterday I bought a red car.": "Reordering: “bought” becomes two words, far apart. Where do both look?",
+        "The boy gets up at seven o'clock.": "A verb in two parts: “gets up” becomes “steht … auf”, the hour between.",
+        "I do not like coffee.": "Negation: “do not” becomes one word. Which head joins them?",
+        "He sits on the bank.": "Ambiguity: a bank for money or that of a river? German has two words; see which.",
+        "The dog sleeps because it is tired.": "A pronoun: “it” is the dog, which German calls “er”. Does a head know?",
+        "The dishwasher is broken.": "A word in pieces: see how the model reads “dishwasher”, then merge subwords.",
+        "The girl is small, but the boys are big.": "Agreement: each “the” becomes another word, which looks ahead.",
+        "It is raining cats and dogs.": "It goes wrong: the idiom is taken word for word. How sure is it?",
+    },
+    ("de", "en"): {
+        "Gestern habe ich ein rotes Auto gekauft.": "Reordering: “habe … gekauft” is one word. What does it look at?",
+        "Der Junge steht um sieben Uhr auf.": "A verb in two parts: “auf” changes what “steht” means. Is it seen?",
+        "Ich mag keinen Kaffee.": "Negation: “keinen” becomes “don't”, at another place. Which head joins them?",
+        "Er sitzt auf der Bank.": "Ambiguity: “Bank” is a bench or a bank. What tells the model which?",
+        "Der Hund schläft, weil er müde ist.": "A pronoun: “er” is the dog. Does a head of the encoder know?",
+        "Die Spülmaschine ist kaputt.": "A word in pieces: see how the model reads it, and what it makes of that.",
+        "Meine alten Freunde sind sehr nett.": "Agreement: German marks the plural four times, English twice.",
+        "Das ist mir Wurst.": "It goes wrong: the idiom is not known. How sure is it?",
+    },
+    ("en", "zh"): {
+        "Yesterday I bought a red car.": "Reordering and a word that English has not: what does “了” look at?",
+        "The boy gets up at seven o'clock.": "Reordering: when something is done stands before what is done.",
+        "I do not like coffee.": "Negation: “do not” becomes one character. Which head joins them?",
+        "He sits on the bank.": "Ambiguity: a bank for money or that of a river? Chinese has two words; see which.",
+        "The dog sleeps because it is tired.": "A pronoun: “it” is the dog. Does a head of the encoder know?",
+        "The dishwasher is broken.": "A word in pieces: see how the model reads “dishwasher”, then merge subwords.",
+        "The girl is small, but the boys are big.": "Agreement: Chinese has none. What becomes of each “the”?",
+        "It is raining cats and dogs.": "An idiom: is it taken word for word? How sure is the model?",
+    },
+    ("zh", "en"): {
+        "我昨天买了一辆红色的车。": "Reordering: “昨天” stands second here. Where does English put it?",
+        "他每天七点起床。": "A verb in two parts: “起床” becomes “gets up”. Where do both words look?",
+        "我不喜欢咖啡。": "Negation: “不” becomes “don't”. Which head joins them?",
+        "他去银行。": "Ambiguity: English “bank” is two words in Chinese; this one is for money.",
+        "狗在睡觉，因为它累了。": "A pronoun: “它” is the dog. Does a head of the encoder know?",
+        "洗碗机坏了。": "A word in pieces: each character is a token. Which of them does an English word look at?",
+        "他有三个孩子。": "Agreement: Chinese has no plural, English needs one. What does it look at?",
+        "入乡随俗。": "It goes wrong: the proverb is not known. How sure is it?",
+    },
 }
 # Of the toy languages that are trained here.
 TOY_EXAMPLES = {
@@ -179,4 +226,5 @@ def examples_for(config: AnyConfig) -> tuple[str, ...]:
     everyday = EVERYDAY.get(language, ())
     if not everyday or not EVERYDAY_CORPORA & set(corpora):
         return captions
-    return (*everyday[:3], *captions[:2]) if CAPTION_CORPORA & set(corpora) else everyday
+    first = (*everyday[:3], *captions[:2]) if CAPTION_CORPORA & set(corpora) else everyday
+    return (*first, *PURPOSES.get((language, config.tokenizer.target_language), ()))

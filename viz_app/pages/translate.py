@@ -37,11 +37,8 @@ if not text.strip():
 forced: services.Forced = ()
 if search == GREEDY and config.task == "translation":
     typed = controls.typed_translation()
-    forced = (
-        services.spelled(key, typed)
-        if typed
-        else forcing.forced_tokens(loading.translator(key).model.config.target_vocab_size)
-    )
+    size = loading.translator(key).model.config.target_vocab_size
+    forced = services.spelled(key, typed) if typed else forcing.forced_tokens(size)
 translation = services.translation_of(key, text, search, forced)
 
 given = translation.given
