@@ -11,7 +11,7 @@ from model.kinds import KINDS
 from model.opening import AnyConfig
 from viz_app.checkpoint_choice import language
 from viz_app.choices import choices, choose, fits_into_a_link, settle, settle_number
-from viz_app.examples import PURPOSES, TOY_EXAMPLES, examples_for
+from viz_app.examples import PURPOSES, TOY_EXAMPLES, on_offer_for
 from viz_app.forcing import start_afresh_for
 from viz_app.plain import plain
 
@@ -47,7 +47,7 @@ def ask_for_text_and_search(config: AnyConfig) -> tuple[str, SearchConfig]:
 
 
 def ask(config: AnyConfig, *, with_search: bool) -> tuple[str, SearchConfig]:
-    examples = examples_for(config)
+    examples = on_offer_for(config)
     offered = st.session_state.get("examples_offered", examples)
     if offered != examples and (typed := choices().chosen.get("text")) in offered:
         # An example for another checkpoint would only make nonsense; what a person typed stays.

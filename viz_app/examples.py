@@ -5,7 +5,18 @@ from collections.abc import Mapping
 from model.foreign_config import ForeignConfig
 from model.opening import AnyConfig
 
-__all__ = ["BATCHES", "CAPTIONS", "EVERYDAY", "GIVERS", "MORE", "PURPOSES", "REVIEWS", "TOY_EXAMPLES", "examples_for"]
+__all__ = [
+    "BATCHES",
+    "CAPTIONS",
+    "EVERYDAY",
+    "GIVERS",
+    "MORE",
+    "PURPOSES",
+    "REVIEWS",
+    "TOY_EXAMPLES",
+    "examples_for",
+    "on_offer_for",
+]
 
 # By source language; all as many, so that a visitor who changes the checkpoint stays at the same place of the list.
 CAPTIONS = {
@@ -226,5 +237,12 @@ def examples_for(config: AnyConfig) -> tuple[str, ...]:
     everyday = EVERYDAY.get(language, ())
     if not everyday or not EVERYDAY_CORPORA & set(corpora):
         return captions
-    first = (*everyday[:3], *captions[:2]) if CAPTION_CORPORA & set(corpora) else everyday
-    return (*first, *PURPOSES.get((language, config.tokenizer.target_language), ()))
+    return (*everyday[:3], *captions[:2]) if CAPTION_CORPORA & set(corpora) else everyday
+
+
+def on_offer_for(config: AnyConfig) -> tuple[str, ...]:
+    """`examples_for`, and of a model of everyday sentences those with a purpose."""
+    examples = examples_for(config)
+    if isinstance(config, ForeignConfig) or not EVERYDAY_CORPORA & set(config.train.corpora):
+        return examples
+    return (*examples, *PURPOSES.get((config.tokenizer.source_language, config.tokenizer.target_language), ()))
