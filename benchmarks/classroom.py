@@ -3,6 +3,7 @@
     PYTHONPATH=. python benchmarks/classroom.py [--visitors 40] [--seconds 30] [--rounds 2]
     PYTHONPATH=. python benchmarks/classroom.py --measure-heads      # one of them has every head measured meanwhile
     PYTHONPATH=. python benchmarks/classroom.py --soak 60            # minutes of long sentences; prints the memory
+    PYTHONPATH=. python benchmarks/classroom.py --pages compare learning "inside?inside_tab=Every station"
     PYTHONPATH=. python benchmarks/classroom.py --url http://localhost:8080
 
 Visitors speak Streamlit's own websocket protocol (`visitor.py`) and are spread over Translate, Step by step, Inside,
@@ -100,7 +101,8 @@ class Room:
         """All open their page at once; then each types until what is awaited has ended."""
         lesson, over = Lesson(), asyncio.Event()
         async with AsyncExitStack() as stack:
-            visitors = [Visitor(server.url, page=self.pages[i % len(self.pages)]) for i in range(self.visitors)]
+            places = [self.pages[i % len(self.pages)].partition("?") for i in range(self.visitors)]
+            visitors = [Visitor(server.url, page=page, query=query) for page, _, query in places]
             started = time.perf_counter()
             await asyncio.gather(*(self.enter(visitor, stack, lesson) for visitor in visitors))
             lesson.first_page = time.perf_counter() - started
@@ -237,12 +239,15 @@ def main() -> None:
     parser.add_argument("--visitors", type=int, default=40)
     parser.add_argument("--seconds", type=float, default=30, help="of a lesson")
     parser.add_argument("--rounds", type=int, default=2)
+    text = "over which the visitors are spread, such as compare 'inside?inside_tab=Every station'"
+    parser.add_argument("--pages", nargs="+", default=PAGES, metavar="PAGE?QUERY", help=text)
     parser.add_argument("--measure-heads", action="store_true")
     parser.add_argument("--soak", type=float, default=0, metavar="MINUTES")
     parser.add_argument("--url", help="a server that runs on this machine; without it, one is started")
     parser.add_argument("--streamlit", action="append", default=[], metavar="--OPTION=VALUE", help="for our servers")
     given = parser.parse_args()
-    room = Room(visitors=given.visitors, numbers=itertools.count(int(time.time()) % 100_000))
+    numbers = itertools.count(int(time.time()) % 100_000)
+    room = Room(visitors=given.visitors, numbers=numbers, pages=given.pages)
     work = soak if given.soak else long_work if given.measure_heads else visit
     if given.url:
         if urlsplit(given.url).hostname not in ("localhost", "127.0.0.1", "::1"):
