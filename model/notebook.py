@@ -43,6 +43,7 @@ class ShownTranslation(Translation):
 
     typed: str
     name: str  # of the checkpoint
+    note: str = ""  # what was not its own choice
 
     def frame(self) -> pd.DataFrame:
         """One row a weight; positions, layers and heads counted from 1."""
@@ -79,7 +80,7 @@ class ShownTranslation(Translation):
         """
         from viz_app.report import report
 
-        return report(self, text=self.typed, name=self.name, made=date.today())
+        return report(self, text=self.typed, name=self.name, made=date.today(), note=self.note)
 
     def _repr_html_(self) -> str:
         try:
@@ -105,7 +106,9 @@ class OpenCheckpoint(Checkpoint):
         """See `model.translate`."""
         found = translate(self, text, search=search, forced=forced or {}, edits=edits)
         own = {field.name: getattr(found, field.name) for field in fields(found)}
-        return ShownTranslation(**own, typed=text, name=self.name)
+        changed = ["words of it were forced"] * bool(forced) + ["parts of the model were changed"] * bool(edits)
+        note = f"Not the model's own: {' and '.join(changed)}." if changed else ""
+        return ShownTranslation(**own, typed=text, name=self.name, note=note)
 
 
 def open_checkpoint(name: str | Path, *, device: str = "cpu") -> OpenCheckpoint | ClassifierCheckpoint:

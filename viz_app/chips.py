@@ -41,16 +41,16 @@ STYLE = """<style>
 .hl-share span{display:block;height:100%;background:#0072b2}
 .hl-heading{font-size:1.1rem!important;margin:0!important;padding:0!important;line-height:1.3}
 .hl-heading span{font-size:.95rem;font-weight:400;opacity:.85;margin-left:.5rem}
-.hl-looks{position:relative}
-.hl-looks .hl-row+.hl-row{margin-top:26px}
-.hl-looks svg{position:absolute;inset:0;pointer-events:none;overflow:visible}
+.hl-looks{position:relative;isolation:isolate}
+.hl-looks.hl-lined .hl-row+.hl-row{margin-top:26px}
+.hl-looks svg{position:absolute;inset:0;z-index:-1;pointer-events:none;overflow:visible}
 .hl-looks line{stroke:#e8590c;stroke-linecap:round}
 .hl-chip.hl-looked{box-shadow:inset 0 0 0 2px #e8590c;
  background:color-mix(in srgb,#e8590c var(--hl-weight,0%),transparent)!important}
 .hl-chip.hl-asks{outline:2px solid #e8590c}
 .hl-mark{position:absolute;border:3px solid #e8590c;pointer-events:none;box-sizing:border-box}
 .js-plotly-plot{position:relative}
-.hl-text{font-size:1.12rem;font-weight:600;margin:2px 0 0}
+.hl-text{overflow-wrap:anywhere;font-size:1.12rem;font-weight:600;margin:2px 0 0}
 .hl-words{line-height:1.9;max-height:15rem;overflow-y:auto}
 .hl-word{border-radius:4px;padding:1px 3px;display:inline-block}
 .hl-lines{display:grid;grid-template-columns:fit-content(24rem) 1fr;gap:0 1.5rem;line-height:1.6}
@@ -89,10 +89,11 @@ def chips(name: str, tokens: Sequence[Token], *, shares: Sequence[float] = ()) -
     return f'<div class="hl-row" data-row="{escape(name)}">{label}<div class="hl-chips">{boxes}{more}</div></div>'
 
 
-def rows_of_chips(rows: Mapping[str, Sequence[Token]], *, shares: Sequence[float] = ()) -> str:
-    """HTML of what a model reads and what it writes, between which lines can be drawn."""
+def rows_of_chips(rows: Mapping[str, Sequence[Token]], *, shares: Sequence[float] = (), lined: bool = True) -> str:
+    """HTML of what a model reads and what it writes, with room for lines between them where these are to be drawn."""
     found = (chips(name, tokens, shares=shares if name == "writes" else ()) for name, tokens in rows.items() if tokens)
-    return f'<div class="hl-looks">{"".join(found)}</div>'
+    room = " hl-lined" if lined and max(map(len, rows.values()), default=0) <= MAX_CHIPS else ""
+    return f'<div class="hl-looks{room}">{"".join(found)}</div>'
 
 
 def batch_table(name: str, tokens: Sequence[Sequence[str]], ids: NDArray[np.int64], *, padding: int) -> str:

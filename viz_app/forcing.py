@@ -32,8 +32,10 @@ def start_afresh_for(subject: str) -> None:
     if kept.subject == subject:
         return
     if kept.subject is not None:
-        forget("forced")
-        forget("step")
+        for name in ("forced", "step", "typed"):
+            forget(name)
+        if kept.chosen.get("method") == "typed":
+            forget("method")
     kept.subject, st.session_state["forced_earlier"] = subject, []
 
 
@@ -84,9 +86,12 @@ def force_nothing() -> None:
 def type_nothing() -> None:
     """The model writes by itself again, and not what the visitor typed."""
     choose("method", "greedy")
+    change(())
 
 
 def change(forced: Forced) -> None:
+    if choices().chosen.get("method") == "typed":
+        choose("method", "greedy")  # the newest wish counts
     earlier().append(now())
     del earlier()[:-MAX_UNDO]
     choose("forced", forced)

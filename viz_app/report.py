@@ -28,7 +28,7 @@ class TooLongError(ValueError):
     """The text has too many tokens for a report. The message names both numbers."""
 
 
-def report(translation: Translation, *, text: str, name: str, made: date) -> str:
+def report(translation: Translation, *, text: str, name: str, made: date, note: str = "") -> str:
     """An HTML page with all that a model did for one text.
 
     Args:
@@ -36,6 +36,7 @@ def report(translation: Translation, *, text: str, name: str, made: date) -> str
         text: What was typed; whatever it is, it stays text.
         name: Of the checkpoint.
         made: Stands in the page.
+        note: What was not the model's own choice, if anything.
 
     Raises:
         TooLongError: it has more than `MAX_TOKENS` tokens.
@@ -48,8 +49,9 @@ def report(translation: Translation, *, text: str, name: str, made: date) -> str
     title = f"{text} → {translation.text}" if translation.source and translation.written else text
     kinds = [kind for kind in ORDER if kind in translation.maps]
     parts = [
-        rows_of_chips(rows),
+        rows_of_chips(rows, lined=False),
         sentence(translation.text) if translation.text else "",
+        f"<p><strong>{escape(visible(note))}</strong></p>" if note else "",
         *(attention(translation, kind, is_open=kind == kinds[0]) for kind in kinds),
     ]
     if translation.written and (kind := next((kind for kind in ("cross", "decoder") if kind in kinds), "")):

@@ -46,6 +46,12 @@ def test_the_report_holds_the_very_numbers_of_the_model(shown: ShownTranslation,
     assert told(page, f"lines-{kind}")["weights"] == maps["maps"]
 
 
+def test_what_was_forced_is_told_in_the_report(opened: OpenCheckpoint) -> None:
+    assert "Not the model" not in opened.translate("A dog runs.").html()
+    forced = opened.translate("A dog runs.", forced={0: 300})
+    assert html.escape("Not the model's own: words of it were forced.") in forced.html()
+
+
 def test_a_text_stays_text_in_the_report(shown: ShownTranslation) -> None:
     page = shown.html()
     assert "<b>through" not in page

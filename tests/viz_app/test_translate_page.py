@@ -163,3 +163,17 @@ def test_a_translation_that_one_types_oneself_has_its_maps(open_app: OpenApp, ch
     np.testing.assert_allclose(array(charts(app)[1]["data"][0]["z"]), forced.maps["cross"][-1, 0], atol=1e-5)
     app = open_app(text=TEXT, checkpoint=NAME, method="typed", typed="")
     assert translate(checkpoint, TEXT).text in html(app)
+
+
+def test_the_newest_wish_counts_and_another_sentence_begins_afresh(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    app = open_app(text=TEXT, checkpoint=NAME, method="typed", typed="Hello there.")
+    assert "Hello there." in html(app)
+    app.text_input(key="text").set_value("Ein Hund rennt.").run()
+    assert translate(checkpoint, "Ein Hund rennt.").text in html(app)
+    assert app.segmented_control(key="method").value == "greedy"
+    rival = translate(checkpoint, TEXT).written[1].candidates[1]
+    app = open_app(text=TEXT, checkpoint=NAME, method="typed", typed="Hello there.", forced=f"1.{rival.id}")
+    (button,) = [button for button in app.button if button.label == "Force nothing"]
+    button.click().run()
+    assert translate(checkpoint, TEXT).text in html(app)
+    assert not any("Force nothing" == button.label for button in app.button)

@@ -35,7 +35,8 @@ function looks() {
     });
     home.querySelector("svg")?.remove();
     const box = home.getBoundingClientRect(), lines = linesOf();
-    if (data.query_row !== data.key_row) {
+    const wrapped = [...home.querySelectorAll(".hl-chips")].some((row) => row.clientHeight > 44); // lines would cross words
+    if (data.query_row !== data.key_row && (lit || !wrapped)) {
       const drawing = el("svg", { width: box.width, height: box.height, "aria-hidden": "true" }, lines.flatMap(([t, s, w]) => {
         const [from, to] = [keyChip(s), queryChip(t)].map((one) => one?.getBoundingClientRect());
         if (!from || !to) return [];

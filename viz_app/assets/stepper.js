@@ -6,7 +6,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
 }
 
 function stepper(root) {
-  const SPEEDS = [1, 2, 0.5], QUIET = 800; // milliseconds without a change, after which the step goes into the link
+  const SPEEDS = [1, 2, 0.5], QUIET = 400; // milliseconds without a change, after which the step goes into the link
   let data = null, maps, last, report, step = 0, timer = null, telling = null, told = 0, speed = 0;
   let revealed = new Set(); // steps whose candidates were asked for, where one guesses first
 

@@ -46,7 +46,7 @@ class Side:
 
 
 def others(key: CheckpointKey, found: Sequence[Listed]) -> dict[str, CheckpointKey]:
-    """The checkpoints that can read the same text; those that write the same language first."""
+    """The checkpoints that can read the same text; those that write the same language first, then those of one make."""
     mine = loading.config_of(key)
     usable = [
         (one.key, one.config)
@@ -56,7 +56,12 @@ def others(key: CheckpointKey, found: Sequence[Listed]) -> dict[str, CheckpointK
         and one.config.task == mine.task
         and mine.tokenizer.source_language in ("", one.config.tokenizer.source_language)
     ]
-    usable.sort(key=lambda one: one[1].tokenizer.target_language != mine.tokenizer.target_language)
+    usable.sort(
+        key=lambda one: (
+            one[1].tokenizer.target_language != mine.tokenizer.target_language,
+            type(one[1].model) is not type(mine.model),
+        )
+    )
     return {other.name: other for other, _ in usable}
 
 
@@ -145,6 +150,12 @@ first, second = left.translation(), right.translation()
 languages = {loading.config_of(side.key).tokenizer.target_language for side in (left, right)}
 texts = [(left.name, first.text), (right.name, second.text)]
 st.html(compared(*([line] for line in texts)) if mode == "sentences" or len(languages) > 1 else compared(texts))
+common = [kind for kind in first.maps if kind in second.maps]
+if mode == "checkpoints":
+    by_length({side.name: loading.config_of(side.key) for side in (left, right)}, expanded=not common)
+if not common:
+    st.info("One of the two has no attention, so there are translations to compare, and no maps.")
+    end_page()
 words = () if mode == "sentences" else words_for(left, right)
 kinds_column, picker, forcing = st.columns([3, 2.4, 2.6], vertical_alignment="bottom")
 settle("same_words", True)
@@ -156,12 +167,6 @@ force = forcing.toggle(
 )
 if words and force:
     second = right.translation(words)
-common = [kind for kind in first.maps if kind in second.maps]
-if mode == "checkpoints":
-    by_length({side.name: loading.config_of(side.key) for side in (left, right)}, expanded=not common)
-if not common:
-    st.info("One of the two has no attention, so there are translations to compare, and no maps.")
-    end_page()
 if max(len(tokens) for one in (first, second) for tokens in (one.source, one.read)) > MAX_TILE:
     st.info(f"Maps are compared for texts of up to {MAX_TILE} tokens; shorten the text.")
     end_page()

@@ -16,7 +16,8 @@ going = (training.active, training.saving) if training else (False, False)
 busy = any(going)
 st.markdown(
     "**A Transformer from nothing, in about a minute.** Choose what it is to learn and how large it is, and press "
-    f"Train. It sees some {SIZES['train']:,} pairs that are drawn by rule, {EPOCHS} times, in a process of its own."
+    f"Train. It sees some {SIZES['train']:,} pairs that are drawn by rule, {EPOCHS} times, in a process of its own "
+    "that ends when you leave or reload this page."
 )
 settle("toy", "reverse", TOYS)
 settle("toy_longest", 8, range(4, LONGEST + 1))

@@ -63,4 +63,8 @@ def file(label: str, make: Callable[[], bytes | str], name: str, kind: str, *, s
 
 def page_of(key: CheckpointKey, text: str, search: SearchConfig, forced: Forced) -> str:
     with GATE.inside():
-        return report(services.translation_of(key, text, search, forced), text=text, name=key.name, made=date.today())
+        translation = services.translation_of(key, text, search, forced)
+        note = ""
+        if forced:
+            note = f"Words of it were forced; by itself the model writes “{services.translation_of(key, text).text}”."
+        return report(translation, text=text, name=key.name, made=date.today(), note=note)

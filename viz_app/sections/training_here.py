@@ -127,8 +127,9 @@ def follow(training: Training, drawn: tuple[bool, bool]) -> None:
 def improved(history: Mapping[str, Sequence[float]]) -> None:
     """Draw the share that is right and the loss, pass by pass."""
     steps, exact = list(history.get("step", [])), list(history.get("valid_exact", []))
-    right = f"{max(exact):.1f} %" if exact else "none yet"
-    st.markdown(f"**Pairs that it gets right: {right}** at best, of 200 that it never learned from, after each pass.")
+    right = f"{max(exact):.1f} %" if exact else "nothing"
+    best = f": {right} at best" if exact else ""
+    st.markdown(f"**Pairs that it gets right{best}**, of 200 that it never learned from, after each pass.")
     draw(
         curves(steps, {"right": exact}, title="right, %", height=HEIGHT),
         key="training_right",
