@@ -37,8 +37,9 @@ class Upload:
                 checkpoint; then nothing is left behind.
             most: How many bytes it may write.
         """
-        self.temporary = tempfile.TemporaryDirectory(prefix="headlight-", ignore_cleanup_errors=True)
-        self.folder = Path(self.temporary.name) / (re.sub(r"[^\w.-]+", "-", name).strip("-.")[:60] or "upload")
+        home = tempfile.mkdtemp(prefix="headlight-")
+        weakref.finalize(self, shutil.rmtree, home, ignore_errors=True)
+        self.folder = Path(home) / (re.sub(r"[^\w.-]+", "-", name).strip("-.")[:60] or "upload")
         self.folder.mkdir()
         ROOM.take(most)  # before anything is written
         size = 0

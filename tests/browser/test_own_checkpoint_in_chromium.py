@@ -54,7 +54,7 @@ def test_an_archive_goes_on_with_a_text_and_one_without_a_checkpoint_gets_a_sent
     chooser.set_input_files(shutil.make_archive(str(tmp_path / "zipped"), "zip", folder.parent))
     submit(page, files=1)
     expect(page.get_by_role("heading", name="zipped")).to_be_visible()
-    page.get_by_role("link", name="Translate").click()
+    page.get_by_test_id("stSidebarNavLink").filter(has_text="Translate").click()
     settle(page)
     expect(page.get_by_label("Type the beginning of a text and press Enter")).to_be_visible()
     expect(page.get_by_test_id("stPlotlyChart")).to_have_count(2)

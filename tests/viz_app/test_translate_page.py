@@ -176,4 +176,4 @@ def test_the_newest_wish_counts_and_another_sentence_begins_afresh(open_app: Ope
     (button,) = [button for button in app.button if button.label == "Force nothing"]
     button.click().run()
     assert translate(checkpoint, TEXT).text in html(app)
-    assert not any("Force nothing" == button.label for button in app.button)
+    assert not any(button.label == "Force nothing" for button in app.button)

@@ -17,8 +17,8 @@ from model.training.train import train
 @pytest.fixture(scope="module")
 def reversing(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("toy")
-    write_toy(folder, "reverse", longest=6)
-    recipe = load_recipe("toy").with_settings({"max_epochs": 8, "cooldown_steps": 300, "snapshot_steps": [0, 200]})
+    write_toy(folder, "reverse", longest=5)
+    recipe = load_recipe("toy").with_settings({"max_epochs": 6, "cooldown_steps": 250, "snapshot_steps": [0, 200]})
     train(recipe, data_root=folder, out=folder / "run", device="cpu")
     return folder / "run"
 
@@ -28,16 +28,16 @@ def test_nearly_all_words_that_it_never_saw_are_reversed(reversing: Path) -> Non
         exact = [float(row["valid_exact"]) for row in csv.DictReader(file)]
     assert exact[0] < 50
     assert max(exact) >= 95
-    assert translate(open_translator(reversing), "b e a c o n").text == "n o c a e b"
+    assert translate(open_translator(reversing), "b e a c o").text == "o c a e b"
 
 
 def test_the_attention_to_the_source_is_an_anti_diagonal(reversing: Path) -> None:
     checkpoint = open_translator(reversing)
-    text, answer = TOYS["reverse"].example(6)
+    text, answer = TOYS["reverse"].example(5)
     read = translate(checkpoint, text, forced=forced_text(checkpoint.tokenizers, answer))
     assert read.text == answer
     cross = read.maps["cross"].mean(axis=(0, 1))  # (T, S)
-    places = np.arange(6)
-    expected = cross[places, 5 - places]
-    assert expected.mean() > 3 * cross[:6, :6].mean()
-    assert (cross[:6].argmax(axis=1) == 5 - places).sum() >= 4  # the ends of words may look at the sign of the end
+    places = np.arange(5)
+    expected = cross[places, 4 - places]
+    assert expected.mean() > 2 * cross[:5, :5].mean()
+    assert (cross[:5].argmax(axis=1) == 4 - places).sum() >= 3  # the ends of words may look at the sign of the end
