@@ -51,7 +51,7 @@ PAGES = (
     ("learning", "Watch it learn", "school", "Press Play under the maps, and see attention take shape."),
     ("training", "Train one here", "model_training", "Choose a task, press Train, and watch."),
     ("sentiment", "Sentiment", "mood", "Type a review, and see which words made its class."),
-    ("checkpoints", "Checkpoints", "inventory_2", "Look at a model's card, or open your own."),
+    ("checkpoints", "Checkpoints", "inventory_2", "Look at a model's card, or bring one of yours."),
 )
 page = st.navigation(
     [

@@ -8,7 +8,7 @@ export default function ({ data, parentElement }) {
 
 function looks() {
   const SHOWN = 0.2, LIT = 0.02; // weights that have a line: at rest, and of what is pointed at
-  let data, weights, lit = null; // { query } or { key }
+  let data, weights, lit = null, home = null; // lit: { query } or { key }; home: where the chips are, once they came
   const listening = new WeakSet();
   const place = () => document.querySelector(".hl-looks");
   const chip = (row, i) => place()?.querySelector(`.hl-row[data-row=${row}] [data-i="${i}"]`);
@@ -27,7 +27,6 @@ function looks() {
   }
 
   function redraw() {
-    const home = place();
     if (!home) return;
     home.querySelectorAll(".hl-looked, .hl-asks").forEach((one) => {
       one.classList.remove("hl-looked", "hl-asks");
@@ -104,19 +103,28 @@ function looks() {
   }
 
   function update(next) {
-    [data, weights, lit] = [next, floats(next.weights), null];
-    const home = place();
-    if (home) home.onpointerover = home.onfocusin = pointed;
-    if (home) home.onpointerleave = home.onfocusout = () => light(null);
-    redraw();
+    [data, weights, lit, home] = [next, floats(next.weights), null, null];
+    settle();
     document.fonts.ready.then(redraw); // chips move when their letters come
   }
 
+  /** The chips may come later than what is told of them, and others may take their place. */
+  function settle() {
+    if (!data || place() === home) return;
+    home = place();
+    if (home) home.onpointerover = home.onfocusin = pointed;
+    if (home) home.onpointerleave = home.onfocusout = () => light(null);
+    redraw();
+  }
+
   function stop() {
+    watcher.disconnect();
     window.removeEventListener("resize", redraw);
     document.removeEventListener("pointerover", listen);
   }
 
+  const watcher = new MutationObserver(settle);
+  watcher.observe(document.body, { childList: true, subtree: true });
   window.addEventListener("resize", redraw);
   document.addEventListener("pointerover", listen);
   return { update, redraw, stop };
