@@ -36,12 +36,7 @@ def come_back() -> None:
 restore_choices()
 st.logo(LOGO, size="large", icon_image=ICON)
 PAGES = (
-    (
-        "translate",
-        "Translate",
-        "translate",
-        "Type a sentence, and see what every head looked at to translate it.",
-    ),
+    ("translate", "Translate", "translate", "Type a sentence, and see what every head looked at for it."),
     ("steps", "Step by step", "footprint", "Play the decode, and click another word to force it."),
     ("inside", "Inside", "search", "Choose a token, and follow its numbers through the model."),
     ("positions", "Positional encoding", "waves", "See how a model without order learns where each word stands."),
@@ -53,6 +48,7 @@ PAGES = (
     ("sentiment", "Sentiment", "mood", "Type a review, and see which words made its class."),
     ("checkpoints", "Checkpoints", "inventory_2", "Look at a model's card, or bring one of yours."),
 )
+FIRST = {title: first for _, title, _, first in PAGES}  # what to do there first
 page = st.navigation(
     [
         st.Page(
@@ -69,7 +65,7 @@ with turn():
     checkpoint_picker(listed_checkpoints())
     with st.sidebar:
         glossary()
-    st.html(heading(page.title, next(first for _, title, _, first in PAGES if title == page.title)))
+    st.html(heading(page.title, FIRST[page.title]))
     try:
         with suppress(PageEnded):
             page.run()

@@ -200,12 +200,10 @@ def coloured(lines: Sequence[str]) -> list[list[tuple[str, str]]]:
     done = [0] * len(lines)
     for token in generate_tokens(io.StringIO("\n".join(lines) + "\n").readline):
         (row, start), (last, end) = token.start, token.end
-        kind = (
-            "comment" if token.type == COMMENT else "keyword" if token.type == NAME and iskeyword(token.string) else ""
-        )
-        if kind and row == last:
-            words = found[row - 1]
-            words += [(lines[row - 1][done[row - 1] : start], ""), (token.string, kind)]
+        word = token.type == NAME and iskeyword(token.string)
+        if (word or token.type == COMMENT) and row == last:
+            kind = "keyword" if word else "comment"
+            found[row - 1] += [(lines[row - 1][done[row - 1] : start], ""), (token.string, kind)]
             done[row - 1] = end
     for line, words, end in zip(lines, found, done, strict=True):
         words.append((line[end:], ""))

@@ -74,7 +74,7 @@ def ask(config: AnyConfig, *, with_search: bool) -> tuple[str, SearchConfig]:
     search = GREEDY
     for place in rest:
         with place:
-            search = search_picker()
+            search = search_picker(translates=config.task == "translation")
     say_what_no_link_holds(text or "")
     pair = config.tokenizer.source_language, config.tokenizer.target_language
     if purpose := PURPOSES.get(pair, {}).get(text or ""):
@@ -111,9 +111,10 @@ def say_what_no_link_holds(*texts: str) -> None:
 METHODS = {"greedy": "Greedy", "beam": "Beam", "sample": "Sampling", "typed": "Typed by you"}
 
 
-def search_picker() -> SearchConfig:
-    """How the next token is chosen, in a popover."""
-    settle("method", "greedy", METHODS)
+def search_picker(*, translates: bool) -> SearchConfig:
+    """How the next token is chosen, in a popover; a translation may be typed by the visitor instead."""
+    offered = [method for method in METHODS if translates or method != "typed"]
+    settle("method", "greedy", offered)
     settle("beam_size", 5, range(2, 9))
     settle_number("temperature", 1.0, 0.1, 2.0)
     settle("top_k", 0, range(51))
@@ -122,7 +123,7 @@ def search_picker() -> SearchConfig:
     with st.popover(METHODS[st.session_state["method"]], icon=":material/tune:", width="stretch"):
         method = st.segmented_control(
             "Search",
-            list(METHODS),
+            offered,
             format_func=METHODS.__getitem__,
             required=True,
             key="method",

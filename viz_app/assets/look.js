@@ -105,6 +105,7 @@ function looks() {
   function update(next) {
     [data, weights, lit, home] = [next, floats(next.weights), null, null];
     settle();
+    mark(); // what was framed is of another map
     document.fonts.ready.then(redraw); // chips move when their letters come
   }
 

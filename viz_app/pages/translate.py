@@ -51,7 +51,7 @@ if followed:
     with suppress(ConfigError):  # of a text that is too long
         shares = analyses.influence_of(key, text)[1].source.sum(axis=1).tolist()
 st.html(
-    rows_of_chips(rows, shares=shares)
+    rows_of_chips(rows, shares=shares, lined=bool(config.model.kinds))
     + (sentence(translation.text or "(the model wrote nothing)") if translation.written or translation.text else "")
 )
 if shares:
