@@ -30,7 +30,7 @@ __all__ = [
     "head_board",
     "line_view",
     "look",
-    "one_tap_one_click",
+    "page_keys",
     "stepper",
 ]
 
@@ -45,9 +45,10 @@ def component(name: str) -> Any:
     return st.components.v2.component(f"headlight_{name}", html='<div class="root"></div>', css=style, js=code)
 
 
-def one_tap_one_click() -> None:
-    """Let a tap on a chart be what a click is; once a page."""
+def page_keys() -> None:
+    """Let a tap on a chart be what a click is, and keys walk and present; once a page."""
     component("touch")(key="touch")
+    component("keys")(key="keys")
 
 
 def look(weights: FloatArray, kind: str, *, given: int, in_map: bool) -> None:

@@ -25,6 +25,11 @@ function mounted(parent, build) {
   return views.get(parent);
 }
 
+/** How wide a picture can be drawn in an element, in its own pixels: `present.css` shows each as several of the screen. */
+function room(element) {
+  return element.clientWidth / (Number(getComputedStyle(element).getPropertyValue("--hl-zoom")) || 1);
+}
+
 /** An element as it should be: `content` is its text, or the elements in it, or undefined for what others draw there. */
 function el(tag, attributes = {}, content = undefined) {
   return { tag, attributes, content };

@@ -35,7 +35,7 @@ function lineView(root) {
 
   function picture() {
     const hovered = pointed ?? focused, lines = visible(hovered);
-    const width = Math.max(root.clientWidth, 280), side = Math.min(190, width * 0.32), narrow = width < 460;
+    const width = Math.max(room(root), 280), side = Math.min(190, width * 0.32), narrow = width < 460;
     const top = narrow ? 50 : 30, height = top + rowHeight * Math.max(data.queries.length, data.keys.length) + 10;
     const y = (i) => top + rowHeight * (i + 0.5);
 

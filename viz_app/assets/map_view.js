@@ -88,7 +88,7 @@ function mapView(root) {
       ]),
     ])]);
     const picture = root.querySelector(".picture"); // its room is known once it stands there
-    draw(picture, [large(picture.clientWidth)]);
+    draw(picture, [large(room(picture))]);
     root.querySelectorAll(".tile canvas").forEach((canvas, head) => {
       if (canvas.dataset.painted === data.maps) return;
       canvas.dataset.painted = data.maps;

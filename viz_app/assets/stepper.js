@@ -33,6 +33,11 @@ function stepper(root) {
     tell();
   }
 
+  function walked(event) {
+    event.preventDefault();
+    walk(step + event.detail);
+  }
+
   function tell() {
     clearTimeout(telling);
     if (timer || data.fixed || step === told) return;
@@ -118,11 +123,11 @@ function stepper(root) {
     ]);
   }
 
-  function heat(title, room) {
+  function heat(title, wide) {
     const [layers, heads] = data.shape, labels = data.keys, columns = labels.length;
     const maskedFrom = data.kind === "decoder" ? step + 1 : Infinity;
     const left = 92, cell = 16, top = 4, bottom = 84, gutter = 5, rows = layers * heads + 1;
-    const width = Math.min(34, Math.max(16, (room - left - 8) / columns)); // labels of 14 pixels do not overlap
+    const width = Math.min(34, Math.max(16, (wide - left - 8) / columns)); // labels of 14 pixels do not overlap
     const y = (row) => top + row * cell + (row ? gutter + Math.floor((row - 1) / heads) * gutter : 0);
     const height = y(rows - 1) + cell + bottom;
     const names = [], cells = [];
@@ -168,8 +173,13 @@ function stepper(root) {
       el("div", {}, [el("div", { class: "quiet" }, title), el("div", { class: "scroll picture" })]),
     ])]);
     const picture = root.querySelector(".picture"); // its room is known once it stands there
-    draw(picture, [heat(title, picture.clientWidth)]);
+    draw(picture, [heat(title, room(picture))]);
   }
 
-  return { update, redraw, stop };
+  document.addEventListener("headlight-walk", walked);
+  const close = () => {
+    stop();
+    document.removeEventListener("headlight-walk", walked);
+  };
+  return { update, redraw, stop: close };
 }

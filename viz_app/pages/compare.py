@@ -192,6 +192,7 @@ for column, side, shown in zip(st.columns(2), (left, right), views, strict=True)
         draw(
             head_map(maps[-1], shown.axes, shown.allowed, height=HEIGHT),
             key=f"map_of_{'left' if side is left else 'right'}",
+            fills=True,
             alt=f"Heatmap of the attention of {side.name}, layer {layer + 1}, head {head + 1}",
         )
 axes = paired(views[0].axes, views[1].axes, by_place=mode == "sentences")

@@ -25,7 +25,8 @@ forced = forcing.forced_tokens(loading.translator(key).model.config.target_vocab
 free = services.translation_of(key, text)
 translation = services.translation_of(key, text, forced=forced)
 
-searches, rows_column, undoing, resetting = st.columns([3.2, 2.4, 1, 1.3], vertical_alignment="bottom")
+with st.container(key="set_steps"):
+    searches, rows_column, undoing, resetting = st.columns([3.2, 2.4, 1, 1.3], vertical_alignment="bottom")
 settle("steps_view", "greedy", SEARCHES)
 offered = [kind for kind in ROWS if kind in config.model.kinds]
 settle("steps_kind", offered[0], offered)

@@ -11,7 +11,7 @@ from model.config import ModelConfig
 from model.inference.translation import Translation
 from model.interventions import Head, Intervention, PaintedCell
 from model.kinds import KINDS
-from viz_app import components, controls, loading, services
+from viz_app import analyses, components, controls, loading, services
 from viz_app.attention_view import view
 from viz_app.charts import draw
 from viz_app.chips import compared
@@ -36,7 +36,7 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
     after = services.translation_of(key, text, intervention=intervention)
 
     settle("click_means", "silence", CLICKS)
-    modes, places, everything, nothing = st.columns([3.2, 1.9, 1.3, 1.3], vertical_alignment="bottom")
+    modes, places, one, everything, nothing = st.columns([2.6, 1.9, 1.7, 1.2, 1.3], vertical_alignment="bottom")
     mode = modes.segmented_control(
         "A click on a head", list(CLICKS), format_func=CLICKS.__getitem__, required=True, key="click_means"
     )
@@ -54,6 +54,14 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
         on_change=lambda: change(positions=st.session_state["board_positions"]),
         help="Switched off, encoder and decoder cannot tell where a token stands.",
     )
+    if one.button(
+        "Find what matters",
+        disabled=not before.text,
+        width="stretch",
+        help="Silence a head that changes the translation, or as few as do. The gradient says where to look first.",
+    ):
+        choose("intervention", Intervention(ablated=analyses.decisive_heads_of(key, text)))
+        st.rerun()
     everything.button(
         "All heads off", on_click=change, kwargs={"ablated": frozenset(heads), "uniform": frozenset()}, width="stretch"
     )
@@ -129,6 +137,7 @@ def paint(intervention: Intervention, after: Translation, kinds: Sequence[str]) 
     draw(
         clickable_map(np.asarray(shown.maps[layer, int(number)]), shown.axes, shown.allowed, height=380),
         key="paint_map",
+        fills=True,
         on_select=paint_cell,
         alt=f"Attention weights of layer {layer + 1}, head {int(number) + 1}; click a cell to paint it",
     )
