@@ -46,9 +46,10 @@ def component(name: str) -> Any:
 
 
 def page_keys() -> None:
-    """Let a tap on a chart be what a click is, and keys walk and present; once a page."""
+    """Let a tap on a chart be what a click is, and keys walk maps, walk steps and present; once a page."""
     component("touch")(key="touch")
     component("keys")(key="keys")
+    component("map_keys")(key="map_keys")
 
 
 def look(weights: FloatArray, kind: str, *, given: int, in_map: bool) -> None:

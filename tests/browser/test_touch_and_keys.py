@@ -1,5 +1,6 @@
 """What fingers, keys and a held mouse button do to our components, on a wide screen and on a telephone."""
 
+import re
 from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
@@ -133,3 +134,30 @@ def test_a_long_text_leaves_a_whole_page(visit: Visit, app: App) -> None:
         expect(page.locator(".stMainBlockContainer")).not_to_have_text(before)
         settle(page)
         assert page.locator("[data-testid=stException], [data-testid=stAlertContentError]").count() == 0, path
+
+
+def test_arrow_keys_walk_a_map_and_paint_a_cell(visit: Visit) -> None:
+    page = visit(f"heads?layer=3&head=2&painted_weight=0.5&{TEXT}")
+    settle(page)
+    map_ = page.get_by_role("application", name=re.compile("^Attention weights"))
+    map_.focus()
+    for key in ("ArrowRight", "ArrowDown", "ArrowRight", "ArrowRight"):  # the first one comes to the first cell
+        page.keyboard.press(key)
+    expect(page.locator(".hoverlayer")).to_contain_text("weight: ")
+    expect(page.locator("[data-ear]")).to_contain_text("weight: ")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("row 2, column 3: 0.5")).to_be_visible()
+    expect(map_).to_be_focused()
+
+
+def test_the_heads_of_the_board_are_one_tab_stop(visit: Visit) -> None:
+    page = visit(f"heads?{TEXT}")
+    first = page.get_by_role("switch", name="cross attention, layer 1, head 1:")
+    first.focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
+        page.keyboard.press(key)
+    expect(page.get_by_role("switch", name="cross attention, layer 2, head 3:")).to_be_focused()
+    page.keyboard.press("Space")
+    expect(page.get_by_role("switch", name="cross attention, layer 2, head 3: silenced")).to_be_focused()
+    page.keyboard.press("Tab")
+    assert "layer" not in focused(page), "the next stop is after the board"

@@ -32,7 +32,7 @@ function beamTree(root) {
       report("pick", i);
     };
     return el("g", {
-      class: `node ${fate}${best ? " best" : ""}`, tabindex: 0, role: "button", "data-node": i, transform: `translate(${x} ${y})`,
+      class: `node ${fate}${best ? " best" : ""}`, tabindex: -1, role: "button", "data-node": i, transform: `translate(${x} ${y})`,
       "aria-label": `${word} ${number}, log p of the prefix, ${words[fate]}; go on from here`, onclick: pick,
       onkeydown: (event) => {
         if (event.key !== "Enter" && event.key !== " ") return;
@@ -57,6 +57,7 @@ function beamTree(root) {
         el("g", {}, steps), el("g", {}, edges), el("g", {}, data.nodes.map((node, i) => box(node, i, place[i]))),
       ]),
     ])]);
+    oneTabStop(root, ".node");
   }
 
   function update(next, setTriggerValue) {

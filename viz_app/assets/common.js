@@ -93,6 +93,33 @@ function switchboard(rows) {
   ]));
 }
 
+const AHEAD = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+
+/** Many things that can be pressed are one tab stop: arrow keys go to the nearest in their direction, Home and End to
+ * the first and the last. To be called after each drawing. */
+function oneTabStop(root, selector) {
+  const all = () => [...root.querySelectorAll(selector)];
+  const stop = (one) => all().forEach((other) => { other.tabIndex = other === one ? 0 : -1; });
+  const current = all().filter((one) => one.tabIndex === 0);
+  if (current.length !== 1) stop(all().find((one) => one === root.getRootNode().activeElement) ?? all()[0]);
+  root.onfocusin = ({ target }) => target.matches(selector) && stop(target);
+  root.onkeydown = (event) => {
+    const from = event.target.closest?.(selector), ahead = AHEAD[event.key];
+    if (!from || (!ahead && event.key !== "Home" && event.key !== "End")) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (!ahead) return all().at(event.key === "Home" ? 0 : -1).focus();
+    const middle = (one) => { const { x, y, width, height } = one.getBoundingClientRect(); return [x + width / 2, y + height / 2]; };
+    const [x, y] = middle(from), [right, down] = ahead;
+    const far = all().map((one) => {
+      const [dx, dy] = [middle(one)[0] - x, middle(one)[1] - y], along = dx * right + dy * down;
+      return [along > 1 ? along + 4 * Math.abs(dx * down + dy * right) : Infinity, one];
+    });
+    const [distance, nearest] = far.reduce((best, other) => (other[0] < best[0] ? other : best), [Infinity, null]);
+    if (distance < Infinity) nearest.focus();
+  };
+}
+
 function percent(share) {
   return share >= 0.9995 ? "100 %" : `${(100 * share).toFixed(share < 0.0995 ? 2 : 1)} %`;
 }
