@@ -79,6 +79,8 @@ def view(translation: Translation, kind: str, *, merge: bool, hide_special: bool
             keys=[label for label, shown in zip(labels(keys, key_groups), columns, strict=True) if shown],
             query_title=f"query: {named(KINDS[kind].query, translation)}",
             key_title=f"key: {named(KINDS[kind].key, translation)}",
+            query_lang=translation.language_of(KINDS[kind].queries),
+            key_lang=translation.language_of(KINDS[kind].keys),
             query_notes=[] if merge or kind == "encoder" else steps(translation, rows),
         ),
         # Of the row's own sum: in the rollout of a decoder, source and target share a whole.

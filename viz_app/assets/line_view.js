@@ -56,7 +56,7 @@ function lineView(root) {
       return el("text", {
         x: name === "key" ? side - gap : width - side + gap, y: y(index) + 5, "text-anchor": name === "key" ? "end" : "start",
         class: `token${chosen ? " chosen" : hovered && !across.length ? " aside" : ""}`, tabindex: 0,
-        "data-side": name, "data-index": index,
+        role: "img", "aria-label": `${shortened(label, 40)}, ${name} ${index + 1}`, lang: data.languages[name] || false, "data-side": name, "data-index": index,
         onfocus: () => turnTo(pointed, { side: name, index }), onblur: () => turnTo(pointed, null),
       }, (name === "key" ? `${note}  ${text}` : `${text}  ${note}`).trim());
     }
@@ -102,7 +102,7 @@ function lineView(root) {
       redraw();
     };
     return el("label", {}, [
-      el("span", {}, label), el("input", { type: "range", "aria-label": label, ...attributes, oninput, value }), el("output", {}, shown),
+      el("span", {}, label), el("input", { type: "range", "aria-label": label, ...attributes, oninput, value }), el("output", { "aria-live": "off" }, shown),
     ]);
   }
 

@@ -16,12 +16,14 @@ from viz_app.attention_view import view
 from viz_app.charts import draw
 from viz_app.chips import compared
 from viz_app.choices import choose, settle, settle_number
+from viz_app.components import told
 from viz_app.figures.attention import MAX_SQUARES, clickable_map
 from viz_app.listing import CheckpointKey
 from viz_app.plain import plain
 
 __all__ = ["ablation_board"]
 
+MAX_TOLD = 6  # heads that are named
 CLICKS = {"silence": "silences it", "flatten": "makes it uniform"}
 
 
@@ -65,6 +67,8 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
         args=("intervention", Intervention()),
         width="stretch",
     )
+    changed = ((intervention.ablated, "Silenced"), (intervention.uniform, "Uniform"))
+    told(after.text, says=" ".join(listed(few, name) for few, name in changed if few), languages=after.languages)
     board = states(heads, intervention)
     components.head_board(
         board,
@@ -74,7 +78,7 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
     )
     st.caption("✕ silenced: its weights are 0, so it says nothing. ≡ uniform: it looks at every allowed key equally.")
     if before.text:
-        st.html(compared([("as trained", before.text), ("changed", after.text)]))
+        st.html(compared([("as trained", before.text), ("changed", after.text)], languages=after.languages[1:]))
     else:
         mask = getattr(loading.config_of(key).tokenizer, "mask", "")
         st.info(
@@ -88,6 +92,14 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
             f"changed model gives it {new:.2f} ({new - old:+.2f} nats)."
         )
     paint(intervention, after, list(board))
+
+
+def listed(heads: frozenset[Head], name: str) -> str:
+    """Which heads are changed, for who listens; of many, how many."""
+    if len(heads) > MAX_TOLD:
+        return f"{name}: {len(heads)} heads."
+    places = (f"{KINDS[head.kind].title} layer {head.layer + 1} head {head.head + 1}" for head in sorted(heads))
+    return f"{name}: {'; '.join(places)}."
 
 
 def change(**changes: frozenset[Head] | frozenset[PaintedCell] | bool) -> None:
