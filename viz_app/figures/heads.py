@@ -57,6 +57,13 @@ def head_grids(
         "zmax": bound,
         "colorscale": DIVERGING if signed else SEQUENTIAL,
         "colorbar": colour_bar(unit),
+        "meta": {
+            "columns": [
+                name
+                for heading, width in zip(values, widths, strict=True)
+                for name in ([f"{heading} {head + 1}" if width > 1 else heading for head in range(width)] + [""] * GAP)
+            ][:-GAP]
+        },
         "xgap": 2,
         "ygap": 2,
         "hoverongaps": False,

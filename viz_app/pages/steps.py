@@ -1,11 +1,15 @@
 """Step by step: the decode as it happens, another word forced into it, and beam search as a tree."""
 
+from dataclasses import asdict
 from functools import partial
 
+import pandas as pd
 import streamlit as st
 
 from model.config import SearchConfig
 from viz_app import checkpoint_choice, components, controls, forcing, listing, loading, services
+from viz_app.attention_view import looked_at
+from viz_app.charts import numbers
 from viz_app.chips import sentence
 from viz_app.choices import settle
 from viz_app.components import told
@@ -76,6 +80,14 @@ elif shown == "greedy":
         step=st.session_state["step"] - 1 if st.session_state["step"] else None,
         guess=guess,
     )
+    step = min(st.session_state["step"] or translation.given + 1, len(translation.written)) - 1
+    if not guess:
+        numbers(
+            {"": partial(looked_at, translation, kind or offered[0], step)},
+            says=f"At step {step + 1} the model writes “{translation.written[step].text}”: the weights of every head.",
+            key="stepper",
+            alt="Where each head looks at this step",
+        )
 else:
     with rows_column:
         settle("beam_size", 5, range(2, 9))
@@ -87,6 +99,12 @@ else:
         f"Each box is a prefix that was weighed, with its log-probability: the {size} best of a step are kept (solid), "
         "the others pruned (dashed); green ones have ended. The orange path wins: the best mean log-probability a "
         "token. Click a box to go on from it."
+    )
+    numbers(
+        {"": partial(pd.DataFrame, [asdict(node) for node in tree.nodes])},
+        says=f"{len(tree.nodes)} prefixes were weighed; the winner is “{tree.text}”.",
+        key="beam_tree",
+        alt="The prefixes of the beam search",
     )
     components.beam_tree(
         tree,
