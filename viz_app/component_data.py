@@ -11,14 +11,14 @@ from tokenize import COMMENT, NAME, generate_tokens
 
 import numpy as np
 from numpy.typing import NDArray
-from plotly.colors import get_colorscale, hex_to_rgb
+from plotly.colors import get_colorscale
 
 from model.analysis.source_code import CodeLine
 from model.analysis.station import Step
 from model.inference.tokens import Token
 from model.inference.translation import Translation
 from model.kinds import KINDS
-from viz_app.figures.colours import LINES, MASKED, SEQUENTIAL
+from viz_app.figures.colours import LINES, MASKED, SEQUENTIAL, ink
 from viz_app.figures.pixels import painted, png
 from viz_app.figures.style import Axes
 
@@ -31,16 +31,6 @@ GIVEN = (
     "“{}” is given, not chosen: it tells the model what to write, such as the language.",
     "This token is of the text that you typed: nothing is chosen here.",
 )
-
-
-def ink(background: str) -> str:
-    """Black or white, whichever contrasts more with a colour such as "#e69f00" (WCAG 2.2, relative luminance)."""
-    red, green, blue = (
-        (share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4)
-        for share in (channel / 255 for channel in hex_to_rgb(background))
-    )
-    # Both contrast alike, 4.58:1, where (L + 0.05)² = 1.05 · 0.05.
-    return "#000000" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 else "#ffffff"
 
 
 def packed(array: FloatArray) -> str:

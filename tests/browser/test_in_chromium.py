@@ -146,6 +146,11 @@ def test_hovering_a_cell_names_query_key_and_weight(visit: Visit) -> None:
     expect(hover).to_contain_text(f"after reading “<s>”, writes “{expected.written[0].text}”")
     expect(hover).to_contain_text(f"key: {expected.source[0].text}")
     expect(hover).to_contain_text(f"{expected.maps['cross'][2, 0, 0, 0]:.6f}"[:7])
+    top = np.unravel_index(expected.maps["cross"][2, 0].argmax(), expected.maps["cross"][2, 0].shape)
+    page.get_by_role("button", name="Numbers").nth(1).click()
+    expect(page.get_by_role("region", name="Table of the numbers: Heatmap")).to_be_visible()
+    query, key = expected.written[top[0]].text, expected.source[top[1]].text
+    expect(page.get_by_text(f"{expected.maps['cross'][2, 0][top]:.3g}, query {query}, key {key}.")).to_be_visible()
 
 
 def test_a_word_lights_what_it_looked_at_and_its_row_and_the_other_way_round(visit: Visit) -> None:
@@ -241,7 +246,7 @@ def test_every_page_draws_for_everybody_without_another_host(visit: Visit, path:
     assert page.locator("[data-testid=stException], [data-testid=stAlertContentError]").count() == 0
     for chart in page.locator("[data-testid=stPlotlyChart]").all():
         assert chart.get_attribute("aria-label") or chart.locator("[aria-label]").count()
-    check(page)
+    check(page, colours_alone=scheme == "dark")
     background = Image.open(io.BytesIO(page.screenshot())).convert("RGB").getpixel((1270, 790))
     assert (sum(background) > 3 * 128) == (scheme == "light")
     for chart in page.locator(".js-plotly-plot").all():

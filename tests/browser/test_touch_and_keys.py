@@ -51,9 +51,13 @@ def test_play_and_a_candidate_keep_the_focus_and_what_is_told_is_told_in_one_pla
     expect(told).to_have_text("")  # at first one reads the page
     assert page.locator("[aria-live=polite]").count() == 0, "all is told in one place"
     place = told.element_handle()
+    page.emulate_media(reduced_motion="reduce")
+    button = page.locator("[data-testid=stBaseButton-secondary]").first
+    assert button.evaluate("one => parseFloat(getComputedStyle(one).transitionDuration)") <= 0.001
     page.get_by_role("button", name="Play").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Pause")).to_be_focused()
+    expect(page.get_by_role("button", name="Pace: 0.5 ×")).to_be_visible()  # of who wants less motion
     page.keyboard.press("Enter")
     page.get_by_label("Step", exact=True).fill("2")
     word = page.locator(".candidate.written .word")

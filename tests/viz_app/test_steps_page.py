@@ -58,9 +58,7 @@ def test_a_link_holds_forced_words_and_survives_nonsense(open_app: OpenApp, chec
     app = open_app("steps", checkpoint=NAME, forced=f"1.{other.id}-2.9999999-1000.7")
     assert f">{translate(checkpoint, TEXT, forced={1: other.id}).text}</bdi>" in html(app)
     for nonsense in ("1", "x.2", "1.2-"):
-        assert f">{translate(checkpoint, TEXT).text}</bdi>" in html(
-            open_app("steps", checkpoint=NAME, forced=nonsense)
-        )
+        assert f">{translate(checkpoint, TEXT).text}</bdi>" in html(open_app("steps", checkpoint=NAME, forced=nonsense))
 
 
 def test_the_tree_on_the_screen_is_the_search(open_app: OpenApp, checkpoint: Checkpoint) -> None:

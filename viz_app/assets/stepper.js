@@ -6,9 +6,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
 }
 
 function stepper(root) {
-  const SPEEDS = [1, 2, 0.5], CALM = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const SPEEDS = [1, 2, 0.5], CALM = matchMedia("(prefers-reduced-motion: reduce)");
   const QUIET = 400; // milliseconds without a change, after which the step goes into the link
-  let data = null, maps, last, report, step = 0, timer = null, telling = null, told = 0, speed = CALM ? 2 : 0;
+  let data = null, maps, last, report, step = 0, timer = null, telling = null, told = 0, speed = null; // the pace that was chosen
   let revealed = new Set(); // steps whose candidates were asked for, where one guesses first
 
   function update(next, setTriggerValue) {
@@ -53,9 +53,11 @@ function stepper(root) {
     go(to);
   }
 
+  const pace = () => speed ?? (CALM.matches ? 0.5 : 1);
+
   function play() {
     if (timer) return walk(step);
-    timer = setInterval(() => go(step + 1), 900 / SPEEDS[speed]);
+    timer = setInterval(() => go(step + 1), 900 / pace());
     go(step === last ? 0 : step);
   }
 
@@ -67,10 +69,10 @@ function stepper(root) {
       button(timer ? "Pause" : "Play", timer ? "❚❚" : "▶", play),
       button("One step back", "‹", () => walk(step - 1), step === 0),
       button("One step on", "›", () => walk(step + 1), step === last),
-      button(`Pace: ${SPEEDS[speed]} ×`, `${SPEEDS[speed]} ×`, () => {
+      button(`Pace: ${pace()} ×`, `${pace()} ×`, () => {
         const playing = timer !== null;
         stop();
-        speed = (speed + 1) % SPEEDS.length;
+        speed = SPEEDS[(SPEEDS.indexOf(pace()) + 1) % SPEEDS.length];
         playing ? play() : redraw();
       }),
       el("input", { type: "range", min: 1, max: last + 1, step: 1, "aria-label": "Step",

@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from viz_app.figures.colours import DIVERGING, SEQUENTIAL, colour_bar
+from viz_app.figures.colours import DIVERGING, SEQUENTIAL, colour_bar, legible
 from viz_app.figures.style import TEXT, axis, figure
 
 __all__ = ["head_grids"]
@@ -47,28 +47,30 @@ def head_grids(
                 hover[layer, start + head] = f"{name}, layer {layer + 1}{which}<br>{note}"
     bound = float(np.nanmax(np.abs(canvas))) if np.isfinite(canvas).any() else 1.0
     digits = 2 if bound >= 0.1 else 3
+    ends = (-bound if signed else 0.0, bound)
+    names = [
+        name
+        for heading, width in zip(values, widths, strict=True)
+        for name in ([f"{heading} {head + 1}" if width > 1 else heading for head in range(width)] + [""] * GAP)
+    ]
     trace = {
         "type": "heatmap",
         "z": canvas,
-        "text": [["" if np.isnan(value) else f"{value:.{digits}f}" for value in row] for row in canvas],
-        "texttemplate": "%{text}" if canvas.shape[1] <= MAX_NUMBERED else "",
         "customdata": hover.tolist(),
-        "zmin": -bound if signed else 0,
-        "zmax": bound,
+        "zmin": ends[0],
+        "zmax": ends[1],
         "colorscale": DIVERGING if signed else SEQUENTIAL,
         "colorbar": colour_bar(unit),
-        "meta": {
-            "columns": [
-                name
-                for heading, width in zip(values, widths, strict=True)
-                for name in ([f"{heading} {head + 1}" if width > 1 else heading for head in range(width)] + [""] * GAP)
-            ][:-GAP]
-        },
+        "meta": {"columns": names[:-GAP]},
         "xgap": 2,
         "ygap": 2,
         "hoverongaps": False,
         "hovertemplate": "%{customdata}<br>%{z:.5f}<extra></extra>",
     }
+    if canvas.shape[1] <= MAX_NUMBERED:
+        written = [["" if np.isnan(value) else f"{value:.{digits}f}" for value in row] for row in canvas]
+        low, high = ends if bound else (0.0, 1.0)
+        trace |= {"text": legible(written, canvas, low=low, high=high, signed=signed), "texttemplate": "%{text}"}
     headings = [
         {
             **{"x": start + (width - 1) / 2, "y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False},

@@ -27,7 +27,8 @@ def numbers_of(figure: go.Figure) -> Numbers:
     """Of a heatmap its cells, of lines and bars their points, of many small maps a number for each.
 
     A trace says in its `meta` what cannot be read off it: {"part": "cover"} lies over another one and has no numbers of
-    its own; "columns" are the names of a heatmap's columns; {"tiles": (L, H), "unit": …} are the numbers of small maps.
+    its own; {"part": "notes"} has words in its cells, and its `customdata` tells their numbers; "columns" are the names
+    of a heatmap's columns; {"tiles": (L, H), "unit": …} are the numbers of small maps.
     """
     own = [trace for trace in figure.data if (trace.meta or {}).get("part") != "cover"]
     if maps := [trace for trace in own if trace.type == "heatmap"]:
@@ -51,7 +52,7 @@ def of_map(trace: Any, layout: Any) -> Numbers:
 
     def table() -> pd.DataFrame:
         cells: Any = values
-        if trace.texttemplate and "y" in (trace.hovertemplate or "")[:4]:  # a word a cell, told in the hover
+        if (trace.meta or {}).get("part") == "notes":
             cells = [[unescape(note) for note in line] for line in trace.customdata]
         found = pd.DataFrame(cells, index=pd.Index(rows, name=titles[0]), columns=unlike(columns))
         empty = pd.DataFrame(np.isnan(values))  # gaps of the picture
