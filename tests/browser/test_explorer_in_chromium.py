@@ -38,9 +38,8 @@ def test_lines_follow_heads_threshold_and_the_token_under_the_pointer(visit: Vis
     strokes = {line.get_attribute("stroke") for line in lines(page).all()}
     assert len(strokes) == 2
     assert colour in strokes, "a head keeps its colour, whatever else is switched on"
-    assert len({line.get_attribute("stroke-dasharray") for line in lines(page).all()}) == 2, (
-        "nor is colour the only sign"
-    )
+    dashes = {line.get_attribute("stroke-dasharray") for line in lines(page).all()}
+    assert len(dashes) == 2, "nor is colour the only sign"
     page.get_by_label("Threshold").fill("0.5")
     assert 0 < lines(page).count() < both
     page.get_by_label("Threshold").fill("0")

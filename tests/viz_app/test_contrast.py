@@ -5,13 +5,11 @@ import re
 import numpy as np
 import pytest
 
+from tests.conftest import ROOT
 from tests.viz_app.test_chips import THEME, contrast, over, rgb
-from viz_app.chips import STYLE
 from viz_app.figures.colours import ACCENT, LINES, MASKED, ink, legible, palette
 from viz_app.figures.heads import head_grids
 from viz_app.figures.words import stacked_shares, word_grid
-
-ASSETS_STYLE = STYLE
 
 
 @pytest.mark.parametrize("colour", [*LINES, MASKED, ACCENT, "#000000", "#ffffff", "#757575"])
@@ -41,9 +39,8 @@ def test_the_figures_use_it() -> None:
     for figure in (words, numbers):
         (trace,) = figure.data
         assert all("<span style=" in text for line in trace.text for text in line)
-        assert len({text.partition(">")[0] for line in trace.text for text in line}) == 2, (
-            "black on bright, white on dark"
-        )
+        inks = {text.partition(">")[0] for line in trace.text for text in line}
+        assert len(inks) == 2, "black on what is bright, white on what is dark"
     for bar in stacked_shares({"one": [0.4], "two": [0.6]}, ["a"], title="word", height=200).data:
         assert contrast(rgb(bar.textfont.color), rgb(bar.marker.color)) >= 4.5
 
@@ -53,20 +50,13 @@ def test_what_is_pointed_at_can_be_read(scheme: str) -> None:
     text, page = rgb(THEME[scheme]["textColor"]), rgb(THEME[scheme]["backgroundColor"])
     # look.js lights a chip by 15 to 55 % of the accent; a switched-on head has 35 % of the primary colour.
     primary = rgb(THEME[scheme].get("primaryColor", THEME["primaryColor"]))
-    for front, share in (
-        (rgb(ACCENT), 0.15),
-        (rgb(ACCENT), 0.55),
-        (rgb(ACCENT), 0.22),
-        (primary, 0.35),
-        (primary, 0.28),
-    ):
+    shades = [(rgb(ACCENT), share) for share in (0.15, 0.22, 0.55)] + [(primary, share) for share in (0.28, 0.35)]
+    for front, share in shades:
         assert contrast(text, over(front, share, page)) >= 4.5
     assert contrast((255.0, 255.0, 255.0), rgb("#1b2530")) >= 4.5  # the runners-up of a chip
 
 
 def test_the_button_that_matters_most_can_be_read() -> None:
-    from tests.conftest import ROOT
-
     style = (ROOT / "viz_app" / "assets" / "page.css").read_text(encoding="utf-8")
     rules = re.findall(
         r'button\[kind\^="primary"\][^{]*\{ background: (#[0-9a-f]{6});[^}]* color: (#[0-9a-f]{6});', style

@@ -70,7 +70,5 @@ def test_lines_and_bars_tell_their_points() -> None:
     assert found.says == "right: most 9 at training step 200, 4 at the end."
     assert found.table()["right"].tolist() == [1.0, 9.0, 4.0]
     assert numbers_of(curves([], {"right": []}, title="right, %", height=200)).says == "There are no numbers yet."
-    shares = numbers_of(
-        stacked_shares({"read": [0.2, 0.6], "guessed": [0.8, 0.4]}, ["a", "a"], title="word", height=200)
-    )
-    assert shares.table().to_numpy().tolist() == [[0.2, 0.8], [0.6, 0.4]]
+    bars = stacked_shares({"read": [0.2, 0.6], "guessed": [0.8, 0.4]}, ["a", "a"], title="word", height=200)
+    assert numbers_of(bars).table().to_numpy().tolist() == [[0.2, 0.8], [0.6, 0.4]]
