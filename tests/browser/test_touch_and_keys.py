@@ -1,5 +1,6 @@
 """What fingers, keys and a held mouse button do to our components, on a wide screen and on a telephone."""
 
+import re
 from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
@@ -62,6 +63,9 @@ def test_play_and_a_candidate_keep_the_focus_and_what_is_told_is_told_in_one_pla
     page.get_by_label("Step", exact=True).fill("2")
     word = page.locator(".candidate.written .word")
     expect(told).to_have_text(f"Step 2: the model writes {word.inner_text()}")
+    expect(page).to_have_url(re.compile("step=2"))
+    settle(page)
+    expect(told).to_contain_text("Step 2")  # what the page has told before is no news
     assert [word.get_attribute("lang"), told.locator("bdi").get_attribute("lang")] == ["de", "de"]
     candidate = page.locator("[data-id]").nth(1)
     label = candidate.get_attribute("aria-label") or ""
