@@ -65,6 +65,10 @@ STYLE = """<style>
 .hl-batch td,.hl-batch th{padding:3px 10px;border-right:1px solid rgba(128,128,128,.25);line-height:1.3}
 .hl-batch td span{display:block;opacity:.8;font-size:.82rem}
 .hl-batch .hl-pad{background:rgba(128,128,128,.22);font-style:italic}
+.hl-terms{max-height:60vh;overflow-y:auto}
+.hl-terms dl{margin:0}
+.hl-terms dt{font-weight:600}
+.hl-terms dd{margin:0 0 .6rem}
 .hl-more{opacity:.7;font-size:.85rem}
 [data-testid=stCaptionContainer]{color:inherit;opacity:.8}
 .stMultiSelect [data-tag]{background:rgba(128,128,128,.16)!important}

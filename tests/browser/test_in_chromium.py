@@ -151,6 +151,7 @@ def test_hovering_a_cell_names_query_key_and_weight(visit: Visit) -> None:
     expect(page.get_by_role("region", name="Table of the numbers: Heatmap")).to_be_visible()
     query, key = expected.written[top[0]].text, expected.source[top[1]].text
     expect(page.get_by_text(f"{expected.maps['cross'][2, 0][top]:.3g}, query {query}, key {key}.")).to_be_visible()
+    check(page)
 
 
 def test_a_word_lights_what_it_looked_at_and_its_row_and_the_other_way_round(visit: Visit) -> None:
@@ -246,6 +247,9 @@ def test_every_page_draws_for_everybody_without_another_host(visit: Visit, path:
     assert page.locator("[data-testid=stException], [data-testid=stAlertContentError]").count() == 0
     for chart in page.locator("[data-testid=stPlotlyChart]").all():
         assert chart.get_attribute("aria-label") or chart.locator("[aria-label]").count()
+    if path == "training":  # the page with the least on it
+        page.get_by_role("button", name="Glossary").click()
+        expect(page.get_by_role("region", name="Terms")).to_be_visible()
     check(page, colours_alone=scheme == "dark")
     background = Image.open(io.BytesIO(page.screenshot())).convert("RGB").getpixel((1270, 790))
     assert (sum(background) > 3 * 128) == (scheme == "light")
