@@ -67,8 +67,7 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
         args=("intervention", Intervention()),
         width="stretch",
     )
-    changed = ((intervention.ablated, "Silenced"), (intervention.uniform, "Uniform"))
-    told(after.text, says=" ".join(listed(few, name) for few, name in changed if few), languages=after.languages)
+    told(after.text, says=said(intervention), languages=after.languages)
     board = states(heads, intervention)
     components.head_board(
         board,
@@ -94,12 +93,13 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
     paint(intervention, after, list(board))
 
 
-def listed(heads: frozenset[Head], name: str) -> str:
+def said(intervention: Intervention) -> str:
     """Which heads are changed, for who listens; of many, how many."""
-    if len(heads) > MAX_TOLD:
-        return f"{name}: {len(heads)} heads."
-    places = (f"{KINDS[head.kind].title} layer {head.layer + 1} head {head.head + 1}" for head in sorted(heads))
-    return f"{name}: {'; '.join(places)}."
+    told = []
+    for name, heads in (("Silenced", intervention.ablated), ("Uniform", intervention.uniform)):
+        places = [f"{KINDS[head.kind].title} layer {head.layer + 1} head {head.head + 1}" for head in sorted(heads)]
+        told += [f"{name}: {'; '.join(places) if len(places) <= MAX_TOLD else f'{len(places)} heads'}."] * bool(heads)
+    return " ".join(told)
 
 
 def change(**changes: frozenset[Head] | frozenset[PaintedCell] | bool) -> None:
