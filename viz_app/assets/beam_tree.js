@@ -41,7 +41,7 @@ function beamTree(root) {
       },
     }, [
       el("rect", { width: boxWidth, height: boxHeight, rx: 5 }),
-      el("text", { x: 7, y: 18 }, word),
+      el("text", { x: 7, y: 18, lang: data.lang || false }, word),
       el("text", { x: boxWidth - 6, y: 18, "text-anchor": "end" }, number),
       el("title", {}, `${token} · ${words[fate]} · log p of the whole prefix ${log_prob.toFixed(4)} · per token ${score.toFixed(4)}`),
     ]);

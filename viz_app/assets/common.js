@@ -120,6 +120,23 @@ function oneTabStop(root, selector) {
   };
 }
 
+/** The one place of the page that a screen reader reads aloud when it changes; nobody sees it. */
+function ear() {
+  const there = document.querySelector("[data-ear]");
+  if (there) return there;
+  const place = document.createElement("div");
+  place.dataset.ear = "";
+  place.setAttribute("role", "status"); // so it is live, and polite
+  place.style.cssText = "position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap";
+  document.body.append(place);
+  return place;
+}
+
+/** Have a screen reader say a sentence, and a text in a language of its own. */
+function announce(says, text = "", lang = "") {
+  draw(ear(), [el("span", {}, says), el("bdi", { lang: lang || false }, text && ` ${text}`)]);
+}
+
 function percent(share) {
   return share >= 0.9995 ? "100 %" : `${(100 * share).toFixed(share < 0.0995 ? 2 : 1)} %`;
 }

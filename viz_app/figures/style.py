@@ -47,6 +47,8 @@ class Axes:
     keys: Sequence[str]  # S
     query_title: str
     key_title: str
+    query_lang: str = ""  # of the labels, as `languages.tag` says it
+    key_lang: str = ""
     query_notes: Sequence[str] = ()  # T, or none: what the hover says of each query
 
 

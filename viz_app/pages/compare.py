@@ -149,7 +149,8 @@ else:
 first, second = left.translation(), right.translation()
 languages = {loading.config_of(side.key).tokenizer.target_language for side in (left, right)}
 texts = [(left.name, first.text), (right.name, second.text)]
-st.html(compared(*([line] for line in texts)) if mode == "sentences" or len(languages) > 1 else compared(texts))
+groups = [[line] for line in texts] if mode == "sentences" or len(languages) > 1 else [texts]
+st.html(compared(*groups, languages=[first.languages[1], second.languages[1]]))
 common = [kind for kind in first.maps if kind in second.maps]
 if mode == "checkpoints":
     by_length({side.name: loading.config_of(side.key) for side in (left, right)}, expanded=not common)

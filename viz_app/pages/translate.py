@@ -11,7 +11,7 @@ from viz_app import analyses, checkpoint_choice, controls, forcing, listing, loa
 from viz_app.attention_view import choose, select_head, view, with_rollout, with_value_norms
 from viz_app.chips import MAX_CHIPS, rows_of_chips, sentence
 from viz_app.choices import settle
-from viz_app.components import look
+from viz_app.components import look, told
 from viz_app.ending import end_page
 from viz_app.figures.attention import MAX_TILE
 from viz_app.present import presenting, walker
@@ -52,10 +52,13 @@ shares = []
 if followed:
     with suppress(ConfigError):  # of a text that is too long
         shares = analyses.influence_of(key, text)[1].source.sum(axis=1).tolist()
-st.html(
-    rows_of_chips(rows, shares=shares, lined=bool(config.model.kinds))
-    + (sentence(translation.text or "(the model wrote nothing)") if translation.written or translation.text else "")
-)
+chips = rows_of_chips(rows, languages=translation.languages, shares=shares, lined=bool(config.model.kinds))
+if translation.text:
+    chips += sentence(translation.text, translation.languages[1])
+elif translation.written:
+    chips += sentence("(the model wrote nothing)")
+st.html(chips)
+told(translation.text, languages=translation.languages)
 if shares:
     st.caption("Bar below a word: blue, how much of it came from the source; orange, from the words before it.")
 # In a place of its own: what comes and goes must not move what follows, which the browser would build anew.

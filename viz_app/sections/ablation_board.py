@@ -16,12 +16,14 @@ from viz_app.attention_view import view
 from viz_app.charts import draw
 from viz_app.chips import compared
 from viz_app.choices import choose, settle, settle_number
+from viz_app.components import told
 from viz_app.figures.attention import MAX_SQUARES, clickable_map
 from viz_app.listing import CheckpointKey
 from viz_app.plain import plain
 
 __all__ = ["ablation_board"]
 
+MAX_TOLD = 6  # heads that are named
 CLICKS = {"silence": "silences it", "flatten": "makes it uniform"}
 
 
@@ -73,6 +75,7 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
         args=("intervention", Intervention()),
         width="stretch",
     )
+    told(after.text, says=said(intervention), languages=after.languages)
     board = states(heads, intervention)
     components.head_board(
         board,
@@ -82,7 +85,7 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
     )
     st.caption("✕ silenced: its weights are 0, so it says nothing. ≡ uniform: it looks at every allowed key equally.")
     if before.text:
-        st.html(compared([("as trained", before.text), ("changed", after.text)]))
+        st.html(compared([("as trained", before.text), ("changed", after.text)], languages=after.languages[1:]))
     else:
         mask = getattr(loading.config_of(key).tokenizer, "mask", "")
         st.info(
@@ -96,6 +99,15 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
             f"changed model gives it {new:.2f} ({new - old:+.2f} nats)."
         )
     paint(intervention, after, list(board))
+
+
+def said(intervention: Intervention) -> str:
+    """Which heads are changed, for who listens; of many, how many."""
+    told = []
+    for name, heads in (("Silenced", intervention.ablated), ("Uniform", intervention.uniform)):
+        places = [f"{KINDS[head.kind].title} layer {head.layer + 1} head {head.head + 1}" for head in sorted(heads)]
+        told += [f"{name}: {'; '.join(places) if len(places) <= MAX_TOLD else f'{len(places)} heads'}."] * bool(heads)
+    return " ".join(told)
 
 
 def change(**changes: frozenset[Head] | frozenset[PaintedCell] | bool) -> None:
