@@ -68,5 +68,5 @@ function beamTree(root) {
     picked = null;
   }
 
-  return { update, redraw };
+  return { update, redraw, picture: () => root.querySelector("svg") };
 }

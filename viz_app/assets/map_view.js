@@ -102,5 +102,5 @@ function mapView(root) {
     at = cell.dataset.cell.split(",").map(Number);
     redraw();
   };
-  return { update, redraw };
+  return { update, redraw, picture: () => root.querySelector("svg.map") };
 }

@@ -168,8 +168,9 @@ function stepper(root) {
       el("div", {}, [el("div", { class: "quiet" }, title), el("div", { class: "scroll picture" })]),
     ])]);
     const picture = root.querySelector(".picture"); // its room is known once it stands there
-    draw(picture, [heat(title, picture.clientWidth)]);
+    const read = data.guess && !seen(step - 1) ? "…" : `“${shortened(data.steps[step].read, 24)}”`;
+    draw(picture, [heat(`Step ${step + 1} of ${last + 1}, after reading ${read}. ${title}`, picture.clientWidth)]);
   }
 
-  return { update, redraw, stop };
+  return { update, redraw, stop, picture: () => root.querySelector("svg") };
 }

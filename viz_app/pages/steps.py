@@ -6,6 +6,7 @@ import streamlit as st
 
 from model.config import SearchConfig
 from viz_app import checkpoint_choice, components, controls, forcing, listing, loading, services
+from viz_app.caption import tell
 from viz_app.chips import sentence
 from viz_app.choices import settle
 from viz_app.ending import end_page
@@ -24,6 +25,9 @@ if not text.strip():
 forced = forcing.forced_tokens(loading.translator(key).model.config.target_vocab_size)
 free = services.translation_of(key, text)
 translation = services.translation_of(key, text, forced=forced)
+tell("Translation", translation.text)
+if forced:
+    tell("Forced", "words of it were not the model's own choice")
 
 searches, rows_column, undoing, resetting = st.columns([3.2, 2.4, 1, 1.3], vertical_alignment="bottom")
 settle("steps_view", "greedy", SEARCHES)

@@ -41,7 +41,7 @@ def all_heads(
     )
 
 
-def one_head(shown: AttentionView, chosen: ChosenMap, layer: int, *, logarithmic: bool) -> None:
+def one_head(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, *, logarithmic: bool) -> None:
     """Draw the chosen map large."""
     st.caption(f"**Layer {layer + 1} · {chosen.name}.** {chosen.meaning} Hover for the exact number.")
     draw(
@@ -55,7 +55,8 @@ def one_head(shown: AttentionView, chosen: ChosenMap, layer: int, *, logarithmic
             logarithmic=logarithmic,
         ),
         key="head_map",
-        alt=f"Heatmap of the {chosen.unit} of layer {layer + 1}, {chosen.name}: rows are queries, columns are keys",
+        alt=f"Heatmap of the {chosen.unit} of {KINDS[kind].title} attention, layer {layer + 1}, {chosen.name}: "
+        "rows are queries, columns are keys",
     )
 
 
