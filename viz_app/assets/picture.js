@@ -21,10 +21,17 @@ function shape(tag, attributes, content = []) {
 /** An SVG of the page or a chart of Plotly's as a drawing with a title, and with facts such as ["Sentence", "…"]. */
 async function standingAlone(picture, title, facts) {
   const layers = picture.localName === "svg" ? [picture] : [...picture.querySelectorAll(".main-svg")];
-  const { width, height } = layers[0].viewBox.baseVal?.width ? layers[0].viewBox.baseVal : layers[0].getBoundingClientRect();
   const copies = layers.map(copied);
   await Promise.all(copies.flatMap((copy) => [...copy.querySelectorAll("image")]).map(sharpened));
-  return framed(copies, { width, height }, title, facts);
+  return framed(copies, sizeOf(layers[0], picture), title, facts);
+}
+
+/** Without the controls below a chart, which are left out. */
+function sizeOf(layer, picture) {
+  if (layer.viewBox.baseVal?.width) return layer.viewBox.baseVal;
+  const { width, height, top } = layer.getBoundingClientRect();
+  const controls = [...picture.querySelectorAll(".slider-container, .updatemenu-container")];
+  return { width, height: Math.min(height, ...controls.map((one) => one.getBoundingClientRect().top - top)) };
 }
 
 /** A copy of an SVG of the page in the colours of paper. */

@@ -38,7 +38,8 @@ function saving() {
 /** What a picture shows, in the words of those who cannot see it, and what its slider says. */
 function titleOf(picture) {
   const told = picture.closest("[role=figure]")?.ariaLabel ?? picture.ariaLabel ?? "";
-  return [told, picture.querySelector?.(".slider-label")?.textContent].filter(Boolean).join("; ");
+  const title = [told, picture.querySelector(".slider-label")?.textContent].filter(Boolean).join("; ");
+  return title.slice(0, 1).toUpperCase() + title.slice(1);
 }
 
 function asDrawing(drawing, name) {
