@@ -41,7 +41,9 @@ function saver(picture) {
   } }, format);
   const arrow = el("path", { d: "M8 1v9M4 6l4 4 4-4M2 14h12" });
   menu.className = "hl-save";
-  menu.onkeydown = ({ key }) => key === "Escape" && menu.open && close();
+  menu.onkeydown = ({ key }) => {
+    if (key === "Escape" && menu.open) close();
+  };
   draw(menu, [
     el("summary", { title: label, "aria-label": label }, [el("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, [arrow])]),
     el("div", {}, [el("span", {}, `${label}:`), ...["PNG", "SVG", "PDF"].map(choice)]),
