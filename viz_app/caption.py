@@ -19,7 +19,7 @@ def begin_caption() -> None:
 
 def tell(name: str, value: str) -> None:
     """Say what a page is about; what is said again under the same name takes the place of the first."""
-    st.session_state["caption"][name] = value[:MAX_FACT]
+    st.session_state.setdefault("caption", {})[name] = value[:MAX_FACT]
 
 
 def facts() -> Facts:

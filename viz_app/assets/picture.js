@@ -61,6 +61,9 @@ function dress(copy, original) {
   keep(copy, style, { ...OF_TEXTS });
   copy.setAttribute("font-family", FONT);
   if (hasInkOfTheme(original, style)) copy.setAttribute("fill", INK);
+  const length = original.children.length || tag === "tspan" ? 0 : original.getComputedTextLength();
+  // The page's own letters are not in the file, and others may be wider than the room that there is.
+  if (length) Object.entries({ textLength: length.toFixed(1), lengthAdjust: "spacingAndGlyphs" }).forEach((pair) => copy.setAttribute(...pair));
 }
 
 function keep(copy, style, properties) {

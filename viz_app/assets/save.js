@@ -57,18 +57,17 @@ async function asPixels(drawing, name) {
 /** The browser's own "Save as PDF", of a page that is the drawing and as large as it. */
 function asPage(drawing, name) {
   const frame = document.createElement("iframe"), { width, height } = drawing.viewBox.baseVal, called = document.title;
+  document.querySelector("iframe.hl-page")?.remove(); // of the last time: not every browser tells when it has printed
+  Object.assign(frame, { className: "hl-page", ariaHidden: "true", tabIndex: -1 });
   frame.style.cssText = "position:fixed;width:0;height:0;border:0";
   document.body.append(frame);
   const page = frame.contentDocument, style = page.createElement("style");
   style.textContent = `@page{size:${width}px ${height}px;margin:0} html,body{margin:0;height:${height}px;overflow:hidden} svg{display:block}`;
   page.head.append(style);
   page.body.append(drawing);
-  frame.contentWindow.onafterprint = () => {
-    document.title = called;
-    setTimeout(() => frame.remove());
-  };
   document.title = page.title = name; // it names the file
   frame.contentWindow.print();
+  setTimeout(() => { if (document.title === name) document.title = called; }, 1000);
 }
 
 function hand(blob, name) {
