@@ -60,7 +60,8 @@ function dress(copy, original) {
   if (tag !== "text" && tag !== "tspan") return;
   keep(copy, style, { ...OF_TEXTS });
   copy.setAttribute("font-family", FONT);
-  if (hasInkOfTheme(original, style)) copy.setAttribute("fill", INK);
+  // The words beside a chart's data have the ink of the theme, those among them one that fits what they stand on.
+  if (original.closest(".js-plotly-plot") && !original.closest(".mlayer")) copy.setAttribute("fill", INK);
   const length = original.children.length || tag === "tspan" ? 0 : original.getComputedTextLength();
   // The page's own letters are not in the file, and others may be wider than the room that there is.
   if (length) Object.entries({ textLength: length.toFixed(1), lengthAdjust: "spacingAndGlyphs" }).forEach((pair) => copy.setAttribute(...pair));
@@ -83,11 +84,6 @@ function paint(copy, name, style) {
   const hex = [red, green, blue].map((one) => Math.round(one * whole).toString(16).padStart(2, "0")).join("");
   copy.setAttribute(name, opacity ? `#${hex}` : "none");
   if (opacity && opacity < 1) copy.setAttribute(`${name}-opacity`, opacity.toFixed(3));
-}
-
-/** Of a chart, which has its colours from Streamlit: the words beside the data, and those among them of the page's own colour. */
-function hasInkOfTheme(text, style) {
-  return text.closest(".js-plotly-plot") && (!text.closest(".mlayer") || style.fill === style.color);
 }
 
 /** A picture of pixels becomes blocks of one colour, which are sharp at any size. */
