@@ -5,10 +5,11 @@ from pathlib import Path
 
 import streamlit as st
 
+from viz_app.caption import begin_caption, facts
 from viz_app.checkpoint_choice import checkpoint_picker
 from viz_app.chips import STYLE, heading
 from viz_app.choices import publish_choices, restore_choices
-from viz_app.components import page_keys
+from viz_app.components import page_keys, save_pictures
 from viz_app.ending import PageEnded
 from viz_app.glossary import glossary
 from viz_app.listing import listed_checkpoints
@@ -21,6 +22,7 @@ ICON, LOGO = str(ASSETS / "icon.svg"), str(ASSETS / "logo.svg")
 
 st.set_page_config(page_title="Headlight", page_icon=ICON, layout="wide")
 st.html(ASSETS / "page.css")
+st.html(ASSETS / "save.css")
 st.html(STYLE)
 with st.sidebar:
     page_keys()
@@ -62,6 +64,7 @@ page = st.navigation(
         for name, title, icon, _ in PAGES
     ]
 )
+begin_caption()
 with turn():
     checkpoint_picker(listed_checkpoints())
     with st.sidebar:
@@ -72,6 +75,8 @@ with turn():
     try:
         with suppress(PageEnded):
             page.run()
+        with st.sidebar:
+            save_pictures(facts())
     finally:  # a page may fail
         come_back()
         publish_choices(page.url_path)

@@ -21,7 +21,7 @@ from model.evaluate_command import run_evaluate
 from model.files import write_beside
 from model.foreign_config import ForeignConfig
 from model.inference.classify import classify
-from model.inference.export import maps_npz
+from model.inference.export import FORMATS
 from model.languages import between, usual_languages
 from model.notebook import OpenCheckpoint, open_checkpoint
 from model.opening import open_translator, read_any_config
@@ -83,6 +83,9 @@ def run_classify(args: argparse.Namespace) -> None:
 
 
 def run_attention(args: argparse.Namespace) -> None:
+    out = Path(args.out or "maps.npz")
+    if out.suffix[1:] not in FORMATS:
+        raise ConfigError(f"{out} is no name for a file of maps: it has to end in .{', .'.join(FORMATS)}.")
     checkpoint = open_checkpoint(args.checkpoint)
     if not isinstance(checkpoint, OpenCheckpoint):
         raise CheckpointError(f"{checkpoint.name} classifies texts and does not translate; choose another checkpoint.")
@@ -90,7 +93,7 @@ def run_attention(args: argparse.Namespace) -> None:
     if args.html:
         write_beside(Path(args.html), translation.html())
     if args.out or not args.html:
-        write_beside(Path(args.out or "maps.npz"), maps_npz(translation))
+        write_beside(out, FORMATS[out.suffix[1:]](translation))
     print(translation.text)
     for name, maps in translation.maps.items():
         print(f"{name:8} {maps.shape}")

@@ -94,10 +94,10 @@ def add_use(commands: Commands) -> None:
         "classify", parents=[CHECKPOINT, DEVICE], help="classify lines from stdin: label and probability"
     )
 
-    text = "write every attention map of one translation to an NPZ file"
+    text = "write every attention map of one translation to a file"
     command = commands.add_parser("attention", parents=[CHECKPOINT], help=text)
     command.add_argument("sentence")
-    command.add_argument("--out", help="the NPZ file, default maps.npz where there is no --html")
+    command.add_argument("--out", help="an .npz, .csv or .json file, default maps.npz where there is no --html")
     command.add_argument("--html", metavar="FILE", help="one HTML file with all of it, to be opened anywhere")
     command.add_argument("--beam", type=positive, default=1, help="width of the beam, default 1; 1 is greedy")
     add_search_options(command)

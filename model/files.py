@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import torch
@@ -19,8 +19,12 @@ class CheckpointError(ValueError):
     """A checkpoint that cannot be used. The message names it and says why."""
 
 
-def write_beside(path: Path, content: str | bytes) -> None:
+def write_beside(path: Path, content: str | bytes | Iterable[bytes]) -> None:
     """Replace a file as a whole, so that no reader ever sees half of it.
+
+    Args:
+        path: Of the file.
+        content: All of it, or its pieces, each written before the next is made.
 
     Raises:
         CheckpointError: it cannot be written; the earlier file is untouched.
@@ -28,7 +32,8 @@ def write_beside(path: Path, content: str | bytes) -> None:
     beside = path.with_name(f".{path.name}.{os.getpid()}{LEFTOVER}")
     try:
         with beside.open("wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
+            whole = content.encode() if isinstance(content, str) else content
+            file.writelines([whole] if isinstance(whole, bytes) else whole)
             file.flush()
             os.fsync(file.fileno())  # a power cut must not leave the new name with no content
         beside.replace(path)

@@ -13,6 +13,7 @@ from model.foreign_config import ForeignConfig
 from model.languages import short_code, usual_languages
 from model.opening import AnyConfig
 from viz_app import loading
+from viz_app.caption import tell
 from viz_app.choices import choices, choose, settle
 from viz_app.ending import end_page
 from viz_app.listing import CheckpointKey, Listed
@@ -214,6 +215,7 @@ def require_snapshots(found: Sequence[Listed]) -> tuple[CheckpointKey, AnyConfig
 
 
 def opened(key: CheckpointKey) -> tuple[CheckpointKey, AnyConfig]:
+    tell("Checkpoint", key.name)
     try:
         return key, loading.config_of(key)
     except (CheckpointError, ConfigError) as error:

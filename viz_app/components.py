@@ -19,6 +19,7 @@ from model.analysis.source_code import CodeLine
 from model.analysis.station import Step
 from model.inference.search_tree import SearchTree
 from model.inference.translation import Translation
+from viz_app.caption import Facts
 from viz_app.component_data import derivation_data, line_view_data, look_data, stepper_data
 from viz_app.figures.architecture import Drawing
 from viz_app.figures.style import Axes
@@ -31,6 +32,7 @@ __all__ = [
     "line_view",
     "look",
     "page_keys",
+    "save_pictures",
     "stepper",
     "told",
 ]
@@ -40,9 +42,12 @@ ASSETS = Path(__file__).parent / "assets"
 
 
 @cache
-def component(name: str) -> Any:
-    code = "\n".join((ASSETS / file).read_text(encoding="utf-8") for file in ("common.js", f"{name}.js"))
-    style = (ASSETS / "components.css").read_text(encoding="utf-8")
+def component(name: str, *with_: str) -> Any:
+    def joined(*files: str) -> str:
+        return "\n".join((ASSETS / file).read_text(encoding="utf-8") for file in files)
+
+    code = joined("common.js", *(f"{other}.js" for other in (*with_, name)))
+    style = joined("components.css", "save.css")
     return st.components.v2.component(f"headlight_{name}", html='<div class="root"></div>', css=style, js=code)
 
 
@@ -65,6 +70,11 @@ def told(text: str, *, languages: tuple[str, str], says: str = "") -> None:
     data = {"says": before.strip(), "text": text, "source": languages[0], "lang": languages[1]}
     with st.sidebar:  # it shows nothing
         component("told")(key="told", data=data)
+
+
+def save_pictures(facts: Facts) -> None:
+    """Let every picture be saved as PNG, SVG or PDF with these facts below it; once a page."""
+    component("save", "picture")(key="save", data={"facts": facts})
 
 
 def look(weights: FloatArray, kind: str, *, given: int, in_map: bool) -> None:

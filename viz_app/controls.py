@@ -9,6 +9,7 @@ from model.config import SearchConfig
 from model.inference.searching import GREEDY
 from model.kinds import KINDS
 from model.opening import AnyConfig
+from viz_app.caption import tell
 from viz_app.checkpoint_choice import language
 from viz_app.choices import choices, choose, fits_into_a_link, settle, settle_number
 from viz_app.examples import PURPOSES, TOY_EXAMPLES, on_offer_for
@@ -78,6 +79,7 @@ def ask(config: AnyConfig, *, with_search: bool) -> tuple[str, SearchConfig]:
         with place:
             search = search_picker(translates=config.task == "translation")
     say_what_no_link_holds(text or "")
+    tell("Sentence", text or "")
     pair = config.tokenizer.source_language, config.tokenizer.target_language
     if purpose := PURPOSES.get(pair, {}).get(text or ""):
         st.caption(f":material/lightbulb: {purpose}")

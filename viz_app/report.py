@@ -20,7 +20,7 @@ __all__ = ["MAX_TOKENS", "TooLongError", "report"]
 
 MAX_TOKENS = 120  # a side; more makes a file that no browser opens at once
 ASSETS = Path(__file__).parent / "assets"
-COMPONENTS = ("map_view", "line_view", "stepper")
+COMPONENTS = ("map_view", "line_view", "stepper", "save")
 ORDER = ("cross", "encoder", "decoder")  # the first stands open
 
 
@@ -60,11 +60,12 @@ def report(translation: Translation, *, text: str, name: str, made: date, note: 
         parts.append(
             folded("Step by step", picture("stepper", stepper_data(translation, kind=kind, fixed=True), "steps"))
         )
+    facts = [("Checkpoint", name), ("Sentence", text), ("Translation", translation.text), ("Note", note)]
+    parts.append(picture("save", {"facts": [(what, visible(said)) for what, said in facts if said]}, "facts"))
     return PAGE.format(
         title=escape(visible(" → ".join(told))),
         heading=" → ".join(f"<bdi{spoken(lang)}>{escape(visible(one))}</bdi>" for one, lang in told.items()),
-        style=(ASSETS / "report.css").read_text(encoding="utf-8")
-        + (ASSETS / "components.css").read_text(encoding="utf-8"),
+        style="".join(asset(f"{name}.css") for name in ("report", "components", "save")),
         chips=STYLE,
         body="\n".join(parts),
         name=escape(visible(name)),
@@ -108,15 +109,16 @@ def picture(component: str, data: Data, name: str) -> str:
 @cache
 def script() -> str:
     """The components, each in a scope of its own, and what builds them."""
-
-    def code(name: str) -> str:
-        return (ASSETS / f"{name}.js").read_text(encoding="utf-8")
-
     own = (
-        f"{name}: (() => {{\n{code(name).replace('export default function', 'return function', 1)}}})()"
+        f"{name}: (() => {{\n{asset(f'{name}.js').replace('export default function', 'return function', 1)}}})()"
         for name in COMPONENTS
     )
-    return "\n".join([code("common"), f"const components = {{{', '.join(own)}}};", code("report")])
+    parts = (asset("common.js"), asset("picture.js"), f"const components = {{{', '.join(own)}}};", asset("report.js"))
+    return "\n".join(parts)
+
+
+def asset(name: str) -> str:
+    return (ASSETS / name).read_text(encoding="utf-8")
 
 
 PAGE = """<!doctype html>
@@ -125,7 +127,7 @@ PAGE = """<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy"
-  content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
+  content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:">
 <title>{title}</title>
 <style>{style}</style>
 {chips}

@@ -20,7 +20,7 @@ from model.checkpoint import CheckpointError, ClassifierCheckpoint
 from model.config import SearchConfig
 from model.inference.classify import Classification, classify
 from model.inference.doubt import Doubt, doubt
-from model.inference.export import count_weights, maps_csv, maps_npz
+from model.inference.export import FORMATS, count_weights
 from model.inference.search_tree import SearchTree, search_tree
 from model.inference.searching import GREEDY, forced_text
 from model.inference.translate import record_translation, translate
@@ -39,7 +39,6 @@ __all__ = [
     "UNTOUCHED",
     "Forced",
     "anatomy_of",
-    "arrays_of",
     "batch_of",
     "bug_of",
     "bug_weights_of",
@@ -48,11 +47,11 @@ __all__ = [
     "encoder_input_of",
     "gradient_importance_of",
     "head_metrics_of",
+    "maps_of",
     "search_tree_of",
     "sinusoids",
     "spelled",
     "stages_of",
-    "table_of",
     "too_long_for_a_table",
     "translation_of",
     "value_norms_of",
@@ -166,7 +165,7 @@ def doubt_of(key: CheckpointKey, text: str, search: SearchConfig = GREEDY) -> Do
 
 
 def too_long_for_a_table(translation: Translation) -> str:
-    """Why `table_of` is refused, or nothing where it is not."""
+    """Why `maps_of` is refused as CSV and JSON, or nothing where it is not."""
     count = count_weights(translation)
     if count <= MAX_TABLE:
         return ""
@@ -176,16 +175,18 @@ def too_long_for_a_table(translation: Translation) -> str:
     )
 
 
-def table_of(key: CheckpointKey, text: str, search: SearchConfig, forced: Forced = ()) -> bytes:
-    """The CSV of a translation that is not `too_long_for_a_table`."""
-    with GATE.inside():
-        return maps_csv(translation_of(key, text, search, forced))
+def maps_of(form: str, key: CheckpointKey, text: str, search: SearchConfig, forced: Forced = ()) -> bytes:
+    """All maps of a translation as a file, made when it is asked for and not kept.
 
-
-def arrays_of(key: CheckpointKey, text: str, search: SearchConfig, forced: Forced = ()) -> bytes:
-    """The NPZ of a translation."""
+    Args:
+        form: One of `FORMATS`; other than "npz" for what is not `too_long_for_a_table`.
+        key: Of the checkpoint.
+        text: What is translated.
+        search: How.
+        forced: Tokens that were not the model's choice.
+    """
     with GATE.inside():
-        return maps_npz(translation_of(key, text, search, forced))
+        return b"".join(FORMATS[form](translation_of(key, text, search, forced)))
 
 
 @remembered("Reading …")

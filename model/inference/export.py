@@ -1,48 +1,64 @@
-"""The maps of a translation as files: NPZ for programs, CSV for spreadsheets."""
+"""The maps of a translation as files, a piece at a time: NPZ and JSON for programs, CSV for spreadsheets."""
 
 import io
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from model.inference.tokens import Token
 from model.inference.translation import Translation
 
-__all__ = ["count_weights", "maps_csv", "maps_frame", "maps_npz"]
+__all__ = ["FORMATS", "count_weights", "maps_csv", "maps_frame", "maps_json", "maps_npz"]
 
 COLUMNS = ("attention", "layer", "head", "query_position", "query", "key_position", "key", "weight")
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a cell begins with that a spreadsheet computes
 
 
-def maps_npz(translation: Translation) -> bytes:
+def maps_npz(translation: Translation) -> Iterator[bytes]:
     """Arrays `encoder` (L, H, S, S), `decoder` (L, H, T, T), `cross` (L, H, T, S), as far as the model has them, and
     the tokens of their axes.
     """
     file = io.BytesIO()
-    tokens = {"source": translation.source, "read": translation.read, "written": translation.written}
-    arrays: dict[str, Any] = dict(translation.maps) | {f"{name}_tokens": _texts(row) for name, row in tokens.items()}
+    tokens = {f"{name}_tokens": np.array(row, dtype=np.str_) for name, row in _tokens(translation).items()}
+    arrays: dict[str, Any] = {**translation.maps, **tokens}
     np.savez_compressed(file, **arrays)
-    return file.getvalue()
+    yield file.getvalue()
 
 
-def maps_csv(translation: Translation) -> bytes:
-    """One row a weight; positions, layers and heads counted from 1. Queries and keys are the tokens of `Kind`."""
+def maps_json(translation: Translation) -> Iterator[bytes]:
+    """As `maps_npz`, under the same names: lists in lists, each weight with as many digits as tell it from all others;
+    null where it is no number.
+    """
+    tokens = {f"{name}_tokens": row for name, row in _tokens(translation).items()}
+    yield json.dumps(tokens, ensure_ascii=False).removesuffix("}").encode()
+    for name, maps in translation.maps.items():
+        yield f', "{name}": ['.encode()
+        for layer, heads in enumerate(maps):
+            yield b", [" if layer else b"["
+            yield b", ".join(map(_nested, heads)) + b"]"
+        yield b"]"
+    yield b"}\n"
+
+
+def maps_csv(translation: Translation) -> Iterator[bytes]:
+    """One row a weight; positions, layers and heads counted from 1. Queries and keys are the tokens of `Kind`, after a
+    ' where a spreadsheet would take them for a formula.
+    """
+    yield (",".join(COLUMNS) + "\n").encode("utf-8-sig")
     # A layer at a time: a table takes ten times as much memory as the text that it becomes.
-    parts = [table.to_csv(index=False, header=False) for table in _tables(translation)]
-    return "".join([",".join(COLUMNS) + "\n", *parts]).encode("utf-8-sig")
+    for table in _tables(translation, spelled=_plain_cell):
+        yield table.to_csv(index=False, header=False).encode()
+
+
+FORMATS: Mapping[str, Callable[[Translation], Iterator[bytes]]] = {"npz": maps_npz, "csv": maps_csv, "json": maps_json}
 
 
 def maps_frame(translation: Translation) -> pd.DataFrame:
-    """As `maps_csv`, as a table in memory."""
+    """As `maps_csv`, as a table in memory, its tokens as they are."""
     return pd.concat(_tables(translation), ignore_index=True)
-
-
-def _tables(translation: Translation) -> Iterator[pd.DataFrame]:
-    for name, maps in translation.maps.items():
-        for layer, weights in enumerate(maps, start=1):
-            yield _table(name, layer, weights, *map(_texts, translation.tokens_of(name)))
 
 
 def count_weights(translation: Translation) -> int:
@@ -50,8 +66,27 @@ def count_weights(translation: Translation) -> int:
     return sum(maps.size for maps in translation.maps.values())
 
 
-def _texts(tokens: tuple[Token, ...]) -> NDArray[np.str_]:
-    return np.array([token.text for token in tokens], dtype=np.str_)
+def _tokens(translation: Translation) -> dict[str, list[str]]:
+    rows = {"source": translation.source, "read": translation.read, "written": translation.written}
+    return {name: [token.text for token in row] for name, row in rows.items()}
+
+
+def _nested(weights: NDArray[np.float32]) -> bytes:
+    digits = np.where(np.isfinite(weights), weights.astype(np.str_), "null")
+    return ("[" + ", ".join(f"[{', '.join(row)}]" for row in digits) + "]").encode()
+
+
+def _plain_cell(text: str) -> str:
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
+def _tables(translation: Translation, *, spelled: Callable[[str], str] = str) -> Iterator[pd.DataFrame]:
+    for name, maps in translation.maps.items():
+        queries, keys = (
+            np.array([spelled(token.text) for token in tokens], dtype=np.str_) for tokens in translation.tokens_of(name)
+        )
+        for layer, weights in enumerate(maps, start=1):
+            yield _table(name, layer, weights, queries, keys)
 
 
 def _table(

@@ -45,6 +45,15 @@ def test_what_is_taken_home_shows_every_number_without_a_network(
     cells.press("ArrowRight")
     expect(says).to_have_text(re.compile(f"{found.maps['cross'][1, 2, 1, 3]:.6f}$"))
 
+    for form in ("PNG", "SVG"):
+        home.locator(".hl-save summary").first.click()
+        with home.expect_download() as saved:
+            home.locator(".hl-save").first.get_by_role("button", name=form).click()
+        picture = Path(saved.value.path()).read_bytes()
+        assert picture.startswith({"PNG": b"\x89PNG", "SVG": b"<?xml"}[form])
+    assert "A dog &lt;/script&gt; runs &amp; barks." in picture.decode()
+    assert "Cross attention, layer 2, head 3" in picture.decode()
+
     home.get_by_text("Attention: decoder self, masked").click()
     masked = home.locator("details", has=home.get_by_text("Attention: decoder self, masked")).locator(".map")
     masked.locator("[data-cell='0,1']").hover()

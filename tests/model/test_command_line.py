@@ -1,6 +1,7 @@
 import io
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from model.__main__ import main
 from model.checkpoint import BY_LENGTH, Checkpoint, find_snapshots, read_config
 from model.config import SearchConfig
-from model.inference.export import maps_csv
+from model.inference.export import maps_csv, maps_json
 from model.inference.translate import translate
 from tests.conftest import TOY_DATA
 
@@ -99,9 +100,42 @@ def test_attention_writes_tokens_and_maps(toy: Checkpoint, toy_folder: Path, tmp
         assert file["read_tokens"][0] == "<s>"
 
 
+def test_json_and_csv_hold_the_same_maps(toy: Checkpoint, toy_folder: Path, tmp_path: Path) -> None:
+    expected = translate(toy, "The dog sees the cat.")
+    for form in ("json", "csv"):
+        out = tmp_path / f"maps.{form}"
+        assert main(["attention", str(toy_folder), "The dog sees the cat.", "--out", str(out)]) == 0
+    found = json.loads((tmp_path / "maps.json").read_text(encoding="utf-8"))
+    table = pd.read_csv(tmp_path / "maps.csv", keep_default_na=False)
+    assert found["source_tokens"] == [token.text for token in expected.source]
+    for name, maps in expected.maps.items():
+        np.testing.assert_allclose(np.array(found[name], dtype=np.float32), maps, atol=1e-6)
+        np.testing.assert_allclose(table[table.attention == name]["weight"].to_numpy(), maps.ravel(), atol=1e-6)
+    rows = table.groupby(["attention", "layer", "head", "query_position"])["weight"].sum()
+    np.testing.assert_allclose(rows, 1.0, atol=1e-4)  # a softmax of fp32, each weight written with its digits
+
+
+def test_json_holds_every_digit_and_no_word_that_is_none_of_its_own(toy: Checkpoint) -> None:
+    found = translate(toy, "The dog sees the cat.")
+    maps = {name: weights.copy() for name, weights in found.maps.items()}
+    maps["cross"][0, 0, 0, 0] = np.nan
+    read = json.loads(b"".join(maps_json(replace(found, maps=maps))), parse_constant=pytest.fail)
+    assert read["cross"][0][0][0][0] is None
+    np.testing.assert_array_equal(np.array(read["encoder"], dtype=np.float32), maps["encoder"])
+
+
+@pytest.mark.parametrize("text", ["=SUM(1)", "+1", "-1", "@x"])
+def test_no_cell_of_the_csv_is_a_formula(toy: Checkpoint, text: str) -> None:
+    found = translate(toy, "The dog sees the cat.")
+    source = (replace(found.source[0], text=text), *found.source[1:])
+    table = pd.read_csv(io.BytesIO(b"".join(maps_csv(replace(found, source=source)))), keep_default_na=False)
+    assert f"'{text}" in table["key"].tolist()
+    assert text not in table["key"].tolist()
+
+
 def test_csv_holds_every_weight_at_its_place(toy: Checkpoint) -> None:
     translation = translate(toy, "The dog sees the cat.")
-    table = pd.read_csv(io.BytesIO(maps_csv(translation)), keep_default_na=False)
+    table = pd.read_csv(io.BytesIO(b"".join(maps_csv(translation))), keep_default_na=False)
     maps = translation.maps
     assert len(table) == maps["encoder"].size + maps["decoder"].size + maps["cross"].size
     row = table[
@@ -132,6 +166,7 @@ def test_csv_holds_every_weight_at_its_place(toy: Checkpoint) -> None:
         (["train", "multi30k-en-de"], "holds a trained checkpoint already"),
         (["evaluate", "nothing"], "There is no checkpoint 'nothing'"),
         (["attention", "nothing", "A dog."], "There is no checkpoint 'nothing'"),
+        (["attention", "everyday-en-de", "A dog.", "--out", "maps.xlsx"], "it has to end in .npz, .csv, .json"),
     ],
 )
 def test_mistakes_get_a_sentence_and_exit_code_1(

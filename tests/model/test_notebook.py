@@ -56,8 +56,8 @@ def test_a_text_stays_text_in_the_report(shown: ShownTranslation) -> None:
     page = shown.html()
     assert "<b>through" not in page
     assert html.escape(TEXT) in page
-    # Each script ends where ours ends it: four pictures of three kinds, and the code.
-    assert page.count("</script>") == page.count("<script") == 2 * 3 + 1 + 1
+    # Each script ends where ours ends it: four pictures of three kinds, what is below one that is saved, and the code.
+    assert page.count("</script>") == page.count("<script") == 2 * 3 + 1 + 1 + 1
     assert "http" not in re.sub(r'http-equiv|"http://www.w3.org/2000/svg"', "", page)
 
 

@@ -63,7 +63,7 @@ def test_a_text_is_cut_before_anything_is_done_with_it(key: CheckpointKey) -> No
 def test_a_table_of_a_long_text_is_refused_with_the_way_out(key: CheckpointKey) -> None:
     short, long = services.translation_of(key, "A dog runs."), services.translation_of(key, LONG)
     assert services.too_long_for_a_table(short) == ""
-    assert services.table_of(key, "A dog runs.", GREEDY).count(b"\n") == count_weights(short) + 1
+    assert services.maps_of("csv", key, "A dog runs.", GREEDY).count(b"\n") == count_weights(short) + 1
     assert f"{count_weights(long):,} weights" in services.too_long_for_a_table(long)
 
 

@@ -62,5 +62,5 @@ function architecture(root) {
     redraw();
   }
 
-  return { update, redraw };
+  return { update, redraw, picture: () => root.querySelector("svg") };
 }

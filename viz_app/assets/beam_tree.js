@@ -69,5 +69,5 @@ function beamTree(root) {
     picked = null;
   }
 
-  return { update, redraw };
+  return { update, redraw, picture: () => root.querySelector("svg") };
 }

@@ -20,6 +20,8 @@ function mounted(parent, build) {
       view.stop?.();
       views.delete(parent);
     };
+    parent.querySelector(".hl-save")?.remove();
+    if (view.picture) root.after(saver(view.picture));
     views.set(parent, { update: view.update, close });
   }
   return views.get(parent);
@@ -28,6 +30,30 @@ function mounted(parent, build) {
 /** How wide a picture can be drawn in an element, in its own pixels: `present.css` shows each as several of the screen. */
 function room(element) {
   return element.clientWidth / (Number(getComputedStyle(element).getPropertyValue("--hl-zoom")) || 1);
+}
+
+/** A small menu beside a picture, to save it: `save.js` does what it asks for. `picture()` is what there is to save. */
+function saver(picture) {
+  const menu = document.createElement("details"), label = "Save picture";
+  const close = () => {
+    menu.open = false;
+    menu.firstChild.focus();
+  };
+  const choice = (format) => el("button", { type: "button", onclick: () => {
+    const detail = { picture: picture(), format };
+    menu.dispatchEvent(new CustomEvent("headlight-save", { bubbles: true, composed: true, detail }));
+    close();
+  } }, format);
+  const arrow = el("path", { d: "M8 1v9M4 6l4 4 4-4M2 14h12" });
+  menu.className = "hl-save";
+  menu.onkeydown = ({ key }) => {
+    if (key === "Escape" && menu.open) close();
+  };
+  draw(menu, [
+    el("summary", { title: label, "aria-label": label }, [el("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, [arrow])]),
+    el("div", {}, [el("span", {}, `${label}:`), ...["PNG", "SVG", "PDF"].map(choice)]),
+  ]);
+  return menu;
 }
 
 /** An element as it should be: `content` is its text, or the elements in it, or undefined for what others draw there. */

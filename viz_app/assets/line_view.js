@@ -66,7 +66,7 @@ function lineView(root) {
       }, (name === "key" ? `${note}  ${text}` : `${text}  ${note}`).trim());
     }
 
-    return el("svg", { width, height, role: "group", "aria-label": data.alt, "data-lines": lines.length }, [
+    return el("svg", { width, height, role: "group", "aria-label": `${data.alt}: ${[...selected].map((map) => data.names[map]).join("; ")}`, "data-lines": lines.length }, [
       el("g", {}, [
         el("text", { x: 0, y: 16 }, data.key_title),
         el("text", { x: width, y: narrow ? 36 : 16, "text-anchor": "end" }, data.query_title),
@@ -130,5 +130,5 @@ function lineView(root) {
 
   root.onpointerover = (event) => turnTo(under(event.target), focused);
   root.onpointerleave = () => turnTo(null, focused);
-  return { update, redraw };
+  return { update, redraw, picture: () => root.querySelector("svg") };
 }

@@ -59,6 +59,7 @@ function mapView(root) {
     names.push(el("text", { x: left + (data.keys.length * cell) / 2, y: bottom + below, "text-anchor": "middle" }, data.key_title));
     return el("svg", {
       width: left + data.keys.length * cell + 4, height: bottom + below + 8, tabindex: 0, role: "group", class: "map",
+      "data-title": `${data.alt}, ${named(chosen)}`,
       "aria-label": `${data.alt}, ${named(chosen)}: rows are queries, columns are keys; arrow keys walk the cells`, onkeydown: walk,
     }, [el("g", {}, cells), el("g", {}, names)]);
   }
@@ -102,5 +103,5 @@ function mapView(root) {
     at = cell.dataset.cell.split(",").map(Number);
     redraw();
   };
-  return { update, redraw };
+  return { update, redraw, picture: () => root.querySelector("svg.map") };
 }

@@ -184,7 +184,8 @@ function stepper(root) {
       el("div", {}, [el("div", { class: "quiet" }, title), el("div", { class: "scroll picture" })]),
     ])]);
     const picture = root.querySelector(".picture"); // its room is known once it stands there
-    draw(picture, [heat(title, room(picture))]);
+    const read = data.guess && !seen(step - 1) ? "…" : `“${shortened(data.steps[step].read, 24)}”`;
+    draw(picture, [heat(`Step ${step + 1} of ${last + 1}, after reading ${read}. ${title}`, room(picture))]);
   }
 
   document.addEventListener("headlight-walk", walked);
@@ -192,5 +193,5 @@ function stepper(root) {
     stop();
     document.removeEventListener("headlight-walk", walked);
   };
-  return { update, redraw, stop: close };
+  return { update, redraw, stop: close, picture: () => root.querySelector("svg") };
 }

@@ -15,6 +15,7 @@ from model.languages import short_code, usual_languages
 from model.opening import AnyConfig
 from viz_app import checkpoint_choice, controls, listing, loading, services
 from viz_app.attention_view import AttentionView, select_head, view
+from viz_app.caption import changes, tell
 from viz_app.charts import draw
 from viz_app.chips import compared
 from viz_app.choices import settle
@@ -146,6 +147,12 @@ else:
     left = Side(name="as trained", key=key, text=text)
     right = Side(name="changed", key=key, text=text, intervention=intervention)
 
+if mode == "checkpoints":
+    tell("Compared with", right.name)
+elif mode == "sentences":
+    tell("Second sentence", right.text)
+else:
+    tell("Changed", changes(right.intervention))
 first, second = left.translation(), right.translation()
 languages = {loading.config_of(side.key).tokenizer.target_language for side in (left, right)}
 texts = [(left.name, first.text), (right.name, second.text)]

@@ -5,6 +5,7 @@ import streamlit as st
 
 from model.kinds import KINDS
 from viz_app import checkpoint_choice, controls, listing, loading, services
+from viz_app.caption import tell
 from viz_app.choices import settle
 from viz_app.ending import end_page
 from viz_app.examples import BATCHES
@@ -44,6 +45,7 @@ sentences = tuple(text for text in texts if text and text.strip())
 if len(sentences) < 2:
     st.info("Type at least two sentences: one alone needs no padding.")
     end_page()
+tell("Sentences", " / ".join(sentences))
 batch = services.batch_of(key, sentences)
 
 settle("sentence", 1, range(1, len(sentences) + 1))

@@ -7,6 +7,7 @@ import streamlit as st
 from model.analysis.statistics import rollout
 from model.languages import tag
 from viz_app import checkpoint_choice, controls, listing, services
+from viz_app.caption import tell
 from viz_app.charts import draw
 from viz_app.chips import sentence, weighted_text
 from viz_app.choices import settle
@@ -41,6 +42,7 @@ with field:
         max_chars=services.MAX_CHARACTERS,
     )
 controls.say_what_no_link_holds(text or "")
+tell("Review", text or "")
 if not (text or "").strip():
     st.info("Type a review above, or choose one of the examples.")
     end_page()

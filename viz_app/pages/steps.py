@@ -9,6 +9,7 @@ import streamlit as st
 from model.config import SearchConfig
 from viz_app import checkpoint_choice, components, controls, forcing, listing, loading, services
 from viz_app.attention_view import looked_at
+from viz_app.caption import tell
 from viz_app.charts import numbers
 from viz_app.chips import sentence
 from viz_app.choices import settle
@@ -30,6 +31,9 @@ forced = forcing.forced_tokens(loading.translator(key).model.config.target_vocab
 free = services.translation_of(key, text)
 translation = services.translation_of(key, text, forced=forced)
 spoken = translation.languages[1]
+tell("Translation", translation.text)
+if forced:
+    tell("Forced", "words of it were not the model's own choice")
 
 with st.container(key="set_steps"):
     searches, rows_column, undoing, resetting = st.columns([3.2, 2.4, 1, 1.3], vertical_alignment="bottom")

@@ -4,6 +4,7 @@ import streamlit as st
 
 from model.corpora.toys import LONGEST, SIZES, TOYS
 from viz_app import controls
+from viz_app.caption import tell
 from viz_app.choices import settle
 from viz_app.plain import plain
 from viz_app.sections.training_here import WIDTHS, buttons, follow, training_of_visitor
@@ -36,6 +37,9 @@ buttons(training)
 if training is None:
     st.info(f"Once it has learned this, expect {TOYS[toy or 'reverse'].expect}. Press Train, and see.")
 else:
+    plan = training.plan
+    sizes = f"d_model {plan.d_model}, {plan.layers} + {plan.layers} layers of {plan.heads} heads"
+    tell("Model", f"trained here: {TOYS[plan.toy].task}; {sizes}")
     if training.problem:
         st.error(f"It ended before its time: {plain(training.problem)}")
     st.fragment(follow, run_every=1.0 if busy else None)(training, going)

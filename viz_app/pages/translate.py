@@ -9,6 +9,7 @@ from model.config import ConfigError, RecurrentConfig
 from model.inference.searching import GREEDY
 from viz_app import analyses, checkpoint_choice, controls, forcing, listing, loading, services
 from viz_app.attention_view import choose, select_head, view, with_rollout, with_value_norms
+from viz_app.caption import tell
 from viz_app.chips import MAX_CHIPS, rows_of_chips, sentence
 from viz_app.choices import settle
 from viz_app.components import look, told
@@ -42,6 +43,10 @@ if search == GREEDY and config.task == "translation":
     size = loading.translator(key).model.config.target_vocab_size
     forced = services.spelled(key, typed) if typed else forcing.forced_tokens(size)
 translation = services.translation_of(key, text, search, forced)
+if translation.text:
+    tell("Translation" if config.task == "translation" else "Text", translation.text)
+if forced:
+    tell("Forced", "words of it were not the model's own choice")
 
 given = translation.given
 rows = {"reads": translation.source or translation.read[: given + 1], "writes": translation.written[given:]}
@@ -125,7 +130,7 @@ else:
             largest = float(shown.maps.max()) if norms else 1.0
             attention_drawings.all_heads(shown, kind, layer, head, largest=largest, logarithmic=logarithmic)
     with right:
-        attention_drawings.one_head(part, chosen_part, layer, logarithmic=logarithmic)
+        attention_drawings.one_head(part, chosen_part, kind, layer, logarithmic=logarithmic)
 
 with st.container(key="set_shown", horizontal=True, gap="small", vertical_alignment="center"):
     st.toggle(

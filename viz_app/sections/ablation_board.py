@@ -13,6 +13,7 @@ from model.interventions import Head, Intervention, PaintedCell
 from model.kinds import KINDS
 from viz_app import analyses, components, controls, loading, services
 from viz_app.attention_view import view
+from viz_app.caption import changes, tell
 from viz_app.charts import draw
 from viz_app.chips import compared
 from viz_app.choices import choose, settle, settle_number
@@ -36,6 +37,9 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
     choose("intervention", intervention)
     before = services.translation_of(key, text)
     after = services.translation_of(key, text, intervention=intervention)
+    if intervention:
+        tell("Changed", changes(intervention))
+    tell("Translation", after.text)
 
     settle("click_means", "silence", CLICKS)
     modes, places, one, everything, nothing = st.columns([2.6, 1.9, 1.7, 1.2, 1.3], vertical_alignment="bottom")

@@ -43,7 +43,7 @@ def all_heads(
     )
 
 
-def one_head(shown: AttentionView, chosen: ChosenMap, layer: int, *, logarithmic: bool) -> None:
+def one_head(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, *, logarithmic: bool) -> None:
     """Draw the chosen map large."""
     says = "" if presenting() else f" {chosen.meaning} Hover for the exact number."
     st.caption(f"**Layer {layer + 1} · {chosen.name}.**{says}")
@@ -59,7 +59,8 @@ def one_head(shown: AttentionView, chosen: ChosenMap, layer: int, *, logarithmic
         ),
         key="head_map",
         fills=True,
-        alt=f"Heatmap of the {chosen.unit} of layer {layer + 1}, {chosen.name}: rows are queries, columns are keys",
+        alt=f"Heatmap of the {chosen.unit} of {KINDS[kind].title} attention, layer {layer + 1}, {chosen.name}: "
+        "rows are queries, columns are keys",
     )
 
 

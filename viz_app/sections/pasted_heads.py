@@ -7,6 +7,7 @@ from model.interventions import Head
 from model.kinds import KINDS
 from model.opening import AnyConfig
 from viz_app import analyses, controls, loading, services
+from viz_app.caption import tell
 from viz_app.charts import draw
 from viz_app.chips import compared
 from viz_app.choices import settle
@@ -34,6 +35,7 @@ def pasted_heads(key: CheckpointKey, config: AnyConfig, text: str) -> None:
     if not giver or not giver.strip():
         st.info("Type the other sentence.")
         return
+    tell("Heads taken from", giver)
     ours, theirs = services.translation_of(key, text), services.translation_of(key, giver)
     st.html(compared([("this one", ours.text), ("the giver", theirs.text)], languages=ours.languages[1:]))
     if max(len(tokens) for one in (ours, theirs) for tokens in (one.source, one.written)) > MOST:

@@ -16,6 +16,12 @@ from viz_app.shared import GATE
 
 __all__ = ["take_home"]
 
+FORMS = (
+    ("csv", "text/csv", "Every weight of every map as a row of a table."),
+    ("npz", "application/octet-stream", "All maps and their tokens as NumPy arrays."),
+    ("json", "application/json", "All maps and their tokens as lists, for any programming language."),
+)
+
 
 def take_home(key: CheckpointKey, text: str, search: SearchConfig, forced: Forced, translation: Translation) -> None:
     """A popover of files, each made when it is asked for."""
@@ -30,21 +36,16 @@ def take_home(key: CheckpointKey, text: str, search: SearchConfig, forced: Force
             says="Its maps, lines and steps, to be clicked in any browser, without a network.",
             refusal=f"One file holds texts of up to {MAX_TOKENS} tokens." if too_long else "",
         )
-        file(
-            "CSV",
-            partial(services.table_of, *asked),
-            "headlight-maps.csv",
-            "text/csv",
-            says="Every weight of every map as a row of a table.",
-            refusal=services.too_long_for_a_table(translation),
-        )
-        file(
-            "NPZ",
-            partial(services.arrays_of, *asked),
-            "headlight-maps.npz",
-            "application/octet-stream",
-            says="All maps and their tokens as NumPy arrays.",
-        )
+        for form, kind, says in FORMS:
+            file(
+                form.upper(),
+                partial(services.maps_of, form, *asked),
+                f"headlight-maps.{form}",
+                kind,
+                says=says,
+                refusal="" if form == "npz" else services.too_long_for_a_table(translation),
+            )
+        st.caption("A picture is saved by the arrow at its lower right corner.")
 
 
 def file(label: str, make: Callable[[], bytes | str], name: str, kind: str, *, says: str, refusal: str = "") -> None:

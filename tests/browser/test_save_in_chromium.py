@@ -1,0 +1,111 @@
+"""Pictures saved from the page in a real browser: as SVG, PNG and PDF, on white, with what they are of."""
+
+import re
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+from PIL import Image
+from playwright.sync_api import Locator, Page, expect
+
+from model.checkpoint import load_checkpoint
+from model.inference.translate import translate
+from tests.conftest import BUNDLED
+from viz_app.figures.colours import palette
+
+Visit = Callable[..., Page]
+TEXT = "A dog </script> runs & barks."
+SVG = "{http://www.w3.org/2000/svg}"
+INK = "#1b2530"
+
+
+def save(page: Page, menu: Locator, form: str, folder: Path) -> Path:
+    menu.locator("summary").click()
+    with page.expect_download() as download:
+        menu.get_by_role("button", name=form).click()
+    file = folder / download.value.suggested_filename
+    download.value.save_as(file)
+    return file
+
+
+def words_of(drawing: ElementTree.Element) -> list[str]:
+    return ["".join(text.itertext()) for text in drawing.iter(f"{SVG}text")]
+
+
+def cells_of(drawing: ElementTree.Element) -> dict[tuple[float, float], str]:
+    """The colour of each block, by its left upper corner."""
+    blocks = [path for path in drawing.iter(f"{SVG}path") if path.get("shape-rendering") == "crispEdges"]
+    corners = ((re.findall(r"M([\d.]+),([\d.]+)h", path.get("d", "")), path.get("fill", "")) for path in blocks)
+    return {(float(y), float(x)): fill for found, fill in corners for x, y in found}
+
+
+def test_a_chart_is_saved_with_its_numbers_and_what_it_is_of(visit: Visit, tmp_path: Path) -> None:
+    page = visit(f"?checkpoint=everyday-en-de&layer=3&head=2&text={TEXT.replace('&', '%26')}", scheme="dark")
+    page.context.add_init_script("window.print = () => { top.printed = document.documentElement.outerHTML; }")
+    menu = page.locator(".st-key-head_map .hl-save")
+    file = save(page, menu, "SVG", tmp_path)
+    drawing = ElementTree.parse(file).getroot()
+    found = translate(load_checkpoint(BUNDLED / "everyday-en-de"), TEXT)
+    words = words_of(drawing)
+    assert "cross attention, layer 3, head 2" in drawing.findtext(f"{SVG}title", "")
+    for said in (
+        "query: target token being written",
+        "key: source token looked at",
+        "attention weight",
+        "Checkpoint: everyday-en-de",
+        f"Sentence: {TEXT}",
+        f"Translation: {found.text}",
+        f"Date: {date.today()}, made with Headlight",
+        found.source[1].text,
+        found.written[1].text,
+    ):
+        assert said in words
+    assert drawing.find(f"{SVG}rect").get("fill") == "#ffffff"
+    # Those of the dark theme would be pale on paper.
+    assert {text.get("fill") for text in drawing.iter(f"{SVG}text")} == {INK}
+
+    weights = found.maps["cross"][2, 1]
+    cells = cells_of(drawing)
+    assert len(cells) == weights.size
+    colours = np.array([[int(cells[at][i : i + 2], 16) for i in (1, 3, 5)] for at in sorted(cells)])
+    wanted = palette()[(weights.ravel() * 255).round().astype(int), :3]
+    # The browser mixes the colours itself, ours are 256: half a step of one is up to 3 of 255, the rounding 1.
+    np.testing.assert_allclose(colours, wanted, atol=6)
+
+    picture = Image.open(save(page, menu, "PNG", tmp_path))
+    width, height = (int(drawing.get(side, "")) for side in ("width", "height"))
+    assert picture.size == (3 * width, 3 * height)
+    assert picture.getpixel((5, 5))[:3] == (255, 255, 255)
+
+    menu.locator("summary").click()
+    menu.get_by_role("button", name="PDF").click()
+    page.wait_for_function("window.printed")
+    sheet = page.context.new_page()
+    sheet.set_content(page.evaluate("window.printed"))
+    document = sheet.pdf(prefer_css_page_size=True)
+    assert document.startswith(b"%PDF")
+    assert len(re.findall(rb"/Type ?/Page\b", document)) == 1
+
+
+def test_an_own_picture_is_saved_by_keys(visit: Visit, tmp_path: Path) -> None:
+    page = visit("?checkpoint=everyday-en-de&view=lines&layer=3&head=2", scheme="dark")
+    picture = page.locator("svg[data-lines]")
+    summary = page.locator(".st-key-line_view .hl-save summary")
+    summary.focus()
+    summary.press("Enter")
+    choice = page.locator(".st-key-line_view .hl-save").get_by_role("button", name="SVG")
+    expect(choice).to_be_visible()
+    choice.press("Escape")
+    expect(choice).to_be_hidden()
+    expect(summary).to_be_focused()
+    summary.press("Enter")
+    with page.expect_download() as download:
+        choice.press("Enter")
+    drawing = ElementTree.parse(download.value.path()).getroot()
+    assert "layer 3, head 2" in drawing.findtext(f"{SVG}title", "")
+    assert "Checkpoint: everyday-en-de" in words_of(drawing)
+    assert len(list(drawing.iter(f"{SVG}line"))) == picture.locator("line").count() > 0
+    assert {text.get("fill") for text in drawing.iter(f"{SVG}text")} == {INK}
+    expect(summary).to_be_focused()

@@ -1,0 +1,77 @@
+// Saves pictures as files, in the browser alone: it offers to at every chart, and does what is asked at our own ones.
+export default function ({ data, parentElement }) {
+  const view = mounted(parentElement, saving);
+  view.update(data);
+  return view.close;
+}
+
+function saving() {
+  let facts = [];
+
+  function offer() {
+    for (const chart of document.querySelectorAll(".js-plotly-plot:has(.main-svg):not(:has(> .hl-save))")) chart.append(saver(() => chart));
+  }
+
+  async function save({ detail: { picture, format } }) {
+    const title = titleOf(picture), day = new Date().toLocaleDateString("sv"); // year-month-day
+    const drawing = await standingAlone(picture, title, [...facts, ["Date", `${day}, made with Headlight`]]);
+    const name = `headlight-${title.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 60)}`;
+    await { PNG: asPixels, SVG: asDrawing, PDF: asPage }[format](drawing, name);
+  }
+
+  const watcher = new MutationObserver(offer);
+  watcher.observe(document.body, { childList: true, subtree: true });
+  document.addEventListener("headlight-save", save);
+  offer();
+  return {
+    update: (next) => { facts = next.facts; },
+    redraw: () => {},
+    stop: () => {
+      watcher.disconnect();
+      document.removeEventListener("headlight-save", save);
+    },
+  };
+}
+
+/** What a picture shows, in the words of those who cannot see it, and what its slider says. */
+function titleOf(picture) {
+  const told = picture.dataset.title ?? picture.closest("[role=figure]")?.ariaLabel ?? picture.ariaLabel ?? "";
+  const title = [told, picture.querySelector(".slider-label")?.textContent].filter(Boolean).join("; ");
+  return title.slice(0, 1).toUpperCase() + title.slice(1);
+}
+
+function asDrawing(drawing, name) {
+  hand(new Blob(['<?xml version="1.0" encoding="UTF-8"?>\n', new XMLSerializer().serializeToString(drawing)], { type: "image/svg+xml" }), `${name}.svg`);
+}
+
+async function asPixels(drawing, name) {
+  const { width, height } = drawing.viewBox.baseVal, image = new Image();
+  const scale = Math.min(3, 8192 / Math.max(width, height)); // larger than it is here, not larger than a browser can
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(drawing))}`;
+  await image.decode();
+  const canvas = Object.assign(document.createElement("canvas"), { width: Math.round(width * scale), height: Math.round(height * scale) });
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  hand(await new Promise((done) => canvas.toBlob(done, "image/png")), `${name}.png`);
+}
+
+/** The browser's own "Save as PDF", of a page that is the drawing and as large as it. */
+function asPage(drawing, name) {
+  const frame = document.createElement("iframe"), { width, height } = drawing.viewBox.baseVal, called = document.title;
+  document.querySelector("iframe.hl-page")?.remove(); // of the last time: not every browser tells when it has printed
+  Object.assign(frame, { className: "hl-page", ariaHidden: "true", tabIndex: -1 });
+  frame.style.cssText = "position:fixed;width:0;height:0;border:0";
+  document.body.append(frame);
+  const page = frame.contentDocument, style = page.createElement("style");
+  style.textContent = `@page{size:${width}px ${height}px;margin:0} html,body{margin:0;height:${height}px;overflow:hidden} svg{display:block}`;
+  page.head.append(style);
+  page.body.append(drawing);
+  document.title = page.title = name; // it names the file
+  frame.contentWindow.print();
+  setTimeout(() => { if (document.title === name) document.title = called; }, 1000);
+}
+
+function hand(blob, name) {
+  const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(blob), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // it may still be asked where to put the file
+}
