@@ -52,7 +52,7 @@ def installation(monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, str], list[
 
 def test_an_installation_has_every_file_of_ours(installation: tuple[dict[str, str], list[str]]) -> None:
     rooms = (ROOT / room for room in ("model", "viz_app", "checkpoints", ".streamlit", "tests/data"))
-    there = (path for room in rooms for path in room.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    there = (path for room in rooms for path in room.rglob("[!.]*") if path.is_file() and path.suffix != ".pyc")
     wanted = {path.relative_to(ROOT).as_posix() for path in there} | {"streamlit_app.py"}
     needless = re.compile("checkpoints/[^/]+/training/|tests/data/toy/")
     files, _ = installation
