@@ -5,6 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
+import viz_app
 from viz_app.caption import begin_caption, facts
 from viz_app.checkpoint_choice import checkpoint_picker
 from viz_app.chips import STYLE, heading
@@ -17,7 +18,8 @@ from viz_app.present import present_switch, way_back
 from viz_app.shared import turn
 
 # An own file: the browser would fetch the icon of an emoji or a material symbol from another host.
-ASSETS = Path(__file__).parent / "viz_app" / "assets"
+APP = Path(viz_app.__file__).parent  # which need not be beside this file, see pyproject.toml
+ASSETS = APP / "assets"
 ICON, LOGO = str(ASSETS / "icon.svg"), str(ASSETS / "logo.svg")
 
 st.set_page_config(page_title="Headlight", page_icon=ICON, layout="wide")
@@ -55,7 +57,7 @@ FIRST = {title: first for _, title, _, first in PAGES}  # what to do there first
 page = st.navigation(
     [
         st.Page(
-            f"viz_app/pages/{name}.py",
+            APP / "pages" / f"{name}.py",
             title=title,
             icon=f":material/{icon}:",
             url_path=name,

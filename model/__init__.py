@@ -21,7 +21,7 @@ from model.checkpoint import (
 )
 from model.config import ConfigError, ModelConfig, SearchConfig
 from model.inference.classify import Classification, classify
-from model.inference.translate import translate, translate_lines
+from model.inference.translate import record_translation, translate, translate_lines
 from model.inference.translation import Translation
 from model.network.classifier import Classifier
 from model.network.transformer import Transformer
@@ -52,6 +52,7 @@ __all__ = [
     "load_classifier",
     "load_recipe",
     "open_checkpoint",
+    "record_translation",
     "tracing",
     "translate",
     "translate_lines",

@@ -1,13 +1,13 @@
 """The command line: python -m model train | evaluate | translate | classify | attention | export | fetch | …"""
 
 import argparse
-import os
 import sys
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
 from model.arguments import make_parser
-from model.asked import CHECKPOINTS, classifier_of, folder_at, search_settings, translator_of, written_for
+from model.asked import classifier_of, folder_at, search_settings, translator_of, written_for
 from model.checkpoint import (
     Checkpoint,
     CheckpointError,
@@ -25,6 +25,7 @@ from model.inference.export import FORMATS
 from model.languages import between, usual_languages
 from model.notebook import OpenCheckpoint, open_checkpoint
 from model.opening import open_translator, read_any_config
+from model.places import folder_for_new
 from model.recipe import load_recipe
 from model.training.distill import distill
 from model.training.train import DivergedError, train
@@ -39,7 +40,7 @@ def run_train(args: argparse.Namespace) -> None:
     if args.snapshots:
         settings["train.snapshot_steps"] = args.snapshots
     recipe = recipe.with_settings(settings)
-    out = Path(args.out) if args.out else CHECKPOINTS / recipe.name
+    out = Path(args.out) if args.out else folder_for_new() / recipe.name
     train(
         recipe,
         data_root=data_dir(args.data_dir),
@@ -65,9 +66,14 @@ def in_languages(checkpoint: Checkpoint, source: str, target: str) -> Checkpoint
         raise ConfigError(str(error)) from error
 
 
+def texts_of(args: argparse.Namespace) -> Iterator[str]:
+    """Those in the arguments, else the lines of the standard input."""
+    return iter(args.texts) if args.texts else (line.rstrip("\n") for line in sys.stdin)
+
+
 def run_translate(args: argparse.Namespace) -> None:
     checkpoint, search = in_languages(translator_of(args), args.source, args.target), search_settings(args)
-    lines = (line.rstrip("\n") for line in sys.stdin)
+    lines = texts_of(args)
     # A person at the keyboard gets each line at once, a file is translated in batches.
     size = 1 if sys.stdin.isatty() else 64
     while batch := list(islice(lines, size)):
@@ -77,8 +83,8 @@ def run_translate(args: argparse.Namespace) -> None:
 
 def run_classify(args: argparse.Namespace) -> None:
     checkpoint = classifier_of(args)
-    for line in sys.stdin:
-        result = classify(checkpoint, line.rstrip("\n"))
+    for text in texts_of(args):
+        result = classify(checkpoint, text)
         print(f"{result.label}\t{result.probabilities[result.label]:.3f}", flush=True)
 
 
@@ -110,8 +116,7 @@ def run_export(args: argparse.Namespace) -> None:
 def run_fetch(args: argparse.Namespace) -> None:
     from model.foreign.fetch import fetch
 
-    named = os.environ.get("HEADLIGHT_CHECKPOINTS", "").split(os.pathsep)[0]
-    folder = fetch(args.repository, Path(args.out or named or CHECKPOINTS), revision=args.revision)
+    folder = fetch(args.repository, Path(args.out or folder_for_new()), revision=args.revision)
     config = read_any_config(folder)
     print(f"{args.repository} is in {folder}: {getattr(config, 'family', 'Headlight')}, {config.task}")
 
@@ -142,8 +147,8 @@ def run_vary(args: argparse.Namespace) -> None:
     print(f"Variants of {args.corpus} are in {folder}")
 
 
-def main(argv: list[str] | None = None) -> int:
-    args = make_parser(__doc__).parse_args(argv)
+def main(argv: list[str] | None = None, *, program: str = "python -m model", about: str | None = __doc__) -> int:
+    args = make_parser(program, about).parse_args(argv)
     try:
         RUN[args.command](args)
     except (CheckpointError, ConfigError, CorpusError, DivergedError, DownloadError) as error:

@@ -37,6 +37,7 @@ def shared(*names: str, **settings: Any) -> argparse.ArgumentParser:
 
 
 CHECKPOINT = shared("checkpoint", help="name of a bundled checkpoint, or path of a folder")
+TEXTS = shared("texts", nargs="*", metavar="TEXT", help="default: the lines of the standard input")
 DATA = shared("--data-dir", help="folder of the corpora (default: $HEADLIGHT_DATA, else data/)")
 BEAM = shared("--beam", type=positive, default=5, help="width of the beam, default 5; 1 is greedy")
 DEVICE = shared("--device", default="auto", choices=["auto", "cpu", "cuda", "mps"], help="default: the fastest")
@@ -45,7 +46,7 @@ DEVICE = shared("--device", default="auto", choices=["auto", "cpu", "cuda", "mps
 def add_train(commands: Commands) -> None:
     command = commands.add_parser("train", parents=[DATA, DEVICE], help="train a recipe into a checkpoint")
     command.add_argument("recipe", help="name of a bundled recipe, or path of a .toml file")
-    command.add_argument("--out", help="folder of the checkpoint (default: checkpoints/RECIPE)")
+    command.add_argument("--out", help="folder of the checkpoint (default: RECIPE, where `fetch` puts its own)")
     command.add_argument("--precision", choices=["fp32", "bf16", "fp16"])
     command.add_argument("--max-steps", type=int)
     command.add_argument("--seed", type=int)
@@ -84,15 +85,14 @@ def add_search_options(command: argparse.ArgumentParser) -> None:
 
 def add_use(commands: Commands) -> None:
     """Commands that use a checkpoint."""
-    text = "translate lines from stdin to stdout"
-    command = commands.add_parser("translate", parents=[CHECKPOINT, BEAM, DEVICE], help=text)
+    text = "translate texts, or lines from stdin, to stdout"
+    command = commands.add_parser("translate", parents=[CHECKPOINT, TEXTS, BEAM, DEVICE], help=text)
     command.add_argument("--from", dest="source", default="", help="of a model of many languages: that of the lines")
     command.add_argument("--into", dest="target", default="", help="of a model of many languages: that to be written")
     add_search_options(command)
 
-    commands.add_parser(
-        "classify", parents=[CHECKPOINT, DEVICE], help="classify lines from stdin: label and probability"
-    )
+    text = "classify texts, or lines from stdin: label and probability"
+    commands.add_parser("classify", parents=[CHECKPOINT, TEXTS, DEVICE], help=text)
 
     text = "write every attention map of one translation to a file"
     command = commands.add_parser("attention", parents=[CHECKPOINT], help=text)
@@ -141,9 +141,9 @@ def add_corpora(commands: Commands) -> None:
     command.add_argument("--corpus", default="multi30k", help="what the checkpoint translates the training split of")
 
 
-def make_parser(description: str | None) -> argparse.ArgumentParser:
+def make_parser(program: str, description: str | None) -> argparse.ArgumentParser:
     """The parser of the whole command line; the name of the command is `command` in what it returns."""
-    parser = argparse.ArgumentParser(prog="python -m model", description=description)
+    parser = argparse.ArgumentParser(prog=program, description=description)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for add in (add_train, add_evaluate, add_use, add_fetch, add_corpora):
         add(commands)

@@ -15,19 +15,21 @@ from model.config import SearchConfig
 from model.device import pick_device
 from model.inference.translate import translate, translate_lines
 from model.opening import open_translator
+from model.places import checkpoint_folders
 
-__all__ = ["CHECKPOINTS", "classifier_of", "folder_at", "search_settings", "translator_of", "written_for"]
-
-CHECKPOINTS = Path(__file__).resolve().parent.parent / "checkpoints"
+__all__ = ["classifier_of", "folder_at", "search_settings", "translator_of", "written_for"]
 
 
 def folder_at(name: str) -> Path:
-    """A folder, or the name of a bundled checkpoint."""
-    for folder in (Path(name), CHECKPOINTS / name):
-        if folder.is_dir():
-            return folder
-    bundled = ", ".join(find_checkpoints([CHECKPOINTS])) or "none"
-    raise CheckpointError(f"There is no checkpoint {name!r}. Bundled: {bundled}; or give the path of a folder.")
+    """A folder, or the name of a checkpoint that is bundled or in `HEADLIGHT_CHECKPOINTS`."""
+    if Path(name).is_dir():
+        return Path(name)
+    found = find_checkpoints(checkpoint_folders())
+    if name in found:
+        return found[name]
+    raise CheckpointError(
+        f"There is no checkpoint {name!r}. There are: {', '.join(found) or 'none'}; or give the path of a folder."
+    )
 
 
 def search_settings(args: argparse.Namespace) -> SearchConfig:

@@ -45,6 +45,9 @@ class ShownTranslation(Translation):
     name: str  # of the checkpoint
     note: str = ""  # what was not its own choice
 
+    def __repr__(self) -> str:
+        return f"<{self.typed!r} → {self.text!r}, {self.name}>"
+
     def frame(self) -> pd.DataFrame:
         """One row a weight; positions, layers and heads counted from 1."""
         return maps_frame(self)

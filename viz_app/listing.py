@@ -16,6 +16,7 @@ import pandas as pd
 from model.checkpoint import CheckpointError, checkpoint_name, find_checkpoints
 from model.header import read_header
 from model.opening import AnyConfig, read_any_config
+from model.places import checkpoint_folders
 from viz_app.own_checkpoints import own_checkpoints
 from viz_app.shared import remembered
 from viz_app.uploads import WEIGHTS
@@ -30,8 +31,6 @@ __all__ = [
     "read_once",
     "training_history",
 ]
-
-BUNDLED = Path(__file__).resolve().parent.parent / "checkpoints"
 
 
 @dataclass(frozen=True)
@@ -58,18 +57,12 @@ class Listed:
     megabytes: float = 0.0
 
 
-def folders() -> list[Path]:
-    """Where checkpoints are looked for: the bundled ones, then the folders in `HEADLIGHT_CHECKPOINTS`."""
-    named = os.environ.get("HEADLIGHT_CHECKPOINTS", "")
-    return [BUNDLED, *(Path(name) for name in named.split(os.pathsep) if name)]
-
-
 def listed_checkpoints() -> list[Listed]:
     """Everything that looks like a checkpoint, read anew each time: a freshly trained one appears at once.
 
     What this visitor brought comes last, and hides nothing of the same name.
     """
-    found = find_checkpoints(folders())
+    found = find_checkpoints(checkpoint_folders())
     return [list_one(path) for path in (found | own_checkpoints() | found).values()]
 
 

@@ -64,9 +64,11 @@ def own_checkpoints() -> dict[str, Path]:
 def alone() -> bool:
     """Whether only this machine reaches the server: then a person may name any folder that they can read themselves.
 
-    Behind nginx the processes listen to this machine too, and others come through it.
+    Behind nginx or at a host the processes listen to this machine too, and others come through it: those of
+    `deploy/serve.py` are told so, elsewhere the visitor's browser asked for another name than ours.
     """
-    return st.get_option("server.address") in LOCAL and "HEADLIGHT_PROCESSES" not in os.environ
+    asked = st.context.headers.get("Host", LOCAL[0]).rsplit(":", 1)[0].strip("[]")
+    return {asked, st.get_option("server.address")} <= set(LOCAL) and "HEADLIGHT_PROCESSES" not in os.environ
 
 
 def add_upload(name: str, files: Sequence[tuple[str, IO[bytes]]], *, taken: Collection[str]) -> None:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from model.corpora.corpora import CorpusError
+from model.places import HOME
 
 __all__ = ["ALIGNED", "AlignedPair", "Links", "cooccurrence", "error_rate", "read_aligned"]
 
-ALIGNED = Path(__file__).parents[2] / "tests" / "data" / "aligned"
+ALIGNED = HOME / "tests" / "data" / "aligned"
 Links = frozenset[tuple[int, int]]  # (source word, target word)
 
 

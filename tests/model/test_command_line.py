@@ -52,6 +52,16 @@ def test_evaluate_tells_short_sentences_from_long_ones_and_records_them(
         assert recorded[f"toy.test.{BY_LENGTH}{words}"] == float(rest.split()[2])
 
 
+def test_texts_can_be_given_as_arguments(
+    toy: Checkpoint, toy_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = ["The dog sees the cat.", "The bird sings on the bridge."]
+    expected = [translate(toy, text, search=SearchConfig(method="beam", beam_size=2)).text for text in texts]
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(toy_folder.parent))
+    assert main(["translate", toy_folder.name, *texts, "--beam", "2"]) == 0  # by the name alone
+    assert capsys.readouterr().out.splitlines() == expected
+
+
 def test_translate_answers_line_for_line(
     toy: Checkpoint, toy_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,0 +1,90 @@
+"""What `pip install .` puts into an environment, and that it works there, far from the repository."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from setuptools import Distribution
+
+from tests.conftest import PATIENCE, ROOT
+
+IN_A_FOLDER = ("streamlit_app.py", ".streamlit", "checkpoints", "tests")  # of an installation: headlight/
+# The command is asked for a translation, for the app (whose server is not started), and for a page of the app.
+SESSION = """
+import sys
+from contextlib import suppress
+from streamlit import config
+from streamlit.testing.v1 import AppTest
+from streamlit.web import bootstrap
+from model.corpora.aligned import read_aligned
+from model.corpora.class_list import read_class_list
+from viz_app.command import main
+
+def headlight(*arguments):
+    sys.argv = ["headlight", *arguments]
+    with suppress(SystemExit):
+        main()
+
+headlight("translate", "everyday-en-de", "I love you.", "Where is the station?")
+bootstrap.run = lambda script, *_: print(script, config.get_option("runner.postScriptGC"))
+headlight("--server.port", "8600")
+page = AppTest.from_file(config._main_script_path, default_timeout=600).run()
+assert not page.exception, page.exception
+print(page.selectbox(key="checkpoint").options)
+print(len(read_aligned("en", "de")), len(read_class_list("en", "de")))
+"""
+
+
+@pytest.fixture
+def installation(monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, str], list[str]]:
+    """Path in the wheel → path in the repository, and what is required; setuptools says so, nothing is built."""
+    monkeypatch.chdir(ROOT)
+    project = Distribution({"script_name": "no setup.py"})
+    project.parse_config_files()
+    build = project.get_command_obj("build_py")
+    build.ensure_finalized()
+    pairs = ((Path(to).relative_to(build.build_lib), Path(of)) for to, of in build.get_output_mapping().items())
+    return {to.as_posix(): of.as_posix() for to, of in pairs}, project.install_requires
+
+
+def test_an_installation_has_every_file_of_ours(installation: tuple[dict[str, str], list[str]]) -> None:
+    rooms = (ROOT / room for room in ("model", "viz_app", "checkpoints", ".streamlit", "tests/data"))
+    there = (path for room in rooms for path in room.rglob("[!.]*") if path.is_file() and path.suffix != ".pyc")
+    wanted = {path.relative_to(ROOT).as_posix() for path in there} | {"streamlit_app.py"}
+    needless = re.compile("checkpoints/[^/]+/training/|tests/data/toy/")
+    files, _ = installation
+    assert set(files.values()) == {path for path in wanted if not needless.match(path)}
+    for to, of in files.items():
+        assert to == (f"headlight/{of}" if of.startswith(IN_A_FOLDER) else of)
+
+
+def test_an_installation_requires_what_requirements_txt_pins(installation: tuple[dict[str, str], list[str]]) -> None:
+    lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    pins = [line.partition("#")[0].strip() for line in lines]
+    assert installation[1] == [pin for pin in pins if pin]
+
+
+def test_the_command_works_in_an_installation(
+    installation: tuple[dict[str, str], list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site, elsewhere = tmp_path / "site", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    for to, of in installation[0].items():
+        (site / to).parent.mkdir(parents=True, exist_ok=True)
+        if of.endswith(".safetensors"):
+            (site / to).symlink_to(ROOT / of)
+        else:
+            shutil.copyfile(ROOT / of, site / to)
+    monkeypatch.setenv("PYTHONPATH", str(site))
+    monkeypatch.delenv("HEADLIGHT_CHECKPOINTS", raising=False)
+    command = [sys.executable, "-P", "-c", SESSION]
+    done = subprocess.run(command, cwd=elsewhere, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 0, done.stderr
+    first, second, app, checkpoints, sentences = done.stdout.splitlines()
+    assert (first, second) == ("Ich liebe dich.", "Wo ist der Bahnhof?")
+    assert app == f"{site / 'headlight' / 'streamlit_app.py'} False"  # with our settings
+    assert "everyday-en-de" in checkpoints
+    assert min(map(int, sentences.split())) > 20
