@@ -9,10 +9,11 @@ import viz_app
 from viz_app.checkpoint_choice import checkpoint_picker
 from viz_app.chips import STYLE, heading
 from viz_app.choices import publish_choices, restore_choices
-from viz_app.components import one_tap_one_click
+from viz_app.components import page_keys
 from viz_app.ending import PageEnded
 from viz_app.glossary import glossary
 from viz_app.listing import listed_checkpoints
+from viz_app.present import present_switch, way_back
 from viz_app.shared import turn
 
 # An own file: the browser would fetch the icon of an emoji or a material symbol from another host.
@@ -24,7 +25,7 @@ st.set_page_config(page_title="Headlight", page_icon=ICON, layout="wide")
 st.html(ASSETS / "page.css")
 st.html(STYLE)
 with st.sidebar:
-    one_tap_one_click()
+    page_keys()
 
 
 @st.fragment(run_every=3600)
@@ -67,6 +68,8 @@ with turn():
     checkpoint_picker(listed_checkpoints())
     with st.sidebar:
         glossary()
+        present_switch()
+    way_back()
     st.html(heading(page.title, FIRST[page.title]))
     try:
         with suppress(PageEnded):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from model.checkpoint import Checkpoint
 from model.foreign_config import ForeignConfig
 
-__all__ = ["between", "code_of", "short_code", "usual_languages"]
+__all__ = ["between", "code_of", "short_code", "tag", "usual_languages"]
 
 NAMES = re.compile(r"__([a-z]{2,3})__|([a-z]{2,3}_[A-Z]{2}|[a-z]{3}_[A-Z][a-z]{3})")  # __de__; de_DE, deu_Latn
 # Of NLLB's codes of three letters: that of two letters, where there is one and people are likely to look for it.
@@ -29,6 +29,12 @@ def short_code(code: str) -> str:
     """The code of two letters where we know it: `eng_Latn` and `en_XX` are both en."""
     letters = code.partition("_")[0]
     return SHORT.get(letters, letters)
+
+
+def tag(code: str) -> str:
+    """How a page says in which language a text is (BCP 47); "" of what is none, as the letters of a toy."""
+    short = short_code(code)
+    return short if re.fullmatch(r"[a-z]{2,3}", short) else ""
 
 
 def usual_languages(config: ForeignConfig) -> tuple[str, str]:

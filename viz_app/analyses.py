@@ -8,6 +8,7 @@ from pathlib import Path
 
 from model.analysis.alignment import Pointer, links_of
 from model.analysis.contributions import Contributions, contributions
+from model.analysis.importance import all_heads
 from model.analysis.influence import Influence, influence
 from model.analysis.learning import Stage, snapshots_of, stage
 from model.analysis.lens import EarlyReading, Lens, decoder_lens, logit_lens
@@ -22,17 +23,18 @@ from model.corpora.corpora import CorpusError
 from model.inference.searching import forced_text
 from model.inference.translate import translate
 from model.inference.translation import Translation
-from model.interventions import Head
+from model.interventions import Head, Intervention
 from model.opening import open_translator
 from viz_app.listing import CheckpointKey
 from viz_app.loading import config_of, translator
-from viz_app.services import translation_of, without_maps
+from viz_app.services import gradient_importance_of, translation_of, without_maps
 from viz_app.shared import remembered
 
 __all__ = [
     "aligned_pairs",
     "attempt_of",
     "contributions_of",
+    "decisive_heads_of",
     "early_readings_of",
     "influence_of",
     "lens_of",
@@ -44,6 +46,8 @@ __all__ = [
     "why_no_stream",
     "zeroing_of",
 ]
+
+MAX_ALONE = 24  # heads; of those that matter less, hardly one changes a word
 
 
 def why_no_stream(key: CheckpointKey) -> str:
@@ -91,6 +95,26 @@ def influence_of(key: CheckpointKey, text: str) -> tuple[Translation, Influence]
 @remembered()
 def zeroing_of(key: CheckpointKey, text: str) -> Zeroing:
     return value_zeroing(translator(key), text)
+
+
+@remembered("Silencing one head after the other …")
+def decisive_heads_of(key: CheckpointKey, text: str) -> frozenset[Head]:
+    """A head without which another translation is written, or, where the others stand in for each one, several.
+
+    Those come first whose gradients say that they matter.
+    """
+    importance = gradient_importance_of(key, ((text, ""),))
+    heads = all_heads(translator(key).model)
+    heads.sort(key=lambda head: -importance[head.kind][0, head.layer, head.head])
+    alone = (frozenset({head}) for head in heads[:MAX_ALONE])
+    together = (frozenset(heads[:count]) for count in range(2, len(heads) + 1))
+    trained = translation_of(key, text).text
+    changing = (
+        silenced
+        for silenced in (*alone, *together)
+        if translation_of(key, text, intervention=Intervention(ablated=silenced)).text != trained
+    )
+    return next(changing, frozenset(heads))
 
 
 @remembered("Pasting every head …")

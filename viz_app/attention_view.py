@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from model.analysis.statistics import merge_tokens, rollout, translation_rollout
@@ -13,7 +14,16 @@ from model.kinds import KINDS
 from model.text.byte_pair import CONTINUES
 from viz_app.figures.style import Axes
 
-__all__ = ["AttentionView", "ChosenMap", "choose", "select_head", "view", "with_rollout", "with_value_norms"]
+__all__ = [
+    "AttentionView",
+    "ChosenMap",
+    "choose",
+    "looked_at",
+    "select_head",
+    "view",
+    "with_rollout",
+    "with_value_norms",
+]
 
 FloatArray = NDArray[np.float32]
 
@@ -79,6 +89,8 @@ def view(translation: Translation, kind: str, *, merge: bool, hide_special: bool
             keys=[label for label, shown in zip(labels(keys, key_groups), columns, strict=True) if shown],
             query_title=f"query: {named(KINDS[kind].query, translation)}",
             key_title=f"key: {named(KINDS[kind].key, translation)}",
+            query_lang=translation.language_of(KINDS[kind].queries),
+            key_lang=translation.language_of(KINDS[kind].keys),
             query_notes=[] if merge or kind == "encoder" else steps(translation, rows),
         ),
         # Of the row's own sum: in the rollout of a decoder, source and target share a whole.
@@ -128,6 +140,16 @@ def select_head(maps: FloatArray, layer: int, head: int | str) -> FloatArray:
     if isinstance(head, int):
         return np.asarray(maps[layer, head])
     return np.asarray(maps[layer].mean(axis=0) if head == "mean" else maps[layer].max(axis=0))
+
+
+def looked_at(translation: Translation, kind: str, step: int) -> pd.DataFrame:
+    """The row of every head at one step, below their mean, as a table with a column a key."""
+    rows = translation.maps[kind][:, :, step]  # (L, H, S)
+    layers, heads, width = rows.shape
+    keys = [f"{i} {token.text}" for i, token in enumerate(translation.tokens_of(kind)[1], start=1)]
+    names = [f"layer {layer + 1} · head {head + 1}" for layer in range(layers) for head in range(heads)]
+    flat = rows.reshape(-1, width)
+    return pd.DataFrame([flat.mean(axis=0), *flat], index=["mean of all", *names], columns=keys)
 
 
 @dataclass(frozen=True, kw_only=True)

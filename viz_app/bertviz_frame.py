@@ -25,7 +25,12 @@ FloatArray = NDArray[np.float32]
 View = Literal["head", "model"]
 MAX_TOKENS = {"head": 64, "model": 32}  # beyond, drawing takes seconds
 PARAMETERS = "const params = "
-WIDTH, TILE = 900, 117  # pixels: of the page's main column, and of a tile of the model view
+# All heads of the model view beside each other, however narrow the frame is.
+FIT = """<script>
+  const fit = () => { document.body.style.zoom = Math.min(1, innerWidth / 990); };
+  addEventListener("resize", fit);
+  fit();
+</script>"""
 
 
 @cache
@@ -40,7 +45,9 @@ def libraries() -> str:
     return "".join(f"<script>{script}</script>" for script in scripts)
 
 
-def document(view: View, kind: str, maps: FloatArray, axes: Axes, *, layer: int, head: int | None) -> str:
+def document(
+    view: View, kind: str, maps: FloatArray, axes: Axes, *, layer: int, head: int | None, dark: bool = False
+) -> str:
     """One kind of attention as BertViz draws it.
 
     Args:
@@ -48,8 +55,9 @@ def document(view: View, kind: str, maps: FloatArray, axes: Axes, *, layer: int,
         kind: "encoder", "decoder" or "cross"; each is rendered on its own, as their numbers of layers may differ.
         maps: (L, H, T, S); at most `MAX_TOKENS` a side.
         axes: Labels.
-        layer: That the head view opens with.
+        layer: Of the head view.
         head: That the head view opens with; None for all.
+        dark: For a dark page.
     """
     rounded = torch.from_numpy(maps.astype(np.float64).round(4))
     layers = [one[None] for one in rounded]  # (1, H, T, S) each
@@ -63,25 +71,42 @@ def document(view: View, kind: str, maps: FloatArray, axes: Axes, *, layer: int,
     if view == "head":
         html = head_view(layer=layer, heads=None if head is None else [head], **common).data
     else:
-        html = model_view(display_mode="light", **common).data
+        html = model_view(display_mode="dark" if dark else "light", **common).data
     _, _, body = html.partition("</script>")  # the first is the one that loads require.js
-    # Its labels are black, so it is light on dark pages too; all heads are to fit beside the sidebar.
-    zoom = min(1.0, WIDTH / (TILE * maps.shape[1] + 60)) if view == "model" else 1.0
-    style = f"<style>body{{margin:8px;background:#fff;overflow-x:auto;zoom:{zoom:.2f}}}</style>"
-    return f"<!doctype html><meta charset='utf-8'>{style}{libraries()}{embedded_once(body)}"
+    fitted = FIT if view == "model" else ""
+    return f"<!doctype html><meta charset='utf-8'>{style(dark)}{libraries()}{counted_from_one(body)}{fitted}"
 
 
-def embedded_once(body: str) -> str:
-    """Drop the comment that repeats all numbers, and let no token end the script."""
+def style(dark: bool) -> str:
+    """Of a frame in the page's own colours; the layer is chosen on the page, so its menu is not shown."""
+    ground, ink, lit = ("#0e1117", "#fafafa", "#3d4048") if dark else ("#ffffff", "#31333f", "#d3d3d3")
+    return (
+        f"<style>body{{margin:8px;background:{ground};overflow-x:auto}}text{{fill:{ink}}}.background{{fill:{lit}}}"
+        ".attn_background{fill:transparent}span:has(>#layer){display:none}</style>"
+    )
+
+
+def counted_from_one(body: str) -> str:
+    """Layers and heads counted from 1, as on the page; the comment that repeats all numbers dropped; and no token ends
+    the script.
+    """
     start = body.index(PARAMETERS) + len(PARAMETERS)
     parameters, end = json.JSONDecoder().raw_decode(body, start)
     rest = body[body.index("\n", end) :]
+    for names in ("include_layers", "include_heads"):
+        if names in parameters:
+            parameters[names] = [number + 1 for number in parameters[names]]
+    if parameters.get("layer") is not None:
+        parameters["layer"] += 1
     compact = json.dumps(parameters, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
     return f"{body[:start]}{compact};{rest}"
 
 
 def height(view: View, maps: FloatArray) -> int:
     """Pixels that the document needs."""
-    layers, _, queries, keys = maps.shape
+    layers, heads, queries, keys = maps.shape
     longest = max(queries, keys)
-    return 90 + round(22.5 * longest) if view == "head" else 80 + layers * (30 + round(10.5 * longest))
+    if view == "head":
+        return 60 + round(22.5 * longest)
+    tiles, enlarged = 40 + layers * (84 / heads * longest + 10), 60 + 18 * longest
+    return 40 + round(max(tiles, enlarged))

@@ -146,7 +146,7 @@ def require_translator(found: Sequence[Listed], *, also: Sequence[str] = ()) -> 
     """
     key, config = require_checkpoint(found)
     if config.task not in ("translation", *also):
-        st.subheader("This page is about models that write" if also else "This page is about translating")
+        st.header("This page is about models that write" if also else "This page is about translating")
         st.info(f"{plain(key.name)} {JOBS[config.task]} and does not translate. Choose a translator on the left.")
         if config.task == "classification":
             lead_to_sentiment()
@@ -168,7 +168,7 @@ def require_attention(
     """
     key, config = require_translator(found, also=also)
     if of_transformer and isinstance(config.model, RecurrentConfig):
-        st.subheader(f"This page is about {of_transformer}")
+        st.header(f"This page is about {of_transformer}")
         st.info(
             f"{plain(key.name)} is a recurrent network, which has none: it reads one word after the other. Choose a "
             "Transformer on the left"
@@ -176,7 +176,7 @@ def require_attention(
         )
         end_page()
     if not config.model.kinds:
-        st.subheader("This page is about attention")
+        st.header("This page is about attention")
         st.info(
             f"{plain(key.name)} has none: all that it knows of the source while it writes is one vector. Choose "
             "another checkpoint on the left."

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from html import escape
+from itertools import cycle
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +65,10 @@ STYLE = """<style>
 .hl-batch td,.hl-batch th{padding:3px 10px;border-right:1px solid rgba(128,128,128,.25);line-height:1.3}
 .hl-batch td span{display:block;opacity:.8;font-size:.82rem}
 .hl-batch .hl-pad{background:rgba(128,128,128,.22);font-style:italic}
+.hl-terms{max-height:60vh;overflow-y:auto}
+.hl-terms dl{margin:0}
+.hl-terms dt{font-weight:600}
+.hl-terms dd{margin:0 0 .6rem}
 .hl-more{opacity:.7;font-size:.85rem}
 [data-testid=stCaptionContainer]{color:inherit;opacity:.8}
 .stMultiSelect [data-tag]{background:rgba(128,128,128,.16)!important}
@@ -72,31 +77,45 @@ STYLE = """<style>
 MAX_CHIPS = 80
 
 
-def chips(name: str, tokens: Sequence[Token], *, shares: Sequence[float] = ()) -> str:
+def chips(name: str, tokens: Sequence[Token], *, shares: Sequence[float] = (), lang: str = "") -> str:
     """HTML of one row of chips; everything that came from a person is escaped.
 
     Args:
         name: Stands before the row.
         tokens: Written ones are shaded by their probability, stronger = more probable.
         shares: Of each token, how much of it came from the source, 0 to 1: a bar below it; or none.
+        lang: In which language the tokens are, as `languages.tag` says it.
     """
     padded = (*shares, *(None for _ in tokens[len(shares) :]))
-    boxes = "".join(
-        chip(token, share, number=i) for i, (token, share) in enumerate(zip(tokens[:MAX_CHIPS], padded, strict=False))
-    )
+    shown = enumerate(zip(tokens[:MAX_CHIPS], padded, strict=False))
+    boxes = "".join(chip(token, share, number=i, lang=lang) for i, (token, share) in shown)
     more = f'<span class="hl-more">and {len(tokens) - MAX_CHIPS} more</span>' if len(tokens) > MAX_CHIPS else ""
     label = f'<span class="hl-name">{escape(name)}</span>'
     return f'<div class="hl-row" data-row="{escape(name)}">{label}<div class="hl-chips">{boxes}{more}</div></div>'
 
 
-def rows_of_chips(rows: Mapping[str, Sequence[Token]], *, shares: Sequence[float] = (), lined: bool = True) -> str:
-    """HTML of what a model reads and what it writes, with room for lines between them where these are to be drawn."""
-    found = (chips(name, tokens, shares=shares if name == "writes" else ()) for name, tokens in rows.items() if tokens)
+def rows_of_chips(
+    rows: Mapping[str, Sequence[Token]],
+    *,
+    languages: tuple[str, str],
+    shares: Sequence[float] = (),
+    lined: bool = True,
+) -> str:
+    """HTML of what a model "reads" and what it "writes", in the languages of the two, with room for lines between them
+    where these are to be drawn.
+    """
+    found = (
+        chips(name, tokens, shares=shares if name == "writes" else (), lang=languages[name == "writes"])
+        for name, tokens in rows.items()
+        if tokens
+    )
     room = " hl-lined" if lined and max(map(len, rows.values()), default=0) <= MAX_CHIPS else ""
     return f'<div class="hl-looks{room}">{"".join(found)}</div>'
 
 
-def batch_table(name: str, tokens: Sequence[Sequence[str]], ids: NDArray[np.int64], *, padding: int) -> str:
+def batch_table(
+    name: str, tokens: Sequence[Sequence[str]], ids: NDArray[np.int64], *, padding: int, lang: str = ""
+) -> str:
     """HTML of a padded batch, a row a sentence: its tokens, as text, over their ids.
 
     Args:
@@ -104,11 +123,12 @@ def batch_table(name: str, tokens: Sequence[Sequence[str]], ids: NDArray[np.int6
         tokens: B × S.
         ids: (B, S).
         padding: The id of what fills short sentences, in grey.
+        lang: Of the sentences.
     """
     rows = "".join(
         f'<tr><th scope="row">{escape(name)} {number}</th>'
         + "".join(
-            f"<td{' class=hl-pad' if i == padding else ''}>{escape(visible(token))}<span>{i}</span></td>"
+            f"<td{' class=hl-pad' if i == padding else spoken(lang)}>{escape(visible(token))}<span>{i}</span></td>"
             for token, i in zip(line, line_ids.tolist(), strict=True)
         )
         + "</tr>"
@@ -123,17 +143,29 @@ def heading(title: str, first: str) -> str:
     return f'<h1 class="hl-heading">{escape(title)} <span>{escape(first)}</span></h1>'
 
 
-def sentence(text: str) -> str:
+def spoken(lang: str) -> str:
+    """The attribute that says in which language a text is, so that it is read aloud as that."""
+    return f' lang="{escape(lang)}"' if lang else ""
+
+
+def sentence(text: str, lang: str = "") -> str:
     """HTML of a translation, large; it may be anything, so nothing in it is taken as markup."""
-    return f'<div class="hl-text"><bdi>{escape(visible(text))}</bdi></div>'
+    return f'<div class="hl-text"><bdi{spoken(lang)}>{escape(visible(text))}</bdi></div>'
 
 
-def compared(*groups: Sequence[tuple[str, str]]) -> str:
-    """HTML of named texts below each other, with marks where one differs from the first of its group."""
+def compared(*groups: Sequence[tuple[str, str]], languages: Sequence[str] = ("",)) -> str:
+    """HTML of named texts below each other, with marks where one differs from the first of its group.
+
+    Args:
+        groups: (name, text).
+        languages: Of the texts, of all groups in their order; one for all.
+    """
     rows = (
-        f'<span class="hl-name">{escape(visible(name))}</span><bdi>{marked(group[0][1].split(), text.split())}</bdi>'
-        for group in groups
-        for name, text in group
+        f'<span class="hl-name">{escape(visible(name))}</span>'
+        f"<bdi{spoken(lang)}>{marked(first.split(), text.split())}</bdi>"
+        for (first, name, text), lang in zip(
+            ((group[0][1], name, text) for group in groups for name, text in group), cycle(languages), strict=False
+        )
     )
     return f'<div class="hl-lines">{"".join(rows)}</div>'
 
@@ -152,7 +184,7 @@ def marked(before: Sequence[str], after: Sequence[str]) -> str:
     return html
 
 
-def weighted_text(tokens: Sequence[str], weights: Sequence[float]) -> str:
+def weighted_text(tokens: Sequence[str], weights: Sequence[float], lang: str = "") -> str:
     """HTML of a text whose words are shaded by their weights, the largest strongest, with the number on hover."""
     largest = max(weights) or 1.0
     words = "".join(
@@ -160,17 +192,18 @@ def weighted_text(tokens: Sequence[str], weights: Sequence[float]) -> str:
         f'style="background:rgba(47,111,176,{0.75 * weight / largest:.3f})"><bdi>{escape(visible(token))}</bdi></span> '
         for token, weight in zip(tokens, weights, strict=True)
     )
-    return f'<div class="hl-words">{words}</div>'
+    return f'<div class="hl-words"{spoken(lang)}>{words}</div>'
 
 
-def chip(token: Token, share: float | None = None, *, number: int) -> str:
+def chip(token: Token, share: float | None = None, *, number: int, lang: str = "") -> str:
     special = " hl-special" if token.special else " hl-unknown" if token.unknown else ""
     title = ' title="Not in the vocabulary: the model reads &lt;unk&gt; instead"' if token.unknown else ""
-    text = f"<bdi>{escape(visible(token.text))}</bdi>"
+    own = "" if token.special else spoken(lang)
+    text = f"<bdi{own}>{escape(visible(token.text))}</bdi>"
     if not token.candidates:
         return f'<span class="hl-chip{special}" data-i="{number}"{title}>{text}</span>'
     rows = "".join(
-        f"<div><bdi>{escape(visible(c.token))}</bdi><span>{c.probability:.1%}</span></div>"
+        f"<div><bdi{spoken(lang)}>{escape(visible(c.token))}</bdi><span>{c.probability:.1%}</span></div>"
         for c in token.candidates[:5]
     )
     says = f"{visible(token.text)}, probability {token.probability:.1%}"

@@ -86,7 +86,7 @@ FORMS: dict[str, Form] = {
     **dict.fromkeys(NUMBERS.split(), WHOLE),
     **dict.fromkeys(("temperature", "top_p", "head_temperature", "painted_weight"), FRACTION),
     **dict.fromkeys(
-        ("norms", "scaled", "logarithmic", "merge", "hide_special", "same_words", "shares", "guess"), SWITCH
+        ("norms", "scaled", "logarithmic", "merge", "hide_special", "same_words", "shares", "guess", "present"), SWITCH
     ),
     "forced": FORCED,
     "intervention": INTERVENTION,

@@ -11,14 +11,14 @@ from tokenize import COMMENT, NAME, generate_tokens
 
 import numpy as np
 from numpy.typing import NDArray
-from plotly.colors import get_colorscale, hex_to_rgb
+from plotly.colors import get_colorscale
 
 from model.analysis.source_code import CodeLine
 from model.analysis.station import Step
 from model.inference.tokens import Token
 from model.inference.translation import Translation
 from model.kinds import KINDS
-from viz_app.figures.colours import LINES, MASKED, SEQUENTIAL
+from viz_app.figures.colours import LINES, MASKED, SEQUENTIAL, ink
 from viz_app.figures.pixels import painted, png
 from viz_app.figures.style import Axes
 
@@ -31,16 +31,6 @@ GIVEN = (
     "“{}” is given, not chosen: it tells the model what to write, such as the language.",
     "This token is of the text that you typed: nothing is chosen here.",
 )
-
-
-def ink(background: str) -> str:
-    """Black or white, whichever contrasts more with a colour such as "#e69f00" (WCAG 2.2, relative luminance)."""
-    red, green, blue = (
-        (share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4)
-        for share in (channel / 255 for channel in hex_to_rgb(background))
-    )
-    # Both contrast alike, 4.58:1, where (L + 0.05)² = 1.05 · 0.05.
-    return "#000000" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 else "#ffffff"
 
 
 def packed(array: FloatArray) -> str:
@@ -67,6 +57,7 @@ def line_view_data(
         "key_title": axes.key_title,
         "names": [f"{rows[i // columns]}, head {i % columns + 1}" if many else rows[i] for i in range(count)],
         "short": [str(i % columns + 1) if many else rows[i] for i in range(count)],
+        "languages": {"query": axes.query_lang, "key": axes.key_lang},
         "rows": list(rows) if many else [""] * len(rows),
         "columns": columns,
         "chosen": list(chosen),
@@ -88,6 +79,7 @@ def map_view_data(maps: FloatArray, axes: Axes, *, kind: str, chosen: int) -> Da
         "keys": list(axes.keys),
         "query_title": axes.query_title,
         "key_title": axes.key_title,
+        "languages": {"query": axes.query_lang, "key": axes.key_lang},
         "causal": KINDS[kind].causal,
         "chosen": chosen,
         "colours": scale(),
@@ -136,6 +128,7 @@ def stepper_data(
         "given_says": GIVEN[bool(translation.given)].format(translation.written[0].text),
         "kind": kind,
         "keys": [token.text for token in translation.tokens_of(kind)[1]],
+        "languages": {"key": translation.language_of(KINDS[kind].keys), "word": translation.languages[1]},
         "shape": list(maps.shape[:2]),
         "maps": packed(maps),
         "colours": scale(),

@@ -30,8 +30,9 @@ __all__ = [
     "head_board",
     "line_view",
     "look",
-    "one_tap_one_click",
+    "page_keys",
     "stepper",
+    "told",
 ]
 
 FloatArray = NDArray[np.float32]
@@ -45,9 +46,25 @@ def component(name: str) -> Any:
     return st.components.v2.component(f"headlight_{name}", html='<div class="root"></div>', css=style, js=code)
 
 
-def one_tap_one_click() -> None:
-    """Let a tap on a chart be what a click is; once a page."""
+def page_keys() -> None:
+    """Let a tap on a chart be what a click is, and keys walk maps, walk steps and present; once a page."""
     component("touch")(key="touch")
+    component("keys")(key="keys")
+    component("map_keys")(key="map_keys")
+
+
+def told(text: str, *, languages: tuple[str, str], says: str = "") -> None:
+    """Have it read aloud to who listens what the model writes, where it is news; once a run.
+
+    Args:
+        text: What the model writes, or nothing.
+        languages: In which one types, and that of `text`, as `languages.tag` says them.
+        says: What there is to say before, in English.
+    """
+    before = f"{says} The model writes" if text else says
+    data = {"says": before.strip(), "text": text, "source": languages[0], "lang": languages[1]}
+    with st.sidebar:  # it shows nothing
+        component("told")(key="told", data=data)
 
 
 def look(weights: FloatArray, kind: str, *, given: int, in_map: bool) -> None:
@@ -107,12 +124,12 @@ def stepper(
     )
 
 
-def beam_tree(tree: SearchTree, *, alt: str, key: str, on_pick: Callable[[int], None]) -> None:
+def beam_tree(tree: SearchTree, *, lang: str, alt: str, key: str, on_pick: Callable[[int], None]) -> None:
     """Draw a beam search: kept, pruned and ended prefixes with their scores; `on_pick` gets the number of a node."""
     component("beam_tree")(
         key=key,
         on_pick_change=lambda: on_pick(int(st.session_state[key]["pick"])),
-        data={"nodes": [asdict(node) for node in tree.nodes], "alt": alt},
+        data={"nodes": [asdict(node) for node in tree.nodes], "lang": lang, "alt": alt},
     )
 
 

@@ -30,6 +30,7 @@ __all__ = [
     "tabs",
     "typed_translation",
     "use_example",
+    "walk_heads",
     "with_progress",
 ]
 
@@ -56,7 +57,8 @@ def ask(config: AnyConfig, *, with_search: bool) -> tuple[str, SearchConfig]:
     st.session_state["examples_offered"] = examples
     settle("text", examples[0])
 
-    field, menu, *rest = st.columns([5, 1.4, 1.2] if with_search else [5, 1.4], vertical_alignment="bottom")
+    with st.container(key="set_text"):
+        field, menu, *rest = st.columns([5, 1.4, 1.2] if with_search else [5, 1.4], vertical_alignment="bottom")
     with field:
         text = st.text_input(f"{what_to_type(config)} and press Enter", key="text")
     start_afresh_for(f"{st.session_state['checkpoint']}|{text}")
@@ -186,6 +188,15 @@ def head_picker(
     layer = left.selectbox("Layer", numbers(layers), key=f"{of}layer")
     head = right.selectbox("Head", names, key=f"{of}head")
     return int(layer) - 1, head if head in AGGREGATES else int(head) - 1
+
+
+def walk_heads(layers: int, heads: int, on: int) -> None:
+    """Choose the next head, or the one before, as they stand on the page, row by row; see `head_picker`."""
+    layer, head = int(st.session_state["layer"]) - 1, st.session_state["head"]
+    place = layer * heads + (int(head) - 1 if head.isdecimal() else 0)
+    layer, number = divmod((place + on) % (layers * heads), heads)
+    choose("layer", str(layer + 1))
+    choose("head", str(number + 1))
 
 
 def clicked_head(layers: int, heads: int, *, of: str) -> tuple[int, int]:

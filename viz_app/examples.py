@@ -189,9 +189,17 @@ MORE = {
 
 # Sentences of different lengths, so that a padded batch has something to hide.
 BATCHES = {
-    "en": ("A dog runs.", "Two children are playing in the sand.", "A woman reads a book."),
-    "de": ("Ein Hund rennt.", "Zwei Kinder spielen im Sand.", "Eine Frau liest ein Buch."),
-    "zh": ("一只狗在跑。", "两个孩子在沙滩上玩。", "一个女人在看书。"),
+    "en": (
+        "A dog runs.",
+        "The old man with the red hat is sitting on a bench in the park because he wants to feed the birds.",
+        "A woman reads a book.",
+    ),
+    "de": (
+        "Ein Hund rennt.",
+        "Der alte Mann mit dem roten Hut sitzt auf einer Bank im Park, weil er die Vögel füttern will.",
+        "Eine Frau liest ein Buch.",
+    ),
+    "zh": ("一只狗在跑。", "那个戴红帽子的老人坐在公园的长椅上，因为他想喂那些小鸟。", "一个女人在看书。"),
     "letters": ("d o g", "l a p l a n d", "b e a n"),
     "dates": TOY_EXAMPLES["dates"][2:],
 }

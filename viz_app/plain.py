@@ -16,6 +16,23 @@ def plain(text: str) -> str:
 
 
 def card(markdown: str) -> str:
-    """A model card whose pictures are links, as a picture asks another host, and whose code is not run as a diagram."""
+    """A model card whose pictures are links, as a picture asks another host, whose code is not run as a diagram, and
+    whose headings are below those of the page.
+    """
     without_pictures = markdown.replace("![", "!\u200b[")
-    return re.sub(r"^([\s>*+\-\d.]*(?:`{3,}|~{3,}))[^`\n]*$", r"\1", without_pictures, flags=re.MULTILINE)
+    text = re.sub(r"^([\s>*+\-\d.]*(?:`{3,}|~{3,}))[^`\n]*$", r"\1", without_pictures, flags=re.MULTILINE)
+    return lowered(text)
+
+
+CODE = re.compile(r"(^[ >]*(?:`{3,}|~{3,}).*?(?:^[ >]*(?:`{3,}|~{3,})|\Z))", re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"^#{1,6}(?= )", re.MULTILINE)
+
+
+def lowered(markdown: str) -> str:
+    """Its highest heading becomes one of the third level; what is code is no heading."""
+    parts = CODE.split(markdown)
+    parts[::2] = [re.sub(r"^(\S.*)\n=+ *$", r"# \1", part, flags=re.MULTILINE) for part in parts[::2]]
+    highest = min((len(signs) for part in parts[::2] for signs in HEADING.findall(part)), default=3)
+    more = "#" * max(0, 3 - highest)
+    parts[::2] = [HEADING.sub(lambda signs: (signs[0] + more)[:6], part) for part in parts[::2]]
+    return "".join(parts)

@@ -12,7 +12,7 @@ from pathlib import Path
 from model.inference.translation import Translation
 from model.kinds import KINDS
 from viz_app.attention_view import view
-from viz_app.chips import STYLE, rows_of_chips, sentence
+from viz_app.chips import STYLE, rows_of_chips, sentence, spoken
 from viz_app.component_data import Data, line_view_data, map_view_data, stepper_data
 from viz_app.plain import visible
 
@@ -46,11 +46,13 @@ def report(translation: Translation, *, text: str, name: str, made: date, note: 
         raise TooLongError(f"This text has {longest} tokens; one file holds up to {MAX_TOKENS}. Shorten it.")
     given = translation.given
     rows = {"reads": translation.source or translation.read[: given + 1], "writes": translation.written[given:]}
-    title = f"{text} → {translation.text}" if translation.source and translation.written else text
+    told = {text: translation.languages[0]}
+    if translation.source and translation.written:
+        told[translation.text] = translation.languages[1]
     kinds = [kind for kind in ORDER if kind in translation.maps]
     parts = [
-        rows_of_chips(rows, lined=False),
-        sentence(translation.text) if translation.text else "",
+        rows_of_chips(rows, languages=translation.languages, lined=False),
+        sentence(translation.text, translation.languages[1]) if translation.text else "",
         f"<p><strong>{escape(visible(note))}</strong></p>" if note else "",
         *(attention(translation, kind, is_open=kind == kinds[0]) for kind in kinds),
     ]
@@ -59,7 +61,8 @@ def report(translation: Translation, *, text: str, name: str, made: date, note: 
             folded("Step by step", picture("stepper", stepper_data(translation, kind=kind, fixed=True), "steps"))
         )
     return PAGE.format(
-        title=escape(visible(title)),
+        title=escape(visible(" → ".join(told))),
+        heading=" → ".join(f"<bdi{spoken(lang)}>{escape(visible(one))}</bdi>" for one, lang in told.items()),
         style=(ASSETS / "report.css").read_text(encoding="utf-8")
         + (ASSETS / "components.css").read_text(encoding="utf-8"),
         chips=STYLE,
@@ -128,7 +131,7 @@ PAGE = """<!doctype html>
 {chips}
 </head>
 <body>
-<h1><bdi>{title}</bdi></h1>
+<h1>{heading}</h1>
 {body}
 <footer>Made with Headlight on {made} from the checkpoint <bdi>{name}</bdi>. Every number is the model's own.</footer>
 <script type="module">{script}</script>

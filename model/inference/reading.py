@@ -12,6 +12,7 @@ from model.inference.padding import padded_for
 from model.inference.searching import source_ids
 from model.inference.tokens import Token, source_tokens, with_candidates
 from model.inference.translation import Recording, Translation, attention_maps
+from model.languages import tag
 from model.trace import Edit, tracing
 
 __all__ = ["record_reading"]
@@ -52,6 +53,7 @@ def record_reading(
         maps=attention_maps(trace, reader, ()),
         finished=True,
         dropped=dropped,
+        languages=(tag(checkpoint.config.tokenizer.source_language),) * 2,
     )
     return translation, Recording(trace=trace, rows=(0,))
 

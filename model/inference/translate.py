@@ -9,6 +9,7 @@ from model.inference.reading import record_reading
 from model.inference.searching import GREEDY, beginning, best_hypotheses, search_from, written_ids
 from model.inference.tokens import mark, source_tokens, written_tokens
 from model.inference.translation import Recording, Translation, attention_maps
+from model.languages import tag
 from model.network.translator import Translator
 from model.text.tokenizers import TokenizerPair
 from model.trace import Edit, tracing
@@ -90,5 +91,6 @@ def record_translation(
         dropped=begin.dropped,
         given=begin.given,
         begins_given=begin.specials.first is not None,
+        languages=(tag(checkpoint.config.tokenizer.source_language), tag(checkpoint.config.tokenizer.target_language)),
     )
     return translation, Recording(trace=trace, rows=rows)

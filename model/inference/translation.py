@@ -35,12 +35,17 @@ class Translation:
     finished: bool
     dropped: int  # source tokens that did not fit into the model's positions
     given: int = 0  # how many of the written tokens are those of a prompt
+    languages: tuple[str, str] = ("", "")  # of the source and of what is written, as `languages.tag` says them
     begins_given: bool = False  # the first written token is none of the model's choice, as a language that is asked for
 
     @property
     def log_prob(self) -> float:
         """Natural logarithm of the model's own probability of all that is written."""
         return sum(math.log(max(token.probability, 1e-30)) for token in self.written)
+
+    def language_of(self, tokens: str) -> str:
+        """Of "source", "read" or "written" tokens, as `languages.tag` says it."""
+        return self.languages[tokens != "source"]
 
     def tokens_of(self, kind: str) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
         """The tokens that label the queries and the keys of a kind of attention, one of `KINDS`."""

@@ -30,12 +30,16 @@ def lines(page: Page) -> Locator:
 def test_lines_follow_heads_threshold_and_the_token_under_the_pointer(visit: Visit) -> None:
     page = visit(f"?{HERE}&view=lines&layer=3&head=1")
     expect(lines(page).first).to_be_attached()  # a level line has no height, so it counts as hidden
-    at_first = lines(page).count()
+    at_first, first = lines(page).count(), page.get_by_role("switch", name="layer 3, head 1")
+    colour = first.get_attribute("style")
     page.get_by_role("switch", name="layer 1, head 3").click()
     expect(lines(page)).not_to_have_count(at_first)
     both = lines(page).count()
     assert both > at_first
     assert len({line.get_attribute("stroke") for line in lines(page).all()}) == 2
+    assert first.get_attribute("style") == colour, "a head keeps its colour, whatever else is switched on"
+    dashes = {line.get_attribute("stroke-dasharray") for line in lines(page).all()}
+    assert len(dashes) == 2, "nor is colour the only sign"
     page.get_by_label("Threshold").fill("0.5")
     assert 0 < lines(page).count() < both
     page.get_by_label("Threshold").fill("0")

@@ -14,6 +14,7 @@ from model.checkpoint import load_checkpoint
 from model.inference.export import maps_csv
 from model.inference.translate import translate
 from model.inference.translation import Translation
+from tests.browser.accessibility import check
 from tests.browser.conftest import place_of_tile, settle
 from tests.conftest import BUNDLED
 from viz_app.checkpoint_choice import FIRST
@@ -26,6 +27,14 @@ SHOWS = """wanted => {
     const z = document.querySelectorAll('.js-plotly-plot')[1]?.calcdata?.[0]?.[0]?.z;
     return z?.length === wanted.length && wanted.every((row, t) => z[t].length === row.length
         && row.every((weight, s) => Math.abs((z[t][s] || 0) - weight) < 1e-6));
+}"""
+
+
+# What a screen reader is given to say from now on.
+LISTEN = """() => {
+    window.heard = [];
+    const ear = document.querySelector('[data-ear]'), all = { childList: true, characterData: true, subtree: true };
+    new MutationObserver(() => heard.push(ear.textContent)).observe(ear, all);
 }"""
 
 
@@ -54,10 +63,13 @@ def test_type_translate_click_a_tile_and_see_that_head(visit: Visit) -> None:
     page = visit()
     wait_for_head(page, 3, 1)
     before = page.locator(".hl-text").inner_text()
+    page.evaluate(LISTEN)
     type_sentence(page, SENTENCE)
     expected = expected_translation(SENTENCE)
     expect(page.locator(".hl-text")).to_have_text(expected.text)
     assert before != expected.text
+    assert page.locator(".hl-text bdi").get_attribute("lang") == "de"
+    assert page.get_by_label(re.compile("Type a sentence")).get_attribute("lang") == "en"
     wait_for_map(page, expected.maps["cross"][2, 0])
     click_tile(page, layer=1, head=6)
     wait_for_head(page, 1, 6)
@@ -66,6 +78,7 @@ def test_type_translate_click_a_tile_and_see_that_head(visit: Visit) -> None:
     expect(page.get_by_text("For every source token (row)")).to_be_visible()
     wait_for_map(page, expected.maps["encoder"][0, 5])
     expect(page).to_have_url(re.compile("layer=1.*head=6"))
+    assert page.evaluate("heard") == [f"The model writes {expected.text}"], "once, not at every run"
 
 
 def click_tile(page: Page, *, layer: int, head: int) -> None:
@@ -133,6 +146,12 @@ def test_hovering_a_cell_names_query_key_and_weight(visit: Visit) -> None:
     expect(hover).to_contain_text(f"after reading “<s>”, writes “{expected.written[0].text}”")
     expect(hover).to_contain_text(f"key: {expected.source[0].text}")
     expect(hover).to_contain_text(f"{expected.maps['cross'][2, 0, 0, 0]:.6f}"[:7])
+    top = np.unravel_index(expected.maps["cross"][2, 0].argmax(), expected.maps["cross"][2, 0].shape)
+    page.get_by_role("button", name="Numbers").nth(1).click()
+    expect(page.get_by_role("region", name="Table of the numbers: Heatmap")).to_be_visible()
+    query, key = expected.written[top[0]].text, expected.source[top[1]].text
+    expect(page.get_by_text(f"{expected.maps['cross'][2, 0][top]:.3g}, query {query}, key {key}.")).to_be_visible()
+    check(page)
 
 
 def test_a_word_lights_what_it_looked_at_and_its_row_and_the_other_way_round(visit: Visit) -> None:
@@ -221,13 +240,17 @@ def test_two_visitors_do_not_disturb_each_other(visit: Visit) -> None:
     ],
     ids=lambda v: str(v) or "translate",
 )
-def test_every_page_draws_without_another_host(visit: Visit, path: str, charts: int, scheme: str) -> None:
+def test_every_page_draws_for_everybody_without_another_host(visit: Visit, path: str, charts: int, scheme: str) -> None:
     page = visit(path, scheme=scheme)
     expect(page.locator(".js-plotly-plot")).to_have_count(charts)
     settle(page)
     assert page.locator("[data-testid=stException], [data-testid=stAlertContentError]").count() == 0
     for chart in page.locator("[data-testid=stPlotlyChart]").all():
         assert chart.get_attribute("aria-label") or chart.locator("[aria-label]").count()
+    if path == "training":  # the page with the least on it
+        page.get_by_role("button", name="Glossary").click()
+        expect(page.get_by_role("region", name="Terms")).to_be_visible()
+    check(page, colours_alone=scheme == "dark")
     background = Image.open(io.BytesIO(page.screenshot())).convert("RGB").getpixel((1270, 790))
     assert (sum(background) > 3 * 128) == (scheme == "light")
     for chart in page.locator(".js-plotly-plot").all():

@@ -8,6 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from model.checkpoint import load_checkpoint
 from model.inference.translate import translate
+from tests.browser.accessibility import check
 from tests.conftest import BUNDLED
 
 Visit = Callable[..., Page]
@@ -55,5 +56,6 @@ def test_what_is_taken_home_shows_every_number_without_a_network(
     expect(home.locator(".candidate.written .word")).to_have_text(found.written[1].text)
     home.get_by_text("As lines").first.click()
     expect(home.locator("svg[data-lines] line").first).to_be_attached()
+    check(home)
     assert problems == []
     context.close()

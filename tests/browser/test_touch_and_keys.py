@@ -1,9 +1,11 @@
 """What fingers, keys and a held mouse button do to our components, on a wide screen and on a telephone."""
 
+import re
 from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
+from tests.browser.accessibility import check
 from tests.browser.conftest import App, place_of, place_of_tile, settle
 
 Visit = Callable[..., Page]
@@ -46,12 +48,25 @@ def test_the_step_slider_can_be_dragged_through_all_steps(visit: Visit) -> None:
 
 def test_play_and_a_candidate_keep_the_focus_and_what_is_told_is_told_in_one_place(visit: Visit) -> None:
     page = visit(f"steps?{TEXT}")
-    told = page.locator("output[aria-live=polite]").element_handle()
+    told = page.locator("[role=status][data-ear]")
+    expect(told).to_have_text("")  # at first one reads the page
+    assert page.locator("[aria-live=polite]").count() == 0, "all is told in one place"
+    place = told.element_handle()
+    page.emulate_media(reduced_motion="reduce")
+    button = page.locator("[data-testid=stBaseButton-secondary]").first
+    assert button.evaluate("one => parseFloat(getComputedStyle(one).transitionDuration)") <= 0.001
     page.get_by_role("button", name="Play").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Pause")).to_be_focused()
+    expect(page.get_by_role("button", name="Pace: 0.5 ×")).to_be_visible()  # of who wants less motion
     page.keyboard.press("Enter")
     page.get_by_label("Step", exact=True).fill("2")
+    word = page.locator(".candidate.written .word")
+    expect(told).to_have_text(f"Step 2: the model writes {word.inner_text()}")
+    expect(page).to_have_url(re.compile("step=2"))
+    settle(page)
+    expect(told).to_contain_text("Step 2")  # what the page has told before is no news
+    assert [word.get_attribute("lang"), told.locator("bdi").get_attribute("lang")] == ["de", "de"]
     candidate = page.locator("[data-id]").nth(1)
     label = candidate.get_attribute("aria-label") or ""
     assert label.startswith(candidate.locator(".word").inner_text())
@@ -60,7 +75,8 @@ def test_play_and_a_candidate_keep_the_focus_and_what_is_told_is_told_in_one_pla
     expect(page.get_by_text("Forced:")).to_be_visible()
     settle(page)
     assert focused(page).startswith(label.split(",")[0])
-    assert told.evaluate("element => element.isConnected && element.textContent").startswith("step 2 of")
+    expect(told).to_have_text(f"The model writes {page.locator('.hl-text').inner_text()}")
+    assert place.evaluate("element => element.isConnected")
 
 
 def test_a_token_of_the_line_view_can_be_focused(visit: Visit) -> None:
@@ -70,6 +86,7 @@ def test_a_token_of_the_line_view_can_be_focused(visit: Visit) -> None:
     lines = page.locator("svg[data-lines] line")
     expect(lines.first).to_be_attached()
     every = lines.count()
+    check(page)
     page.locator("text[data-side=query]").nth(2).focus()
     expect(lines).not_to_have_count(every)
     expect(page.locator("text.token.chosen")).to_have_count(1)
@@ -85,7 +102,10 @@ def test_the_board_and_the_tree_answer_to_the_keyboard_and_keep_the_focus(visit:
     page.keyboard.press("Space")
     expect(head).to_have_attribute("aria-checked", "false")
     expect(head).to_be_focused()
+    expect(page.locator("[data-ear]")).to_contain_text("Silenced: cross layer 1 head 3. The model writes")
+    check(page)
     page = visit(f"steps?steps_view=beam&beam_size=3&{TEXT}")
+    check(page)
     page.locator("g.node").nth(1).focus()
     page.keyboard.press("Space")
     expect(page.get_by_text("Forced:")).to_be_visible()
@@ -133,3 +153,30 @@ def test_a_long_text_leaves_a_whole_page(visit: Visit, app: App) -> None:
         expect(page.locator(".stMainBlockContainer")).not_to_have_text(before)
         settle(page)
         assert page.locator("[data-testid=stException], [data-testid=stAlertContentError]").count() == 0, path
+
+
+def test_arrow_keys_walk_a_map_and_paint_a_cell(visit: Visit) -> None:
+    page = visit(f"heads?layer=3&head=2&painted_weight=0.5&{TEXT}")
+    settle(page)
+    map_ = page.get_by_role("application", name=re.compile("^Attention weights"))
+    map_.focus()
+    for key in ("ArrowRight", "ArrowDown", "ArrowRight", "ArrowRight"):  # the first one comes to the first cell
+        page.keyboard.press(key)
+    expect(page.locator(".hoverlayer")).to_contain_text("weight: ")
+    expect(page.locator("[data-ear]")).to_contain_text("weight: ")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("row 2, column 3: 0.5")).to_be_visible()
+    expect(map_).to_be_focused()
+
+
+def test_the_heads_of_the_board_are_one_tab_stop(visit: Visit) -> None:
+    page = visit(f"heads?{TEXT}")
+    first = page.get_by_role("switch", name="cross attention, layer 1, head 1:")
+    first.focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
+        page.keyboard.press(key)
+    expect(page.get_by_role("switch", name="cross attention, layer 2, head 3:")).to_be_focused()
+    page.keyboard.press("Space")
+    expect(page.get_by_role("switch", name="cross attention, layer 2, head 3: silenced")).to_be_focused()
+    page.keyboard.press("Tab")
+    assert "layer" not in focused(page), "the next stop is after the board"

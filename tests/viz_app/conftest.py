@@ -57,7 +57,7 @@ def html(app: AppTest) -> str:
 
 def compared_lines(app: AppTest) -> list[str]:
     """The texts that a page compares, without their marks."""
-    return [re.sub("<[^>]+>", "", line) for line in re.findall("<bdi>(.*?)</bdi>", html(app))]
+    return [re.sub("<[^>]+>", "", line) for line in re.findall("<bdi[^>]*>(.*?)</bdi>", html(app))]
 
 
 def component_data(app: AppTest, name: str) -> dict[str, Any]:

@@ -3,11 +3,13 @@
 import re
 import tomllib
 
+import numpy as np
 import pytest
 
 from model.inference.tokens import Candidate, Token
+from model.languages import tag
 from tests.conftest import ROOT
-from viz_app.chips import STYLE, chips, compared, weighted_text
+from viz_app.chips import STYLE, batch_table, chips, compared, rows_of_chips, sentence, weighted_text
 
 Colour = tuple[float, float, float]
 THEME = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
@@ -77,3 +79,29 @@ def test_the_label_of_a_chip_contains_its_text() -> None:
     assert label
     assert shown
     assert label[1].startswith(shown[1])
+
+
+def test_every_word_says_in_which_language_it_is() -> None:
+    word = Token(text="Hund", id=9, word=0, probability=0.5, candidates=(Candidate("Katze", 0.5, 9),))
+    end = Token(text="</s>", id=2, word=-1)
+    html = rows_of_chips({"reads": [word, end], "writes": [word]}, languages=("en", "de"))
+    reads, writes = html.split('data-row="writes"')
+    assert re.findall(r"<bdi([^>]*)>([^<]*)", reads) == [
+        (' lang="en"', "Hund"),
+        (' lang="en"', "Katze"),
+        ("", "&lt;/s&gt;"),
+    ]
+    assert re.findall(r"<bdi([^>]*)>([^<]*)", writes) == [(' lang="de"', "Hund"), (' lang="de"', "Katze")]
+    assert '<bdi lang="zh">' in sentence("你好", "zh")
+    assert "lang" not in sentence("a b c")
+    both = compared([("one", "a")], [("other", "b")], languages=["de", "fr"])
+    assert re.findall('lang="(..)"', both) == ["de", "fr"]
+    assert re.findall('lang="(..)"', compared([("one", "a"), ("two", "b")], languages=["de"])) == ["de", "de"]
+    assert 'lang="de"' in batch_table("source", [["Hund"]], np.array([[7]]), padding=0, lang="de")
+
+
+@pytest.mark.parametrize(
+    ("code", "said"), [("de", "de"), ("deu_Latn", "de"), ("en_XX", "en"), ("zh", "zh"), ("letters", ""), ("", "")]
+)
+def test_a_language_is_said_as_browsers_know_it(code: str, said: str) -> None:
+    assert tag(code) == said

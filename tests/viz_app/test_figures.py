@@ -11,7 +11,7 @@ from plotly.colors import hex_to_rgb, sample_colorscale
 from viz_app.figures import attention, heads, learning, masks, positions, training, vectors, words
 from viz_app.figures.attention import MAX_TILE, head_map, overview, pooled
 from viz_app.figures.colours import MASKED
-from viz_app.figures.style import Axes, unique_labels
+from viz_app.figures.style import Axes, enlarged, unique_labels
 
 INVISIBLE = "\u200b\u2060"  # no width: what tells equal labels apart
 OPEN = np.ones((3, 2), dtype=bool)
@@ -228,3 +228,20 @@ def test_training_curves_name_their_series_only_where_there_are_several() -> Non
     two = training.curves([1, 2], {"training": [4.0, 3.0], "validation": [3.0, 2.0]}, title="loss", height=200)
     assert (one.layout.showlegend, two.layout.showlegend) == (False, True)
     assert list(two.data[1].y) == [3.0, 2.0]
+
+
+def test_an_enlarged_figure_has_larger_text_and_room_for_it_and_the_same_numbers() -> None:
+    axes = Axes(queries=["a", "b"] * 15, keys=["c"], query_title="query: target token being written", key_title="key")
+    numbers = np.ones((30, 1), dtype=np.float32)
+    drawn = head_map(numbers, axes, numbers > 0, height=300)
+    large = enlarged(drawn, 2)
+    for side in ("xaxis", "yaxis"):
+        assert large.layout[side].tickfont.size == 2 * drawn.layout[side].tickfont.size
+        assert large.layout[side].title.font.size == 2 * drawn.layout[side].title.font.size
+    assert large.data[0].colorbar.tickfont.size == 2 * drawn.data[0].colorbar.tickfont.size
+    assert large.layout.margin.b == 2 * drawn.layout.margin.b
+    assert large.layout.margin.l > 2 * drawn.layout.margin.l, "a long title takes two lines"
+    room = large.layout.height - large.layout.margin.t - large.layout.margin.b
+    assert room / 30 >= large.layout.yaxis.tickfont.size, "labels do not overlap"
+    assert large.to_plotly_json()["data"][0]["z"] == drawn.to_plotly_json()["data"][0]["z"]
+    assert drawn.layout.yaxis.title.text == axes.query_title, "the figure itself is as it was"

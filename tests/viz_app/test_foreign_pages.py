@@ -83,7 +83,7 @@ REFUSED = {("steps", "bert"), ("masks", "bert"), ("masks", "gpt2"), ("positions"
 def test_every_page_works_or_says_why_not(open_with: OpenApp, page: str, family: str) -> None:
     app = open_with(page, family)
     said = " ".join(element.value for element in app.info)
-    titles = [element.value for element in app.subheader]
+    titles = [element.value for element in app.header]
     assert any(title.startswith("This page is about") for title in titles) == ((page, family) in REFUSED)
     if (page, family) in REFUSED:
         assert f"small-{family}" in said.replace("\\", "")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Button
 
 from model.analysis.importance import gradient_importance, make_examples
 from model.analysis.mask_bugs import BUGS, bug_weights, mask_bug
@@ -31,7 +32,9 @@ def test_the_bug_lab_shows_what_each_mistake_does(open_app: OpenApp, checkpoint:
     app.session_state["all_mistakes"] = True
     app.run()
     table = app.dataframe[0].value.set_index("masks")
-    leaked = mask_bug(checkpoint, texts, bug).leaked["decoder"][0]
+    report = mask_bug(checkpoint, texts, bug)
+    leaked = report.leaked["decoder"][0]
+    assert report.texts[0] != mask_bug(checkpoint, texts).texts[0], "of the batch that is there at first, it shows"
     assert table.loc["right masks", "leaked: decoder"] == 0
     assert table.loc[MISTAKES[bug].title, "leaked: decoder"] == pytest.approx(leaked, abs=1e-5)
 
@@ -39,7 +42,7 @@ def test_the_bug_lab_shows_what_each_mistake_does(open_app: OpenApp, checkpoint:
 def test_the_board_silences_the_heads_of_this_visitor_alone(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     first, second = open_app("heads", checkpoint=NAME), open_app("heads", checkpoint=NAME)
     ablated = frozenset(Head("cross", layer, head) for layer in range(3) for head in range(8))
-    first.button[0].click().run()
+    button(first, "All heads off").click().run()
     every = first.session_state["intervention"].ablated
     assert ablated < every
     expected = translate(checkpoint, TEXT, edits=Intervention(ablated=every).edits())
@@ -52,8 +55,20 @@ def test_the_board_silences_the_heads_of_this_visitor_alone(open_app: OpenApp, c
     second.run()
     assert not second.session_state["intervention"]
     assert compared_lines(second) == [as_trained, as_trained]
-    first.button[1].click().run()
+    button(first, "As trained").click().run()
     assert not first.session_state["intervention"]
+
+
+def test_few_heads_are_found_whose_silence_changes_the_translation(open_app: OpenApp) -> None:
+    app = open_app("heads", checkpoint=NAME)
+    button(app, "Find what matters").click().run()
+    assert 1 <= len(app.session_state["intervention"].ablated) < 20, "few of 72"
+    before, after = compared_lines(app)
+    assert before != after
+
+
+def button(app: AppTest, label: str) -> Button:
+    return next(one for one in app.button if one.label == label)
 
 
 def test_a_link_holds_silenced_heads_and_painted_weights(open_app: OpenApp, checkpoint: Checkpoint) -> None:

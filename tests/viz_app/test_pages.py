@@ -46,7 +46,7 @@ def test_translation_and_probabilities_are_the_models(open_app: OpenApp, bundled
     app = open_app(checkpoint=bundled.name)
     expected = translate(bundled, example(bundled))
     drawn = html(app)
-    assert f"<bdi>{escape(expected.text)}</bdi></div>" in drawn
+    assert f">{escape(expected.text)}</bdi></div>" in drawn
     shown = [float(percent) for percent in re.findall(r"probability ([\d.]+)%", drawn)]
     # One decimal on the screen, and whatever side of a half the last bit falls on.
     assert shown == pytest.approx([100 * token.probability for token in expected.written], abs=0.051)

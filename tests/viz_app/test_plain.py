@@ -75,3 +75,10 @@ def test_without_any_checkpoint_its_page_says_what_to_do(
 def test_text_after_code_in_a_line_stays() -> None:
     assert card("see ```x``` and more text") == "see ```x``` and more text"
     assert card("```mermaid\ngraph\n```") == "```\ngraph\n```"
+
+
+def test_the_headings_of_a_card_stand_below_those_of_its_page() -> None:
+    shown = card("# Card\n\nUnder\n===\n\n```sh\n# a comment\n```\n## Part\n##### Detail\n#tag")
+    headings = [line for line in shown.splitlines() if line.startswith("#")]
+    assert headings == ["### Card", "### Under", "# a comment", "#### Part", "###### Detail", "#tag"]
+    assert card("### Third\ntext") == "### Third\ntext"

@@ -30,7 +30,7 @@ def test_the_search_is_the_one_that_was_chosen(open_app: OpenApp, checkpoint: Ch
         SearchConfig(method="sample", temperature=1.5, top_k=20, seed=3) if settings else SearchConfig(method=method)
     )
     expected = translate(checkpoint, TEXT, search=search)
-    assert f"<bdi>{escape(expected.text)}</bdi>" in html(app)
+    assert f">{escape(expected.text)}</bdi>" in html(app)
     np.testing.assert_allclose(array(charts(app)[1]["data"][0]["z"]), expected.maps["cross"][2, 0], atol=1e-6)
 
 

@@ -32,7 +32,7 @@ function beamTree(root) {
       report("pick", i);
     };
     return el("g", {
-      class: `node ${fate}${best ? " best" : ""}`, tabindex: 0, role: "button", "data-node": i, transform: `translate(${x} ${y})`,
+      class: `node ${fate}${best ? " best" : ""}`, tabindex: -1, role: "button", "data-node": i, transform: `translate(${x} ${y})`,
       "aria-label": `${word} ${number}, log p of the prefix, ${words[fate]}; go on from here`, onclick: pick,
       onkeydown: (event) => {
         if (event.key !== "Enter" && event.key !== " ") return;
@@ -41,7 +41,7 @@ function beamTree(root) {
       },
     }, [
       el("rect", { width: boxWidth, height: boxHeight, rx: 5 }),
-      el("text", { x: 7, y: 18 }, word),
+      el("text", { x: 7, y: 18, lang: data.lang || false }, word),
       el("text", { x: boxWidth - 6, y: 18, "text-anchor": "end" }, number),
       el("title", {}, `${token} · ${words[fate]} · log p of the whole prefix ${log_prob.toFixed(4)} · per token ${score.toFixed(4)}`),
     ]);
@@ -57,6 +57,7 @@ function beamTree(root) {
         el("g", {}, steps), el("g", {}, edges), el("g", {}, data.nodes.map((node, i) => box(node, i, place[i]))),
       ]),
     ])]);
+    oneTabStop(root, ".node");
   }
 
   function update(next, setTriggerValue) {

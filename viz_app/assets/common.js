@@ -25,6 +25,11 @@ function mounted(parent, build) {
   return views.get(parent);
 }
 
+/** How wide a picture can be drawn in an element, in its own pixels: `present.css` shows each as several of the screen. */
+function room(element) {
+  return element.clientWidth / (Number(getComputedStyle(element).getPropertyValue("--hl-zoom")) || 1);
+}
+
 /** An element as it should be: `content` is its text, or the elements in it, or undefined for what others draw there. */
 function el(tag, attributes = {}, content = undefined) {
   return { tag, attributes, content };
@@ -86,6 +91,50 @@ function switchboard(rows) {
   return el("div", { class: "board" }, rows.flatMap(([name, buttons]) => [
     el("span", { class: "name" }, name), el("div", { class: "switches" }, buttons),
   ]));
+}
+
+const AHEAD = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+
+/** Many things that can be pressed are one tab stop: arrow keys go to the nearest in their direction, Home and End to
+ * the first and the last. To be called after each drawing. */
+function oneTabStop(root, selector) {
+  const all = () => [...root.querySelectorAll(selector)];
+  const stop = (one) => all().forEach((other) => { other.tabIndex = other === one ? 0 : -1; });
+  const current = all().filter((one) => one.tabIndex === 0);
+  if (current.length !== 1) stop(all().find((one) => one === root.getRootNode().activeElement) ?? all()[0]);
+  root.onfocusin = ({ target }) => target.matches(selector) && stop(target);
+  root.onkeydown = (event) => {
+    const from = event.target.closest?.(selector), ahead = AHEAD[event.key];
+    if (!from || (!ahead && event.key !== "Home" && event.key !== "End")) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (!ahead) return all().at(event.key === "Home" ? 0 : -1).focus();
+    const middle = (one) => { const { x, y, width, height } = one.getBoundingClientRect(); return [x + width / 2, y + height / 2]; };
+    const [x, y] = middle(from), [right, down] = ahead;
+    const far = all().map((one) => {
+      const [dx, dy] = [middle(one)[0] - x, middle(one)[1] - y], along = dx * right + dy * down;
+      return [along > 1 ? along + 4 * Math.abs(dx * down + dy * right) : Infinity, one];
+    });
+    const [distance, nearest] = far.reduce((best, other) => (other[0] < best[0] ? other : best), [Infinity, null]);
+    if (distance < Infinity) nearest.focus();
+  };
+}
+
+/** The one place of the page that a screen reader reads aloud when it changes; nobody sees it. */
+function ear() {
+  const there = document.querySelector("[data-ear]");
+  if (there) return there;
+  const place = document.createElement("div");
+  place.dataset.ear = "";
+  place.setAttribute("role", "status"); // so it is live, and polite
+  place.style.cssText = "position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap";
+  document.body.append(place);
+  return place;
+}
+
+/** Have a screen reader say a sentence, and a text in a language of its own. */
+function announce(says, text = "", lang = "") {
+  draw(ear(), [el("span", {}, says), el("bdi", { lang: lang || false }, text && ` ${text}`)]);
 }
 
 function percent(share) {

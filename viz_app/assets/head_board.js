@@ -22,6 +22,7 @@ function headBoard(root) {
       el("div", { class: "quiet" }, title),
       switchboard(states.map((row, layer) => [`layer ${layer + 1}`, row.map((state, head) => button(kind, layer, head, state))])),
     ])))]);
+    oneTabStop(root, ".switches button");
   }
 
   function update(next, setTriggerValue) {

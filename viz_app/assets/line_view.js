@@ -6,6 +6,7 @@ export default function ({ data, parentElement }) {
 }
 
 function lineView(root) {
+  const DASHES = [false, "10 8", "1 9"];
   const rowHeight = 22, gap = 8, end = { query: ([, t]) => t, key: ([, , s]) => s };
   let data = null, weights, selected, threshold = 0.05, best = 0; // best: how many keys of a query, 0 for all
   let pointed = null, focused = null; // tokens, as { side, index }
@@ -16,9 +17,13 @@ function lineView(root) {
     redraw();
   }
 
-  function colour(map) {
-    const order = [...selected].sort((a, b) => a - b);
-    return data.colours.lines[order.indexOf(map) % data.colours.lines.length];
+  /** A head keeps its colour, whatever else is switched on; where several layers are, their lines differ too. */
+  const colour = (map) => data.colours.lines[map % data.colours.lines.length];
+  const layerOf = (map) => Math.floor(map / data.columns);
+
+  function dash(map) {
+    const layers = [...new Set([...selected].map(layerOf))].sort((a, b) => a - b);
+    return DASHES[layers.indexOf(layerOf(map)) % DASHES.length];
   }
 
   function visible(hovered) {
@@ -35,14 +40,14 @@ function lineView(root) {
 
   function picture() {
     const hovered = pointed ?? focused, lines = visible(hovered);
-    const width = Math.max(root.clientWidth, 280), side = Math.min(190, width * 0.32), narrow = width < 460;
+    const width = Math.max(room(root), 280), side = Math.min(190, width * 0.32), narrow = width < 460;
     const top = narrow ? 50 : 30, height = top + rowHeight * Math.max(data.queries.length, data.keys.length) + 10;
     const y = (i) => top + rowHeight * (i + 0.5);
 
     function lineOf([weight, t, s, map]) {
       const share = weight / data.largest;
       return el("line", {
-        x1: side, y1: y(s), x2: width - side, y2: y(t), stroke: colour(map)[0], "stroke-linecap": "round",
+        x1: side, y1: y(s), x2: width - side, y2: y(t), stroke: colour(map)[0], "stroke-linecap": "round", "stroke-dasharray": dash(map),
         "stroke-width": (0.4 + 5.6 * share).toFixed(2), "stroke-opacity": (0.25 + 0.75 * share).toFixed(2),
       }, [el("title", {}, `${data.names[map]}: ${data.queries[t]} → ${data.keys[s]}: ${weight.toFixed(6)}`)]);
     }
@@ -56,7 +61,7 @@ function lineView(root) {
       return el("text", {
         x: name === "key" ? side - gap : width - side + gap, y: y(index) + 5, "text-anchor": name === "key" ? "end" : "start",
         class: `token${chosen ? " chosen" : hovered && !across.length ? " aside" : ""}`, tabindex: 0,
-        "data-side": name, "data-index": index,
+        role: "img", "aria-label": `${shortened(label, 40)}, ${name} ${index + 1}`, lang: data.languages[name] || false, "data-side": name, "data-index": index,
         onfocus: () => turnTo(pointed, { side: name, index }), onblur: () => turnTo(pointed, null),
       }, (name === "key" ? `${note}  ${text}` : `${text}  ${note}`).trim());
     }
@@ -102,7 +107,7 @@ function lineView(root) {
       redraw();
     };
     return el("label", {}, [
-      el("span", {}, label), el("input", { type: "range", "aria-label": label, ...attributes, oninput, value }), el("output", {}, shown),
+      el("span", {}, label), el("input", { type: "range", "aria-label": label, ...attributes, oninput, value }), el("output", { "aria-live": "off" }, shown),
     ]);
   }
 

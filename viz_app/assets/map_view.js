@@ -43,7 +43,7 @@ function mapView(root) {
     const cell = Math.max(15, Math.min(38, (room - left - 8) / data.keys.length)), high = Math.max(15, Math.min(30, cell));
     const cells = [], names = [];
     data.queries.forEach((query, t) => {
-      names.push(el("text", { x: left - 6, y: (t + 0.5) * high + 5, "text-anchor": "end" }, shortened(query, 16)));
+      names.push(el("text", { x: left - 6, y: (t + 0.5) * high + 5, "text-anchor": "end", lang: data.languages.query || false }, shortened(query, 16)));
       data.keys.forEach((key, s) => cells.push(el("rect", {
         x: left + s * cell, y: t * high, width: cell - 1, height: high - 1, "data-cell": `${t},${s}`,
         class: at && at[0] === t && at[1] === s ? "pointed" : false,
@@ -53,7 +53,7 @@ function mapView(root) {
     const bottom = data.queries.length * high;
     data.keys.forEach((key, s) => {
       const x = left + (s + 0.5) * cell, y = bottom + 14;
-      names.push(el("text", { x, y, "text-anchor": "end", transform: `rotate(-45 ${x} ${y})` }, shortened(key, 16)));
+      names.push(el("text", { x, y, "text-anchor": "end", transform: `rotate(-45 ${x} ${y})`, lang: data.languages.key || false }, shortened(key, 16)));
     });
     names.push(el("text", { x: 14, y: bottom / 2, "text-anchor": "middle", transform: `rotate(-90 14 ${bottom / 2})` }, data.query_title));
     names.push(el("text", { x: left + (data.keys.length * cell) / 2, y: bottom + below, "text-anchor": "middle" }, data.key_title));
@@ -88,7 +88,7 @@ function mapView(root) {
       ]),
     ])]);
     const picture = root.querySelector(".picture"); // its room is known once it stands there
-    draw(picture, [large(picture.clientWidth)]);
+    draw(picture, [large(room(picture))]);
     root.querySelectorAll(".tile canvas").forEach((canvas, head) => {
       if (canvas.dataset.painted === data.maps) return;
       canvas.dataset.painted = data.maps;

@@ -6,8 +6,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
 }
 
 function stepper(root) {
-  const SPEEDS = [1, 2, 0.5], QUIET = 400; // milliseconds without a change, after which the step goes into the link
-  let data = null, maps, last, report, step = 0, timer = null, telling = null, told = 0, speed = 0;
+  const SPEEDS = [1, 2, 0.5], CALM = matchMedia("(prefers-reduced-motion: reduce)");
+  const QUIET = 400; // milliseconds without a change, after which the step goes into the link
+  let data = null, maps, last, report, step = 0, timer = null, telling = null, told = 0, speed = null; // the pace that was chosen
   let revealed = new Set(); // steps whose candidates were asked for, where one guesses first
 
   function update(next, setTriggerValue) {
@@ -27,10 +28,23 @@ function stepper(root) {
   }
 
   function go(to) {
+    const before = step;
     step = Math.min(Math.max(to, 0), last);
     if (step === last) stop();
     redraw();
     tell();
+    if (step !== before) say();
+  }
+
+  function say() {
+    const [written] = data.steps[step].candidates.filter((candidate) => candidate[3]).map(([word]) => word);
+    const hidden = step < data.given || (data.guess && !seen(step));
+    announce(`Step ${step + 1}${hidden ? "" : ": the model writes"}`, hidden ? "" : written, data.languages.word);
+  }
+
+  function walked(event) {
+    event.preventDefault();
+    walk(step + event.detail);
   }
 
   function tell() {
@@ -44,9 +58,11 @@ function stepper(root) {
     go(to);
   }
 
+  const pace = () => speed ?? (CALM.matches ? 0.5 : 1);
+
   function play() {
     if (timer) return walk(step);
-    timer = setInterval(() => go(step + 1), 900 / SPEEDS[speed]);
+    timer = setInterval(() => go(step + 1), 900 / pace());
     go(step === last ? 0 : step);
   }
 
@@ -58,15 +74,15 @@ function stepper(root) {
       button(timer ? "Pause" : "Play", timer ? "❚❚" : "▶", play),
       button("One step back", "‹", () => walk(step - 1), step === 0),
       button("One step on", "›", () => walk(step + 1), step === last),
-      button(`Pace: ${SPEEDS[speed]} ×`, `${SPEEDS[speed]} ×`, () => {
+      button(`Pace: ${pace()} ×`, `${pace()} ×`, () => {
         const playing = timer !== null;
         stop();
-        speed = (speed + 1) % SPEEDS.length;
+        speed = SPEEDS[(SPEEDS.indexOf(pace()) + 1) % SPEEDS.length];
         playing ? play() : redraw();
       }),
       el("input", { type: "range", min: 1, max: last + 1, step: 1, "aria-label": "Step",
         oninput: (event) => walk(Number(event.target.value) - 1), value: step + 1 }),
-      el("output", { "aria-live": "polite" }, `step ${step + 1} of ${last + 1}`),
+      el("output", { "aria-live": "off" }, `step ${step + 1} of ${last + 1}`),
     ]);
   }
 
@@ -77,7 +93,7 @@ function stepper(root) {
       return el("button", {
         type: "button", class: `chip${masked ? " masked" : ""}${i === step ? " newest" : ""}`, title: says,
         "aria-label": `${hidden ? "hidden" : word}, ${says}; go there`, onclick: () => walk(i),
-      }, word);
+      }, [el("span", { lang: data.languages.word || false }, word)]);
     });
     chips.splice(step + 1, 0, el("span", { class: "chip asked" }, "?"));
     return el("div", { class: "prefix" }, chips);
@@ -109,7 +125,7 @@ function stepper(root) {
         },
       }, [
         el("span", { class: "fill", style: `width:${(100 * probability).toFixed(2)}%` }),
-        el("span", { class: "word" }, word), el("span", { class: "share" }, share),
+        el("span", { class: "word", lang: data.languages.word || false }, word), el("span", { class: "share" }, share),
       ]);
     });
     return el("div", { class: "candidates" }, [
@@ -118,11 +134,11 @@ function stepper(root) {
     ]);
   }
 
-  function heat(title, room) {
+  function heat(title, wide) {
     const [layers, heads] = data.shape, labels = data.keys, columns = labels.length;
     const maskedFrom = data.kind === "decoder" ? step + 1 : Infinity;
     const left = 92, cell = 16, top = 4, bottom = 84, gutter = 5, rows = layers * heads + 1;
-    const width = Math.min(34, Math.max(16, (room - left - 8) / columns)); // labels of 14 pixels do not overlap
+    const width = Math.min(34, Math.max(16, (wide - left - 8) / columns)); // labels of 14 pixels do not overlap
     const y = (row) => top + row * cell + (row ? gutter + Math.floor((row - 1) / heads) * gutter : 0);
     const height = y(rows - 1) + cell + bottom;
     const names = [], cells = [];
@@ -142,7 +158,7 @@ function stepper(root) {
     }
     const below = labels.map((label, s) => {
       const x = left + (s + 0.5) * width, at = height - bottom + 14;
-      return el("text", { x, y: at, "text-anchor": "end", transform: `rotate(-45 ${x} ${at})` }, shortened(label, 12));
+      return el("text", { x, y: at, "text-anchor": "end", transform: `rotate(-45 ${x} ${at})`, lang: data.languages.key || false }, shortened(label, 12));
     });
     return el("svg", { width: left + columns * width + 4, height, role: "img", "aria-label": title }, [
       el("g", {}, names), el("g", {}, cells), el("g", {}, below),
@@ -168,8 +184,13 @@ function stepper(root) {
       el("div", {}, [el("div", { class: "quiet" }, title), el("div", { class: "scroll picture" })]),
     ])]);
     const picture = root.querySelector(".picture"); // its room is known once it stands there
-    draw(picture, [heat(title, picture.clientWidth)]);
+    draw(picture, [heat(title, room(picture))]);
   }
 
-  return { update, redraw, stop };
+  document.addEventListener("headlight-walk", walked);
+  const close = () => {
+    stop();
+    document.removeEventListener("headlight-walk", walked);
+  };
+  return { update, redraw, stop: close };
 }

@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from viz_app.figures.colours import ACCENT, SEQUENTIAL, colour_bar, grey_where, signed_scale, weight_scale
+from viz_app.figures.colours import ACCENT, COVER, SEQUENTIAL, colour_bar, grey_where, signed_scale, weight_scale
 from viz_app.figures.pixels import painted, png
 from viz_app.figures.style import Axes, Settings, axis, figure, label_settings, map_figure, shown, unique_labels
 
@@ -38,6 +38,7 @@ UNSEEN: Settings = {
     "selected": {"marker": {"opacity": 0}},
     "unselected": {"marker": {"opacity": 0}},
     "showlegend": False,
+    "meta": COVER,
 }
 
 
@@ -94,7 +95,13 @@ def overview(
     centres_y = [layer * (rows + gap_y) + (rows - 1) / 2 for layer in range(layers)]
     centres_x = [head * (columns + gap_x) + (columns - 1) / 2 for head in range(heads)]
     picture = png(painted(scale["z"], low=scale["zmin"], high=scale["zmax"], masked=masked))
-    squares = tile_squares(centres_x, centres_y, axes, height=height)
+    squares = {
+        **tile_squares(centres_x, centres_y, axes, height=height),
+        "meta": {
+            "tiles": maps.max(axis=-1).mean(axis=-1).tolist(),
+            "unit": "The largest number of a row, in the mean over the rows",
+        },
+    }
     layer, chosen_head = chosen
     first, last = (0, heads - 1) if chosen_head is None else (chosen_head, chosen_head)
     frame = tile_frame(layer, first, last, size=(rows, columns), gaps=(gap_y, gap_x))

@@ -1,5 +1,6 @@
 """Colours that colour-blind people can tell apart, and how numbers become colours: the same in every picture."""
 
+from collections.abc import Sequence
 from functools import cache
 from typing import TypedDict
 
@@ -12,12 +13,15 @@ from viz_app.figures.style import TEXT, Settings
 __all__ = [
     "ACCENT",
     "ALLOWED",
+    "COVER",
     "DIVERGING",
     "LINES",
     "MASKED",
     "SEQUENTIAL",
     "colour_bar",
     "grey_where",
+    "ink",
+    "legible",
     "palette",
     "signed_scale",
     "weight_scale",
@@ -32,6 +36,7 @@ MASKED = "#8c8c8c"  # forbidden by a mask
 ALLOWED = "#56b4e9"  # open in a mask
 ACCENT = "#e8590c"  # what is chosen
 LINES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999")  # Okabe and Ito 2008
+COVER: Settings = {"part": "cover"}  # of a trace that has no numbers of its own, see `numbers_of`
 DECADES = 4  # of a logarithmic scale
 LEVELS = 256  # of a picture of pixels
 
@@ -71,7 +76,7 @@ def signed_scale(values: FloatArray, *, bound: float) -> Settings:
 def grey_where(masked: NDArray[np.bool_]) -> Settings:
     """How a heatmap paints masked cells (rows, columns) grey and leaves the others to the trace below it."""
     z = np.where(masked, np.float32(1), np.float32("nan"))
-    return {"z": z, "colorscale": [(0, MASKED), (1, MASKED)], "showscale": False}
+    return {"z": z, "colorscale": [(0, MASKED), (1, MASKED)], "showscale": False, "meta": COVER}
 
 
 def colour_bar(title: str, *, largest: float = 1.0, logarithmic: bool = False) -> Settings:
@@ -98,3 +103,40 @@ def palette(*, signed: bool = False) -> NDArray[np.uint8]:
     levels = np.linspace(0, 1, LEVELS)
     mixed = np.stack([np.interp(levels, shares, channel) for channel in channels.T], axis=-1).round()
     return np.concatenate([mixed, np.full((LEVELS, 1), 255)], axis=-1).astype(np.uint8)
+
+
+def ink(background: str) -> str:
+    """Black or white, whichever contrasts more with a colour such as "#e69f00" (WCAG 2.2, relative luminance)."""
+    red, green, blue = (
+        (share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4)
+        for share in (channel / 255 for channel in hex_to_rgb(background))
+    )
+    # Both contrast alike, 4.58:1, where (L + 0.05)² = 1.05 · 0.05.
+    return "#000000" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 else "#ffffff"
+
+
+@cache
+def inks(*, signed: bool) -> Sequence[str]:
+    """Black or white for each colour of `palette`."""
+    return [ink("#" + bytes(colour[:3]).hex()) for colour in palette(signed=signed)]
+
+
+def legible(
+    texts: Sequence[Sequence[str]], values: FloatArray, *, low: float, high: float, signed: bool = False
+) -> list[list[str]]:
+    """Texts for the cells of a heatmap, in black or white, whichever can be read on the colour of the cell.
+
+    Args:
+        texts: (R, C), as Plotly shows them.
+        values: (R, C), NaN where a cell is empty.
+        low: Lower end of the colour scale.
+        high: Upper end.
+        signed: Which scale it is, see `palette`.
+    """
+    colours = inks(signed=signed)
+    shares = np.clip((np.nan_to_num(values, nan=low) - low) / (high - low), 0, 1)
+    cells = (shares * (LEVELS - 1)).round().astype(int).tolist()  # R × C
+    return [
+        [f'<span style="color:{colours[cell]}">{text}</span>' if text else "" for text, cell in zip(*row, strict=True)]
+        for row in zip(texts, cells, strict=True)
+    ]

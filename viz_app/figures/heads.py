@@ -6,8 +6,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from viz_app.figures.colours import DIVERGING, SEQUENTIAL, colour_bar
-from viz_app.figures.style import TEXT, axis, figure
+from viz_app.figures.colours import DIVERGING, SEQUENTIAL, colour_bar, legible
+from viz_app.figures.style import TEXT, Settings, axis, figure
 
 __all__ = ["head_grids"]
 
@@ -46,21 +46,21 @@ def head_grids(
                 which = f", head {head + 1}" if len(row) > 1 else ""
                 hover[layer, start + head] = f"{name}, layer {layer + 1}{which}<br>{note}"
     bound = float(np.nanmax(np.abs(canvas))) if np.isfinite(canvas).any() else 1.0
-    digits = 2 if bound >= 0.1 else 3
+    ends = (-bound if signed else 0.0, bound)
     trace = {
         "type": "heatmap",
         "z": canvas,
-        "text": [["" if np.isnan(value) else f"{value:.{digits}f}" for value in row] for row in canvas],
-        "texttemplate": "%{text}" if canvas.shape[1] <= MAX_NUMBERED else "",
         "customdata": hover.tolist(),
-        "zmin": -bound if signed else 0,
-        "zmax": bound,
+        "zmin": ends[0],
+        "zmax": ends[1],
         "colorscale": DIVERGING if signed else SEQUENTIAL,
         "colorbar": colour_bar(unit),
+        "meta": {"columns": column_names(values)},
         "xgap": 2,
         "ygap": 2,
         "hoverongaps": False,
         "hovertemplate": "%{customdata}<br>%{z:.5f}<extra></extra>",
+        **(written(canvas, *ends, signed=signed) if canvas.shape[1] <= MAX_NUMBERED else {}),
     }
     headings = [
         {
@@ -86,3 +86,20 @@ def head_grids(
         margin={"t": 30},
         annotations=headings,
     )
+
+
+def column_names(values: Mapping[str, FloatArray]) -> list[str]:
+    """Of the columns of all grids and the gaps between them."""
+    names: list[str] = []
+    for heading, grid in values.items():
+        heads = grid.shape[1]
+        names += [f"{heading} {head + 1}" if heads > 1 else heading for head in range(heads)] + [""] * GAP
+    return names[:-GAP]
+
+
+def written(canvas: FloatArray, low: float, high: float, *, signed: bool) -> Settings:
+    """How a heatmap writes its numbers into its cells."""
+    digits = 2 if high >= 0.1 else 3
+    numbers = [["" if np.isnan(value) else f"{value:.{digits}f}" for value in row] for row in canvas]
+    texts = legible(numbers, canvas, low=low, high=max(high, low + 1e-9), signed=signed)
+    return {"text": texts, "texttemplate": "%{text}"}

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from viz_app.figures.attention import map_traces, numbered, pooled, tile_frame, tile_squares, tiled
-from viz_app.figures.colours import SEQUENTIAL, weight_scale
+from viz_app.figures.colours import COVER, SEQUENTIAL, weight_scale
 from viz_app.figures.style import LINE, Axes, Settings, axis, figure, shown, text_width
 
 __all__ = ["over_training"]
@@ -59,6 +59,7 @@ def over_training(
         "colorscale": SEQUENTIAL,
         "showscale": False,
         "hoverinfo": "skip",
+        "meta": COVER,
     }
     one = map_traces(stages[-1][layer, head], axes, allowed, unit="attention weight")
     centres_x = [i * (columns + gaps[1]) + (columns - 1) / 2 for i in range(heads)]

@@ -4,23 +4,28 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from viz_app.figures.colours import ALLOWED, MASKED, colour_bar, grey_where, signed_scale
+from viz_app.figures.colours import ALLOWED, MASKED, colour_bar, grey_where, ink, signed_scale
 from viz_app.figures.style import Axes, label_settings, map_figure
 
 __all__ = ["mask_map", "score_map"]
 
 FloatArray = NDArray[np.float32]
+MAX_SIGNS = 400  # cells; smaller ones have no room for a sign
 MAX_WORDS = 4096  # cells; the hover of a larger mask names its number instead of a word
 
 
 def mask_map(mask: NDArray[np.bool_], axes: Axes, *, height: int) -> go.Figure:
     """Draw a mask (T, S): blue = may attend, grey = masked."""
-    words = {"text": np.where(mask, "may attend", "masked").tolist()} if mask.size <= MAX_WORDS else {}
-    meaning = "%{text}" if words else "%{z}, where 1 = may attend and 0 = masked"
+    words = {"customdata": np.where(mask, "may attend", "masked").tolist()} if mask.size <= MAX_WORDS else {}
+    # A sign besides the colour.
+    signs = {"text": np.where(mask, "", "×").tolist(), "texttemplate": "%{text}"} if mask.size <= MAX_SIGNS else {}
+    meaning = "%{customdata}" if words else "%{z}, where 1 = may attend and 0 = masked"
     trace = {
         "type": "heatmap",
         **label_settings(axes),
         **words,
+        **signs,
+        "textfont": {"size": 14, "color": ink(MASKED)},
         "z": mask.astype(np.uint8),
         "zmin": 0,
         "zmax": 1,

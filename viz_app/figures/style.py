@@ -16,6 +16,7 @@ __all__ = [
     "Axes",
     "Settings",
     "axis",
+    "enlarged",
     "figure",
     "label_settings",
     "map_figure",
@@ -27,11 +28,13 @@ __all__ = [
 Settings = dict[str, object]  # of a trace, an axis or a layout, as Plotly names them
 
 # Streamlit's chart theme puts its own text colour, light or dark, in the place of this one.
-TEXT: Settings = {"size": 14, "color": "#000037"}
+LETTERS = 14  # pixels
+TEXT: Settings = {"size": LETTERS, "color": "#000037"}
 GRID: Settings = {"showgrid": True, "gridcolor": "rgba(128,128,128,.25)"}
 LEGEND: Settings = {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "font": TEXT}
 LETTER, WIDE_LETTER, LINE = 7.9, 14.5, 15  # pixels that a letter takes at that size, and a line of text
 MAX_LABEL = 18
+LONG_TITLE = 20  # of an upright axis; beyond, an enlarged one takes two lines
 MAX_WITH_GAPS = 40  # rows or columns
 MAX_LABELS = 60  # rows or columns; beyond, only some have a label
 
@@ -44,6 +47,8 @@ class Axes:
     keys: Sequence[str]  # S
     query_title: str
     key_title: str
+    query_lang: str = ""  # of the labels, as `languages.tag` says it
+    key_lang: str = ""
     query_notes: Sequence[str] = ()  # T, or none: what the hover says of each query
 
 
@@ -118,6 +123,36 @@ def figure(
         layout={**common, "xaxis": x, "yaxis": y, **layout},
         frames=list(frames) or None,
         _validate=False,
+    )
+
+
+def enlarged(drawn: go.Figure, scale: float) -> go.Figure:
+    """The same figure with its text, and the room for it, so many times as large; higher where its rows need that."""
+    larger = scaled(drawn.to_plotly_json(), scale)
+    layout = larger["layout"]
+    layout["font"] = {"size": LETTERS * scale}
+    names = max((len(trace["y"]) for trace in larger["data"] if trace["type"] == "heatmap" and "y" in trace), default=0)
+    margin = layout["margin"]["t"] + layout["margin"]["b"]
+    for name, side in layout.items():
+        if name.startswith("yaxis") and len(title := side.get("title", {}).get("text", "")) > LONG_TITLE:
+            middle = title.find(" ", len(title) // 2)
+            side["title"]["text"] = f"{title[:middle]}<br>{title[middle + 1 :]}"
+            layout["margin"]["l"] += LINE * scale
+    layout["height"] = max(layout["height"], round(LINE * scale * min(names, MAX_LABELS) + margin))
+    return go.Figure(larger, _validate=False)
+
+
+def scaled(part: Any, scale: float, *, sizes: bool = False) -> Any:
+    """Of what Plotly draws, with every size of a font, and every margin, times the scale."""
+    if isinstance(part, Mapping):
+        return {
+            name: value * scale
+            if (sizes and isinstance(value, int | float)) or name == "standoff"
+            else scaled(value, scale, sizes=name == "margin" or name.endswith("font"))
+            for name, value in part.items()
+        }
+    return (
+        [scaled(one, scale) for one in part] if isinstance(part, list) and part and isinstance(part[0], dict) else part
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from viz_app.figures.colours import LINES, SEQUENTIAL, colour_bar
+from viz_app.figures.colours import LINES, SEQUENTIAL, colour_bar, ink, legible
 from viz_app.figures.style import GRID, LEGEND, TEXT, Settings, axis, figure, shown, text_width, unique_labels
 
 __all__ = ["stacked_shares", "word_grid"]
@@ -44,10 +44,13 @@ def word_grid(
         "z": np.ascontiguousarray(probabilities, dtype=np.float32),
         "x": unique_labels(columns),
         "y": list(rows),
-        "text": [[shown(word, limit=letters) for word in line] for line in words],
+        "text": legible(
+            [[shown(word, limit=letters) for word in line] for line in words], probabilities, low=0.0, high=1.0
+        ),
         "texttemplate": "%{text}",
         "textfont": {"size": 14},
         "customdata": [[shown(note, limit=120) for note in line] for line in notes],
+        "meta": {"part": "notes"},
         "zmin": 0.0,
         "zmax": 1.0,
         "colorscale": SEQUENTIAL,
@@ -88,7 +91,7 @@ def stacked_shares(
             "text": [f"{value:.0%}" if value >= 0.1 and len(labels) <= 24 else "" for value in values],
             "textposition": "inside",
             "textangle": 0,
-            "textfont": {"size": 14},
+            "textfont": {"size": 14, "color": ink(colour)},
             "hovertemplate": f"%{{x}}<br>{name}: %{{y:.4f}}<extra></extra>",
         }
         for colour, (name, values) in zip(LINES, series.items(), strict=False)

@@ -1,5 +1,6 @@
 """Checkpoints: every model that was found, and one of them opened."""
 
+import json
 from pathlib import Path
 
 import streamlit as st
@@ -18,7 +19,6 @@ QUALITY = {
 }
 
 found = listing.listed_checkpoints()
-st.subheader("Checkpoints")
 st.markdown(
     "Every checkpoint in `checkpoints/` and in the folders of `HEADLIGHT_CHECKPOINTS`; a freshly trained one appears "
     "when the page is loaded again. Figures are those of its test set, which the model card names; beam 5."
@@ -67,7 +67,7 @@ if own.open:
         bring_your_own({listed.key.name for listed in found if Path(listed.key.path) not in brought})
 
 key, config = checkpoint_choice.require_checkpoint(found)
-st.subheader(plain(key.name))
+st.header(plain(key.name))
 st.caption("The checkpoint that is chosen on the left.")
 card, curves, parameters, configuration = controls.tabs(
     ["Model card", "Training curves", "Parameters", "Configuration"], "checkpoint_tab"
@@ -122,4 +122,4 @@ if parameters.open:
         )
 if configuration.open:
     with configuration:
-        st.json(config.to_dict())
+        st.code(json.dumps(config.to_dict(), indent=1, ensure_ascii=False), language="json")

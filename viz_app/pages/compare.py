@@ -149,7 +149,8 @@ else:
 first, second = left.translation(), right.translation()
 languages = {loading.config_of(side.key).tokenizer.target_language for side in (left, right)}
 texts = [(left.name, first.text), (right.name, second.text)]
-st.html(compared(*([line] for line in texts)) if mode == "sentences" or len(languages) > 1 else compared(texts))
+groups = [[line] for line in texts] if mode == "sentences" or len(languages) > 1 else [texts]
+st.html(compared(*groups, languages=[first.languages[1], second.languages[1]]))
 common = [kind for kind in first.maps if kind in second.maps]
 if mode == "checkpoints":
     by_length({side.name: loading.config_of(side.key) for side in (left, right)}, expanded=not common)
@@ -192,6 +193,7 @@ for column, side, shown in zip(st.columns(2), (left, right), views, strict=True)
         draw(
             head_map(maps[-1], shown.axes, shown.allowed, height=HEIGHT),
             key=f"map_of_{'left' if side is left else 'right'}",
+            fills=True,
             alt=f"Heatmap of the attention of {side.name}, layer {layer + 1}, head {head + 1}",
         )
 axes = paired(views[0].axes, views[1].axes, by_place=mode == "sentences")

@@ -18,7 +18,6 @@ key, config = checkpoint_choice.require_attention(
     listing.listed_checkpoints(), of_transformer="the masks of a Transformer"
 )
 if loading.translator(key).tokenizers.specials.fill:
-    st.subheader("Masks")
     st.info(
         f"{plain(key.name)} was trained without a padding mask: it reads what its sources are filled up with, and so "
         "there is no mask to show. Choose another checkpoint on the left."
@@ -26,7 +25,6 @@ if loading.translator(key).tokenizers.specials.fill:
     end_page()
 # Of other languages too the fields are those of a list that we have: only its names are kept and stand in links.
 language = config.tokenizer.source_language if config.tokenizer.source_language in BATCHES else "en"
-st.subheader("Masks")
 st.markdown(
     "Sentences of a batch are filled up to one length with `<pad>`, and a decoder must not see the token that it is to "
     "write. A **mask** says which key (column) a query (row) may attend to: **blue = may attend, grey = masked**."

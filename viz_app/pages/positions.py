@@ -27,7 +27,7 @@ if isinstance(config.model, RecurrentConfig):
 try:
     own = loading.position_table(key)
 except CheckpointError:
-    st.subheader("This page is about vectors that are added for each position")
+    st.header("This page is about vectors that are added for each position")
     st.info(
         f"{plain(key.name)} tells positions apart in another way: by rotating queries and keys (Llama, Qwen), by "
         "adding a number for each distance to the scores (T5), or by sinusoids in another order (Marian). Choose "
@@ -37,7 +37,6 @@ except CheckpointError:
 max_length, d_model = own.shape
 sinusoidal = config.model.positional == "sinusoidal"
 
-st.subheader("Positional encoding")
 st.markdown(
     "Attention alone cannot tell the first word from the last. So this vector, one for each position, is added to "
     "each token's embedding before the first layer. "

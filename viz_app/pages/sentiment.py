@@ -5,6 +5,7 @@ import pandas as pd
 import streamlit as st
 
 from model.analysis.statistics import rollout
+from model.languages import tag
 from viz_app import checkpoint_choice, controls, listing, services
 from viz_app.charts import draw
 from viz_app.chips import sentence, weighted_text
@@ -74,7 +75,7 @@ st.caption(
     "Each word shaded by its share, stronger = more; hover for the number. Pooling: how much the query that gathers "
     "the review looks at this place. Rollout: the same, followed back through the encoder to the words."
 )
-st.html(weighted_text(reading.tokens, [float(weight) for weight in weights]))
+st.html(weighted_text(reading.tokens, [float(weight) for weight in weights], tag(config.tokenizer.source_language)))
 
 left, right = st.columns([1, 1.6])
 with left:

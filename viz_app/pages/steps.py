@@ -1,13 +1,18 @@
 """Step by step: the decode as it happens, another word forced into it, and beam search as a tree."""
 
+from dataclasses import asdict
 from functools import partial
 
+import pandas as pd
 import streamlit as st
 
 from model.config import SearchConfig
 from viz_app import checkpoint_choice, components, controls, forcing, listing, loading, services
+from viz_app.attention_view import looked_at
+from viz_app.charts import numbers
 from viz_app.chips import sentence
 from viz_app.choices import settle
+from viz_app.components import told
 from viz_app.ending import end_page
 from viz_app.plain import plain
 
@@ -24,8 +29,10 @@ if not text.strip():
 forced = forcing.forced_tokens(loading.translator(key).model.config.target_vocab_size)
 free = services.translation_of(key, text)
 translation = services.translation_of(key, text, forced=forced)
+spoken = translation.languages[1]
 
-searches, rows_column, undoing, resetting = st.columns([3.2, 2.4, 1, 1.3], vertical_alignment="bottom")
+with st.container(key="set_steps"):
+    searches, rows_column, undoing, resetting = st.columns([3.2, 2.4, 1, 1.3], vertical_alignment="bottom")
 settle("steps_view", "greedy", SEARCHES)
 offered = [kind for kind in ROWS if kind in config.model.kinds]
 settle("steps_kind", offered[0], offered)
@@ -57,7 +64,9 @@ elif shown == "greedy":
     settle("guess", False)
     place, guessing = st.columns([4, 1], vertical_alignment="center")
     guess = guessing.toggle("Guess first", key="guess", help="Words and candidates stay hidden until you ask for them.")
-    place.html(sentence("…" if guess else translation.text or "(the model wrote nothing)"))
+    wrote = sentence(translation.text, spoken) if translation.text else sentence("(the model wrote nothing)")
+    told("" if guess else translation.text, languages=translation.languages)
+    place.html(sentence("…") if guess else wrote)
     st.caption(
         "At each step the decoder reads what is written so far and offers a next token. Play, move the slider, or "
         "click a token; grey tokens are masked: at that step they do not exist yet."
@@ -72,19 +81,35 @@ elif shown == "greedy":
         step=st.session_state["step"] - 1 if st.session_state["step"] else None,
         guess=guess,
     )
+    step = min(st.session_state["step"] or translation.given + 1, len(translation.written)) - 1
+    if not guess:
+        numbers(
+            {"": partial(looked_at, translation, kind or offered[0], step)},
+            says=f"At step {step + 1} the model writes “{translation.written[step].text}”: the weights of every head.",
+            key="stepper",
+            alt="Where each head looks at this step",
+        )
 else:
     with rows_column:
         settle("beam_size", 5, range(2, 9))
         size = st.slider("Beam size, prefixes kept", 2, 8, key="beam_size")
     tree = services.search_tree_of(key, text, SearchConfig(method="beam", beam_size=size), forced)
-    st.html(sentence(tree.text or "(the model wrote nothing)"))
+    told(tree.text, languages=translation.languages)
+    st.html(sentence(tree.text, spoken) if tree.text else sentence("(the model wrote nothing)"))
     st.caption(
         f"Each box is a prefix that was weighed, with its log-probability: the {size} best of a step are kept (solid), "
         "the others pruned (dashed); green ones have ended. The orange path wins: the best mean log-probability a "
         "token. Click a box to go on from it."
     )
+    numbers(
+        {"": partial(pd.DataFrame, [asdict(node) for node in tree.nodes])},
+        says=f"{len(tree.nodes)} prefixes were weighed; the winner is “{tree.text}”.",
+        key="beam_tree",
+        alt="The prefixes of the beam search",
+    )
     components.beam_tree(
         tree,
+        lang=spoken,
         alt=f"Tree of a beam search with {len(tree.nodes)} prefixes; the winner is “{tree.text}”",
         key="beam_tree",
         on_pick=partial(forcing.force_path, tree),

@@ -1,6 +1,7 @@
 """Translate: a sentence, its translation, and every attention map that made it."""
 
 from contextlib import suppress
+from functools import partial
 
 import streamlit as st
 
@@ -10,9 +11,10 @@ from viz_app import analyses, checkpoint_choice, controls, forcing, listing, loa
 from viz_app.attention_view import choose, select_head, view, with_rollout, with_value_norms
 from viz_app.chips import MAX_CHIPS, rows_of_chips, sentence
 from viz_app.choices import settle
-from viz_app.components import look
+from viz_app.components import look, told
 from viz_app.ending import end_page
 from viz_app.figures.attention import MAX_TILE
+from viz_app.present import presenting, walker
 from viz_app.sections import attention_drawings
 from viz_app.sections.forced_words import say_what_is_forced
 from viz_app.sections.map_window import WINDOW, map_window
@@ -50,10 +52,13 @@ shares = []
 if followed:
     with suppress(ConfigError):  # of a text that is too long
         shares = analyses.influence_of(key, text)[1].source.sum(axis=1).tolist()
-st.html(
-    rows_of_chips(rows, shares=shares, lined=bool(config.model.kinds))
-    + (sentence(translation.text or "(the model wrote nothing)") if translation.written or translation.text else "")
-)
+chips = rows_of_chips(rows, languages=translation.languages, shares=shares, lined=bool(config.model.kinds))
+if translation.text:
+    chips += sentence(translation.text, translation.languages[1])
+elif translation.written:
+    chips += sentence("(the model wrote nothing)")
+st.html(chips)
+told(translation.text, languages=translation.languages)
 if shares:
     st.caption("Bar below a word: blue, how much of it came from the source; orange, from the words before it.")
 # In a place of its own: what comes and goes must not move what follows, which the browser would build anew.
@@ -83,7 +88,8 @@ if not config.model.kinds:
     end_page()
 
 recurrent = isinstance(config.model, RecurrentConfig)
-kinds, views, heads_column = st.columns([3.2, 3.9, 2.4], vertical_alignment="bottom")
+with st.container(key="set_view"):
+    kinds, views, heads_column = st.columns([3.2, 3.9, 2.4], vertical_alignment="bottom")
 for option in ("merge", "hide_special", "norms", "logarithmic"):
     settle(option, False)
 norms, logarithmic = st.session_state["norms"] and not (recurrent or forced), st.session_state["logarithmic"]
@@ -97,6 +103,7 @@ measured = with_value_norms(translation, services.value_norms_of(key, text, sear
 shown = view(measured, kind, **condense)
 with heads_column:
     layer, head = controls.head_picker(*shown.maps.shape[:2], aggregates=not recurrent)
+walker(partial(controls.walk_heads, *shown.maps.shape[:2]))
 rolled = view(with_rollout(translation), kind, **condense) if head == "rollout" else None
 chosen = choose(shown, rolled, layer, head, weighted=norms)
 
@@ -110,7 +117,7 @@ if how_shown in ("head", "model"):
     attention_drawings.bertviz(plain, kind, layer, head, model_view=how_shown == "model")
 else:
     part, chosen_part = map_window(shown, chosen)
-    left, right = st.columns([1, 1.15])
+    left, right = st.columns([1, 1.4 if presenting() else 1.15])
     with left:
         if how_shown == "lines":
             attention_drawings.lines(part, chosen_part, kind, layer, head)
@@ -120,7 +127,7 @@ else:
     with right:
         attention_drawings.one_head(part, chosen_part, layer, logarithmic=logarithmic)
 
-with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+with st.container(key="set_shown", horizontal=True, gap="small", vertical_alignment="center"):
     st.toggle(
         "Merge subwords",
         key="merge",

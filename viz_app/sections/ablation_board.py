@@ -11,17 +11,19 @@ from model.config import ModelConfig
 from model.inference.translation import Translation
 from model.interventions import Head, Intervention, PaintedCell
 from model.kinds import KINDS
-from viz_app import components, controls, loading, services
+from viz_app import analyses, components, controls, loading, services
 from viz_app.attention_view import view
 from viz_app.charts import draw
 from viz_app.chips import compared
 from viz_app.choices import choose, settle, settle_number
+from viz_app.components import told
 from viz_app.figures.attention import MAX_SQUARES, clickable_map
 from viz_app.listing import CheckpointKey
 from viz_app.plain import plain
 
 __all__ = ["ablation_board"]
 
+MAX_TOLD = 6  # heads that are named
 CLICKS = {"silence": "silences it", "flatten": "makes it uniform"}
 
 
@@ -36,7 +38,7 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
     after = services.translation_of(key, text, intervention=intervention)
 
     settle("click_means", "silence", CLICKS)
-    modes, places, everything, nothing = st.columns([3.2, 1.9, 1.3, 1.3], vertical_alignment="bottom")
+    modes, places, one, everything, nothing = st.columns([2.6, 1.9, 1.7, 1.2, 1.3], vertical_alignment="bottom")
     mode = modes.segmented_control(
         "A click on a head", list(CLICKS), format_func=CLICKS.__getitem__, required=True, key="click_means"
     )
@@ -54,6 +56,14 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
         on_change=lambda: change(positions=st.session_state["board_positions"]),
         help="Switched off, encoder and decoder cannot tell where a token stands.",
     )
+    if one.button(
+        "Find what matters",
+        disabled=not before.text,
+        width="stretch",
+        help="Silence a head that changes the translation, or as few as do. The gradient says where to look first.",
+    ):
+        choose("intervention", Intervention(ablated=analyses.decisive_heads_of(key, text)))
+        st.rerun()
     everything.button(
         "All heads off", on_click=change, kwargs={"ablated": frozenset(heads), "uniform": frozenset()}, width="stretch"
     )
@@ -65,6 +75,7 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
         args=("intervention", Intervention()),
         width="stretch",
     )
+    told(after.text, says=said(intervention), languages=after.languages)
     board = states(heads, intervention)
     components.head_board(
         board,
@@ -74,7 +85,7 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
     )
     st.caption("✕ silenced: its weights are 0, so it says nothing. ≡ uniform: it looks at every allowed key equally.")
     if before.text:
-        st.html(compared([("as trained", before.text), ("changed", after.text)]))
+        st.html(compared([("as trained", before.text), ("changed", after.text)], languages=after.languages[1:]))
     else:
         mask = getattr(loading.config_of(key).tokenizer, "mask", "")
         st.info(
@@ -88,6 +99,15 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
             f"changed model gives it {new:.2f} ({new - old:+.2f} nats)."
         )
     paint(intervention, after, list(board))
+
+
+def said(intervention: Intervention) -> str:
+    """Which heads are changed, for who listens; of many, how many."""
+    told = []
+    for name, heads in (("Silenced", intervention.ablated), ("Uniform", intervention.uniform)):
+        places = [f"{KINDS[head.kind].title} layer {head.layer + 1} head {head.head + 1}" for head in sorted(heads)]
+        told += [f"{name}: {'; '.join(places) if len(places) <= MAX_TOLD else f'{len(places)} heads'}."] * bool(heads)
+    return " ".join(told)
 
 
 def change(**changes: frozenset[Head] | frozenset[PaintedCell] | bool) -> None:
@@ -129,6 +149,7 @@ def paint(intervention: Intervention, after: Translation, kinds: Sequence[str]) 
     draw(
         clickable_map(np.asarray(shown.maps[layer, int(number)]), shown.axes, shown.allowed, height=380),
         key="paint_map",
+        fills=True,
         on_select=paint_cell,
         alt=f"Attention weights of layer {layer + 1}, head {int(number) + 1}; click a cell to paint it",
     )

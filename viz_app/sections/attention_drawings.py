@@ -12,6 +12,7 @@ from viz_app.attention_view import AttentionView, ChosenMap
 from viz_app.charts import draw
 from viz_app.controls import open_tile
 from viz_app.figures.attention import head_map, overview
+from viz_app.present import presenting
 
 __all__ = ["alignment_table", "all_heads", "bertviz", "lines", "one_head"]
 
@@ -24,7 +25,7 @@ def all_heads(
 ) -> None:
     """Draw every layer and head small; a click on one opens it."""
     layers, heads = shown.maps.shape[:2]
-    st.caption(f"Every layer and head. {KINDS[kind].shows} Click one to open it.")
+    st.caption("Every layer and head." + ("" if presenting() else f" {KINDS[kind].shows} Click one to open it."))
     draw(
         overview(
             shown.maps,
@@ -36,6 +37,7 @@ def all_heads(
             logarithmic=logarithmic,
         ),
         key="overview",
+        fills=True,
         on_select=partial(open_tile, "overview"),
         alt=f"{layers} × {heads} small heatmaps, one for each layer and head of the {KINDS[kind].title} attention",
     )
@@ -43,7 +45,8 @@ def all_heads(
 
 def one_head(shown: AttentionView, chosen: ChosenMap, layer: int, *, logarithmic: bool) -> None:
     """Draw the chosen map large."""
-    st.caption(f"**Layer {layer + 1} · {chosen.name}.** {chosen.meaning} Hover for the exact number.")
+    says = "" if presenting() else f" {chosen.meaning} Hover for the exact number."
+    st.caption(f"**Layer {layer + 1} · {chosen.name}.**{says}")
     draw(
         head_map(
             chosen.weights,
@@ -55,6 +58,7 @@ def one_head(shown: AttentionView, chosen: ChosenMap, layer: int, *, logarithmic
             logarithmic=logarithmic,
         ),
         key="head_map",
+        fills=True,
         alt=f"Heatmap of the {chosen.unit} of layer {layer + 1}, {chosen.name}: rows are queries, columns are keys",
     )
 
@@ -88,12 +92,18 @@ def bertviz(shown: AttentionView, kind: str, layer: int, head: int | str, *, mod
         st.info(f"BertViz draws this view of up to {limit} tokens a side; shorten the text, or take the heatmaps.")
         return
     st.caption(
-        "BertViz (Vig 2019): queries on the left, keys on the right; it counts layers and heads from 0. "
-        + ("Click a tile to enlarge it." if model_view else "Click a colour to hide or show a head.")
+        "BertViz (Vig 2019): queries on the left, keys on the right; "
+        + (
+            "click a tile to enlarge it."
+            if model_view
+            else "each colour is a head, 1 to the left; click one to hide it."
+        )
     )
     single = head if isinstance(head, int) else None
     st.iframe(
-        bertviz_frame.document(which, kind, shown.maps, shown.axes, layer=layer, head=single),
+        bertviz_frame.document(
+            which, kind, shown.maps, shown.axes, layer=layer, head=single, dark=st.context.theme.type == "dark"
+        ),
         height=bertviz_frame.height(which, shown.maps),
         alt=f"BertViz {which} view of the {KINDS[kind].title} attention",
     )

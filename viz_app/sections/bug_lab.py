@@ -8,6 +8,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from model.analysis.mask_bugs import BugReport
+from model.languages import tag
 from viz_app import controls, loading, services
 from viz_app.charts import draw
 from viz_app.chips import compared
@@ -80,7 +81,8 @@ def bug_lab(
             *(
                 [(text, before), (bug.title.lower(), after)]
                 for text, before, after in zip(sentences, right.texts, wrong.texts, strict=True)
-            )
+            ),
+            languages=[tag(loading.config_of(key).tokenizer.target_language)],
         )
     )
     table = st.expander("All mistakes, measured", icon=":material/table_rows:", on_change="rerun", key="all_mistakes")

@@ -1,5 +1,7 @@
 """One token's way through a layer: at every station the formula, the code that computes it, and the numbers."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -7,7 +9,7 @@ import streamlit as st
 from model.analysis.station import Station
 from model.config import ModelConfig
 from viz_app import analyses, loading, services
-from viz_app.charts import draw
+from viz_app.charts import draw, numbers
 from viz_app.choices import choose, settle
 from viz_app.components import architecture_map, derivation
 from viz_app.figures.architecture import Outline, architecture
@@ -121,3 +123,9 @@ def one_station(number: int, station: Station) -> None:
     formula.latex(station.formula)
     if station.steps:
         derivation(station.steps, station.code, alt=station.name, key=f"station_{number}")
+        numbers(
+            {step.name: partial(pd.DataFrame, step.numbers) for step in station.steps},
+            says=station.steps[-1].formula,
+            key=f"station_{number}",
+            alt=station.name,
+        )

@@ -35,7 +35,7 @@ def pasted_heads(key: CheckpointKey, config: AnyConfig, text: str) -> None:
         st.info("Type the other sentence.")
         return
     ours, theirs = services.translation_of(key, text), services.translation_of(key, giver)
-    st.html(compared([("this one", ours.text), ("the giver", theirs.text)]))
+    st.html(compared([("this one", ours.text), ("the giver", theirs.text)], languages=ours.languages[1:]))
     if max(len(tokens) for one in (ours, theirs) for tokens in (one.source, one.written)) > MOST:
         st.info(f"Heads are pasted between texts of up to {MOST} tokens; shorten them.")
         return
@@ -101,7 +101,7 @@ def pasted_heads(key: CheckpointKey, config: AnyConfig, text: str) -> None:
         f"**What becomes of it**, with {KINDS[kind].title}, layer {layer + 1}, head {int(head) + 1} pasted at every "
         "place."
     )
-    st.html(compared([("this one", ours.text), ("with the pasted head", pasted.text)]))
+    st.html(compared([("this one", ours.text), ("with the pasted head", pasted.text)], languages=ours.languages[1:]))
     controls.how(
         "How it is computed",
         "Activation patching (Vig et al. 2020). Both runs read the same words up to the place where the translations "

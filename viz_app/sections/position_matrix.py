@@ -18,6 +18,7 @@ def position_matrix(table: NDArray[np.float32], *, sinusoidal: bool) -> None:
     draw(
         positions.matrix(table, height=380),
         key="matrix",
+        fills=True,
         alt=f"Heatmap of the positional encoding, {table.shape[0]} positions by {table.shape[1]} dimensions",
     )
     if sinusoidal:

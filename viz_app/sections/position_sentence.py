@@ -69,4 +69,4 @@ def position_sentence(key: CheckpointKey, config: AnyConfig, own: NDArray[np.flo
         (f"shuffled: {shuffled}", services.translation_of(key, shuffled).text),
         ("shuffled, without", services.translation_of(key, shuffled, intervention=blind).text),
     ]
-    st.html(compared(lines))
+    st.html(compared(lines, languages=services.translation_of(key, text).languages[1:]))

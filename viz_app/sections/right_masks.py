@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from model.languages import tag
 from viz_app import controls, loading, services
 from viz_app.charts import draw
 from viz_app.chips import batch_table
@@ -42,11 +43,12 @@ def right_masks(
         "translation, one token behind what it writes."
     )
     source_table, target_table = st.columns(2)
-    for column, ids, tokens, name in (
-        (source_table, batch.source_ids, batch.source, "source"),
-        (target_table, batch.read_ids, batch.read, "read by the decoder"),
+    texts, padding = loading.config_of(key).tokenizer, loading.translator(key).model.pad_id
+    for column, ids, tokens, name, language in (
+        (source_table, batch.source_ids, batch.source, "source", texts.source_language),
+        (target_table, batch.read_ids, batch.read, "read by the decoder", texts.target_language),
     ):
-        column.html(batch_table(name, tokens, ids, padding=loading.translator(key).model.pad_id))
+        column.html(batch_table(name, tokens, ids, padding=padding, lang=tag(language)))
 
     pictures = (
         ("padding", batch.padding_mask, axes["batch"], "**Padding mask.** No query may attend to `<pad>`."),

@@ -1,0 +1,72 @@
+"""axe-core over what a page shows just now: what ours breaks, and what is left to Streamlit, by name."""
+
+from importlib.resources import files
+
+from playwright.sync_api import Page
+
+# Only what can be serious: the rest costs time, and `heading-order`, which axe calls moderate, is asked for by name.
+AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+RUN = """async (runOnly) => {
+    const drawn = ['.js-plotly-plot']; // what has a name of its own, and half of the elements of a page
+    const { violations } = await axe.run({ exclude: drawn }, { resultTypes: ['violations'], runOnly });
+    return violations.flatMap(({ id, impact, help, nodes }) => nodes.map(({ target, html, failureSummary }) => (
+        { id, impact, help, target: target.flat().join(' '), html, why: failureSummary })));
+}"""
+BY_NAME = ("heading-order", "page-has-heading-one", "empty-heading")
+# (rule, part of the selector or of the element's HTML) → why it is Streamlit's own and no theme's.
+LEFT_TO_STREAMLIT: dict[tuple[str, str], str] = {}
+# axe reads no text of a drawing. Words on the colours of heatmaps and bars are left to tests/viz_app/test_contrast.py.
+FAINT = """() => {
+    const parts = (colour) => (colour.match(/[\\d.]+/g) ?? []).map(Number);
+    const ON_COLOURS = '.heatmaplayer, .barlayer';
+    const over = (front, back, share) => front.slice(0, 3).map((c, i) => share * c + (1 - share) * back[i]);
+    const linear = (c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+    const light = (rgb) => rgb.map((c) => linear(c / 255))
+        .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+    const up = (element) => element.parentElement ?? element.getRootNode().host;
+    const found = [];
+    const look = (root) => root.querySelectorAll('*').forEach((element) => {
+        if (element.shadowRoot) look(element.shadowRoot);
+        if (!element.matches('svg text') || !element.textContent.trim() || element.closest(ON_COLOURS)) return;
+        if (!element.getClientRects().length) return;
+        let share = 1, back = null;
+        for (let at = element; at; at = up(at)) {
+            const style = getComputedStyle(at), paint = parts(style.backgroundColor);
+            share *= Number(style.opacity);
+            if (!back && paint.length && (paint[3] ?? 1) === 1) back = paint;
+        }
+        const fill = parts(getComputedStyle(element).fill);
+        const pair = [over(fill, back, share * (fill[3] ?? 1)), back.slice(0, 3)].map(light).sort((a, b) => b - a);
+        const contrast = (pair[0] + 0.05) / (pair[1] + 0.05);
+        if (contrast < 4.5) found.push(`${contrast.toFixed(2)}: ${element.textContent.slice(0, 40)}`);
+    });
+    look(document);
+    return [...new Set(found)];
+}"""
+
+
+def check(page: Page, *, colours_alone: bool = False) -> None:
+    """Fail with rule, selector and help where something serious or critical is found that is not left to Streamlit.
+
+    Args:
+        page: As it is now.
+        colours_alone: The same page was looked at in another theme, so only its colours are news.
+    """
+    faint = page.evaluate(FAINT)
+    assert not faint, f"Words of a drawing below 4.5:1: {faint}"
+    if not page.evaluate("() => 'axe' in window"):
+        page.evaluate(AXE)
+    found = [
+        one
+        for one in page.evaluate(RUN, ["color-contrast"] if colours_alone else TAGS)
+        if (one["impact"] in ("serious", "critical") or one["id"] in BY_NAME) and not left(one)
+    ]
+    assert not found, "\n" + "\n".join(
+        f"{one['id']} ({one['impact']}): {one['help']}\n  at {one['target']}\n  {one['html'][:200]}\n  {one['why']}"
+        for one in found
+    )
+
+
+def left(one: dict[str, str]) -> bool:
+    return any(one["id"] == rule and part in one["target"] + one["html"] for rule, part in LEFT_TO_STREAMLIT)

@@ -1,0 +1,84 @@
+"""What the back row reads: the size of every text while one presents, and the keys of who holds the clicker."""
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import App, settle
+
+Visit = Callable[..., Page]
+TEXT = "text=A+brown+dog+is+running+through+the+snow."
+# The smallest text that is seen, as large as it is on the screen, and what it says. Tables are Streamlit's own canvas.
+SMALLEST = """() => {
+    let smallest = [Infinity, ""];
+    const walk = (node, zoom) => {
+        if (node.nodeType === Node.TEXT_NODE) {
+            const one = node.parentElement, box = one.getBoundingClientRect(), style = getComputedStyle(one);
+            const seen = box.width > 1 && box.height > 1 && style.visibility === "visible" && node.textContent.trim();
+            const icon = one.closest("[data-testid=stIconMaterial], style, script, .stDataFrame");
+            const size = parseFloat(style.fontSize) * zoom;
+            if (seen && !icon && size < smallest[0]) smallest = [size, node.textContent.trim()];
+            return;
+        }
+        const own = node instanceof Element ? Number(getComputedStyle(node).zoom) || 1 : 1;
+        for (const child of [...(node.shadowRoot?.childNodes ?? []), ...node.childNodes]) walk(child, zoom * own);
+    };
+    walk(document.querySelector(".stMainBlockContainer"), 1);
+    return smallest;
+}"""
+
+
+def test_every_text_is_read_from_the_back_row_while_one_presents(visit: Visit) -> None:
+    page = visit(f"?{TEXT}&present=true")
+    page.set_viewport_size({"width": 1280, "height": 720})
+    settle(page)
+    size, words = page.evaluate(SMALLEST)
+    assert size >= 21.9, words
+    picture = page.locator(".st-key-fills_head_map .js-plotly-plot").bounding_box()
+    assert picture
+    assert picture["y"] + picture["height"] <= 720, "the picture has the screen"
+    page.goto(page.url.replace("/?", "/steps?"))
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    settle(page)
+    size, words = page.evaluate(SMALLEST)
+    assert size >= 21.9, words
+
+
+def test_keys_present_and_walk_and_come_back(visit: Visit, app: App) -> None:
+    page = visit(f"?{TEXT}&layer=1&head=8")
+    settle(page)
+    typing = page.get_by_label("Type a sentence")
+    typing.press("p")
+    expect(typing).to_have_value(re.compile("p$"))  # who types writes a letter
+    typing.press("Backspace")
+    page.get_by_role("heading", level=1).click()
+    page.keyboard.press("p")
+    expect(page).to_have_url(re.compile("present=true"))
+    expect(page.get_by_role("complementary")).to_be_hidden()
+    page.keyboard.press("PageDown")  # of a clicker
+    expect(page.get_by_text("Layer 2 · head 1.")).to_be_visible()
+    expect(page).to_have_url(re.compile("layer=2"))
+    page.keyboard.press("ArrowLeft")
+    expect(page.get_by_text("Layer 1 · head 8.")).to_be_visible()
+    settle(page)
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("link", name="Step by step")).to_be_visible()
+    page.goto(f"{app.url}/steps?{TEXT}&present=true")
+    expect(page.get_by_text("step 1 of 9")).to_be_visible()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_text("step 2 of 9")).to_be_visible()
+    expect(page).to_have_url(re.compile("step=2"))
+
+
+def test_no_choice_loses_its_name_at_a_zoom_of_150_percent(visit: Visit, app: App) -> None:
+    page = visit(f"?{TEXT}")
+    page.set_viewport_size({"width": 853, "height": 480})
+    for path in ("", "steps", "heads"):
+        page.goto(f"{app.url}/{path}?{TEXT}")
+        settle(page)
+        cut = page.evaluate(
+            """() => [...document.querySelectorAll('.stMainBlockContainer :is(button, label) p')].filter(
+                one => one.offsetParent && one.scrollWidth > one.clientWidth + 1).map(one => one.textContent)"""
+        )
+        assert cut == [], path

@@ -1,0 +1,23 @@
+// Keys of the whole page: p presents and Escape ends it; the arrows, or a clicker's page keys, walk the steps meanwhile.
+const WALKS = { ArrowLeft: -1, PageUp: -1, ArrowRight: 1, PageDown: 1 };
+const OWN_KEYS = "input, textarea, select, [contenteditable=true], [role=tab], [role=combobox], [role=listbox], [role=grid]";
+const OPENED = "[data-testid=stPopoverBody], [role=dialog], [role=listbox]";
+
+const leave = () => document.querySelector(".st-key-leave_present button");
+
+function pressed(event) {
+  const at = event.composedPath()[0];
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return;
+  if (event.key === "Escape" && !document.querySelector(OPENED)) return leave()?.click();
+  if (at.closest?.(OWN_KEYS)) return;
+  if (event.key === "p") document.querySelector(".st-key-present input")?.click();
+  const on = WALKS[event.key];
+  if (!on || !leave()) return;
+  event.preventDefault();
+  const walk = new CustomEvent("headlight-walk", { detail: on, cancelable: true }); // who walks by itself prevents it
+  if (document.dispatchEvent(walk)) document.querySelector(`.st-key-walk_${on > 0 ? "on" : "back"} button`)?.click();
+}
+
+export default function () {
+  document.addEventListener("keydown", pressed); // the same one counts once
+}
