@@ -128,7 +128,9 @@ function oneTabStop(root, selector) {
   const stop = (one) => all().forEach((other) => { other.tabIndex = other === one ? 0 : -1; });
   const current = all().filter((one) => one.tabIndex === 0);
   if (current.length !== 1) stop(all().find((one) => one === root.getRootNode().activeElement) ?? all()[0]);
-  root.onfocusin = ({ target }) => target.matches(selector) && stop(target);
+  if (root.dataset.stops) return;
+  root.dataset.stops = "one";
+  root.addEventListener("focusin", ({ target }) => target.matches(selector) && stop(target));
   root.onkeydown = (event) => {
     const from = event.target.closest?.(selector), ahead = AHEAD[event.key];
     if (!from || (!ahead && event.key !== "Home" && event.key !== "End")) return;

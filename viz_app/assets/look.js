@@ -82,6 +82,10 @@ function looks() {
     if (framed) mark();
   }
 
+  function dim() {
+    light(null);
+  }
+
   function pointed(event) {
     const one = event.target.closest?.(".hl-looks [data-i]");
     if (!one) return light(null);
@@ -113,8 +117,8 @@ function looks() {
   function settle() {
     if (!data || place() === home) return;
     home = place();
-    if (home) home.onpointerover = home.onfocusin = pointed;
-    if (home) home.onpointerleave = home.onfocusout = () => light(null);
+    ["pointerover", "focusin"].forEach((one) => home?.addEventListener(one, pointed)); // the same one counts once
+    ["pointerleave", "focusout"].forEach((one) => home?.addEventListener(one, dim));
     redraw();
   }
 

@@ -41,8 +41,10 @@ function pressed(event) {
     places.set(plot, cell);
     point(map, cell, "mouseover", "mousemove");
     setTimeout(() => announce([...plot.querySelectorAll(".hoverlayer text")].map((one) => one.textContent).join(" ")), 150);
-  } else if ((event.key === "Enter" || event.key === " ") && column >= 0) point(map, [column, row], "mousemove", "mousedown", "mouseup");
-  else if (event.key === "Escape" && column >= 0) leave(event);
+  } else if ((event.key === "Enter" || event.key === " ") && column >= 0) {
+    point(map, [column, row], "mousemove", "mousedown", "mouseup");
+    home.focus({ preventScroll: true }); // Plotly takes it
+  } else if (event.key === "Escape" && column >= 0) leave(event);
   else return;
   event.preventDefault();
   event.stopPropagation();
