@@ -15,10 +15,11 @@ SMALLEST = """() => {
     const walk = (node, zoom) => {
         if (node.nodeType === Node.TEXT_NODE) {
             const one = node.parentElement, box = one.getBoundingClientRect(), style = getComputedStyle(one);
-            const seen = box.width > 1 && box.height > 1 && one.checkVisibility({ visibilityProperty: true }) && node.textContent.trim();
+            const seen = box.width > 1 && box.height > 1 && one.checkVisibility({ visibilityProperty: true });
             const icon = one.closest("[data-testid=stIconMaterial], style, script, .stDataFrame");
             const size = parseFloat(style.fontSize) * zoom;
-            if (seen && !icon && size < smallest[0]) smallest = [size, node.textContent.trim()];
+            const words = node.textContent.trim();
+            if (seen && !icon && words && size < smallest[0]) smallest = [size, words];
             return;
         }
         const own = node instanceof Element ? Number(getComputedStyle(node).zoom) || 1 : 1;

@@ -2,6 +2,7 @@
 // map is one tab stop, and what it shows under the pointer is read aloud.
 const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 const places = new WeakMap(); // of a chart: where one has walked to, [column, row]
+let clicked = null; // the map that keys clicked last: Streamlit may build it anew, and the focus would be lost with it
 
 /** The map that can be walked: a heatmap that tells its numbers, or the squares over the tiles of an overview. */
 function walked(plot) {
@@ -42,12 +43,17 @@ function pressed(event) {
     point(map, cell, "mouseover", "mousemove");
     setTimeout(() => announce([...plot.querySelectorAll(".hoverlayer text")].map((one) => one.textContent).join(" ")), 150);
   } else if ((event.key === "Enter" || event.key === " ") && column >= 0) {
-    point(map, [column, row], "mousemove", "mousedown", "mouseup");
-    home.focus({ preventScroll: true }); // Plotly takes it
+    clicked = { name: nameOf(home), cell: [column, row] };
+    point(map, clicked.cell, "mousemove", "mousedown", "mouseup");
   } else if (event.key === "Escape" && column >= 0) leave(event);
   else return;
   event.preventDefault();
   event.stopPropagation();
+}
+
+/** The class by which Streamlit names the place of a chart. */
+function nameOf(home) {
+  return [...(home.closest("[class*=st-key-]")?.classList ?? [])].find((one) => one.startsWith("st-key-"));
 }
 
 function leave({ target }) {
@@ -67,6 +73,10 @@ function mark() {
     home.setAttribute("role", "application");
     home.setAttribute("aria-roledescription", "map, walked with the arrow keys");
   });
+  const lost = clicked && document.activeElement === document.body && document.querySelector(`.${clicked.name} [data-walked]`);
+  if (!lost) return;
+  places.set(lost.querySelector(".js-plotly-plot"), clicked.cell);
+  lost.focus({ preventScroll: true });
 }
 
 let watcher = null;
@@ -75,6 +85,7 @@ export default function () {
   if (watcher) return;
   document.addEventListener("keydown", pressed, { capture: true });
   document.addEventListener("focusout", leave);
+  document.addEventListener("pointerdown", () => { clicked = null; });
   watcher = new MutationObserver(mark);
   watcher.observe(document.body, { childList: true, subtree: true });
   mark();
