@@ -9,12 +9,13 @@ import viz_app
 from viz_app.caption import begin_caption, facts
 from viz_app.checkpoint_choice import checkpoint_picker
 from viz_app.chips import STYLE, heading
-from viz_app.choices import publish_choices, restore_choices
+from viz_app.choices import publish_choices, restore_choices, start_afresh
 from viz_app.components import page_keys, save_pictures
 from viz_app.ending import PageEnded
 from viz_app.glossary import glossary
 from viz_app.listing import listed_checkpoints
 from viz_app.present import present_switch, way_back
+from viz_app.share import share, wanted_place
 from viz_app.shared import turn
 
 # An own file: the browser would fetch the icon of an emoji or a material symbol from another host.
@@ -54,24 +55,27 @@ PAGES = (
     ("checkpoints", "Checkpoints", "inventory_2", "Look at a model's card, or bring one of yours."),
 )
 FIRST = {title: first for _, title, _, first in PAGES}  # what to do there first
-page = st.navigation(
-    [
-        st.Page(
-            APP / "pages" / f"{name}.py",
-            title=title,
-            icon=f":material/{icon}:",
-            url_path=name,
-            default=name == "translate",
-        )
-        for name, title, icon, _ in PAGES
-    ]
-)
+pages = {
+    name: st.Page(
+        APP / "pages" / f"{name}.py",
+        title=title,
+        icon=f":material/{icon}:",
+        url_path=name,
+        default=name == "translate",
+    )
+    for name, title, icon, _ in PAGES
+}
+page = st.navigation(list(pages.values()))
+if place := wanted_place(st.query_params.to_dict()):
+    start_afresh()
+    st.switch_page(pages[place.page or "translate"], query_params=dict(place.choices))
 begin_caption()
 with turn():
     checkpoint_picker(listed_checkpoints())
     with st.sidebar:
         glossary()
         present_switch()
+        share(page.url_path)
     way_back()
     st.html(heading(page.title, FIRST[page.title]))
     try:

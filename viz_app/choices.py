@@ -28,6 +28,7 @@ __all__ = [
     "restore_choices",
     "settle",
     "settle_number",
+    "start_afresh",
 ]
 
 MAX_IN_URL = 2_000  # characters of one choice as the URL writes them: servers take some 8,000 for all of it
@@ -184,6 +185,12 @@ def settle_number(name: str, default: float, low: float, high: float) -> None:
     if name in kept.chosen:
         kept.chosen[name] = min(max(float(str(kept.chosen[name])), low), high)
     settle(name, default)
+
+
+def start_afresh() -> None:
+    """Forget every choice; the run that comes takes them from the URL, as that of one who comes by a link."""
+    for name in ("choices", *FORMS):
+        st.session_state.pop(name, None)
 
 
 def publish_choices(page: str) -> None:

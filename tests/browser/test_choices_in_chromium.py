@@ -88,3 +88,16 @@ def test_no_text_in_a_link_asks_another_host(visit: Visit, path: str) -> None:
     expect(page.locator("img[src*='//host'], a[href^='//host']")).to_have_count(0)
     if "inside" in path:
         expect(page.get_by_text("The query of “a![p](//host1)b”")).to_be_visible()
+
+
+def test_a_code_that_is_read_aloud_leads_to_the_same_place(visit: Visit) -> None:
+    page = visit("steps?text=A+dog+runs.&step=3")
+    expect(page.get_by_text("step 3 of")).to_be_visible()
+    page.get_by_role("button", name="Link to this page").click()
+    code = page.get_by_role("dialog").get_by_role("heading", level=2).last.inner_text()
+    other = visit(f"?code={code}")
+    expect(other.get_by_text("step 3 of")).to_be_visible()
+    expect(other).to_have_url(re.compile(r"/steps\?.*step=3"))
+    other = visit("heads?code=nosuch")
+    expect(other.get_by_text("This server knows no code “nosuch”")).to_be_visible()
+    expect(other.get_by_role("switch").first).to_be_visible()

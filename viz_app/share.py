@@ -1,0 +1,98 @@
+"""A link to what a visitor sees, and a short code for it that can be read aloud where the server knows the link.
+
+The codes are kept in memory, the latest `CODES.most` of them; they hold what a link holds, and nothing of who made it.
+"""
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlencode, urlsplit, urlunsplit
+
+import streamlit as st
+
+from viz_app.choices import choices
+from viz_app.plain import plain
+
+__all__ = ["CODES", "Codes", "Place", "share", "wanted_place"]
+
+SIGNS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that is taken for another when it is read aloud or written down
+LENGTH = 5
+PARAMETER = "code"  # of a link that is a code
+
+
+@dataclass(frozen=True)
+class Place:
+    """What a link leads to."""
+
+    page: str
+    choices: tuple[tuple[str, str], ...]  # as the URL writes them
+
+
+class Codes:
+    """Places by their codes; the same place has the same code, and the oldest are forgotten first."""
+
+    def __init__(self, *, most: int) -> None:
+        self.most = most
+        self._lock = threading.Lock()
+        self._places: OrderedDict[str, Place] = OrderedDict()
+
+    def code_of(self, place: Place) -> str:
+        """A code that leads to the place from now on."""
+        number = int.from_bytes(hashlib.sha256(repr(place).encode()).digest())
+        with self._lock:
+            while True:
+                code = ""
+                for _ in range(LENGTH):
+                    number, sign = divmod(number, len(SIGNS))
+                    code += SIGNS[sign]
+                if self._places.setdefault(code, place) == place:  # else another place has it: take the next signs
+                    break
+            self._places.move_to_end(code)
+            while len(self._places) > self.most:
+                self._places.popitem(last=False)
+            return code
+
+    def place_of(self, code: str) -> Place | None:
+        """Where a code leads, however it was typed."""
+        with self._lock:
+            return self._places.get(code.strip().lower())
+
+
+CODES = Codes(most=1_000)  # each holds what fits into a URL: some 8 MB at the very most
+
+
+def share(page: str) -> None:
+    """In the sidebar: a button that shows the link to this page, with all that one sees in it, and its code."""
+    if st.button("Link to this page", icon=":material/link:", type="tertiary", key="share"):
+        show(Place(page, tuple(choices().in_url().items())))
+
+
+@st.dialog("Link to this page")
+def show(place: Place) -> None:
+    st.markdown("It opens what you see now. Copy it:")
+    st.code(link(st.context.url or "", place.choices), language=None, wrap_lines=True)
+    st.markdown("Or read its code aloud, which this server knows:")
+    st.header(CODES.code_of(place), anchor=False)
+    if typed := st.text_input("Type a code that was read to you, and press Enter", max_chars=20):
+        st.session_state["code_to_follow"] = typed
+        st.rerun()
+
+
+def link(url: str, chosen: tuple[tuple[str, str], ...]) -> str:
+    """The address of a page with these choices."""
+    scheme, host, path, *_ = urlsplit(url)
+    return urlunsplit((scheme, host, path, urlencode(chosen), ""))
+
+
+def wanted_place(parameters: Mapping[str, str]) -> Place | None:
+    """Where the code in the URL, or the one that was typed, leads; a visitor reads it where it leads nowhere."""
+    code = st.session_state.pop("code_to_follow", "") or parameters.get(PARAMETER, "")
+    found = CODES.place_of(code) if code else None
+    if code and not found:
+        st.warning(
+            f"This server knows no code “{plain(code[:20])}”. Codes are forgotten when it starts again; ask for "
+            "another, or for the link."
+        )
+    return found
