@@ -182,3 +182,18 @@ def test_the_heads_of_the_board_are_one_tab_stop(visit: Visit) -> None:
     expect(page.get_by_role("switch", name="cross attention, layer 2, head 3: silenced")).to_be_focused()
     page.keyboard.press("Tab")
     assert "layer" not in focused(page), "the next stop is after the board"
+
+
+def test_the_menu_of_a_telephone_closes_when_a_page_is_chosen_and_fingers_find_every_button(visit: Visit) -> None:
+    page = visit(f"?{TEXT}", phone=True)
+    settle(page)
+    page.get_by_test_id("stExpandSidebarButton").tap()
+    page.get_by_role("link", name="Heads").tap()
+    expect(page.get_by_role("switch", name="cross attention, layer 1, head 1:")).to_be_visible()
+    page.wait_for_function("() => document.querySelector('[data-testid=stSidebar]').getBoundingClientRect().right <= 0")
+    settle(page)
+    small = page.evaluate(
+        """() => [...document.querySelectorAll('.stMainBlockContainer :is(button, [role=tab], [role=combobox])')].filter(
+            one => one.checkVisibility() && one.getBoundingClientRect().height < 43.5).map(one => one.outerHTML)"""
+    )
+    assert small == []

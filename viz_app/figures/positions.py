@@ -12,6 +12,7 @@ from viz_app.figures.style import GRID, LEGEND, TEXT, Settings, axis, figure, un
 __all__ = ["bits", "curves", "matrix", "pairs", "rotation", "similarity", "token_rows", "wavelengths"]
 
 FloatArray = NDArray[np.float32]
+MAX_SHARP = 128  # cells a side; a telephone has hardly more pixels for a map
 
 
 def matrix(table: FloatArray, *, height: int) -> go.Figure:
@@ -58,6 +59,8 @@ def signed_map(
     trace = {
         "type": "heatmap",
         **signed_scale(values, bound=bound),
+        # So the browser averages them where there are fewer pixels; else Plotly draws some and leaves out others.
+        "zsmooth": "fast" if max(values.shape) > MAX_SHARP else False,
         "colorbar": colour_bar(unit),
         "hovertemplate": f"{hover}<extra></extra>",
     }

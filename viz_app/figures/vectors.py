@@ -24,8 +24,8 @@ def rows(values: FloatArray, axes: Axes, *, unit: str, height: int) -> go.Figure
         "hoverongaps": False,
         "hovertemplate": f"%{{y}}<br>dimension %{{x}}<br>{unit}: %{{z:.5f}}<extra></extra>",
     }
-    every = 8 if len(axes.keys) <= 64 else 32
-    return map_figure([trace], axes, height=height, columns={"dtick": every, "tickangle": 0})
+    # Numbers, so that Plotly leaves out those that would stand in each other's way.
+    return map_figure([trace], axes, height=height, columns={"type": "linear", "dtick": None, "tickangle": 0})
 
 
 def query_and_keys(query: FloatArray, keys: FloatArray, axes: Axes, *, height: int) -> go.Figure:

@@ -36,10 +36,13 @@ with side:
     )
 with field:
     text = st.text_area(
-        "Type or paste a film review in English, and press Ctrl+Enter",
+        "Type or paste a film review in English",
         key="review",
         height=110,
         max_chars=services.MAX_CHARACTERS,
+    )
+    st.button(
+        "Read it", key="read_review", help="What was typed is read when one leaves the field; Ctrl+Enter does too."
     )
 controls.say_what_no_link_holds(text or "")
 tell("Review", text or "")
