@@ -193,7 +193,7 @@ def test_the_menu_of_a_telephone_closes_when_a_page_is_chosen_and_fingers_find_e
     page.wait_for_function("() => document.querySelector('[data-testid=stSidebar]').getBoundingClientRect().right <= 0")
     settle(page)
     small = page.evaluate(
-        """() => [...document.querySelectorAll('.stMainBlockContainer :is(button, [role=tab], [role=combobox])')].filter(
-            one => one.checkVisibility() && one.getBoundingClientRect().height < 43.5).map(one => one.outerHTML)"""
+        """() => [...document.querySelectorAll('.stMainBlockContainer :is(button, [role=tab], [role=group]:has(input))')]
+            .filter(one => one.checkVisibility() && one.getBoundingClientRect().height < 43.5).map(one => one.outerHTML)"""
     )
     assert small == []
