@@ -99,7 +99,8 @@ def zeroing_of(key: CheckpointKey, text: str) -> Zeroing:
 
 @remembered("Silencing one head after the other …")
 def decisive_heads_of(key: CheckpointKey, text: str) -> frozenset[Head]:
-    """A head without which another translation is written, or, where the others stand in for each one, several.
+    """A head without which another translation is written, or, where the others stand in for each one, the few that
+    matter most.
 
     Those come first whose gradients say that they matter.
     """
@@ -107,14 +108,13 @@ def decisive_heads_of(key: CheckpointKey, text: str) -> frozenset[Head]:
     heads = all_heads(translator(key).model)
     heads.sort(key=lambda head: -importance[head.kind][0, head.layer, head.head])
     alone = (frozenset({head}) for head in heads[:MAX_ALONE])
-    together = (frozenset(heads[:count]) for count in range(2, len(heads) + 1))
+    together = (frozenset(heads[: 2**power]) for power in range(1, len(heads).bit_length()))
     trained = translation_of(key, text).text
-    changing = (
-        silenced
-        for silenced in (*alone, *together)
-        if translation_of(key, text, intervention=Intervention(ablated=silenced)).text != trained
-    )
-    return next(changing, frozenset(heads))
+
+    def changes(silenced: frozenset[Head]) -> bool:
+        return translate(translator(key), text, edits=Intervention(ablated=silenced).edits()).text != trained
+
+    return next(filter(changes, (*alone, *together)), frozenset(heads))
 
 
 @remembered("Pasting every head …")

@@ -59,14 +59,14 @@ def page_keys() -> None:
 
 
 def told(text: str, *, languages: tuple[str, str], says: str = "") -> None:
-    """Have it read aloud to who listens what the model writes, where it is news; once a run.
+    """Have it read aloud to who listens what is written, by the model or by force, where it is news; once a run.
 
     Args:
-        text: What the model writes, or nothing.
+        text: What is written, or nothing.
         languages: In which one types, and that of `text`, as `languages.tag` says them.
         says: What there is to say before, in English.
     """
-    before = f"{says} The model writes" if text else says
+    before = f"{says} Written:" if text else says
     data = {"says": before.strip(), "text": text, "source": languages[0], "lang": languages[1]}
     with st.sidebar:  # it shows nothing
         component("told")(key="told", data=data)

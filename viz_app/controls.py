@@ -195,7 +195,7 @@ def head_picker(
 def walk_heads(layers: int, heads: int, on: int) -> None:
     """Choose the next head, or the one before, as they stand on the page, row by row; see `head_picker`."""
     layer, head = int(st.session_state["layer"]) - 1, st.session_state["head"]
-    place = layer * heads + (int(head) - 1 if head.isdecimal() else 0)
+    place = layer * heads + (int(head) - 1 if head.isdecimal() else -(on > 0))
     layer, number = divmod((place + on) % (layers * heads), heads)
     choose("layer", str(layer + 1))
     choose("head", str(number + 1))

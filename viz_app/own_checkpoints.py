@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import IO
+from urllib.parse import urlsplit
 
 import streamlit as st
 
@@ -65,10 +66,14 @@ def alone() -> bool:
     """Whether only this machine reaches the server: then a person may name any folder that they can read themselves.
 
     Behind nginx or at a host the processes listen to this machine too, and others come through it: those of
-    `deploy/serve.py` are told so, elsewhere the visitor's browser asked for another name than ours.
+    `deploy/serve.py` are told so; elsewhere the visitor's browser asked for another name than ours, or what stands
+    between says for whom it asks.
     """
-    asked = st.context.headers.get("Host", LOCAL[0]).rsplit(":", 1)[0].strip("[]")
-    return {asked, st.get_option("server.address")} <= set(LOCAL) and "HEADLIGHT_PROCESSES" not in os.environ
+    headers = st.context.headers
+    asked = {urlsplit(headers.get("Origin", "")).hostname, urlsplit(f"//{headers.get('Host', '')}").hostname} - {None}
+    passed_on = {"X-Forwarded-For", "X-Real-Ip", "Forwarded"} & set(headers)
+    local = asked | {st.get_option("server.address")} <= set(LOCAL)
+    return local and not passed_on and "HEADLIGHT_PROCESSES" not in os.environ
 
 
 def add_upload(name: str, files: Sequence[tuple[str, IO[bytes]]], *, taken: Collection[str]) -> None:

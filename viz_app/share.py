@@ -4,6 +4,7 @@ The codes are kept in memory, the latest `CODES.most` of them; they hold what a 
 """
 
 import hashlib
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -73,7 +74,9 @@ def share(page: str) -> None:
 def show(place: Place) -> None:
     st.markdown("It opens what you see now. Copy it:")
     st.code(link(st.context.url or "", place.choices), language=None, wrap_lines=True)
-    st.markdown("Or read its code aloud, which this server knows:")
+    if "HEADLIGHT_PROCESSES" in os.environ:
+        return  # behind `deploy/serve.py` another process would be asked, which does not know the code
+    st.markdown("Or read its code aloud, which this server knows until it starts again; who guesses it sees it too:")
     st.header(CODES.code_of(place), anchor=False)
     if typed := st.text_input("Type a code that was read to you, and press Enter", max_chars=20):
         st.session_state["code_to_follow"] = typed

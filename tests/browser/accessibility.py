@@ -1,4 +1,4 @@
-"""axe-core over what a page shows just now: what ours breaks, and what is left to Streamlit, by name."""
+"""axe-core over what a page shows just now: what it finds serious, and words of drawings that are too faint."""
 
 from importlib.resources import files
 
@@ -14,8 +14,6 @@ RUN = """async (runOnly) => {
         { id, impact, help, target: target.flat().join(' '), html, why: failureSummary })));
 }"""
 BY_NAME = ("heading-order", "page-has-heading-one", "empty-heading")
-# (rule, part of the selector or of the element's HTML) → why it is Streamlit's own and no theme's.
-LEFT_TO_STREAMLIT: dict[tuple[str, str], str] = {}
 # axe reads no text of a drawing. Words on the colours of heatmaps and bars are left to tests/viz_app/test_contrast.py.
 FAINT = """() => {
     const parts = (colour) => (colour.match(/[\\d.]+/g) ?? []).map(Number);
@@ -47,7 +45,7 @@ FAINT = """() => {
 
 
 def check(page: Page, *, colours_alone: bool = False) -> None:
-    """Fail with rule, selector and help where something serious or critical is found that is not left to Streamlit.
+    """Fail with rule, selector and help where something serious or critical is found.
 
     Args:
         page: As it is now.
@@ -60,13 +58,9 @@ def check(page: Page, *, colours_alone: bool = False) -> None:
     found = [
         one
         for one in page.evaluate(RUN, ["color-contrast"] if colours_alone else TAGS)
-        if (one["impact"] in ("serious", "critical") or one["id"] in BY_NAME) and not left(one)
+        if (one["impact"] in ("serious", "critical") or one["id"] in BY_NAME)
     ]
     assert not found, "\n" + "\n".join(
         f"{one['id']} ({one['impact']}): {one['help']}\n  at {one['target']}\n  {one['html'][:200]}\n  {one['why']}"
         for one in found
     )
-
-
-def left(one: dict[str, str]) -> bool:
-    return any(one["id"] == rule and part in one["target"] + one["html"] for rule, part in LEFT_TO_STREAMLIT)

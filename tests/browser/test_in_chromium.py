@@ -78,7 +78,7 @@ def test_type_translate_click_a_tile_and_see_that_head(visit: Visit) -> None:
     expect(page.get_by_text("For every source token (row)")).to_be_visible()
     wait_for_map(page, expected.maps["encoder"][0, 5])
     expect(page).to_have_url(re.compile("layer=1.*head=6"))
-    assert page.evaluate("heard") == [f"The model writes {expected.text}"], "once, not at every run"
+    assert page.evaluate("heard") == [f"Written: {expected.text}"], "once, not at every run"
 
 
 def click_tile(page: Page, *, layer: int, head: int) -> None:

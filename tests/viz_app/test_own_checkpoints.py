@@ -30,3 +30,16 @@ def test_folders_are_for_who_sits_at_the_machine(
     context = SimpleNamespace(headers={"Host": asked} if asked else {})
     monkeypatch.setattr(own_checkpoints, "st", SimpleNamespace(context=context, get_option=lambda _: listens))
     assert own_checkpoints.alone() == alone
+
+
+def test_no_folders_for_whom_another_server_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HEADLIGHT_PROCESSES", raising=False)
+    for headers, alone in (
+        ({"Host": "localhost:8501", "Origin": "http://localhost:8501"}, True),
+        ({"Host": "localhost:8501", "Origin": "https://school.example"}, False),
+        ({"Host": "localhost:8501", "X-Forwarded-For": "10.0.0.7"}, False),
+        ({"Host": "[::1]:8501"}, True),
+    ):
+        context = SimpleNamespace(headers=headers)
+        monkeypatch.setattr(own_checkpoints, "st", SimpleNamespace(context=context, get_option=lambda _: "localhost"))
+        assert own_checkpoints.alone() == alone, headers

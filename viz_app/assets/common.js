@@ -46,8 +46,10 @@ function saver(picture) {
   } }, format);
   const arrow = el("path", { d: "M8 1v9M4 6l4 4 4-4M2 14h12" });
   menu.className = "hl-save";
-  menu.onkeydown = ({ key }) => {
-    if (key === "Escape" && menu.open) close();
+  menu.onkeydown = (event) => {
+    if (event.key !== "Escape" || !menu.open) return;
+    event.preventDefault(); // it ends nothing else
+    close();
   };
   draw(menu, [
     el("summary", { title: label, "aria-label": label }, [el("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, [arrow])]),

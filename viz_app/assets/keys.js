@@ -10,12 +10,13 @@ function pressed(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return;
   if (event.key === "Escape" && !document.querySelector(OPENED)) return leave()?.click();
   if (at.closest?.(OWN_KEYS)) return;
-  if (event.key === "p") document.querySelector(".st-key-present input")?.click();
+  if (event.key === "p" && !event.repeat) document.querySelector(".st-key-present input")?.click();
   const on = WALKS[event.key];
   if (!on || !leave()) return;
-  event.preventDefault();
   const walk = new CustomEvent("headlight-walk", { detail: on, cancelable: true }); // who walks by itself prevents it
-  if (document.dispatchEvent(walk)) document.querySelector(`.st-key-walk_${on > 0 ? "on" : "back"} button`)?.click();
+  const taken = !document.dispatchEvent(walk), button = document.querySelector(`.st-key-walk_${on > 0 ? "on" : "back"} button`);
+  if (taken || button) event.preventDefault(); // elsewhere these keys scroll
+  if (!taken) button?.click();
 }
 
 export default function () {

@@ -117,17 +117,20 @@ function looks() {
   function settle() {
     if (!data || place() === home) return;
     home = place();
-    ["pointerover", "focusin"].forEach((one) => home?.addEventListener(one, pointed)); // the same one counts once
-    ["pointerleave", "focusout"].forEach((one) => home?.addEventListener(one, dim));
+    const until = { signal: ended.signal }; // the same listener counts once
+    ["pointerover", "focusin"].forEach((one) => home?.addEventListener(one, pointed, until));
+    ["pointerleave", "focusout"].forEach((one) => home?.addEventListener(one, dim, until));
     redraw();
   }
 
   function stop() {
     watcher.disconnect();
+    ended.abort();
     window.removeEventListener("resize", redraw);
     document.removeEventListener("pointerover", listen);
   }
 
+  const ended = new AbortController();
   const watcher = new MutationObserver(settle);
   watcher.observe(document.body, { childList: true, subtree: true });
   window.addEventListener("resize", redraw);

@@ -2,6 +2,7 @@
 // map is one tab stop, and what it shows under the pointer is read aloud.
 const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 const places = new WeakMap(); // of a chart: where one has walked to, [column, row]
+let telling = null; // what is under the pointer, once it rests there
 let clicked = null; // the map that keys clicked last: Streamlit may build it anew, and the focus would be lost with it
 
 /** The map that can be walked: a heatmap that tells its numbers, or the squares over the tiles of an overview. */
@@ -31,7 +32,7 @@ function point(map, cell, ...kinds) {
 }
 
 function pressed(event) {
-  const home = event.target.closest?.("[data-walked]"), plot = home?.querySelector(".js-plotly-plot");
+  const home = event.target.matches?.("[data-walked]") ? event.target : null, plot = home?.querySelector(".js-plotly-plot");
   const map = plot && walked(plot);
   if (!map || event.ctrlKey || event.metaKey || event.altKey) return;
   const [column, row] = places.get(plot) ?? [-1, 0], step = STEPS[event.key];
@@ -41,7 +42,8 @@ function pressed(event) {
     const cell = first ? [0, 0] : [kept(column + right, map.width), kept(row + down, map.height)];
     places.set(plot, cell);
     point(map, cell, "mouseover", "mousemove");
-    setTimeout(() => announce([...plot.querySelectorAll(".hoverlayer text")].map((one) => one.textContent).join(" ")), 150);
+    clearTimeout(telling);
+    telling = setTimeout(() => announce([...plot.querySelectorAll(".hoverlayer text")].map((one) => one.textContent).join(" ")), 150);
   } else if ((event.key === "Enter" || event.key === " ") && column >= 0) {
     clicked = { name: nameOf(home), cell: [column, row] };
     point(map, clicked.cell, "mousemove", "mousedown", "mouseup");
@@ -86,6 +88,7 @@ export default function () {
   document.addEventListener("keydown", pressed, { capture: true });
   document.addEventListener("focusout", leave);
   document.addEventListener("pointerdown", () => { clicked = null; });
+  document.addEventListener("focusin", ({ target }) => { if (!target.closest?.("[data-walked]")) clicked = null; });
   watcher = new MutationObserver(mark);
   watcher.observe(document.body, { childList: true, subtree: true });
   mark();

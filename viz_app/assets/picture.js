@@ -29,6 +29,7 @@ async function standingAlone(picture, title, facts) {
 /** Without the controls below a chart, which are left out. */
 function sizeOf(layer, picture) {
   if (layer.viewBox.baseVal?.width) return layer.viewBox.baseVal;
+  if (picture.localName === "svg") return { width: layer.width.baseVal.value, height: layer.height.baseVal.value }; // unzoomed
   const { width, height, top } = layer.getBoundingClientRect();
   const controls = [...picture.querySelectorAll(".slider-container, .updatemenu-container")];
   return { width, height: Math.min(height, ...controls.map((one) => one.getBoundingClientRect().top - top)) };
@@ -48,6 +49,7 @@ function copied(svg) {
 function dress(copy, original) {
   const tag = copy.localName, style = getComputedStyle(original);
   if (tag === "defs") return;
+  for (const node of copy.childNodes) if (node.nodeType === Node.TEXT_NODE) node.data = writable(node.data);
   if (original.matches(CONTROLS) || style.display === "none" || style.visibility === "hidden" || style.opacity === "0") return copy.remove();
   [...copy.children].map((child, i) => [child, original.children[i]]).forEach(([child, its]) => dress(child, its));
   for (const name of copy.getAttributeNames()) if (/^(style|class|tabindex|role|aria-|data-)/.test(name)) copy.removeAttribute(name);

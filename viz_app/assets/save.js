@@ -35,7 +35,7 @@ function saving() {
 
 /** What a picture shows, in the words of those who cannot see it, and what its slider says. */
 function titleOf(picture) {
-  const told = picture.dataset.title ?? picture.closest("[role=figure]")?.ariaLabel ?? picture.ariaLabel ?? "";
+  const told = picture.dataset.title ?? picture.closest("[data-testid=stPlotlyChart], [role=figure]")?.ariaLabel ?? picture.ariaLabel ?? "";
   const title = [told, picture.querySelector(".slider-label")?.textContent].filter(Boolean).join("; ");
   return title.slice(0, 1).toUpperCase() + title.slice(1);
 }
@@ -46,7 +46,7 @@ function asDrawing(drawing, name) {
 
 async function asPixels(drawing, name) {
   const { width, height } = drawing.viewBox.baseVal, image = new Image();
-  const scale = Math.min(3, 8192 / Math.max(width, height)); // larger than it is here, not larger than a browser can
+  const scale = Math.min(3, 8192 / Math.max(width, height), Math.sqrt(16e6 / (width * height))); // larger than it is here, not larger than a browser can
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(drawing))}`;
   await image.decode();
   const canvas = Object.assign(document.createElement("canvas"), { width: Math.round(width * scale), height: Math.round(height * scale) });

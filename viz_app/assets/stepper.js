@@ -39,7 +39,7 @@ function stepper(root) {
   function say() {
     const [written] = data.steps[step].candidates.filter((candidate) => candidate[3]).map(([word]) => word);
     const hidden = step < data.given || (data.guess && !seen(step));
-    announce(`Step ${step + 1}${hidden ? "" : ": the model writes"}`, hidden ? "" : written, data.languages.word);
+    announce(`Step ${step + 1}${hidden ? "" : ": written"}`, hidden ? "" : written, data.languages.word);
   }
 
   function walked(event) {

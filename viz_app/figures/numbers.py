@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 __all__ = ["Numbers", "numbers_of"]
 
 MOST = 3  # series that are told one by one
+INVISIBLE = "\u200b\u2060"  # by which `unique_labels` tells equal ones apart
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +55,7 @@ def of_map(trace: Any, layout: Any) -> Numbers:
         cells: Any = values
         if (trace.meta or {}).get("part") == "notes":
             cells = [[unescape(note) for note in line] for line in trace.customdata]
-        found = pd.DataFrame(cells, index=pd.Index(rows, name=titles[0]), columns=unlike(columns))
+        found = pd.DataFrame(cells, index=pd.Index(unlike(rows), name=titles[0]), columns=unlike(columns))
         empty = pd.DataFrame(np.isnan(values))  # gaps of the picture
         return found.drop(index=found.index[empty.all(axis=1)], columns=found.columns[empty.all()])
 
@@ -108,7 +109,7 @@ def of_series(traces: Sequence[Any], layout: Any) -> Numbers:
 def names(given: Any, axis: Any, count: int) -> list[str]:
     """Of the rows or columns of a heatmap, as its axis shows them."""
     if given is not None:
-        return [unescape(str(name)) for name in given]
+        return [unescape(str(name)).strip(INVISIBLE) for name in given]
     if axis.tickvals is not None and len(axis.tickvals) == count:
         return [unescape(name) for name in axis.ticktext]
     return [str(i) for i in range(count)]

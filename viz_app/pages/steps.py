@@ -89,7 +89,7 @@ elif shown == "greedy":
     if not guess:
         numbers(
             {"": partial(looked_at, translation, kind or offered[0], step)},
-            says=f"At step {step + 1} the model writes “{translation.written[step].text}”: the weights of every head.",
+            says=f"At step {step + 1} “{translation.written[step].text}” is written: the weights of every head.",
             key="stepper",
             alt="Where each head looks at this step",
         )

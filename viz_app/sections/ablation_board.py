@@ -64,7 +64,7 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
         "Find what matters",
         disabled=not before.text,
         width="stretch",
-        help="Silence a head that changes the translation, or as few as do. The gradient says where to look first.",
+        help="Silence a head that changes the translation, or the few that matter most by their gradients.",
     ):
         choose("intervention", Intervention(ablated=analyses.decisive_heads_of(key, text)))
         st.rerun()
