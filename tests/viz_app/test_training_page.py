@@ -27,7 +27,7 @@ def press(app: AppTest, label: str) -> AppTest:
 
 def labels(app: AppTest) -> dict[str, bool]:
     """Button → whether it can be pressed."""
-    return {button.label: not button.disabled for button in app.button}
+    return {button.label: not button.disabled for button in app.button if button.key != "share"}
 
 
 def test_a_model_is_trained_stopped_and_kept_and_the_map_is_its_own(open_app: OpenApp) -> None:
