@@ -52,10 +52,9 @@ def component(name: str, *with_: str) -> Any:
 
 
 def page_keys() -> None:
-    """Let a tap on a chart be what a click is, and keys walk maps, walk steps and present; once a page."""
-    component("touch")(key="touch")
-    component("keys")(key="keys")
-    component("map_keys")(key="map_keys")
+    """How a page answers to fingers and keys, wherever these are on it; once a page."""
+    for name in ("touch", "keys", "map_keys", "tips"):
+        component(name)(key=name)
 
 
 def told(text: str, *, languages: tuple[str, str], says: str = "") -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 
 from playwright.sync_api import Page, expect
 
@@ -84,3 +85,22 @@ def test_no_choice_loses_its_name_at_a_zoom_of_150_percent(visit: Visit, app: Ap
                 one => one.offsetParent && one.scrollWidth > one.clientWidth + 1).map(one => one.textContent)"""
         )
         assert cut == [], path
+
+
+def test_no_label_of_forty_words_overprints_another_and_tips_stay_in_the_window(visit: Visit) -> None:
+    page = visit("?text=" + "+".join(["old", "dog", "red", "hat", "car"] * 8))
+    settle(page)
+    boxes = page.evaluate(
+        """() => [...document.querySelectorAll('.st-key-fills_head_map .xtick text')].map(one => {
+            const { left, right } = one.getBoundingClientRect();
+            return [left, right];
+        }).sort((a, b) => a[0] - b[0])"""
+    )
+    assert len(boxes) > 10
+    assert all(left[1] <= right[0] + 1 for left, right in pairwise(boxes)), boxes
+    chips = page.locator(".hl-row[data-row=writes] .hl-chip")
+    last = max(range(min(chips.count(), 20)), key=lambda i: (chips.nth(i).bounding_box() or {"x": 0})["x"])
+    chips.nth(last).hover()
+    tip = chips.nth(last).locator(".hl-tip").bounding_box()
+    assert tip
+    assert tip["x"] + tip["width"] <= 1280

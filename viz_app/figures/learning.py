@@ -66,7 +66,7 @@ def over_training(
     centres_y = [i * (rows + gaps[0]) + (rows - 1) / 2 for i in range(layers)]
     squares = tile_squares(centres_x, centres_y, axes, height=height)
     frame = tile_frame(layer, head, head, size=(rows, columns), gaps=gaps)
-    named: Settings = {"type": "category", "automargin": False, "dtick": 1}
+    named: Settings = {"type": "category", "automargin": False}
     below = 56 + text_width([shown(key) for key in axes.keys])  # of the labels of the keys and their title
     return figure(
         [board, *({**trace, "xaxis": "x2", "yaxis": "y2"} for trace in one), squares],
@@ -75,7 +75,7 @@ def over_training(
         height=int(max(height, LINE * len(axes.queries)) + below + 110),
         margin={"l": 52, "r": 88, "b": below + 94},
         xaxis2=axis(axes.key_title, domain=MAP, anchor="y2", tickangle=-90, **named),
-        yaxis2=axis(axes.query_title, anchor="x2", autorange="reversed", **named),
+        yaxis2=axis(axes.query_title, anchor="x2", autorange="reversed", dtick=1, **named),
         shapes=[frame],
         hovermode="closest",
         sliders=[slider(names, below, ink)],

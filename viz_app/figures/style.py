@@ -181,18 +181,19 @@ def map_figure(
     columns: Settings | None = None,
     **layout: Any,
 ) -> go.Figure:
-    """As `figure`, with every row and column named as long as their labels have room; as high as the rows need.
+    """As `figure`, with rows and columns named as far as their labels have room; as high as the rows need.
 
     The margins are computed here: Plotly would draw the figure two or three times to find them.
     """
-    every = {"dtick": 1} if max(len(axes.queries), len(axes.keys)) <= MAX_LABELS else {}
-    common = {"type": "category", "automargin": False, **every}
+    # The figure is as high as every row's label needs; of the columns Plotly leaves out labels that have no room.
+    every = {"dtick": 1} if len(axes.queries) <= MAX_LABELS else {}
+    common = {"type": "category", "automargin": False}
     upright = len(axes.keys) > 20
     below = text_width([shown(key) for key in axes.keys]) * (1.0 if upright else 0.72)
     return figure(
         traces,
         axis(axes.key_title, **{**common, "tickangle": -90 if upright else -45, **(columns or {})}),
-        axis(axes.query_title, autorange="reversed", **common),
+        axis(axes.query_title, autorange="reversed", **common, **every),
         height=max(height, LINE * min(len(axes.queries), MAX_LABELS) + 110),
         margin={"l": 46 + text_width([shown(query) for query in axes.queries]), "b": 48 + below, "r": 88},
         **layout,

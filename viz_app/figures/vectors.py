@@ -25,7 +25,7 @@ def rows(values: FloatArray, axes: Axes, *, unit: str, height: int) -> go.Figure
         "hovertemplate": f"%{{y}}<br>dimension %{{x}}<br>{unit}: %{{z:.5f}}<extra></extra>",
     }
     # Numbers, so that Plotly leaves out those that would stand in each other's way.
-    return map_figure([trace], axes, height=height, columns={"type": "linear", "dtick": None, "tickangle": 0})
+    return map_figure([trace], axes, height=height, columns={"type": "linear", "tickangle": 0})
 
 
 def query_and_keys(query: FloatArray, keys: FloatArray, axes: Axes, *, height: int) -> go.Figure:

@@ -19,6 +19,7 @@ from viz_app.plain import plain
 
 SEARCHES = {"greedy": "Greedy, step by step", "beam": "Beam search as a tree"}
 ROWS = {"cross": "cross", "decoder": "decoder self, masked"}
+FITTING = 5  # steps of a tree that are seen at once
 MAX_STEPS = 60  # beyond, the pictures of this page are wider than any screen
 
 key, config = checkpoint_choice.require_attention(listing.listed_checkpoints(), also=("continuation",))
@@ -104,6 +105,7 @@ else:
         f"Each box is a prefix that was weighed, with its log-probability: the {size} best of a step are kept (solid), "
         "the others pruned (dashed); green ones have ended. The orange path wins: the best mean log-probability a "
         "token. Click a box to go on from it."
+        + (" The tree goes on to the right: scroll it." if max(node.depth for node in tree.nodes) > FITTING else "")
     )
     numbers(
         {"": partial(pd.DataFrame, [asdict(node) for node in tree.nodes])},
