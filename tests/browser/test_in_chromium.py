@@ -257,6 +257,11 @@ def test_every_page_draws_for_everybody_without_another_host(visit: Visit, path:
         # Of a chart that was not drawn nothing but the background would be seen.
         colours = Image.open(io.BytesIO(chart.screenshot())).convert("RGB").getcolors(1 << 24)
         assert len(colours) > 20
+    if scheme == "light":
+        page.set_viewport_size({"width": 390, "height": 844})
+        # Charts and tables that were drawn for a wide screen shrink to a telephone's a moment later.
+        for place in ("document.documentElement", "document.querySelector('[data-testid=stMain]')"):
+            page.wait_for_function(f"() => {place}.scrollWidth <= 390", timeout=60_000)
 
 
 def test_the_first_picture_stands_in_the_first_screenful(visit: Visit) -> None:

@@ -10,10 +10,6 @@ from tests.browser.conftest import App, place_of, place_of_tile, settle
 
 Visit = Callable[..., Page]
 TEXT = "text=A+brown+dog+is+running+through+the+snow."
-PAGES = (
-    *("", "steps", "inside", "positions", "masks", "heads", "compare", "learning", "training", "sentiment"),
-    "checkpoints",
-)
 FOCUSED = """() => {
     let element = document.activeElement;
     while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
@@ -131,16 +127,6 @@ def test_one_tap_paints_the_cell_that_was_tapped(visit: Visit) -> None:
         settle(page)
 
 
-def test_no_page_is_wider_than_a_telephone(visit: Visit, app: App) -> None:
-    page = visit(phone=True)
-    for path in PAGES:
-        page.goto(f"{app.url}/{path}")
-        settle(page)
-        # Charts and tables that were drawn before the page knew its width shrink to it a moment later.
-        for place in ("document.documentElement", "document.querySelector('[data-testid=stMain]')"):
-            page.wait_for_function(f"() => {place}.scrollWidth <= 390", timeout=60_000)
-
-
 def test_a_long_text_leaves_a_whole_page(visit: Visit, app: App) -> None:
     page = visit()
     for path in ("", "steps", "inside", "heads", "sentiment"):
@@ -192,6 +178,7 @@ def test_the_menu_of_a_telephone_closes_when_a_page_is_chosen_and_fingers_find_e
     expect(page.get_by_role("switch", name="cross attention, layer 1, head 1:")).to_be_visible()
     page.wait_for_function("() => document.querySelector('[data-testid=stSidebar]').getBoundingClientRect().right <= 0")
     settle(page)
+    page.wait_for_function("() => document.querySelector('[data-testid=stMain]').scrollWidth <= 390")
     small = page.evaluate(
         """() => [...document.querySelectorAll('.stMainBlockContainer :is(button, [role=tab])')]
             .filter(one => one.checkVisibility() && one.getBoundingClientRect().height < 43.5)
