@@ -99,8 +99,8 @@ def zeroing_of(key: CheckpointKey, text: str) -> Zeroing:
 
 @remembered("Silencing one head after the other …")
 def decisive_heads_of(key: CheckpointKey, text: str) -> frozenset[Head]:
-    """A head without which another translation is written, or, where the others stand in for each one, the few that
-    matter most.
+    """A head without which another translation is written, or, where the others stand in for each one, a few of which
+    none can be left out.
 
     Those come first whose gradients say that they matter.
     """
@@ -114,7 +114,11 @@ def decisive_heads_of(key: CheckpointKey, text: str) -> frozenset[Head]:
     def changes(silenced: frozenset[Head]) -> bool:
         return translate(translator(key), text, edits=Intervention(ablated=silenced).edits()).text != trained
 
-    return next(filter(changes, (*alone, *together)), frozenset(heads))
+    silenced = next(filter(changes, (*alone, *together)), frozenset(heads))
+    for head in reversed(heads):  # what is not needed speaks again
+        if len(silenced) > 1 and changes(silenced - {head}):
+            silenced -= {head}
+    return silenced
 
 
 @remembered("Pasting every head …")

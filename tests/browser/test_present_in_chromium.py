@@ -69,6 +69,7 @@ def test_keys_present_and_walk_and_come_back(visit: Visit, app: App) -> None:
     expect(page.get_by_role("link", name="Step by step")).to_be_visible()
     page.goto(f"{app.url}/steps?{TEXT}&present=true")
     expect(page.get_by_text("step 1 of 9")).to_be_visible()
+    settle(page)
     page.keyboard.press("ArrowRight")
     expect(page.get_by_text("step 2 of 9")).to_be_visible()
     expect(page).to_have_url(re.compile("step=2"))

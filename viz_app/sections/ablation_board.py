@@ -64,7 +64,7 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
         "Find what matters",
         disabled=not before.text,
         width="stretch",
-        help="Silence a head that changes the translation, or the few that matter most by their gradients.",
+        help="Silence a head that changes the translation, or a few of which none can be left out.",
     ):
         choose("intervention", Intervention(ablated=analyses.decisive_heads_of(key, text)))
         st.rerun()
