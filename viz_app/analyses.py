@@ -115,7 +115,7 @@ def decisive_heads_of(key: CheckpointKey, text: str) -> frozenset[Head]:
         return translate(translator(key), text, edits=Intervention(ablated=silenced).edits()).text != trained
 
     silenced = next(filter(changes, (*alone, *together)), frozenset(heads))
-    for head in reversed(heads):  # what is not needed speaks again
+    for head in [head for head in reversed(heads) if head in silenced]:  # what is not needed speaks again
         if len(silenced) > 1 and changes(silenced - {head}):
             silenced -= {head}
     return silenced
