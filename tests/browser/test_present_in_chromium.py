@@ -47,6 +47,12 @@ def test_every_text_is_read_from_the_back_row_while_one_presents(visit: Visit) -
     assert size >= 21.9, words
 
 
+def test_chips_are_read_on_either_ground_while_one_presents(visit: Visit) -> None:
+    for scheme, ink in (("light", "rgb(0, 0, 0)"), ("dark", "rgb(255, 255, 255)")):
+        page = visit(f"?{TEXT}&present=true", scheme=scheme)
+        expect(page.locator(".hl-chip").first).to_have_css("color", ink)
+
+
 def test_keys_present_and_walk_and_come_back(visit: Visit, app: App) -> None:
     page = visit(f"?{TEXT}&layer=1&head=8")
     settle(page)

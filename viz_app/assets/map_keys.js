@@ -1,6 +1,5 @@
 // Arrow keys walk a map as a pointer does, cell by cell, and Enter and Space click: Plotly knows a pointer alone. So a
 // map is one tab stop, and what it shows under the pointer is read aloud.
-const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 const places = new WeakMap(); // of a chart: where one has walked to, [column, row]
 let telling = null; // what is under the pointer, once it rests there
 let clicked = null; // the map that keys clicked last: Streamlit may build it anew, and the focus would be lost with it
@@ -35,7 +34,7 @@ function pressed(event) {
   const home = event.target.matches?.("[data-walked]") ? event.target : null, plot = home?.querySelector(".js-plotly-plot");
   const map = plot && walked(plot);
   if (!map || event.ctrlKey || event.metaKey || event.altKey) return;
-  const [column, row] = places.get(plot) ?? [-1, 0], step = STEPS[event.key];
+  const [column, row] = places.get(plot) ?? [-1, 0], step = AHEAD[event.key];
   if (step) {
     const [right, down] = [step[0], map.upwards ? -step[1] : step[1]];
     const first = column < 0, kept = (value, size) => Math.min(Math.max(value, 0), size - 1);

@@ -16,7 +16,12 @@ function saving() {
     const title = titleOf(picture), day = new Date().toLocaleDateString("sv"); // year-month-day
     const drawing = await standingAlone(picture, title, [...facts, ["Date", `${day}, made with Headlight`]]);
     const name = `headlight-${title.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 60)}`;
-    await { PNG: asPixels, SVG: asDrawing, PDF: asPage }[format](drawing, name);
+    try {
+      await { PNG: asPixels, SVG: asDrawing, PDF: asPage }[format](drawing, name);
+    } catch (error) {
+      announce(`The picture could not be saved as ${format}: ${error.message}`);
+      throw error;
+    }
   }
 
   const watcher = new MutationObserver(offer);
@@ -46,7 +51,8 @@ function asDrawing(drawing, name) {
 
 async function asPixels(drawing, name) {
   const { width, height } = drawing.viewBox.baseVal, image = new Image();
-  const scale = Math.min(3, 8192 / Math.max(width, height), Math.sqrt(16e6 / (width * height))); // larger than it is here, not larger than a browser can
+  // Larger than it is here, not larger than a browser can.
+  const scale = Math.min(3, 8192 / Math.max(width, height), Math.sqrt(16e6 / (width * height)));
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(drawing))}`;
   await image.decode();
   const canvas = Object.assign(document.createElement("canvas"), { width: Math.round(width * scale), height: Math.round(height * scale) });
