@@ -43,24 +43,31 @@ FAINT = """() => {
     return [...new Set(found)];
 }"""
 
+# While its script runs Streamlit fades what may be old, and fades it in again after that.
+STILL = """() => !document.querySelector('[data-stale=true]') && document.getAnimations().every(
+    (one) => one.playState !== 'running' || one.effect.getTiming().iterations === Infinity)"""
+
 
 def check(page: Page, *, colours_alone: bool = False) -> None:
-    """Fail with rule, selector and help where something serious or critical is found.
+    """Fail with rule, selector and help where something serious or critical is found, and found again.
+
+    A page may begin to fade while it is looked at, so what was found is looked for once more when nothing moves.
 
     Args:
         page: As it is now.
         colours_alone: The same page was looked at in another theme, so only its colours are news.
     """
-    faint = page.evaluate(FAINT)
-    assert not faint, f"Words of a drawing below 4.5:1: {faint}"
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(AXE)
-    found = [
-        one
-        for one in page.evaluate(RUN, ["color-contrast"] if colours_alone else TAGS)
+    rules = ["color-contrast"] if colours_alone else TAGS
+    found = look(page, rules) and look(page, rules)
+    assert not found, "\n".join(["", *found])
+
+
+def look(page: Page, rules: list[str]) -> list[str]:
+    page.wait_for_function(STILL)
+    return [f"Words of a drawing below 4.5:1: {words}" for words in page.evaluate(FAINT)] + [
+        f"{one['id']} ({one['impact']}): {one['help']}\n  at {one['target']}\n  {one['html'][:200]}\n  {one['why']}"
+        for one in page.evaluate(RUN, rules)
         if (one["impact"] in ("serious", "critical") or one["id"] in BY_NAME)
     ]
-    assert not found, "\n" + "\n".join(
-        f"{one['id']} ({one['impact']}): {one['help']}\n  at {one['target']}\n  {one['html'][:200]}\n  {one['why']}"
-        for one in found
-    )
