@@ -1,9 +1,9 @@
 """Greedy decoding with a key/value cache against `torch.nn.Transformer` that runs the whole prefix again at each step.
 
-    python benchmarks/decode.py [--repeats 15]
+    python benchmarks/decode.py [--repeats 15] [--threads 2]
 
-The same weights in both, 15 source tokens, 20 and 100 target tokens, one sentence. Prints the ratios of the medians,
-what a token costs early and late, and what recording a full trace costs.
+The same weights in both, 15 source tokens, 20 and 100 target tokens, one sentence, as many threads as the app gives a
+model. Prints the ratios of the medians, what a token costs early and late, and what recording a full trace costs.
 """
 
 import argparse
@@ -18,6 +18,7 @@ from model.decoding.decode import finish, greedy
 from model.network.transformer import Transformer
 from model.text.vocab import Specials
 from model.trace import tracing
+from viz_app.machine import threads
 
 SOURCE, LENGTHS, WORDS = 15, (20, 100), 10_000
 CONFIG = ModelConfig(source_vocab_size=WORDS, target_vocab_size=WORDS, tie_embeddings="none")
@@ -54,7 +55,9 @@ def maps_traced(model: Transformer, source: Tensor, length: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--repeats", type=int, default=15)
-    repeats = parser.parse_args().repeats
+    parser.add_argument("--threads", type=int, default=threads())
+    given = parser.parse_args()
+    torch.set_num_threads(given.threads)
     torch.manual_seed(0)
     model = Transformer(CONFIG).eval()
     peer = with_weights_of(model)
@@ -67,7 +70,7 @@ def main() -> None:
         contestants[f"Headlight with all maps, {n}"] = lambda n=n: maps_traced(model, source, n)
         contestants[f"Headlight with a full trace, {n}"] = lambda n=n: traced(model, source, n)
     print(machine())
-    seconds = medians(contestants, repeats=repeats)
+    seconds = medians(contestants, repeats=given.repeats)
     for name, value in seconds.items():
         print(f"{name:34} {1000 * value:7.1f} ms")
     for n in LENGTHS:

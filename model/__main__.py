@@ -27,6 +27,7 @@ from model.notebook import OpenCheckpoint, open_checkpoint
 from model.opening import open_translator, read_any_config
 from model.places import folder_for_new
 from model.recipe import load_recipe
+from model.training.backtranslate import backtranslate
 from model.training.distill import distill
 from model.training.train import DivergedError, train
 
@@ -132,6 +133,14 @@ def run_distill(args: argparse.Namespace) -> None:
     print(f"{args.corpus}, as {args.checkpoint} translates it, is in {folder}")
 
 
+def run_backtranslate(args: argparse.Namespace) -> None:
+    teacher, settings = translator_of(args), search_settings(args)
+    folder = backtranslate(
+        teacher, data_root=data_dir(args.data_dir), corpus=args.corpus, search=settings, apart=args.apart
+    )
+    print(f"{args.corpus} and what {args.checkpoint} makes of it are in {folder}")
+
+
 def run_toy(args: argparse.Namespace) -> None:
     folder = write_toy(data_dir(args.data_dir), args.toy, longest=args.longest, seed=args.seed)
     settings = {"corpus": args.toy, "source_language": TOYS[args.toy].source, "target_language": TOYS[args.toy].target}
@@ -172,6 +181,7 @@ RUN = {
     "vary": run_vary,
     "toy": run_toy,
     "distill": run_distill,
+    "backtranslate": run_backtranslate,
 }
 
 

@@ -157,8 +157,9 @@ class TokenizerConfig(Section):
         require(not (self.lowercase and self.kind == "bpe"), 'lowercase = true needs kind = "words".')
 
 
-# What `distill` and `vary` add to the name of a corpus; a varied one is made for models that read one language.
-DISTILLED, VARIED = "-distilled", re.compile(r"-varied-[a-z]+$")
+# What `distill`, `vary` and `backtranslate` add to the name of a corpus; the last two make it for models that read one
+# language. What a back-translated one was made from need not be in both languages: nothing is tested on that.
+DISTILLED, VARIED, BACK = "-distilled", re.compile(r"-varied-[a-z]+$"), "-back-"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,8 +191,8 @@ class TrainConfig(Section):
 
     @property
     def corpora(self) -> tuple[str, ...]:
-        """What is learned, corpus by corpus; for a distilled or varied one, what it was made from."""
-        names = (VARIED.sub("", name.removesuffix(DISTILLED)) for name in self.corpus.split("+"))
+        """What is learned and can be tested, corpus by corpus; a distilled or varied one by what it was made from."""
+        names = (VARIED.sub("", name.removesuffix(DISTILLED)) for name in self.corpus.split("+") if BACK not in name)
         return tuple(dict.fromkeys(names))
 
     def __post_init__(self) -> None:

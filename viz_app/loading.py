@@ -22,14 +22,14 @@ from model.languages import between
 from model.opening import AnyConfig, open_checkpoint
 from viz_app.cache import Cache
 from viz_app.listing import CheckpointKey, listed_checkpoints
-from viz_app.shared import CORES, GATE, MEGABYTE, MODELS_SHARE, remembered
+from viz_app.machine import threads
+from viz_app.shared import GATE, MEGABYTE, MODELS_SHARE, remembered
 
 __all__ = ["a_learned_table", "config_of", "loaded", "parameter_table", "position_table", "translator"]
 
 FloatArray = NDArray[np.float32]
 DEVICE = os.environ.get("HEADLIGHT_DEVICE", "cpu")
-# Small models gain little from a second thread; other visitors, and a browser on the same laptop, gain much.
-torch.set_num_threads(max(1, CORES // 2))
+torch.set_num_threads(threads())
 
 
 def loaded(key: CheckpointKey) -> Checkpoint | ClassifierCheckpoint:

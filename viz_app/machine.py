@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["Seldom", "cores", "give_back_freed_memory", "keep_heaps_few", "memory"]
+__all__ = ["Seldom", "cores", "give_back_freed_memory", "keep_heaps_few", "memory", "threads"]
 
 GROUPS = Path("/sys/fs/cgroup")
 OWN_GROUPS = Path("/proc/self/cgroup")
@@ -30,6 +30,11 @@ def cores(*, groups: Path = GROUPS, own: Path = OWN_GROUPS) -> int:
         (period,) = first_numbers(folder / "cpu.cfs_period_us", 1) or (1.0,)
         found.append(quota / period if quota > 0 else math.inf)
     return max(1, math.ceil(min(found) / processes()))
+
+
+def threads() -> int:
+    """For one visitor's model: small ones gain little from a second, other visitors and their browsers gain much."""
+    return max(1, cores() // 2)
 
 
 def memory(*, groups: Path = GROUPS, own: Path = OWN_GROUPS) -> int:

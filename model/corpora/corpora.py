@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
-from model.config import VARIED
+from model.config import BACK, VARIED
 from model.corpora.chinese import simplified
 from model.corpora.class_list import class_sentences
 from model.corpora.overlap import Pair, canonical, sides, without
@@ -27,6 +27,7 @@ __all__ = [
     "CorpusError",
     "SentencePairs",
     "data_dir",
+    "find_side",
     "iterate_lines",
     "read_lines",
     "read_pairs",
@@ -53,6 +54,11 @@ def data_dir(given: str | None = None) -> Path:
 
 
 def find_side(root: Path, corpus: str, split: str, language: str) -> Path:
+    """The file of one language of a split.
+
+    Raises:
+        CorpusError: there is none.
+    """
     folder = root / corpus
     for parent in (folder / "raw", folder):
         for name in (f"{split}.{language}.gz", f"{split}.{language}"):
@@ -106,10 +112,10 @@ class SentencePairs:
     def __iter__(self) -> Iterator[Pair]:
         """Raises CorpusError where a file cannot be read, or its two sides have different numbers of lines."""
         # Named twice, a corpus counts twice in training; there is no point in being tested on it twice.
-        # A varied one has a training part alone.
+        # A varied one has a training part alone; so has a back-translated one.
         names, training = self.corpus.split("+"), self.split == "train"
         if not training:
-            names = list(dict.fromkeys(VARIED.sub("", name) for name in names))
+            names = list(dict.fromkeys(VARIED.sub("", name) for name in names if BACK not in name))
         for name in names:
             read = read_tatoeba if name in TATOEBA else iterate_parallel
             pairs = read(self.root, name, self.split, self.source, self.target)

@@ -1,0 +1,69 @@
+"""A corpus from sentences of one language alone: what is to be written is by people, what is read is a model's.
+
+"Improving Neural Machine Translation Models with Monolingual Data" (Sennrich et al. 2016, P16-1009): mistakes in what
+is read teach no wrong English.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tqdm import tqdm
+
+from model.checkpoint import Checkpoint
+from model.config import BACK, SearchConfig
+from model.corpora.corpora import CorpusError, find_side, read_lines, read_pairs, write_pairs
+from model.corpora.overlap import Pair, sides, without
+from model.inference.translate import translate_lines
+
+__all__ = ["backtranslate"]
+
+CHUNK = 1000  # lines between two movements of the progress bar
+KEPT_APART = ("val", "test")
+
+
+def backtranslate(
+    checkpoint: Checkpoint, *, data_root: Path, corpus: str, search: SearchConfig, apart: Sequence[str] = ()
+) -> Path:
+    """Write the corpus `<corpus>-back-<language>`, whose one split is `train`.
+
+    Args:
+        checkpoint: Translates the other way than the model that will learn: from its target to its source language.
+        data_root: Folder of the corpora.
+        corpus: Its training sentences in the language that the checkpoint reads are the new corpus's target side.
+        search: How the checkpoint translates.
+        apart: Corpora in both languages; no sentence of their validation and test parts comes in.
+
+    Returns:
+        The new folder.
+
+    Raises:
+        CorpusError: a corpus cannot be read, or the new one is there already or cannot be written; then nothing is
+            left behind.
+    """
+    written, read = checkpoint.config.tokenizer.source_language, checkpoint.config.tokenizer.target_language
+    folder = data_root / f"{corpus}{BACK}{read}"
+    if folder.exists():
+        raise CorpusError(f"{folder} is there already; remove it to make it anew.")
+    held_out = {side for name in apart for side in sides(kept_apart(data_root, name, read, written))}
+    sentences = [line for line in dict.fromkeys(read_lines(find_side(data_root, corpus, "train", written))) if line]
+    pairs: list[Pair] = []
+    for start in tqdm(range(0, len(sentences), CHUNK), unit=" lines", unit_scale=CHUNK):
+        chunk = sentences[start : start + CHUNK]
+        found = translate_lines(checkpoint.model, checkpoint.tokenizers, chunk, search=search)
+        pairs += [(" ".join(a.split()), b) for a, b in zip(found, chunk, strict=True) if a.strip()]
+    write_pairs(folder, {"train": list(without(pairs, held_out))}, (read, written))
+    return folder
+
+
+def kept_apart(data_root: Path, corpus: str, source: str, target: str) -> list[Pair]:
+    """The pairs of all parts that are not for training; of those parts at least one must be there."""
+    found: list[Pair] = []
+    errors = []
+    for split in KEPT_APART:
+        try:
+            found += read_pairs(data_root, corpus, split, source, target)
+        except CorpusError as error:
+            errors.append(error)
+    if len(errors) == len(KEPT_APART):
+        raise errors[0]
+    return found
