@@ -29,6 +29,7 @@ from model.notebook import OpenCheckpoint, ShownTranslation, open_checkpoint
 from model.recipe import Recipe, load_recipe
 from model.trace import Trace, ablate_heads, hook_name, tracing
 
+__version__ = "0.1.0"
 __all__ = [
     "Checkpoint",
     "CheckpointError",

@@ -15,11 +15,17 @@ def named_folders() -> list[Path]:
     return [Path(name) for name in os.environ.get("HEADLIGHT_CHECKPOINTS", "").split(os.pathsep) if name]
 
 
+def own_folder() -> Path:
+    """Where a checkpoint goes if no folder is named: what pip has put somewhere it takes away again."""
+    return CHECKPOINTS if HOME == ROOT else Path.home() / "headlight"
+
+
 def checkpoint_folders() -> list[Path]:
-    """Where checkpoints are looked for: the bundled ones, then the folders in `HEADLIGHT_CHECKPOINTS`."""
-    return [CHECKPOINTS, *named_folders()]
+    """Where checkpoints are looked for: the bundled ones, those in `HEADLIGHT_CHECKPOINTS`, an installation's own."""
+    own = [own_folder()] if own_folder().is_dir() else []
+    return list(dict.fromkeys([CHECKPOINTS, *named_folders(), *own]))
 
 
 def folder_for_new() -> Path:
-    """Where a checkpoint goes that is to be found: the first folder in `HEADLIGHT_CHECKPOINTS`, else ours."""
-    return (*named_folders(), CHECKPOINTS)[0]
+    """Where a checkpoint goes that is to be found: the first folder in `HEADLIGHT_CHECKPOINTS`, else our own."""
+    return (*named_folders(), own_folder())[0]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from setuptools import Distribution
 
+from model import __version__
 from tests.conftest import PATIENCE, ROOT
 
 IN_A_FOLDER = ("streamlit_app.py", ".streamlit", "checkpoints", "tests")  # of an installation: headlight/
@@ -21,6 +22,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.web import bootstrap
 from model.corpora.aligned import read_aligned
 from model.corpora.class_list import read_class_list
+from model.places import checkpoint_folders, folder_for_new
 from viz_app.command import main
 
 def headlight(*arguments):
@@ -28,6 +30,7 @@ def headlight(*arguments):
     with suppress(SystemExit):
         main()
 
+headlight("--version")
 headlight("translate", "everyday-en-de", "I love you.", "Where is the station?")
 bootstrap.run = lambda script, *_: print(script, config.get_option("runner.postScriptGC"))
 headlight("--server.port", "8600")
@@ -35,6 +38,9 @@ page = AppTest.from_file(config._main_script_path, default_timeout=600).run()
 assert not page.exception, page.exception
 print(page.selectbox(key="checkpoint").options)
 print(len(read_aligned("en", "de")), len(read_class_list("en", "de")))
+print(folder_for_new() in checkpoint_folders(), folder_for_new())
+folder_for_new().mkdir()
+print(folder_for_new() in checkpoint_folders())
 """
 
 
@@ -79,12 +85,15 @@ def test_the_command_works_in_an_installation(
         else:
             shutil.copyfile(ROOT / of, site / to)
     monkeypatch.setenv("PYTHONPATH", str(site))
+    monkeypatch.setenv("HOME", str(elsewhere))
     monkeypatch.delenv("HEADLIGHT_CHECKPOINTS", raising=False)
     command = [sys.executable, "-P", "-c", SESSION]
     done = subprocess.run(command, cwd=elsewhere, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr
-    first, second, app, checkpoints, sentences = done.stdout.splitlines()
+    version, first, second, app, checkpoints, sentences, new, found = done.stdout.splitlines()
+    assert version == f"Headlight {__version__}"
     assert (first, second) == ("Ich liebe dich.", "Wo ist der Bahnhof?")
     assert app == f"{site / 'headlight' / 'streamlit_app.py'} False"  # with our settings
     assert "everyday-en-de" in checkpoints
     assert min(map(int, sentences.split())) > 20
+    assert (new, found) == (f"False {elsewhere / 'headlight'}", "True")  # not where pip would remove it
