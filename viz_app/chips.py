@@ -43,8 +43,8 @@ STYLE = """<style>
 .hl-heading{font-size:1.1rem!important;margin:0!important;padding:0!important;line-height:1.3}
 .hl-heading span{font-size:.95rem;font-weight:400;opacity:.85;margin-left:.5rem}
 .hl-looks{position:relative;isolation:isolate}
-.hl-looks.hl-lined .hl-row+.hl-row{margin-top:26px}
-.hl-looks svg{position:absolute;inset:0;z-index:-1;pointer-events:none;overflow:visible}
+.hl-looks.hl-lined .hl-row+.hl-row{margin-top:26px;position:relative}
+.hl-looks>svg{position:absolute;inset:0;z-index:-1;pointer-events:none;overflow:visible}
 .hl-looks line{stroke:#e8590c;stroke-linecap:round}
 .hl-chip.hl-looked{box-shadow:inset 0 0 0 2px #e8590c;
  background:color-mix(in srgb,#e8590c var(--hl-weight,0%),transparent)!important}

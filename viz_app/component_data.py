@@ -87,12 +87,13 @@ def map_view_data(maps: FloatArray, axes: Axes, *, kind: str, chosen: int) -> Da
     }
 
 
-def look_data(weights: FloatArray, kind: str, *, given: int, in_map: bool) -> Data:
+def look_data(weights: FloatArray, kind: str, *, title: str, given: int, in_map: bool) -> Data:
     """Which chips the rows and columns of a map (T, S) of one kind of attention are, and its weights.
 
     Args:
         weights: Of one head, or the mean of some.
         kind: One of `KINDS`.
+        title: What the chips and lines are, for a picture of them.
         given: Tokens of a prompt, which stand among those that are read.
         in_map: The large map beside has these very rows and columns.
     """
@@ -106,6 +107,7 @@ def look_data(weights: FloatArray, kind: str, *, given: int, in_map: bool) -> Da
     }
     query, key = rows[kind]
     return {
+        "title": title,
         "weights": packed(weights),
         "queries": queries,
         "keys": keys,

@@ -76,9 +76,9 @@ def save_pictures(facts: Facts) -> None:
     component("save", "picture")(key="save", data={"facts": facts})
 
 
-def look(weights: FloatArray, kind: str, *, given: int, in_map: bool) -> None:
+def look(weights: FloatArray, kind: str, *, title: str, given: int, in_map: bool) -> None:
     """Draw lines between the chips of `rows_of_chips`, and light up what is pointed at; see `look_data`."""
-    component("look")(key="look", data=look_data(weights, kind, given=given, in_map=in_map))
+    component("look")(key="look", data=look_data(weights, kind, title=title, given=given, in_map=in_map))
 
 
 def line_view(

@@ -111,3 +111,26 @@ def test_no_label_of_forty_words_overprints_another_and_tips_stay_in_the_window(
     tip = chips.nth(last).locator(".hl-tip").bounding_box()
     assert tip
     assert tip["x"] + tip["width"] <= 1280
+
+
+def test_a_clicker_walks_the_snapshots_of_a_training(visit: Visit) -> None:
+    page = visit("learning?checkpoint=multi30k-en-de&text=A+dog+runs.&present=true")
+    label = page.locator(".slider-label").first
+    first = label.text_content()
+    page.keyboard.press("ArrowLeft")
+    expect(label).not_to_have_text(first or "")
+    page.keyboard.press("PageDown")
+    expect(label).to_have_text(first or "")
+    page.keyboard.press("PageDown")  # there is no more: it stays
+    expect(label).to_have_text(first or "")
+
+
+def test_a_clicker_walks_the_stations(visit: Visit) -> None:
+    page = visit("inside?inside_tab=Every+station&text=A+dog+runs.&present=true")
+    page.set_viewport_size({"width": 1280, "height": 720})
+    settle(page)
+    at_the_top = """() => [...document.querySelectorAll('[class*="st-key-stop_"]')].findIndex(
+        one => Math.abs(one.getBoundingClientRect().top) <= 4) + 1"""
+    for key, station in (("PageDown", 1), ("ArrowRight", 2), ("PageDown", 3), ("ArrowLeft", 2), ("PageUp", 1)):
+        page.keyboard.press(key)
+        assert page.evaluate(at_the_top) == station

@@ -109,3 +109,36 @@ def test_an_own_picture_is_saved_by_keys(visit: Visit, tmp_path: Path) -> None:
     assert len(list(drawing.iter(f"{SVG}line"))) == picture.locator("line").count() > 0
     assert {text.get("fill") for text in drawing.iter(f"{SVG}text")} == {INK}
     expect(summary).to_be_focused()
+
+
+def test_the_words_and_the_lines_between_them_are_saved(visit: Visit, tmp_path: Path) -> None:
+    page = visit(f"?checkpoint=everyday-en-de&layer=3&head=2&text={TEXT.replace('&', '%26')}", scheme="dark")
+    found = translate(load_checkpoint(BUNDLED / "everyday-en-de"), TEXT)
+    drawn = int((found.maps["cross"][2, 1] >= 0.2).sum())
+    expect(page.locator(".hl-looks > svg line")).to_have_count(drawn)
+    drawing = ElementTree.parse(save(page, page.locator(".hl-looks .hl-save"), "SVG", tmp_path)).getroot()
+    assert "cross attention, layer 3, head 2" in drawing.findtext(f"{SVG}title", "")
+    words = words_of(drawing)
+    tokens = [token.text.strip() for token in (*found.source, *found.written)]
+    assert [word for word in words if word in tokens] == tokens  # and nothing of what opens over them
+    assert f"Sentence: {TEXT}" in words
+    assert len(list(drawing.iter(f"{SVG}line"))) == drawn
+    boxes = [rect for rect in drawing.iter(f"{SVG}rect") if float(rect.get("rx") or 0)]
+    assert len(boxes) == len(tokens)
+    assert {text.get("fill") for text in drawing.iter(f"{SVG}text")} == {INK}
+    # The lines are still there, and so is the way to save them once more.
+    expect(page.locator(".hl-looks > svg line")).to_have_count(drawn)
+    expect(page.locator(".hl-looks .hl-save")).to_have_count(1)
+
+
+def test_a_station_is_saved_with_its_numbers_its_code_and_its_picture(visit: Visit, tmp_path: Path) -> None:
+    page = visit("inside?inside_tab=Every+station&text=A+dog+runs.")
+    menu = page.locator(".root:has(.derivation) + .hl-save")
+    drawing = ElementTree.parse(save(page, menu.first, "SVG", tmp_path)).getroot()
+    assert drawing.findtext(f"{SVG}title") == "Token embedding"
+    text = " ".join(words_of(drawing))
+    shown = page.locator(".derivation").first.inner_text()
+    for said in re.findall(r"[\w.]+", shown):
+        assert said in text, said
+    (image,) = drawing.iter(f"{SVG}image")
+    assert image.get("href", "").startswith("data:image/png;base64,")

@@ -32,7 +32,7 @@ function looks() {
       one.classList.remove("hl-looked", "hl-asks");
       one.style.removeProperty("--hl-weight");
     });
-    home.querySelector("svg")?.remove();
+    home.querySelector(":scope > svg")?.remove();
     const box = home.getBoundingClientRect(), lines = linesOf();
     const wrapped = [...home.querySelectorAll(".hl-chips")].some((row) => row.clientHeight > 44); // lines would cross words
     if (data.query_row !== data.key_row && (lit || !wrapped)) {
@@ -110,30 +110,33 @@ function looks() {
     [data, weights, lit, home] = [next, floats(next.weights), null, null];
     settle();
     mark(); // what was framed is of another map
-    document.fonts.ready.then(redraw); // chips move when their letters come
   }
 
   /** The chips may come later than what is told of them, and others may take their place. */
   function settle() {
     if (!data || place() === home) return;
     home = place();
+    if (home) home.dataset.title = data.title;
     const until = { signal: ended.signal }; // the same listener counts once
     ["pointerover", "focusin"].forEach((one) => home?.addEventListener(one, pointed, until));
     ["pointerleave", "focusout"].forEach((one) => home?.addEventListener(one, dim, until));
-    redraw();
+    sizes.disconnect();
+    if (home) sizes.observe(home); // which draws at once
   }
 
   function stop() {
     watcher.disconnect();
+    sizes.disconnect();
     ended.abort();
-    window.removeEventListener("resize", redraw);
+    document.fonts.removeEventListener("loadingdone", redraw);
     document.removeEventListener("pointerover", listen);
   }
 
   const ended = new AbortController();
   const watcher = new MutationObserver(settle);
   watcher.observe(document.body, { childList: true, subtree: true });
-  window.addEventListener("resize", redraw);
+  const sizes = new ResizeObserver(redraw);
+  document.fonts.addEventListener("loadingdone", redraw); // chips move when their letters come
   document.addEventListener("pointerover", listen);
   return { update, redraw, stop };
 }

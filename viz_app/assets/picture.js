@@ -7,6 +7,8 @@ const INK = PAPER["--st-text-color"], FONT = "Arial, Helvetica, 'Liberation Sans
 const OF_STROKES = { "stroke-width": "1px", "stroke-dasharray": "none", "stroke-linecap": "butt" };
 const OF_TEXTS = { "font-size": "", "font-weight": "400", "font-style": "normal", "text-anchor": "start" };
 const CONTROLS = ".draglayer, .zoomlayer, .hoverlayer, .updatemenu-container, .slider-container, g:empty";
+const ASIDE = ".hl-tip, .hl-save"; // of a part of the page: what opens over it
+const BASELINE = 0.79; // of the height of a line of letters
 const EDGE = 24, NARROWEST = 480, MAX_LINES = 4; // pixels; lines of one fact
 const MAX_BLOCKS = 20_000; // of one colour in a picture of pixels; with more it stays one
 
@@ -18,9 +20,11 @@ function shape(tag, attributes, content = []) {
   return element;
 }
 
-/** An SVG of the page or a chart of Plotly's as a drawing with a title, and with facts such as ["Sentence", "…"]. */
+/** What is on the page, an SVG, a chart of Plotly's or a part with boxes and words, as a drawing with a title, and with
+ * facts such as ["Sentence", "…"]. */
 async function standingAlone(picture, title, facts) {
   const layers = picture.localName === "svg" ? [picture] : [...picture.querySelectorAll(".main-svg")];
+  if (!layers.length) return framed(...redrawn(picture), title, facts);
   const copies = layers.map(copied);
   await Promise.all(copies.flatMap((copy) => [...copy.querySelectorAll("image")]).map(sharpened));
   return framed(copies, sizeOf(layers[0], picture), title, facts);
@@ -56,8 +60,7 @@ function dress(copy, original) {
   if (tag === "title") return;
   keep(copy, style, { opacity: "1" });
   if (tag === "image" || tag === "g" || tag === "svg") return;
-  paint(copy, "fill", style);
-  paint(copy, "stroke", style);
+  for (const name of ["fill", "stroke"]) paint(copy, name, style.getPropertyValue(name), Number(style.getPropertyValue(`${name}-opacity`)));
   if (copy.getAttribute("stroke") !== "none") keep(copy, style, OF_STROKES);
   if (tag !== "text" && tag !== "tspan") return;
   keep(copy, style, { ...OF_TEXTS });
@@ -69,6 +72,52 @@ function dress(copy, original) {
   if (length) Object.entries({ textLength: length.toFixed(1), lengthAdjust: "spacingAndGlyphs" }).forEach((pair) => copy.setAttribute(...pair));
 }
 
+/** The boxes, words, images and drawings of a part of the page, where the browser has put them, and their size. */
+function redrawn(part) {
+  const { left, top, height: high } = part.getBoundingClientRect(), found = [];
+  const placed = ({ x, y, width, height }) => ({ x: x - left, y: y - top, width, height });
+  let wide = 0;
+
+  function words(node, style) {
+    for (const { 0: word, index } of node.data.matchAll(/\S+/g)) {
+      const range = document.createRange();
+      range.setStart(node, index);
+      range.setEnd(node, index + word.length);
+      const { x, y, width, height } = placed(range.getBoundingClientRect());
+      if (!width) continue;
+      wide = Math.max(wide, x + width);
+      const text = shape("text", { x, y: y + BASELINE * height, textLength: width, lengthAdjust: "spacingAndGlyphs", fill: INK }, writable(word));
+      keep(text, style, OF_TEXTS);
+      text.setAttribute("text-anchor", "start");
+      text.setAttribute("font-family", style.fontFamily.includes("mono") ? "monospace" : FONT);
+      found.push(text);
+    }
+  }
+
+  function visit(element) {
+    const style = getComputedStyle(element), box = placed(element.getBoundingClientRect());
+    if (element.matches(ASIDE) || style.display === "none" || style.visibility === "hidden") return;
+    if (element.localName === "svg") return found.unshift(shape("g", { transform: `translate(${box.x} ${box.y})` }, copied(element)));
+    if (element.localName === "img") return found.push(shape("image", { ...box, href: element.src, preserveAspectRatio: "none", style: `image-rendering: ${style.imageRendering}` }));
+    const rect = shape("rect", { ...box, rx: parseFloat(style.borderRadius) || 0 });
+    paint(rect, "fill", style.backgroundColor);
+    paint(rect, "stroke", style.borderTopStyle === "none" ? "none" : style.borderTopColor);
+    if (rect.getAttribute("fill") !== "none" || rect.getAttribute("stroke") !== "none") {
+      found.push(rect);
+      wide = Math.max(wide, box.x + box.width);
+    }
+    for (const node of element.childNodes) {
+      if (node.nodeType === Node.TEXT_NODE) words(node, style);
+      else if (node.nodeType === Node.ELEMENT_NODE) visit(node);
+    }
+  }
+
+  Object.entries(PAPER).forEach(([name, value]) => part.style.setProperty(name, value));
+  visit(part);
+  Object.keys(PAPER).forEach((name) => part.style.removeProperty(name));
+  return [found, { width: wide, height: high }];
+}
+
 function keep(copy, style, properties) {
   for (const [name, usual] of Object.entries(properties)) {
     const value = style.getPropertyValue(name);
@@ -77,12 +126,11 @@ function keep(copy, style, properties) {
 }
 
 /** A fill or a stroke as every program reads it: a plain colour and an opacity. */
-function paint(copy, name, style) {
-  const value = style.getPropertyValue(name);
+function paint(copy, name, value, share = 1) {
   copy.removeAttribute(`${name}-opacity`);
   if (!/^(rgb|color)/.test(value)) return copy.setAttribute(name, value.replaceAll('"', "")); // none, or a gradient
   const [red, green, blue, own = 1] = value.match(/\d[\d.]*(e-\d+)?/g).map(Number), whole = value.startsWith("color") ? 255 : 1;
-  const opacity = own * Number(style.getPropertyValue(`${name}-opacity`));
+  const opacity = own * share;
   const hex = [red, green, blue].map((one) => Math.round(one * whole).toString(16).padStart(2, "0")).join("");
   copy.setAttribute(name, opacity ? `#${hex}` : "none");
   if (opacity && opacity < 1) copy.setAttribute(`${name}-opacity`, opacity.toFixed(3));

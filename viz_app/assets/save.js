@@ -10,6 +10,7 @@ function saving() {
 
   function offer() {
     for (const chart of document.querySelectorAll(".js-plotly-plot:has(.main-svg):not(:has(> .hl-save))")) chart.append(saver(() => chart));
+    for (const words of document.querySelectorAll(".hl-lined:not(:has(.hl-save))")) words.querySelector(".hl-row + .hl-row")?.append(saver(() => words));
   }
 
   async function save({ detail: { picture, format } }) {

@@ -7,6 +7,7 @@ import streamlit as st
 
 from model.config import ConfigError, RecurrentConfig
 from model.inference.searching import GREEDY
+from model.kinds import KINDS
 from viz_app import analyses, checkpoint_choice, controls, forcing, listing, loading, services
 from viz_app.attention_view import choose, select_head, view, with_rollout, with_value_norms
 from viz_app.caption import tell
@@ -115,8 +116,11 @@ chosen = choose(shown, rolled, layer, head, weighted=norms)
 if max(map(len, rows.values())) <= MAX_CHIPS:
     as_written = not (merge or hide_special or norms)
     own = chosen.weights if as_written else select_head(translation.maps[kind], layer, "mean" if rolled else head)
+    name = chosen.name if as_written or not rolled else "mean of the heads"
+    title = f"What the words looked at: {KINDS[kind].title} attention, layer {layer + 1}, {name}"
+    in_map = as_written and max(own.shape) <= WINDOW and how_shown == "heatmaps"
     with st.sidebar:  # it shows nothing of its own
-        look(own, kind, given=given, in_map=as_written and max(own.shape) <= WINDOW and how_shown == "heatmaps")
+        look(own, kind, title=title, given=given, in_map=in_map)
 if how_shown in ("head", "model"):
     plain = view(translation, kind, **condense)
     attention_drawings.bertviz(plain, kind, layer, head, model_view=how_shown == "model")

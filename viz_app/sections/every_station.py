@@ -118,7 +118,7 @@ def go_to_layer(stack: str, layer: int) -> None:
 
 
 def one_station(number: int, station: Station) -> None:
-    name, formula = st.columns([1, 2.2], vertical_alignment="center")
+    name, formula = st.container(key=f"stop_{number}").columns([1, 2.2], vertical_alignment="center")
     name.markdown(f"**{number}. {station.name}**  \ndifference from the model's own: {station.difference:.2g}")
     formula.latex(station.formula)
     if station.steps:
