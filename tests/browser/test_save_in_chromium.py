@@ -142,3 +142,13 @@ def test_a_station_is_saved_with_its_numbers_its_code_and_its_picture(visit: Vis
         assert said in text, said
     (image,) = drawing.iter(f"{SVG}image")
     assert image.get("href", "").startswith("data:image/png;base64,")
+
+
+def test_a_view_of_bertviz_is_saved_in_ink_that_is_read_on_paper(visit: Visit, tmp_path: Path) -> None:
+    page = visit("?view=head&layer=2&head=3&text=A+dog+runs.", scheme="dark")
+    expect(page.frame_locator(".stIFrame").locator("svg text").first).to_be_visible()
+    drawing = ElementTree.parse(save(page, page.locator(".stIFrame + .hl-save"), "SVG", tmp_path)).getroot()
+    assert drawing.findtext(f"{SVG}title") == "BertViz head view of the cross attention, layer 2"
+    assert {"dog", "runs", "Hund", "Sentence: A dog runs."} <= {word.strip() for word in words_of(drawing)}
+    assert {text.get("fill") for text in drawing.iter(f"{SVG}text")} == {INK}
+    assert len(list(drawing.iter(f"{SVG}line"))) >= 25  # each of five written tokens to each of five that are read

@@ -65,8 +65,8 @@ function dress(copy, original) {
   if (tag !== "text" && tag !== "tspan") return;
   keep(copy, style, { ...OF_TEXTS });
   copy.setAttribute("font-family", FONT);
-  // The words beside a chart's data have the ink of the theme, those among them one that fits what they stand on.
-  if (original.closest(".js-plotly-plot") && !original.closest(".mlayer")) copy.setAttribute("fill", INK);
+  // The words beside a chart's data, and those in a frame, have the ink of the theme, those among them one that fits what they stand on.
+  if (original.ownerDocument !== document || (original.closest(".js-plotly-plot") && !original.closest(".mlayer"))) copy.setAttribute("fill", INK);
   const length = original.children.length || tag === "tspan" ? 0 : original.getComputedTextLength();
   // The page's own letters are not in the file, and others may be wider than the room that there is.
   if (length) Object.entries({ textLength: length.toFixed(1), lengthAdjust: "spacingAndGlyphs" }).forEach((pair) => copy.setAttribute(...pair));

@@ -11,6 +11,8 @@ function saving() {
   function offer() {
     for (const chart of document.querySelectorAll(".js-plotly-plot:has(.main-svg):not(:has(> .hl-save))")) chart.append(saver(() => chart));
     for (const words of document.querySelectorAll(".hl-lined:not(:has(.hl-save))")) words.querySelector(".hl-row + .hl-row")?.append(saver(() => words));
+    // BertViz draws in a frame of its own, which is there before its drawing.
+    for (const frame of document.querySelectorAll(".stIFrame:not(:has(+ .hl-save))")) frame.after(saver(() => framedIn(frame)));
   }
 
   async function save({ detail: { picture, format } }) {
@@ -37,6 +39,12 @@ function saving() {
       document.removeEventListener("headlight-save", save);
     },
   };
+}
+
+function framedIn(frame) {
+  const picture = frame.contentDocument.querySelector("svg");
+  picture.dataset.title = frame.title;
+  return picture;
 }
 
 /** What a picture shows, in the words of those who cannot see it, and what its slider says. */

@@ -106,7 +106,7 @@ def bertviz(shown: AttentionView, kind: str, layer: int, head: int | str, *, mod
             which, kind, shown.maps, shown.axes, layer=layer, head=single, dark=st.context.theme.type == "dark"
         ),
         height=bertviz_frame.height(which, shown.maps),
-        alt=f"BertViz {which} view of the {KINDS[kind].title} attention",
+        alt=f"BertViz {which} view of the {KINDS[kind].title} attention{'' if model_view else f', layer {layer + 1}'}",
     )
 
 
