@@ -10,7 +10,7 @@ from tests.browser.conftest import App, settle
 
 Visit = Callable[..., Page]
 TEXT = "text=A+brown+dog+is+running+through+the+snow."
-# The smallest text that is seen, as large as it is on the screen, and what it says. Tables are Streamlit's own canvas.
+# The smallest text that is seen, as large as it is on the screen, and what it says.
 SMALLEST = """() => {
     let smallest = [Infinity, ""];
     const walk = (node, zoom) => {
@@ -123,6 +123,17 @@ def test_a_clicker_walks_the_snapshots_of_a_training(visit: Visit) -> None:
     expect(label).to_have_text(first or "")
     page.keyboard.press("PageDown")  # there is no more: it stays
     expect(label).to_have_text(first or "")
+    table = page.locator("[data-testid=stDataFrame]").first
+    size = table.evaluate(
+        """(table) => {
+            const type = getComputedStyle(table.querySelector('canvas')).getPropertyValue('--gdg-base-font-style');
+            return getComputedStyle(table).zoom * parseFloat(type.split(' ')[1]);
+        }"""
+    )
+    assert size >= 21.9, "a table is a canvas, whose type has a size of its own"
+    place = table.bounding_box()
+    assert place
+    assert 1200 < place["width"] < 1280 - place["x"]
 
 
 def test_a_clicker_walks_the_stations(visit: Visit) -> None:
