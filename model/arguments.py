@@ -145,7 +145,7 @@ def add_corpora(commands: Commands) -> None:
     )
     command = commands.add_parser("backtranslate", parents=[CHECKPOINT, BEAM, DATA, DEVICE], help=text)
     command.add_argument("--corpus", default="multi30k", help="whose training sentences the checkpoint translates")
-    command.add_argument("--apart", nargs="*", default=[], metavar="CORPUS", help="of whose tests no sentence comes in")
+    command.add_argument("--apart", nargs="*", default=[], metavar="CORPUS", help="of whose tests nothing comes in")
 
 
 def make_parser(program: str, description: str | None) -> argparse.ArgumentParser:

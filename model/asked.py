@@ -21,7 +21,7 @@ __all__ = ["classifier_of", "folder_at", "search_settings", "translator_of", "wr
 
 
 def folder_at(name: str) -> Path:
-    """A folder, or the name of a checkpoint that is bundled or in `HEADLIGHT_CHECKPOINTS`."""
+    """A folder, or the name of a checkpoint in one of `checkpoint_folders`."""
     if Path(name).is_dir():
         return Path(name)
     found = find_checkpoints(checkpoint_folders())

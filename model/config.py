@@ -159,7 +159,7 @@ class TokenizerConfig(Section):
 
 # What `distill`, `vary` and `backtranslate` add to the name of a corpus; the last two make it for models that read one
 # language. What a back-translated one was made from need not be in both languages: nothing is tested on that.
-DISTILLED, VARIED, BACK = "-distilled", re.compile(r"-varied-[a-z]+$"), "-back-"
+DISTILLED, VARIED, BACK = "-distilled", re.compile(r"-varied-[a-z]+$"), re.compile(r"-back-[a-z]+$")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,11 +192,12 @@ class TrainConfig(Section):
     @property
     def corpora(self) -> tuple[str, ...]:
         """What is learned and can be tested, corpus by corpus; a distilled or varied one by what it was made from."""
-        names = (VARIED.sub("", name.removesuffix(DISTILLED)) for name in self.corpus.split("+") if BACK not in name)
-        return tuple(dict.fromkeys(names))
+        names = (VARIED.sub("", name.removesuffix(DISTILLED)) for name in self.corpus.split("+"))
+        return tuple(dict.fromkeys(name for name in names if not BACK.search(name)))
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        require(bool(self.corpora), f"corpus is {self.corpus!r}; join it with a corpus that can be validated on.")
         self.require_positive("batch_tokens", "max_epochs", "max_steps", "warmup_steps", "average_epochs", "patience")
         self.require_positive("accumulate")
         require(

@@ -1,6 +1,7 @@
 """Where our files are, in the repository or where pip has put them, and where checkpoints are looked for."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 __all__ = ["CHECKPOINTS", "HOME", "checkpoint_folders", "folder_for_new"]
@@ -16,16 +17,18 @@ def named_folders() -> list[Path]:
 
 
 def own_folder() -> Path:
-    """Where a checkpoint goes if no folder is named: what pip has put somewhere it takes away again."""
+    """Where a checkpoint goes if no folder is named: an installation's own is one that pip does not take away."""
     return CHECKPOINTS if HOME == ROOT else Path.home() / "headlight"
 
 
 def checkpoint_folders() -> list[Path]:
     """Where checkpoints are looked for: the bundled ones, those in `HEADLIGHT_CHECKPOINTS`, an installation's own."""
-    own = [own_folder()] if own_folder().is_dir() else []
-    return list(dict.fromkeys([CHECKPOINTS, *named_folders(), *own]))
+    folders = [CHECKPOINTS, *named_folders()]
+    with suppress(RuntimeError, OSError):  # who runs it may have no home, or none that can be read
+        folders += [own_folder()] if own_folder().is_dir() else []
+    return list(dict.fromkeys(folders))
 
 
 def folder_for_new() -> Path:
     """Where a checkpoint goes that is to be found: the first folder in `HEADLIGHT_CHECKPOINTS`, else our own."""
-    return (*named_folders(), own_folder())[0]
+    return next(iter(named_folders()), None) or own_folder()

@@ -154,7 +154,7 @@ def listed(token: Token) -> bool:
     return any(candidate.id == token.id for candidate in token.candidates)
 
 
-def derivation_data(steps: Sequence[Step], code: Sequence[Sequence[CodeLine]], *, alt: str) -> Data:
+def derivation_data(steps: Sequence[Step], code: Sequence[Sequence[CodeLine]], *, alt: str, title: str) -> Data:
     """See `components.derivation`."""
     names = {step.name for step in steps}
     return {
@@ -167,6 +167,7 @@ def derivation_data(steps: Sequence[Step], code: Sequence[Sequence[CodeLine]], *
             for function in code
         ],
         "alt": alt,
+        "title": title,
     }
 
 

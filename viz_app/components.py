@@ -171,16 +171,17 @@ def architecture_map(
     )
 
 
-def derivation(steps: Sequence[Step], code: Sequence[Sequence[CodeLine]], *, alt: str, key: str) -> None:
+def derivation(steps: Sequence[Step], code: Sequence[Sequence[CodeLine]], *, alt: str, title: str, key: str) -> None:
     """Lay the steps of a computation with their numbers beside its code; what is pointed at lights up in both.
 
     Args:
         steps: Each with its formula, its numbers and what there is to say of them.
         code: Functions; their lines name the steps.
         alt: What is computed.
+        title: The same and of what, for a picture of it.
         key: Of the component.
     """
-    component("derivation")(key=key, data=derivation_data(steps, code, alt=alt))
+    component("derivation")(key=key, data=derivation_data(steps, code, alt=alt, title=title))
 
 
 def head_board(

@@ -29,6 +29,7 @@ __all__ = [
     "data_dir",
     "find_side",
     "iterate_lines",
+    "kept_apart",
     "read_lines",
     "read_pairs",
     "write_pairs",
@@ -115,7 +116,8 @@ class SentencePairs:
         # A varied one has a training part alone; so has a back-translated one.
         names, training = self.corpus.split("+"), self.split == "train"
         if not training:
-            names = list(dict.fromkeys(VARIED.sub("", name) for name in names if BACK not in name))
+            origins = (VARIED.sub("", name) for name in names)
+            names = list(dict.fromkeys(name for name in origins if not BACK.search(name)))
         for name in names:
             read = read_tatoeba if name in TATOEBA else iterate_parallel
             pairs = read(self.root, name, self.split, self.source, self.target)
@@ -125,6 +127,27 @@ class SentencePairs:
 def read_pairs(root: Path, corpus: str, split: str, source: str, target: str) -> list[Pair]:
     """All pairs of a split at once, see `SentencePairs`."""
     return list(SentencePairs(root, corpus, split, source, target))
+
+
+def kept_apart(root: Path, corpus: str, source: str, target: str) -> list[Pair]:
+    """The pairs of all parts of a corpus that are not for training.
+
+    Raises:
+        CorpusError: there is none, or one cannot be read.
+    """
+    splits = ["val", "test"] if corpus in TATOEBA else other_splits(root / corpus, source, target)
+    if not splits:
+        raise CorpusError(f"{root / corpus} has no part but train in {source} and {target}.")
+    return [pair for split in splits for pair in read_pairs(root, corpus, split, source, target)]
+
+
+def other_splits(folder: Path, *languages: str) -> list[str]:
+    """Those that a folder has in all languages, but for `train`."""
+    found = [
+        {path.name.partition(".")[0] for parent in (folder / "raw", folder) for path in parent.glob(f"*.{language}*")}
+        for language in languages
+    ]
+    return sorted(set.intersection(*found) - {"train"})
 
 
 def iterate_parallel(root: Path, corpus: str, split: str, source: str, target: str) -> Iterator[Pair]:

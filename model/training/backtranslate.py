@@ -10,15 +10,14 @@ from pathlib import Path
 from tqdm import tqdm
 
 from model.checkpoint import Checkpoint
-from model.config import BACK, SearchConfig
-from model.corpora.corpora import CorpusError, find_side, read_lines, read_pairs, write_pairs
+from model.config import SearchConfig
+from model.corpora.corpora import TATOEBA, CorpusError, find_side, kept_apart, read_lines, write_pairs
 from model.corpora.overlap import Pair, sides, without
 from model.inference.translate import translate_lines
 
 __all__ = ["backtranslate"]
 
 CHUNK = 1000  # lines between two movements of the progress bar
-KEPT_APART = ("val", "test")
 
 
 def backtranslate(
@@ -31,17 +30,19 @@ def backtranslate(
         data_root: Folder of the corpora.
         corpus: Its training sentences in the language that the checkpoint reads are the new corpus's target side.
         search: How the checkpoint translates.
-        apart: Corpora in both languages; no sentence of their validation and test parts comes in.
+        apart: Corpora in both languages; of what they hold beside their training part no sentence comes in.
 
     Returns:
         The new folder.
 
     Raises:
-        CorpusError: a corpus cannot be read, or the new one is there already or cannot be written; then nothing is
-            left behind.
+        CorpusError: a corpus cannot be read or is several, or the new one is there already or cannot be written; then
+            nothing is left behind.
     """
     written, read = checkpoint.config.tokenizer.source_language, checkpoint.config.tokenizer.target_language
-    folder = data_root / f"{corpus}{BACK}{read}"
+    folder = data_root / f"{corpus}-back-{read}"
+    if "+" in corpus or corpus in TATOEBA:
+        raise CorpusError(f"{corpus} is not one folder with a file train.{written}; name such a one.")
     if folder.exists():
         raise CorpusError(f"{folder} is there already; remove it to make it anew.")
     held_out = {side for name in apart for side in sides(kept_apart(data_root, name, read, written))}
@@ -53,17 +54,3 @@ def backtranslate(
         pairs += [(" ".join(a.split()), b) for a, b in zip(found, chunk, strict=True) if a.strip()]
     write_pairs(folder, {"train": list(without(pairs, held_out))}, (read, written))
     return folder
-
-
-def kept_apart(data_root: Path, corpus: str, source: str, target: str) -> list[Pair]:
-    """The pairs of all parts that are not for training; of those parts at least one must be there."""
-    found: list[Pair] = []
-    errors = []
-    for split in KEPT_APART:
-        try:
-            found += read_pairs(data_root, corpus, split, source, target)
-        except CorpusError as error:
-            errors.append(error)
-    if len(errors) == len(KEPT_APART):
-        raise errors[0]
-    return found

@@ -115,10 +115,13 @@ def test_no_label_of_forty_words_overprints_another_and_tips_stay_in_the_window(
 
 def test_a_clicker_walks_the_snapshots_of_a_training(visit: Visit) -> None:
     page = visit("learning?checkpoint=multi30k-en-de&text=A+dog+runs.&present=true")
+    page.set_viewport_size({"width": 1280, "height": 720})
+    settle(page)
     label = page.locator(".slider-label").first
     first = label.text_content()
     page.keyboard.press("ArrowLeft")
     expect(label).not_to_have_text(first or "")
+    expect(label).to_be_in_viewport()
     page.keyboard.press("PageDown")
     expect(label).to_have_text(first or "")
     page.keyboard.press("PageDown")  # there is no more: it stays
@@ -142,6 +145,13 @@ def test_a_clicker_walks_the_stations(visit: Visit) -> None:
     settle(page)
     at_the_top = """() => [...document.querySelectorAll('[class*="st-key-stop_"]')].findIndex(
         one => Math.abs(one.getBoundingClientRect().top) <= 4) + 1"""
-    for key, station in (("PageDown", 1), ("ArrowRight", 2), ("PageDown", 3), ("ArrowLeft", 2), ("PageUp", 1)):
+    walked = []
+    for key in ["PageDown", "ArrowRight"] * 12 + ["PageUp", "ArrowLeft"] * 12:
         page.keyboard.press(key)
-        assert page.evaluate(at_the_top) == station
+        walked.append(page.evaluate(at_the_top))
+    # Down and up again, each station in its turn; 0 is on the way through one that is higher than the screen.
+    stations = [number for number in walked if number]
+    there = list(dict.fromkeys(stations))
+    assert there == list(range(1, len(there) + 1))
+    assert len(there) > 5
+    assert page.evaluate("() => document.querySelector('[data-testid=stMain]').scrollTop") == 0

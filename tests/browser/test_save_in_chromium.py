@@ -131,11 +131,25 @@ def test_the_words_and_the_lines_between_them_are_saved(visit: Visit, tmp_path: 
     expect(page.locator(".hl-looks .hl-save")).to_have_count(1)
 
 
+def test_words_without_lines_are_no_picture_and_long_ones_keep_to_their_chips(visit: Visit, tmp_path: Path) -> None:
+    page = visit("?kind=encoder&text=A+dog+runs.")
+    expect(page.locator(".hl-looks .hl-save")).to_be_hidden()
+    word = "Donaudampfschifffahrtsgesellschaftskapitaensmuetzenabzeichen"
+    page = visit(f"?checkpoint=multi30k-de-en-words&text=Ein+{word}+steht+hier.")
+    expect(page.locator(".hl-looks > svg line").first).to_be_attached()
+    drawing = ElementTree.parse(save(page, page.locator(".hl-looks .hl-save"), "SVG", tmp_path)).getroot()
+    long = next(text for text in drawing.iter(f"{SVG}text") if (text.text or "").startswith(word[:12].lower()))
+    box = page.get_by_text(word.lower()).first.bounding_box()
+    assert (long.text or "").endswith("…")
+    assert box
+    assert float(long.get("textLength", "")) <= box["width"]
+
+
 def test_a_station_is_saved_with_its_numbers_its_code_and_its_picture(visit: Visit, tmp_path: Path) -> None:
     page = visit("inside?inside_tab=Every+station&text=A+dog+runs.")
     menu = page.locator(".root:has(.derivation) + .hl-save")
     drawing = ElementTree.parse(save(page, menu.first, "SVG", tmp_path)).getroot()
-    assert drawing.findtext(f"{SVG}title") == "Token embedding"
+    assert drawing.findtext(f"{SVG}title") == "1. Token embedding: decoder, layer 3, “Ein”"
     text = " ".join(words_of(drawing))
     shown = page.locator(".derivation").first.inner_text()
     for said in re.findall(r"[\w.]+", shown):
@@ -147,6 +161,7 @@ def test_a_station_is_saved_with_its_numbers_its_code_and_its_picture(visit: Vis
 def test_a_view_of_bertviz_is_saved_in_ink_that_is_read_on_paper(visit: Visit, tmp_path: Path) -> None:
     page = visit("?view=head&layer=2&head=3&text=A+dog+runs.", scheme="dark")
     expect(page.frame_locator(".stIFrame").locator("svg text").first).to_be_visible()
+    assert "layer 2" in (page.locator(".stIFrame").get_attribute("title") or "")
     drawing = ElementTree.parse(save(page, page.locator(".stIFrame + .hl-save"), "SVG", tmp_path)).getroot()
     assert drawing.findtext(f"{SVG}title") == "BertViz head view of the cross attention, layer 2"
     assert {"dog", "runs", "Hund", "Sentence: A dog runs."} <= {word.strip() for word in words_of(drawing)}

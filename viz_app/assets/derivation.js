@@ -41,7 +41,7 @@ function derivation(root) {
   }
 
   function redraw() {
-    draw(root, [el("div", { class: data.steps.length ? "derivation" : "derivation alone", "data-title": data.alt }, [
+    draw(root, [el("div", { class: data.steps.length ? "derivation" : "derivation alone", "data-title": data.title }, [
       el("div", { class: "steps", role: "group", "aria-label": `Steps: ${data.alt}` }, data.steps.map(part)),
       el("div", {}, data.code.map((lines) => el("pre", { tabindex: 0, role: "region", "aria-label": `Code: ${data.alt}` }, lines.map(line)))),
     ])]);

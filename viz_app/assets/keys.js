@@ -3,6 +3,8 @@ const WALKS = { ArrowLeft: -1, PageUp: -1, ArrowRight: 1, PageDown: 1 };
 const OWN_KEYS = "input, textarea, select, [contenteditable=true], [role=tab], [role=combobox], [role=listbox], [role=grid]";
 const INSET = 10; // pixels between the end of a slider's rail and its first step
 const NEAR = 4; // pixels
+const PAGE = 0.9; // of the screen: what one saw last is still seen
+const SCROLLS = "[data-testid=stMain]";
 const OPENED = "[data-testid=stPopoverBody], [role=dialog], [role=listbox]";
 
 const leave = () => document.querySelector(".st-key-leave_present button");
@@ -26,6 +28,7 @@ function slide(on) {
   const plot = [...document.querySelectorAll(".js-plotly-plot")].find((one) => one._fullLayout?.sliders?.length);
   const rail = plot?.querySelector(".slider-rail-touch-rect");
   if (!rail) return false;
+  plot.scrollIntoView({ block: "nearest" });
   const [slider] = plot._fullLayout.sliders, box = rail.getBoundingClientRect(), last = slider.steps.length - 1;
   const share = Math.min(Math.max(slider.active + on, 0), last) / last;
   const init = { clientX: box.left + INSET + share * (box.width - 2 * INSET), clientY: box.top + box.height / 2, bubbles: true };
@@ -34,11 +37,12 @@ function slide(on) {
   return true;
 }
 
-/** Where a page has stops one below the other, the next of them that is not at the top already. */
+/** Where a page has stops one below the other: the next of them, unless it is farther away than the screen is high. */
 function stop(on) {
   const stops = [...document.querySelectorAll('[class*="st-key-stop_"]')], top = (one) => one.getBoundingClientRect().top;
   const next = on > 0 ? stops.find((one) => top(one) > NEAR) : stops.findLast((one) => top(one) < -NEAR);
-  next?.scrollIntoView();
+  if (next && Math.abs(top(next)) <= innerHeight) next.scrollIntoView();
+  else stops[0]?.closest(SCROLLS).scrollBy(0, on * PAGE * innerHeight);
   return stops.length > 0;
 }
 

@@ -6,7 +6,7 @@ const INK = PAPER["--st-text-color"], FONT = "Arial, Helvetica, 'Liberation Sans
 // Properties, and what they are where nothing is said.
 const OF_STROKES = { "stroke-width": "1px", "stroke-dasharray": "none", "stroke-linecap": "butt" };
 const OF_TEXTS = { "font-size": "", "font-weight": "400", "font-style": "normal", "text-anchor": "start" };
-const CONTROLS = ".draglayer, .zoomlayer, .hoverlayer, .updatemenu-container, .slider-container, g:empty";
+const CONTROLS = ".detail, .draglayer, .zoomlayer, .hoverlayer, .updatemenu-container, .slider-container, g:empty";
 const ASIDE = ".hl-tip, .hl-save"; // of a part of the page: what opens over it
 const BASELINE = 0.79; // of the height of a line of letters
 const EDGE = 24, NARROWEST = 480, MAX_LINES = 4; // pixels; lines of one fact
@@ -33,6 +33,10 @@ async function standingAlone(picture, title, facts) {
 /** Without the controls below a chart, which are left out. */
 function sizeOf(layer, picture) {
   if (layer.viewBox.baseVal?.width) return layer.viewBox.baseVal;
+  if (layer.ownerDocument !== document) { // as wide as its frame, whatever is in it
+    const { x, y, width, height } = layer.getBBox();
+    return { width: x + width, height: y + height };
+  }
   if (picture.localName === "svg") return { width: layer.width.baseVal.value, height: layer.height.baseVal.value }; // unzoomed
   const { width, height, top } = layer.getBoundingClientRect();
   const controls = [...picture.querySelectorAll(".slider-container, .updatemenu-container")];
@@ -42,11 +46,15 @@ function sizeOf(layer, picture) {
 /** A copy of an SVG of the page in the colours of paper. */
 function copied(svg) {
   const copy = svg.cloneNode(true);
-  // Nobody sees it: all is as before when the browser draws again.
-  Object.entries(PAPER).forEach(([name, value]) => svg.style.setProperty(name, value));
-  dress(copy, svg);
-  Object.keys(PAPER).forEach((name) => svg.style.removeProperty(name));
+  onPaper(svg, () => dress(copy, svg));
   return copy;
+}
+
+/** Do something while an element has the colours of paper; nobody sees it, the browser draws again after it. */
+function onPaper(element, work) {
+  Object.entries(PAPER).forEach(([name, value]) => element.style.setProperty(name, value));
+  work();
+  Object.keys(PAPER).forEach((name) => element.style.removeProperty(name));
 }
 
 /** Write into a copy how its original looks; what is not seen goes. */
@@ -78,23 +86,24 @@ function redrawn(part) {
   const placed = ({ x, y, width, height }) => ({ x: x - left, y: y - top, width, height });
   let wide = 0;
 
-  function words(node, style) {
-    for (const { 0: word, index } of node.data.matchAll(/\S+/g)) {
+  function words(node, style, edge) {
+    for (const { 0: whole, index } of node.data.matchAll(/\S+/g)) {
       const range = document.createRange();
       range.setStart(node, index);
-      range.setEnd(node, index + word.length);
-      const { x, y, width, height } = placed(range.getBoundingClientRect());
-      if (!width) continue;
+      range.setEnd(node, index + whole.length);
+      const { x, y, width: all, height } = placed(range.getBoundingClientRect()), width = Math.min(all, edge - x);
+      if (width <= 0) continue;
+      const word = width < all ? `${whole.slice(0, Math.floor((whole.length * width) / all) - 1)}…` : whole;
       wide = Math.max(wide, x + width);
       const text = shape("text", { x, y: y + BASELINE * height, textLength: width, lengthAdjust: "spacingAndGlyphs", fill: INK }, writable(word));
       keep(text, style, OF_TEXTS);
-      text.setAttribute("text-anchor", "start");
       text.setAttribute("font-family", style.fontFamily.includes("mono") ? "monospace" : FONT);
       found.push(text);
     }
   }
 
-  function visit(element) {
+  /** What is beyond the edge of a box that cuts its words is not seen. */
+  function visit(element, beyond = Infinity) {
     const style = getComputedStyle(element), box = placed(element.getBoundingClientRect());
     if (element.matches(ASIDE) || style.display === "none" || style.visibility === "hidden") return;
     if (element.localName === "svg") return found.unshift(shape("g", { transform: `translate(${box.x} ${box.y})` }, copied(element)));
@@ -106,15 +115,14 @@ function redrawn(part) {
       found.push(rect);
       wide = Math.max(wide, box.x + box.width);
     }
+    const edge = style.overflowX === "visible" ? beyond : Math.min(beyond, box.x + box.width);
     for (const node of element.childNodes) {
-      if (node.nodeType === Node.TEXT_NODE) words(node, style);
-      else if (node.nodeType === Node.ELEMENT_NODE) visit(node);
+      if (node.nodeType === Node.TEXT_NODE) words(node, style, edge);
+      else if (node.nodeType === Node.ELEMENT_NODE) visit(node, edge);
     }
   }
 
-  Object.entries(PAPER).forEach(([name, value]) => part.style.setProperty(name, value));
-  visit(part);
-  Object.keys(PAPER).forEach((name) => part.style.removeProperty(name));
+  onPaper(part, () => visit(part));
   return [found, { width: wide, height: high }];
 }
 

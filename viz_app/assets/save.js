@@ -12,10 +12,12 @@ function saving() {
     for (const chart of document.querySelectorAll(".js-plotly-plot:has(.main-svg):not(:has(> .hl-save))")) chart.append(saver(() => chart));
     for (const words of document.querySelectorAll(".hl-lined:not(:has(.hl-save))")) words.querySelector(".hl-row + .hl-row")?.append(saver(() => words));
     // BertViz draws in a frame of its own, which is there before its drawing.
-    for (const frame of document.querySelectorAll(".stIFrame:not(:has(+ .hl-save))")) frame.after(saver(() => framedIn(frame)));
+    for (const frame of document.querySelectorAll(".stIFrame:not(:has(+ .hl-save))")) frame.after(saver(() => frame));
   }
 
-  async function save({ detail: { picture, format } }) {
+  async function save({ detail: { picture: place, format } }) {
+    const picture = place.localName === "iframe" ? framedIn(place) : place;
+    if (!picture) return announce("The picture is not there yet; save it once it is.");
     const title = titleOf(picture), day = new Date().toLocaleDateString("sv"); // year-month-day
     const drawing = await standingAlone(picture, title, [...facts, ["Date", `${day}, made with Headlight`]]);
     const name = `headlight-${title.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 60)}`;
@@ -42,8 +44,8 @@ function saving() {
 }
 
 function framedIn(frame) {
-  const picture = frame.contentDocument.querySelector("svg");
-  picture.dataset.title = frame.title;
+  const picture = frame.contentDocument?.querySelector("svg");
+  if (picture) picture.dataset.title = frame.title;
   return picture;
 }
 

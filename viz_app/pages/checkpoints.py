@@ -20,8 +20,8 @@ QUALITY = {
 
 found = listing.listed_checkpoints()
 st.markdown(
-    "Every checkpoint in `checkpoints/` and in the folders of `HEADLIGHT_CHECKPOINTS`; a freshly trained one appears "
-    "when the page is loaded again. Figures are those of its test set, which the model card names; beam 5."
+    "Every bundled checkpoint, those in the folders of `HEADLIGHT_CHECKPOINTS`, and what you trained or fetched; a new "
+    "one appears when the page is loaded again. Figures are those of its test set, which the model card names; beam 5."
 )
 if not found:
     checkpoint_choice.require_checkpoint(found)

@@ -74,9 +74,9 @@ def every_station(key: CheckpointKey, text: str) -> None:
             alt=f"Heatmap of the vector of a token behind each of {len(found)} stations",
         )
     for number, station in enumerate(found, start=1):
-        one_station(number, station)
+        one_station(number, station, of=f"{stack}, layer {layer}, “{read[place - 1].text}”")
     if end:
-        words, code = st.columns([1, 1.25])
+        words, code = st.container(key=f"stop_{len(found) + 1}").columns([1, 1.25])
         with words:
             st.markdown(f"**{len(found) + 1}. A word.** The last vector, projected to the vocabulary; softmax.")
             st.latex(r"p = \mathrm{softmax}(W x)")
@@ -90,7 +90,7 @@ def every_station(key: CheckpointKey, text: str) -> None:
                 },
             )
         with code:
-            derivation((), end.code, alt="the words", key="station_code_of_words")
+            derivation((), end.code, alt="the words", title=f"{len(found) + 1}. A word", key="station_code_of_words")
     st.success(
         "Largest difference between these numbers and the model's own: "
         f"{max(station.difference for station in found):.2g}. They are the same computation, but for rounding.",
@@ -117,12 +117,13 @@ def go_to_layer(stack: str, layer: int) -> None:
     choose("station_layer", layer + 1)
 
 
-def one_station(number: int, station: Station) -> None:
+def one_station(number: int, station: Station, *, of: str) -> None:
     name, formula = st.container(key=f"stop_{number}").columns([1, 2.2], vertical_alignment="center")
     name.markdown(f"**{number}. {station.name}**  \ndifference from the model's own: {station.difference:.2g}")
     formula.latex(station.formula)
     if station.steps:
-        derivation(station.steps, station.code, alt=station.name, key=f"station_{number}")
+        title = f"{number}. {station.name}: {of}"
+        derivation(station.steps, station.code, alt=station.name, title=title, key=f"station_{number}")
         numbers(
             {step.name: partial(pd.DataFrame, step.numbers) for step in station.steps},
             says=station.steps[-1].formula,

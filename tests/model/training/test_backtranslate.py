@@ -5,6 +5,7 @@ import pytest
 
 from model.__main__ import main
 from model.checkpoint import Checkpoint
+from model.config import ConfigError
 from model.corpora.corpora import read_pairs
 from model.inference.translate import translate
 from model.training.train import train
@@ -53,11 +54,31 @@ def test_a_model_of_the_other_direction_learns_from_it_and_is_tested_on_what_has
     assert read_pairs(data, "toy+alone-back-de", "val", "de", "en") == read_pairs(data, "toy", "val", "de", "en")
 
 
+def test_whatever_a_corpus_holds_beside_its_training_part_is_kept_apart(toy_folder: Path, data: Path) -> None:
+    for language in ("en", "de"):  # as multi30k has it: its parts have names of their own
+        (data / "toy" / f"test.{language}").rename(data / "toy" / f"test_2016_flickr.{language}")
+    kept = read_pairs(data, "toy", "test_2016_flickr", "en", "de")[0][0]
+    with (data / "alone" / "train.en").open("a") as file:
+        file.write(f"{kept}\n")
+    assert back(toy_folder, data, "--apart", "toy") == 0
+    assert kept not in {english for _, english in read_pairs(data, "alone-back-de", "train", "de", "en")}
+
+
+def test_a_training_needs_something_to_be_validated_on() -> None:
+    with pytest.raises(ConfigError, match="alone-back-de"):
+        toy_recipe("words").with_settings({"corpus": "alone-back-de"})
+    # A name that only has it in its middle is a corpus like any other.
+    assert toy_recipe("words").with_settings({"corpus": "low-back-pain2"}).train.corpora == ("low-back-pain2",)
+
+
 def test_what_cannot_be_read_is_named_and_nothing_is_left(
     toy_folder: Path, data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert back(toy_folder, data, "--apart", "moon") == 1
     assert "moon" in capsys.readouterr().err
+    for corpus in ("toy+alone", "deu-eng"):
+        assert main(["backtranslate", str(toy_folder), "--corpus", corpus, "--data-dir", str(data)]) == 1
+        assert f"{corpus} is not one folder" in capsys.readouterr().err
     assert sorted(path.name for path in data.iterdir()) == ["alone", "toy"]
     (data / "alone-back-de").mkdir()
     assert back(toy_folder, data) == 1
