@@ -133,6 +133,7 @@ def test_the_words_and_the_lines_between_them_are_saved(visit: Visit, tmp_path: 
 
 def test_words_without_lines_are_no_picture_and_long_ones_keep_to_their_chips(visit: Visit, tmp_path: Path) -> None:
     page = visit("?kind=encoder&text=A+dog+runs.")
+    expect(page.locator(".hl-looks .hl-save")).to_have_count(1)
     expect(page.locator(".hl-looks .hl-save")).to_be_hidden()
     word = "Donaudampfschifffahrtsgesellschaftskapitaensmuetzenabzeichen"
     page = visit(f"?checkpoint=multi30k-de-en-words&text=Ein+{word}+steht+hier.")
