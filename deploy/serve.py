@@ -155,12 +155,14 @@ def end(children: Iterable[subprocess.Popen[bytes]]) -> None:
             child.wait()
 
 
-def free_ports(count: int) -> list[int]:
+def free_ports(count: int, *, besides: int) -> list[int]:
+    """Ports that are free now, none of which is the one where visitors come: nginx takes that later."""
     with ExitStack() as stack:
-        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
+        probes = [stack.enter_context(socket.socket()) for _ in range(count + 1)]
         for probe in probes:
             probe.bind(("127.0.0.1", 0))
-        return [probe.getsockname()[1] for probe in probes]
+        found = [probe.getsockname()[1] for probe in probes]
+    return [port for port in found if port != besides][:count]
 
 
 def require_free(place: str) -> None:
@@ -212,7 +214,7 @@ def main() -> None:
     if given.no_nginx:
         local = [f"{given.address}:{given.port + i}" for i in range(given.processes)]
     else:
-        local = [f"127.0.0.1:{port}" for port in free_ports(given.processes)]
+        local = [f"127.0.0.1:{port}" for port in free_ports(given.processes, besides=given.port)]
     listen = f"{given.address}:{given.port}"
     if given.only_print:
         print(configuration([f"127.0.0.1:{8501 + i}" for i in range(given.processes)] + given.also, listen))

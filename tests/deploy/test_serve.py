@@ -52,6 +52,20 @@ def test_a_port_in_use_is_told_before_anything_starts(
         assert f"Nothing can listen at 127.0.0.1:{port}" in refused(monkeypatch, capsys, "--port", port)
 
 
+def test_no_process_gets_the_port_where_visitors_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    offered = iter(range(8080, 8090))  # by a machine that happens to begin with that port
+
+    class Probe(socket.socket):
+        def bind(self, _address: object) -> None:
+            self.port = next(offered)
+
+        def getsockname(self) -> tuple[str, int]:
+            return "127.0.0.1", self.port
+
+    monkeypatch.setattr(socket, "socket", Probe)
+    assert serve.free_ports(3, besides=8080) == [8081, 8082, 8083]
+
+
 def test_processes_share_the_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     none = {"groups": tmp_path, "own": tmp_path / "none"}
     whole = machine.memory(**none)
