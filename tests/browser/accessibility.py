@@ -4,8 +4,6 @@ from importlib.resources import files
 
 from playwright.sync_api import Page
 
-from tests.browser.conftest import settle
-
 # Only what can be serious: the rest costs time, and `heading-order`, which axe calls moderate, is asked for by name.
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
@@ -67,8 +65,6 @@ def check(page: Page, *, colours_alone: bool = False) -> None:
 
 
 def look(page: Page, rules: list[str]) -> list[str]:
-    if page.locator("[data-testid=stApp]").count():  # else it is a file that one takes home
-        settle(page)
     page.wait_for_function(STILL)
     return [f"Words of a drawing below 4.5:1: {words}" for words in page.evaluate(FAINT)] + [
         f"{one['id']} ({one['impact']}): {one['help']}\n  at {one['target']}\n  {one['html'][:200]}\n  {one['why']}"

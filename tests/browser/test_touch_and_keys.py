@@ -82,6 +82,7 @@ def test_a_token_of_the_line_view_can_be_focused(visit: Visit) -> None:
     lines = page.locator("svg[data-lines] line")
     expect(lines.first).to_be_attached()
     every = lines.count()
+    settle(page)
     check(page)
     page.locator("text[data-side=query]").nth(2).focus()
     expect(lines).not_to_have_count(every)
