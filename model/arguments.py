@@ -140,9 +140,7 @@ def add_corpora(commands: Commands) -> None:
     command = commands.add_parser("distill", parents=[CHECKPOINT, BEAM, DATA, DEVICE], help=text)
     command.add_argument("--corpus", default="multi30k", help="what the checkpoint translates the training split of")
 
-    text = (
-        "write a corpus of sentences and a checkpoint's translations, for a model of the other direction to learn from"
-    )
+    text = "write a corpus of sentences and a checkpoint's translations, to learn the other direction from"
     command = commands.add_parser("backtranslate", parents=[CHECKPOINT, BEAM, DATA, DEVICE], help=text)
     command.add_argument("--corpus", default="multi30k", help="whose training sentences the checkpoint translates")
     command.add_argument("--apart", nargs="*", default=[], metavar="CORPUS", help="of whose tests nothing comes in")

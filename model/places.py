@@ -31,4 +31,5 @@ def checkpoint_folders() -> list[Path]:
 
 def folder_for_new() -> Path:
     """Where a checkpoint goes that is to be found: the first folder in `HEADLIGHT_CHECKPOINTS`, else our own."""
-    return next(iter(named_folders()), None) or own_folder()
+    named = named_folders()
+    return named[0] if named else own_folder()

@@ -44,7 +44,7 @@ STYLE = """<style>
 .hl-heading span{font-size:.95rem;font-weight:400;opacity:.85;margin-left:.5rem}
 .hl-looks{position:relative;isolation:isolate}
 .hl-looks.hl-lined .hl-row+.hl-row{margin-top:26px;position:relative}
-@media (pointer:coarse){.hl-looks.hl-lined .hl-row+.hl-row{margin-top:44px}.hl-row>.hl-save{top:-44px!important}}
+@media (pointer:coarse){.hl-looks.hl-lined .hl-row+.hl-row{margin-top:44px}}
 .hl-looks>svg{position:absolute;inset:0;z-index:-1;pointer-events:none;overflow:visible}
 .hl-looks line{stroke:#e8590c;stroke-linecap:round}
 .hl-chip.hl-looked{box-shadow:inset 0 0 0 2px #e8590c;

@@ -143,9 +143,10 @@ def kept_apart(root: Path, corpus: str, source: str, target: str) -> list[Pair]:
 
 def other_splits(folder: Path, *languages: str) -> list[str]:
     """Those that a folder has in all languages, but for `train`."""
+    parents, endings = (folder / "raw", folder), (".gz", "")
     found = [
-        {path.name.partition(".")[0] for parent in (folder / "raw", folder) for path in parent.glob(f"*.{language}*")}
-        for language in languages
+        {path.name.partition(".")[0] for parent in parents for end in endings for path in parent.glob(f"*.{one}{end}")}
+        for one in languages
     ]
     return sorted(set.intersection(*found) - {"train"})
 

@@ -73,8 +73,9 @@ def every_station(key: CheckpointKey, text: str) -> None:
             key="stations",
             alt=f"Heatmap of the vector of a token behind each of {len(found)} stations",
         )
+    of = f"{stack}, layer {layer}, “{read[place - 1].text}”"
     for number, station in enumerate(found, start=1):
-        one_station(number, station, of=f"{stack}, layer {layer}, “{read[place - 1].text}”")
+        one_station(number, station, of=of)
     if end:
         words, code = st.container(key=f"stop_{len(found) + 1}").columns([1, 1.25])
         with words:
@@ -90,7 +91,8 @@ def every_station(key: CheckpointKey, text: str) -> None:
                 },
             )
         with code:
-            derivation((), end.code, alt="the words", title=f"{len(found) + 1}. A word", key="station_code_of_words")
+            title = f"{len(found) + 1}. A word: {of}"
+            derivation((), end.code, alt="the words", title=title, key="station_code_of_words")
     st.success(
         "Largest difference between these numbers and the model's own: "
         f"{max(station.difference for station in found):.2g}. They are the same computation, but for rounding.",
