@@ -2,8 +2,9 @@
 
     python benchmarks/decode.py [--repeats 15] [--threads 2]
 
-The same weights in both, 15 source tokens, 20 and 100 target tokens, one sentence, as many threads as the app gives a
-model. Prints the ratios of the medians, what a token costs early and late, and what recording a full trace costs.
+The same weights in both, 15 source tokens, 20 and 100 target tokens, one sentence, with the threads and the layout of
+the weights that the app gives a model. Prints the ratios of the medians, what a token costs early and late, and what
+recording a full trace costs.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import torch
 from reference import Peer, machine, medians, with_weights_of
 from torch import Tensor
 
+from model.checkpoint import ready
 from model.config import ModelConfig
 from model.decoding.decode import finish, greedy
 from model.network.transformer import Transformer
@@ -59,7 +61,8 @@ def main() -> None:
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
     torch.manual_seed(0)
-    model = Transformer(CONFIG).eval()
+    # The layout in which a loaded checkpoint holds its weights.
+    model = ready(Transformer(CONFIG), "cpu")
     peer = with_weights_of(model)
     source = torch.randint(4, WORDS, (1, SOURCE))
     assert cached(model, source, 20) == rerun(peer, source, 20), "the two do not compute the same"
