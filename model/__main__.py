@@ -29,6 +29,7 @@ from model.places import folder_for_new
 from model.recipe import load_recipe
 from model.training.backtranslate import backtranslate
 from model.training.distill import distill
+from model.training.judge import judge
 from model.training.train import DivergedError, train
 
 
@@ -133,6 +134,11 @@ def run_distill(args: argparse.Namespace) -> None:
     print(f"{args.corpus}, as {args.checkpoint} translates it, is in {folder}")
 
 
+def run_judge(args: argparse.Namespace) -> None:
+    folder = judge(data_root=data_dir(args.data_dir), corpus=args.corpus, more=args.more)
+    print(f"{args.corpus}, and how sure a count of n-grams is of it, is in {folder}")
+
+
 def run_backtranslate(args: argparse.Namespace) -> None:
     teacher, settings = translator_of(args), search_settings(args)
     folder = backtranslate(
@@ -181,6 +187,7 @@ RUN = {
     "vary": run_vary,
     "toy": run_toy,
     "distill": run_distill,
+    "judge": run_judge,
     "backtranslate": run_backtranslate,
 }
 

@@ -51,7 +51,9 @@ class Recipe:
                 f"{name} is counted when the vocabulary is learned and cannot be set; set tokenizer.{remedy} instead.",
             )
         size = self.tokenizer.vocab_size
-        self.model_config(**dict.fromkeys(VOCAB_SIZES[self.task], size))
+        model = self.model_config(**dict.fromkeys(VOCAB_SIZES[self.task], size))
+        if isinstance(model, ClassifierConfig):
+            require(len(model.labels) == 2, f"labels are {list(model.labels)}; what there is to learn from has two.")
 
     def model_config(self, **vocab_sizes: int) -> ModelConfig | RecurrentConfig | ClassifierConfig:
         """The model's configuration, once the sizes of the vocabularies are known.

@@ -15,9 +15,10 @@ from model.text.vocab import BOS_ID, EOS_ID, OURS, Specials
 __all__ = ["Example", "Examples", "batched", "labelled_texts", "sentence_pairs", "shortened"]
 
 T = TypeVar("T")
-Example = tuple[Sequence[int], Sequence[int]]  # ids of a source, and of a target or the number of a label alone
+Example = tuple[Sequence[int], Sequence[int]]  # ids of a source, and of a target or the thousandths of each class
 
 CHUNK = 1000  # texts that are encoded at once
+THOUSANDTHS = 1000
 
 
 def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
@@ -94,12 +95,13 @@ def sentence_pairs(pairs: Iterable[tuple[str, str]], tokenizers: TokenizerPair, 
     return examples
 
 
-def labelled_texts(texts: Iterable[tuple[str, int]], tokenizer: Tokenizer, *, max_length: int) -> Examples:
-    """Ids and labels of texts."""
+def labelled_texts(texts: Iterable[tuple[str, float]], tokenizer: Tokenizer, *, max_length: int) -> Examples:
+    """Ids of texts and the thousandths of each of two classes, given the share of the second."""
     examples = Examples(largest=tokenizer.size)
     for chunk in batched(texts, CHUNK):
-        for ids, (_, label) in zip(tokenizer.encode_batch([text for text, _ in chunk]), chunk, strict=True):
-            examples.append((shortened(ids, max_length), [label]))
+        for ids, (_, share) in zip(tokenizer.encode_batch([text for text, _ in chunk]), chunk, strict=True):
+            second = round(THOUSANDTHS * share)
+            examples.append((shortened(ids, max_length), [THOUSANDTHS - second, second]))
     return examples
 
 

@@ -8,25 +8,22 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from model.config import ClassifierConfig, ConfigError, ModelConfig, RecurrentConfig
 from model.corpora.batching import Batch, Batches
 from model.corpora.corpora import SentencePairs, read_pairs
-from model.corpora.examples import Example, labelled_texts, sentence_pairs
-from model.corpora.reviews import read_reviews
-from model.inference.classify import classify_lines
+from model.corpora.examples import Example, sentence_pairs
 from model.inference.translate import translate_lines
-from model.network.classifier import Classifier
 from model.network.loss import projected_cross_entropy
 from model.network.translators import OurTranslator, make_translator
 from model.recipe import Recipe
-from model.text.tokenizers import LearnedPair, load_pair, train_pair, train_single
-from model.text.vocab import BOS_ID, EOS_ID, PAD_ID, UNK_ID
+from model.text.tokenizers import LearnedPair, load_pair, train_pair
+from model.text.vocab import BOS_ID, EOS_ID, PAD_ID
+from model.training.classification import ClassificationTask
 from model.training.evaluate import accuracy, corpus_bleu, mean_loss
 
-__all__ = ["ClassificationTask", "Task", "TranslationTask", "make_task"]
+__all__ = ["Task", "TranslationTask", "make_task"]
 
 Model = TypeVar("Model", bound=nn.Module)
 
@@ -74,16 +71,6 @@ class TranslationLoss(nn.Module):
         states = self.model.decode(target[:, :-1], *self.model.encode(source))  # (B, T, D)
         weight = self.model.output_projection.weight
         return projected_cross_entropy(states[kept], weight, labels[kept], self.smoothing)
-
-
-class ClassificationLoss(nn.Module):
-    def __init__(self, model: Classifier, smoothing: float) -> None:
-        super().__init__()
-        self.model, self.smoothing = model, smoothing
-
-    def forward(self, source: Tensor, target: Tensor) -> Tensor:
-        logits = self.model(source).float()  # (B, C)
-        return F.cross_entropy(logits, target[:, 0], label_smoothing=self.smoothing, reduction="sum")
 
 
 class TranslationTask:
@@ -147,60 +134,6 @@ class TranslationTask:
         alike = str.lower if config.lowercase else str
         right = round(accuracy(list(map(alike, hypotheses)), list(map(alike, references))), 2)
         return {"valid_perplexity": round(math.exp(loss), 4), "valid_bleu": round(bleu, 3), "valid_exact": right}
-
-
-class ClassificationTask:
-    """Labelled texts, judged by the share that is labelled rightly."""
-
-    unit = "texts"
-    quality = "valid_accuracy"
-
-    def __init__(self, recipe: Recipe, *, data_root: Path, folder: Path | None, device: torch.device):
-        config = recipe.train
-        texts = read_reviews(data_root, config.corpus, "train")
-        self.valid_texts = read_reviews(data_root, config.corpus, "val")
-        self.tokenizers = (
-            load_pair(recipe.tokenizer, folder) if folder else train_single(recipe.tokenizer, [t for t, _ in texts])
-        )
-        self.model_config = recipe.model_config(vocab_size=self.tokenizers.source.size)
-        examples, valid = (
-            labelled_texts(t, self.tokenizers.source, max_length=self.model_config.max_length)
-            for t in (texts, self.valid_texts)
-        )
-        self.left_out = 0
-        self._word_dropout = config.word_dropout
-        vary = self._without_some_words if config.word_dropout else None
-        self._batches = Batches(examples, batch_tokens=config.batch_tokens, device=device, vary=vary)
-        self.valid_batches = Batches(valid, batch_tokens=config.batch_tokens, device=device)
-
-    def _without_some_words(self, example: Example, draws: random.Random) -> Example:
-        """No one word decides then (Iyyer et al. 2015, section 3.2)."""
-        (*words, end), label = example
-        return [*(UNK_ID if draws.random() < self._word_dropout else word for word in words), end], label
-
-    def batches_of(self, epoch: int) -> Batches:
-        return self._batches
-
-    def new_model(self) -> Classifier:
-        assert isinstance(self.model_config, ClassifierConfig)
-        return Classifier(self.model_config, pad_id=PAD_ID)
-
-    def loss_of(self, model: Classifier, smoothing: float) -> ClassificationLoss:
-        return ClassificationLoss(model, smoothing)
-
-    def items(self, batch: Batch) -> int:
-        return batch.source.size(0)
-
-    @torch.inference_mode()
-    def valid_loss(self, model: Classifier) -> float:
-        loss = self.loss_of(model, 0.0)
-        total = sum(float(loss(batch.source, batch.target)) for batch in self.valid_batches.in_order())
-        return total / len(self.valid_batches)
-
-    def measure(self, model: Classifier, loss: float) -> dict[str, float]:
-        texts, labels = zip(*self.valid_texts, strict=True)
-        found = classify_lines(model, self.tokenizers, texts)
-        return {"valid_accuracy": round(accuracy(found, labels), 2)}
 
 
 def make_task(recipe: Recipe, *, data_root: Path, folder: Path | None, device: torch.device) -> Task[Any]:

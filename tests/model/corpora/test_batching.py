@@ -148,10 +148,10 @@ def test_of_a_long_text_beginning_and_end_are_kept() -> None:
 
 
 def test_labelled_texts_keep_their_labels_and_fill_batches_by_their_words(tokenizers: TokenizerPair) -> None:
-    texts = [("der hund " * n, n % 2) for n in range(1, 21)]
+    texts = [("der hund " * n, n % 3 / 2) for n in range(1, 21)]  # the first class, half of each, the second
     examples = labelled_texts(texts, tokenizers.source, max_length=30)
     batches = epoch(Batches(examples, batch_tokens=100))
     assert max(batch.source.numel() for batch in batches) <= 100
-    rows = [row for batch in batches for row in zip(batch.source, batch.target[:, 0], strict=True)]
-    found = sorted((int((ids != PAD_ID).sum()), int(label)) for ids, label in rows)
-    assert found == sorted((min(2 * n + 1, 30), n % 2) for n in range(1, 21))
+    rows = [row for batch in batches for row in zip(batch.source, batch.target.tolist(), strict=True)]
+    found = sorted((int((ids != PAD_ID).sum()), second / (first + second)) for ids, (first, second) in rows)
+    assert found == sorted((min(2 * n + 1, 30), n % 3 / 2) for n in range(1, 21))

@@ -1,0 +1,78 @@
+"""A corpus of reviews for a small classifier to learn from: a text, and how sure a teacher is that it is positive.
+
+"Distilling the Knowledge in a Neural Network" (Hinton et al. 2015): how sure says more than the label alone. The
+teacher counts n-grams, and what it judges it has never read. It also judges pieces of the texts, which have no label.
+"""
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from tqdm import tqdm
+
+from model.config import DISTILLED
+from model.corpora.corpora import CorpusError
+from model.corpora.reviews import judged_line, read_reviews
+from model.files import CheckpointError, write_beside
+from model.training.ngrams import NgramJudge
+
+__all__ = ["judge"]
+
+FOLDS = 5
+NEIGHBOURS = 100  # texts that stay together, for those of one film follow each other
+TRUST = 0.7  # in the teacher, where there is a label too
+SENTENCES_A_PIECE, FEWEST_WORDS = 3, 25
+
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+
+
+def judge(*, data_root: Path, corpus: str, more: str = "") -> Path:
+    """Write the corpus `<corpus>-distilled`: every training text and its pieces, and how sure the teacher is of each.
+
+    Args:
+        data_root: Folder of the corpora.
+        corpus: What is judged.
+        more: Another one, from which the teacher learns too.
+
+    Returns:
+        The new folder; it has a training split alone.
+
+    Raises:
+        CorpusError: a corpus cannot be read, is several or too small, or the new one is there already or cannot be
+            written; then nothing is left behind.
+    """
+    folder = data_root / f"{corpus}{DISTILLED}"
+    if "+" in corpus:
+        raise CorpusError(f"{corpus} is several corpora; judge them one by one.")
+    if folder.exists():
+        raise CorpusError(f"{folder} is there already; remove it to make it anew.")
+    own = read_reviews(data_root, corpus, "train")
+    others = read_reviews(data_root, more, "train") if more else []
+    folds = [number // NEIGHBOURS % FOLDS for number in range(len(own))]
+    lines: list[str] = []
+    for fold in tqdm(range(FOLDS), unit=" folds"):
+        read = [review for review, its in zip(own, folds, strict=True) if its != fold] + others
+        teacher = NgramJudge.learn([text for text, _ in read], [label for _, label in read])
+        for (text, label), its in zip(own, folds, strict=True):
+            if its == fold:
+                lines.append(judged_line((text, TRUST * teacher.share(text) + (1 - TRUST) * label)))
+                lines += [judged_line((piece, teacher.share(piece))) for piece in pieces(text)]
+    try:
+        folder.mkdir(parents=True)
+        write_beside(folder / "train.tsv", "".join(lines))
+    except (OSError, CheckpointError) as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise CorpusError(f"{folder} cannot be written ({error}).") from error
+    return folder
+
+
+def pieces(text: str) -> Iterator[str]:
+    """A few sentences each, one after the other; short ends are left out, and a text that would be its only piece."""
+    sentences = [sentence for part in SENTENCE_END.split(text) if (sentence := part.strip())]
+    if len(sentences) <= SENTENCES_A_PIECE:
+        return
+    for start in range(0, len(sentences), SENTENCES_A_PIECE):
+        piece = " ".join(sentences[start : start + SENTENCES_A_PIECE])
+        if len(piece.split()) >= FEWEST_WORDS:
+            yield piece

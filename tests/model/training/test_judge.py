@@ -1,0 +1,139 @@
+"""The teacher that counts n-grams, what it says of texts that it has not read, and a classifier that learns from it."""
+
+import csv
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from model.__main__ import main
+from model.config import ConfigError
+from model.corpora.corpora import CorpusError
+from model.corpora.reviews import read_reviews
+from model.training import ngrams
+from model.training.classification import ClassificationLoss
+from model.training.judge import NEIGHBOURS, TRUST, pieces
+from model.training.ngrams import NgramJudge, grams_of
+from model.training.train import train
+from tests.model.network.test_classifier import recipe, write_reviews
+
+TEXTS = [
+    *("good good fun", "it was good", "not bad", "not bad , fun", "it was fun"),
+    *("bad , not fun", "it was bad", "not good", "not good , bad", "it was not good"),
+]
+LABELS = [1] * 5 + [0] * 5
+
+
+def text_grams(text: str) -> set[str]:
+    words = text.split()
+    return {" ".join(words[i : i + n]) for n in (1, 2, 3) for i in range(len(words) - n + 1)}
+
+
+def test_n_grams_are_words_pairs_and_triples_each_once() -> None:
+    assert len(grams_of("It was good, it was GOOD")) == len(text_grams("it was good , it was good"))
+    shared = set(grams_of("a very good film")) & set(grams_of("not very good"))
+    assert shared == {*grams_of("very"), *grams_of("good")} | (set(grams_of("very good")) - set(grams_of("good very")))
+    assert set(grams_of("n't good")) <= set(grams_of("It isn't good"))
+    assert len(grams_of("")) == 0
+
+
+def test_it_hears_a_negation_that_single_words_cannot_tell() -> None:
+    judge = NgramJudge.learn(TEXTS * 20, LABELS * 20)
+    assert all((judge.share(text) > 0.5) == bool(label) for text, label in zip(TEXTS, LABELS, strict=True))
+    assert judge.share("words that nobody wrote") == pytest.approx(1 / (1 + np.exp(-judge.bias)))
+
+
+def test_the_weights_are_those_of_logistic_regression_over_log_ratios() -> None:
+    judge = NgramJudge.learn(TEXTS, LABELS)
+    grams = [text_grams(text) for text in TEXTS]
+    kept = sorted(gram for gram in set().union(*grams) if sum(gram in row for row in grams) >= 2)
+    assert len(judge.grams) == len(kept)
+    holds = np.array([[gram in row for gram in kept] for row in grams], dtype=float)  # (texts, N)
+    labels = np.array(LABELS, dtype=float)
+    first, second = labels @ holds + 1, (1 - labels) @ holds + 1
+    ratio = np.log(first / first.sum() / (second / second.sum()))
+    shares = np.array([judge.share(text) for text in TEXTS])
+    # Where the loss is least its slope is 0: each weight is what the misjudged texts that hold its n-gram pull it to.
+    weights = ngrams.STRENGTH * (labels - shares) @ (holds * ratio)  # (N,)
+    scores = (holds * ratio) @ weights + ngrams.STRENGTH * (labels - shares).sum()
+    np.testing.assert_allclose(shares, 1 / (1 + np.exp(-scores)), atol=1e-4)  # as near as 60 rounds come
+    assert shares.std() > 0.01
+
+
+def test_a_text_and_its_pieces_are_judged(tmp_path: Path) -> None:
+    write_reviews(tmp_path, rows=1000)
+    assert main(["judge", "--corpus", "reviews", "--more", "", "--data-dir", str(tmp_path)]) == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["reviews", "reviews-distilled"]
+    labels = {tuple(text.split()): label for text, label in read_reviews(tmp_path, "reviews", "train")}
+    judged = read_reviews(tmp_path, "reviews-distilled", "train")
+    assert len(judged) == len(read_reviews(tmp_path, "reviews", "train"))  # none is long enough for pieces
+    for text, share in judged:
+        label = labels[tuple(text.split())]
+        assert abs(share - label) < 0.5  # its words tell all
+        assert (1 - TRUST) * label <= share <= TRUST + (1 - TRUST) * label
+    assert any('.\n "quoted' in text for text, _ in judged)  # the line is still broken where it was
+    assert read_reviews(tmp_path, "reviews-distilled", "val") == read_reviews(tmp_path, "reviews", "val")
+    # And a classifier learns from it.
+    chosen = recipe(max_length=40).with_settings({"corpus": "reviews-distilled"})
+    train(chosen, data_root=tmp_path, out=tmp_path / "student", device="cpu")
+    with (tmp_path / "student" / "history.csv").open() as file:
+        assert max(float(row["valid_accuracy"]) for row in csv.DictReader(file)) > 95
+    assert main(["evaluate", str(tmp_path / "student"), "--data-dir", str(tmp_path)]) == 0
+
+
+def test_pieces_are_a_few_sentences_each_and_their_ends_are_kept() -> None:
+    sentence = "This film has nine words and a full stop{mark}"
+    text = "\n".join(sentence.format(mark=mark) for mark in ".!?.!?.")
+    assert list(pieces(text)) == [" ".join(text.split("\n")[start : start + 3]) for start in (0, 3)]
+    assert list(pieces(text[: text.index("?") + 1])) == []  # it would be its own only piece
+
+
+def test_nobody_judges_what_they_have_read(tmp_path: Path) -> None:
+    """Each pair of neighbours has a word of its own, and nothing else tells their label."""
+    folder, draw = tmp_path / "reviews", random.Random(1)
+    folder.mkdir()
+    lines = ["label\trating\tfile\tfilm\ttext"]
+    for pair in range(10 * NEIGHBOURS):
+        label = draw.randrange(2)
+        lines += [f"{label}\t1\tx\tt{pair}\tword{pair} word{pair} film{n}" for n in (1, 2)]
+    (folder / "imdb_train.tsv").write_text("\n".join(lines) + "\n")
+    main(["judge", "--corpus", "reviews", "--more", "", "--data-dir", str(tmp_path)])
+    own = read_reviews(tmp_path, "reviews", "train")
+    truth, judged = dict(own), read_reviews(tmp_path, "reviews-distilled", "train")
+    assert NgramJudge.learn(*zip(*own, strict=True)).share(own[0][0]) != pytest.approx(0.5, abs=0.01)
+    held = [(share - (1 - TRUST) * truth[text]) / TRUST for text, share in judged]
+    assert held == pytest.approx([0.5] * len(held), abs=0.1)
+
+
+def test_a_doubtful_label_costs_what_its_classes_cost_in_their_shares() -> None:
+    loss = ClassificationLoss(torch.nn.Embedding(3, 2), 0.1)
+    text = torch.tensor([1])
+
+    def cost(*thousandths: int) -> float:
+        return loss(text, torch.tensor([thousandths])).item()
+
+    assert cost(700, 300) == pytest.approx(0.7 * cost(1000, 0) + 0.3 * cost(0, 1000), rel=1e-6)
+    assert cost(1000, 0) != pytest.approx(cost(0, 1000))
+
+
+def test_what_cannot_be_judged_or_learned_from_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_reviews(tmp_path)
+    write_reviews(tmp_path / "few", rows=50)
+    (tmp_path / "few" / "reviews").rename(tmp_path / "few-reviews")
+    wrong = {"reviews+x": "reviews+x is several", "x": "no imdb_train.tsv", "few-reviews": "No word is in 2 of 0 texts"}
+    for corpus, message in wrong.items():
+        assert main(["judge", "--corpus", corpus, "--more", "", "--data-dir", str(tmp_path)]) == 1
+        assert message in capsys.readouterr().err
+    with pytest.raises(CorpusError, match=r"write it with: python -m model judge --corpus reviews\."):
+        read_reviews(tmp_path, "reviews-distilled", "train")
+    (tmp_path / "reviews-distilled").mkdir()
+    assert main(["judge", "--corpus", "reviews", "--data-dir", str(tmp_path)]) == 1
+    assert "is there already; remove it" in capsys.readouterr().err
+    for line in ("A text.\t1.2", "A text.\tyes", "A text."):
+        (tmp_path / "reviews-distilled" / "train.tsv").write_text(f"Fine.\t1.000\n{line}\n")
+        with pytest.raises(CorpusError, match=r"Line 2 of .* is not a text, a tab and a number from 0 to 1"):
+            read_reviews(tmp_path, "reviews-distilled", "train")
+    with pytest.raises(ConfigError, match=r"labels are \['bad', 'good', 'so so'\]; what .* has two"):
+        recipe(labels=["bad", "good", "so so"])
