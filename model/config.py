@@ -180,6 +180,8 @@ class TrainConfig(Section):
     label_smoothing: float = 0.1
     bpe_dropout: float = 0.0  # above 0 each epoch cuts words differently, after the batches were put together
     word_dropout: float = 0.0  # share of a classifier's words that are read as unknown ones, others in each epoch
+    fill_gaps: bool = False  # learn which words it hides, not the labels: a start for a classifier that reads
+    attention_rate: float = 1.0  # share of the learning rate that self-attention has, to keep what it learned before
     clip_norm: float = 1.0
     average_epochs: int = 8
     patience: int = 12
@@ -209,6 +211,10 @@ class TrainConfig(Section):
             min(self.snapshot_steps, default=0) >= 0, f"snapshot_steps are {self.snapshot_steps}; steps start at 0."
         )
         require(self.cooldown_steps >= 0, f"cooldown_steps is {self.cooldown_steps}; 0 is none.")
+        require(
+            0 < self.attention_rate <= 1,
+            f"attention_rate is {self.attention_rate}; it must be above 0 and at most 1, the rate of all else.",
+        )
         require(self.learning_rate > 0, f"learning_rate is {self.learning_rate}; it must be above 0.")
         for name in ("adam_beta1", "adam_beta2"):
             require(0.0 <= getattr(self, name) < 1.0, f"{name} is {getattr(self, name)}; it must be in [0, 1).")

@@ -43,6 +43,10 @@ class Recipe:
         cut_anew = self.tokenizer.kind == "bpe" and has_target
         require(cut_anew or not self.train.bpe_dropout, 'bpe_dropout needs a translation with kind = "bpe".')
         require(not (has_target and self.train.word_dropout), "word_dropout belongs to a classification.")
+        require(
+            self.train.word_dropout > 0 or not self.train.fill_gaps,
+            f"fill_gaps needs gaps, but word_dropout is {self.train.word_dropout}; 0.2 is usual.",
+        )
         require(has_target or not self.train.pretrain_corpus, "pretrain_corpus belongs to a translation.")
         for name in VOCAB_SIZES[self.task]:
             remedy = "vocab_size" if self.tokenizer.kind == "bpe" else "min_freq"

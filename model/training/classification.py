@@ -1,5 +1,6 @@
-"""What a classifier learns: labelled texts, the loss of its judgements, and the share of them that is right."""
+"""What a classifier learns: the labels of texts, or before them to read: which words were hidden from it."""
 
+import math
 import random
 from pathlib import Path
 
@@ -9,16 +10,18 @@ from torch import Tensor, nn
 
 from model.config import ClassifierConfig
 from model.corpora.batching import Batch, Batches
-from model.corpora.examples import Example, labelled_texts
+from model.corpora.examples import Example, Examples, labelled_texts
 from model.corpora.reviews import read_reviews
 from model.inference.classify import classify_lines
 from model.network.classifier import Classifier
+from model.network.loss import projected_cross_entropy
+from model.network.masks import padding_mask
 from model.recipe import Recipe
 from model.text.tokenizers import load_pair, train_single
-from model.text.vocab import PAD_ID, UNK_ID
+from model.text.vocab import EOS_ID, PAD_ID, UNK_ID
 from model.training.evaluate import accuracy
 
-__all__ = ["ClassificationLoss", "ClassificationTask"]
+__all__ = ["ClassificationLoss", "ClassificationTask", "GapTask"]
 
 
 class ClassificationLoss(nn.Module):
@@ -52,11 +55,14 @@ class ClassificationTask:
         )
         self.left_out = 0
         self._word_dropout = config.word_dropout
-        vary = self._without_some_words if config.word_dropout else None
+        vary = self._hide if config.word_dropout else None
         self._batches = Batches(examples, batch_tokens=config.batch_tokens, device=device, vary=vary)
-        self.valid_batches = Batches(valid, batch_tokens=config.batch_tokens, device=device)
+        self.valid_batches = Batches(self._validation(valid), batch_tokens=config.batch_tokens, device=device)
 
-    def _without_some_words(self, example: Example, draws: random.Random) -> Example:
+    def _validation(self, examples: Examples) -> Examples:
+        return examples
+
+    def _hide(self, example: Example, draws: random.Random) -> Example:
         """No one word decides then (Iyyer et al. 2015, section 3.2)."""
         (*words, end), label = example
         return [*(UNK_ID if draws.random() < self._word_dropout else word for word in words), end], label
@@ -68,7 +74,7 @@ class ClassificationTask:
         assert isinstance(self.model_config, ClassifierConfig)
         return Classifier(self.model_config, pad_id=PAD_ID)
 
-    def loss_of(self, model: Classifier, smoothing: float) -> ClassificationLoss:
+    def loss_of(self, model: Classifier, smoothing: float) -> nn.Module:
         return ClassificationLoss(model, smoothing)
 
     def items(self, batch: Batch) -> int:
@@ -77,10 +83,53 @@ class ClassificationTask:
     @torch.inference_mode()
     def valid_loss(self, model: Classifier) -> float:
         loss = self.loss_of(model, 0.0)
-        total = sum(float(loss(batch.source, batch.target)) for batch in self.valid_batches.in_order())
-        return total / len(self.valid_batches)
+        batches = list(self.valid_batches.in_order())
+        return sum(float(loss(batch.source, batch.target)) for batch in batches) / sum(map(self.items, batches))
 
     def measure(self, model: Classifier, loss: float) -> dict[str, float]:
         texts, labels = zip(*self.valid_texts, strict=True)
         found = classify_lines(model, self.tokenizers, texts)
         return {"valid_accuracy": round(accuracy(found, labels), 2)}
+
+
+class GapLoss(nn.Module):
+    """Which words stood where unknown ones are read; each is scored by its embedding (Press and Wolf 2017)."""
+
+    def __init__(self, model: Classifier, smoothing: float) -> None:
+        super().__init__()
+        self.model, self.smoothing = model, smoothing
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        hidden = target != PAD_ID  # (B, S)
+        words = self.model.encoder.embedding.tokens.weight  # (V, D)
+        states = self.model.encoder(source, mask=padding_mask(source, PAD_ID))  # (B, S, D)
+        return projected_cross_entropy(states[hidden], words, target[hidden], self.smoothing)
+
+
+class GapTask(ClassificationTask):
+    """The words that word dropout hides, to be found from those around them (Devlin et al. 2019, section 3.1).
+
+    Labels alone hardly teach a small encoder to look at a word's neighbours. The head learns nothing here.
+    """
+
+    unit = "words"
+    quality = "valid_probability"
+
+    def _validation(self, examples: Examples) -> Examples:
+        return Examples(self._hide(examples[i], random.Random(i)) for i in range(len(examples)))
+
+    def _hide(self, example: Example, draws: random.Random) -> Example:
+        words, _ = example
+        hidden = [word not in (UNK_ID, EOS_ID) and draws.random() < self._word_dropout for word in words]
+        read = [UNK_ID if gap else word for word, gap in zip(words, hidden, strict=True)]
+        return read, [word if gap else PAD_ID for word, gap in zip(words, hidden, strict=True)]
+
+    def loss_of(self, model: Classifier, smoothing: float) -> nn.Module:
+        return GapLoss(model, smoothing)
+
+    def items(self, batch: Batch) -> int:
+        return max(1, int((batch.target != PAD_ID).sum()))
+
+    def measure(self, model: Classifier, loss: float) -> dict[str, float]:
+        """The mean probability (the geometric one) of what was hidden, in percent."""
+        return {"valid_perplexity": round(math.exp(loss), 4), self.quality: round(100 * math.exp(-loss), 4)}

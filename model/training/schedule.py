@@ -5,13 +5,23 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
+from torch import nn
+
 from model.config import TrainConfig
 from model.corpora.batching import Rows
 from model.corpora.examples import batched
 from model.training.run_state import Progress
 from model.training.tasks import Task
 
-__all__ = ["cooled_down", "inverse_square_root", "is_over", "learning_rate", "remaining_steps", "steps_expected"]
+__all__ = [
+    "cooled_down",
+    "inverse_square_root",
+    "is_over",
+    "learning_rate",
+    "parameter_groups",
+    "remaining_steps",
+    "steps_expected",
+]
 
 
 def inverse_square_root(step: int, *, peak: float, warmup_steps: int) -> float:
@@ -43,6 +53,18 @@ def learning_rate(step: int, config: TrainConfig, *, last: int) -> float:
     """At a step, counted from 1, of a run that is expected to end with the step `last`."""
     rate = inverse_square_root(step, peak=config.learning_rate, warmup_steps=config.warmup_steps)
     return rate * cooled_down(step, last=last, cooldown_steps=config.cooldown_steps)
+
+
+def parameter_groups(model: nn.Module, *, attention_rate: float) -> list[dict[str, Any]]:
+    """What learns at the whole rate, and self-attention, which learns at its `share` of it.
+
+    A layer that has learned to look at a word's neighbours forgets it at the rate at which words get a meaning
+    ("discriminative fine-tuning", Howard and Ruder 2018, section 3.2).
+    """
+    named = list(model.named_parameters())
+    slow = [parameter for name, parameter in named if ".self_attention." in name]
+    fast = [parameter for name, parameter in named if ".self_attention." not in name]
+    return [{"params": fast, "share": 1.0}, {"params": slow, "share": attention_rate}]
 
 
 def is_over(progress: Progress, config: TrainConfig) -> bool:

@@ -20,7 +20,7 @@ from model.network.translators import OurTranslator, make_translator
 from model.recipe import Recipe
 from model.text.tokenizers import LearnedPair, load_pair, train_pair
 from model.text.vocab import BOS_ID, EOS_ID, PAD_ID
-from model.training.classification import ClassificationTask
+from model.training.classification import ClassificationTask, GapTask
 from model.training.evaluate import accuracy, corpus_bleu, mean_loss
 
 __all__ = ["Task", "TranslationTask", "make_task"]
@@ -149,5 +149,6 @@ def make_task(recipe: Recipe, *, data_root: Path, folder: Path | None, device: t
         ConfigError: the recipe cannot be used.
         CorpusError: the corpus cannot be read.
     """
-    kind = ClassificationTask if recipe.task == "classification" else TranslationTask
+    reads = GapTask if recipe.train.fill_gaps else ClassificationTask
+    kind = reads if recipe.task == "classification" else TranslationTask
     return kind(recipe, data_root=data_root, folder=folder, device=device)

@@ -35,7 +35,7 @@ from model.training.run_state import (
     save_state,
 )
 from model.training.runtime import make_accelerator, stop_on_signal
-from model.training.schedule import is_over, learning_rate, remaining_steps, steps_expected
+from model.training.schedule import is_over, learning_rate, parameter_groups, remaining_steps, steps_expected
 from model.training.tasks import Task, make_task
 from model.training.warm_start import check_start
 
@@ -65,7 +65,7 @@ class Trainer:
         torch.manual_seed(self.config.seed)  # the same weights in every process
         self.model = task.new_model().to(accelerator.device)
         optimizer = torch.optim.Adam(
-            self.model.parameters(),
+            parameter_groups(self.model, attention_rate=self.config.attention_rate),
             lr=self.config.learning_rate,
             betas=(self.config.adam_beta1, self.config.adam_beta2),
             eps=1e-9,
@@ -126,7 +126,7 @@ class Trainer:
         started = time.perf_counter()
         rate = learning_rate(progress.step + 1, config, last=self.last_step)
         for group in self.optimizer.param_groups:
-            group["lr"] = rate
+            group["lr"] = rate * group["share"]
         loss, items = self._backward(step)
         norm = accelerator.clip_grad_norm_(self.model.parameters(), config.clip_norm)
         # In fp16 a gradient may overflow: that step is left out and the loss scaled down.

@@ -1,0 +1,112 @@
+"""Filling gaps: what is hidden, what it costs to miss it, and a run whose weights a classifier starts from."""
+
+import csv
+import random
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+from safetensors.torch import load_file
+
+from model.config import ConfigError
+from model.network.masks import padding_mask
+from model.recipe import Recipe
+from model.text.vocab import EOS_ID, PAD_ID, UNK_ID
+from model.training.tasks import make_task
+from model.training.train import train
+from tests.model.network.test_classifier import recipe, write_reviews
+
+GAPS = {"fill_gaps": True, "word_dropout": 0.2, "corpus": "pairs"}
+FIRST, SECOND = ("old", "new", "red", "blue", "tall", "wet"), ("house", "car", "rose", "sea", "tree", "dog")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Texts of pairs of words: one tells the other, and nothing else does."""
+    root, draw = tmp_path_factory.mktemp("data"), random.Random(1)
+    (root / "pairs").mkdir()
+    lines = ["label\trating\tfile\tfilm\ttext"]
+    for i in range(800):
+        pairs = draw.choices(list(zip(FIRST, SECOND, strict=True)), k=draw.randint(3, 8))
+        lines.append(f"{i % 2}\t1\tx\tt{i}\t{' '.join(' '.join(pair) for pair in pairs)}")
+    (root / "pairs" / "imdb_train.tsv").write_text("\n".join(lines) + "\n")
+    return root
+
+
+def gap_recipe(**settings: object) -> Recipe:
+    return recipe(max_length=40, dropout=0.0).with_settings(GAPS | settings)
+
+
+def test_some_words_are_hidden_and_they_alone_are_asked_for(data: Path) -> None:
+    task = make_task(gap_recipe(), data_root=data, folder=None, device=torch.device("cpu"))
+    batches = task.batches_of(1)
+    rows = list(batches.epoch(seed=1, number=1))
+    whole = [batches.examples[i][0] for batch in rows for i in batch]
+    read = [row[row != PAD_ID].tolist() for batch in rows for row in batches.load(batch, seed=1, number=1).source]
+    asked = [row for batch in rows for row in batches.load(batch, seed=1, number=1).target.tolist()]
+    assert len(whole) == len(read)
+    gaps = 0
+    for text, shown, wanted in zip(whole, read, asked, strict=True):
+        assert shown[-1] == text[-1] == EOS_ID
+        for i, word in enumerate(text):
+            assert (shown[i], wanted[i]) in {(word, PAD_ID), (UNK_ID, word)}
+        gaps += sum(word != PAD_ID for word in wanted)
+    assert gaps / sum(len(text) - 1 for text in whole) == pytest.approx(0.2, abs=0.03)
+    first, second = (torch.cat([b.target.flatten() for b in task.valid_batches.in_order()]) for _ in range(2))
+    assert torch.equal(first, second)
+    assert (first != PAD_ID).any()
+
+
+def test_the_loss_is_that_of_the_hidden_words_alone(data: Path) -> None:
+    task = make_task(gap_recipe(), data_root=data, folder=None, device=torch.device("cpu"))
+    torch.manual_seed(1)
+    model = task.new_model().eval()
+    batch = next(iter(task.valid_batches.in_order()))
+    found = task.loss_of(model, 0.0)(batch.source, batch.target)
+    states = model.encoder(batch.source, mask=padding_mask(batch.source, PAD_ID))
+    logits = states @ model.encoder.embedding.tokens.weight.T
+    expected = F.cross_entropy(logits.flatten(0, 1), batch.target.flatten(), ignore_index=PAD_ID, reduction="sum")
+    assert found.item() == pytest.approx(expected.item(), rel=1e-5)
+    assert task.items(batch) == (batch.target != PAD_ID).sum()
+
+
+def test_a_classifier_starts_from_what_filled_gaps(data: Path, tmp_path: Path) -> None:
+    write_reviews(tmp_path)
+    settings = {"max_epochs": 40, "learning_rate": 5e-3, "batch_tokens": 400, "average_epochs": 1}
+    train(gap_recipe(**settings), data_root=data, out=tmp_path / "gaps", device="cpu")
+    with (tmp_path / "gaps" / "history.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    # Of twelve words one in twelve would be guessed; its neighbour tells it, but for those whose neighbour is hidden.
+    assert max(float(row["valid_probability"]) for row in rows) > 40
+    assert float(rows[0]["valid_probability"]) < 20
+    labels = recipe(max_length=40, dropout=0.0).with_settings({"corpus": "pairs", "max_epochs": 1})
+    train(labels, data_root=data, out=tmp_path / "labels", device="cpu", init=tmp_path / "gaps")
+    with (tmp_path / "labels" / "history.csv").open() as file:
+        assert "valid_accuracy" in next(csv.DictReader(file))
+
+
+def test_self_attention_may_learn_more_slowly_and_keep_what_it_learned(data: Path, tmp_path: Path) -> None:
+    """Adam's first step is as long as the rate, whatever the gradient, so the shares are seen in the weights."""
+    moved: dict[float, dict[str, float]] = {}
+    for share in (1.0, 0.1):
+        chosen = gap_recipe(attention_rate=share, max_steps=1, warmup_steps=1, learning_rate=0.05)
+        train(chosen, data_root=data, out=tmp_path / str(share), device="cpu")
+        start = gap_recipe(max_steps=1, warmup_steps=1, learning_rate=1e-12)
+        if not moved:
+            train(start, data_root=data, out=tmp_path / "start", device="cpu")
+        before, after = (load_file(tmp_path / name / "model.safetensors") for name in ("start", str(share)))
+        moved[share] = {name: (after[name].float() - before[name].float()).abs().max().item() for name in after}
+    for name in moved[1.0]:
+        ratio = 0.1 if ".self_attention." in name else 1.0
+        # Weights are stored in half precision, in steps of 5e-4 below 1. A bias of keys changes no softmax.
+        if not name.endswith("key_projection.bias"):
+            assert moved[0.1][name] == pytest.approx(ratio * moved[1.0][name], rel=0.02, abs=1e-3), name
+    assert moved[1.0]["encoder.layers.0.self_attention.query_projection.weight"] == pytest.approx(0.05, rel=0.02)
+    with pytest.raises(ConfigError, match=r"attention_rate is 0\.0; it must be above 0 and at most 1"):
+        gap_recipe(attention_rate=0.0)
+
+
+def test_gaps_are_needed_to_be_filled() -> None:
+    with pytest.raises(ConfigError, match=r"fill_gaps needs gaps, but word_dropout is 0\.0"):
+        gap_recipe(word_dropout=0.0)
