@@ -217,6 +217,8 @@ def load_classifier(folder: Path, *, device: str = "cpu") -> ClassifierCheckpoin
     config = read_config(folder)
     if not isinstance(config.model, ClassifierConfig):
         raise CheckpointError(f"{folder.name} translates and does not classify texts; choose another checkpoint.")
+    if config.train.fill_gaps:
+        raise CheckpointError(f"{folder.name} has learned to fill gaps, not to label; start a run from it with --init.")
     tokenizers, sizes = load_tokenizers(config, folder), config.model
     require_modest(lambda: Classifier(sizes, pad_id=PAD_ID), sizes.to_dict(), folder)
     model = Classifier(sizes, pad_id=PAD_ID)

@@ -43,6 +43,7 @@ class Recipe:
         cut_anew = self.tokenizer.kind == "bpe" and has_target
         require(cut_anew or not self.train.bpe_dropout, 'bpe_dropout needs a translation with kind = "bpe".')
         require(not (has_target and self.train.word_dropout), "word_dropout belongs to a classification.")
+        require(not (has_target and self.train.fill_gaps), "fill_gaps belongs to a classification.")
         require(
             self.train.word_dropout > 0 or not self.train.fill_gaps,
             f"fill_gaps needs gaps, but word_dropout is {self.train.word_dropout}; 0.2 is usual.",

@@ -37,7 +37,7 @@ class Batch:
     """Token ids of a few examples: source ends with `</s>`, target starts with `<s>` and ends with `</s>`."""
 
     source: Tensor  # (B, S)
-    target: Tensor  # (B, T), or the thousandths of each class (B, C)
+    target: Tensor  # (B, T), or the thousandths of each class (B, C), or hidden words among padding (B, S)
     target_tokens: int  # how many are to be predicted: all but `<s>` and padding
 
     @classmethod

@@ -103,7 +103,10 @@ class GapLoss(nn.Module):
         hidden = target != PAD_ID  # (B, S)
         words = self.model.encoder.embedding.tokens.weight  # (V, D)
         states = self.model.encoder(source, mask=padding_mask(source, PAD_ID))  # (B, S, D)
-        return projected_cross_entropy(states[hidden], words, target[hidden], self.smoothing)
+        loss = projected_cross_entropy(states[hidden], words, target[hidden], self.smoothing)
+        # The head gets a gradient too, of zeros: a resumed Adam and several processes expect one of every parameter.
+        head = (*self.model.pooling.parameters(), *self.model.output_projection.parameters())
+        return loss + 0.0 * sum(parameter.sum() for parameter in head)
 
 
 class GapTask(ClassificationTask):

@@ -14,13 +14,12 @@ from tqdm import tqdm
 from model.config import DISTILLED
 from model.corpora.corpora import CorpusError
 from model.corpora.reviews import judged_line, read_reviews
-from model.files import CheckpointError, write_beside
 from model.training.ngrams import NgramJudge
 
 __all__ = ["judge"]
 
 FOLDS = 5
-NEIGHBOURS = 100  # texts that stay together, for those of one film follow each other
+NEIGHBOURS = 100  # texts that stay together: in IMDb those of one film mostly follow each other
 TRUST = 0.7  # in the teacher, where there is a label too
 SENTENCES_A_PIECE, FEWEST_WORDS = 3, 25
 
@@ -33,18 +32,24 @@ def judge(*, data_root: Path, corpus: str, more: str = "") -> Path:
     Args:
         data_root: Folder of the corpora.
         corpus: What is judged.
-        more: Another one, from which the teacher learns too.
+        more: Another one, or several joined by `+`, from which the teacher learns too.
 
     Returns:
         The new folder; it has a training split alone.
 
     Raises:
-        CorpusError: a corpus cannot be read, is several or too small, or the new one is there already or cannot be
-            written; then nothing is left behind.
+        CorpusError: a corpus cannot be read, is several, too small or judged already, or is to judge itself, or the new
+            one is there already or cannot be written; then nothing is left behind.
     """
     folder = data_root / f"{corpus}{DISTILLED}"
     if "+" in corpus:
         raise CorpusError(f"{corpus} is several corpora; judge them one by one.")
+    if DISTILLED in f"{corpus}+{more}":
+        raise CorpusError(f"{corpus} or {more} is judged already; name corpora with labels.")
+    if corpus in more.split("+"):
+        raise CorpusError(
+            f"{corpus} is what is judged; name another one with --more, for a teacher must not have read it."
+        )
     if folder.exists():
         raise CorpusError(f"{folder} is there already; remove it to make it anew.")
     own = read_reviews(data_root, corpus, "train")
@@ -58,17 +63,19 @@ def judge(*, data_root: Path, corpus: str, more: str = "") -> Path:
             if its == fold:
                 lines.append(judged_line((text, TRUST * teacher.share(text) + (1 - TRUST) * label)))
                 lines += [judged_line((piece, teacher.share(piece))) for piece in pieces(text)]
+    beside = folder.with_name(f".{folder.name}.part")
     try:
-        folder.mkdir(parents=True)
-        write_beside(folder / "train.tsv", "".join(lines))
-    except (OSError, CheckpointError) as error:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise CorpusError(f"{folder} cannot be written ({error}).") from error
+        beside.mkdir(parents=True, exist_ok=True)
+        (beside / "train.tsv").write_text("".join(lines), encoding="utf-8")
+        beside.rename(folder)
+    except OSError as error:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise CorpusError(f"{folder} cannot be written: {error.strerror}.") from error
     return folder
 
 
 def pieces(text: str) -> Iterator[str]:
-    """A few sentences each, one after the other; short ends are left out, and a text that would be its only piece."""
+    """A few sentences each, one after the other; short pieces are left out, and a text that would be its only one."""
     sentences = [sentence for part in SENTENCE_END.split(text) if (sentence := part.strip())]
     if len(sentences) <= SENTENCES_A_PIECE:
         return

@@ -1,7 +1,8 @@
 """A judge of texts that counts their words, pairs and triples: coarse, quickly learned, and hard to beat on long ones.
 
-"Baselines and Bigrams" (Wang and Manning 2012, P12-2018): logistic regression over n-grams, each of which counts as far
-as it is more frequent in the one class than in the other.
+After "Baselines and Bigrams" (Wang and Manning 2012, P12-2018, section 2): each n-gram counts as far as it is more
+frequent in the one class than in the other. Theirs is an SVM over words and pairs, this a logistic regression over
+triples too.
 """
 
 import re
@@ -39,7 +40,7 @@ class NgramJudge:
 
     @classmethod
     def learn(cls, texts: Sequence[str], labels: Sequence[float]) -> "NgramJudge":
-        """From texts of both classes, 0 and 1; 30,000 of some 170 words take 1.7 GB meanwhile.
+        """From texts labelled 0 or 1, and nothing between; 30,000 of some 170 words take 1.7 GB meanwhile.
 
         Raises:
             CorpusError: no n-gram is in as many texts as it takes.
@@ -83,7 +84,7 @@ def grams_of(text: str) -> Grams:
 
 
 def log_ratio(columns: NDArray[np.int64], classes: NDArray[np.int64], *, size: int) -> NDArray[np.float32]:
-    """How much more frequent each n-gram is in class 1 than in class 0 (equation 1), (N,)."""
+    """How much more frequent each n-gram is in class 1 than in class 0: their log-count ratio, (N,)."""
     first, second = (np.bincount(columns[classes == c], minlength=size) + SMOOTHING for c in (1, 0))
     return np.log((first / first.sum()) / (second / second.sum())).astype(np.float32)
 

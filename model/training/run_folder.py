@@ -22,7 +22,10 @@ __all__ = ["RunFolder"]
 
 # What may change when a run goes on: how long it lasts, how fast it learns, and how it is computed.
 LENGTH = ("max_epochs", "max_steps", "patience", "average_epochs", "snapshot_steps")
-MAY_CHANGE = (*LENGTH, "learning_rate", "warmup_steps", "cooldown_steps", "clip_norm", "precision", "compile")
+MAY_CHANGE = (
+    *LENGTH,
+    *("learning_rate", "attention_rate", "warmup_steps", "cooldown_steps", "clip_norm", "precision", "compile"),
+)
 
 
 class RunFolder:

@@ -9,12 +9,14 @@ import torch
 import torch.nn.functional as F
 from safetensors.torch import load_file
 
+from model.checkpoint import CheckpointError, load_classifier
 from model.config import ConfigError
 from model.network.masks import padding_mask
 from model.recipe import Recipe
 from model.text.vocab import EOS_ID, PAD_ID, UNK_ID
 from model.training.tasks import make_task
 from model.training.train import train
+from tests.conftest import toy_recipe
 from tests.model.network.test_classifier import recipe, write_reviews
 
 GAPS = {"fill_gaps": True, "word_dropout": 0.2, "corpus": "pairs"}
@@ -73,13 +75,17 @@ def test_the_loss_is_that_of_the_hidden_words_alone(data: Path) -> None:
 
 def test_a_classifier_starts_from_what_filled_gaps(data: Path, tmp_path: Path) -> None:
     write_reviews(tmp_path)
-    settings = {"max_epochs": 40, "learning_rate": 5e-3, "batch_tokens": 400, "average_epochs": 1}
-    train(gap_recipe(**settings), data_root=data, out=tmp_path / "gaps", device="cpu")
+    settings = {"learning_rate": 5e-3, "batch_tokens": 400, "average_epochs": 1}
+    for epochs, resume in ((1, False), (40, True)):  # the head, which learns nothing yet, is no hindrance
+        chosen = gap_recipe(**settings, max_epochs=epochs)
+        train(chosen, data_root=data, out=tmp_path / "gaps", device="cpu", resume=resume)
     with (tmp_path / "gaps" / "history.csv").open() as file:
         rows = list(csv.DictReader(file))
     # Of twelve words one in twelve would be guessed; its neighbour tells it, but for those whose neighbour is hidden.
     assert max(float(row["valid_probability"]) for row in rows) > 40
     assert float(rows[0]["valid_probability"]) < 20
+    with pytest.raises(CheckpointError, match="gaps has learned to fill gaps, not to label; start a run from it"):
+        load_classifier(tmp_path / "gaps")
     labels = recipe(max_length=40, dropout=0.0).with_settings({"corpus": "pairs", "max_epochs": 1})
     train(labels, data_root=data, out=tmp_path / "labels", device="cpu", init=tmp_path / "gaps")
     with (tmp_path / "labels" / "history.csv").open() as file:
@@ -110,3 +116,5 @@ def test_self_attention_may_learn_more_slowly_and_keep_what_it_learned(data: Pat
 def test_gaps_are_needed_to_be_filled() -> None:
     with pytest.raises(ConfigError, match=r"fill_gaps needs gaps, but word_dropout is 0\.0"):
         gap_recipe(word_dropout=0.0)
+    with pytest.raises(ConfigError, match="fill_gaps belongs to a classification"):
+        toy_recipe("words").with_settings({"fill_gaps": True})

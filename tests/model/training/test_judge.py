@@ -128,9 +128,16 @@ def test_what_cannot_be_judged_or_learned_from_is_named(tmp_path: Path, capsys: 
     write_reviews(tmp_path)
     write_reviews(tmp_path / "few", rows=50)
     (tmp_path / "few" / "reviews").rename(tmp_path / "few-reviews")
-    wrong = {"reviews+x": "reviews+x is several", "x": "no imdb_train.tsv", "few-reviews": "No word is in 2 of 0 texts"}
-    for corpus, message in wrong.items():
-        assert main(["judge", "--corpus", corpus, "--more", "", "--data-dir", str(tmp_path)]) == 1
+    wrong = {
+        ("reviews+x", ""): "reviews+x is several",
+        ("x", ""): "no imdb_train.tsv",
+        ("few-reviews", ""): "No word is in 2 of 0 texts",
+        ("reviews", "x+reviews"): "reviews is what is judged",
+        ("reviews", "x-distilled"): "reviews or x-distilled is judged already",
+        ("reviews-distilled", ""): "is judged already",
+    }
+    for (corpus, more), message in wrong.items():
+        assert main(["judge", "--corpus", corpus, "--more", more, "--data-dir", str(tmp_path)]) == 1
         assert message in capsys.readouterr().err
     with pytest.raises(CorpusError, match=r"write it with: python -m model judge --corpus reviews\."):
         read_reviews(tmp_path, "reviews-distilled", "train")
