@@ -57,6 +57,8 @@ class Recipe:
             )
         size = self.tokenizer.vocab_size
         model = self.model_config(**dict.fromkeys(VOCAB_SIZES[self.task], size))
+        attends = not isinstance(model, RecurrentConfig)
+        require(attends or self.train.attention_rate == 1, "attention_rate needs self-attention, which a GRU has not.")
         if isinstance(model, ClassifierConfig):
             require(len(model.labels) == 2, f"labels are {list(model.labels)}; what there is to learn from has two.")
 

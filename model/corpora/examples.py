@@ -15,7 +15,7 @@ from model.text.vocab import BOS_ID, EOS_ID, OURS, Specials
 __all__ = ["Example", "Examples", "batched", "labelled_texts", "sentence_pairs", "shortened"]
 
 T = TypeVar("T")
-Example = tuple[Sequence[int], Sequence[int]]  # ids of a source, and of a target or the thousandths of each class
+Example = tuple[Sequence[int], Sequence[int]]  # ids of a source, and its target, see `Batch.target`
 
 CHUNK = 1000  # texts that are encoded at once
 THOUSANDTHS = 1000

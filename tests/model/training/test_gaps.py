@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from model.checkpoint import CheckpointError, load_classifier
 from model.config import ConfigError
 from model.network.masks import padding_mask
-from model.recipe import Recipe
+from model.recipe import Recipe, load_recipe
 from model.text.vocab import EOS_ID, PAD_ID, UNK_ID
 from model.training.tasks import make_task
 from model.training.train import train
@@ -111,6 +111,8 @@ def test_self_attention_may_learn_more_slowly_and_keep_what_it_learned(data: Pat
     assert moved[1.0]["encoder.layers.0.self_attention.query_projection.weight"] == pytest.approx(0.05, rel=0.02)
     with pytest.raises(ConfigError, match=r"attention_rate is 0\.0; it must be above 0 and at most 1"):
         gap_recipe(attention_rate=0.0)
+    with pytest.raises(ConfigError, match="attention_rate needs self-attention, which a GRU has not"):
+        load_recipe("gru-de-en").with_settings({"attention_rate": 0.1})
 
 
 def test_gaps_are_needed_to_be_filled() -> None:

@@ -83,7 +83,7 @@ def test_a_text_and_its_pieces_are_judged(tmp_path: Path) -> None:
     assert main(["evaluate", str(tmp_path / "student"), "--data-dir", str(tmp_path)]) == 0
 
 
-def test_pieces_are_a_few_sentences_each_and_their_ends_are_kept() -> None:
+def test_pieces_are_a_few_sentences_each_and_short_ones_are_left_out() -> None:
     sentence = "This film has nine words and a full stop{mark}"
     text = "\n".join(sentence.format(mark=mark) for mark in ".!?.!?.")
     assert list(pieces(text)) == [" ".join(text.split("\n")[start : start + 3]) for start in (0, 3)]
