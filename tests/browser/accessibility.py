@@ -4,6 +4,8 @@ from importlib.resources import files
 
 from playwright.sync_api import Page
 
+from tests.browser.conftest import DRAWN
+
 # Only what can be serious: the rest costs time, and `heading-order`, which axe calls moderate, is asked for by name.
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
@@ -43,15 +45,16 @@ FAINT = """() => {
     return [...new Set(found)];
 }"""
 
-# While its script runs Streamlit fades what may be old, and fades it in again after that.
-STILL = """() => !document.querySelector('[data-stale=true]') && document.getAnimations().every(
+# While its script runs Streamlit fades what may be old, and fades it in again after that; before our style has come its
+# captions are paler than ours.
+STILL = f"""() => ({DRAWN})() && document.getAnimations().every(
     (one) => one.playState !== 'running' || one.effect.getTiming().iterations === Infinity)"""
 
 
 def check(page: Page, *, colours_alone: bool = False) -> None:
     """Fail with rule, selector and help where something serious or critical is found, and found again.
 
-    A page may begin to fade while it is looked at, so what was found is looked for once more when nothing moves.
+    A page may begin to fade while it is looked at, so what was found is looked for once more when all is drawn and nothing moves.
 
     Args:
         page: As it is now.
