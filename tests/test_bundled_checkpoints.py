@@ -37,6 +37,21 @@ def test_it_loads_and_works(folder: Path) -> None:
     assert word in translated.text or set(word) & set(translated.text)
 
 
+@pytest.mark.parametrize(
+    ("said", "denied"),
+    [
+        ("This movie was good.", "This movie was not good."),
+        ("I liked it.", "I did not like it."),
+        ("I like this film.", "I don't like this film."),
+        ("never boring", "boring"),
+        ("I regret watching it.", "You will not regret watching it."),
+    ],
+)
+def test_a_denial_turns_what_the_classifier_says(said: str, denied: str) -> None:
+    classifier = load_classifier(BUNDLED / "imdb-sentiment")
+    assert {classify(classifier, text).label for text in (said, denied)} == {"positive", "negative"}
+
+
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_its_recipe_makes_it(folder: Path) -> None:
     config, recipe = read_config(folder), load_recipe(folder.name)
