@@ -38,18 +38,19 @@ def test_it_loads_and_works(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "denied"),
+    ("positive", "negative"),
     [
         ("This movie was good.", "This movie was not good."),
         ("I liked it.", "I did not like it."),
         ("I like this film.", "I don't like this film."),
         ("never boring", "boring"),
-        ("I regret watching it.", "You will not regret watching it."),
+        ("You will not regret watching it.", "I regret watching it."),
     ],
 )
-def test_a_denial_turns_what_the_classifier_says(said: str, denied: str) -> None:
+def test_a_denial_turns_what_the_classifier_says(positive: str, negative: str) -> None:
     classifier = load_classifier(BUNDLED / "imdb-sentiment")
-    assert {classify(classifier, text).label for text in (said, denied)} == {"positive", "negative"}
+    assert classify(classifier, positive).label == "positive"
+    assert classify(classifier, negative).label == "negative"
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)

@@ -46,8 +46,8 @@ FAINT = """() => {
 }"""
 
 # While its script runs Streamlit fades what may be old, and fades it in again after that; before our style has come its
-# captions are paler than ours.
-STILL = f"""() => ({DRAWN})() && document.getAnimations().every(
+# captions are paler than ours. A saved report has neither, nor the element that Streamlit draws into.
+STILL = f"""() => (!document.querySelector('#root') || ({DRAWN})()) && document.getAnimations().every(
     (one) => one.playState !== 'running' || one.effect.getTiming().iterations === Infinity)"""
 
 
