@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from model.checkpoint import ClassifierCheckpoint
 from model.corpora.examples import shortened
+from model.inference.doubt import unread_share
 from model.inference.padding import padded_for
 from model.network.classifier import Classifier
 from model.network.translator import Translator
@@ -30,6 +31,7 @@ class Classification:
     encoder: FloatArray  # (L, H, S, S)
     pooling: FloatArray | None  # (H, S), what the learned query looks at; None where the mean is taken
     dropped: int  # tokens left out of the middle of a text that is too long
+    unread: float  # share of the characters that no token of the vocabulary holds
 
 
 @torch.inference_mode()
@@ -42,8 +44,8 @@ def classify(checkpoint: ClassifierCheckpoint, text: str, *, edits: Mapping[str,
         edits: See `tracing`.
     """
     model, tokenizer = checkpoint.model, checkpoint.tokenizers.source
-    encoded = tokenizer.encode(text).ids
-    specials = checkpoint.tokenizers.specials
+    encoding, specials = tokenizer.encode(text), checkpoint.tokenizers.specials
+    encoded = encoding.ids
     ids = shortened(encoded, model.config.max_length, specials)
     with tracing(record=("*.weights",), edits=edits) as trace:
         probabilities = model(padded_for(model, [ids])).softmax(dim=-1)[0].tolist()
@@ -56,6 +58,7 @@ def classify(checkpoint: ClassifierCheckpoint, text: str, *, edits: Mapping[str,
         encoder=torch.cat([trace.passes(name)[0] for name in names]).numpy(),
         pooling=pooled(model, trace, len(ids)),
         dropped=len(encoded) - (len(ids) - len(specials.before) - len(specials.after)),
+        unread=unread_share(encoding, text, unknown=specials.unknown),
     )
 
 

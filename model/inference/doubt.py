@@ -18,7 +18,7 @@ from model.inference.tokens import Token
 from model.inference.translation import Translation
 from model.text.encoding import Encoding
 
-__all__ = ["CERTAINTY", "RARE", "Doubt", "certainty", "doubt", "usual_certainty"]
+__all__ = ["CERTAINTY", "RARE", "UNREAD", "Doubt", "certainty", "doubt", "unread_share", "usual_certainty"]
 
 Doubt = Literal["script", "pieces", "unsure", ""]  # what of a text is unusual: its letters, its characters, its words
 CERTAINTY = "usual_certainty"  # the figure in config.json, see `usual_certainty`

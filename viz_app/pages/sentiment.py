@@ -5,6 +5,7 @@ import pandas as pd
 import streamlit as st
 
 from model.analysis.statistics import rollout
+from model.inference.doubt import UNREAD
 from model.languages import tag
 from viz_app import checkpoint_choice, controls, listing, services
 from viz_app.caption import tell
@@ -54,6 +55,8 @@ with side:
     st.html(sentence(f"{reading.label}: {reading.probabilities[reading.label]:.1%}"))
     for label, probability in reading.probabilities.items():
         st.progress(probability, plain(f"{label} {probability:.1%}"))
+if reading.unread > UNREAD:
+    st.caption(":material/info: Much of this text is in no word that this model knows, so it can but guess its class.")
 if reading.dropped:
     st.warning(
         f"The model reads {config.model.max_length} tokens at once: {reading.dropped} from the middle of the review "
