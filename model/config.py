@@ -39,7 +39,7 @@ class LayersConfig(Section):
     norm: Literal["post", "pre"] = "post"
     activation: Literal["relu", "gelu"] = "relu"
     attention: Literal["scaled_dot_product", "additive"] = "scaled_dot_product"
-    positional: Literal["sinusoidal", "learned"] = "sinusoidal"
+    positional: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal"
     max_length: int = 256
 
     def __post_init__(self) -> None:
@@ -52,6 +52,15 @@ class LayersConfig(Section):
         require(
             self.positional != "sinusoidal" or self.d_model % 2 == 0,
             f"d_model ({self.d_model}) must be even for sinusoidal positions, which pair a sine with a cosine.",
+        )
+        require(
+            self.positional != "rotary" or self.d_model // self.num_heads % 2 == 0,
+            f"Rotary positions turn pairs of numbers, but a head has {self.d_model // self.num_heads} of them "
+            f"(d_model {self.d_model} / num_heads {self.num_heads}); an even number is needed.",
+        )
+        require(
+            self.positional != "rotary" or self.attention == "scaled_dot_product",
+            f"attention is {self.attention}; rotary positions need the product of queries and keys.",
         )
         require(0.0 <= self.dropout < 1.0, f"dropout is {self.dropout}; it must be at least 0 and below 1.")
 
@@ -78,6 +87,7 @@ class ModelConfig(LayersConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require_positive("source_vocab_size", "target_vocab_size", "num_decoder_layers")
+        require(self.positional != "rotary", "positional is rotary, which only a classifier has; choose another.")
         require_one_vocabulary(self)
 
     def layers_of(self, kind: str) -> int:

@@ -90,6 +90,7 @@ def stations(
 def embedded(model: Transformer, recording: Recording, stack: str, token: int, place: int) -> list[Station]:
     embedding = model.get_submodule(f"{stack}.embedding")
     assert isinstance(embedding, Embedding)
+    assert embedding.positions is not None, "a translator's positions are added"
     vector = numbers(embedding.tokens.weight[token]) * embedding.scale
     position = numbers(embedding.positions.table[place])
     total = vector + position

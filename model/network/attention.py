@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from model.network.cache import KeyValue
 from model.network.cpu_attention import attend_on_cpu
 from model.network.dropout import Dropout
+from model.network.positional import RotaryPositions
 from model.trace import HookPoint, active_trace
 
 __all__ = ["MultiHeadAttention", "additive_scores", "attention_weights", "mask_scores", "scaled_dot_product_scores"]
@@ -61,12 +62,21 @@ def attention_weights(masked_scores: Tensor) -> Tensor:
 class MultiHeadAttention(nn.Module):
     """Multi-head attention ("Attention Is All You Need", section 3.2.2) with a hook point at every stage."""
 
-    def __init__(self, *, d_model: int, num_heads: int, dropout: float, kind: str = "scaled_dot_product") -> None:
+    def __init__(
+        self,
+        *,
+        d_model: int,
+        num_heads: int,
+        dropout: float,
+        kind: str = "scaled_dot_product",
+        positions: RotaryPositions | None = None,
+    ) -> None:
         super().__init__()
         if d_model % num_heads:
             raise ValueError(f"d_model ({d_model}) must be divisible by num_heads ({num_heads}).")
         self.num_heads = num_heads
         self.dropout = Dropout(dropout)
+        self.positions = positions
         self.query_projection = nn.Linear(d_model, d_model)
         self.key_projection = nn.Linear(d_model, d_model)
         self.value_projection = nn.Linear(d_model, d_model)
@@ -98,7 +108,7 @@ class MultiHeadAttention(nn.Module):
         Returns:
             (B, T, D).
         """
-        queries = self.queries(self.split_heads(self.query_projection(x)))  # (B, H, T, K); step: query
+        queries = self.queries(self.turned(self.split_heads(self.query_projection(x))))  # (B, H, T, K); step: query
         if cache is None:
             keys, values = self.keys_and_values(x if memory is None else memory)  # (B, H, S, K)
         elif memory is None:
@@ -111,11 +121,15 @@ class MultiHeadAttention(nn.Module):
         return self.output(self.output_projection(heads.transpose(1, 2).flatten(2)))  # (B, T, D); step: projection
 
     def keys_and_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
-        keys = self.keys(self.split_heads(self.key_projection(memory)))  # (B, H, S, K)
+        keys = self.keys(self.turned(self.split_heads(self.key_projection(memory))))  # (B, H, S, K)
         return keys, self.values(self.split_heads(self.value_projection(memory)))
 
     def split_heads(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)  # (B, H, T, K)
+
+    def turned(self, x: Tensor) -> Tensor:
+        """Queries or keys as they are compared: with rotary positions, turned by theirs."""
+        return x if self.positions is None else self.positions(x)
 
     def written_out(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
         """softmax(QKᵀ / √d_k) V ("Attention Is All You Need", equation 1), each step shown at its hook point."""

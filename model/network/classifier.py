@@ -59,9 +59,10 @@ class Classifier(nn.Module):
         initialize(self, config, pad_id)
         name_hook_points(self)
 
-    def position_table(self) -> Tensor:
-        """What is added to the embeddings for their places, (N, D)."""
-        return self.encoder.embedding.positions.table.detach()
+    def position_table(self) -> Tensor | None:
+        """What is added to the embeddings for their places, (N, D); None where positions are rotary."""
+        positions = self.encoder.embedding.positions
+        return None if positions is None else positions.table.detach()
 
     def forward(self, ids: Tensor) -> Tensor:
         """Logits (B, C) for texts of token ids (B, S), short ones filled with `pad_id`."""

@@ -9,6 +9,7 @@ from model.config import LayersConfig
 from model.network.attention import MultiHeadAttention
 from model.network.cache import KeyValue
 from model.network.dropout import Dropout
+from model.network.positional import RotaryPositions
 from model.trace import HookPoint
 
 __all__ = ["DecoderLayer", "EncoderLayer", "FeedForward", "Residual"]
@@ -52,9 +53,13 @@ class Residual(nn.Module):
         return self.stream(self.norm(total))  # step: norm
 
 
-def attention(config: LayersConfig) -> MultiHeadAttention:
+def attention(config: LayersConfig, positions: RotaryPositions | None = None) -> MultiHeadAttention:
     return MultiHeadAttention(
-        d_model=config.d_model, num_heads=config.num_heads, dropout=config.dropout, kind=config.attention
+        d_model=config.d_model,
+        num_heads=config.num_heads,
+        dropout=config.dropout,
+        kind=config.attention,
+        positions=positions,
     )
 
 
@@ -63,7 +68,10 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, config: LayersConfig) -> None:
         super().__init__()
-        self.self_attention = attention(config)
+        rotary = config.positional == "rotary"
+        width = config.d_model // config.num_heads
+        positions = RotaryPositions(max_length=config.max_length, width=width) if rotary else None
+        self.self_attention = attention(config, positions)
         self.feed_forward = FeedForward(config)
         self.self_attention_residual = Residual(config)
         self.feed_forward_residual = Residual(config)

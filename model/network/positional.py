@@ -1,11 +1,14 @@
-"""Positional encodings: what tells a Transformer the order of its tokens. Both kinds have one signature."""
+"""Positional encodings: what tells a Transformer the order of its tokens.
+
+Two kinds add a vector to each token; the rotary one turns the queries and keys of a layer instead.
+"""
 
 import math
 
 import torch
 from torch import Tensor, nn
 
-__all__ = ["LearnedPositions", "PositionalEncoding", "SinusoidalPositions", "sinusoidal_table"]
+__all__ = ["LearnedPositions", "PositionalEncoding", "RotaryPositions", "SinusoidalPositions", "sinusoidal_table"]
 
 
 def sinusoidal_table(length: int, d_model: int, *, base: float = 10_000.0) -> Tensor:
@@ -64,3 +67,32 @@ class LearnedPositions(PositionalEncoding):
     @property
     def table(self) -> Tensor:
         return self.embedding
+
+
+class RotaryPositions(nn.Module):
+    """Turns each pair of numbers of a query or key by its position times the rate of the pair.
+
+    The product of a query and a key then depends on how far apart they are ("RoFormer", Su et al. 2021, section 3.2.2).
+    The rates are those of the sinusoids. Nothing is trained or stored.
+    """
+
+    def __init__(self, *, max_length: int, width: int) -> None:
+        super().__init__()
+        waves = sinusoidal_table(max_length, width).unflatten(-1, (-1, 2))  # (N, K/2, 2), sine and cosine
+        self.register_buffer("waves", waves, persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Turn the vectors of positions 0 to T - 1, (B, H, T, K).
+
+        Raises:
+            ValueError: there are fewer positions.
+        """
+        waves = self.get_buffer("waves")
+        if x.size(2) > len(waves):
+            raise ValueError(
+                f"{x.size(2)} positions were asked for, but this model has {len(waves)}; shorten the text."
+            )
+        sine, cosine = waves[: x.size(2)].to(x.dtype).unbind(-1)  # (T, K/2)
+        first, second = x.unflatten(-1, (-1, 2)).unbind(-1)  # (B, H, T, K/2)
+        turned = first * cosine - second * sine, first * sine + second * cosine  # step: turn
+        return torch.stack(turned, dim=-1).flatten(-2)  # (B, H, T, K)

@@ -9,11 +9,13 @@ import torch
 from torch import Tensor, nn
 
 from model.config import LayersConfig, ModelConfig
+from model.network.attention import MultiHeadAttention
 from model.network.cache import DecoderCache
 from model.network.dropout import Dropout
 from model.network.embeddings import initialize_embeddings, token_embeddings
 from model.network.layers import DecoderLayer, EncoderLayer
 from model.network.masks import decoder_mask, padding_mask
+from model.network.neighbours import look_at_neighbours
 from model.network.positional import LearnedPositions, PositionalEncoding, SinusoidalPositions
 from model.network.precision import working_dtype
 from model.network.translator import Translator
@@ -22,7 +24,10 @@ from model.trace import HookPoint, name_hook_points
 __all__ = ["Decoder", "Embedding", "Encoder", "Transformer", "initialize"]
 
 
-def make_positions(config: LayersConfig) -> PositionalEncoding:
+def make_positions(config: LayersConfig) -> PositionalEncoding | None:
+    """What is added to the embeddings; rotary positions add nothing."""
+    if config.positional == "rotary":
+        return None
     kind = LearnedPositions if config.positional == "learned" else SinusoidalPositions
     return kind(max_length=config.max_length, d_model=config.d_model)
 
@@ -41,19 +46,22 @@ class Embedding(nn.Module):
 
     def forward(self, ids: Tensor, *, offset: int = 0) -> Tensor:
         vectors = self.token_vectors(self.tokens(ids) * self.scale)  # (B, T, D); step: token
-        x = self.sum(self.positions(vectors, offset=offset))
+        x = self.sum(vectors if self.positions is None else self.positions(vectors, offset=offset))
         # Under autocast the residual stream too is short: it is what a small model moves most of.
         return self.dropout(x.to(working_dtype(x)))
 
 
 @torch.no_grad()
 def initialize(model: nn.Module, config: LayersConfig, pad_id: int) -> None:
-    """Xavier-uniform matrices, no biases, and embeddings of unit variance once they are scaled."""
+    """Xavier-uniform matrices, no biases, embeddings of unit variance once they are scaled, and rotary neighbours."""
     for module in model.modules():
         if isinstance(module, nn.Linear):
             nn.init.xavier_uniform_(module.weight)
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
+    for module in model.modules():
+        if isinstance(module, MultiHeadAttention) and module.positions is not None:
+            look_at_neighbours(module, module.positions)
     initialize_embeddings(model, d_model=config.d_model, pad_id=pad_id)
 
 
@@ -140,7 +148,9 @@ class Transformer(Translator):
         return self.decoder(target, memory, self_mask=self_mask, cross_mask=cross_mask, cache=cache)
 
     def position_table(self) -> Tensor:
-        return self.encoder.embedding.positions.table.detach()
+        positions = self.encoder.embedding.positions
+        assert positions is not None, "a translator's positions are added"
+        return positions.table.detach()
 
     def project(self, states: Tensor) -> Tensor:
         return self.logits(self.output_projection(states))  # (B, T, V); step: logits

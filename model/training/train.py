@@ -18,10 +18,9 @@ from accelerate.utils import broadcast_object_list, gather_object
 from torch import Tensor
 from tqdm import tqdm
 
-from model.checkpoint import WEIGHTS, CheckpointConfig
+from model.checkpoint import CheckpointConfig
 from model.corpora.batching import Rows
 from model.device import pick_device
-from model.files import load_weights
 from model.recipe import Recipe
 from model.training.run_folder import RunFolder
 from model.training.run_state import (
@@ -37,7 +36,7 @@ from model.training.run_state import (
 from model.training.runtime import make_accelerator, stop_on_signal
 from model.training.schedule import is_over, learning_rate, parameter_groups, remaining_steps, steps_expected
 from model.training.tasks import Task, make_task
-from model.training.warm_start import check_start
+from model.training.warm_start import check_start, start_from
 
 __all__ = ["DivergedError", "Trainer", "train"]
 
@@ -295,7 +294,7 @@ def train(
         if task.left_out:
             trainer.report(f"{task.left_out} pairs are longer than max_length and are left out.")
         if init:
-            load_weights(init / WEIGHTS, trainer.model)
+            start_from(init, trainer.model, task.model_config)
         if resume:
             trainer.resume()
         trainer.run()

@@ -1,14 +1,21 @@
 """Starts a run from the weights and the tokenizers of a checkpoint, so that a long training can be had in several."""
 
+import re
 from pathlib import Path
 
-from model.checkpoint import read_config
-from model.config import ConfigError
+import torch
+from torch import nn
+
+from model.checkpoint import WEIGHTS, read_config
+from model.config import ClassifierConfig, ConfigError, ModelConfig, RecurrentConfig
+from model.files import load_weights
 from model.recipe import Recipe
 
-__all__ = ["check_start"]
+__all__ = ["check_start", "start_from"]
 
 FREE = {"dropout", "source_vocab_size", "target_vocab_size", "vocab_size"}  # the tokenizers bring the latter along
+AnyModelConfig = ModelConfig | RecurrentConfig | ClassifierConfig
+COMPARING = re.compile(r"\.self_attention\.(query|key)_projection\.")
 
 
 def check_start(folder: Path, recipe: Recipe) -> None:
@@ -29,7 +36,27 @@ def check_start(folder: Path, recipe: Recipe) -> None:
         differ(folder, {"source_language": (theirs[0], mine[0]), "target_language": (theirs[1], mine[1])})
     wanted = recipe.model_config(**{n: v for n, v in found.model.to_dict().items() if n.endswith("vocab_size")})
     sizes, started = wanted.to_dict(), found.model.to_dict()
-    differ(folder, {name: (started[name], sizes[name]) for name in sizes if name not in FREE})
+    free = {*FREE, "positional"} if begins_to_turn(found.model, wanted) else FREE
+    differ(folder, {name: (started[name], sizes[name]) for name in sizes if name not in free})
+
+
+def begins_to_turn(started: AnyModelConfig, wanted: AnyModelConfig) -> bool:
+    """Neither of the two stores positions, so the weights of the one can go on with those of the other."""
+    return (started.positional, wanted.positional) == ("sinusoidal", "rotary")
+
+
+@torch.no_grad()
+def start_from(folder: Path, model: nn.Module, config: AnyModelConfig) -> None:
+    """Copy the weights of a checkpoint; what learned to compare by positions of another kind is not taken.
+
+    Raises:
+        CheckpointError: its weights are missing, damaged, or made for another model.
+    """
+    turns = begins_to_turn(read_config(folder).model, config)
+    kept = {name: p.clone() for name, p in model.named_parameters() if turns and COMPARING.search(name)}
+    load_weights(folder / WEIGHTS, model)
+    for name, values in kept.items():
+        model.get_parameter(name).copy_(values)
 
 
 def differ(folder: Path, values: dict[str, tuple[object, object]]) -> None:

@@ -3,7 +3,10 @@ import math
 import pytest
 import torch
 
-from model.network.positional import LearnedPositions, SinusoidalPositions, sinusoidal_table
+from model.config import ClassifierConfig, ConfigError, ModelConfig
+from model.network.classifier import Classifier
+from model.network.positional import LearnedPositions, RotaryPositions, SinusoidalPositions, sinusoidal_table
+from model.trace import tracing
 
 
 def test_sinusoids_follow_the_formula() -> None:
@@ -37,3 +40,73 @@ def test_a_text_longer_than_the_table_is_refused_with_both_numbers(kind: type) -
 
 def test_nothing_of_the_sinusoids_is_stored() -> None:
     assert not SinusoidalPositions(max_length=10, d_model=8).state_dict()
+    assert not RotaryPositions(max_length=10, width=8).state_dict()
+
+
+def test_rotary_positions_turn_each_pair_as_a_complex_number() -> None:
+    x = torch.randn(2, 3, 9, 8, dtype=torch.float64)
+    pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())  # (B, H, T, K/2)
+    rates = 10_000.0 ** (-torch.arange(4, dtype=torch.float64) / 4)
+    angles = torch.arange(9, dtype=torch.float64)[:, None] * rates  # (T, K/2)
+    turned = torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(-2)
+    # The waves are kept in float32.
+    torch.testing.assert_close(RotaryPositions(max_length=12, width=8)(x), turned, atol=1e-5, rtol=0)
+
+
+def test_the_product_of_turned_vectors_depends_on_their_distance_alone() -> None:
+    torch.manual_seed(0)
+    query, key = (torch.randn(8).expand(1, 1, 30, 8) for _ in range(2))
+    turn = RotaryPositions(max_length=30, width=8)
+    scores = (turn(query) @ turn(key).transpose(-2, -1))[0, 0]  # (T, S)
+    for distance in (-20, -1, 0, 1, 5):
+        diagonal = scores.diagonal(distance)
+        torch.testing.assert_close(diagonal, diagonal[:1].expand_as(diagonal), atol=1e-4, rtol=0)
+    assert scores[0].std() > 0.1
+
+
+def test_a_text_longer_than_the_rotation_is_refused_with_both_numbers() -> None:
+    with pytest.raises(ValueError, match=r"11 positions .* has 10"):
+        RotaryPositions(max_length=10, width=8)(torch.zeros(1, 1, 11, 8))
+
+
+def rotary(**settings: object) -> ClassifierConfig:
+    sizes = {"d_model": 64, "num_heads": 2, "d_ff": 32, "num_encoder_layers": 1, "max_length": 32, "vocab_size": 50}
+    return ClassifierConfig.from_dict({**sizes, "labels": ["no", "yes"], "positional": "rotary", **settings})
+
+
+def test_heads_with_rotary_positions_begin_at_the_word_before_and_the_word_after() -> None:
+    torch.manual_seed(0)
+    model = Classifier(rotary()).eval()
+    ids = torch.randint(4, 50, (1, 20))
+    with torch.inference_mode(), tracing(record=("encoder.layers.0.self_attention.weights",)) as trace:
+        model(ids)
+    before, after = trace.passes("encoder.layers.0.self_attention.weights")[0][0]  # (T, S) each
+    assert (before.diagonal(-1) > 0.8).all()
+    assert (after.diagonal(1) > 0.8).all()
+
+
+def test_a_classifier_with_rotary_positions_reads_the_order_and_adds_nothing() -> None:
+    torch.manual_seed(0)
+    model = Classifier(rotary()).eval()
+    assert model.position_table() is None
+    with torch.inference_mode(), tracing(record=("encoder.embedding.*",)) as trace:
+        first = model(torch.tensor([[5, 6, 7]]))
+    with torch.inference_mode():
+        second = model(torch.tensor([[7, 6, 5]]))
+    vectors, total = (trace.passes(f"encoder.embedding.{name}")[0] for name in ("token_vectors", "sum"))
+    assert torch.equal(vectors, total)
+    assert (first - second).abs().max() > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"d_model": 6, "num_heads": 2}, "a head has 3 of them"),
+        ({"attention": "additive"}, "attention is additive; rotary positions need the product"),
+    ],
+)
+def test_what_cannot_be_turned_is_refused(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        rotary(**settings)
+    with pytest.raises(ConfigError, match="rotary, which only a classifier has"):
+        ModelConfig(source_vocab_size=9, target_vocab_size=9, positional="rotary")

@@ -120,3 +120,22 @@ def test_gaps_are_needed_to_be_filled() -> None:
         gap_recipe(word_dropout=0.0)
     with pytest.raises(ConfigError, match="fill_gaps belongs to a classification"):
         toy_recipe("words").with_settings({"fill_gaps": True})
+
+
+def test_a_run_with_rotary_positions_starts_from_one_with_sinusoids(data: Path, tmp_path: Path) -> None:
+    """All is taken but what compares tokens; that begins as in a run from nothing."""
+    train(gap_recipe(max_steps=2), data_root=data, out=tmp_path / "reads", device="cpu")
+    still = {"corpus": "pairs", "max_steps": 1, "learning_rate": 1e-9}
+    turned = recipe(max_length=40, positional="rotary").with_settings(still)
+    train(turned, data_root=data, out=tmp_path / "on", device="cpu", init=tmp_path / "reads")
+    train(turned, data_root=data, out=tmp_path / "new", device="cpu")
+    reads, on, new = (load_file(tmp_path / name / "model.safetensors") for name in ("reads", "on", "new"))
+    # A step of this size moves a weight by 1e-9 at most, half precision by less than a thousandth.
+    taken, begun = (
+        {name for name in on if torch.allclose(on[name].float(), start[name].float(), rtol=1e-3, atol=1e-6)}
+        for start in (reads, new)
+    )
+    anew = {name for name in on if ".self_attention.query" in name or ".self_attention.key" in name}
+    assert taken == on.keys() - anew
+    assert anew
+    assert anew <= begun

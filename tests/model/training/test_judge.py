@@ -2,6 +2,7 @@
 
 import csv
 import random
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from model.corpora.corpora import CorpusError
 from model.corpora.reviews import read_reviews
 from model.training import ngrams
 from model.training.classification import ClassificationLoss
-from model.training.judge import NEIGHBOURS, TRUST, pieces
+from model.training.judge import LONGEST_PIECE, MIXTURE, NEIGHBOURS, TRUST, mixtures, pieces
 from model.training.ngrams import NgramJudge, grams_of
 from model.training.train import train
 from tests.model.network.test_classifier import recipe, write_reviews
@@ -68,8 +69,10 @@ def test_a_text_and_its_pieces_are_judged(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["reviews", "reviews-distilled"]
     labels = {tuple(text.split()): label for text, label in read_reviews(tmp_path, "reviews", "train")}
     judged = read_reviews(tmp_path, "reviews-distilled", "train")
-    assert len(judged) == len(read_reviews(tmp_path, "reviews", "train"))  # none is long enough for pieces
-    for text, share in judged:
+    whole = [(text, share) for text, share in judged if tuple(text.split()) in labels]
+    assert {tuple(text.split()) for text, _ in whole} == labels.keys()
+    assert len(judged) > len(whole)  # the others are parts
+    for text, share in whole:
         label = labels[tuple(text.split())]
         assert abs(share - label) < 0.5  # its words tell all
         assert (1 - TRUST) * label <= share <= TRUST + (1 - TRUST) * label
@@ -84,10 +87,27 @@ def test_a_text_and_its_pieces_are_judged(tmp_path: Path) -> None:
 
 
 def test_pieces_are_a_few_sentences_each_and_short_ones_are_left_out() -> None:
-    sentence = "This film has nine words and a full stop{mark}"
-    text = "\n".join(sentence.format(mark=mark) for mark in ".!?.!?.")
-    assert list(pieces(text)) == [" ".join(text.split("\n")[start : start + 3]) for start in (0, 3)]
-    assert list(pieces(text[: text.index("?") + 1])) == []  # it would be its own only piece
+    sentences = [f"The sentence {n} has ten words and ends here now{mark}" for n, mark in enumerate(".!?" * 7)]
+    text, found = "\n".join(sentences), list(pieces("\n".join(sentences), random.Random(3)))
+    assert len(found) > 2
+    assert set(found) != set(pieces(text, random.Random(4)))
+    for piece in found:
+        assert piece in " ".join(sentences)
+        assert piece != " ".join(sentences)
+        assert 2 <= sum(sentence in piece for sentence in sentences) <= LONGEST_PIECE  # one alone has too few words
+    assert list(pieces(sentences[0], random.Random(3))) == []
+
+
+def test_a_mixture_has_sentences_of_many_texts_each_of_them_once() -> None:
+    texts = [". ".join(f"text{t} sentence{s}" for s in range(4)) + "." for t in range(30)]
+    found = list(mixtures([*texts, "alone."], random.Random(3)))
+    together = " ".join(found)
+    assert sorted(re.findall(r"text\d+ sentence\d+", together)) == sorted(
+        re.findall(r"text\d+ sentence\d+", str(texts))
+    )
+    assert "alone" not in together
+    assert len(set(re.findall(r"text\d+", found[0]))) > 1
+    assert all(MIXTURE[0] <= mixture.count(".") <= MIXTURE[1] for mixture in found[:-1])
 
 
 def test_nobody_judges_what_they_have_read(tmp_path: Path) -> None:
