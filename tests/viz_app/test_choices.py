@@ -62,16 +62,16 @@ def test_a_choice_is_read_from_a_link_and_written_back(name: str, text: str, val
 def test_a_default_is_no_choice_and_follows_the_checkpoint(open_app: OpenApp) -> None:
     app = open_app("positions", checkpoint="multi30k-en-de")
     own = app.select_slider(key="width").value
-    app.selectbox(key="checkpoint").set_value("imdb-sentiment").run()
+    app.selectbox(key="checkpoint").set_value("everyday-de-en").run()
     other = app.select_slider(key="width").value
     assert other != own
     assert says(app, "the numbers that the checkpoint uses")
-    assert url(app) == {"checkpoint": "imdb-sentiment"}
+    assert url(app) == {"checkpoint": "everyday-de-en"}
     app.select_slider(key="width").set_value(own).run()
-    assert url(app) == {"checkpoint": "imdb-sentiment", "width": str(own)}
+    assert url(app) == {"checkpoint": "everyday-de-en", "width": str(own)}
     assert says(app, "what-if")
     app.select_slider(key="width").set_value(other).run()
-    assert url(app) == {"checkpoint": "imdb-sentiment"}
+    assert url(app) == {"checkpoint": "everyday-de-en"}
 
 
 def test_what_was_chosen_follows_from_page_to_page_and_what_was_not_stays_out_of_the_link(open_app: OpenApp) -> None:
