@@ -140,7 +140,7 @@ def add_corpora(commands: Commands) -> None:
     command = commands.add_parser("distill", parents=[CHECKPOINT, BEAM, DATA, DEVICE], help=text)
     command.add_argument("--corpus", default="multi30k", help="what the checkpoint translates the training split of")
 
-    text = "write a corpus of reviews and how sure a count of n-grams is of each, to learn from"
+    text = "write a corpus of reviews, their pieces and mixtures, and how sure a count of n-grams is of each"
     command = commands.add_parser("judge", parents=[DATA], help=text)
     command.add_argument("--corpus", default="imdb", help="whose training texts are judged")
     command.add_argument("--more", default="sst2", help="from which to learn to judge too")

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from model.analysis.alignment import Pointer, links_of
+from model.analysis.by_distance import score_by_distance
 from model.analysis.contributions import Contributions, contributions
 from model.analysis.importance import all_heads
 from model.analysis.influence import Influence, influence
@@ -24,9 +25,10 @@ from model.inference.searching import forced_text
 from model.inference.translate import translate
 from model.inference.translation import Translation
 from model.interventions import Head, Intervention
+from model.network.attention import MultiHeadAttention
 from model.opening import open_translator
 from viz_app.listing import CheckpointKey
-from viz_app.loading import config_of, translator
+from viz_app.loading import FloatArray, config_of, loaded, translator
 from viz_app.services import gradient_importance_of, translation_of, without_maps
 from viz_app.shared import remembered
 
@@ -41,6 +43,7 @@ __all__ = [
     "links_of_pair",
     "pasted_of",
     "pasting_of",
+    "scores_by_distance_of",
     "stage_of",
     "stations_of",
     "why_no_stream",
@@ -83,6 +86,13 @@ def stations_of(
     """The way of one token through one layer, and of the decoder's last layer its end."""
     _, found, end = stations(translator(key), text, stack, layer, place)
     return tuple(found), end
+
+
+def scores_by_distance_of(key: CheckpointKey, layer: int, reach: int) -> FloatArray:
+    """What rotary positions alone give to the scores of a layer's heads, (H, 2 · reach + 1)."""
+    attention = loaded(key).model.get_submodule(f"encoder.layers.{layer}.self_attention")
+    assert isinstance(attention, MultiHeadAttention)
+    return score_by_distance(attention, reach)
 
 
 @remembered()

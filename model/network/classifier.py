@@ -10,6 +10,7 @@ from model.config import ClassifierConfig
 from model.network.attention import MultiHeadAttention
 from model.network.dropout import Dropout
 from model.network.masks import padding_mask
+from model.network.positional import PositionalEncoding, RotaryPositions
 from model.network.transformer import Encoder, initialize
 from model.trace import HookPoint, name_hook_points
 
@@ -59,10 +60,10 @@ class Classifier(nn.Module):
         initialize(self, config, pad_id)
         name_hook_points(self)
 
-    def position_table(self) -> Tensor | None:
-        """What is added to the embeddings for their places, (N, D); None where positions are rotary."""
-        positions = self.encoder.embedding.positions
-        return None if positions is None else positions.table.detach()
+    def position_table(self) -> Tensor:
+        """One row a place: what is added to the embedding there, (N, D), or of rotary positions the turn, (N, K)."""
+        positions = next(m for m in self.modules() if isinstance(m, PositionalEncoding | RotaryPositions))
+        return positions.table.detach()
 
     def forward(self, ids: Tensor) -> Tensor:
         """Logits (B, C) for texts of token ids (B, S), short ones filled with `pad_id`."""

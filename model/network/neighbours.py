@@ -20,7 +20,7 @@ def look_at_neighbours(attention: MultiHeadAttention, positions: RotaryPositions
     section 3); a small encoder with few texts hardly finds them alone. A bias that is turned like a query or key scores
     by the distance alone: here Σ cos(rate · (distance - shift)) of all pairs, which is largest at the shift.
     """
-    sine, cosine = positions.get_buffer("waves")[1].unbind(-1)  # (K/2,), of one position further
+    sine, cosine = positions.table[1].unflatten(-1, (-1, 2)).unbind(-1)  # (K/2,), of one position further
     strength = LEAD * math.sqrt(2 * len(cosine)) / (1 - cosine).sum()
     first = torch.stack([torch.ones_like(cosine), torch.zeros_like(sine)], dim=-1).flatten() * strength.sqrt()  # (K,)
     for head, shift in zip(range(attention.num_heads), (-1, 1), strict=False):

@@ -78,8 +78,12 @@ class RotaryPositions(nn.Module):
 
     def __init__(self, *, max_length: int, width: int) -> None:
         super().__init__()
-        waves = sinusoidal_table(max_length, width).unflatten(-1, (-1, 2))  # (N, K/2, 2), sine and cosine
-        self.register_buffer("waves", waves, persistent=False)
+        self.register_buffer("waves", sinusoidal_table(max_length, width), persistent=False)
+
+    @property
+    def table(self) -> Tensor:
+        """Sine and cosine of the angle of each pair, one row a position, (max_length, K)."""
+        return self.get_buffer("waves")
 
     def forward(self, x: Tensor) -> Tensor:
         """Turn the vectors of positions 0 to T - 1, (B, H, T, K).
@@ -87,12 +91,10 @@ class RotaryPositions(nn.Module):
         Raises:
             ValueError: there are fewer positions.
         """
-        waves = self.get_buffer("waves")
-        if x.size(2) > len(waves):
-            raise ValueError(
-                f"{x.size(2)} positions were asked for, but this model has {len(waves)}; shorten the text."
-            )
-        sine, cosine = waves[: x.size(2)].to(x.dtype).unbind(-1)  # (T, K/2)
+        end, size = x.size(2), self.table.size(0)
+        if end > size:
+            raise ValueError(f"{end} positions were asked for, but this model has {size}; shorten the text.")
+        sine, cosine = self.table[:end].to(x.dtype).unflatten(-1, (-1, 2)).unbind(-1)  # (T, K/2)
         first, second = x.unflatten(-1, (-1, 2)).unbind(-1)  # (B, H, T, K/2)
         turned = first * cosine - second * sine, first * sine + second * cosine  # step: turn
         return torch.stack(turned, dim=-1).flatten(-2)  # (B, H, T, K)

@@ -248,16 +248,13 @@ def test_a_mistake_with_masks_can_be_chosen(visit: Visit) -> None:
     expect(page.get_by_text(re.compile(r"Rows sum to 0\.\d\d–"))).to_be_visible()
 
 
-def test_each_part_of_positions_can_be_opened(visit: Visit) -> None:
-    page = visit(f"positions?{HERE}")
-    for name, charts in (
-        ("Waves and counters", 4),
-        ("Distances and rotation", 3),
-        ("In a sentence", 3),
-        ("The matrix", 3),
-    ):
+@pytest.mark.parametrize(("checkpoint", "charts"), [(NAME, (4, 3, 3, 3)), ("imdb-sentiment", (4, 4, 1, 3))])
+def test_each_part_of_positions_can_be_opened(visit: Visit, checkpoint: str, charts: tuple[int, ...]) -> None:
+    page = visit(f"positions?checkpoint={checkpoint}")
+    names = ("Waves and counters", "Distances and rotation", "In a sentence", "The matrix")
+    for name, count in zip(names, charts, strict=True):
         page.get_by_role("tab", name=name).click()
-        expect(page.locator(".js-plotly-plot")).to_have_count(charts)
+        expect(page.locator(".js-plotly-plot")).to_have_count(count)
 
 
 def test_a_review_can_be_chosen(visit: Visit) -> None:

@@ -271,3 +271,17 @@ def test_the_first_picture_stands_in_the_first_screenful(visit: Visit) -> None:
         box = plot.bounding_box()
         assert box
         assert box["y"] + box["height"] <= 800
+
+
+@pytest.mark.parametrize("path", ["", "positions", "heads"])
+def test_in_a_tall_window_a_picture_takes_the_height_that_is_left(visit: Visit, path: str) -> None:
+    page = visit(path)
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    settle(page)
+    # Below the picture stand the gap and the button of its numbers.
+    page.wait_for_function(
+        """() => [...document.querySelectorAll('[class*="st-key-fills_"]')].some(place => {
+            const [frame, picture] = [place, place.querySelector('.js-plotly-plot')].map(one => one.offsetHeight);
+            return frame > 650 && frame - picture < 60;
+        })"""
+    )

@@ -170,6 +170,7 @@ def figures(rows: int, columns: int) -> dict[str, go.Figure]:
         ),
         "shares": words.stacked_shares({"a": one[0], "b": 1 - one[0]}, named.keys, title="word", height=300),
         "matrix": positions.matrix(table, height=300),
+        "by distance": positions.by_distance(one[:, : one.shape[1] - 1 + one.shape[1] % 2], unit="weight", height=300),
         "curves": positions.curves(table, [0, 1], names=["one", "two"], height=300),
         "wavelengths": positions.wavelengths(np.geomspace(6, 6e4, columns), longest_text=64, height=300),
         "bits": positions.bits(mask.astype(np.uint8), columns="digit", height=300),

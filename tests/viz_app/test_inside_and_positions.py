@@ -5,11 +5,13 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 
 from model.analysis.anatomy import anatomy
 from model.analysis.positions import wavelengths
-from model.checkpoint import Checkpoint, load_checkpoint
+from model.checkpoint import Checkpoint, load_checkpoint, load_classifier
+from model.inference.classify import classify
 from model.inference.translate import translate
 from model.interventions import Intervention
 from model.network.positional import sinusoidal_table
@@ -117,3 +119,44 @@ def test_the_page_says_how_much_longer_each_wave_really_is(open_app: OpenApp) ->
     nearest = [lengths[np.abs(lengths - lengths[0] * 2.0**i).argmin()] for i in range(5)]
     np.testing.assert_allclose(found, np.divide(nearest[1:], nearest[:-1]), rtol=0.05)  # two digits
     assert min(found) < 1.5
+
+
+def test_what_rotary_positions_do_is_shown_as_the_classifier_does_it(open_app: OpenApp) -> None:
+    classifier = load_classifier(BUNDLED / "imdb-sentiment")
+    app = open_app("positions", checkpoint="imdb-sentiment")
+    assert not app.exception
+    width = classifier.model.config.d_model // classifier.model.config.num_heads
+    np.testing.assert_allclose(array(charts(app)[0]["data"][0]["z"]), sinusoidal_table(64, width).numpy(), atol=1e-6)
+    assert app.select_slider(key="width").value == width
+    app = open_app("positions", checkpoint="imdb-sentiment", position_tab="Distances and rotation")
+    attention = classifier.model.encoder.layers[0].self_attention
+    curves = charts(app)[0]["data"]
+    assert len(curves) == classifier.model.config.num_heads
+    for head, curve in enumerate(curves):
+        query, key = (
+            torch.view_as_complex(projection.bias.detach().double().view(-1, width // 2, 2)[head]).numpy()
+            for projection in (attention.query_projection, attention.key_projection)
+        )
+        rates = 10_000.0 ** (-np.arange(width // 2) * 2 / width)
+        distances = array(curve["x"])
+        turned = query.conj() * key * np.exp(1j * rates * distances[:, None])
+        scores = turned.real.sum(axis=-1) / width**0.5
+        # The scores are near 70 and of single precision.
+        np.testing.assert_allclose(array(curve["y"]), scores - scores[distances == 0], atol=1e-4)
+    before, after = (array(curve["x"])[array(curve["y"]).argmax()] for curve in curves[:2])
+    assert (before, after) == (-1, 1)
+
+
+def test_the_weights_by_distance_are_those_of_the_map(open_app: OpenApp) -> None:
+    review = "I did not like this film at all."
+    app = open_app("positions", checkpoint="imdb-sentiment", position_tab="In a sentence", review=review)
+    maps = classify(load_classifier(BUNDLED / "imdb-sentiment"), review).encoder[0]  # (H, S, S)
+    places = np.arange(maps.shape[-1])
+    for head, curve in enumerate(charts(app)[0]["data"]):
+        for distance, weight in zip(array(curve["x"]), array(curve["y"]), strict=True):
+            apart = places[None, :] - places[:, None] == distance
+            assert weight == pytest.approx(maps[head][apart].mean(), abs=1e-5)
+    for text in ("", "a", "\u4e2d\u6587 \U0001f600", "good " * 3000):
+        app.text_area(key="review").set_value(text).run()
+        assert not app.exception
+        assert len(charts(app)) == bool(text)

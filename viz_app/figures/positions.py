@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from viz_app.figures.colours import LINES, SEQUENTIAL, colour_bar, signed_scale
 from viz_app.figures.style import GRID, LEGEND, TEXT, Settings, axis, figure, unique_labels
 
-__all__ = ["bits", "curves", "matrix", "pairs", "rotation", "similarity", "token_rows", "wavelengths"]
+__all__ = ["bits", "by_distance", "curves", "matrix", "pairs", "rotation", "similarity", "token_rows", "wavelengths"]
 
 FloatArray = NDArray[np.float32]
 MAX_SHARP = 128  # cells a side; a telephone has hardly more pixels for a map
@@ -86,6 +86,25 @@ def curves(
     ]
     x, y = axis("position"), axis("value", **GRID)
     return figure(traces, x, y, height=height, margin={"t": 30}, showlegend=True, legend=LEGEND)
+
+
+def by_distance(values: FloatArray, *, unit: str, height: int) -> go.Figure:
+    """Draw a number of each head for each distance of query and key, (H, 2R + 1), from R before to R after."""
+    reach = values.shape[1] // 2
+    traces: list[Settings] = [
+        {
+            "type": "scatter",
+            "x": np.arange(-reach, reach + 1, dtype=np.float32),
+            "y": np.ascontiguousarray(row, dtype=np.float32),
+            "name": f"head {head + 1}",
+            "mode": "lines+markers",
+            "line": {"color": LINES[head % len(LINES)], "width": 2, "dash": "solid" if head < len(LINES) else "dash"},
+            "hovertemplate": f"key %{{x:+d}} from the query<br>{unit} %{{y:.3f}}",
+        }
+        for head, row in enumerate(values)
+    ]
+    x = axis("where the key stands, in tokens from the query: − before, + after", **GRID)
+    return figure(traces, x, axis(unit, **GRID), height=height, margin={"t": 30}, showlegend=True, legend=LEGEND)
 
 
 def wavelengths(lengths: FloatArray, *, longest_text: int, height: int) -> go.Figure:

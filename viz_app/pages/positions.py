@@ -9,6 +9,7 @@ from viz_app import checkpoint_choice, controls, listing, loading, services
 from viz_app.choices import settle
 from viz_app.ending import end_page
 from viz_app.plain import plain
+from viz_app.sections.position_distance import distance_scores, distance_weights
 from viz_app.sections.position_matrix import position_matrix
 from viz_app.sections.position_relations import position_pairs, position_properties, position_rotation
 from viz_app.sections.position_sentence import position_sentence
@@ -29,22 +30,25 @@ try:
 except CheckpointError:
     st.header("This page is about vectors that are added for each position")
     st.info(
-        f"{plain(key.name)} tells positions apart in another way: by rotating queries and keys (imdb-sentiment, "
-        "Llama, Qwen), by adding a number for each distance to the scores (T5), or by sinusoids in another order "
+        f"{plain(key.name)} tells positions apart in another way: by rotating queries and keys (Llama, "
+        "Qwen), by adding a number for each distance to the scores (T5), or by sinusoids in another order "
         "(Marian). Choose another checkpoint on the left."
     )
     end_page()
 max_length, d_model = own.shape
-sinusoidal = config.model.positional == "sinusoidal"
+kind = config.model.positional
+formula = kind in ("sinusoidal", "rotary")
+added = "So this vector, one for each position, is added to each token's embedding before the first layer. "
 
 st.markdown(
-    "Attention alone cannot tell the first word from the last. So this vector, one for each position, is added to "
-    "each token's embedding before the first layer. "
-    + (
-        "This model uses **sinusoids**: nothing is learned, each two dimensions are a sine and a cosine of one wave."
-        if sinusoidal
-        else f"This model **learned** a vector for each of its {max_length} positions; it has none beyond."
-    )
+    "Attention alone cannot tell the first word from the last. "
+    + {
+        "sinusoidal": f"{added}This model uses **sinusoids**: nothing is learned, each two dimensions are a sine and a "
+        "cosine of one wave.",
+        "rotary": "This model uses **rotary positions**: nothing is added to its tokens. Each layer turns every two "
+        "numbers of a query and of a key, as a hand of a clock, by an angle that grows with the position. Their score "
+        "then depends on the words and on how far apart they stand.",
+    }.get(kind, f"{added}This model **learned** a vector for each of its {max_length} positions; it has none beyond.")
 )
 
 left, middle, right = st.columns(3)
@@ -53,21 +57,22 @@ settle("length", min(64, max_length), lengths)
 # A slider needs two ends.
 length = left.slider("Positions", lengths[0], max_length, key="length") if len(lengths) > 1 else max_length
 table, base = own[:length], 10_000
-if sinusoidal:
+name = "Dimensions of a head's query and key" if kind == "rotary" else "d_model, dimensions"
+if formula:
     widths = sorted({*WIDTHS, d_model})
     settle("width", d_model, widths)
     settle("base", 10_000, BASES)
-    width = middle.select_slider("d_model, dimensions", widths, key="width")
+    width = middle.select_slider(name, widths, key="width")
     base = right.select_slider("Base of the wavelengths", BASES, key="base")
     table = services.sinusoids(length, width, float(base))
     same = (width, base) == (d_model, 10_000)
     st.caption(
         "These are the numbers that the checkpoint uses."
         if same
-        else f"A what-if: the checkpoint itself uses d_model {d_model} and base 10000."
+        else f"A what-if: the checkpoint itself uses {d_model} dimensions and base 10000."
     )
 else:
-    middle.metric("d_model, dimensions", d_model)
+    middle.metric(name, d_model)
     with right:
         st.caption("A learned table has no formula and so no wavelengths to set: what you see is what training made.")
 
@@ -76,22 +81,24 @@ matrix_tab, waves, relations, sentence_tab = controls.tabs(
 )
 if matrix_tab.open:
     with matrix_tab:
-        position_matrix(table, sinusoidal=sinusoidal)
+        position_matrix(table, kind=kind)
 if waves.open:
     with waves:
-        if sinusoidal:
+        if formula:
             position_waves(table, base=float(base), max_length=max_length)
         else:
             st.info("A learned table has no waves. Choose a checkpoint with sinusoidal positions on the left.")
 if relations.open:
     with relations:
+        if kind == "rotary":
+            distance_scores(key, config)
         position_pairs(table)
-        if sinusoidal:
+        if formula:
             position_rotation(table, base=float(base))
         else:
             st.info("A learned table follows no formula, so no rotation leads from one position to another.")
         tables = {"sinusoidal": services.sinusoids(max_length, d_model, 10_000.0)}
-        learned = own if not sinusoidal else loading.a_learned_table()
+        learned = loading.a_learned_table() if formula else own
         position_properties(tables if learned is None else tables | {"learned": learned})
 if sentence_tab.open:
     with sentence_tab:
@@ -100,5 +107,5 @@ if sentence_tab.open:
         elif config.task == "translation":
             position_sentence(key, config, own)
         else:
-            st.info(f"{plain(key.name)} classifies texts. Choose a translator on the left to follow a sentence.")
+            distance_weights(key, config)
             checkpoint_choice.lead_to_sentiment()

@@ -12,23 +12,36 @@ from viz_app.figures import positions
 __all__ = ["position_matrix"]
 
 
-def position_matrix(table: NDArray[np.float32], *, sinusoidal: bool) -> None:
-    """Draw an encoding (positions, dimensions)."""
-    st.markdown("**The matrix.** Each row is the vector of one position; red is positive, blue negative.")
+FORMULAS = {  # of what kind → what explains it, and the formula
+    "sinusoidal": (
+        "Even dimensions are sines, odd ones cosines; the wavelength grows from 2π to 2π · base "
+        "along the dimensions (Vaswani et al. 2017, section 3.5).",
+        r"PE_{(p,2i)}=\sin\!\left(\frac{p}{base^{2i/d_{model}}}\right)\qquad"
+        r"PE_{(p,2i+1)}=\cos\!\left(\frac{p}{base^{2i/d_{model}}}\right)",
+    ),
+    "rotary": (
+        "Each pair of numbers of a query or key at position p is turned by the angle a, p times the rate of the pair "
+        "(Su et al. 2021, section 3.2.2); the matrix shows sin a and cos a. The rates are those of sinusoids, and so "
+        "are the numbers; but queries and keys are multiplied with them, and nothing is added to the tokens.",
+        r"\begin{pmatrix}q'_{2i}\\ q'_{2i+1}\end{pmatrix}="
+        r"\begin{pmatrix}\cos a&-\sin a\\ \sin a&\cos a\end{pmatrix}"
+        r"\begin{pmatrix}q_{2i}\\ q_{2i+1}\end{pmatrix}\qquad a=\frac{p}{base^{2i/d_k}}",
+    ),
+}
+
+
+def position_matrix(table: NDArray[np.float32], *, kind: str) -> None:
+    """Draw an encoding (positions, dimensions); its kind as the configuration names it."""
+    row = "the sine and cosine of the angle of each pair at" if kind == "rotary" else "the vector of"
+    st.markdown(f"**The matrix.** Each row is {row} one position; red is positive, blue negative.")
     draw(
         positions.matrix(table, height=380),
         key="matrix",
         fills=True,
         alt=f"Heatmap of the positional encoding, {table.shape[0]} positions by {table.shape[1]} dimensions",
     )
-    if sinusoidal:
-        controls.how(
-            "The formula",
-            "Even dimensions are sines, odd ones cosines; the wavelength grows from 2π to 2π · base "
-            "along the dimensions (Vaswani et al. 2017, section 3.5).",
-            r"PE_{(p,2i)}=\sin\!\left(\frac{p}{base^{2i/d_{model}}}\right)\qquad"
-            r"PE_{(p,2i+1)}=\cos\!\left(\frac{p}{base^{2i/d_{model}}}\right)",
-        )
+    if kind in FORMULAS:
+        controls.how("The formula", *FORMULAS[kind])
 
     curve_column, similarity_column = st.columns(2)
     with curve_column:

@@ -88,7 +88,7 @@ def test_heads_with_rotary_positions_begin_at_the_word_before_and_the_word_after
 def test_a_classifier_with_rotary_positions_reads_the_order_and_adds_nothing() -> None:
     torch.manual_seed(0)
     model = Classifier(rotary()).eval()
-    assert model.position_table() is None
+    assert torch.equal(model.position_table(), sinusoidal_table(32, 32))  # the turn of each pair of a head's numbers
     with torch.inference_mode(), tracing(record=("encoder.embedding.*",)) as trace:
         first = model(torch.tensor([[5, 6, 7]]))
     with torch.inference_mode():

@@ -1,0 +1,54 @@
+"""What a head does by the distance of query and key alone: its scores under rotary positions, and its weights."""
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from model.network.attention import MultiHeadAttention, scaled_dot_product_scores
+
+__all__ = ["score_by_distance", "weight_by_distance"]
+
+FloatArray = NDArray[np.float32]
+
+
+@torch.inference_mode()
+def score_by_distance(attention: MultiHeadAttention, reach: int) -> FloatArray:
+    """The part of the scores that is the same for all words, where positions are rotary.
+
+    Before they are turned, a query is W x + b and a key W' y + b'. Multiplied out, the product of the two biases knows
+    no word, and of turned vectors it knows the distance alone ("RoFormer", Su et al. 2021, equation 16).
+
+    Args:
+        attention: With rotary positions, 2 · reach + 1 of them or more.
+        reach: The largest distance, in tokens.
+
+    Returns:
+        (H, 2 · reach + 1): of the key `reach` tokens before the query to that `reach` tokens after it.
+
+    Raises:
+        ValueError: there are fewer positions.
+    """
+
+    def turned(projection: nn.Linear) -> torch.Tensor:
+        bias = projection.bias.expand(1, 2 * reach + 1, -1)  # (1, T, D)
+        return attention.turned(attention.split_heads(bias))  # (1, H, T, K)
+
+    queries, keys = turned(attention.query_projection), turned(attention.key_projection)
+    scores = scaled_dot_product_scores(queries[:, :, [reach]], keys)  # (1, H, 1, T)
+    return scores[0, :, 0].cpu().numpy()
+
+
+def weight_by_distance(maps: FloatArray, reach: int) -> FloatArray:
+    """The mean weight on the key at each distance, over the queries that have a key there.
+
+    Args:
+        maps: Of self-attention, (…, S, S).
+        reach: The largest distance, in tokens, smaller than S.
+
+    Returns:
+        (…, 2 · reach + 1): of the key `reach` tokens before the query to that `reach` tokens after it.
+    """
+    distances = range(-reach, reach + 1)
+    means = [np.diagonal(maps, distance, axis1=-2, axis2=-1).mean(axis=-1) for distance in distances]
+    return np.stack(means, axis=-1).astype(np.float32)
