@@ -3,6 +3,8 @@
 import csv
 import random
 import re
+from collections import Counter
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +17,7 @@ from model.corpora.corpora import CorpusError
 from model.corpora.reviews import read_reviews
 from model.training import ngrams
 from model.training.classification import ClassificationLoss
-from model.training.judge import LONGEST_PIECE, MIXTURE, NEIGHBOURS, TRUST, mixtures, pieces
+from model.training.judge import CUTS, LONGEST_PIECE, MIXTURE, NEIGHBOURS, TRUST, mixtures, pieces
 from model.training.ngrams import NgramJudge, grams_of
 from model.training.train import train
 from tests.model.network.test_classifier import recipe, write_reviews
@@ -108,6 +110,32 @@ def test_a_mixture_has_sentences_of_many_texts_each_of_them_once() -> None:
     assert "alone" not in together
     assert len(set(re.findall(r"text\d+", found[0]))) > 1
     assert all(MIXTURE[0] <= mixture.count(".") <= MIXTURE[1] for mixture in found[:-1])
+
+
+def test_a_sentence_is_judged_in_its_text_in_each_cut_and_in_a_mixture(tmp_path: Path) -> None:
+    folder = tmp_path / "reviews"
+    folder.mkdir()
+    said = "of {} was {} and has as many words as a piece must have"
+    texts = [
+        " ".join(
+            f"Sentence{s}from{t} {said.format('this', 'bad' if t % 2 else 'good')}." for s in range(LONGEST_PIECE + 1)
+        )
+        for t in range(5 * NEIGHBOURS)
+    ]
+    rows = [f"{1 - t % 2}\t1\tx\tt{t}\t{text}\n" for t, text in enumerate(texts)]
+    (folder / "imdb_train.tsv").write_text("label\trating\tfile\tfilm\ttext\n" + "".join(rows))
+    main(["judge", "--corpus", "reviews", "--more", "", "--data-dir", str(tmp_path)])
+
+    def sources_of(corpus: str) -> list[list[str]]:
+        return [re.findall(r"(?i)sentence\d+from(\d+)", text) for text, _ in read_reviews(tmp_path, corpus, "train")]
+
+    own, judged = sources_of("reviews"), sources_of("reviews-distilled")
+    times = Counter(chain(*judged))
+    assert times == dict.fromkeys([source for source, *_ in own], len(own[0]) * (1 + CUTS + 1))
+    mixed = [set(sources) for sources in judged if len(set(sources)) > 1]
+    assert len(mixed) > 20
+    fold = {source: number // NEIGHBOURS for number, (source, *_) in enumerate(own)}
+    assert all(len({fold[source] for source in sources}) == 1 for sources in mixed)  # their judge has read none of them
 
 
 def test_nobody_judges_what_they_have_read(tmp_path: Path) -> None:
