@@ -59,6 +59,10 @@ class LayersConfig(Section):
             f"(d_model {self.d_model} / num_heads {self.num_heads}); an even number is needed.",
         )
         require(
+            self.positional != "rotary" or self.max_length > 1,
+            f"max_length is {self.max_length}; rotary positions tell two or more apart.",
+        )
+        require(
             self.positional != "rotary" or self.attention == "scaled_dot_product",
             f"attention is {self.attention}; rotary positions need the product of queries and keys.",
         )

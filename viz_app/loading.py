@@ -72,15 +72,15 @@ def config_of(key: CheckpointKey) -> AnyConfig:
 
 
 def position_table(key: CheckpointKey) -> FloatArray:
-    """The checkpoint's own positional encoding, (max_length, d_model).
+    """The checkpoint's own positional encoding, (max_length, d_model); of rotary ones the turns, (max_length, K).
 
     Raises:
-        CheckpointError: it adds none.
+        CheckpointError: it has no such table.
     """
     checkpoint = loaded(key)
     found = checkpoint.model.position_table()
     if found is None:
-        raise CheckpointError(f"{key.name} adds no vectors of its positions to its tokens.")
+        raise CheckpointError(f"{key.name} has no table of its positions.")
     table: FloatArray = found.cpu().numpy()
     table.setflags(write=False)  # it is the model's own memory
     return table

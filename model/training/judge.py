@@ -2,7 +2,7 @@
 
 "Distilling the Knowledge in a Neural Network" (Hinton et al. 2015): how sure says more than the label alone. The
 teacher counts n-grams, and what it judges it has never read. It also judges pieces of the texts and mixtures of their
-sentences, which have no label: what a student has not seen twice it cannot learn by heart.
+sentences, which have no label, so that a student reads each sentence beside others.
 """
 
 import random

@@ -28,7 +28,7 @@ if isinstance(config.model, RecurrentConfig):
 try:
     own = loading.position_table(key)
 except CheckpointError:
-    st.header("This page is about vectors that are added for each position")
+    st.header("The positions of this model have no table that could be drawn")
     st.info(
         f"{plain(key.name)} tells positions apart in another way: by rotating queries and keys (Llama, "
         "Qwen), by adding a number for each distance to the scores (T5), or by sinusoids in another order "
@@ -87,7 +87,7 @@ if waves.open:
         if formula:
             position_waves(table, base=float(base), max_length=max_length)
         else:
-            st.info("A learned table has no waves. Choose a checkpoint with sinusoidal positions on the left.")
+            st.info("A learned table has no waves. Choose one with sinusoidal or rotary positions on the left.")
 if relations.open:
     with relations:
         if kind == "rotary":
@@ -97,9 +97,10 @@ if relations.open:
             position_rotation(table, base=float(base))
         else:
             st.info("A learned table follows no formula, so no rotation leads from one position to another.")
-        tables = {"sinusoidal": services.sinusoids(max_length, d_model, 10_000.0)}
-        learned = loading.a_learned_table() if formula else own
-        position_properties(tables if learned is None else tables | {"learned": learned})
+        if kind != "rotary":  # nothing is added whose values could be too large
+            tables = {"sinusoidal": services.sinusoids(max_length, d_model, 10_000.0)}
+            learned = loading.a_learned_table() if formula else own
+            position_properties(tables if learned is None else tables | {"learned": learned})
 if sentence_tab.open:
     with sentence_tab:
         if isinstance(config, ForeignConfig):

@@ -21,7 +21,7 @@ def distance_scores(key: CheckpointKey, config: AnyConfig) -> None:
     st.markdown(
         "**What the distance alone gives to a score.** A curve a head of the checkpoint: how many points a key has "
         "before any word is known, over a key at the same place as the query. Three points more are 20 times the "
-        "weight (e³). Flat: that head goes by the words alone."
+        "weight (e³). Flat: what that head makes of the distance, it makes together with the words."
     )
     layer = layer_picker(config.model.num_encoder_layers)
     scores = analyses.scores_by_distance_of(key, layer, min(REACH, (config.model.max_length - 1) // 2))
@@ -34,8 +34,8 @@ def distance_scores(key: CheckpointKey, config: AnyConfig) -> None:
         "Where it comes from",
         "A query is Wx + b and a key W′y + b′, each turned by its position. Multiplied out, the product of the biases "
         "b and b′ knows no word, and once they are turned it depends on the distance alone (Su et al. 2021, equation "
-        "16). The other products add what the words ask for. In training, the first head began at the word before, "
-        "the second at the word after.",
+        "16). The other three products know the words, and the distance too. In a training from nothing the first "
+        "head begins at the word before, the second at the word after.",
         r"\frac{(R_t\,b)\cdot(R_s\,b')}{\sqrt{d_k}}=\frac{b\cdot R_{s-t}\,b'}{\sqrt{d_k}}",
     )
 

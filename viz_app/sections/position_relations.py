@@ -38,7 +38,7 @@ def position_pairs(table: FloatArray) -> None:
     """Draw the product and the distance of every two rows of an encoding (positions, dimensions)."""
     left, right = st.columns(2)
     for place, values, unit, words in (
-        (left, dot_products(table), "dot product", "large where positions are alike: what attention can see"),
+        (left, dot_products(table), "dot product", "large where positions are alike"),
         (right, distances(table), "distance", "how far apart the vectors are"),
     ):
         with place:

@@ -102,6 +102,7 @@ def test_a_classifier_with_rotary_positions_reads_the_order_and_adds_nothing() -
     ("settings", "message"),
     [
         ({"d_model": 6, "num_heads": 2}, "a head has 3 of them"),
+        ({"max_length": 1}, "max_length is 1; rotary positions tell two or more apart"),
         ({"attention": "additive"}, "attention is additive; rotary positions need the product"),
     ],
 )
