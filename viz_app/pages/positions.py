@@ -28,7 +28,7 @@ if isinstance(config.model, RecurrentConfig):
 try:
     own = loading.position_table(key)
 except CheckpointError:
-    st.header("The positions of this model have no table that could be drawn")
+    st.header("This page is about tables of positions, and this model has none")
     st.info(
         f"{plain(key.name)} tells positions apart in another way: by rotating queries and keys (Llama, "
         "Qwen), by adding a number for each distance to the scores (T5), or by sinusoids in another order "
