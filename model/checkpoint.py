@@ -15,6 +15,7 @@ from torch import nn
 from model.config import (
     TASKS,
     VOCAB_SIZES,
+    AnyModelConfig,
     ClassifierConfig,
     ConfigError,
     ModelConfig,
@@ -61,7 +62,7 @@ class CheckpointConfig:
     """What `config.json` holds."""
 
     recipe: str
-    model: ModelConfig | RecurrentConfig | ClassifierConfig
+    model: AnyModelConfig
     tokenizer: TokenizerConfig
     train: TrainConfig
     task: str = "translation"

@@ -14,6 +14,7 @@ from model.section import ConfigError, Section, require
 __all__ = [
     "TASKS",
     "VOCAB_SIZES",
+    "AnyModelConfig",
     "ClassifierConfig",
     "ConfigError",
     "LayersConfig",
@@ -151,6 +152,9 @@ class ClassifierConfig(LayersConfig):
         super().__post_init__()
         self.require_positive("vocab_size")
         require(len(set(self.labels)) > 1, f"labels are {list(self.labels)}; there must be two different ones or more.")
+
+
+AnyModelConfig = ModelConfig | RecurrentConfig | ClassifierConfig
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,9 +9,9 @@ from typing import Any, Self
 from model.config import (
     TASKS,
     VOCAB_SIZES,
+    AnyModelConfig,
     ClassifierConfig,
     ConfigError,
-    ModelConfig,
     RecurrentConfig,
     TokenizerConfig,
     TrainConfig,
@@ -62,7 +62,7 @@ class Recipe:
         if isinstance(model, ClassifierConfig):
             require(len(model.labels) == 2, f"labels are {list(model.labels)}; what there is to learn from has two.")
 
-    def model_config(self, **vocab_sizes: int) -> ModelConfig | RecurrentConfig | ClassifierConfig:
+    def model_config(self, **vocab_sizes: int) -> AnyModelConfig:
         """The model's configuration, once the sizes of the vocabularies are known.
 
         Raises:

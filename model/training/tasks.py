@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 import torch
 from torch import Tensor, nn
 
-from model.config import ClassifierConfig, ConfigError, ModelConfig, RecurrentConfig
+from model.config import AnyModelConfig, ClassifierConfig, ConfigError
 from model.corpora.batching import Batch, Batches
 from model.corpora.corpora import SentencePairs, read_pairs
 from model.corpora.examples import Example, sentence_pairs
@@ -32,7 +32,7 @@ class Task(Protocol[Model]):
     """One recipe's data and model, without any training state."""
 
     tokenizers: LearnedPair
-    model_config: ModelConfig | RecurrentConfig | ClassifierConfig
+    model_config: AnyModelConfig
     left_out: int  # training examples that were too long
     unit: str  # of what the loss is averaged over
     quality: str  # what `measure` calls its figure of quality, higher is better

@@ -7,14 +7,13 @@ import torch
 from torch import nn
 
 from model.checkpoint import WEIGHTS, read_config
-from model.config import ClassifierConfig, ConfigError, ModelConfig, RecurrentConfig
+from model.config import AnyModelConfig, ConfigError
 from model.files import load_weights
 from model.recipe import Recipe
 
 __all__ = ["check_start", "start_from"]
 
 FREE = {"dropout", "source_vocab_size", "target_vocab_size", "vocab_size"}  # the tokenizers bring the latter along
-AnyModelConfig = ModelConfig | RecurrentConfig | ClassifierConfig
 COMPARING = re.compile(r"\.self_attention\.(query|key)_projection\.")
 
 
