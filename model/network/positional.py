@@ -25,6 +25,17 @@ def sinusoidal_table(length: int, d_model: int, *, base: float = 10_000.0) -> Te
     return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1).float()  # (S, D)
 
 
+def rows(table: Tensor, start: int, end: int) -> Tensor:
+    """The rows of positions `start` to `end - 1`.
+
+    Raises:
+        ValueError: the table ends before the text does.
+    """
+    if end > len(table):
+        raise ValueError(f"{end} positions were asked for, but this model has {len(table)}; shorten the text.")
+    return table[start:end]
+
+
 class PositionalEncoding(nn.Module):
     """Adds a row of its table to every token."""
 
@@ -39,10 +50,7 @@ class PositionalEncoding(nn.Module):
         Raises:
             ValueError: the table ends before the text does.
         """
-        end, size = offset + x.size(1), self.table.size(0)
-        if end > size:
-            raise ValueError(f"{end} positions were asked for, but this model has {size}; shorten the text.")
-        return x + self.table[offset:end]  # (B, T, D); step: position
+        return x + rows(self.table, offset, offset + x.size(1))  # (B, T, D); step: position
 
 
 class SinusoidalPositions(PositionalEncoding):
@@ -91,10 +99,8 @@ class RotaryPositions(nn.Module):
         Raises:
             ValueError: there are fewer positions.
         """
-        end, size = x.size(2), self.table.size(0)
-        if end > size:
-            raise ValueError(f"{end} positions were asked for, but this model has {size}; shorten the text.")
-        sine, cosine = self.table[:end].to(x.dtype).unflatten(-1, (-1, 2)).unbind(-1)  # (T, K/2)
+        waves = rows(self.table, 0, x.size(2)).to(x.dtype)  # (T, K)
+        sine, cosine = waves.unflatten(-1, (-1, 2)).unbind(-1)  # (T, K/2)
         first, second = x.unflatten(-1, (-1, 2)).unbind(-1)  # (B, H, T, K/2)
         turned = first * cosine - second * sine, first * sine + second * cosine  # step: turn
         return torch.stack(turned, dim=-1).flatten(-2)  # (B, H, T, K)
