@@ -251,6 +251,7 @@ def test_a_classifier_is_listed_and_opened_and_the_pages_for_translators_say_wha
     assert len(charts(app)) == 2
     app.switch_page("viz_app/pages/positions.py").run()
     assert not app.exception
+    assert len(charts(app)) == 3
     assert any("rotary positions" in text.value for text in app.markdown)
     for page in ("translate", "masks"):
         app.switch_page(f"viz_app/pages/{page}.py").run()

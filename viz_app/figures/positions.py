@@ -67,6 +67,10 @@ def signed_map(
     return figure([trace], axis(columns), axis(rows, autorange="reversed"), height=height)
 
 
+def line(number: int) -> Settings:
+    return {"color": LINES[number % len(LINES)], "width": 2, "dash": "solid" if number < len(LINES) else "dash"}
+
+
 def curves(
     table: FloatArray, dimensions: Sequence[int], *, height: int, names: Sequence[str] | None = None
 ) -> go.Figure:
@@ -79,7 +83,7 @@ def curves(
             "y": np.ascontiguousarray(table[:, dimension], dtype=np.float32),
             "name": names[i] if names else f"dimension {dimension}",
             "mode": "lines",
-            "line": {"color": LINES[i % len(LINES)], "width": 2, "dash": "solid" if i < len(LINES) else "dash"},
+            "line": line(i),
             "hovertemplate": "position %{x}<br>value %{y:.4f}",
         }
         for i, dimension in enumerate(dimensions)
@@ -98,7 +102,7 @@ def by_distance(values: FloatArray, *, unit: str, height: int) -> go.Figure:
             "y": np.ascontiguousarray(row, dtype=np.float32),
             "name": f"head {head + 1}",
             "mode": "lines+markers",
-            "line": {"color": LINES[head % len(LINES)], "width": 2, "dash": "solid" if head < len(LINES) else "dash"},
+            "line": line(head),
             "hovertemplate": f"key %{{x:+d}} from the query<br>{unit} %{{y:.3f}}",
         }
         for head, row in enumerate(values)

@@ -30,9 +30,9 @@ try:
 except CheckpointError:
     st.header("This page is about tables of positions, and this model has none")
     st.info(
-        f"{plain(key.name)} tells positions apart in another way: by rotating queries and keys (Llama, "
-        "Qwen), by adding a number for each distance to the scores (T5), or by sinusoids in another order "
-        "(Marian). Choose another checkpoint on the left."
+        f"{plain(key.name)} tells positions apart in another way: by rotating queries and keys (Llama, Qwen), by "
+        "adding a number for each distance to the scores (T5), or by sinusoids in another order (Marian). Choose "
+        "another checkpoint on the left."
     )
     end_page()
 max_length, d_model = own.shape

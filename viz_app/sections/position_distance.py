@@ -13,7 +13,7 @@ from viz_app.listing import CheckpointKey
 
 __all__ = ["distance_scores", "distance_weights"]
 
-REACH = 12  # tokens on each side; the picture of a sentence
+REACH = 12  # tokens on each side
 
 
 def distance_scores(key: CheckpointKey, config: AnyConfig) -> None:
@@ -66,7 +66,7 @@ def distance_weights(key: CheckpointKey, config: AnyConfig) -> None:
 
 def layer_picker(layers: int) -> int:
     """Choose a layer, counted from 0, where there are several."""
-    settle("review_layer", str(layers), controls.numbers(layers))
     if layers == 1:
         return 0
+    settle("review_layer", str(layers), controls.numbers(layers))
     return int(st.columns([1, 4])[0].selectbox("Layer", controls.numbers(layers), key="review_layer")) - 1

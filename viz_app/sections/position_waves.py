@@ -12,7 +12,7 @@ __all__ = ["position_waves"]
 
 
 def position_waves(table: NDArray[np.float32], *, base: float, max_length: int) -> None:
-    """Draw the waves of a sinusoidal encoding (positions, dimensions).
+    """Draw the waves of a sinusoidal or rotary encoding (positions, dimensions).
 
     Args:
         table: The encoding.
@@ -33,7 +33,7 @@ def position_waves(table: NDArray[np.float32], *, base: float, max_length: int) 
         )
     with right:
         st.markdown("**Sinusoids.** The sines of some dimensions, from the shortest wave to the longest.")
-        some = [2 * round(i) for i in np.linspace(0, table.shape[1] / 2 - 1, 5)]
+        some = list(dict.fromkeys(2 * round(i) for i in np.linspace(0, table.shape[1] / 2 - 1, 5)))
         draw(
             positions.curves(
                 table,
@@ -42,7 +42,7 @@ def position_waves(table: NDArray[np.float32], *, base: float, max_length: int) 
                 names=[f"{d}: repeats every {lengths[d // 2]:,.0f}" for d in some],
             ),
             key="sinusoids",
-            alt="Sine waves of five dimensions over the position",
+            alt=f"Sine waves of {len(some)} dimensions over the position",
         )
     shown = np.arange(min(len(table), 32))
     nearest = [int(np.abs(lengths - lengths[0] * 2.0**i).argmin()) for i in range(5)]
