@@ -280,8 +280,11 @@ def test_in_a_tall_window_a_picture_takes_the_height_that_is_left(visit: Visit, 
     settle(page)
     # Below the picture stand the gap and the button of its numbers.
     page.wait_for_function(
-        """() => [...document.querySelectorAll('[class*="st-key-fills_"]')].some(place => {
-            const [frame, picture] = [place, place.querySelector('.js-plotly-plot')].map(one => one?.offsetHeight);
-            return frame > 650 && frame - picture < 60;
-        })"""
+        """() => {
+            const places = [...document.querySelectorAll('[class*="st-key-fills_"]')];
+            return places.length && places.every(place => {
+                const [frame, picture] = [place, place.querySelector('.js-plotly-plot')].map(one => one?.offsetHeight);
+                return frame > 650 && frame - picture < 60;
+            });
+        }"""
     )
