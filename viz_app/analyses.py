@@ -11,7 +11,7 @@ from model.analysis.by_distance import score_by_distance
 from model.analysis.contributions import Contributions, contributions
 from model.analysis.importance import all_heads
 from model.analysis.influence import Influence, influence
-from model.analysis.learning import Stage, snapshots_of, stage
+from model.analysis.learning import Stage, stage
 from model.analysis.lens import EarlyReading, Lens, decoder_lens, logit_lens
 from model.analysis.patching import Pasting, paste, paste_every_head
 from model.analysis.station import Station
@@ -28,7 +28,7 @@ from model.interventions import Head, Intervention
 from model.network.attention import MultiHeadAttention
 from model.opening import open_translator
 from viz_app.listing import CheckpointKey
-from viz_app.loading import FloatArray, config_of, loaded, translator
+from viz_app.loading import FloatArray, config_of, loaded, snapshot, translator
 from viz_app.services import gradient_importance_of, translation_of, without_maps
 from viz_app.shared import remembered
 
@@ -165,8 +165,7 @@ def stage_of(key: CheckpointKey, text: str, step: int) -> Stage:
     Raises:
         CheckpointError: its weights cannot be loaded.
     """
-    checkpoint = translator(key)
-    return stage(checkpoint, snapshots_of(checkpoint.path)[step], text, translation_of(key, text))
+    return stage(snapshot(key, step), text, translation_of(key, text))
 
 
 @remembered()

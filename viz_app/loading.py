@@ -11,6 +11,7 @@ import streamlit as st
 import torch
 from numpy.typing import NDArray
 
+from model.analysis.learning import open_snapshot, snapshots_of
 from model.checkpoint import (
     Checkpoint,
     CheckpointError,
@@ -25,7 +26,7 @@ from viz_app.listing import CheckpointKey, listed_checkpoints
 from viz_app.machine import threads
 from viz_app.shared import GATE, MEGABYTE, MODELS_SHARE, remembered
 
-__all__ = ["a_learned_table", "config_of", "loaded", "parameter_table", "position_table", "translator"]
+__all__ = ["a_learned_table", "config_of", "loaded", "parameter_table", "position_table", "snapshot", "translator"]
 
 FloatArray = NDArray[np.float32]
 DEVICE = os.environ.get("HEADLIGHT_DEVICE", "cpu")
@@ -46,6 +47,16 @@ def loaded(key: CheckpointKey) -> Checkpoint | ClassifierCheckpoint:
     if key.target and isinstance(checkpoint, Checkpoint):
         return between(checkpoint, key.source, key.target)
     return checkpoint
+
+
+def snapshot(key: CheckpointKey, step: int) -> Checkpoint:
+    """A checkpoint as it was after `step` steps of its training; kept in memory with the other models.
+
+    Raises:
+        CheckpointError: its weights cannot be loaded.
+    """
+    trained = translator(key)
+    return MODELS.get((key, step), lambda: open_snapshot(trained, snapshots_of(trained.path)[step]))
 
 
 def model_bytes(checkpoint: object) -> int:

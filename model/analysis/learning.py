@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from model.checkpoint import Checkpoint, at_snapshot, find_snapshots
-from model.inference.translate import translate
+from model.inference.translate import translate, write
 from model.inference.translation import AttentionMaps, Translation
 from model.opening import open_translator
 
-__all__ = ["Stage", "outcome", "snapshots_of", "stage"]
+__all__ = ["Stage", "open_snapshot", "outcome", "snapshots_of", "stage"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,22 +38,32 @@ def snapshots_of(folder: Path) -> dict[int, Path]:
     return dict(sorted(found.items())) if folder in found.values() else {}
 
 
-def stage(checkpoint: Checkpoint, weights: Path, text: str, trained: Translation) -> Stage:
-    """Let a snapshot translate by itself, and read what the trained model wrote.
+def open_snapshot(checkpoint: Checkpoint, weights: Path) -> Checkpoint:
+    """The model as it was at one time of its training.
 
     Args:
         checkpoint: The trained model.
         weights: Of the snapshot, or its folder.
-        text: Anything.
-        trained: The trained model's own translation of it.
 
     Raises:
         CheckpointError: the weights cannot be loaded, or do not fit.
     """
-    earlier = open_translator(weights) if weights.is_dir() else at_snapshot(checkpoint, weights)
-    own = translate(earlier, text)
-    forced = translate(earlier, text, forced={at: token.id for at, token in enumerate(trained.written)})
-    return Stage(text=own.text, finished=own.finished, maps=forced.maps, loss=loss_of(forced))
+    return open_translator(weights) if weights.is_dir() else at_snapshot(checkpoint, weights)
+
+
+def stage(snapshot: Checkpoint, text: str, trained: Translation) -> Stage:
+    """Let a snapshot translate by itself, and read what the trained model wrote.
+
+    Args:
+        snapshot: From `open_snapshot`; never changed.
+        text: Anything.
+        trained: The trained model's own translation of it.
+    """
+    forced = translate(snapshot, text, forced={at: token.id for at, token in enumerate(trained.written)})
+    # Where each word is also the snapshot's first choice, greedy search writes the same.
+    agrees = all(token.candidates[0].id == token.id for token in forced.written)
+    own, finished = (trained.text, trained.finished) if agrees else write(snapshot, text)
+    return Stage(text=own, finished=finished, maps=forced.maps, loss=loss_of(forced))
 
 
 def outcome(trained: Translation) -> Stage:

@@ -5,6 +5,7 @@ Greedy search and sampling are here, beam search in `beam.py`; `finish` runs any
 knows nothing of text. Whatever trace is active records the real passes.
 """
 
+import itertools
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,6 +27,7 @@ __all__ = [
     "Step",
     "filter_log_probs",
     "finish",
+    "forced_beginning",
     "greedy",
     "length_limit",
     "sample",
@@ -153,6 +155,7 @@ class Decoding:
         # Attention without a mask is twice as fast, and a single sentence has no padding.
         self.mask = None if bool(mask.all()) else mask
         self.cache: Any = model.start_cache()  # each architecture has its own
+        self.length = 0  # tokens that the search has read
         self.first = specials.first
         self.end_ids = {specials.eos, *specials.more_ends}
         self.last_forced = max(forced, default=-1)
@@ -160,30 +163,55 @@ class Decoding:
         self.forced = forced
         lengths = (source != model.pad_id).sum(dim=1).tolist()
         self.limits = [limit or length_limit(n, model.config.max_length) for n in lengths]
+        beginning = forced_beginning(model, specials, forced)[: max(self.limits)]
+        self.ahead = self.read_ahead(beginning, specials.bos)
 
     def advance(self, tokens: Sequence[int]) -> tuple[Tensor, Step]:
         """One pass: the newest token of each row in, (R, V) log-probabilities out, minus infinity where not allowed."""
-        forced = self.forced.get(self.cache.length)
-        ids = torch.tensor(tokens, device=self.memory.device)[:, None]  # (R, 1)
-        states = self.model.decode(ids, self.memory, self.mask, cache=self.cache)  # (R, 1, D)
-        log_probs = self.model.project(states)[:, 0].float().log_softmax(dim=-1)  # (R, V)
+        forced, place = self.forced.get(self.length), self.length
+        if place < self.ahead.size(1):
+            log_probs = self.ahead[:, place]
+        else:
+            log_probs = self.read([[token] for token in tokens])[:, 0]  # (R, V)
+        self.length += 1
         step = Step(distribution=log_probs)
         if forced is not None:
             return only(forced, log_probs, log_probs[:, forced]), step
-        if self.first is not None and self.cache.length == 1:
+        if self.first is not None and place == 0:
             return only(self.first, log_probs, 0.0), step
         return log_probs.index_fill(1, self.banned, float("-inf")), step
 
+    def read(self, tokens: Sequence[Sequence[int]]) -> Tensor:
+        """One pass of the decoder over tokens (R, T): log-probabilities of the token after each, (R, T, V)."""
+        ids = torch.tensor(tokens, device=self.memory.device)
+        states = self.model.decode(ids, self.memory, self.mask, cache=self.cache)  # (R, T, D)
+        return self.model.project(states).float().log_softmax(dim=-1)
+
+    def read_ahead(self, beginning: Sequence[int], bos: int) -> Tensor:
+        """Read all but the last token of a forced beginning in one pass, (R, N, V); without a beginning N is 0."""
+        if not beginning:
+            return self.memory.new_empty(len(self.limits), 0, 0)
+        return self.read([[bos, *beginning[:-1]] for _ in self.limits])
+
     def ends(self, token: int) -> bool:
-        """Whether a token that the latest pass wrote ends the text; inside of what is forced none does."""
-        return token in self.end_ids and self.cache.length > self.last_forced
+        """Whether a token that the latest pass wrote ends the text; no forced token before the last one does."""
+        return token in self.end_ids and self.length > self.last_forced
 
     def select(self, rows: Sequence[int], *, same_source: bool) -> None:
         index = torch.tensor(rows, device=self.memory.device)
         self.cache.select(index, same_source=same_source)
+        self.ahead = self.ahead[index]
         if not same_source:
             self.memory = self.memory[index]
             self.mask = None if self.mask is None else self.mask[index]
+
+
+def forced_beginning(model: Translator, specials: Specials, forced: Mapping[int, int]) -> list[int]:
+    """The forced tokens without a gap from the first one on, where the model reads them in one pass."""
+    if not model.reads_ahead or specials.first is not None:
+        return []
+    places = itertools.takewhile(forced.__contains__, itertools.count())
+    return [forced[place] for place in places]
 
 
 def only(token: int, log_probs: Tensor, value: Tensor | float) -> Tensor:

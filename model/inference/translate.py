@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from model.checkpoint import Checkpoint
 from model.config import SearchConfig
-from model.decoding.decode import NOTHING_FORCED, finish
+from model.decoding.decode import NOTHING_FORCED, Hypothesis, finish, forced_beginning
 from model.inference.reading import record_reading
-from model.inference.searching import GREEDY, beginning, best_hypotheses, search_from, written_ids
+from model.inference.searching import GREEDY, Beginning, beginning, best_hypotheses, search_from, written_ids
 from model.inference.tokens import mark, source_tokens, written_tokens
 from model.inference.translation import Recording, Translation, attention_maps
 from model.languages import tag
@@ -14,7 +14,7 @@ from model.network.translator import Translator
 from model.text.tokenizers import TokenizerPair
 from model.trace import Edit, tracing
 
-__all__ = ["record_translation", "translate", "translate_lines"]
+__all__ = ["record_translation", "translate", "translate_lines", "write"]
 
 
 def translate_lines(
@@ -50,6 +50,25 @@ def translate(
     return record_translation(checkpoint, text, search=search, forced=forced, edits=edits)[0]
 
 
+def write(checkpoint: Checkpoint, text: str) -> tuple[str, bool]:
+    """What greedy search writes of one text, and whether it ended by itself.
+
+    Nothing is recorded, so this takes about half the time of `translate`.
+    """
+    if checkpoint.config.task == "reading":
+        return record_reading(checkpoint, text)[0].text, True
+    begin = beginning(checkpoint, text)
+    _, (hypothesis,) = finish(search_from(begin, checkpoint.model, GREEDY), keep_steps=False)
+    return text_of(checkpoint, begin, hypothesis), hypothesis.finished
+
+
+def text_of(checkpoint: Checkpoint, begin: Beginning, hypothesis: Hypothesis) -> str:
+    """What was written, after the first token of the prompt where a model continues one."""
+    ids = written_ids(hypothesis)
+    continued = checkpoint.config.task == "continuation"
+    return checkpoint.tokenizers.target.decode([begin.specials.bos, *ids] if continued else ids)
+
+
 def record_translation(
     checkpoint: Checkpoint,
     text: str,
@@ -76,13 +95,13 @@ def record_translation(
     with tracing(record=("*.weights", *record), edits=edits) as trace:
         steps, (hypothesis, *_) = finish(search_from(begin, model, search))
     written = written_tokens(tokenizers, hypothesis, steps)
-    # A prompt was read in one pass, not in as many as it has tokens.
-    rows = (*hypothesis.rows[:1], *hypothesis.rows[1 + begin.given :])
+    # What is given or forced at the beginning was read in one pass, not in as many as it has tokens.
+    first = begin.given + 1 if begin.given else len(forced_beginning(model, begin.specials, begin.forced)) or 1
+    rows = (*hypothesis.rows[:1], *hypothesis.rows[first:])
     source = source_tokens(tokenizers, tokenizers.source.encode(text), begin.source)
-    ids = written_ids(hypothesis)
     continued = checkpoint.config.task == "continuation"
     translation = Translation(
-        text=tokenizers.target.decode([begin.specials.bos, *ids] if continued else ids),
+        text=text_of(checkpoint, begin, hypothesis),
         source=() if continued else source,
         read=(source[0] if continued and source else mark(tokenizers.target, begin.specials.bos), *written[:-1]),
         written=written,

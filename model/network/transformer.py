@@ -14,7 +14,7 @@ from model.network.cache import DecoderCache
 from model.network.dropout import Dropout
 from model.network.embeddings import initialize_embeddings, token_embeddings
 from model.network.layers import DecoderLayer, EncoderLayer
-from model.network.masks import decoder_mask, padding_mask
+from model.network.masks import causal_mask, decoder_mask, padding_mask
 from model.network.neighbours import look_at_neighbours
 from model.network.positional import LearnedPositions, PositionalEncoding, SinusoidalPositions
 from model.network.precision import working_dtype
@@ -116,6 +116,7 @@ class Transformer(Translator):
     """Encoder, decoder and the projection to the vocabulary."""
 
     config: ModelConfig
+    reads_ahead = True
 
     def __init__(self, config: ModelConfig, *, pad_id: int = 0) -> None:
         super().__init__()
@@ -141,10 +142,15 @@ class Transformer(Translator):
     def decode(
         self, target: Tensor, memory: Tensor, cross_mask: Tensor | None, *, cache: DecoderCache | None = None
     ) -> Tensor:
-        if cache is not None and target.size(1) != 1:
-            raise ValueError(f"With a cache decode takes one token a row, not {target.size(1)}.")
-        # A single newest token needs no causal mask.
-        self_mask = None if cache is not None else decoder_mask(target, self.pad_id)
+        length = target.size(1)
+        if cache is None:
+            self_mask: Tensor | None = decoder_mask(target, self.pad_id)
+        elif length == 1:
+            self_mask = None  # the newest token may look at every token before it
+        elif cache.length == 0:
+            self_mask = causal_mask(length, device=target.device)
+        else:
+            raise ValueError(f"After {cache.length} tokens in the cache, decode takes one token a row, not {length}.")
         return self.decoder(target, memory, self_mask=self_mask, cross_mask=cross_mask, cache=cache)
 
     def position_table(self) -> Tensor:

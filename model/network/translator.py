@@ -48,6 +48,7 @@ class Translator(nn.Module):
 
     config: Any  # a `Sizes`; each architecture has its own
     pad_id: int  # fills short sentences
+    reads_ahead = False  # whether `decode` with an empty cache takes several tokens, each a query of the same pass
 
     def start_cache(self) -> Any:
         """What `decode` needs to go on from where it stopped."""
@@ -68,7 +69,8 @@ class Translator(nn.Module):
         """Compute the decoder's states.
 
         Args:
-            target: Token ids (B, T); with a cache only the newest token of each row, (B, 1).
+            target: Token ids (B, T); with a cache only the newest token of each row, (B, 1), or with `reads_ahead` and
+                an empty cache, as many as there are.
             memory: From `encode`, (B, S, D); with a cache it is read in the first step alone.
             cross_mask: From `encode`, (B, 1, 1, S); None where no source is padded.
             cache: From `start_cache`: what is kept of the earlier steps.

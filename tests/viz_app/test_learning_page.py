@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from model.analysis.learning import outcome, stage
+from model.analysis.learning import open_snapshot, outcome, stage
 from model.checkpoint import find_snapshots, load_checkpoint
 from model.inference.translate import translate
 from tests.conftest import BUNDLED
@@ -23,7 +23,7 @@ def test_every_frame_and_every_line_is_a_snapshots(open_app: OpenApp) -> None:
     checkpoint = load_checkpoint(BUNDLED / NAME)
     trained = translate(checkpoint, TEXT)
     snapshots = find_snapshots(checkpoint.path).values()
-    stages = [*(stage(checkpoint, path, TEXT, trained) for path in snapshots), outcome(trained)]
+    stages = [*(stage(open_snapshot(checkpoint, path), TEXT, trained) for path in snapshots), outcome(trained)]
     table = app.dataframe[0].value
     assert [text.removesuffix(" …") for text in table["translation"]] == [one.text for one in stages]
     np.testing.assert_allclose(table["loss, nats a token"], [one.loss for one in stages], atol=1e-5)

@@ -8,7 +8,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from model.analysis.learning import outcome, snapshots_of, stage
+from model.analysis.learning import open_snapshot, outcome, snapshots_of, stage
 from model.checkpoint import WEIGHTS, CheckpointError, find_snapshots, load_checkpoint
 from model.inference.translate import translate
 from model.opening import open_translator
@@ -23,8 +23,9 @@ def test_the_first_snapshot_knows_nothing_and_the_trained_model_knows_what_it_wr
     snapshots = find_snapshots(checkpoint.path)
     assert list(snapshots) == sorted(snapshots)
     trained = translate(checkpoint, TEXT)
-    first = stage(checkpoint, snapshots[0], TEXT, trained)
-    same, last = stage(checkpoint, checkpoint.path / WEIGHTS, TEXT, trained), outcome(trained)
+    first = stage(open_snapshot(checkpoint, snapshots[0]), TEXT, trained)
+    same = stage(open_snapshot(checkpoint, checkpoint.path / WEIGHTS), TEXT, trained)
+    last = outcome(trained)
     assert same.text == last.text == trained.text
     for kind, weights in trained.maps.items():
         np.testing.assert_allclose(same.maps[kind], weights, atol=1e-5)  # the same computation
@@ -39,7 +40,7 @@ def test_the_loss_is_that_of_the_trained_models_words_under_the_earlier_weights(
     checkpoint = load_checkpoint(BUNDLED / "multi30k-en-de")
     path = list(find_snapshots(checkpoint.path).values())[2]
     trained = translate(checkpoint, TEXT)
-    found = stage(checkpoint, path, TEXT, trained)
+    found = stage(open_snapshot(checkpoint, path), TEXT, trained)
     earlier = load_checkpoint(BUNDLED / "multi30k-en-de").model
     earlier.load_state_dict({name: tensor.float() for name, tensor in load_file(path).items()}, strict=False)
     source = torch.tensor([[token.id for token in trained.source]])
@@ -50,11 +51,22 @@ def test_the_loss_is_that_of_the_trained_models_words_under_the_earlier_weights(
     assert found.loss == pytest.approx(float(expected), abs=1e-4)
 
 
+def test_every_snapshot_writes_what_it_writes_when_nothing_is_forced() -> None:
+    checkpoint = load_checkpoint(BUNDLED / "multi30k-en-de")
+    trained = translate(checkpoint, TEXT)
+    snapshots = [open_snapshot(checkpoint, path) for path in find_snapshots(checkpoint.path).values()]
+    alone = [translate(snapshot, TEXT) for snapshot in snapshots]
+    stages = [stage(snapshot, TEXT, trained) for snapshot in snapshots]
+    assert [(one.text, one.finished) for one in stages] == [(one.text, one.finished) for one in alone]
+    same = [one.text == trained.text for one in alone]
+    assert set(same) == {True, False}  # both ways to find what it writes
+
+
 def test_weights_of_another_model_get_a_sentence(tmp_path: Path) -> None:
     checkpoint = load_checkpoint(BUNDLED / "multi30k-en-de")
     wrong = shutil.copy(BUNDLED / "imdb-sentiment" / "model.safetensors", tmp_path / "step-000001.safetensors")
     with pytest.raises(CheckpointError):
-        stage(checkpoint, Path(wrong), TEXT, translate(checkpoint, TEXT))
+        open_snapshot(checkpoint, Path(wrong))
 
 
 def test_what_is_no_snapshot_is_not_taken_for_one(tmp_path: Path) -> None:
@@ -73,7 +85,7 @@ def test_checkpoints_of_others_beside_each_other_are_snapshots_too(tmp_path: Pat
     assert snapshots_of(tmp_path) == {}
     last = open_translator(found[1000])
     trained = translate(last, TEXT)
-    same, other = (stage(last, found[step], TEXT, trained) for step in (1000, 500))
+    same, other = (stage(open_snapshot(last, found[step]), TEXT, trained) for step in (1000, 500))
     assert same.loss == pytest.approx(outcome(trained).loss, abs=1e-5)
     assert other.loss != pytest.approx(same.loss, abs=1e-2)
     assert other.maps["cross"].shape == trained.maps["cross"].shape

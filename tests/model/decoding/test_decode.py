@@ -1,9 +1,12 @@
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 import torch
 from torch import Tensor
 
 from model.decoding.beam import beam
-from model.decoding.decode import Hypothesis, filter_log_probs, finish, greedy, length_limit, sample
+from model.decoding.decode import Hypothesis, Search, filter_log_probs, finish, greedy, length_limit, sample
 from model.network.cache import DecoderCache
 from model.network.transformer import Transformer
 from model.text.vocab import Specials
@@ -30,6 +33,24 @@ def test_cached_decode_equals_full_recomputation_in_every_logit_and_map(
             if name.rpartition(".")[2] in ("weights", "masked_scores", "queries", "keys", "values"):
                 joined = stepped.joined(name, [row] * 6)
                 torch.testing.assert_close(joined, full.passes(name)[0][row], atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("search", [greedy, partial(beam, size=3), partial(sample, seed=5)])
+@pytest.mark.parametrize("forced", [{0: 7, 1: 9, 2: 3, 3: 11}, {0: 7, 1: 9, 4: 12}])
+def test_a_forced_beginning_is_read_in_one_pass_with_the_same_result(
+    search: Callable[..., Search], forced: dict[int, int], source: Tensor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = make_model()
+    with tracing(record=["logits"]) as at_once:
+        steps, ahead = finish(search(model, source, specials=SPECIALS, forced=forced))
+    monkeypatch.setattr(Transformer, "reads_ahead", False)
+    with tracing(record=["logits"]) as one_by_one:
+        expected_steps, expected = finish(search(model, source, specials=SPECIALS, forced=forced))
+    saved = len(one_by_one.passes("logits")) - len(at_once.passes("logits"))
+    assert saved == (3 if 3 in forced else 1)  # the first pass has one query for each token of the beginning
+    assert [h.ids for h in ahead] == [h.ids for h in expected]
+    for step, wanted in zip(steps, expected_steps, strict=True):
+        torch.testing.assert_close(step.distribution, wanted.distribution, atol=1e-5, rtol=0)
 
 
 def test_scores_of_the_future_are_not_made_up(model: Transformer, source: Tensor) -> None:
