@@ -6,6 +6,7 @@ says how unlikely that translation still was.
 
 import re
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 from model.checkpoint import Checkpoint, at_snapshot, find_snapshots
@@ -60,9 +61,12 @@ def stage(snapshot: Checkpoint, text: str, trained: Translation) -> Stage:
         trained: The trained model's own translation of it.
     """
     forced = translate(snapshot, text, forced={at: token.id for at, token in enumerate(trained.written)})
-    # Where each word is also the snapshot's first choice, greedy search writes the same.
-    agrees = all(token.candidates[0].id == token.id for token in forced.written)
-    own, finished = (trained.text, trained.finished) if agrees else write(snapshot, text)
+    # As long as the snapshot's first choice is the forced token, greedy search writes the same.
+    same = [token.id for token in takewhile(lambda token: token.candidates[0].id == token.id, forced.written)]
+    if len(same) == len(forced.written):
+        own, finished = trained.text, trained.finished
+    else:
+        own, finished = write(snapshot, text, forced=dict(enumerate(same)))
     return Stage(text=own, finished=finished, maps=forced.maps, loss=loss_of(forced))
 
 

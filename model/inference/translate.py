@@ -50,14 +50,17 @@ def translate(
     return record_translation(checkpoint, text, search=search, forced=forced, edits=edits)[0]
 
 
-def write(checkpoint: Checkpoint, text: str) -> tuple[str, bool]:
-    """What greedy search writes of one text, and whether it ended by itself.
+def write(checkpoint: Checkpoint, text: str, *, forced: Mapping[int, int] = NOTHING_FORCED) -> tuple[str, bool]:
+    """What greedy search writes for one text, and whether it ended by itself; nothing is recorded.
 
-    Nothing is recorded, so this takes about half the time of `translate`.
+    Args:
+        checkpoint: A loaded checkpoint; never changed.
+        text: Anything, even nothing.
+        forced: Position → target id that is written there whatever its probability.
     """
     if checkpoint.config.task == "reading":
         return record_reading(checkpoint, text)[0].text, True
-    begin = beginning(checkpoint, text)
+    begin = beginning(checkpoint, text, forced)
     _, (hypothesis,) = finish(search_from(begin, checkpoint.model, GREEDY), keep_steps=False)
     return text_of(checkpoint, begin, hypothesis), hypothesis.finished
 
