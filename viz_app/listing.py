@@ -18,6 +18,7 @@ from model.header import read_header
 from model.opening import AnyConfig, read_any_config
 from model.places import checkpoint_folders
 from viz_app.own_checkpoints import own_checkpoints
+from viz_app.plain import card
 from viz_app.shared import remembered
 from viz_app.uploads import WEIGHTS
 
@@ -31,6 +32,8 @@ __all__ = [
     "read_once",
     "training_history",
 ]
+
+LONGEST_CARD = 50_000  # characters
 
 
 @dataclass(frozen=True)
@@ -108,13 +111,16 @@ def training_history(key: CheckpointKey, quality: str) -> pd.DataFrame | None:
 
 @remembered()
 def model_card(key: CheckpointKey) -> str:
-    """The checkpoint's README.md without its first heading, or nothing."""
+    """The checkpoint's README.md as Markdown that asks no other host, without its first heading; or nothing."""
     try:
-        text = (Path(key.path) / "README.md").read_text(encoding="utf-8")
+        with (Path(key.path) / "README.md").open(encoding="utf-8") as file:
+            text = file.read(LONGEST_CARD + 1)
     except (OSError, UnicodeDecodeError):
         return ""
+    cut = len(text) > LONGEST_CARD
     text = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.DOTALL).lstrip()  # what is said to the Hub
-    return text.partition("\n")[2] if text.startswith("# ") else text
+    shown = card(text.partition("\n")[2] if text.startswith("# ") else text)
+    return f"{shown}\n\nThe card is longer; only its first {LONGEST_CARD:,} characters are shown." if cut else shown
 
 
 def checkpoint_figures(found: Sequence[Listed]) -> pd.DataFrame:

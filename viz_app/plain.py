@@ -2,7 +2,7 @@
 
 import re
 
-__all__ = ["card", "plain", "visible"]
+__all__ = ["as_sentence", "card", "plain", "visible"]
 
 
 def visible(text: str) -> str:
@@ -15,23 +15,29 @@ def plain(text: str) -> str:
     return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", visible(text))
 
 
+def as_sentence(text: str) -> str:
+    """The text with a full stop, where it does not end a sentence yet."""
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
+
+
 def card(markdown: str) -> str:
     """A model card whose pictures are links, as a picture asks another host, whose code is not run as a diagram, and
     whose headings are below those of the page.
     """
-    without_pictures = markdown.replace("![", "!\u200b[")
-    text = re.sub(r"^([\s>*+\-\d.]*(?:`{3,}|~{3,}))[^`\n]*$", r"\1", without_pictures, flags=re.MULTILINE)
-    return lowered(text)
+    return lowered(FENCE.sub(r"\1", markdown.replace("![", "!\u200b[")))
 
 
-CODE = re.compile(r"(^[ >]*(?:`{3,}|~{3,}).*?(?:^[ >]*(?:`{3,}|~{3,})|\Z))", re.MULTILINE | re.DOTALL)
+# No pattern here may look at a part of a line twice: the card may be hostile. `*+` and `{3,}+` give nothing back.
+FENCE = re.compile(r"^([ \t>*+\-\d.]*+(?:`{3,}+|~{3,}+))[^`\n]*+$", re.MULTILINE)
+CODE = re.compile(r"(^[ >]*+(?:`{3,}|~{3,}).*?(?:^[ >]*+(?:`{3,}|~{3,})|\Z))", re.MULTILINE | re.DOTALL)
+UNDERLINED = re.compile(r"^(\S.*+)\n=+ *+$", re.MULTILINE)
 HEADING = re.compile(r"^#{1,6}(?= )", re.MULTILINE)
 
 
 def lowered(markdown: str) -> str:
     """Its highest heading becomes one of the third level; what is code is no heading."""
     parts = CODE.split(markdown)
-    parts[::2] = [re.sub(r"^(\S.*)\n=+ *$", r"# \1", part, flags=re.MULTILINE) for part in parts[::2]]
+    parts[::2] = [UNDERLINED.sub(r"# \1", part) for part in parts[::2]]
     highest = min((len(signs) for part in parts[::2] for signs in HEADING.findall(part)), default=3)
     more = "#" * max(0, 3 - highest)
     parts[::2] = [HEADING.sub(lambda signs: (signs[0] + more)[:6], part) for part in parts[::2]]

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.conftest import BUNDLED
+from viz_app.listing import CheckpointKey, model_card
 from viz_app.plain import card, plain, visible
 
 OpenApp = Callable[..., AppTest]
@@ -82,3 +84,22 @@ def test_the_headings_of_a_card_stand_below_those_of_its_page() -> None:
     headings = [line for line in shown.splitlines() if line.startswith("#")]
     assert headings == ["### Card", "### Under", "# a comment", "#### Part", "###### Detail", "#tag"]
     assert card("### Third\ntext") == "### Third\ntext"
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    ["\n" * 50_000, ">" * 50_000, "~" * 50_000 + "`", "```\n" * 12_000, "=\n" * 25_000, "a\n" + "=" * 50_000 + "x"],
+    ids=lambda text: repr(text[:4]),
+)
+def test_a_card_takes_time_in_proportion_to_its_length(hostile: str) -> None:
+    began = time.process_time()
+    card(hostile)
+    assert time.process_time() - began < 1  # about 0.1 s; a quadratic pattern takes a minute
+
+
+def test_only_the_beginning_of_a_long_card_is_read(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("# Title\n" + "word " * 100_000, encoding="utf-8")
+    shown = model_card.__wrapped__(CheckpointKey(path=str(tmp_path), version=""))
+    assert len(shown) < 51_000
+    assert shown.startswith("word word")
+    assert shown.endswith("only its first 50,000 characters are shown.")

@@ -9,7 +9,6 @@ from viz_app import checkpoint_choice, controls, listing, loading
 from viz_app.charts import draw
 from viz_app.figures import training
 from viz_app.own_checkpoints import own_checkpoints
-from viz_app.plain import card as safe_card
 from viz_app.plain import plain
 from viz_app.sections.bring_your_own import bring_your_own
 
@@ -74,7 +73,7 @@ card, curves, parameters, configuration = controls.tabs(
 )
 if card.open:
     with card:
-        st.markdown(safe_card(listing.model_card(key)) or "This checkpoint has no model card (README.md).")
+        st.markdown(listing.model_card(key) or "This checkpoint has no model card (README.md).")
 if curves.open:
     with curves:
         name, column, explanation = QUALITY.get(config.task, QUALITY["translation"])
