@@ -14,7 +14,6 @@ from viz_app.plain import plain
 from viz_app.sections.bug_lab import bug_lab
 from viz_app.sections.right_masks import right_masks
 
-SUBJECT = "the masks of a Transformer"
 key, config = checkpoint_choice.require_attention(
     listing.listed_checkpoints(), of_transformer="the masks of a Transformer"
 )

@@ -15,7 +15,6 @@ from viz_app.sections.position_relations import position_pairs, position_propert
 from viz_app.sections.position_sentence import position_sentence
 from viz_app.sections.position_waves import position_waves
 
-SUBJECT = "the positions of a Transformer"
 BASES = (10, 100, 1_000, 10_000, 100_000)
 WIDTHS = range(16, 513, 16)
 FEWEST = 8  # positions; fewer show no pattern

@@ -17,7 +17,6 @@ from viz_app.present import presenting
 __all__ = ["alignment_table", "all_heads", "bertviz", "lines", "one_head"]
 
 HEIGHT = 400
-MAX_LINES = 100  # tokens a side; more lines than that are a grey cloud
 
 
 def all_heads(
@@ -66,9 +65,6 @@ def one_head(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, *, 
 
 def lines(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, head: int | str) -> None:
     """Draw lines between keys and queries: of any heads, or of the one aggregate that is chosen."""
-    if max(shown.maps.shape[2:]) > MAX_LINES:
-        st.info(f"Lines are drawn for up to {MAX_LINES} tokens a side; shorten the text, or take the heatmaps.")
-        return
     st.caption("Each line joins a query to a key; thicker = more weight. Hover a token to see only its lines.")
     layers, heads = shown.maps.shape[:2]
     single = isinstance(head, int)
