@@ -1,17 +1,16 @@
 """Headlight: the router. Page configuration, checkpoint picker, navigation; the pages are in `viz_app/pages/`."""
 
-from contextlib import suppress
 from pathlib import Path
 
 import streamlit as st
 
 import viz_app
+from viz_app.boundary import boundary
 from viz_app.caption import begin_caption, facts
 from viz_app.checkpoint_choice import checkpoint_picker
 from viz_app.chips import STYLE, heading
 from viz_app.choices import publish_choices, restore_choices, start_afresh
 from viz_app.components import page_keys, save_pictures
-from viz_app.ending import PageEnded
 from viz_app.glossary import glossary
 from viz_app.listing import listed_checkpoints
 from viz_app.present import present_switch, way_back
@@ -71,18 +70,19 @@ if place := wanted_place(st.query_params.to_dict()):
     st.switch_page(pages[place.page or "translate"], query_params=dict(place.choices))
 begin_caption()
 with turn():
-    checkpoint_picker(listed_checkpoints())
-    with st.sidebar:
-        glossary()
-        present_switch()
-        share(page.url_path)
-    way_back()
-    st.html(heading(page.title, FIRST[page.title]))
     try:
-        with suppress(PageEnded):
+        with boundary("The sidebar"):
+            checkpoint_picker(listed_checkpoints())
+            with st.sidebar:
+                glossary()
+                present_switch()
+                share(page.url_path)
+        way_back()
+        st.html(heading(page.title, FIRST[page.title]))
+        with boundary("This page"):
             page.run()
-        with st.sidebar:
+        with boundary("Saving pictures"), st.sidebar:
             save_pictures(facts())
-    finally:  # a page may fail
+    finally:  # Streamlit may stop the run
         come_back()
         publish_choices(page.url_path)

@@ -17,7 +17,7 @@ from viz_app.caption import tell
 from viz_app.choices import choices, choose, settle
 from viz_app.ending import end_page
 from viz_app.listing import CheckpointKey, Listed
-from viz_app.plain import plain
+from viz_app.plain import as_sentence, plain
 
 __all__ = [
     "FIRST",
@@ -219,7 +219,7 @@ def opened(key: CheckpointKey) -> tuple[CheckpointKey, AnyConfig]:
     try:
         return key, loading.config_of(key)
     except (CheckpointError, ConfigError) as error:
-        st.error(plain(f"{str(error).removesuffix('.')}. Choose another checkpoint on the left."))
+        st.error(plain(f"{as_sentence(str(error))} Choose another checkpoint on the left."))
         end_page()
 
 

@@ -3,7 +3,7 @@
 import base64
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,13 @@ from viz_app.examples import EVERYDAY
 
 NAME = "everyday-de-en"
 TEXT = EVERYDAY["de"][0]
+
+
+@pytest.fixture(autouse=True)
+def no_page_fails(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """A page that fails shows a sentence and no exception; the log knows. A test that wants this clears the log."""
+    yield
+    assert [record.exc_text or record.getMessage() for record in caplog.records if record.name == "headlight"] == []
 
 
 @pytest.fixture

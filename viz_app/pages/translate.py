@@ -16,6 +16,7 @@ from viz_app.choices import settle
 from viz_app.components import look, told
 from viz_app.ending import end_page
 from viz_app.figures.attention import MAX_TILE
+from viz_app.plain import plain
 from viz_app.present import presenting, walker
 from viz_app.sections import attention_drawings
 from viz_app.sections.forced_words import say_what_is_forced
@@ -72,7 +73,7 @@ with st.container():
     if forced:
         say_what_is_forced(key, text, translation, forced)
     elif config.task == "translation" and (reason := services.doubt_of(key, text, search)):
-        st.caption(DOUBTS[reason].format(checkpoint_choice.language(config.tokenizer.source_language)))
+        st.caption(DOUBTS[reason].format(plain(checkpoint_choice.language(config.tokenizer.source_language))))
     if len(text) > services.MAX_CHARACTERS:
         st.warning(f"The text has {len(text):,} characters; only the first {services.MAX_CHARACTERS:,} were read.")
     if translation.dropped:
@@ -122,8 +123,8 @@ if max(map(len, rows.values())) <= MAX_CHIPS:
     with st.sidebar:  # it shows nothing of its own
         look(own, kind, title=title, given=given, in_map=in_map)
 if how_shown in ("head", "model"):
-    plain = view(translation, kind, **condense)
-    attention_drawings.bertviz(plain, kind, layer, head, model_view=how_shown == "model")
+    unscaled = view(translation, kind, **condense)
+    attention_drawings.bertviz(unscaled, kind, layer, head, model_view=how_shown == "model")
 else:
     part, chosen_part = map_window(shown, chosen)
     left, right = st.columns([1, 1.4 if presenting() else 1.15])

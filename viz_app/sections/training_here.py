@@ -13,6 +13,7 @@ from model.corpora.toys import TOYS
 from model.kinds import KINDS
 from viz_app import analyses, controls, listing
 from viz_app.attention_view import view
+from viz_app.boundary import boundary
 from viz_app.charts import draw
 from viz_app.figures.attention import head_map, overview
 from viz_app.figures.training import curves
@@ -102,6 +103,7 @@ def buttons(training: Training | None) -> None:
             st.page_link("viz_app/pages/learning.py", label="Play its training again on the page Watch it learn")
 
 
+@boundary("The progress of the training")
 def follow(training: Training, drawn: tuple[bool, bool]) -> None:
     """Draw how far it is; as a fragment this runs by itself, and so says that somebody looks.
 
