@@ -22,6 +22,7 @@ def beam(
     length_penalty: float = 1.0,
     forced: Mapping[int, int] = NOTHING_FORCED,
     limit: int | None = None,
+    given: int = 0,
 ) -> Search:
     """Keep the `size` most probable prefixes of each sentence until as many have ended.
 
@@ -33,14 +34,15 @@ def beam(
         length_penalty: See `Hypothesis.score`.
         forced: See `greedy`.
         limit: See `greedy`.
+        given: See `greedy`.
 
     Returns:
-        The best hypothesis of each sentence, ended ones first.
+        The hypothesis of each sentence with the best score, whether it ended or the limit cut it.
     """
-    decoder = Decoding(model, source, specials, forced, limit)
+    decoder = Decoding(model, source, specials, forced, limit, given)
     done: list[list[Hypothesis]] = [[] for _ in range(source.size(0))]
     # Sentence → its prefixes that still grow. The rows of the next pass follow this order.
-    growing = {sentence: [Hypothesis()] for sentence in range(source.size(0))}
+    growing = {sentence: [decoder.start] for sentence in range(source.size(0))}
     while growing:
         newest = [h.ids[-1] if h.ids else specials.bos for prefixes in growing.values() for h in prefixes]
         log_probs, step = decoder.advance(newest)
@@ -60,7 +62,7 @@ def beam(
         if growing:
             rows = [hypothesis.rows[-1] for prefixes in growing.values() for hypothesis in prefixes]
             decoder.select(rows, same_source=sentences_of_rows(growing) == sentences_of_rows(before))
-    return [max(ended, key=lambda h: (h.finished, h.score(length_penalty))) for ended in done]
+    return [max(ended, key=lambda h: h.score(length_penalty)) for ended in done]
 
 
 def continuations(
@@ -100,7 +102,7 @@ def fates_of(weighed: Sequence[Hypothesis], *, size: int, done: int, limit: int)
         limit: How many tokens a hypothesis may have.
     """
     ended = sum(hypothesis.finished for hypothesis in weighed[:size])
-    others: Fate = "pruned" if done + ended >= size else "cut" if len(weighed[0].ids) >= limit else "kept"
+    others: Fate = "cut" if len(weighed[0].ids) >= limit else "pruned" if done + ended >= size else "kept"
     fates: list[Fate] = []
     room = size
     for rank, hypothesis in enumerate(weighed):

@@ -19,7 +19,7 @@ class Node:
     depth: int  # how many tokens the prefix has, those of a prompt not counted
     id: int
     token: str
-    log_prob: float  # of the whole prefix
+    log_prob: float  # of the whole prefix, without a prompt
     score: float  # by which ended hypotheses are ranked, see `Hypothesis.score`
     fate: Fate
     best: bool  # on the way to the hypothesis that won
@@ -72,7 +72,7 @@ def search_tree(
             id=branch.token,
             token=name,
             log_prob=branch.log_prob,
-            score=branch.log_prob / depth**search.length_penalty,
+            score=branch.log_prob / (depth - begin.given) ** search.length_penalty,
             fate=branch.fate,
             best=index in best,
         )

@@ -95,6 +95,7 @@ def start_search(
     *,
     specials: Specials = OURS,
     limit: int | None = None,
+    given: int = 0,
 ) -> Search:
     """The search that the settings name, over source ids, not yet begun; see `finish`."""
     source = padded_for(model, ids)
@@ -109,16 +110,27 @@ def start_search(
             top_p=search.top_p,
             forced=forced,
             limit=limit,
+            given=given,
         )
     if search.method == "beam":
-        size, penalty = search.beam_size, search.length_penalty
-        return beam(model, source, specials=specials, size=size, length_penalty=penalty, forced=forced, limit=limit)
-    return greedy(model, source, specials=specials, forced=forced, limit=limit)
+        return beam(
+            model,
+            source,
+            specials=specials,
+            size=search.beam_size,
+            length_penalty=search.length_penalty,
+            forced=forced,
+            limit=limit,
+            given=given,
+        )
+    return greedy(model, source, specials=specials, forced=forced, limit=limit, given=given)
 
 
 def search_from(begin: Beginning, model: Translator, search: SearchConfig) -> Search:
     """The search that the settings name, over one text, not yet begun; see `finish`."""
-    return start_search(model, [begin.source], search, begin.forced, specials=begin.specials, limit=begin.limit)
+    return start_search(
+        model, [begin.source], search, begin.forced, specials=begin.specials, limit=begin.limit, given=begin.given
+    )
 
 
 def best_hypotheses(

@@ -40,8 +40,8 @@ class Translation:
 
     @property
     def log_prob(self) -> float:
-        """Natural logarithm of the model's own probability of all that is written."""
-        return sum(math.log(max(token.probability, 1e-30)) for token in self.written)
+        """Natural logarithm of the model's own probability of all that is written after a prompt."""
+        return sum(math.log(max(token.probability, 1e-30)) for token in self.written[self.given :])
 
     def language_of(self, tokens: str) -> str:
         """Of "source", "read" or "written" tokens, as `languages.tag` says it."""

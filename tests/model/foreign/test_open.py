@@ -1,6 +1,7 @@
 """Folders of `transformers`, opened and asked through our facade, against the library's own `eager` and `generate`."""
 
 import json
+import math
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -98,8 +99,8 @@ def test_a_continuation_and_its_maps_are_the_librarys(folders: Callable[[str], P
         ids = [found.read[0].id, *(token.id for token in found.written)]
         free = len(found.written) - found.given
         assert 0 < free <= 40
-        if beams == 1:
-            assert ids == library.generate(prompt, max_new_tokens=free, do_sample=False, num_beams=1)[0].tolist()
+        settings = {"do_sample": False, "num_beams": beams, "early_stopping": beams > 1}
+        assert ids == library.generate(prompt, max_new_tokens=40, **settings)[0].tolist()
         assert found.text == tokenizer.decode(ids, skip_special_tokens=True).strip()
         expected = library(input_ids=torch.tensor([ids[:-1]]), output_attentions=True, use_cache=False)
         np.testing.assert_allclose(found.maps["decoder"], torch.cat(expected.attentions).numpy(), **CLOSE)
@@ -114,6 +115,9 @@ def test_a_tree_ends_in_the_text_of_its_beam_and_the_same_seed_draws_the_same(
 ) -> None:
     checkpoint = open_translator(folders(family))
     tree = search_tree(checkpoint, TEXTS[0], search=SearchConfig(method="beam", beam_size=3))
+    first = translate(checkpoint, TEXTS[0]).written[tree.given]
+    assert tree.nodes[0].token == first.text
+    assert tree.nodes[0].log_prob == tree.nodes[0].score == pytest.approx(math.log(first.probability), abs=1e-4)
     best = translate(checkpoint, TEXTS[0], search=SearchConfig(method="beam", beam_size=3))
     assert tree.text in (best.text, best.text.removeprefix(best.read[0].text).strip())
     drawn = [

@@ -135,7 +135,6 @@ def test_logits_and_maps_are_the_librarys(pair: tuple[PreTrainedModel, ForeignTr
 @pytest.mark.parametrize("beams", [1, 4])
 @pytest.mark.parametrize("name", MAKERS)
 def test_searches_write_what_generate_writes(name: str, beams: int) -> None:
-    compared = 0
     for seed in range(4):
         reference, model = build(name, seed), ForeignTranslator(build(name, seed))
         for row in SOURCE:
@@ -149,11 +148,7 @@ def test_searches_write_what_generate_writes(name: str, beams: int) -> None:
                 greedy(model, source, specials=specials) if one else beam(model, source, specials=specials, size=beams)
             )
             assert (expected[0] == LANGUAGE) == (name in FORCES_A_LANGUAGE)
-            # A beam search that the limit cuts off prefers what has ended; the library weighs both alike.
-            if one or len(expected) < limit:
-                assert list(hypotheses[0].ids) == expected
-                compared += 1
-    assert compared > 1
+            assert list(hypotheses[0].ids) == expected
 
 
 @torch.inference_mode()
