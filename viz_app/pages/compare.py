@@ -7,6 +7,8 @@ import streamlit as st
 
 from model.analysis.importance import all_heads
 from model.analysis.statistics import moved_weight
+from model.checkpoint import CheckpointError
+from model.config import ConfigError
 from model.foreign_config import ForeignConfig
 from model.inference.translation import Translation
 from model.interventions import Intervention
@@ -67,7 +69,11 @@ def others(key: CheckpointKey, found: Sequence[Listed]) -> dict[str, CheckpointK
 
 
 def told_languages(other: CheckpointKey, mine: AnyConfig) -> CheckpointKey:
-    """The key of a model of many languages with those of the one on the left, as far as it knows them."""
+    """The key of a model of many languages with those of the one on the left, as far as it knows them.
+
+    Raises:
+        CheckpointError, ConfigError: it cannot be opened.
+    """
     config = loading.config_of(other)
     if not isinstance(config, ForeignConfig) or not config.tokenizer.languages:
         return other
@@ -126,10 +132,12 @@ if mode == "checkpoints":
         end_page()
     settle("beside", next(iter(offered)), offered)
     beside = beside_column.selectbox("Compare with", list(offered), key="beside")
-    left, right = (
-        Side(name=key.name, key=key, text=text),
-        Side(name=beside, key=told_languages(offered[beside], config), text=text),
-    )
+    try:
+        partner = told_languages(offered[beside], config)
+    except (CheckpointError, ConfigError) as error:
+        st.info(plain(f"{str(error).removesuffix('.')}. Choose another checkpoint to compare with."))
+        end_page()
+    left, right = Side(name=key.name, key=key, text=text), Side(name=beside, key=partner, text=text)
 elif mode == "sentences":
     settle("second_text", examples_for(config)[-1])
     other_text = st.text_input("The other sentence", key="second_text", max_chars=services.MAX_CHARACTERS) or ""
