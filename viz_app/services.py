@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from model.analysis.anatomy import Anatomy, anatomy, value_norms
+from model.analysis.anatomy import Anatomy, anatomy, value_norms, why_unmixed
 from model.analysis.importance import gradient_importance, make_examples
 from model.analysis.mask_bugs import BugReport, bug_weights, mask_bug
 from model.analysis.padded_batch import STAGES, PaddedBatch, layer_stages, padded_batch
@@ -55,6 +55,7 @@ __all__ = [
     "too_long_for_a_table",
     "translation_of",
     "value_norms_of",
+    "why_no_norms",
     "without_maps",
 ]
 
@@ -111,6 +112,11 @@ def without_maps(translation: Translation) -> Translation:
 def value_norms_of(key: CheckpointKey, text: str, search: SearchConfig = GREEDY) -> Mapping[str, FloatArray]:
     """Kind → length of each value after the output projection, (L, H, S)."""
     return value_norms(translator(key), text, search=search)[1]
+
+
+def why_no_norms(key: CheckpointKey) -> str:
+    """Why `value_norms_of` is not offered; nothing where it is."""
+    return why_unmixed(translator(key).model)
 
 
 @remembered()

@@ -14,13 +14,23 @@ from model.checkpoint import Checkpoint
 from model.config import ConfigError, SearchConfig
 from model.inference.searching import GREEDY
 from model.inference.translate import record_translation
-from model.inference.translation import Translation
+from model.inference.translation import Recording, Translation
+from model.network.translator import Translator
 from model.trace import hook_name
 
-__all__ = ["Anatomy", "Derivation", "anatomy", "derive", "value_norms"]
+__all__ = ["Anatomy", "Derivation", "Mixing", "anatomy", "derive", "value_norms", "why_unmixed"]
 
 FloatArray = NDArray[np.float32]
 STAGES = ("queries", "keys", "values", "masked_scores", "head_outputs", "output")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mixing:
+    """How what the heads found becomes the output of their layer."""
+
+    projection: FloatArray  # W_O as it stands in the formula, (H·K, D): rows h·K … are those of head h
+    bias: FloatArray  # (D,)
+    output: FloatArray  # (T, D), as recorded
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,11 +43,10 @@ class Anatomy:
     allowed: NDArray[np.bool_]  # (T, S): False where the mask forbids
     weights: FloatArray  # (H, T, S)
     head_outputs: FloatArray  # (H, T, K)
-    output: FloatArray  # (T, D)
     distances: FloatArray | None  # (H, T, S): what is added for the distance of query and key (T5)
     scaling: float  # what the products are multiplied with, 1/√K but for T5
-    projection: FloatArray  # W_O as it stands in the formula, (H·K, D): rows h·K … are those of head h
-    bias: FloatArray  # (D,)
+    mixing: Mixing | None  # None where there is more than one matrix between the heads and the output
+    unmixed: str = ""  # why there is no `mixing`
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,8 +60,8 @@ class Derivation:
     weights: FloatArray  # (S,)
     weighted_values: FloatArray  # (S, K)
     head_output: FloatArray  # (K,)
-    concatenated: FloatArray  # (D,): all heads; the others as recorded
-    output: FloatArray  # (D,)
+    concatenated: FloatArray  # (H·K,): all heads; the others as recorded
+    output: FloatArray | None  # (D,); None without `Anatomy.mixing`
     differences: Mapping[str, float]  # stage → largest difference from the model's own
 
 
@@ -71,12 +80,12 @@ def anatomy(checkpoint: Checkpoint, text: str, kind: str, layer: int) -> tuple[T
     config = checkpoint.model.config
     if config.attention != "scaled_dot_product":
         raise ConfigError(f"{checkpoint.name} uses {config.attention} attention, which has no dot products to follow.")
-    mixing = checkpoint.model.mixing(kind, layer)
     names = {stage: hook_name(kind, layer, stage) for stage in STAGES}
     translation, recording = record_translation(
         checkpoint, text, record=(*names.values(), hook_name(kind, layer, "bias"))
     )
-    recorded = {stage: recording.array(name) for stage, name in names.items()}
+    recorded = {stage: recording.array(name) for stage, name in names.items() if stage != "output"}
+    mixing, unmixed = mixing_of(checkpoint, kind, layer, recording)
     biased = hook_name(kind, layer, "bias")
     return translation, Anatomy(
         queries=recorded["queries"],
@@ -85,12 +94,35 @@ def anatomy(checkpoint: Checkpoint, text: str, kind: str, layer: int) -> tuple[T
         allowed=np.isfinite(recorded["masked_scores"][0]),
         weights=translation.maps[kind][layer],
         head_outputs=recorded["head_outputs"],
-        output=recorded["output"],
         distances=recording.array(biased) if biased in recording.trace.names else None,
-        scaling=mixing.scaling,
+        scaling=checkpoint.model.scaling(kind, layer),
+        mixing=mixing,
+        unmixed=unmixed,
+    )
+
+
+def mixing_of(checkpoint: Checkpoint, kind: str, layer: int, recording: Recording) -> tuple[Mixing | None, str]:
+    """How the heads of a layer are mixed, or why that cannot be followed."""
+    try:
+        mixing = checkpoint.model.mixing(kind, layer)
+    except ConfigError as error:
+        return None, str(error)
+    return Mixing(
         projection=mixing.matrix.cpu().numpy(),
         bias=mixing.bias.cpu().numpy(),
-    )
+        output=recording.array(hook_name(kind, layer, "output")),
+    ), ""
+
+
+def why_unmixed(model: Translator) -> str:
+    """Why the part of one head cannot be told apart in some layer of a model; nothing where it can in all."""
+    try:
+        for kind in model.config.kinds:
+            for layer in range(model.config.layers_of(kind)):
+                model.mixing(kind, layer)
+    except ConfigError as error:
+        return str(error)
+    return ""
 
 
 def derive(parts: Anatomy, head: int, query: int, *, scale: bool = True, temperature: float = 1.0) -> Derivation:
@@ -117,8 +149,9 @@ def derive(parts: Anatomy, head: int, query: int, *, scale: bool = True, tempera
     head_output = weighted_values.sum(axis=0)  # (K,)
     heads = parts.head_outputs[:, query].copy()  # (H, K)
     heads[head] = head_output
-    concatenated = heads.ravel()  # (D,)
-    output = concatenated @ parts.projection + parts.bias  # (D,)
+    concatenated = heads.ravel()  # (H·K,)
+    mixing = parts.mixing
+    output = None if mixing is None else concatenated @ mixing.projection + mixing.bias  # (D,)
     return Derivation(
         products=products,
         dots=dots,
@@ -132,8 +165,8 @@ def derive(parts: Anatomy, head: int, query: int, *, scale: bool = True, tempera
         differences={
             "weights": float(np.abs(weights - parts.weights[head, query]).max()),
             "head output": float(np.abs(head_output - parts.head_outputs[head, query]).max()),
-            "layer output": float(np.abs(output - parts.output[query]).max()),
-        },
+        }
+        | ({} if mixing is None else {"layer output": float(np.abs(output - mixing.output[query]).max())}),
     )
 
 
@@ -146,6 +179,9 @@ def value_norms(
 
     Returns:
         The translation, and kind → (L, H, S).
+
+    Raises:
+        ConfigError: there is more than one matrix between the heads and the output of a layer.
     """
     model = checkpoint.model
     names = {

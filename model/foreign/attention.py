@@ -5,7 +5,7 @@ The library lets a model be told by name which function computes its attention. 
 know neither their kind nor always their layer: `place_hooks` finds out which they are.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -21,9 +21,9 @@ from transformers.pytorch_utils import Conv1D
 from model.config import ConfigError
 from model.kinds import KINDS
 from model.network.attention import attention_weights
-from model.trace import HookPoint, active_trace, hook_name
+from model.trace import HookPoint, active_trace, hook_name, tracing
 
-__all__ = ["place_hooks"]
+__all__ = ["find_direct", "place_hooks"]
 
 NAME = "headlight"
 # Names of the matrix that mixes the heads.
@@ -41,6 +41,7 @@ class AttentionHooks(nn.Module):
         self.kind, self.layer = kind, layer
         self.scaling = scaling  # what the products are multiplied with
         self.projection: list[nn.Module] = []  # mixes the heads; in a list, for it is a part of the library's module
+        self.direct = False  # the projection reads what the heads found, and nothing changes that in between
         self.queries = HookPoint()  # (B, H, T, K)
         self.keys = HookPoint()  # (B, H, S, K)
         self.values = HookPoint()  # (B, H, S, K)
@@ -178,6 +179,34 @@ def place_hooks(model: PreTrainedModel, run: Callable[[], object]) -> list[Atten
         placed.append(hooks)
         layers[kind] += 1
     return placed
+
+
+def find_direct(placed: Sequence[AttentionHooks], run: Callable[[], object]) -> None:
+    """Mark the attentions that give to their projection just what their heads found.
+
+    In some models a norm (BitNet) or a gate (Qwen3-Next) stands between the two.
+
+    Args:
+        placed: From `place_hooks`.
+        run: Runs all of the model on a few tokens.
+    """
+    read: dict[AttentionHooks, Tensor] = {}
+
+    def keep(hooks: AttentionHooks, _module: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        read[hooks] = inputs[0].detach().float().cpu()
+
+    handles = [
+        projection.register_forward_pre_hook(partial(keep, hooks))
+        for hooks in placed
+        for projection in hooks.projection
+    ]
+    with tracing(record=("*.head_outputs",)) as trace:
+        run()
+    for handle in handles:
+        handle.remove()
+    for hooks in placed:
+        heads = trace.passes(hooks.head_outputs.name)[0].transpose(1, 2).flatten(2)  # (B, T, H·K)
+        hooks.direct = hooks in read and torch.equal(read[hooks].reshape(-1), heads.reshape(-1))
 
 
 def projection_of(model: PreTrainedModel, name: str) -> nn.Module | None:

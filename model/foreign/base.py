@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from model.config import ConfigError
-from model.foreign.attention import place_hooks
+from model.foreign.attention import find_direct, place_hooks
 from model.foreign.sizes import learned_positions, sizes_of
 from model.foreign_config import ForeignSizes
 from model.network.translator import HeadMixing, Translator
@@ -38,6 +38,7 @@ class ForeignModel(Translator):
         self.model = model.eval()
         with torch.inference_mode():
             hooks = place_hooks(model, lambda: run_once(model))
+            find_direct(hooks, lambda: run_once(model))
         self.hooks = {(one.kind, one.layer): one for one in hooks}
         self.config = sizes_of(model, [one.kind for one in hooks], needed=needed)
 
@@ -45,10 +46,16 @@ class ForeignModel(Translator):
         table = learned_positions(self.model)
         return None if table is None else table.float()
 
+    def scaling(self, kind: str, layer: int) -> float:
+        return self.hooks[kind, layer].scaling
+
     def mixing(self, kind: str, layer: int) -> HeadMixing:
         hooks = self.hooks[kind, layer]
-        if not hooks.projection:
-            raise ConfigError(f"{self.model.config.model_type} hides the matrix that mixes its heads.")
+        if not hooks.direct:
+            raise ConfigError(
+                f"Models of the family {self.model.config.model_type} do more than multiply what the heads found with "
+                "one matrix: there is a norm, a gate or several matrices. The part of one head cannot be told apart."
+            )
         (projection,) = hooks.projection
         weight, bias = projection.weight, projection.bias
         assert isinstance(weight, Tensor)
@@ -57,5 +64,4 @@ class ForeignModel(Translator):
         return HeadMixing(
             matrix=matrix.detach().float(),
             bias=bias.detach().float() if isinstance(bias, Tensor) else zeros,
-            scaling=hooks.scaling,
         )

@@ -8,6 +8,7 @@ from transformers import DynamicCache, PreTrainedModel
 
 from model.config import ConfigError
 from model.foreign.base import ForeignModel
+from model.foreign.sizes import few_tokens
 
 __all__ = ["ContinuerCache", "ForeignContinuer"]
 
@@ -76,4 +77,4 @@ class ForeignContinuer(ForeignModel):
 
 
 def run_once(model: PreTrainedModel) -> None:
-    model(input_ids=torch.zeros(1, 2, dtype=torch.long, device=model.device))
+    model(input_ids=few_tokens(model))

@@ -1,11 +1,11 @@
 """An encoder of Hugging Face's `transformers` that stands alone: it reads a text, fills in words, or classifies."""
 
-import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
 from model.config import ConfigError
 from model.foreign.base import ForeignModel
+from model.foreign.sizes import few_tokens
 
 __all__ = ["ForeignClassifier", "ForeignReader"]
 
@@ -49,4 +49,4 @@ class ForeignClassifier(ForeignReader):
 
 
 def run_once(model: PreTrainedModel) -> None:
-    model(input_ids=torch.ones(1, 2, dtype=torch.long, device=model.device))
+    model(input_ids=few_tokens(model))

@@ -4,13 +4,14 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
+import torch
 from torch import Tensor, nn
 from transformers import PreTrainedConfig, PreTrainedModel
 
 from model.config import ConfigError
 from model.foreign_config import ForeignSizes
 
-__all__ = ["labels_of", "learned_positions", "sizes_of"]
+__all__ = ["few_tokens", "labels_of", "learned_positions", "sizes_of"]
 
 TABLES = ("position_embeddings", "embed_positions", "wpe")  # ends of the names of a table of positions
 MOST_TOKENS, MOST_BYTES = 1024, 256 << 20  # of a text; of all its maps
@@ -32,6 +33,14 @@ def learned_positions(model: PreTrainedModel) -> Tensor | None:
             start = int(getattr(module, "offset", padding + 1))
             return module.weight.detach()[start:]
     return None
+
+
+def few_tokens(model: PreTrainedModel) -> Tensor:
+    """Two tokens from the middle of the vocabulary, (1, 2): the embedding of a special one may be zero."""
+    table = model.get_input_embeddings()
+    assert isinstance(table, nn.Embedding)
+    rows = table.num_embeddings
+    return torch.tensor([[rows // 3, rows // 2]], device=model.device)
 
 
 def labels_of(config: PreTrainedConfig) -> tuple[str, ...]:

@@ -1,6 +1,5 @@
 """An encoder-decoder of Hugging Face's `transformers` behind the calls of our own: `encode`, `decode`, `project`."""
 
-from functools import partial
 from typing import cast
 
 import torch
@@ -10,6 +9,7 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from model.config import ConfigError
 from model.foreign.base import ForeignModel
+from model.foreign.sizes import few_tokens
 from model.kinds import KINDS
 from model.text.vocab import Specials
 
@@ -51,7 +51,7 @@ class ForeignTranslator(ForeignModel):
         if not config.is_encoder_decoder or generation is None:
             raise ConfigError(f"{config.model_type} has no encoder and decoder, so it cannot translate.")
         specials = specials_of(generation)
-        super().__init__(model, partial(run_once, specials=specials), tuple(KINDS))
+        super().__init__(model, run_once, tuple(KINDS))
         self.specials = specials
         pads = (generation.pad_token_id, getattr(config, "pad_token_id", None), specials.bos)
         self.pad_id = int(next(pad for pad in pads if pad is not None))
@@ -92,9 +92,9 @@ class ForeignTranslator(ForeignModel):
         return logits  # nothing is left to do after `decode`
 
 
-def run_once(model: PreTrainedModel, specials: Specials) -> None:
-    end = torch.tensor([[specials.eos]], device=model.device)
-    model(input_ids=end, decoder_input_ids=torch.full_like(end, specials.bos))
+def run_once(model: PreTrainedModel) -> None:
+    tokens = few_tokens(model)
+    model(input_ids=tokens, decoder_input_ids=tokens)
 
 
 def specials_of(generation: GenerationConfig) -> Specials:

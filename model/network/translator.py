@@ -36,11 +36,10 @@ class Sizes(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class HeadMixing:
-    """What an attention has besides its queries, keys and values."""
+    """How an attention makes its output of what its heads found."""
 
     matrix: Tensor  # W_O as it stands in the formula, (H·K, D)
     bias: Tensor  # (D,)
-    scaling: float  # what the products q·k are multiplied with
 
 
 class Translator(nn.Module):
@@ -88,14 +87,21 @@ class Translator(nn.Module):
         """What is added to the embeddings of the source for their places, (N, D); None where nothing is."""
         return None
 
+    def scaling(self, kind: str, layer: int) -> float:
+        """What an attention multiplies its products q·k with; `layer` is counted from 0."""
+        return float((self.config.d_model / self.config.num_heads) ** -0.5)
+
     def mixing(self, kind: str, layer: int) -> HeadMixing:
-        """How an attention goes on from its heads; `layer` is counted from 0."""
+        """How an attention goes on from its heads; `layer` is counted from 0.
+
+        Raises:
+            ConfigError: it does more than multiply them with one matrix.
+        """
         projection = self.get_submodule(hook_name(kind, layer, "output_projection"))
         assert isinstance(projection, nn.Linear)
         return HeadMixing(
             matrix=projection.weight.detach().T,
             bias=projection.bias.detach(),
-            scaling=(self.config.d_model / self.config.num_heads) ** -0.5,
         )
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:

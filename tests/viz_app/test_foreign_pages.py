@@ -11,10 +11,12 @@ from model.config import SearchConfig
 from model.inference.translate import translate
 from model.languages import between
 from model.opening import open_translator
+from tests.foreign_families import family_named, make_family
 from tests.foreign_folders import make_folder, make_many_languages
 from tests.viz_app.conftest import array, charts, component_data, html
 
 FAMILIES = ("t5", "gpt2", "bert")
+OTHERS = {"wide": "Qwen 3, wide heads", "bitnet": "BitNet", "latent": "DeepSeek V3", "bloom": "BLOOM"}
 TEXT = "The cat sat on the mat."
 OpenApp = Callable[..., AppTest]
 
@@ -24,6 +26,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("others")
     for family in (*FAMILIES, "bert-classifier"):
         make_folder(root / f"small-{family}", family)
+    for name, title in OTHERS.items():
+        make_family(root / f"small-{name}", family_named(title))
     make_many_languages(root / "small-nllb", ("deu_Latn", "eng_Latn", "zho_Hans"))
     return root
 
@@ -180,3 +184,31 @@ def test_one_text_alone_has_neither_source_nor_target(open_with: OpenApp) -> Non
             title = figure["layout"][axis]["title"]["text"]
             assert "source" not in title
             assert "target" not in title
+
+
+@pytest.mark.parametrize("family", ["wide", "latent"])
+def test_heads_of_another_width_than_the_model_are_taken_apart(open_with: OpenApp, family: str) -> None:
+    app = open_with("inside", family, head="3")
+    assert "same computation" in app.success[0].value
+    vectors = charts(app)[-1]
+    heads, _, output = np.array(array(vectors["data"][0]["z"]), dtype=float)
+    assert np.isfinite(output).sum() == 32
+    width = np.isfinite(heads).sum() // 4
+    frame = vectors["layout"]["shapes"][0]
+    assert (frame["x0"], frame["x1"]) == (2 * width - 0.5, 3 * width - 0.5)
+    assert list(vectors["layout"]["xaxis"]["tickvals"]) == [0, width, 2 * width, 3 * width]
+
+
+def test_what_a_gate_or_a_norm_hides_is_said_and_not_computed(open_with: OpenApp) -> None:
+    app = open_with("inside", "bitnet")
+    assert "layer output" not in app.success[0].value
+    said = [info.value.replace("\\", "") for info in app.info]
+    assert any("The last step" in text and "a norm, a gate" in text for text in said)
+    app = open_with("translate", "bitnet", norms="true")
+    assert app.toggle(key="norms").disabled
+    assert "a norm, a gate" in app.toggle(key="norms").help.replace("\\", "")
+
+
+def test_side_by_side_with_what_cannot_be_opened_says_so(open_with: OpenApp) -> None:
+    app = open_with("compare", "gpt2", beside="small-bloom")
+    assert any("bloom" in info.value and "Choose another checkpoint" in info.value for info in app.info)

@@ -35,10 +35,11 @@ def test_no_result_of_the_longest_text_takes_a_large_part_of_the_memory(key: Che
 def test_nobody_can_write_into_what_all_share(key: CheckpointKey) -> None:
     translation = services.translation_of(key, "A dog runs.")
     _, parts = services.anatomy_of(key, "A dog runs.", "cross", 0)
+    assert parts.mixing is not None
     for array in (
         translation.maps["cross"],
         parts.weights,
-        parts.projection,
+        parts.mixing.projection,
         loading.position_table(key),
         services.sinusoids(8, 16, 100.0),
     ):

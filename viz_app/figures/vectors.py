@@ -47,10 +47,11 @@ def sum_of_rows(parts: FloatArray, total: FloatArray, axes: Axes, *, height: int
 def concatenation(
     heads_side_by_side: FloatArray, output: FloatArray, *, heads: int, chosen: int, height: int
 ) -> go.Figure:
-    """Draw the outputs of all heads as one vector (D,), and the layer's output (D,) under it; one head is framed."""
-    size = len(output)
-    stacked = np.stack([heads_side_by_side, np.full(size, np.nan), output]).astype(np.float32)
-    width = size // heads
+    """Draw the outputs of all heads as one vector (H·K,), and the layer's output (D,) under it; one head is framed."""
+    stacked = np.full((3, max(len(heads_side_by_side), len(output))), np.nan, dtype=np.float32)
+    stacked[0, : len(heads_side_by_side)] = heads_side_by_side
+    stacked[2, : len(output)] = output
+    width = len(heads_side_by_side) // heads
     trace = {
         "type": "heatmap",
         **signed_scale(stacked, bound=float(np.nanmax(np.abs(stacked))) or 1.0),

@@ -99,7 +99,8 @@ with st.container(key="set_view"):
     kinds, views, heads_column = st.columns([3.2, 3.9, 2.4], vertical_alignment="bottom")
 for option in ("merge", "hide_special", "norms", "logarithmic"):
     settle(option, False)
-norms, logarithmic = st.session_state["norms"] and not (recurrent or forced), st.session_state["logarithmic"]
+no_norms = "This model has no heads." if recurrent else services.why_no_norms(key)
+norms, logarithmic = st.session_state["norms"] and not (no_norms or forced), st.session_state["logarithmic"]
 with kinds:
     kind = controls.kind_picker(config.model.kinds, "kind", "cross")
 settle("view", "heatmaps", VIEWS)
@@ -148,8 +149,9 @@ with st.container(key="set_shown", horizontal=True, gap="small", vertical_alignm
     st.toggle(
         "× value norms",
         key="norms",
-        disabled=recurrent or bool(forced),
-        help="Multiply each weight by the length of what its key adds, its value after the output projection "
+        disabled=bool(no_norms or forced),
+        help=plain(no_norms)
+        or "Multiply each weight by the length of what its key adds, its value after the output projection "
         "(Kobayashi et al. 2020): a large weight on a tiny value does little.",
     )
     st.toggle("Log colours", key="logarithmic", help="A logarithmic colour scale shows small weights too.")

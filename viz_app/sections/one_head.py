@@ -19,6 +19,7 @@ from viz_app.plain import plain
 __all__ = ["one_head"]
 
 MAX_ROWS = 10  # of the table, before it scrolls
+ROUNDING = 1e-2  # of the largest number that the heads found; a norm or a gate makes more, half precision less
 
 
 def one_head(key: CheckpointKey, config: AnyConfig, text: str) -> None:
@@ -61,9 +62,12 @@ def one_head(key: CheckpointKey, config: AnyConfig, text: str) -> None:
     )
     steps = derive(parts, head, query, scale=scale, temperature=temperature)
     as_it_is = scale and temperature == 1.0
-    width = parts.queries.shape[-1]
+    width, value_width = parts.queries.shape[-1], parts.values.shape[-1]
     labels = [token.text for token in looked_at]
-    key_axes = Axes(queries=labels, keys=[str(i) for i in range(width)], query_title="key token", key_title="dimension")
+    key_axes, value_axes = (
+        Axes(queries=labels, keys=[str(i) for i in range(size)], query_title="key token", key_title="dimension")
+        for size in (width, value_width)
+    )
 
     st.markdown(
         f"**1. Queries and keys.** The query of “{plain(asking[query].text)}” (top row) and the key of every token, "
@@ -130,41 +134,48 @@ def one_head(key: CheckpointKey, config: AnyConfig, text: str) -> None:
     left, right = st.columns(2)
     with left:
         draw(
-            vectors.rows(parts.values[head], key_axes, unit="value", height=300),
+            vectors.rows(parts.values[head], value_axes, unit="value", height=300),
             key="values",
             alt="Heatmap of the value vectors",
         )
     with right:
         draw(
-            vectors.sum_of_rows(steps.weighted_values, steps.head_output, key_axes, height=300),
+            vectors.sum_of_rows(steps.weighted_values, steps.head_output, value_axes, height=300),
             key="weighted_values",
             alt="Heatmap of the weighted values above their sum",
         )
 
     heads = config.model.num_heads
-    st.markdown(
-        f"**4. All heads side by side, then the output projection.** The {heads} heads' outputs become one vector of "
-        f"{heads} × {width} = {heads * width} numbers (this head is framed); a matrix mixes them into the layer's "
-        "output."
-    )
-    st.latex(r"o = [h_1;\dots;h_H]\,W_O + b_O")
-    draw(
-        vectors.concatenation(steps.concatenated, steps.output, heads=heads, chosen=head, height=190),
-        key="concatenation",
-        alt="The concatenated outputs of all heads, and the output of the layer",
-    )
+    if steps.output is None:
+        st.info(plain(f"The last step, from the heads to the layer's output, is not shown. {parts.unmixed}"))
+    else:
+        st.markdown(
+            f"**4. All heads side by side, then the output projection.** The {heads} heads' outputs become one vector "
+            f"of {heads} × {value_width} = {heads * value_width} numbers (this head is framed); a matrix mixes them "
+            f"into the layer's output of {len(steps.output)} numbers."
+        )
+        st.latex(r"o = [h_1;\dots;h_H]\,W_O + b_O")
+        draw(
+            vectors.concatenation(steps.concatenated, steps.output, heads=heads, chosen=head, height=190),
+            key="concatenation",
+            alt="The concatenated outputs of all heads, and the output of the layer",
+        )
     worst = max(steps.differences.values())
-    if as_it_is:
+    each = ", ".join(f"{stage} {difference:.2g}" for stage, difference in steps.differences.items())
+    if as_it_is and worst < ROUNDING * max(1.0, float(np.abs(parts.head_outputs).max())):
         st.success(
-            f"Largest difference between this page's numbers and the model's own output: {worst:.2g} "
-            f"(weights {steps.differences['weights']:.2g}, head output {steps.differences['head output']:.2g}, "
-            f"layer output {steps.differences['layer output']:.2g}). They are the same computation, but for rounding.",
+            f"Largest difference between this page's numbers and the model's own: {worst:.2g} ({each}). They are the "
+            "same computation, but for rounding.",
             icon=":material/check:",
+        )
+    elif as_it_is:
+        st.error(
+            f"This page's numbers differ from the model's own by up to {worst:.2g} ({each}). The model computes "
+            "something that this page does not show.",
+            icon=":material/error:",
         )
     else:
         st.warning(
-            f"A what-if. Largest difference from the model's own output: {worst:.2g} (weights "
-            f"{steps.differences['weights']:.2g}, head output {steps.differences['head output']:.2g}, layer output "
-            f"{steps.differences['layer output']:.2g}).",
+            f"A what-if. Largest difference from the model's own output: {worst:.2g} ({each}).",
             icon=":material/science:",
         )

@@ -52,11 +52,12 @@ def test_value_norms_are_the_lengths_of_what_each_key_adds(toy: Checkpoint) -> N
     """Kobayashi et al. 2020, section 3: the output is Σ α f(x), over keys and heads, plus the bias."""
     translation, norms = value_norms(toy, SENTENCE)
     _, parts = anatomy(toy, SENTENCE, "cross", 0)
-    projection = parts.projection.reshape(4, 16, 64)
+    assert parts.mixing is not None
+    projection = parts.mixing.projection.reshape(4, 16, 64)
     vectors = parts.values @ projection  # (H, S, D)
     np.testing.assert_allclose(norms["cross"][0], np.linalg.norm(vectors, axis=-1), rtol=1e-5)
-    whole = np.einsum("hts,hsd->td", translation.maps["cross"][0], vectors) + parts.bias
-    np.testing.assert_allclose(whole, parts.output, atol=1e-5)
+    whole = np.einsum("hts,hsd->td", translation.maps["cross"][0], vectors) + parts.mixing.bias
+    np.testing.assert_allclose(whole, parts.mixing.output, atol=1e-5)
     assert {kind: n.shape[:2] for kind, n in norms.items()} == {"encoder": (2, 4), "decoder": (1, 4), "cross": (1, 4)}
 
 
