@@ -200,14 +200,15 @@ def head_board(
         on_toggle: Called with kind, layer and head, counted from 0.
     """
 
-    def toggled() -> None:
-        clicked = st.session_state[key]["toggle"]
-        on_toggle(str(clicked["kind"]), int(clicked["layer"]), int(clicked["head"]))
+    def clicked() -> None:
+        for kind, layer, head in new_clicks(key):
+            on_toggle(str(kind), int(layer), int(head))
 
     component("head_board")(
         key=key,
-        on_toggle_change=toggled,
+        on_clicks_change=clicked,
         data={
+            "counted": st.session_state.get(f"{key}_counted", {}),
             "boards": [
                 {
                     "kind": kind,
@@ -215,6 +216,15 @@ def head_board(
                     "states": [list(row) for row in rows],
                 }
                 for kind, rows in states.items()
-            ]
+            ],
         },
     )
+
+
+def new_clicks(key: str) -> list[Any]:
+    """What was clicked in the component of this key and is not counted yet, the oldest first; it is counted now."""
+    sent, counted = st.session_state[key]["clicks"], st.session_state.get(f"{key}_counted", {})
+    first = int(sent["first"])
+    done = max(counted["clicks"] - first, 0) if counted.get("board") == sent["board"] else 0
+    st.session_state[f"{key}_counted"] = {"board": sent["board"], "clicks": first + max(len(sent["places"]), done)}
+    return list(sent["places"][done:])

@@ -102,3 +102,13 @@ def test_a_code_that_is_read_aloud_leads_to_the_same_place(visit: Visit) -> None
     other = visit("heads?code=nosuch")
     expect(other.get_by_text("This server knows no code “nosuch”")).to_be_visible()
     expect(other.get_by_role("switch").first).to_be_visible()
+
+
+def test_every_one_of_several_fast_clicks_counts(visit: Visit) -> None:
+    page = visit("heads")
+    heads = page.get_by_role("switch", name=re.compile("^cross attention, layer 1, head"))
+    expect(heads).to_have_count(8)
+    for number in (1, 2, 3, 4, 5, 6, 6):  # while the page still works on the first
+        heads.nth(number - 1).evaluate("button => button.click()")
+    expect(page).to_have_url(re.compile(r"intervention=off\.cross\.1\.1-2-3-4-5(&|$)"))
+    expect(page.get_by_role("switch", name=re.compile("silenced$"))).to_have_count(5)

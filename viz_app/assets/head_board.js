@@ -1,4 +1,5 @@
-// A switch for every head; a click is reported, the server decides what it means.
+// A switch for every head; a click is reported, the server decides what it means. Of several events that come while the
+// page runs the server gets the newest alone. So each event carries every click that is not counted yet.
 export default function ({ data, parentElement, setTriggerValue }) {
   const view = mounted(parentElement, headBoard);
   view.update(data, setTriggerValue);
@@ -7,13 +8,19 @@ export default function ({ data, parentElement, setTriggerValue }) {
 
 function headBoard(root) {
   const words = { on: "on", off: "silenced", uniform: "uniform" }, signs = { on: "", off: "✕", uniform: "≡" };
-  let data, report;
+  const board = `${Date.now()}-${Math.random()}`; // names this drawing of the board, where clicks are counted from 0
+  let data, report, first = 0, places = []; // the clicks from number `first` on
+
+  function click(kind, layer, head) {
+    places.push([kind, layer, head]);
+    report("clicks", { board, first, places });
+  }
 
   function button(kind, layer, head, state) {
     const place = `layer ${layer + 1}, head ${head + 1}: ${words[state]}`;
     return el("button", {
       type: "button", role: "switch", "aria-checked": String(state === "on"), class: `head ${state}`,
-      title: place, "aria-label": `${kind} attention, ${place}`, onclick: () => report("toggle", { kind, layer, head }),
+      title: place, "aria-label": `${kind} attention, ${place}`, onclick: () => click(kind, layer, head),
     }, signs[state] + (head + 1));
   }
 
@@ -27,6 +34,10 @@ function headBoard(root) {
 
   function update(next, setTriggerValue) {
     [data, report] = [next, setTriggerValue];
+    if (data.counted.board === board) {
+      places = places.slice(data.counted.clicks - first);
+      first = data.counted.clicks;
+    }
     redraw();
   }
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -43,21 +44,15 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
 
     settle("click_means", "silence", CLICKS)
     modes, places, one, everything, nothing = st.columns([2.6, 1.9, 1.7, 1.2, 1.3], vertical_alignment="bottom")
-    mode = modes.segmented_control(
+    modes.segmented_control(
         "A click on a head", list(CLICKS), format_func=CLICKS.__getitem__, required=True, key="click_means"
     )
-
-    def toggle(kind: str, layer: int, number: int) -> None:
-        head = Head(kind, layer, number)
-        name, other = ("uniform", "ablated") if mode == "flatten" else ("ablated", "uniform")
-        change(**{name: getattr(intervention, name) ^ {head}, other: getattr(intervention, other) - {head}})
-
     st.session_state["board_positions"] = intervention.positions  # a link may switch them off
     places.toggle(
         "Positional encoding",
         key="board_positions",
         disabled=not isinstance(loading.config_of(key).model, ModelConfig),
-        on_change=lambda: change(positions=st.session_state["board_positions"]),
+        on_change=switch_positions,
         help="Switched off, encoder and decoder cannot tell where a token stands.",
     )
     if one.button(
@@ -114,9 +109,37 @@ def said(intervention: Intervention) -> str:
     return " ".join(told)
 
 
+def now() -> Intervention:
+    """This visitor's intervention; a callback reads it here, as the page may show an older one."""
+    found: Intervention = st.session_state["intervention"]
+    return found
+
+
 def change(**changes: frozenset[Head] | frozenset[PaintedCell] | bool) -> None:
     """Replace parts of this visitor's intervention."""
-    choose("intervention", replace(st.session_state["intervention"], **changes))
+    choose("intervention", replace(now(), **changes))
+
+
+def toggle(kind: str, layer: int, number: int) -> None:
+    """Callback of the board: change a head as a click does now, or take its change back."""
+    head = Head(kind, layer, number)
+    flattens = st.session_state["click_means"] == "flatten"
+    name, other = ("uniform", "ablated") if flattens else ("ablated", "uniform")
+    change(**{name: getattr(now(), name) ^ {head}, other: getattr(now(), other) - {head}})
+
+
+def switch_positions() -> None:
+    change(positions=st.session_state["board_positions"])
+
+
+def paint_cell(head: Head) -> None:
+    """Callback of the map of this head: the cell that was clicked gets the new weight."""
+    points = st.session_state["paint_map"].selection.points
+    if points:
+        query, at = points[0]["customdata"]
+        others = {cell for cell in now().painted if (cell.head, cell.query) != (head, query)}
+        weight = st.session_state["painted_weight"]
+        change(painted=frozenset(others | {PaintedCell(head, query, at, weight)}))
 
 
 def paint(intervention: Intervention, after: Translation, kinds: Sequence[str]) -> None:
@@ -132,7 +155,7 @@ def paint(intervention: Intervention, after: Translation, kinds: Sequence[str]) 
     with heads_column:
         layer, number = controls.head_picker(*shown.maps.shape[:2], aggregates=False)
     settle_number("painted_weight", 1.0, 0.0, 1.0)
-    weight = value.slider("New weight", 0.0, 1.0, step=0.05, key="painted_weight")
+    value.slider("New weight", 0.0, 1.0, step=0.05, key="painted_weight")
     head = Head(kind, layer, int(number))
     clear.button(
         "Wash off",
@@ -143,18 +166,11 @@ def paint(intervention: Intervention, after: Translation, kinds: Sequence[str]) 
         help="Take every painted weight back.",
     )
 
-    def paint_cell() -> None:
-        points = st.session_state["paint_map"].selection.points
-        if points:
-            query, at = points[0]["customdata"]
-            others = {cell for cell in intervention.painted if (cell.head, cell.query) != (head, query)}
-            change(painted=frozenset(others | {PaintedCell(head, query, at, weight)}))
-
     draw(
         clickable_map(np.asarray(shown.maps[layer, int(number)]), shown.axes, shown.allowed, height=380),
         key="paint_map",
         fills=True,
-        on_select=paint_cell,
+        on_select=partial(paint_cell, head),
         alt=f"Attention weights of layer {layer + 1}, head {int(number) + 1}; click a cell to paint it",
     )
     if shown.allowed.sum() > MAX_SQUARES:
