@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -115,7 +116,7 @@ def now() -> Intervention:
     return found
 
 
-def change(**changes: frozenset[Head] | frozenset[PaintedCell] | bool) -> None:
+def change(**changes: Any) -> None:
     """Replace parts of this visitor's intervention."""
     choose("intervention", replace(now(), **changes))
 
