@@ -169,8 +169,10 @@ class Decoding:
         self.last_forced = max(forced, default=-1)
         self.banned = torch.tensor(specials.banned, dtype=torch.long, device=self.memory.device)
         self.forced = forced
-        lengths = (source != model.pad_id).sum(dim=1).tolist()
-        self.limits = [limit or length_limit(n, model.config.max_length) for n in lengths]
+        lengths, room = (source != model.pad_id).sum(dim=1).tolist(), model.config.max_length
+        # What is forced is written to its end, as far as there are positions.
+        forced_to = min(self.last_forced + 1, room)
+        self.limits = [max(limit or length_limit(n, room), forced_to) for n in lengths]
         beginning = forced_beginning(model, specials, forced)[: max(self.limits)]
         self.ahead = self.read_ahead(beginning, specials.bos)
 
@@ -246,7 +248,7 @@ def greedy(
         source: Token ids (B, S), padded.
         specials: Where to begin, where to end, what never to write.
         forced: Position → token that is written there whatever its probability; in every sentence of the batch.
-        limit: The most tokens to write; by default what `length_limit` says.
+        limit: The most tokens to write; by default what `length_limit` says. What is forced is written all the same.
         given: How many of the forced tokens are those of a prompt; see `Hypothesis.log_prob`.
 
     Returns:
