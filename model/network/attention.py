@@ -108,11 +108,14 @@ class MultiHeadAttention(nn.Module):
         Returns:
             (B, T, D).
         """
-        queries = self.queries(self.turned(self.split_heads(self.query_projection(x))))  # (B, H, T, K); step: query
+        offset = cache.length if cache is not None and memory is None else 0
+        queries = self.queries(
+            self.turned(self.split_heads(self.query_projection(x)), offset)
+        )  # (B, H, T, K); step: query
         if cache is None:
             keys, values = self.keys_and_values(x if memory is None else memory)  # (B, H, S, K)
         elif memory is None:
-            keys, values = cache.append(*self.keys_and_values(x))
+            keys, values = cache.append(*self.keys_and_values(x, offset))
         else:
             keys, values = cache.once(partial(self.keys_and_values, memory))
         looked_at = self.score_vector is not None or active_trace() is not None
@@ -120,16 +123,21 @@ class MultiHeadAttention(nn.Module):
         heads = attend(queries, keys, values, mask)  # (B, H, T, K)
         return self.output(self.output_projection(heads.transpose(1, 2).flatten(2)))  # (B, T, D); step: projection
 
-    def keys_and_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
-        keys = self.keys(self.turned(self.split_heads(self.key_projection(memory))))  # (B, H, S, K)
+    def keys_and_values(self, memory: Tensor, offset: int = 0) -> tuple[Tensor, Tensor]:
+        keys = self.keys(self.turned(self.split_heads(self.key_projection(memory)), offset))  # (B, H, S, K)
         return keys, self.values(self.split_heads(self.value_projection(memory)))
 
     def split_heads(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)  # (B, H, T, K)
 
-    def turned(self, x: Tensor) -> Tensor:
-        """Queries or keys as they are compared: with rotary positions, turned by theirs."""
-        return x if self.positions is None else self.positions(x)
+    def turned(self, x: Tensor, offset: int = 0) -> Tensor:
+        """Queries or keys (B, H, T, K) as they are compared: with rotary positions, turned by theirs.
+
+        Args:
+            x: Of positions `offset` … `offset + T - 1`.
+            offset: How many positions a cache holds already.
+        """
+        return x if self.positions is None else self.positions(x, offset=offset)
 
     def written_out(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
         """softmax(QKᵀ / √d_k) V ("Attention Is All You Need", equation 1), each step shown at its hook point."""

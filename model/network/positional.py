@@ -93,13 +93,13 @@ class RotaryPositions(nn.Module):
         """Sine and cosine of the angle of each pair, one row a position, (max_length, K)."""
         return self.get_buffer("waves")
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Turn the vectors of positions 0 to T - 1, (B, H, T, K).
+    def forward(self, x: Tensor, *, offset: int = 0) -> Tensor:
+        """Turn the vectors of positions `offset` … `offset + T - 1`, (B, H, T, K).
 
         Raises:
-            ValueError: there are fewer positions.
+            ValueError: the table ends before the text does.
         """
-        waves = rows(self.table, 0, x.size(2)).to(x.dtype)  # (T, K)
+        waves = rows(self.table, offset, offset + x.size(2)).to(x.dtype)  # (T, K)
         sine, cosine = waves.unflatten(-1, (-1, 2)).unbind(-1)  # (T, K/2)
         first, second = x.unflatten(-1, (-1, 2)).unbind(-1)  # (B, H, T, K/2)
         turned = first * cosine - second * sine, first * sine + second * cosine  # step: turn
