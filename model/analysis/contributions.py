@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from model.analysis.streams import FloatArray, head_matrices, linear_norm, streams_of
+from model.analysis.streams import FloatArray, head_matrices, linear_norm, output_rows, streams_of
 from model.checkpoint import Checkpoint
 from model.inference.translate import record_translation
 from model.network.layers import DecoderLayer
@@ -28,7 +28,7 @@ class Contributions:
     decoder: FloatArray  # (L, H)
     cross: FloatArray  # (L, H)
     feed_forward: FloatArray  # (L,)
-    biases: float  # of projections and norms, which are the same for every text
+    biases: float  # of projections, norms and the output, which are the same for every text
     difference: float  # of the model's own two logits
 
     @property
@@ -85,7 +85,7 @@ def contributions(checkpoint: Checkpoint, text: str, position: int, rival: int) 
             parts, biases = behind(residual.norm, parts, biases)
     parts, biases = behind(model.decoder.norm, parts, biases)
     written = translation.written[position].id
-    rows = model.output_projection.weight[[written, rival]].cpu().double().numpy()  # (2, D)
+    rows, shift = output_rows(model, [written, rival])  # (2, D), (2,)
     direction = rows[0] - rows[1]
     values, heads, layers = parts @ direction, model.config.num_heads, model.config.num_decoder_layers
     by_layer = values[2:].reshape(layers, 2 * heads + 1)
@@ -97,6 +97,6 @@ def contributions(checkpoint: Checkpoint, text: str, position: int, rival: int) 
         decoder=by_layer[:, :heads],
         cross=by_layer[:, heads : 2 * heads],
         feed_forward=by_layer[:, -1],
-        biases=float(biases @ direction),
+        biases=float(biases @ direction + shift[0] - shift[1]),
         difference=float(logits[written] - logits[rival]),
     )

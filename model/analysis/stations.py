@@ -14,7 +14,7 @@ from torch import nn
 from model.analysis.attention_station import attended
 from model.analysis.source_code import CodeLine, code_of
 from model.analysis.station import Station, Step, at, length, moments, numbers, off, single
-from model.analysis.streams import FloatArray, linear_norm, streams_of
+from model.analysis.streams import FloatArray, linear_norm, output_rows, streams_of
 from model.checkpoint import Checkpoint
 from model.inference.translate import record_translation
 from model.inference.translation import Recording, Translation
@@ -33,6 +33,7 @@ class Ending:
     """The last step of the decoder: from the vector to a word."""
 
     words: tuple[tuple[str, float, float], ...]  # the best: token, logit, probability
+    formula: str  # LaTeX
     code: tuple[tuple[CodeLine, ...], ...]  # functions that compute it
 
 
@@ -96,15 +97,23 @@ def embedded(model: Transformer, recording: Recording, stack: str, token: int, p
     total = vector + position
     names = (f"{stack}.embedding.token_vectors", f"{stack}.embedding.sum")
     own = [at(recording, name, place) for name in names]
-    facts = (("√d", f"{embedding.scale:.4g}"), *moments(vector))
+    scaled = embedding.scale != 1  # some tutorials leave the factor out
+    facts = ((("√d", f"{embedding.scale:.4g}"),) if scaled else ()) + moments(vector)
     added = (("length of the position", length(position)), ("length of the token", length(vector)))
     return [
         Station(
             name="Token embedding",
-            formula=r"x = \sqrt{d}\,E_{\mathrm{token}}",
+            formula=r"x = \sqrt{d}\,E_{\mathrm{token}}" if scaled else r"x = E_{\mathrm{token}}",
             vector=single(vector),
             difference=off(vector, own[0]),
-            steps=(Step(name="token", formula="x = √d · E[token]", numbers=single(vector)[None], facts=facts),),
+            steps=(
+                Step(
+                    name="token",
+                    formula="x = √d · E[token]" if scaled else "x = E[token]",
+                    numbers=single(vector)[None],
+                    facts=facts,
+                ),
+            ),
             code=(code_of(Embedding.forward),),
         ),
         Station(
@@ -202,12 +211,14 @@ def fed_forward(feed_forward: FeedForward, x: FloatArray) -> Station:
 def ending(checkpoint: Checkpoint, model: Transformer, x: FloatArray) -> Ending:
     """From the last vector (D,) of the decoder to the ten best words."""
     final = layer_norm(model.decoder.norm, x)
-    logits = numbers(model.output_projection.weight) @ final  # (V,)
+    rows, shift = output_rows(model)  # (V, D), (V,)
+    logits = rows @ final + shift  # (V,)
     chances = np.exp(logits - logits.max())
     chances /= chances.sum()
     best = np.argsort(-logits)[:BEST]
     names = checkpoint.tokenizers.target.tokens(best.tolist())
     return Ending(
         words=tuple((name, float(logits[i]), float(chances[i])) for name, i in zip(names, best, strict=True)),
+        formula=r"p = \mathrm{softmax}(W x" + (")" if model.output_projection.bias is None else " + b)"),
         code=(code_of(Transformer.project),),
     )

@@ -1,5 +1,7 @@
 """What the analyses of the residual stream have in common: whose it is, and a LayerNorm as a linear map."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from torch import nn
@@ -8,7 +10,7 @@ from model.checkpoint import Checkpoint
 from model.config import ConfigError
 from model.network.transformer import Transformer
 
-__all__ = ["FloatArray", "head_matrices", "linear_norm", "streams_of"]
+__all__ = ["FloatArray", "head_matrices", "linear_norm", "output_rows", "streams_of"]
 
 FloatArray = NDArray[np.float64]
 
@@ -51,3 +53,13 @@ def head_matrices(model: Transformer, kind: str, layer: int) -> tuple[FloatArray
     matrix = mixing.matrix.cpu().double().numpy()  # (H·K, D)
     heads = model.config.num_heads
     return matrix.reshape(heads, -1, matrix.shape[1]), mixing.bias.cpu().double().numpy()
+
+
+def output_rows(model: Transformer, ids: Sequence[int] | slice = slice(None)) -> tuple[FloatArray, FloatArray]:
+    """What makes logits of the last vector: rows of the output projection (N, D) and their biases (N,).
+
+    Only the weights of tutorials have such biases; without them they are 0.
+    """
+    weight, bias = model.output_projection.weight[ids], model.output_projection.bias
+    rows = weight.detach().cpu().double().numpy()
+    return rows, np.zeros(len(rows)) if bias is None else bias[ids].detach().cpu().double().numpy()

@@ -80,7 +80,7 @@ def every_station(key: CheckpointKey, text: str) -> None:
         words, code = st.container(key=f"stop_{len(found) + 1}").columns([1, 1.25])
         with words:
             st.markdown(f"**{len(found) + 1}. A word.** The last vector, projected to the vocabulary; softmax.")
-            st.latex(r"p = \mathrm{softmax}(W x)")
+            st.latex(end.formula)
             st.dataframe(
                 pd.DataFrame(end.words, columns=["token", "logit", "probability"]),
                 hide_index=True,
