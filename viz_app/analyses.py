@@ -3,7 +3,7 @@
 As in `services`, results are plain arrays that cannot be written to, in a memory that is bounded in bytes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from model.analysis.alignment import Pointer, links_of
@@ -13,11 +13,13 @@ from model.analysis.importance import all_heads
 from model.analysis.influence import Influence, influence
 from model.analysis.learning import Stage, stage
 from model.analysis.lens import EarlyReading, Lens, decoder_lens, logit_lens
+from model.analysis.offered import require_masks
 from model.analysis.patching import Pasting, paste, paste_every_head
 from model.analysis.station import Station
 from model.analysis.stations import Ending, stations
 from model.analysis.streams import streams_of
 from model.analysis.zeroing import Zeroing, value_zeroing
+from model.checkpoint import Checkpoint
 from model.config import ConfigError
 from model.corpora.aligned import AlignedPair, Links, read_aligned
 from model.corpora.corpora import CorpusError
@@ -46,6 +48,7 @@ __all__ = [
     "scores_by_distance_of",
     "stage_of",
     "stations_of",
+    "why_no_masks",
     "why_no_stream",
     "zeroing_of",
 ]
@@ -55,8 +58,17 @@ MAX_ALONE = 24  # heads; of those that matter less, hardly one changes a word
 
 def why_no_stream(key: CheckpointKey) -> str:
     """Why those that follow the stream are refused, or nothing where they are not."""
+    return refusal(streams_of, key)
+
+
+def why_no_masks(key: CheckpointKey) -> str:
+    """Why there are no masks to show, or nothing where there are."""
+    return refusal(require_masks, key)
+
+
+def refusal(require: Callable[[Checkpoint], object], key: CheckpointKey) -> str:
     try:
-        streams_of(translator(key))
+        require(translator(key))
     except ConfigError as error:
         return str(error)
     return ""

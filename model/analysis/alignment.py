@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.analysis.influence import influence
+from model.analysis.offered import require_cross_attention
 from model.analysis.statistics import merge_tokens, translation_rollout
 from model.checkpoint import Checkpoint
+from model.config import ConfigError
 from model.corpora.aligned import AlignedPair, Links
 from model.inference.searching import forced_text
 from model.inference.translate import translate
@@ -42,13 +44,22 @@ def links_of(checkpoint: Checkpoint, pair: AlignedPair) -> dict[Pointer, Links]:
     Args:
         checkpoint: A translator with cross-attention; never changed.
         pair: Its words are forced, as a text.
+
+    Raises:
+        ConfigError: there is no cross-attention, or there are too few positions for the text.
     """
+    require_cross_attention(checkpoint)
     source, target = joined(pair.source), joined(pair.target)
     pieces, written = checkpoint.tokenizers.source.encode(source), checkpoint.tokenizers.target.encode(target)
     specials, forced = checkpoint.tokenizers.specials, forced_text(checkpoint.tokenizers, target)
     followed = isinstance(checkpoint.model, Transformer)
     translation, shares = influence(checkpoint, source, forced) if followed else (None, None)
     translation = translation or translate(checkpoint, source, forced=forced)
+    if not translation.finished or translation.dropped:
+        raise ConfigError(
+            f"{checkpoint.name} has {checkpoint.model.config.max_length} positions, which are too few for a text of "
+            f"{len(pieces.ids)} tokens and its translation of {len(written.ids)}. Shorten both."
+        )
     cross = translation.maps["cross"]  # (L, H, T, S)
     maps: dict[tuple[str, int, int], FloatArray] = {
         ("head", layer, head): cross[layer, head] for layer in range(len(cross)) for head in range(cross.shape[1])

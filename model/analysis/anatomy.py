@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from model.analysis.offered import require_values
 from model.checkpoint import Checkpoint
 from model.config import ConfigError, SearchConfig
 from model.inference.searching import GREEDY
@@ -181,8 +182,9 @@ def value_norms(
         The translation, and kind → (L, H, S).
 
     Raises:
-        ConfigError: there is more than one matrix between the heads and the output of a layer.
+        ConfigError: the model has no value vectors, or more than one matrix between the heads and a layer's output.
     """
+    require_values(checkpoint)
     model = checkpoint.model
     names = {
         kind: [hook_name(kind, layer, "values") for layer in range(model.config.layers_of(kind))]

@@ -14,6 +14,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
+from model.analysis.offered import require_translation
 from model.checkpoint import Checkpoint
 from model.inference.padding import padded_for
 from model.inference.searching import source_ids, translated_ids
@@ -35,7 +36,12 @@ class Examples:
 
 
 def make_examples(checkpoint: Checkpoint, pairs: Sequence[tuple[str, str]]) -> Examples:
-    """Ids of a few (sentence, translation) pairs; an empty translation is replaced by the model's own."""
+    """Ids of a few (sentence, translation) pairs; an empty translation is replaced by the model's own.
+
+    Raises:
+        ConfigError: the model does not translate.
+    """
+    require_translation(checkpoint)
     model, tokenizers = checkpoint.model, checkpoint.tokenizers
     limit, specials = model.config.max_length, tokenizers.specials
     sources = [source_ids(tokenizers, source, limit)[0] for source, _ in pairs]

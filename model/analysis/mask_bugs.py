@@ -4,7 +4,7 @@ Each is a set of edits at the hook points around the softmax, so the model itsel
 key/value cache needs no causal mask and would hide half of them: here every step reads its whole prefix again.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from model.analysis.offered import require_masks
 from model.checkpoint import Checkpoint
 from model.decoding.decode import length_limit
 from model.inference.padding import padded_for
@@ -146,7 +147,11 @@ def mask_bug(checkpoint: Checkpoint, texts: tuple[str, ...], name: str = "") -> 
         checkpoint: A loaded checkpoint; never changed.
         texts: At least one.
         name: Of the bug.
+
+    Raises:
+        ConfigError: the model has no such masks.
     """
+    require_masks(checkpoint)
     model, tokenizers = checkpoint.model, checkpoint.tokenizers
     pad_id, specials = model.pad_id, tokenizers.specials
     make_edits = BUGS[name] if name else dict
@@ -163,7 +168,8 @@ def mask_bug(checkpoint: Checkpoint, texts: tuple[str, ...], name: str = "") -> 
     with tracing(record=(), edits=make_edits()):
         written = rerun_greedy(model, source, specials)
     with tracing(record=(), edits=make_edits()):
-        changed = model(source, with_other_ends(target, pad_id, specials)).log_softmax(dim=-1)  # (B, T, V)
+        other = with_other_ends(target, [len(prefix) for prefix in read], specials)
+        changed = model(source, other).log_softmax(dim=-1)  # (B, T, V)
     later, company = [], []
     difference = (changed - log_probs).abs()
     for row, (one, prefix) in enumerate(zip(ids, read, strict=True)):
@@ -191,7 +197,8 @@ def mask_bug(checkpoint: Checkpoint, texts: tuple[str, ...], name: str = "") -> 
 
 @torch.inference_mode()
 def bug_weights(checkpoint: Checkpoint, texts: tuple[str, ...], name: str, kind: str, layer: int) -> FloatArray:
-    """The weights of one attention layer under a bug, (B, H, T, S); arguments as of `mask_bug`."""
+    """The weights of one attention layer under a bug, (B, H, T, S); arguments and errors as of `mask_bug`."""
+    require_masks(checkpoint)
     ids, read = read_by_both(checkpoint, texts)
     point = hook_name(kind, layer, "weights")
     with tracing(record=(point,), edits=BUGS[name]() if name else {}) as trace:
@@ -207,10 +214,13 @@ def read_by_both(checkpoint: Checkpoint, texts: tuple[str, ...]) -> tuple[list[l
     return ids, [[tokenizers.specials.bos, *one[:-1]] for one in written]
 
 
-def with_other_ends(target: Tensor, pad_id: int, specials: Specials) -> Tensor:
-    """Target ids (B, T) with another token instead of the last of each sentence."""
+def with_other_ends(target: Tensor, lengths: Sequence[int], specials: Specials) -> Tensor:
+    """Target ids (B, T) with another token instead of the last of each sentence.
+
+    The ids alone do not say where a sentence ends: some models begin with the token that fills up (Marian).
+    """
     other, rows = target.clone(), torch.arange(len(target), device=target.device)
-    last = (target != pad_id).sum(dim=1) - 1
+    last = torch.tensor(lengths, device=target.device) - 1
     other[rows, last] = torch.where(target[rows, last] == specials.eos, specials.bos, specials.eos)
     return other
 

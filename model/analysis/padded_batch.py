@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from model.analysis.offered import require_masks
 from model.checkpoint import Checkpoint
 from model.inference.padding import padded_for
 from model.inference.searching import source_ids, translated_ids
@@ -42,7 +43,11 @@ def padded_batch(checkpoint: Checkpoint, texts: Sequence[str]) -> PaddedBatch:
     Args:
         checkpoint: A loaded checkpoint; never changed.
         texts: At least one.
+
+    Raises:
+        ConfigError: the model has no such masks.
     """
+    require_masks(checkpoint)
     model, tokenizers = checkpoint.model, checkpoint.tokenizers
     pad_id, specials = model.pad_id, tokenizers.specials
     source = padded_for(model, [source_ids(tokenizers, text, model.config.max_length)[0] for text in texts])

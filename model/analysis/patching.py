@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.analysis.importance import all_heads
+from model.analysis.offered import require_translation
 from model.checkpoint import Checkpoint
 from model.inference.padding import padded_for
 from model.inference.translate import record_translation, translate
@@ -55,7 +56,11 @@ def paste_every_head(checkpoint: Checkpoint, giver: str, text: str) -> Pasting |
 
     Returns:
         None where both translations are the same.
+
+    Raises:
+        ConfigError: the model does not translate.
     """
+    require_translation(checkpoint)
     model = checkpoint.model
     theirs, ours = translate(checkpoint, giver), translate(checkpoint, text)
     place = first_difference(theirs, ours)

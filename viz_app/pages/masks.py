@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from model.kinds import KINDS
-from viz_app import checkpoint_choice, controls, listing, loading, services
+from viz_app import analyses, checkpoint_choice, controls, listing, services
 from viz_app.caption import tell
 from viz_app.choices import settle
 from viz_app.ending import end_page
@@ -17,11 +17,8 @@ from viz_app.sections.right_masks import right_masks
 key, config = checkpoint_choice.require_attention(
     listing.listed_checkpoints(), of_transformer="the masks of a Transformer"
 )
-if loading.translator(key).tokenizers.specials.fill:
-    st.info(
-        f"{plain(key.name)} was trained without a padding mask: it reads what its sources are filled up with, and so "
-        "there is no mask to show. Choose another checkpoint on the left."
-    )
+if problem := analyses.why_no_masks(key):
+    st.info(plain(f"{problem} Choose another checkpoint on the left."))
     end_page()
 # Of other languages too the fields are those of a list that we have: only its names are kept and stand in links.
 language = config.tokenizer.source_language if config.tokenizer.source_language in BATCHES else "en"
