@@ -1,0 +1,160 @@
+"""One small checkpoint of every kind that can be opened, for `tests/model/analysis/test_agreement.py`.
+
+To add a kind, add a line to `CASES`: how it is opened, what it does with a text, and which checks it refuses.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from model.checkpoint import Checkpoint, CheckpointConfig, ClassifierCheckpoint, ready
+from model.config import AnyModelConfig, ClassifierConfig, ModelConfig, RecurrentConfig, TokenizerConfig, TrainConfig
+from model.network.classifier import Classifier
+from model.network.translators import make_translator
+from model.opening import open_translator
+from model.text.listed import ListedTokenizer
+from model.text.tokenizers import TokenizerPair
+from model.text.vocab import OURS, PAD_ID, SPECIAL_TOKENS, UNK_ID
+from tests.model.test_state_dict import TOML, annotated, tutorial, write
+
+__all__ = ["CASES", "AnyCheckpoint", "Case"]
+
+AnyCheckpoint = Checkpoint | ClassifierCheckpoint
+TEXT = "the small dog sees a zebra"
+SHORT = "a red house"
+TYPED = "the red dog sees a cat and " * 4 + "runs"  # longer than a search would write for `TEXT`
+WORDS = (*SPECIAL_TOKENS, *["a", "small", "dog", "cat", "sees", "the", "red", "house", "and", "runs"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A kind of checkpoint and what its analyses are asked."""
+
+    open: Callable[[Path], AnyCheckpoint]  # given a folder that does not exist yet
+    task: str = "translation"
+    text: str = TEXT
+    short: str = SHORT  # of another length, to stand beside `text` in a batch
+    typed: str = TYPED  # for a model to write
+    refuses: Mapping[str, str] = field(default_factory=dict)  # check → part of the sentence that says why
+
+
+def randomized(model: nn.Module, *, sharper: float = 2.0) -> nn.Module:
+    """Every weight random, biases and norms too, and attention that is not flat: no shortcut through zeros passes."""
+    torch.manual_seed(4)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if parameter.dim() == 1:
+                parameter.add_(0.3 * torch.randn_like(parameter))
+            elif "query_projection" in name or "key_projection" in name:
+                parameter.mul_(sharper)
+    return model
+
+
+def tokenizers() -> TokenizerPair:
+    vocabulary = {word: i for i, word in enumerate(WORDS)}
+    words = ListedTokenizer(vocabulary, kind="words", unknown=UNK_ID, marks=OURS.marks)
+    return TokenizerPair(source=words, target=words)
+
+
+def config_of(sizes: AnyModelConfig, task: str) -> CheckpointConfig:
+    texts = TokenizerConfig(
+        kind="words", source_language="en", target_language="" if task == "classification" else "de"
+    )
+    return CheckpointConfig(recipe="case", model=sizes, tokenizer=texts, train=TrainConfig(corpus="toy"), task=task)
+
+
+SMALL = {"d_model": 32, "num_heads": 4, "d_ff": 48, "num_encoder_layers": 2, "dropout": 0.1, "max_length": 64}
+VOCABULARIES = {"source_vocab_size": len(WORDS), "target_vocab_size": len(WORDS)}
+
+
+def ours(**changes: object) -> Case:
+    def opened(folder: Path) -> Checkpoint:
+        torch.manual_seed(0)
+        sizes = ModelConfig.from_dict(SMALL | VOCABULARIES | {"num_decoder_layers": 2} | changes)
+        model = ready(randomized(make_translator(sizes, pad_id=PAD_ID)), "cpu")
+        return Checkpoint(path=folder, config=config_of(sizes, "translation"), model=model, tokenizers=tokenizers())
+
+    return Case(open=opened, refuses=NO_PRODUCTS if changes.get("attention") == "additive" else {})
+
+
+def recurrent(attention: str) -> Case:
+    def opened(folder: Path) -> Checkpoint:
+        torch.manual_seed(0)
+        sizes = RecurrentConfig.from_dict({"d_model": 32, "d_hidden": 24, "attention": attention} | VOCABULARIES)
+        model = ready(randomized(make_translator(sizes, pad_id=PAD_ID)), "cpu")
+        return Checkpoint(path=folder, config=config_of(sizes, "translation"), model=model, tokenizers=tokenizers())
+
+    return Case(open=opened, refuses=RECURRENT | (NO_PRODUCTS if attention == "additive" else NO_ATTENTION))
+
+
+def classifier(**changes: object) -> Case:
+    def opened(folder: Path) -> ClassifierCheckpoint:
+        torch.manual_seed(0)
+        own = {"vocab_size": len(WORDS), "labels": ("dull", "so-so", "fine")}
+        sizes = ClassifierConfig.from_dict(SMALL | own | changes)
+        model = ready(randomized(Classifier(sizes, pad_id=PAD_ID)), "cpu")
+        config = config_of(sizes, "classification")
+        return ClassifierCheckpoint(path=folder, config=config, model=model, tokenizers=tokenizers())
+
+    return Case(open=opened, task="classification")
+
+
+def of_torch(*, norm_first: bool = False, settings: str = "", refuses: Mapping[str, str] | None = None) -> Case:
+    """Weights of `torch.nn.Transformer` with an output bias that decides what is written."""
+
+    def opened(folder: Path) -> Checkpoint:
+        model = tutorial(norm_first=norm_first)
+        with torch.no_grad():
+            model.generator.bias.normal_(std=2)
+        text = TOML.replace('norm = "post"', f'norm = "{"pre" if norm_first else "post"}"\n{settings}')
+        if "fill" in settings:
+            text = TOML.replace('unknown = "<unk>"', f'unknown = "<unk>"\n{settings}')
+        return open_translator(write(folder, model, text))
+
+    return Case(open=opened, refuses=refuses or {})
+
+
+def of_the_annotated_transformer() -> Case:
+    def opened(folder: Path) -> Checkpoint:
+        names = 'layout = "annotated"\nsource_embedding = "src_embed.0.lut"\ntarget_embedding = "tgt_embed.0.lut"\n'
+        text = TOML.partition("[names]")[0].replace('"post"', '"pre"') + f'[names]\n{names}output = "generator.proj"\n'
+        return open_translator(write(folder, annotated(), text))
+
+    return Case(open=opened)
+
+
+NO_STREAM = dict.fromkeys(
+    ("layers", "encoder_layers", "contributions", "influence", "value_zeroing", "stations"), "followed inside"
+)
+NO_PRODUCTS = {"one_head": "no dot products"}
+NO_ATTENTION = {"typed_alignment": "no cross-attention"}
+UNMASKED = dict.fromkeys(("no_future", "padding"), "without a padding mask")
+RECURRENT = (
+    NO_STREAM | dict.fromkeys(("no_future", "padding"), "no causal mask") | {"lengths_of_values": "no value vectors"}
+)
+
+CASES: Mapping[str, Case] = {
+    "post": ours(),
+    "pre": ours(norm="pre"),
+    "gelu": ours(activation="gelu"),
+    "additive": ours(attention="additive"),
+    "learned": ours(positional="learned"),
+    "pre-learned-gelu": ours(norm="pre", positional="learned", activation="gelu"),
+    "tied on the target side": ours(tie_embeddings="target"),
+    "untied": ours(tie_embeddings="none"),
+    "one layer": ours(num_encoder_layers=1, num_decoder_layers=1),
+    "more encoder than decoder": ours(num_encoder_layers=3, num_decoder_layers=1),
+    "recurrent": recurrent("additive"),
+    "recurrent without attention": recurrent("none"),
+    "classifier": classifier(),
+    "rotary classifier": classifier(positional="rotary"),
+    "classifier by the mean": classifier(pooling="mean", norm="pre", attention="additive"),
+    "torch": of_torch(),
+    "torch, norm first": of_torch(norm_first=True),
+    "torch, embeddings not scaled": of_torch(settings="scale_embeddings = false"),
+    "torch, padding read": of_torch(settings="fill_source = 12", refuses=UNMASKED),
+    "annotated": of_the_annotated_transformer(),
+}

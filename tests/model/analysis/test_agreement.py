@@ -1,0 +1,353 @@
+"""Every analysis agrees with the model, for every kind of checkpoint that can open it.
+
+A check is a function over an opened case. It holds, or the analysis refuses the checkpoint with the sentence that the
+case names. So no analysis can be wrong, and none can fall silent, for one kind of checkpoint alone.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from model.analysis.alignment import joined, links_of
+from model.analysis.anatomy import anatomy, derive, value_norms
+from model.analysis.contributions import contributions
+from model.analysis.importance import loss_changes, make_examples, sentence_losses
+from model.analysis.influence import influence
+from model.analysis.lens import decoder_lens, logit_lens
+from model.analysis.mask_bugs import mask_bug
+from model.analysis.padded_batch import layer_stages, padded_batch
+from model.analysis.patching import paste, paste_every_head
+from model.analysis.stations import stations
+from model.analysis.zeroing import value_zeroing
+from model.checkpoint import Checkpoint, ClassifierCheckpoint
+from model.config import ConfigError, SearchConfig
+from model.corpora.aligned import AlignedPair
+from model.decoding.decode import length_limit
+from model.inference.padding import padded_for
+from model.inference.search_tree import search_tree
+from model.inference.searching import forced_text
+from model.inference.translate import translate, translate_lines
+from model.inference.translation import Translation
+from model.interventions import Head, Intervention
+from model.trace import Edit, Trace, hook_name, tracing
+from tests.agreement_cases import CASES, Case
+
+# The library says so of every model whose norms stand in front.
+pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor")
+ROWS = 1e-5  # what is shown as the model's
+SUMS = 1e-4  # parts against the whole: hundreds of sums in single precision
+BEAM = SearchConfig(method="beam", beam_size=3)
+DRAWN = SearchConfig(method="sample", seed=3)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opened:
+    """A case with its translator."""
+
+    case: Case
+    checkpoint: Checkpoint
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        return self.case.short, self.case.text
+
+
+def one_pass(
+    checkpoint: Checkpoint, found: Translation, *, record: Sequence[str] = (), edits: Mapping[str, Edit] | None = None
+) -> tuple[Tensor, Trace]:
+    """Logits (T, V) of what a translation read, without a cache, and what passed; for an encoder alone (S, V)."""
+    model = checkpoint.model
+    source, read = ([[token.id for token in row]] for row in (found.source or found.read, found.read))
+    with torch.inference_mode(), tracing(record=record, edits=edits) as trace:
+        if checkpoint.config.task == "reading":
+            logits = model.read(padded_for(model, source))  # type: ignore[operator]
+            return logits[0] if logits is not None else torch.zeros(0), trace
+        return model(padded_for(model, source), torch.tensor(read))[0], trace
+
+
+def heads_of(checkpoint: Checkpoint) -> list[Head]:
+    """The first head of every layer of every kind."""
+    sizes = checkpoint.model.config
+    return [Head(kind, layer, 0) for kind in sizes.kinds for layer in range(sizes.layers_of(kind))]
+
+
+def written_maps(opened: Opened) -> None:
+    """Maps and probabilities, which a search collects token by token, are those of one pass over the whole text."""
+    checkpoint = opened.checkpoint
+    for search in (SearchConfig(), BEAM, DRAWN):
+        found = translate(checkpoint, opened.case.text, search=search)
+        logits, trace = one_pass(checkpoint, found, record=("*.weights",))
+        assert set(found.maps) == set(checkpoint.model.config.kinds)
+        for kind, maps in found.maps.items():
+            for layer, weights in enumerate(maps):
+                name = hook_name(kind, layer, "weights")
+                # A recurrent network passes once for each token.
+                own = trace.joined(name, [0] * len(trace.passes(name))).numpy()
+                np.testing.assert_allclose(weights, own, atol=ROWS)
+                np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=ROWS)
+        if found.written:
+            own = logits.float().softmax(dim=-1)[range(len(found.written)), [token.id for token in found.written]]
+            chosen = slice(int(found.begins_given), None)  # a language that is asked for costs nothing
+            probabilities = [token.probability for token in found.written]
+            np.testing.assert_allclose(probabilities[chosen], own.numpy()[chosen], atol=ROWS)
+
+
+def typed_text(opened: Opened) -> None:
+    """What a person typed is written to its end, however it is searched, though a search alone would stop before."""
+    checkpoint, case = opened.checkpoint, opened.case
+    forced = forced_text(checkpoint.tokenizers, case.typed)
+    usual = length_limit(len(translate(checkpoint, case.text).source), checkpoint.model.config.max_length)
+    assert len(forced) > usual, "the case proves something"
+    for search in (SearchConfig(), BEAM, DRAWN):
+        found = translate(checkpoint, case.text, forced=forced, search=search)
+        assert [token.id for token in found.written] == list(forced.values())
+        assert found.finished
+        assert all(len(maps[0, 0]) == len(forced) for kind, maps in found.maps.items() if kind != "encoder")
+
+
+def typed_alignment(opened: Opened) -> None:
+    """Each word that was typed points at one word of the source, whichever head is asked."""
+    case = opened.case
+    words, target = tuple(case.text.split()), tuple(case.typed.split())
+    assert joined(target) == case.typed
+    pair = AlignedPair(source=words, target=target, sure=frozenset(), possible=frozenset())
+    for links in links_of(opened.checkpoint, pair).values():
+        assert sorted(at for _, at in links) == list(range(len(target)))
+        assert all(0 <= of < len(words) for of, _ in links)
+
+
+def no_future(opened: Opened) -> None:
+    """In the bug lab a correct model sees no future, no padding, and writes what it writes elsewhere."""
+    report = mask_bug(opened.checkpoint, opened.texts)
+    assert report.future.max() < SUMS
+    assert report.company.max() < SUMS
+    for kind in opened.checkpoint.model.config.kinds:
+        assert report.leaked[kind].max() == 0
+        np.testing.assert_allclose(report.row_sums[kind], 1, atol=ROWS)
+    assert report.texts == tuple(translate(opened.checkpoint, text).text for text in opened.texts)
+
+
+def padding(opened: Opened) -> None:
+    """A sentence that is filled up in a batch has the weights that it has alone."""
+    checkpoint = opened.checkpoint
+    batch = padded_batch(checkpoint, opened.texts)
+    for row, text in enumerate(opened.texts):
+        found = translate(checkpoint, text)
+        for head in heads_of(checkpoint):
+            stages = layer_stages(checkpoint, batch, head.kind, head.layer)
+            own = found.maps[head.kind][head.layer]  # (H, T, S)
+            whole = stages["weights"][row]
+            np.testing.assert_allclose(whole[:, : own.shape[1], : own.shape[2]], own, atol=ROWS)
+            np.testing.assert_allclose(whole[:, : own.shape[1], own.shape[2] :], 0, atol=ROWS)
+
+
+def one_head(opened: Opened) -> None:
+    """The steps of a head end with the weights, the head's output and the layer's output that the model had."""
+    for head in heads_of(opened.checkpoint):
+        _, parts = anatomy(opened.checkpoint, opened.case.text, head.kind, head.layer)
+        for which in range(len(parts.weights)):
+            for query in {0, parts.weights.shape[1] - 1}:
+                assert max(derive(parts, which, query).differences.values()) < SUMS
+
+
+def lengths_of_values(opened: Opened) -> None:
+    """A weight times the length of its value is the length of what the layer writes when all else is silent."""
+    checkpoint = opened.checkpoint
+    found, norms = value_norms(checkpoint, opened.case.text)
+    for head in heads_of(checkpoint):
+        weights = found.maps[head.kind][head.layer]
+        query = weights.shape[1] - 1
+        key = int(weights[0, query].argmax())
+
+        def alone(passing: Tensor, key: int = key) -> Tensor:
+            kept = torch.zeros_like(passing)
+            kept[:, 0, :, key] = passing[:, 0, :, key]
+            return kept
+
+        name = hook_name(head.kind, head.layer, "weights")
+        output = hook_name(head.kind, head.layer, "output")
+        # What is edited moves every later layer; this layer's own input stays what it was.
+        _, trace = one_pass(checkpoint, found, record=(output,), edits={name: alone})
+        wrote = trace.passes(output)[0][0, query] - checkpoint.model.mixing(head.kind, head.layer).bias
+        expected = weights[0, query, key] * norms[head.kind][head.layer, 0, key]
+        assert float(wrote.norm()) == pytest.approx(float(expected), abs=SUMS)
+
+
+def layers(opened: Opened) -> None:
+    """The last row of the lens is what was written."""
+    found, lens = logit_lens(opened.checkpoint, opened.case.text)
+    np.testing.assert_allclose(lens.written[-1], [token.probability for token in found.written], atol=ROWS)
+    best = [token.candidates[0] for token in found.written]
+    np.testing.assert_allclose(lens.probabilities[-1], [one.probability for one in best], atol=ROWS)
+
+
+def encoder_layers(opened: Opened) -> None:
+    """Behind all layers of the encoder stands the translation itself."""
+    readings = decoder_lens(opened.checkpoint, opened.case.text)
+    assert len(readings) == opened.checkpoint.model.config.num_encoder_layers + 1
+    assert readings[-1].text == translate(opened.checkpoint, opened.case.text).text
+
+
+def contributed(opened: Opened) -> None:
+    """The parts add up to the difference of two logits, which is that of the probabilities shown."""
+    found = translate(opened.checkpoint, opened.case.text)
+    for place in {0, len(found.written) // 2, len(found.written) - 1}:
+        word = found.written[place]
+        for rival in [one for one in word.candidates if one.id != word.id][:3]:
+            parts = contributions(opened.checkpoint, opened.case.text, place, rival.id)
+            assert parts.total == pytest.approx(parts.difference, abs=SUMS)
+            assert parts.difference == pytest.approx(float(np.log(word.probability / rival.probability)), abs=SUMS)
+
+
+def influenced(opened: Opened) -> None:
+    """The vectors of every layer add up to what it wrote; the shares of a word add up to 1; none is of the future."""
+    _, found = influence(opened.checkpoint, opened.case.text)
+    assert found.residual < SUMS
+    np.testing.assert_allclose(found.source.sum(axis=1) + found.target.sum(axis=1), 1, atol=ROWS)
+    np.testing.assert_array_equal(np.triu(found.target, 1), 0)
+    assert min(found.source.min(), found.target.min()) >= 0
+
+
+def zeroed(opened: Opened) -> None:
+    """With nothing zeroed a layer writes what it wrote; what comes later moves nothing."""
+    found = value_zeroing(opened.checkpoint, opened.case.text)
+    assert found.residual < SUMS
+    np.testing.assert_allclose(np.triu(found.target, 1), 0, atol=ROWS)
+    assert found.source.max() > SUMS
+
+
+def station_by_station(opened: Opened) -> None:
+    """Every station is the model's, and the way ends with the model's probabilities."""
+    sizes, text = opened.checkpoint.model.config, opened.case.text
+    found = translate(opened.checkpoint, text)
+    for stack, count in (("encoder", sizes.num_encoder_layers), ("decoder", sizes.num_decoder_layers)):
+        places = len(found.source if stack == "encoder" else found.read)
+        for layer in range(count):
+            for place in {0, places - 1}:
+                _, passed, end = stations(opened.checkpoint, text, stack, layer, place)
+                assert max(station.difference for station in passed) < SUMS
+                assert (end is not None) == (stack == "decoder" and layer == count - 1)
+                if end is None:
+                    continue
+                shown = {name: chance for name, _, chance in end.words}
+                for one in found.written[place].candidates:
+                    assert shown[one.token] == pytest.approx(one.probability, abs=ROWS)
+
+
+def pasted(opened: Opened) -> None:
+    """A head that says what it said anyway changes nothing; one of another sentence is measured for every layer."""
+    checkpoint, text = opened.checkpoint, opened.case.text
+    own = translate(checkpoint, text)
+    for head in heads_of(checkpoint):
+        found = paste(checkpoint, text, text, head)
+        assert found.text == own.text
+        np.testing.assert_allclose(found.maps[head.kind], own.maps[head.kind], atol=ROWS)
+    assert paste_every_head(checkpoint, text, text) is None
+
+
+def silenced(opened: Opened) -> None:
+    """A head that is silenced has no weight left, and what is written is less or more likely without it."""
+    checkpoint, text = opened.checkpoint, opened.case.text
+    own = translate(checkpoint, text)
+    for head in heads_of(checkpoint):
+        found = translate(checkpoint, text, edits=Intervention(ablated=frozenset({head})).edits())
+        assert found.maps[head.kind][head.layer, head.head].max() == 0
+        if own.written:
+            assert found.written[0].probability != own.written[0].probability
+
+
+def losses(opened: Opened) -> None:
+    """The loss of what a model wrote is what its words say, and without a head it is what they say without it."""
+    checkpoint, text = opened.checkpoint, opened.case.text
+    own = translate(checkpoint, text)
+    examples = make_examples(checkpoint, [(text, "")])
+    chosen = own.written[own.begins_given :]
+    with torch.inference_mode():
+        before = float(sentence_losses(checkpoint.model, examples)[0])
+    if not own.begins_given:
+        assert before == pytest.approx(-own.log_prob / len(chosen), abs=SUMS)
+    read = tuple(token.id for token in own.written)
+    for head, change in loss_changes(checkpoint.model, [examples]):
+        edits = Intervention(ablated=frozenset({head})).edits()
+        logits, _ = one_pass(checkpoint, own, edits=edits)
+        expected = float(F.cross_entropy(logits, torch.tensor(read))) - before
+        assert float(change[0]) == pytest.approx(expected, abs=SUMS)
+
+
+def searched(opened: Opened) -> None:
+    """The tree of a beam search ends with what the search wrote."""
+    checkpoint, text = opened.checkpoint, opened.case.text
+    found, tree = translate(checkpoint, text, search=BEAM), search_tree(checkpoint, text, search=BEAM)
+    assert tree.text == found.text
+    last = max(i for i, node in enumerate(tree.nodes) if node.best)
+    assert list(tree.path(last)) == [token.id for token in found.written[found.given :]]
+
+
+def together(opened: Opened) -> None:
+    """Many lines are translated as each is alone."""
+    lines = [*opened.texts, ""]
+    alone = [translate(opened.checkpoint, line).text for line in opened.texts]
+    assert translate_lines(opened.checkpoint.model, opened.checkpoint.tokenizers, lines) == [*alone, ""]
+
+
+CHECKS: Mapping[str, Callable[[Opened], None]] = {
+    "written_maps": written_maps,
+    "typed_text": typed_text,
+    "typed_alignment": typed_alignment,
+    "no_future": no_future,
+    "padding": padding,
+    "one_head": one_head,
+    "lengths_of_values": lengths_of_values,
+    "layers": layers,
+    "encoder_layers": encoder_layers,
+    "contributions": contributed,
+    "influence": influenced,
+    "value_zeroing": zeroed,
+    "stations": station_by_station,
+    "pasting": pasted,
+    "silencing": silenced,
+    "importance": losses,
+    "search_tree": searched,
+    "lines": together,
+}
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Checkpoint | ClassifierCheckpoint]:
+    """Opens a case when it is first asked for."""
+
+    @cache
+    def once(name: str) -> Checkpoint | ClassifierCheckpoint:
+        return CASES[name].open(tmp_path_factory.mktemp("agreement") / "case")
+
+    return once
+
+
+WRITERS = [name for name, case in CASES.items() if case.task != "classification"]
+CLASSIFIERS = [name for name, case in CASES.items() if case.task == "classification"]
+Open = Callable[[str], Checkpoint | ClassifierCheckpoint]
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("name", WRITERS)
+def test_an_analysis_agrees_with_the_model_or_says_why_it_is_not_offered(opened: Open, name: str, check: str) -> None:
+    case, checkpoint = CASES[name], opened(name)
+    assert isinstance(checkpoint, Checkpoint)
+    if check not in case.refuses:
+        CHECKS[check](Opened(case=case, checkpoint=checkpoint))
+        return
+    with pytest.raises(ConfigError, match=re.escape(case.refuses[check])) as refusal:
+        CHECKS[check](Opened(case=case, checkpoint=checkpoint))
+    assert str(refusal.value).endswith(".")
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_case_refuses_checks_that_there_are(name: str) -> None:
+    assert set(CASES[name].refuses) <= set(CHECKS)
