@@ -109,9 +109,8 @@ class MultiHeadAttention(nn.Module):
             (B, T, D).
         """
         offset = cache.length if cache is not None and memory is None else 0
-        queries = self.queries(
-            self.turned(self.split_heads(self.query_projection(x)), offset)
-        )  # (B, H, T, K); step: query
+        asking = self.split_heads(self.query_projection(x))  # (B, H, T, K); step: query
+        queries = self.queries(self.turned(asking, offset))  # (B, H, T, K); step: query
         if cache is None:
             keys, values = self.keys_and_values(x if memory is None else memory)  # (B, H, S, K)
         elif memory is None:
