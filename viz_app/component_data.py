@@ -6,6 +6,7 @@ Numbers travel as base64 of float32, so what a component shows is exact; every t
 import base64
 import io
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from keyword import iskeyword
 from tokenize import COMMENT, NAME, generate_tokens
 
@@ -19,10 +20,21 @@ from model.inference.tokens import Token
 from model.inference.translation import Translation
 from model.kinds import KINDS
 from viz_app.figures.colours import LINES, MASKED, SEQUENTIAL, ink
+from viz_app.figures.learning import sheet_of_heads
 from viz_app.figures.pixels import painted, png
 from viz_app.figures.style import Axes
 
-__all__ = ["Data", "derivation_data", "line_view_data", "look_data", "map_view_data", "packed", "stepper_data"]
+__all__ = [
+    "Data",
+    "Snapshot",
+    "derivation_data",
+    "line_view_data",
+    "look_data",
+    "map_view_data",
+    "packed",
+    "stepper_data",
+    "training_view_data",
+]
 
 FloatArray = NDArray[np.float32]
 Data = Mapping[str, object]
@@ -70,9 +82,13 @@ def line_view_data(
 
 def map_view_data(maps: FloatArray, axes: Axes, *, kind: str, chosen: int) -> Data:
     """All heads (L, H, T, S) of one kind of attention; `chosen` is the large one, counted through all layers."""
+    return {"maps": packed(maps), **of_heads(maps, axes, kind=kind, chosen=chosen)}
+
+
+def of_heads(maps: FloatArray, axes: Axes, *, kind: str, chosen: int) -> Data:
+    """What all views of heads (L, H, T, S) are told beside the numbers."""
     layers, heads = maps.shape[:2]
     return {
-        "maps": packed(maps),
         "layers": layers,
         "heads": heads,
         "queries": list(axes.queries),
@@ -84,6 +100,42 @@ def map_view_data(maps: FloatArray, axes: Axes, *, kind: str, chosen: int) -> Da
         "chosen": chosen,
         "colours": scale(),
         "alt": f"{KINDS[kind].title} attention",
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Snapshot:
+    """One sentence before a model at one time of its training."""
+
+    name: str
+    text: str  # what it writes
+    loss: str
+    maps: FloatArray  # (L, H, T, S)
+
+
+def training_view_data(
+    snapshots: Sequence[Snapshot],
+    axes: Axes,
+    allowed: NDArray[np.bool_],
+    *,
+    kind: str,
+    written: str,
+    chosen: tuple[int, int],
+    shown: int,
+) -> Data:
+    """See `components.training_view`."""
+    layer, head = chosen
+    heads = snapshots[-1].maps.shape[1]
+    common = of_heads(snapshots[-1].maps, axes, kind=kind, chosen=layer * heads + head)
+    return {
+        **common,
+        "languages": {"query": axes.query_lang, "key": axes.key_lang, "written": written},
+        "weights": packed(np.stack([one.maps[layer, head] for one in snapshots])),
+        "snapshot": shown,
+        "snapshots": [
+            {"name": one.name, "text": one.text, "loss": one.loss, "picture": sheet_of_heads(one.maps, allowed)}
+            for one in snapshots
+        ],
     }
 
 

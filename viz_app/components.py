@@ -20,7 +20,14 @@ from model.analysis.station import Step
 from model.inference.search_tree import SearchTree
 from model.inference.translation import Translation
 from viz_app.caption import Facts
-from viz_app.component_data import derivation_data, line_view_data, look_data, stepper_data
+from viz_app.component_data import (
+    Snapshot,
+    derivation_data,
+    line_view_data,
+    look_data,
+    stepper_data,
+    training_view_data,
+)
 from viz_app.figures.architecture import Drawing
 from viz_app.figures.style import Axes
 
@@ -35,6 +42,7 @@ __all__ = [
     "save_pictures",
     "stepper",
     "told",
+    "training_view",
 ]
 
 FloatArray = NDArray[np.float32]
@@ -130,6 +138,48 @@ def stepper(
         on_force_change=forced,
         on_step_change=lambda: on_step(int(st.session_state[key]["step"])),
         data=stepper_data(translation, kind=kind, step=step, guess=guess),
+    )
+
+
+def training_view(
+    snapshots: Sequence[Snapshot],
+    axes: Axes,
+    allowed: NDArray[np.bool_],
+    *,
+    kind: str,
+    written: str,
+    chosen: tuple[int, int],
+    shown: int,
+    key: str,
+    on_open: Callable[[int, int], None],
+    on_snapshot: Callable[[int], None],
+) -> None:
+    """Go through the snapshots of a training: a play button and a slider, all heads small and one large.
+
+    The browser plays by itself; the page runs again once one stays at a snapshot, or chooses another head.
+
+    Args:
+        snapshots: In their order.
+        axes: Labels of the large map.
+        allowed: (T, S), False where the mask forbids.
+        kind: One of `KINDS`.
+        written: The language that the model writes.
+        chosen: Layer and head of the large map, counted from 0.
+        shown: The snapshot that is shown at first, counted from 0.
+        key: Of the component.
+        on_open: Called with the layer and the head that were chosen.
+        on_snapshot: Called with the number of the snapshot that one stays at.
+    """
+
+    def opened() -> None:
+        clicked = st.session_state[key]["open"]
+        on_open(int(clicked["layer"]), int(clicked["head"]))
+
+    component("training_view", "large_map")(
+        key=key,
+        on_open_change=opened,
+        on_snapshot_change=lambda: on_snapshot(int(st.session_state[key]["snapshot"])),
+        data=training_view_data(snapshots, axes, allowed, kind=kind, written=written, chosen=chosen, shown=shown),
     )
 
 

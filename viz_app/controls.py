@@ -26,6 +26,7 @@ __all__ = [
     "head_picker",
     "how",
     "kind_picker",
+    "open_head",
     "open_tile",
     "say_what_no_link_holds",
     "tabs",
@@ -230,8 +231,13 @@ def open_tile(chart: str, *, of: str = "") -> None:
     """Callback of a picture of all heads: the layer and the head that were clicked are chosen, see `head_picker`."""
     points = st.session_state[chart].selection.points
     if points and "customdata" in points[0]:
-        for name, number in zip(("layer", "head"), points[0]["customdata"], strict=True):
-            choose(f"{of}{name}", str(number + 1))
+        open_head(*points[0]["customdata"], of=of)
+
+
+def open_head(layer: int, head: int, *, of: str = "") -> None:
+    """Choose a layer and a head, counted from 0; see `head_picker`."""
+    choose(f"{of}layer", str(layer + 1))
+    choose(f"{of}head", str(head + 1))
 
 
 def how(label: str, explanation: str, formula: str | None = None) -> None:

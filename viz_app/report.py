@@ -21,6 +21,7 @@ __all__ = ["MAX_TOKENS", "TooLongError", "report"]
 MAX_TOKENS = 120  # a side; more makes a file that no browser opens at once
 ASSETS = Path(__file__).parent / "assets"
 COMPONENTS = ("map_view", "line_view", "stepper", "save")
+SHARED = ("common.js", "picture.js", "large_map.js")
 ORDER = ("cross", "encoder", "decoder")  # the first stands open
 
 
@@ -113,7 +114,7 @@ def script() -> str:
         f"{name}: (() => {{\n{asset(f'{name}.js').replace('export default function', 'return function', 1)}}})()"
         for name in COMPONENTS
     )
-    parts = (asset("common.js"), asset("picture.js"), f"const components = {{{', '.join(own)}}};", asset("report.js"))
+    parts = (*map(asset, SHARED), f"const components = {{{', '.join(own)}}};", asset("report.js"))
     return "\n".join(parts)
 
 

@@ -233,7 +233,7 @@ def test_two_visitors_do_not_disturb_each_other(visit: Visit) -> None:
         ("masks", 7),
         ("heads", 1),
         ("compare", 3),
-        ("learning", 1),
+        ("learning", 0),
         ("training", 0),
         ("sentiment", 1),
         ("checkpoints", 0),

@@ -4,12 +4,16 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 from playwright.sync_api import Browser, Page, expect
 
 from model.checkpoint import load_checkpoint
 from model.inference.translate import translate
 from tests.browser.accessibility import check
 from tests.conftest import BUNDLED
+from viz_app import report
+from viz_app.component_data import map_view_data
+from viz_app.figures.style import Axes
 
 Visit = Callable[..., Page]
 TEXT = "A dog </script> runs & barks."
@@ -68,3 +72,37 @@ def test_what_is_taken_home_shows_every_number_without_a_network(
     check(home)
     assert problems == []
     context.close()
+
+
+# The median of the time that a map takes for a move of the pointer, in milliseconds, its layout included.
+MOVES = """() => {
+    const cells = [...document.querySelectorAll("[data-cell]")], times = [];
+    for (let i = 0; i < 41; i++) {
+        const start = performance.now();
+        const moved = new PointerEvent("pointerover", { bubbles: true, composed: true });
+        cells[(i * 997) % cells.length].dispatchEvent(moved);
+        document.body.getBoundingClientRect();
+        times.push(performance.now() - start);
+    }
+    return times.sort((a, b) => a - b)[20];
+}"""
+
+
+def test_a_map_of_a_long_text_answers_the_pointer_within_one_frame(chromium: Browser, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    maps = rng.dirichlet(np.ones(94), size=(4, 6, 44)).astype(np.float32)  # (L, H, T, S)
+    queries, keys = ([f"{name}{i}" for i in range(count)] for name, count in (("q", 44), ("k", 94)))
+    axes = Axes(queries=queries, keys=keys, query_title="query", key_title="key")
+    body = report.picture("map_view", map_view_data(maps, axes, kind="cross", chosen=7), "maps")
+    file = tmp_path / "map.html"
+    style = report.asset("report.css") + report.asset("components.css")
+    page_of = report.PAGE.format(
+        title="", heading="", style=style, chips="", body=body, name="", made="", script=report.script()
+    )
+    file.write_text(page_of, encoding="utf-8")
+    page = chromium.new_page()
+    page.goto(file.as_uri())
+    page.locator("[data-cell='3,5']").hover()
+    expect(page.locator("output.says")).to_have_text(f"q3 → k5: {maps[1, 1, 3, 5]:.6f}")
+    assert page.evaluate(MOVES) < 16
+    page.close()

@@ -42,6 +42,48 @@ def test_the_step_slider_can_be_dragged_through_all_steps(visit: Visit) -> None:
     expect(page.get_by_text(f"step {last} of {last}")).to_be_visible()
 
 
+def test_snapshots_are_dragged_by_a_finger_played_by_keys_and_kept_in_the_link(visit: Visit) -> None:
+    page = visit("learning?text=A+dog+runs.", phone=True)
+    slider, shown = page.get_by_label("Snapshot", exact=True), page.locator("output.snapshot")
+    expect(shown).to_have_text("trained")
+    settle(page)
+    slider.scroll_into_view_if_needed()
+    box = slider.bounding_box()
+    assert box
+    finger, middle, seen = page.context.new_cdp_session(page), box["y"] + box["height"] / 2, []
+    for part in range(10, -1, -1):
+        touch = [{"x": box["x"] + 8 + (box["width"] - 16) * part / 10, "y": middle}]
+        kind = "touchStart" if part == 10 else "touchMove"
+        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touch})
+        seen.append(int(slider.input_value()))
+    finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    assert seen == sorted(seen, reverse=True)
+    assert len(set(seen)) > 4, "the slider followed the finger"
+    expect(shown).to_have_text("step 0")
+    expect(page).to_have_url(re.compile("snapshot=0"))
+    settle(page)
+    page.get_by_role("button", name="layer 1, head 2", exact=True).tap()
+    expect(page).to_have_url(re.compile("head=2"))
+    settle(page)
+    expect(shown).to_have_text("step 0")
+    wide = min(one["width"] for one in (tile.bounding_box() for tile in page.locator(".over").all()) if one)
+    assert wide >= 24, "a finger finds every head"
+    page.evaluate(
+        """() => {
+            window.runs = 0;
+            new MutationObserver(() => (window.runs += 1)).observe(
+                document.querySelector('[data-testid=stApp]'), { attributeFilter: ['data-test-script-state'] });
+        }"""
+    )
+    page.get_by_role("button", name="Play").focus()
+    page.keyboard.press("Enter")
+    expect(shown).to_have_text("step 500")
+    assert page.evaluate("() => window.runs") == 0, "the browser plays, the server rests"
+    page.keyboard.press("Space")
+    expect(page.get_by_role("button", name="Play")).to_be_focused()
+    check(page)
+
+
 def test_play_and_a_candidate_keep_the_focus_and_what_is_told_is_told_in_one_place(visit: Visit) -> None:
     page = visit(f"steps?{TEXT}")
     told = page.locator("[role=status][data-ear]")

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 from plotly.colors import hex_to_rgb, sample_colorscale
 
-from viz_app.figures import attention, heads, learning, masks, positions, training, vectors, words
+from viz_app.figures import attention, heads, masks, positions, training, vectors, words
 from viz_app.figures.attention import MAX_TILE, head_map, overview, pooled
 from viz_app.figures.colours import MASKED
 from viz_app.figures.style import Axes, enlarged, unique_labels
@@ -176,7 +176,6 @@ def figures(rows: int, columns: int) -> dict[str, go.Figure]:
         "bits": positions.bits(mask.astype(np.uint8), columns="digit", height=300),
         "pairs": positions.pairs(one, unit="distance", height=300),
         "rotation": positions.rotation(table, height=300),
-        "over training": learning.over_training([maps] * 9, list("123456789"), named, mask, chosen=(0, 1), height=300),
         "similarity": positions.similarity(table, height=300),
         "tokens": positions.token_rows(table, named.queries, bound=1.0, height=300),
         "training": training.curves([1, 2], {"training": [4.0, 3.0]}, title="loss", height=300),
@@ -196,8 +195,7 @@ def test_plotly_knows_every_setting_of_every_figure(name: str) -> None:
 
 def test_a_figure_of_the_longest_text_fits_into_a_message() -> None:
     longest = figures(256, 256)
-    for name in ("over training", "word grid"):  # whose pages take no more
-        longest[name] = figures(MAX_TILE, MAX_TILE)[name]
+    longest["word grid"] = figures(MAX_TILE, MAX_TILE)["word grid"]  # its page takes no more
     sizes = {name: len(figure.to_json()) / 1e6 for name, figure in longest.items()}  # MB
     assert max(sizes.values()) < 1.5, sizes
 

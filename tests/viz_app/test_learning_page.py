@@ -1,24 +1,28 @@
 """Watch it learn: the pictures and the table are those of the snapshots."""
 
+import base64
+import io
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 from model.analysis.learning import open_snapshot, outcome, stage
 from model.checkpoint import find_snapshots, load_checkpoint
 from model.inference.translate import translate
 from tests.conftest import BUNDLED
-from tests.viz_app.conftest import array, charts
+from tests.viz_app.conftest import component_data, in_url
+from viz_app.figures.learning import sheet_of_heads
 
 OpenApp = Callable[..., AppTest]
 NAME, TEXT = "multi30k-en-de", "A woman reads a newspaper."
 
 
-def test_every_frame_and_every_line_is_a_snapshots(open_app: OpenApp) -> None:
+def test_every_map_and_every_line_is_a_snapshots(open_app: OpenApp) -> None:
     app = open_app("learning", checkpoint=NAME, text=TEXT, layer="2", head="5")
     checkpoint = load_checkpoint(BUNDLED / NAME)
     trained = translate(checkpoint, TEXT)
@@ -27,34 +31,54 @@ def test_every_frame_and_every_line_is_a_snapshots(open_app: OpenApp) -> None:
     table = app.dataframe[0].value
     assert [text.removesuffix(" …") for text in table["translation"]] == [one.text for one in stages]
     np.testing.assert_allclose(table["loss, nats a token"], [one.loss for one in stages], atol=1e-5)
-    (figure,) = charts(app)
-    assert [frame["name"] for frame in figure["frames"]] == list(table["after"])
-    for frame, one in zip(figure["frames"], stages, strict=True):
-        np.testing.assert_allclose(array(frame["data"][1]["z"]), one.maps["cross"][1, 4], atol=1e-6)
+    data = component_data(app, "training_view")
+    assert [one["name"] for one in data["snapshots"]] == list(table["after"])
+    assert [one["text"] for one in data["snapshots"]] == list(table["translation"])
+    shape = len(stages), len(data["queries"]), len(data["keys"])
+    weights = np.frombuffer(base64.b64decode(data["weights"]), "<f4").reshape(shape)
+    np.testing.assert_allclose(weights, [one.maps["cross"][1, 4] for one in stages], atol=1e-5)
+    for one, sent in zip(stages, data["snapshots"], strict=True):
+        maps = one.maps["cross"]
+        assert sent["picture"] == sheet_of_heads(maps, np.ones(maps.shape[2:], dtype=bool))
     # What is shown at first is the end of the training.
-    np.testing.assert_allclose(array(figure["data"][1]["z"]), trained.maps["cross"][1, 4], atol=1e-5)
-    assert figure["layout"]["sliders"][0]["active"] == len(stages) - 1
+    assert data["snapshot"] == len(stages) - 1
 
 
-def test_the_masked_half_stays_empty_in_every_frame(open_app: OpenApp) -> None:
-    app = open_app("learning", checkpoint=NAME, text=TEXT, kind="decoder")
-    (figure,) = charts(app)
-    for frame in figure["frames"]:
-        z = array(frame["data"][1]["z"]).astype(float)
-        np.testing.assert_array_equal(np.isnan(z), ~np.tri(*z.shape, dtype=bool))
+def test_all_heads_of_a_snapshot_stand_in_fields_of_equal_size_with_the_mask_in_grey() -> None:
+    maps = np.zeros((2, 3, 4, 5), dtype=np.float32)
+    maps[1, 2, 3, 0] = 1.0
+    allowed = np.tri(4, 5, dtype=bool)
+    picture = base64.b64decode(sheet_of_heads(maps, allowed).partition(",")[2])
+    fields = np.asarray(Image.open(io.BytesIO(picture))).reshape(2, 5, 3, 6, 4)  # a gap of one pixel below and beside
+    assert (fields[:, :4, :, :5][:, 0, :, 1:] == (140, 140, 140, 255)).all()
+    assert (fields[:, 4, ..., 3] == 0).all()
+    assert (fields[..., 5, 3] == 0).all()
+    lit = fields[1, 3, 2, 0]
+    assert (lit != fields[0, 3, 0, 0]).any()
+    assert (fields == lit).all(axis=-1).sum() == 1
+
+
+def test_the_snapshot_stands_in_the_link_and_survives_another_head(open_app: OpenApp) -> None:
+    app = open_app("learning", checkpoint=NAME, text=TEXT, snapshot="1000")
+    shown = component_data(app, "training_view")
+    assert shown["snapshots"][shown["snapshot"]]["name"] == "step 1,000"
+    app.selectbox(key="head").set_value("3").run()
+    after = component_data(app, "training_view")
+    assert (after["snapshot"], after["chosen"] % after["heads"]) == (shown["snapshot"], 2)
+    assert in_url(app, "snapshot") == "1000"
 
 
 def test_who_chose_a_checkpoint_without_snapshots_sees_one_that_has_them(open_app: OpenApp) -> None:
     app = open_app("learning", checkpoint="everyday-de-en", text=TEXT)
     assert f"follows {NAME}" in app.caption[0].value.replace("\\", "")
-    assert charts(app)
+    assert component_data(app, "training_view")
 
 
 @pytest.mark.parametrize("text", ["", "word " * 200])
 def test_nothing_and_much_get_a_sentence(open_app: OpenApp, text: str) -> None:
     app = open_app("learning", checkpoint=NAME, text=text)
     assert len(app.info) == 1
-    assert not charts(app)
+    assert not app.dataframe
 
 
 def test_without_any_snapshots_a_sentence_says_how_to_get_them(

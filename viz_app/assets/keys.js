@@ -1,7 +1,6 @@
 // Keys of the whole page: p presents and Escape ends it; the arrows, or a clicker's page keys, walk the steps meanwhile.
 const WALKS = { ArrowLeft: -1, PageUp: -1, ArrowRight: 1, PageDown: 1 };
 const OWN_KEYS = "input, textarea, select, [contenteditable=true], [role=tab], [role=combobox], [role=listbox], [role=grid]";
-const INSET = 10; // pixels between the end of a slider's rail and its first step
 const NEAR = 4; // pixels
 const PAGE = 0.9; // of the screen: what one saw last is still seen
 const SCROLLS = "[data-testid=stMain]";
@@ -20,21 +19,7 @@ function pressed(event) {
   const walk = new CustomEvent("headlight-walk", { detail: on, cancelable: true }); // who walks by itself prevents it
   const taken = !document.dispatchEvent(walk), button = document.querySelector(`.st-key-walk_${on > 0 ? "on" : "back"} button`);
   if (!taken) button?.click();
-  if (taken || button || slide(on) || stop(on)) event.preventDefault(); // elsewhere these keys scroll
-}
-
-/** The slider of a chart, moved as a pointer would: Plotly lets nobody else ask for a frame. */
-function slide(on) {
-  const plot = [...document.querySelectorAll(".js-plotly-plot")].find((one) => one._fullLayout?.sliders?.length);
-  const rail = plot?.querySelector(".slider-rail-touch-rect");
-  if (!rail) return false;
-  plot.scrollIntoView({ block: "nearest" });
-  const [slider] = plot._fullLayout.sliders, box = rail.getBoundingClientRect(), last = slider.steps.length - 1;
-  const share = Math.min(Math.max(slider.active + on, 0), last) / last;
-  const init = { clientX: box.left + INSET + share * (box.width - 2 * INSET), clientY: box.top + box.height / 2, bubbles: true };
-  rail.dispatchEvent(new MouseEvent("mousedown", init));
-  plot.dispatchEvent(new MouseEvent("mouseup", init));
-  return true;
+  if (taken || button || stop(on)) event.preventDefault(); // elsewhere these keys scroll
 }
 
 /** Where a page has stops one below the other: the next of them, unless it is farther away than the screen is high. */

@@ -6,7 +6,7 @@ const INK = PAPER["--st-text-color"], FONT = "Arial, Helvetica, 'Liberation Sans
 // Properties, and what they are where nothing is said.
 const OF_STROKES = { "stroke-width": "1px", "stroke-dasharray": "none", "stroke-linecap": "butt" };
 const OF_TEXTS = { "font-size": "", "font-weight": "400", "font-style": "normal", "text-anchor": "start" };
-const CONTROLS = ".detail, .draglayer, .zoomlayer, .hoverlayer, .updatemenu-container, .slider-container, g:empty";
+const CONTROLS = ".detail, .draglayer, .zoomlayer, .hoverlayer, .pointed, g:empty";
 const ASIDE = ".hl-tip, .hl-save"; // of a part of the page: what opens over it
 const BASELINE = 0.79; // of the height of a line of letters
 const EDGE = 24, NARROWEST = 480, MAX_LINES = 4; // pixels; lines of one fact
@@ -30,7 +30,6 @@ async function standingAlone(picture, title, facts) {
   return framed(copies, sizeOf(layers[0], picture), title, facts);
 }
 
-/** Without the controls below a chart, which are left out. */
 function sizeOf(layer, picture) {
   if (layer.viewBox.baseVal?.width) return layer.viewBox.baseVal;
   if (layer.ownerDocument !== document) { // as wide as its frame, whatever is in it
@@ -38,9 +37,8 @@ function sizeOf(layer, picture) {
     return { width: x + width, height: y + height };
   }
   if (picture.localName === "svg") return { width: layer.width.baseVal.value, height: layer.height.baseVal.value }; // unzoomed
-  const { width, height, top } = layer.getBoundingClientRect();
-  const controls = [...picture.querySelectorAll(".slider-container, .updatemenu-container")];
-  return { width, height: Math.min(height, ...controls.map((one) => one.getBoundingClientRect().top - top)) };
+  const { width, height } = layer.getBoundingClientRect();
+  return { width, height };
 }
 
 /** A copy of an SVG of the page in the colours of paper. */

@@ -49,10 +49,9 @@ function framedIn(frame) {
   return picture;
 }
 
-/** What a picture shows, in the words of those who cannot see it, and what its slider says. */
+/** What a picture shows, in the words of those who cannot see it. */
 function titleOf(picture) {
-  const told = picture.dataset.title ?? picture.closest("[data-testid=stPlotlyChart], [role=figure]")?.ariaLabel ?? picture.ariaLabel ?? "";
-  const title = [told, picture.querySelector(".slider-label")?.textContent].filter(Boolean).join("; ");
+  const title = picture.dataset.title ?? picture.closest("[data-testid=stPlotlyChart], [role=figure]")?.ariaLabel ?? picture.ariaLabel ?? "";
   return title.slice(0, 1).toUpperCase() + title.slice(1);
 }
 

@@ -10,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-__all__ = ["Numbers", "numbers_of"]
+__all__ = ["Numbers", "numbers_of", "numbers_of_map"]
 
 MOST = 3  # series that are told one by one
 INVISIBLE = "\u200b\u2060"  # by which `unique_labels` tells equal ones apart
@@ -47,25 +47,53 @@ def of_map(trace: Any, layout: Any) -> Numbers:
     rows = names(trace.y, y, values.shape[0])
     titles = first_words(y.title.text or "row"), first_words(x.title.text or "column")
 
+    cells: Any = values
+    if (trace.meta or {}).get("part") == "notes":
+        cells = [[unescape(note) for note in line] for line in trace.customdata]
+    signed = trace.zmin is not None and trace.zmin < 0 and not logarithmic
+    return numbers_of_map(
+        values, rows, columns, titles=titles, unit=trace.colorbar.title.text, cells=cells, signed=signed
+    )
+
+
+def numbers_of_map(
+    values: NDArray[np.floating],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    titles: tuple[str, str] = ("query", "key"),
+    unit: str | None = "attention weight",
+    cells: Any = None,
+    signed: bool = False,
+) -> Numbers:
+    """Of one map.
+
+    Args:
+        values: (T, S), NaN where there is nothing.
+        rows: T names.
+        columns: S names.
+        titles: What the rows and the columns are.
+        unit: What the numbers are; None where each is 0 or 1.
+        cells: What the table holds in the place of the numbers, such as words.
+        signed: The smallest number is told as well.
+    """
+
     def place(index: int) -> str:
         row, column = divmod(index, values.shape[1])
         return f"{titles[0]} {rows[row]}, {titles[1]} {columns[column]}"
 
     def table() -> pd.DataFrame:
-        cells: Any = values
-        if (trace.meta or {}).get("part") == "notes":
-            cells = [[unescape(note) for note in line] for line in trace.customdata]
-        found = pd.DataFrame(cells, index=pd.Index(unlike(rows), name=titles[0]), columns=unlike(columns))
+        filled = values if cells is None else cells
+        found = pd.DataFrame(filled, index=pd.Index(unlike(rows), name=titles[0]), columns=unlike(columns))
         empty = pd.DataFrame(np.isnan(values))  # gaps of the picture
         return found.drop(index=found.index[empty.all(axis=1)], columns=found.columns[empty.all()])
 
     if not np.isfinite(values).any():
         return Numbers(says="There are no numbers here.", table=table)
-    unit = trace.colorbar.title.text
     if unit is None:
         return Numbers(says=f"{int(values.sum())} of {values.size} cells are 1, the others 0.", table=table)
     says = f"Largest {unit}: {np.nanmax(values):.3g}, {place(int(np.nanargmax(values)))}."
-    if trace.zmin is not None and trace.zmin < 0 and not logarithmic:
+    if signed:
         says += f" Smallest: {np.nanmin(values):.3g}, {place(int(np.nanargmin(values)))}."
     return Numbers(says=says, table=table)
 

@@ -1,23 +1,23 @@
 """Watch it learn: one sentence at every snapshot of a training, its translations and its maps."""
 
-from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
 from model.analysis.learning import outcome, snapshots_of
 from model.checkpoint import CheckpointError
-from viz_app import analyses, checkpoint_choice, controls, listing, services
+from viz_app import analyses, checkpoint_choice, components, controls, listing, services
 from viz_app.attention_view import view
-from viz_app.charts import draw
+from viz_app.caption import tell
+from viz_app.charts import numbers
+from viz_app.choices import choose, settle
+from viz_app.component_data import Snapshot
 from viz_app.ending import end_page
 from viz_app.figures.attention import MAX_TILE
-from viz_app.figures.learning import over_training
+from viz_app.figures.numbers import numbers_of_map
 from viz_app.plain import plain
-
-HEIGHT = 340
-INK = {"light": "#31333f", "dark": "#fafafa"}  # of the controls, which the theme does not reach
 
 key, config = checkpoint_choice.require_snapshots(listing.listed_checkpoints())
 text = controls.ask_for_text(config)
@@ -40,19 +40,51 @@ except CheckpointError as error:
     end_page()
 
 names = [*(f"step {step:,}" for step in steps), "trained"]
+written = [stage.text if stage.finished else f"{stage.text} …" for stage in stages]
+with st.container(key="set_snapshots"):
+    kinds, heads_column = st.columns([3.2, 2.4], vertical_alignment="bottom")
+with kinds:
+    kind = controls.kind_picker(config.model.kinds, "kind", "cross")
+shown = view(trained, kind, merge=False, hide_special=False)
+with heads_column:
+    layer, head = controls.head_picker(*shown.maps.shape[:2], aggregates=False)
+ids = [*map(str, steps), "trained"]  # what links call the snapshots
+settle("snapshot", ids[-1], ids)
+number = ids.index(st.session_state["snapshot"])
+tell("Snapshot", names[number])
+st.caption(
+    "One sentence at several times of the training; “trained” is the checkpoint itself. Left: every layer and head; "
+    "choose one to enlarge it. All snapshots are made to write the last translation, so the rows stay the same."
+)
+components.training_view(
+    [
+        Snapshot(name=name, text=text, loss=f"loss {stage.loss:.2f}", maps=stage.maps[kind])
+        for name, text, stage in zip(names, written, stages, strict=True)
+    ],
+    shown.axes,
+    shown.allowed,
+    kind=kind,
+    written=trained.languages[1],
+    chosen=(layer, int(head)),
+    shown=number,
+    key="training_view",
+    on_open=controls.open_head,
+    on_snapshot=lambda place: choose("snapshot", ids[place]),
+)
+visible = np.where(shown.allowed, stages[number].maps[kind][layer, int(head)], np.float32("nan"))
+found = numbers_of_map(visible, shown.axes.queries, shown.axes.keys)
+numbers(
+    {"": found.table},
+    says=f"{names[number].capitalize()}. {found.says}",
+    key="training_view",
+    alt=f"Attention weights of layer {layer + 1}, head {int(head) + 1}, {names[number]}",
+)
 st.markdown(
-    "**What it wrote.** The same sentence, translated by the model as it was after so many training steps; at 0 its "
-    "weights are random, and “trained” is the checkpoint itself. The loss says how unlikely the trained model's "
-    "translation was to it."
+    "**What it wrote.** The same sentence, translated by the model after so many training steps; at 0 its weights are "
+    "random. The loss says how unlikely the trained model's translation was to it."
 )
 st.dataframe(
-    pd.DataFrame(
-        {
-            "after": names,
-            "translation": [stage.text if stage.finished else f"{stage.text} …" for stage in stages],
-            "loss, nats a token": [stage.loss for stage in stages],
-        }
-    ),
+    pd.DataFrame({"after": names, "translation": written, "loss, nats a token": [stage.loss for stage in stages]}),
     hide_index=True,
     alt="Table of the translation and the loss at each snapshot",
     column_config={
@@ -62,31 +94,6 @@ st.dataframe(
             format="%.2f", min_value=0.0, max_value=max(stage.loss for stage in stages)
         ),
     },
-)
-kinds, heads_column = st.columns([3.2, 2.4], vertical_alignment="bottom")
-with kinds:
-    kind = controls.kind_picker(config.model.kinds, "kind", "cross")
-shown = view(trained, kind, merge=False, hide_special=False)
-with heads_column:
-    layer, head = controls.head_picker(*shown.maps.shape[:2], aggregates=False)
-st.markdown(
-    "**What its heads looked at**, small every layer and head, large the chosen one; click one to "
-    "open it. All snapshots are made to write "
-    "the last translation, so the rows stay the same. Play, or move the slider."
-)
-draw(
-    over_training(
-        [stage.maps[kind] for stage in stages],
-        names,
-        shown.axes,
-        shown.allowed,
-        chosen=(layer, int(head)),
-        height=HEIGHT,
-        ink=INK[st.context.theme.type or "light"],
-    ),
-    key="over_training",
-    on_select=partial(controls.open_tile, "over_training"),
-    alt=f"Heatmaps of all heads and of layer {layer + 1}, head {int(head) + 1}, at {len(names)} times of the training",
 )
 controls.how(
     "How it is computed",
