@@ -20,10 +20,10 @@ from model.analysis.stations import Ending, stations
 from model.analysis.streams import streams_of
 from model.analysis.zeroing import Zeroing, value_zeroing
 from model.checkpoint import Checkpoint
-from model.config import ConfigError
+from model.config import ConfigError, SearchConfig
 from model.corpora.aligned import AlignedPair, Links, read_aligned
 from model.corpora.corpora import CorpusError
-from model.inference.searching import forced_text
+from model.inference.searching import GREEDY, forced_text
 from model.inference.translate import translate
 from model.inference.translation import Translation
 from model.interventions import Head, Intervention
@@ -31,7 +31,7 @@ from model.network.attention import MultiHeadAttention
 from model.opening import open_translator
 from viz_app.listing import CheckpointKey
 from viz_app.loading import FloatArray, config_of, loaded, snapshot, translator
-from viz_app.services import gradient_importance_of, translation_of, without_maps
+from viz_app.services import Forced, gradient_importance_of, translation_of, without_maps, written_of
 from viz_app.shared import remembered
 
 __all__ = [
@@ -75,9 +75,12 @@ def refusal(require: Callable[[Checkpoint], object], key: CheckpointKey) -> str:
 
 
 @remembered()
-def lens_of(key: CheckpointKey, text: str) -> tuple[Translation, Lens]:
+def lens_of(
+    key: CheckpointKey, text: str, search: SearchConfig = GREEDY, forced: Forced = ()
+) -> tuple[Translation, Lens]:
     """The translation without its maps, and its lens."""
-    translation, lens = logit_lens(translator(key), text)
+    written = written_of(key, text, search, forced)
+    translation, lens = logit_lens(translator(key), text, forced=written)
     return without_maps(translation), lens
 
 
@@ -87,16 +90,26 @@ def early_readings_of(key: CheckpointKey, text: str) -> tuple[EarlyReading, ...]
 
 
 @remembered()
-def contributions_of(key: CheckpointKey, text: str, position: int, rival: int) -> Contributions:
-    return contributions(translator(key), text, position, rival)
+def contributions_of(
+    key: CheckpointKey, text: str, position: int, rival: int, search: SearchConfig = GREEDY, forced: Forced = ()
+) -> Contributions:
+    written = written_of(key, text, search, forced)
+    return contributions(translator(key), text, position, rival, forced=written)
 
 
 @remembered()
 def stations_of(
-    key: CheckpointKey, text: str, stack: str, layer: int, place: int
+    key: CheckpointKey,
+    text: str,
+    stack: str,
+    layer: int,
+    place: int,
+    search: SearchConfig = GREEDY,
+    forced: Forced = (),
 ) -> tuple[tuple[Station, ...], Ending | None]:
     """The way of one token through one layer, and of the decoder's last layer its end."""
-    _, found, end = stations(translator(key), text, stack, layer, place)
+    written = written_of(key, text, search, forced)
+    _, found, end = stations(translator(key), text, stack, layer, place, forced=written)
     return tuple(found), end
 
 
@@ -108,15 +121,17 @@ def scores_by_distance_of(key: CheckpointKey, layer: int, reach: int) -> FloatAr
 
 
 @remembered()
-def influence_of(key: CheckpointKey, text: str) -> tuple[Translation, Influence]:
+def influence_of(
+    key: CheckpointKey, text: str, search: SearchConfig = GREEDY, forced: Forced = ()
+) -> tuple[Translation, Influence]:
     """The translation without its maps, and what influenced each of its words."""
-    translation, found = influence(translator(key), text)
+    translation, found = influence(translator(key), text, written_of(key, text, search, forced))
     return without_maps(translation), found
 
 
 @remembered()
-def zeroing_of(key: CheckpointKey, text: str) -> Zeroing:
-    return value_zeroing(translator(key), text)
+def zeroing_of(key: CheckpointKey, text: str, search: SearchConfig = GREEDY, forced: Forced = ()) -> Zeroing:
+    return value_zeroing(translator(key), text, forced=written_of(key, text, search, forced))
 
 
 @remembered("Silencing one head after the other …")

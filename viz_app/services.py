@@ -57,6 +57,7 @@ __all__ = [
     "value_norms_of",
     "why_no_norms",
     "without_maps",
+    "written_of",
 ]
 
 FloatArray = NDArray[np.float32]
@@ -83,6 +84,11 @@ def translation_of(
     return translate(translator(key), text, search=search, forced=dict(forced), edits=edits)
 
 
+def written_of(key: CheckpointKey, text: str, search: SearchConfig, forced: Forced) -> Mapping[int, int]:
+    """What an analysis forces so that it follows the very translation that the page shows, however that was found."""
+    return translation_of(key, text, search, forced).as_forced
+
+
 def spelled(key: CheckpointKey, written: str) -> Forced:
     """What to force so that a text is written."""
     return tuple(forced_text(translator(key).tokenizers, written[:MAX_CHARACTERS]).items())
@@ -94,13 +100,16 @@ def search_tree_of(key: CheckpointKey, text: str, search: SearchConfig, forced: 
 
 
 @remembered()
-def anatomy_of(key: CheckpointKey, text: str, kind: str, layer: int) -> tuple[Translation, Anatomy]:
+def anatomy_of(
+    key: CheckpointKey, text: str, kind: str, layer: int, search: SearchConfig = GREEDY, forced: Forced = ()
+) -> tuple[Translation, Anatomy]:
     """The translation without its maps, and one layer taken apart.
 
     Raises:
         ConfigError: the checkpoint does not compute scaled dot products.
     """
-    translation, parts = anatomy(translator(key), text, kind, layer)
+    written = written_of(key, text, search, forced)
+    translation, parts = anatomy(translator(key), text, kind, layer, forced=written)
     return without_maps(translation), parts
 
 
@@ -109,9 +118,11 @@ def without_maps(translation: Translation) -> Translation:
 
 
 @remembered()
-def value_norms_of(key: CheckpointKey, text: str, search: SearchConfig = GREEDY) -> Mapping[str, FloatArray]:
+def value_norms_of(
+    key: CheckpointKey, text: str, search: SearchConfig = GREEDY, forced: Forced = ()
+) -> Mapping[str, FloatArray]:
     """Kind → length of each value after the output projection, (L, H, S)."""
-    return value_norms(translator(key), text, search=search)[1]
+    return value_norms(translator(key), text, forced=written_of(key, text, search, forced))[1]
 
 
 def why_no_norms(key: CheckpointKey) -> str:
@@ -123,7 +134,8 @@ def why_no_norms(key: CheckpointKey) -> str:
 def encoder_input_of(key: CheckpointKey, text: str) -> tuple[Translation, FloatArray, FloatArray]:
     """The translation without its maps, the scaled embeddings of the source (S, D), and their sum with the encoding."""
     names = ("encoder.embedding.token_vectors", "encoder.embedding.sum")
-    translation, recording = record_translation(translator(key), text, record=names)
+    written = written_of(key, text, GREEDY, ())
+    translation, recording = record_translation(translator(key), text, record=names, forced=written)
     vectors, total = (recording.array(name) for name in names)
     return without_maps(translation), vectors, total
 
@@ -145,7 +157,7 @@ def bug_weights_of(
 @remembered()
 def head_metrics_of(key: CheckpointKey, text: str) -> Mapping[str, Mapping[str, FloatArray]]:
     """Kind → metric → (L, H, T) of the queries of one translation."""
-    translation = translate(translator(key), text)
+    translation = translation_of(key, text)
     found = {}
     for kind in config_of(key).model.kinds:
         found[kind] = head_metrics(

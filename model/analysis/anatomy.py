@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from model.analysis.offered import require_values
 from model.checkpoint import Checkpoint
-from model.config import ConfigError, SearchConfig
-from model.inference.searching import GREEDY
+from model.config import ConfigError
+from model.decoding.decode import NOTHING_FORCED
 from model.inference.translate import record_translation
 from model.inference.translation import Recording, Translation
 from model.network.translator import Translator
@@ -66,7 +66,9 @@ class Derivation:
     differences: Mapping[str, float]  # stage → largest difference from the model's own
 
 
-def anatomy(checkpoint: Checkpoint, text: str, kind: str, layer: int) -> tuple[Translation, Anatomy]:
+def anatomy(
+    checkpoint: Checkpoint, text: str, kind: str, layer: int, *, forced: Mapping[int, int] = NOTHING_FORCED
+) -> tuple[Translation, Anatomy]:
     """Translate a text and keep everything that passed one attention layer.
 
     Args:
@@ -74,6 +76,7 @@ def anatomy(checkpoint: Checkpoint, text: str, kind: str, layer: int) -> tuple[T
         text: Anything.
         kind: One of `KINDS`.
         layer: Counted from 0.
+        forced: Position → target id that is written there whatever its probability.
 
     Raises:
         ConfigError: the checkpoint does not compute scaled dot products.
@@ -83,7 +86,7 @@ def anatomy(checkpoint: Checkpoint, text: str, kind: str, layer: int) -> tuple[T
         raise ConfigError(f"{checkpoint.name} uses {config.attention} attention, which has no dot products to follow.")
     names = {stage: hook_name(kind, layer, stage) for stage in STAGES}
     translation, recording = record_translation(
-        checkpoint, text, record=(*names.values(), hook_name(kind, layer, "bias"))
+        checkpoint, text, record=(*names.values(), hook_name(kind, layer, "bias")), forced=forced
     )
     recorded = {stage: recording.array(name) for stage, name in names.items() if stage != "output"}
     mixing, unmixed = mixing_of(checkpoint, kind, layer, recording)
@@ -172,7 +175,7 @@ def derive(parts: Anatomy, head: int, query: int, *, scale: bool = True, tempera
 
 
 def value_norms(
-    checkpoint: Checkpoint, text: str, *, search: SearchConfig = GREEDY
+    checkpoint: Checkpoint, text: str, *, forced: Mapping[int, int] = NOTHING_FORCED
 ) -> tuple[Translation, dict[str, FloatArray]]:
     """How long each value vector is once its head's part of the output projection is applied: ‖v W_O‖.
 
@@ -191,7 +194,7 @@ def value_norms(
         for kind in model.config.kinds
     }
     wanted = [name for layers in names.values() for name in layers]
-    translation, recording = record_translation(checkpoint, text, record=wanted, search=search)
+    translation, recording = record_translation(checkpoint, text, record=wanted, forced=forced)
 
     def norms(kind: str, layer: int, name: str) -> FloatArray:
         values = recording.array(name)  # (H, S, K)

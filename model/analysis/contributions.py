@@ -5,6 +5,7 @@ held at what it was, the way from there to a logit is linear, so the parts add u
 direct effects (Elhage et al. 2021): what a part says to a later layer counts as that layer's.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ import torch
 
 from model.analysis.streams import FloatArray, head_matrices, linear_norm, output_rows, streams_of
 from model.checkpoint import Checkpoint
+from model.decoding.decode import NOTHING_FORCED
 from model.inference.translate import record_translation
 from model.network.layers import DecoderLayer
 from model.trace import hook_name
@@ -39,21 +41,24 @@ class Contributions:
 
 
 @torch.inference_mode()
-def contributions(checkpoint: Checkpoint, text: str, position: int, rival: int) -> Contributions:
+def contributions(
+    checkpoint: Checkpoint, text: str, position: int, rival: int, *, forced: Mapping[int, int] = NOTHING_FORCED
+) -> Contributions:
     """Take apart why a translation has one token and not another.
 
     Args:
         checkpoint: A loaded checkpoint; never changed.
         text: Anything.
-        position: In the greedy translation, counted from 0.
+        position: In the translation, counted from 0.
         rival: Target id of the other token.
+        forced: Position → target id that is written there whatever its probability.
 
     Raises:
         ConfigError: the model's stream cannot be followed.
     """
     model = streams_of(checkpoint)
     record = ("decoder.embedding.*", "decoder.layers.*.stream", "decoder.layers.*.head_outputs")
-    translation, recording = record_translation(checkpoint, text, record=record)
+    translation, recording = record_translation(checkpoint, text, record=record, forced=forced)
 
     def at_position(name: str) -> FloatArray:
         return recording.array(name)[..., position, :].astype(np.float64)

@@ -60,7 +60,7 @@ def stage(snapshot: Checkpoint, text: str, trained: Translation) -> Stage:
         text: Anything.
         trained: The trained model's own translation of it.
     """
-    forced = translate(snapshot, text, forced={at: token.id for at, token in enumerate(trained.written)})
+    forced = translate(snapshot, text, forced=trained.as_forced)
     # As long as the snapshot's first choice is the forced token, greedy search writes the same.
     same = [token.id for token in takewhile(lambda token: token.candidates[0].id == token.id, forced.written)]
     if len(same) == len(forced.written):

@@ -1,5 +1,6 @@
 """What a model would say if it stopped early: after fewer layers of the decoder, or of the encoder."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,6 +11,7 @@ from torch import Tensor
 
 from model.analysis.streams import streams_of
 from model.checkpoint import Checkpoint
+from model.decoding.decode import NOTHING_FORCED
 from model.inference.translate import record_translation, translate
 from model.inference.translation import Translation
 
@@ -41,7 +43,9 @@ def stopped(state: Tensor, last: Tensor) -> Tensor:
 
 
 @torch.inference_mode()
-def logit_lens(checkpoint: Checkpoint, text: str) -> tuple[Translation, Lens]:
+def logit_lens(
+    checkpoint: Checkpoint, text: str, *, forced: Mapping[int, int] = NOTHING_FORCED
+) -> tuple[Translation, Lens]:
     """Project the state after each layer to the vocabulary, behind the last norm where there is one.
 
     The logit lens (nostalgebraist 2020); each position read what was really written before it.
@@ -52,7 +56,7 @@ def logit_lens(checkpoint: Checkpoint, text: str) -> tuple[Translation, Lens]:
     model = streams_of(checkpoint)
     layers = range(model.config.num_decoder_layers)
     names = ("decoder.embedding.sum", *(f"decoder.layers.{i}.feed_forward_residual.stream" for i in layers))
-    translation, recording = record_translation(checkpoint, text, record=names)
+    translation, recording = record_translation(checkpoint, text, record=names, forced=forced)
     states = torch.stack([recording.trace.joined(name, recording.rows) for name in names])  # (L + 1, T, D)
     device = next(model.parameters()).device
     chances = model.project(model.decoder.norm(states.to(device))).softmax(dim=-1).cpu()  # (L + 1, T, V)

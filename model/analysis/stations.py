@@ -4,6 +4,7 @@ Keys and values, which are other tokens' vectors, are the model's own. The stati
 Need", figure 1. The code beside a station is read from the module that computes it, so the two can never disagree.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,7 @@ from model.analysis.source_code import CodeLine, code_of
 from model.analysis.station import Station, Step, at, length, moments, numbers, off, single
 from model.analysis.streams import FloatArray, linear_norm, output_rows, streams_of
 from model.checkpoint import Checkpoint
+from model.decoding.decode import NOTHING_FORCED
 from model.inference.translate import record_translation
 from model.inference.translation import Recording, Translation
 from model.network.layers import DecoderLayer, EncoderLayer, FeedForward, Residual
@@ -39,7 +41,13 @@ class Ending:
 
 @torch.inference_mode()
 def stations(
-    checkpoint: Checkpoint, text: str, stack: str, layer: int, place: int
+    checkpoint: Checkpoint,
+    text: str,
+    stack: str,
+    layer: int,
+    place: int,
+    *,
+    forced: Mapping[int, int] = NOTHING_FORCED,
 ) -> tuple[Translation, list[Station], Ending | None]:
     """Follow one token from its embedding through one layer.
 
@@ -49,6 +57,7 @@ def stations(
         stack: "encoder" or "decoder".
         layer: Counted from 0. What lies between the embedding and this layer is one station.
         place: Of the token in what the stack reads, counted from 0.
+        forced: Position → target id that is written there whatever its probability.
 
     Returns:
         The translation, the stations, and of the last layer of the decoder how they end.
@@ -58,7 +67,7 @@ def stations(
     """
     model = streams_of(checkpoint)
     record = (f"{stack}.embedding.*", f"{stack}.layers.*")
-    translation, recording = record_translation(checkpoint, text, record=record)
+    translation, recording = record_translation(checkpoint, text, record=record, forced=forced)
     part = model.get_submodule(stack)
     tokens = translation.source if stack == "encoder" else translation.read
     found = embedded(model, recording, stack, tokens[place].id, place)

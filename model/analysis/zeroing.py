@@ -5,6 +5,7 @@ cosine distance says how far each place's output moved. Unlike ALTI+ this sees t
 itself.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,7 @@ from torch import Tensor
 
 from model.analysis.streams import FloatArray, streams_of
 from model.checkpoint import Checkpoint
+from model.decoding.decode import NOTHING_FORCED
 from model.inference.translate import record_translation
 from model.network.layers import DecoderLayer
 from model.network.masks import causal_mask
@@ -39,8 +41,8 @@ class Zeroing:
 
 
 @torch.inference_mode()
-def value_zeroing(checkpoint: Checkpoint, text: str) -> Zeroing:
-    """Zero one value after the other in each layer of the decoder, while the greedy translation of a text is written.
+def value_zeroing(checkpoint: Checkpoint, text: str, *, forced: Mapping[int, int] = NOTHING_FORCED) -> Zeroing:
+    """Zero one value after the other in each layer of the decoder, while a translation is written.
 
     Raises:
         ConfigError: the model's stream cannot be followed.
@@ -49,7 +51,7 @@ def value_zeroing(checkpoint: Checkpoint, text: str) -> Zeroing:
     layers = range(model.config.num_decoder_layers)
     streams = ["decoder.embedding.sum", *(f"decoder.layers.{i}.feed_forward_residual.stream" for i in layers)]
     last = f"encoder.layers.{model.config.num_encoder_layers - 1}.feed_forward_residual.stream"
-    _, recording = record_translation(checkpoint, text, record=(*streams, last))
+    _, recording = record_translation(checkpoint, text, record=(*streams, last), forced=forced)
     device = next(model.parameters()).device
     states = [torch.from_numpy(recording.array(name))[None].to(device) for name in (*streams, last)]  # (1, T or S, D)
     memory = model.encoder.norm(states.pop())

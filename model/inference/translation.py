@@ -43,6 +43,11 @@ class Translation:
         """Natural logarithm of the model's own probability of all that is written after a prompt."""
         return sum(math.log(max(token.probability, 1e-30)) for token in self.written[self.given :])
 
+    @property
+    def as_forced(self) -> dict[int, int]:
+        """Position → id of all that is written. Forced upon the same model, it writes the same, in one pass."""
+        return {place: token.id for place, token in enumerate(self.written) if place or not self.begins_given}
+
     def language_of(self, tokens: str) -> str:
         """Of "source", "read" or "written" tokens, as `languages.tag` says it."""
         return self.languages[tokens != "source"]

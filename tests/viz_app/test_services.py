@@ -1,10 +1,13 @@
+import math
+
 import numpy as np
 import pytest
 
 from model.checkpoint import Checkpoint
+from model.config import SearchConfig
 from model.inference.export import count_weights
 from model.inference.searching import GREEDY
-from viz_app import listing, loading, measuring, services, shared
+from viz_app import analyses, listing, loading, measuring, services, shared
 from viz_app.cache import Cache, size_of
 from viz_app.listing import CheckpointKey
 
@@ -45,6 +48,27 @@ def test_nobody_can_write_into_what_all_share(key: CheckpointKey) -> None:
     ):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
+
+
+def test_an_analysis_follows_the_translation_that_is_shown_however_it_was_found(key: CheckpointKey) -> None:
+    text, search = "Two dogs are playing in the snow.", SearchConfig(method="sample", temperature=1.5, seed=4)
+    forced = ((0, services.translation_of(key, text).written[1].id),)
+    shown = services.translation_of(key, text, search, forced)
+    assert shown.text != services.translation_of(key, text).text
+    written = [token.probability for token in shown.written]
+    translation, parts = services.anatomy_of(key, text, "cross", 1, search, forced)
+    np.testing.assert_allclose(parts.weights, shown.maps["cross"][1], atol=1e-5)
+    _, lens = analyses.lens_of(key, text, search, forced)
+    np.testing.assert_allclose(lens.written[-1], written, atol=1e-5)
+    last, place = loading.config_of(key).model.layers_of("decoder") - 1, 2
+    _, end = analyses.stations_of(key, text, "decoder", last, place, search, forced)
+    assert end is not None
+    assert end.words[0][2] == pytest.approx(shown.written[place].candidates[0].probability, abs=1e-5)
+    rival = shown.written[place].candidates[-1]
+    own = shown.written[place]
+    parts_of_word = analyses.contributions_of(key, text, place, rival.id, search, forced)
+    assert parts_of_word.difference == pytest.approx(math.log(own.probability / rival.probability), abs=1e-3)
+    assert translation.text == shown.text
 
 
 def test_all_bundled_checkpoints_stay_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
