@@ -147,6 +147,7 @@ class ClassifierConfig(LayersConfig):
     vocab_size: int
     labels: tuple[str, ...]
     pooling: Literal["attention", "mean"] = "attention"
+    several_labels = False  # each text has just one
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -26,6 +26,8 @@ class ForeignSizes:
     source_vocab_size: int
     target_vocab_size: int
     labels: tuple[str, ...] = ()  # of a classifier
+    several_labels: bool = False  # a text may have any number of them, each with a probability of its own
+    pooling: Literal["first", "mean"] = "first"  # which vectors a classifier reads: that of the first token, or all
     positional: str = "its own"  # or learned, if it is a table of vectors
     attention = "scaled_dot_product"
 

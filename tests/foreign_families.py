@@ -271,6 +271,7 @@ FAMILIES: tuple[Family, ...] = (
     *of("classification", {"BERT classifier, several labels": "bert"}, problem_type="multi_label_classification"),
     *of("classification", {"ModernBERT classifier": "modernbert"}, classifier_pooling="cls", **WINDOW),
     *of("classification", {"ModernBERT classifier, mean": "modernbert"}, classifier_pooling="mean", **WINDOW),
+    *of("classification", {"EuroBERT classifier, mean": "eurobert"}, classifier_pooling="late"),
     *of("classification", {"MobileBERT classifier": "mobilebert"}, intra_bottleneck_size=32, true_hidden_size=32),
 )
 

@@ -24,7 +24,7 @@ from model.config import ConfigError
 from model.files import CheckpointError
 from model.foreign.continuer import ForeignContinuer
 from model.foreign.reader import ForeignClassifier, ForeignReader
-from model.foreign.sizes import labels_of
+from model.foreign.sizes import classes_of, labels_of
 from model.foreign.tokenizer import ForeignTokenizer, frame
 from model.foreign.translator import ForeignTranslator, continuing
 from model.foreign_config import ForeignConfig, ForeignSizes, ForeignTexts, Task
@@ -124,7 +124,7 @@ def claimed_sizes(config: PreTrainedConfig, task: Task, name: str) -> ForeignSiz
             max_length=int(getattr(config, "max_position_embeddings", None) or 512),
             source_vocab_size=vocabulary,
             target_vocab_size=vocabulary,
-            labels=labels_of(config) if task == "classification" else (),
+            **(classes_of(config) if task == "classification" else {}),
         )
     except AttributeError as error:
         raise CheckpointError(
@@ -244,7 +244,7 @@ def wrap(model: PreTrainedModel, task: Task, tokenizer: Any) -> Translator:
     pad_id = 0 if tokenizer.pad_token_id is None else int(tokenizer.pad_token_id)
     if task == "reading":
         return ForeignReader(model, pad_id=pad_id)
-    if len(labels_of(model.config)) < 2:
+    if len(labels_of(model.config)) < 2 or model.config.problem_type == "regression":
         raise ConfigError("it gives a text a number, not one of several classes.")
     return ForeignClassifier(model, pad_id=pad_id)
 

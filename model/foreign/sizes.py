@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -11,7 +12,7 @@ from transformers import PreTrainedConfig, PreTrainedModel
 from model.config import ConfigError
 from model.foreign_config import ForeignSizes
 
-__all__ = ["few_tokens", "labels_of", "learned_positions", "sizes_of"]
+__all__ = ["classes_of", "few_tokens", "labels_of", "learned_positions", "sizes_of"]
 
 TABLES = ("position_embeddings", "embed_positions", "wpe")  # ends of the names of a table of positions
 MOST_TOKENS, MOST_BYTES = 1024, 256 << 20  # of a text; of all its maps
@@ -48,6 +49,16 @@ def labels_of(config: PreTrainedConfig) -> tuple[str, ...]:
     return tuple(str(label) for _, label in sorted((config.id2label or {}).items()))
 
 
+def classes_of(config: PreTrainedConfig) -> dict[str, Any]:
+    """The fields of `ForeignSizes` that describe what a classifier decides, and from which vectors."""
+    return {
+        "labels": labels_of(config),
+        "several_labels": config.problem_type == "multi_label_classification",
+        # Where families can be asked for a mean (ModernBERT, EuroBERT), the others read the first token.
+        "pooling": "mean" if getattr(config, "classifier_pooling", "") in ("mean", "late") else "first",
+    }
+
+
 def positions_of(model: PreTrainedModel) -> int:
     """How many tokens the model can tell apart by their place."""
     table = learned_positions(model)
@@ -82,6 +93,6 @@ def sizes_of(model: PreTrainedModel, kinds: Sequence[str], *, needed: Sequence[s
         max_length=min(positions_of(model), readable(len(kinds), int(config.num_attention_heads))),
         source_vocab_size=source.num_embeddings,
         positional="its own" if learned_positions(model) is None else "learned",
-        labels=labels_of(config),
+        **classes_of(config),
         target_vocab_size=target.out_features if isinstance(target, nn.Linear) else source.num_embeddings,
     )

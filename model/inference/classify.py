@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import torch
@@ -25,10 +26,12 @@ FloatArray = NDArray[np.float32]
 class Classification:
     """The class of a text with the attention that led to it. Rows are queries, columns are keys; rows sum to 1."""
 
-    label: str
-    probabilities: Mapping[str, float]  # of every label
+    label: str  # the most probable
+    probabilities: Mapping[str, float]  # of every label; they sum to 1 unless `several_labels`
+    several_labels: bool  # each has a probability of its own
     tokens: tuple[str, ...]  # S, `</s>` last
     encoder: FloatArray  # (L, H, S, S)
+    pooled_by: Literal["attention", "mean", "first"]  # a learned query, the mean of all vectors, or the first vector
     pooling: FloatArray | None  # (H, S), what the learned query looks at; None where the mean is taken
     dropped: int  # tokens left out of the middle of a text that is too long
     unread: float  # share of the characters that no token of the vocabulary holds
@@ -48,26 +51,28 @@ def classify(checkpoint: ClassifierCheckpoint, text: str, *, edits: Mapping[str,
     encoded = encoding.ids
     ids = shortened(encoded, model.config.max_length, specials)
     with tracing(record=("*.weights",), edits=edits) as trace:
-        probabilities = model(padded_for(model, [ids])).softmax(dim=-1)[0].tolist()
-    by_label = dict(zip(model.config.labels, probabilities, strict=True))
+        logits = model(padded_for(model, [ids]))[0]  # (C,)
+    probabilities = logits.sigmoid() if model.config.several_labels else logits.softmax(dim=-1)
+    by_label = dict(zip(model.config.labels, probabilities.tolist(), strict=True))
     names = [hook_name("encoder", layer, "weights") for layer in range(model.config.num_encoder_layers)]
     return Classification(
         label=max(by_label, key=lambda label: by_label[label]),
         probabilities=by_label,
         tokens=tokenizer.tokens(ids),
         encoder=torch.cat([trace.passes(name)[0] for name in names]).numpy(),
-        pooling=pooled(model, trace, len(ids)),
+        several_labels=model.config.several_labels,
+        pooled_by=model.config.pooling,
+        pooling=pooled(model.config.pooling, trace, len(ids)),
         dropped=len(encoded) - (len(ids) - len(specials.before) - len(specials.after)),
         unread=unread_share(encoding, text, unknown=specials.unknown),
     )
 
 
-def pooled(model: Classifier | Translator, trace: Trace, length: int) -> FloatArray | None:
-    """What the class is read off, (H, S): what a learned query looks at, or the first token (BERT and its kin)."""
-    name = "pooling.attention.weights"
-    if isinstance(model, Classifier):
-        return np.asarray(trace.passes(name)[0][0, :, 0].numpy()) if name in trace.names else None
-    return np.eye(1, length, dtype=np.float32)
+def pooled(kind: str, trace: Trace, length: int) -> FloatArray | None:
+    """Which tokens the class is read off, (H, S); None where it is the mean of all."""
+    if kind == "attention":
+        return np.asarray(trace.passes("pooling.attention.weights")[0][0, :, 0].numpy())
+    return np.eye(1, length, dtype=np.float32) if kind == "first" else None
 
 
 @torch.inference_mode()

@@ -140,6 +140,10 @@ def test_a_classifier_of_another_make_reads_a_review(open_with: OpenApp) -> None
     assert "&lt;b&gt;great&lt;/b&gt;" in html(app) or "terrible" in html(app) or "so-so" in html(app)
     assert "<b>great</b>" not in html(app)
     assert len(charts(app)) == 1
+    assert app.segmented_control(key="reading").options == ["rollout to the words", "first token"]
+    said = " ".join(element.value for element in app.markdown)
+    assert "the vector of the first token" in said
+    assert "learned query" not in said
 
 
 @pytest.mark.parametrize("bug", ["", "fill"])

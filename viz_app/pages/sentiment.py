@@ -18,6 +18,22 @@ from viz_app.figures.attention import head_map
 from viz_app.figures.style import Axes
 from viz_app.plain import plain
 
+POOLED = {
+    "attention": (
+        "one learned query then looks at every word with several heads, and the class is read off what they gather. A "
+        "large share means that the word was looked at, not that it decided.",
+        r"z = \sum_j \alpha_j v_j",
+    ),
+    "mean": (
+        "the class is read off the mean of its vectors, where each word has the same share.",
+        r"z = \tfrac1S\sum_j x_j",
+    ),
+    "first": (
+        "the class is read off the vector of the first token, in which the layers have gathered the other words.",
+        r"z = x_1",
+    ),
+}
+MEANS = {"attention": "pooling, mean", "mean": "mean of all words", "first": "first token"}
 MAX_MAP = 120  # tokens; a larger map has cells smaller than a pixel
 
 found = listing.listed_checkpoints()
@@ -69,9 +85,9 @@ uniform = np.full((1, len(reading.tokens)), 1 / len(reading.tokens), dtype=np.fl
 pooling = uniform if reading.pooling is None else reading.pooling  # (H, S)
 mean = pooling.mean(axis=0)
 shares = {"rollout": mean @ rollout(reading.encoder)[-1], "mean": mean} | {
-    f"pool {head}": one for head, one in enumerate(pooling) if reading.pooling is not None
+    f"pool {head}": one for head, one in enumerate(pooling) if reading.pooled_by == "attention"
 }
-choices = {"rollout": "rollout to the words", "mean": "pooling, mean"} | {
+choices = {"rollout": "rollout to the words", "mean": MEANS[reading.pooled_by]} | {
     f"pool {head}": f"pooling head {head + 1}" for head in range(len(shares) - 2)
 }
 settle("reading", "rollout", choices)
@@ -118,7 +134,8 @@ with right:
     )
 controls.how(
     "How it is computed",
-    "The encoder reads the review; one learned query then looks at every word with several heads, and the class is "
-    "read off what they gather. A large share means that the word was looked at, not that it decided.",
-    r"z = \sum_j \alpha_j v_j\qquad p = \mathrm{softmax}(W z + b)",
+    f"The encoder reads the review; {POOLED[reading.pooled_by][0]}"
+    + (" A text may have several labels: each has a probability of its own." if reading.several_labels else ""),
+    POOLED[reading.pooled_by][1]
+    + (r"\qquad p = \sigma(W z + b)" if reading.several_labels else r"\qquad p = \mathrm{softmax}(W z + b)"),
 )
