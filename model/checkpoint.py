@@ -26,10 +26,10 @@ from model.config import (
 )
 from model.files import CheckpointError, load_weights, write_beside
 from model.foreign_config import ForeignConfig
-from model.header import read_short, require_modest
 from model.network.classifier import Classifier
 from model.network.translator import Translator
 from model.network.translators import make_translator
+from model.safety import read_short, require_modest
 from model.text.tokenizers import LearnedPair, TokenizerPair, load_pair
 from model.text.vocab import PAD_ID
 
@@ -109,7 +109,7 @@ class CheckpointConfig:
         if not isinstance(figures, Mapping) or not all(isinstance(v, int | float) for v in figures.values()):
             raise ConfigError("figures must be a JSON object of numbers.")
         task = values.get("task", "translation")
-        if task not in TASKS:
+        if not isinstance(task, str) or task not in TASKS:
             raise ConfigError(f"task is {task!r}; this version knows {', '.join(TASKS)}.")
         return cls(
             recipe=str(values["recipe"]),
@@ -161,7 +161,7 @@ def read_config(folder: Path) -> CheckpointConfig:
     try:
         values = read_short(folder / CONFIG)
         if not isinstance(values, dict):
-            raise ConfigError("it is not a JSON object of up to 1 MB.")
+            raise ConfigError("it is not a JSON object.")
         return CheckpointConfig.from_dict(values)
     except FileNotFoundError as error:
         raise CheckpointError(f"{folder.name} has no {CONFIG}, so it is not a checkpoint of Headlight.") from error

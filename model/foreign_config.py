@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from model.config import ModelConfig
-from model.header import read_short
 from model.kinds import KINDS
+from model.safety import read_short
 
 __all__ = ["ForeignConfig", "ForeignSizes", "ForeignTexts", "Task", "is_foreign"]
 
@@ -84,6 +84,6 @@ def is_foreign(folder: Path) -> bool:
     """Whether `config.json` is one of the library's, which names its family; False where it cannot be read."""
     try:
         values = read_short(folder / "config.json")
-    except (OSError, ValueError, RecursionError):
+    except (OSError, ValueError):
         return False
     return isinstance(values, dict) and "model_type" in values and "format" not in values

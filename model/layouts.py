@@ -109,6 +109,8 @@ def found(ours: str, theirs: Mapping[str, Tensor], names: Names) -> tuple[str, T
     if third:  # torch.nn.MultiheadAttention
         name = f"{third[1]}_{part}"
         tensor = theirs.get(name)
+        if tensor is not None and (tensor.dim() == 0 or len(tensor) % 3):
+            raise CheckpointError(f"{name} is {list(tensor.shape)}; its rows should be queries, keys and values.")
         return name, None if tensor is None else tensor.chunk(3)[int(third[2])]
     name = f"{their_module}.{'weight' if part == 'table' else part}"  # of learned positions
     if name in theirs or names.layout != "annotated" or not their_module.endswith("norm"):
@@ -118,7 +120,7 @@ def found(ours: str, theirs: Mapping[str, Tensor], names: Names) -> tuple[str, T
     tensor = theirs.get(name)
     if tensor is None or part == "bias":
         return name, tensor
-    return name, tensor * math.sqrt((tensor.numel() - 1) / tensor.numel())
+    return name, tensor.float() * math.sqrt((tensor.numel() - 1) / tensor.numel())
 
 
 def module_name(module: str, names: Names) -> str:

@@ -20,10 +20,10 @@ from model.checkpoint import (
 from model.config import SearchConfig
 from model.decoding.decode import finish
 from model.foreign_config import ForeignConfig, is_foreign
-from model.header import first_line
 from model.inference.classify import classify
 from model.inference.reading import record_reading
 from model.inference.searching import beginning, search_from
+from model.safety import first_line
 from model.state_dict import open_state_dict, read_description
 
 __all__ = ["AnyConfig", "open_checkpoint", "open_translator", "read_any_config"]

@@ -35,7 +35,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
@@ -44,10 +43,10 @@ from model.checkpoint import DESCRIPTION, Checkpoint, ready
 from model.config import ConfigError, ModelConfig
 from model.files import CheckpointError
 from model.foreign_config import ForeignConfig, ForeignTexts
-from model.header import Header, require_honest, require_room
 from model.layouts import LAYOUTS, Names, copy_weights
 from model.network.masks import padding_mask
 from model.network.transformer import Transformer
+from model.safety import MOST_TEXT, Header, read_text, require_honest, require_room, stored_tensors
 from model.section import Section, require
 from model.text.listed import ListedTokenizer, read_vocabulary
 from model.text.tokenizers import TokenizerPair
@@ -127,7 +126,7 @@ def read_description(folder: Path) -> ForeignConfig:
 
 def described_in(folder: Path) -> Description:
     try:
-        values = tomllib.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+        values = tomllib.loads(read_text(folder / DESCRIPTION, most=MOST_TEXT))
         return description_of(values, folder)
     except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         said = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
@@ -198,33 +197,23 @@ def open_state_dict(folder: Path, *, device: str = "cpu", most_bytes: int | None
         raise CheckpointError(f"{DESCRIPTION} of {folder.name} cannot be used: {error}") from error
     theirs = read_tensors(described.weights)
     header = Header(shapes={name: tuple(tensor.shape) for name, tensor in theirs.items()})
-    require_honest(
+    numbers = require_honest(
         lambda: TutorialTransformer(described, pad_id=pad_id), described.model.to_dict(), header, folder.name
     )
-    require_room(header.numbers, folder.name, most_bytes)
+    require_room(numbers, folder.name, most_bytes)
     model = TutorialTransformer(described, pad_id=pad_id)
     copy_weights(model, theirs, described.names, folder.name)
     return Checkpoint(path=folder, config=described.config, model=ready(model, device), tokenizers=pair)
 
 
-def read_tensors(path: Path) -> dict[str, Tensor]:
+def read_tensors(path: Path) -> Mapping[str, Tensor]:
     """Raises CheckpointError where the file is missing, damaged, or holds anything but tensors."""
+    if path.suffix != ".safetensors":
+        return stored_tensors(path)
     try:
-        if path.suffix == ".safetensors":
-            return {name: tensor.float() for name, tensor in load_file(path).items()}
-        loaded = torch.load(path, map_location="cpu", weights_only=True)
+        return load_file(path)
     except (OSError, SafetensorError) as error:
         raise CheckpointError(f"{path.name} cannot be read: {error}") from error
-    except Exception as error:  # a pickle may hold anything; PyTorch refuses what is no tensor
-        raise CheckpointError(f"{path.name} holds more than tensors, or is damaged; nothing of it was run.") from error
-    for name in ("state_dict", "model_state_dict", "model"):  # as training loops wrap it
-        if isinstance(loaded, dict) and isinstance(loaded.get(name), dict):
-            loaded = loaded[name]
-    if not isinstance(loaded, dict) or not all(isinstance(value, Tensor) for value in loaded.values()):
-        raise CheckpointError(f"{path.name} is no state dict: it should lead from names to tensors.")
-    if any(tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes() for tensor in loaded.values()):
-        raise CheckpointError(f"{path.name} has a tensor that is larger than what it holds.")
-    return {str(name): tensor.float() for name, tensor in loaded.items()}
 
 
 def specials_of(described: Description) -> tuple[Specials, int]:

@@ -4,6 +4,7 @@ A key names a checkpoint by its folder and the state of its files: a retrained o
 predecessor.
 """
 
+import io
 import os
 import re
 from collections.abc import Sequence
@@ -14,9 +15,9 @@ from pathlib import Path
 import pandas as pd
 
 from model.checkpoint import CheckpointError, checkpoint_name, find_checkpoints
-from model.header import read_header
 from model.opening import AnyConfig, read_any_config
 from model.places import checkpoint_folders
+from model.safety import MOST_TEXT, read_header, read_text
 from viz_app.own_checkpoints import own_checkpoints
 from viz_app.plain import card
 from viz_app.shared import remembered
@@ -103,7 +104,7 @@ def read_once(key: CheckpointKey) -> AnyConfig:
 def training_history(key: CheckpointKey, quality: str) -> pd.DataFrame | None:
     """`history.csv`, or None where there is none that can be read and has the column `quality`."""
     try:
-        history = pd.read_csv(Path(key.path) / "history.csv")
+        history = pd.read_csv(io.StringIO(read_text(Path(key.path) / "history.csv", most=MOST_TEXT)))
     except (OSError, ValueError):
         return None
     return history if {"step", "train_loss", "valid_loss", quality} <= set(history.columns) and len(history) else None

@@ -28,10 +28,10 @@ from model.foreign.sizes import classes_of, labels_of
 from model.foreign.tokenizer import ForeignTokenizer, frame
 from model.foreign.translator import ForeignTranslator, continuing
 from model.foreign_config import ForeignConfig, ForeignSizes, ForeignTexts, Task
-from model.header import first_line, read_claims, read_header, read_short, require_honest, require_room
 from model.kinds import KINDS
 from model.languages import code_of
 from model.network.translator import Translator
+from model.safety import first_line, read_claims, read_header, read_short, require_honest, require_room
 from model.text.tokenizers import TokenizerPair
 from model.text.vocab import Specials
 
@@ -139,7 +139,7 @@ def texts_of(folder: Path) -> ForeignTexts:
     """The languages and the mask, as far as the tokenizer's settings name them."""
     try:
         values = read_short(folder / "tokenizer_config.json")
-    except (OSError, ValueError, RecursionError):
+    except (OSError, ValueError):
         return ForeignTexts()
 
     def first(*keys: str) -> str:
@@ -176,8 +176,8 @@ def open_alone(folder: Path, *, device: str, most_bytes: int | None) -> Checkpoi
     config = read_library_config(folder)
     said, (task, kind) = described(folder, config), architecture(config, folder.name)
     header = read_header(folder)
-    require_room(header.numbers, folder.name, most_bytes)
-    require_honest(lambda: kind(config), read_claims(folder), header, folder.name)
+    numbers = require_honest(lambda: kind(config), read_claims(folder), header, folder.name)
+    require_room(numbers, folder.name, most_bytes)
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:

@@ -36,6 +36,17 @@ def byte_of_character() -> dict[str, int]:
     return {chr(b): b for b in printable} | {chr(256 + i): b for i, b in enumerate(others)}
 
 
+def with_pipeline(bpe: tokenizers.models.BPE) -> tokenizers.Tokenizer:
+    """All that a tokenizer of ours does to a text before and after its merges."""
+    tokenizer = tokenizers.Tokenizer(bpe)
+    # Chinese has no spaces: each character stands alone, or whole clauses would become tokens.
+    one_character = tokenizers.pre_tokenizers.Split(tokenizers.Regex(HAN), behavior="isolated")
+    byte_level = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Sequence([one_character, byte_level])
+    tokenizer.decoder = tokenizers.decoders.ByteLevel()
+    return tokenizer
+
+
 class BytePairTokenizer:
     """Byte-level BPE (Sennrich et al. 2016): every text has ids, and `decode(encode(text).ids)` gives it back."""
 
@@ -48,12 +59,7 @@ class BytePairTokenizer:
 
     @classmethod
     def train(cls, texts: Iterable[str], *, vocab_size: int) -> Self:
-        bpe = tokenizers.Tokenizer(tokenizers.models.BPE())
-        # Chinese has no spaces: each character stands alone, or whole clauses would become tokens.
-        one_character = tokenizers.pre_tokenizers.Split(tokenizers.Regex(HAN), behavior="isolated")
-        byte_level = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
-        bpe.pre_tokenizer = tokenizers.pre_tokenizers.Sequence([one_character, byte_level])
-        bpe.decoder = tokenizers.decoders.ByteLevel()
+        bpe = with_pipeline(tokenizers.models.BPE())
         trainer = tokenizers.trainers.BpeTrainer(
             vocab_size=vocab_size,
             special_tokens=list(SPECIAL_TOKENS),
@@ -134,10 +140,25 @@ class BytePairTokenizer:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
+        """Take the vocabulary and the merges; every other part has to be ours, so its cost is known."""
+        values = json.loads(text)
+        bpe = values["model"]
+        vocabulary, merges = bpe["vocab"], [tuple(pair) for pair in bpe["merges"]]
+        if sorted(vocabulary.values()) != list(range(len(vocabulary))):
+            raise ValueError("the ids of its tokens are not 0, 1, 2 and so on")
         try:
-            return cls(tokenizers.Tokenizer.from_str(text))
-        except Exception as error:  # the library raises bare Exception
-            raise ValueError(f"not a tokenizer: {error}") from error
+            tokenizer = with_pipeline(tokenizers.models.BPE(vocab=vocabulary, merges=merges))
+            tokenizer.add_special_tokens(list(SPECIAL_TOKENS))
+        except BaseException as error:  # the library raises bare Exception, or its own kind, which is none
+            if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+                raise
+            raise ValueError(f"not a tokenizer: {error}") from None
+        ours = json.loads(tokenizer.to_str())
+        if different := [name for name in ours if name != "model" and values.get(name) != ours[name]]:
+            raise ValueError(f"its {' and '.join(different)} differ from those of Headlight")
+        if different := [name for name, value in ours["model"].items() if bpe.get(name) != value]:
+            raise ValueError(f"its {' and '.join(different)} of the model differ from those of Headlight")
+        return cls(tokenizer)
 
     def _token_bytes(self, i: int) -> bytes:
         if i < len(SPECIAL_TOKENS):

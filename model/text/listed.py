@@ -1,12 +1,12 @@
 """A tokenizer whose vocabulary is a list that somebody made: characters, or words between spaces."""
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 from model.config import ConfigError
+from model.safety import MOST_VOCABULARY, read_json, read_text
 from model.text.encoding import Encoding
 
 __all__ = ["ListedTokenizer", "read_vocabulary"]
@@ -82,11 +82,13 @@ def read_vocabulary(path: Path) -> dict[str, int]:
         ConfigError: the file is missing, or none of these.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-        values = json.loads(text) if path.suffix == ".json" else text.split("\n")
-    except (OSError, ValueError, RecursionError) as error:
+        read = read_json if path.suffix == ".json" else read_text
+        values = read(path, most=MOST_VOCABULARY)
+    except (OSError, ValueError) as error:
         raise ConfigError(f"{path.name} cannot be read as a vocabulary: {error}") from error
-    found = values if isinstance(values, dict) else {token: i for i, token in enumerate(values) if token != ""}
-    if not found or not all(isinstance(token, str) and type(i) is int and i >= 0 for token, i in found.items()):
+    found = values.split("\n") if isinstance(values, str) else values
+    if isinstance(found, list) and all(isinstance(token, str) for token in found):
+        found = {token: i for i, token in enumerate(found) if token != ""}
+    if not found or not isinstance(found, dict) or not all(type(i) is int and i >= 0 for i in found.values()):
         raise ConfigError(f"{path.name} is no vocabulary: it should lead from tokens to ids.")
     return found

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from model.config import ConfigError, TokenizerConfig
+from model.safety import MOST_VOCABULARY, read_text
 from model.text.byte_pair import BytePairTokenizer
 from model.text.encoding import LearnedTokenizer, Tokenizer
 from model.text.vocab import OURS, Specials
@@ -83,10 +84,10 @@ def load_pair(config: TokenizerConfig, folder: Path) -> LearnedPair:
 
     def load(kind: type[BytePairTokenizer] | type[WordTokenizer], name: str) -> LearnedTokenizer:
         try:
-            return kind.from_json((folder / name).read_text(encoding="utf-8"))
+            return kind.from_json(read_text(folder / name, most=MOST_VOCABULARY))
         except FileNotFoundError as error:
             raise ConfigError(f"{folder.name} has no {name}.") from error
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ConfigError(f"{name} in {folder.name} is not a {config.kind} tokenizer: {error}") from error
 
     kind = BytePairTokenizer if config.kind == "bpe" else WordTokenizer

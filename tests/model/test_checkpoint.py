@@ -67,6 +67,20 @@ BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
     "config is text": (lambda f: (f / "config.json").write_text("hello"), "config.json of copy cannot be used"),
     "config is a list": (lambda f: (f / "config.json").write_text("[]"), "not a JSON object"),
     "future format": (lambda f: (f / "config.json").write_text('{"format": 99}'), "format is 99"),
+    "task is a list": (
+        lambda f: (f / "config.json").write_text(
+            json.dumps(json.loads((f / "config.json").read_text()) | {"task": []})
+        ),
+        r"task is \[\]",
+    ),
+    "deep nesting": (lambda f: (f / "config.json").write_text("[" * 100_000), "nested too deeply"),
+    "deep, but not too deep for the library": (
+        lambda f: (f / "config.json").write_text("[" * 500 + "]" * 500),
+        "nested too deeply",
+    ),
+    "long": (lambda f: (f / "config.json").write_text(" " * 2_000_000), "config.json is longer than 1 MB"),
+    "very wide": (lambda f: change_config(f, "model", "d_model", 10**10), "d_model is 10,000,000,000; no model is"),
+    "very wide layers": (lambda f: change_config(f, "model", "d_ff", 10**9), "describes .* weights, but its files"),
     "bad heads": (
         lambda f: change_config(f, "model", "num_heads", 7),
         r"d_model \(64\) must be divisible by num_heads \(7\)",

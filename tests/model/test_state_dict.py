@@ -4,6 +4,7 @@ import copy
 import math
 import os
 import pickle
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,8 @@ from model.checkpoint import CheckpointError, find_checkpoints
 from model.inference.translate import translate
 from model.network.positional import sinusoidal_table
 from model.opening import open_checkpoint, open_translator, read_any_config
+from model.safety import stored_tensors
+from model.state_dict import open_state_dict
 
 WORDS = ["<pad>", "<s>", "</s>", "<unk>", *["a", "small", "dog", "cat", "sees", "the", "red", "house", "and", "runs"]]
 D_MODEL, HEADS, D_FF, LAYERS, LENGTH = 32, 4, 48, 2, 40
@@ -322,3 +325,56 @@ def test_a_tensor_that_is_larger_than_its_file_is_refused(tmp_path: Path) -> Non
     torch.save({"source.weight": torch.zeros(1).half().expand(10**13)}, folder / "model.pt")
     with pytest.raises(CheckpointError, match="larger than what it holds"):
         open_checkpoint(folder)
+
+
+def test_one_storage_under_many_names_stays_one(tmp_path: Path) -> None:
+    storage = torch.zeros(1000, 1000).half()
+    torch.save({f"name_{i}": storage for i in range(60)}, tmp_path / "model.pt")
+    found = stored_tensors(tmp_path / "model.pt")
+    assert len(found) == 60
+    assert len({tensor.data_ptr() for tensor in found.values()}) == 1
+
+
+def test_the_memory_that_a_description_asks_for_is_bounded_before_the_model_is_built(tmp_path: Path) -> None:
+    folder = write(tmp_path / "mine", tutorial(), TOML.replace(f"max_length = {LENGTH}", "max_length = 4096"))
+    assert open_checkpoint(folder, most_bytes=2_000_000).name == "mine"
+    with pytest.raises(CheckpointError, match="GB may be used here"):  # its positions take 1 MB
+        open_checkpoint(folder, most_bytes=1_000_000)
+
+
+def test_compressed_weights_are_refused_before_they_swell(tmp_path: Path) -> None:
+    torch.save({"source.weight": torch.zeros(1000, 1000)}, tmp_path / "whole.pt")
+    with zipfile.ZipFile(tmp_path / "whole.pt") as whole, zipfile.ZipFile(tmp_path / "small.pt", "w", 8) as small:
+        for name in whole.namelist():
+            small.writestr(name, whole.read(name))
+    assert (tmp_path / "small.pt").stat().st_size < 50_000
+    with pytest.raises(CheckpointError, match=r"small\.pt is compressed"):
+        stored_tensors(tmp_path / "small.pt")
+
+
+class Swelling:
+    """PyTorch allows a pickle to make one."""
+
+    def __reduce__(self) -> tuple[object, tuple[int]]:
+        return bytearray, (1 << 30,)
+
+
+@pytest.mark.parametrize("new", [True, False], ids=["archive", "before 1.6"])
+def test_a_pickle_builds_tensors_alone(tmp_path: Path, new: bool) -> None:
+    path = tmp_path / "model.pt"
+    torch.save({"source.weight": torch.arange(6.0)}, path, _use_new_zipfile_serialization=new)
+    torch.testing.assert_close(stored_tensors(path)["source.weight"], torch.arange(6.0))
+    torch.save({"epoch": Swelling()}, path, _use_new_zipfile_serialization=new)
+    with pytest.raises(CheckpointError, match="more than tensors") as error:
+        stored_tensors(path)
+    assert "bytearray" in str(error.value.__cause__)  # it was not made
+    torch.save({"epoch": [0] * 500_000}, path, _use_new_zipfile_serialization=new)
+    with pytest.raises(CheckpointError, match="more than tensors"):
+        stored_tensors(path)
+
+
+def test_a_matrix_of_queries_keys_and_values_has_three_parts(tmp_path: Path) -> None:
+    folder, name = write(tmp_path / "mine", tutorial()), "transformer.encoder.layers.0.self_attn.in_proj_weight"
+    torch.save(tutorial().state_dict() | {name: torch.zeros(1, D_MODEL)}, folder / "model.pt")
+    with pytest.raises(CheckpointError, match=r"in_proj_weight is \[1, 32\]; its rows should be queries"):
+        open_state_dict(folder)

@@ -93,7 +93,7 @@ def test_nothing_that_is_opened_runs_code(
         shutil.copytree(folders("gpt2"), folder)
     (pickled / "model.safetensors").unlink()
     torch.save({"transformer.wte.weight": Bomb()}, pickled / "pytorch_model.bin")
-    with pytest.raises(CheckpointError, match="more than weights, or is damaged"):
+    with pytest.raises(CheckpointError, match="more than tensors, or is damaged"):
         open_checkpoint(pickled)
     code = "import os\nos.mkdir('exploded')\n"
     (remote / "modeling.py").write_text(code)

@@ -1,4 +1,6 @@
+import json
 import random
+import time
 from pathlib import Path
 
 import pytest
@@ -205,3 +207,48 @@ def test_a_language_without_rules_gets_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_text(WORDS.to_json().replace('"en"', '"klingon"'))
     with pytest.raises(ConfigError, match="no rules for the language 'klingon'"):
         load_pair(TokenizerConfig(kind="words", source_language="klingon"), tmp_path)
+
+
+REPLACES = {"type": "Replace", "pattern": {"String": "a"}, "content": "aaaaaaaaaa"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"normalizer": {"type": "Sequence", "normalizers": [REPLACES] * 6}}, "its normalizer differ"),
+        ({"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(a+)+$"}}}, "its pre_tokenizer differ"),
+        ({"padding": {"strategy": {"Fixed": 10**9}}}, "its padding differ"),
+        ({"added_tokens": []}, "its added_tokens differ"),
+        ({"model": json.loads(BPE.to_json())["model"] | {"end_of_word_suffix": "x" * 10**6}}, "end_of_word_suffix of"),
+        ({"model": {"vocab": {"a": 7}, "merges": []}}, "ids of its tokens are not 0, 1, 2"),
+        ({"model": {"vocab": {"a": 0}, "merges": [["a", "b"]]}}, "not a tokenizer"),
+        ({"model": {"vocab": ["a"], "merges": []}}, "not a bpe tokenizer"),
+    ],
+)
+def test_a_tokenizer_file_brings_its_vocabulary_and_no_rules(
+    changes: dict[str, object], says: str, tmp_path: Path
+) -> None:
+    config = TokenizerConfig(kind="bpe", source_language="en", target_language="de", vocab_size=400)
+    whole = json.loads(BPE.to_json())
+    (tmp_path / "tokenizer.json").write_text(json.dumps(whole))
+    assert load_pair(config, tmp_path).source.encode("A dog runs.") == BPE.encode("A dog runs.")
+    (tmp_path / "tokenizer.json").write_text(json.dumps(whole | changes))
+    with pytest.raises(ConfigError, match=says):
+        load_pair(config, tmp_path)
+
+
+@pytest.mark.parametrize("changes", [{"words": [3]}, {"joins_left": [[]]}, {"language": 3}, {"language": "en.lex"}])
+def test_a_list_of_words_holds_text_alone(changes: dict[str, object], tmp_path: Path) -> None:
+    config = TokenizerConfig(kind="words", source_language="en", min_freq=1)
+    (tmp_path / "tokenizer.json").write_text(json.dumps(json.loads(WORDS.to_json()) | changes))
+    with pytest.raises(ConfigError, match="not a words tokenizer"):
+        load_pair(config, tmp_path)
+
+
+@pytest.mark.parametrize("sign", ["(", "'", "😀"])
+def test_a_long_text_without_spaces_takes_time_in_proportion_to_its_length(sign: str) -> None:
+    text = f"a dog {sign * 20_000}"
+    began = time.process_time()
+    found = WORDS.encode(text)
+    assert time.process_time() - began < 5  # about 0.3 s; spaCy alone takes 33
+    assert "".join(text[start:end] for start, end in found.offsets) == text.replace(" ", "")
