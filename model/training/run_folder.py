@@ -115,13 +115,12 @@ class RunFolder:
         save_weights(snapshot_path(self.path, step), weights)
 
     def write_history(self, rows: Sequence[Mapping[str, float]]) -> None:
-        """Write `history.csv`, one line an epoch."""
+        """Write `history.csv`, one line an epoch; the last epoch may be unfinished."""
         text = io.StringIO()
-        if rows:
-            columns = dict.fromkeys(name for row in rows for name in row)  # another version may have begun it
-            writer = csv.DictWriter(text, list(columns), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+        columns = dict.fromkeys(name for row in rows for name in row)  # another version may have begun it
+        writer = csv.DictWriter(text, list(columns), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
         write_beside(self.path / "history.csv", text.getvalue())
 
 

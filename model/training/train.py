@@ -1,8 +1,9 @@
 """Trains a recipe into a checkpoint folder, on one device or, under `torchrun` or `accelerate launch`, on several.
 
-Everything a run needs to go on lies in `<checkpoint>/training/`, replaced as a whole at the end of each epoch and when
-the run is stopped: resumed by as many processes on the same kind of device, it computes the losses of one never
-stopped. Hugging Face Accelerate places the model, keeps the short number formats and exchanges gradients.
+Everything a run needs to go on lies in `<checkpoint>/training/`, from before its first step. It is replaced as a whole
+every few minutes, at the end of each epoch and when the run ends: resumed by as many processes on the same kind of
+device, the run computes the losses of one that never stopped. Hugging Face Accelerate places the model, keeps the short
+number formats and exchanges gradients.
 """
 
 import math
@@ -18,7 +19,7 @@ from accelerate.utils import broadcast_object_list, gather_object
 from torch import Tensor
 from tqdm import tqdm
 
-from model.checkpoint import CheckpointConfig
+from model.checkpoint import CheckpointConfig, read_config
 from model.corpora.batching import Rows
 from model.device import pick_device
 from model.recipe import Recipe
@@ -39,6 +40,8 @@ from model.training.tasks import Task, make_task
 from model.training.warm_start import check_start, start_from
 
 __all__ = ["DivergedError", "Trainer", "train"]
+
+SAVE_SECONDS = 300.0  # from one save of the state to the next; a kill loses no more
 
 
 class DivergedError(ArithmeticError):
@@ -61,6 +64,8 @@ class Trainer:
         self.accelerator, self.main = accelerator, bool(accelerator.is_main_process)
         self.report = report if self.main else lambda _sentence: None
         self.progress, self.stop_requested = Progress(), False
+        self.kept = -1.0  # quality of the checkpoint in the folder
+        self.saved_at = time.monotonic()
         torch.manual_seed(self.config.seed)  # the same weights in every process
         self.model = task.new_model().to(accelerator.device)
         optimizer = torch.optim.Adam(
@@ -84,6 +89,7 @@ class Trainer:
         """
         rank, scaler = self.accelerator.process_index, self.accelerator.scaler
         self.progress = load_state(self.folder.state, self.model, self.optimizer, rank=rank, scaler=scaler)
+        self.kept = read_config(self.folder.path).figures.get(self.task.quality, self.kept)
 
     def run(self) -> None:
         """Train until the epochs or steps are used up, validation stops improving, or a stop is requested.
@@ -91,11 +97,14 @@ class Trainer:
         Raises:
             DivergedError: the loss is not finite; what was saved before is kept.
         """
-        with self._progress_bar() as bar, stop_on_signal(self.accelerator):
-            self._keep_snapshot()
-            while not self.stop_requested and not is_over(self.progress, self.config):
-                self._train_epoch(bar)
-        self._finish()
+        with stop_on_signal(self.accelerator):
+            if not self.progress.step:
+                self._save_state()
+            with self._progress_bar() as bar:
+                self._keep_snapshot()
+                while not self.stop_requested and not is_over(self.progress, self.config):
+                    self._train_epoch(bar)
+            self._finish()
         self.accelerator.wait_for_everyone()
         # What holds the process group goes first: its threads must end before Python does.
         self.loss, self.optimizer = self.accelerator.free_memory(self.loss, self.optimizer)
@@ -115,6 +124,7 @@ class Trainer:
         for step in remaining_steps(self.task, self.config, self.progress, batches_a_step=self._batches_a_step):
             self._step(step, bar)
             self._keep_snapshot()
+            self._save_now_and_then()
             self.stop_requested = bool(self.accelerator.check_trigger())
             if self.stop_requested or self.progress.step >= self.config.max_steps:
                 return
@@ -178,11 +188,11 @@ class Trainer:
 
     def _end_epoch(self) -> None:
         progress = self.progress
-        figures = broadcast_object_list([self._validate() if self.main else {}])[0]
-        quality = figures[self.task.quality]
+        row = broadcast_object_list([self._validate() if self.main else {}])[0]
+        progress.history.append(row)
+        quality = row[self.task.quality]
         progress.stale_epochs = 0 if quality > progress.best else progress.stale_epochs + 1
         progress.best = max(quality, progress.best)
-        self.accelerator.log(figures, step=progress.step)
         progress.begin_epoch()
         self._save_state()
 
@@ -192,15 +202,17 @@ class Trainer:
         save_epoch(self.folder.training, weights, epoch=progress.epoch, keep=self.config.average_epochs)
         loss = self._use_better_of_average_and_last(weights)
         measured = {"valid_loss": round(loss, 5), **self.task.measure(self.model, loss)}
-        figures = progress.row(measured, rate=self.optimizer.param_groups[0]["lr"], unit=self.task.unit)
-        progress.history.append(figures)
-        quality = figures[self.task.quality]
-        if quality > progress.best:
-            self._save_model()
+        row = progress.row(measured, rate=self.optimizer.param_groups[0]["lr"], unit=self.task.unit)
+        quality = row[self.task.quality]
+        if quality > self.kept:
+            config = checkpoint_config(self.recipe, self.task, {self.task.quality: quality})
+            self.folder.save_model(self._weights(), config)
+            self.kept = quality
         copy_weights(self.model, weights)
+        self.accelerator.log(row, step=progress.step)
         name = self.task.quality.removeprefix("valid_")
         self.report(f"epoch {progress.epoch}: validation loss {loss:.3f}, {name} {quality:.2f}")
-        return figures
+        return row
 
     def _use_better_of_average_and_last(self, last_weights: Mapping[str, Tensor]) -> float:
         """The mean of the last epochs is the better model once training has settled, and the worse one before."""
@@ -217,12 +229,17 @@ class Trainer:
         self._save_state()
         if not self.main:
             return
-        if not self.progress.history:
-            self._save_model()
+        if self.progress.epoch_items:
+            self._validate_unfinished_epoch()
         if self.config.snapshot_steps and not self.stop_requested:
             self.folder.save_snapshot(self._weights(), step=self.progress.step)
         ending = "Stopped" if self.stop_requested else "Finished"
         self.report(f"{ending} at step {self.progress.step}: {self.folder.path}")
+
+    def _validate_unfinished_epoch(self) -> None:
+        """Let the checkpoint have the last steps too; a resumed run goes on as if they had not been validated."""
+        self.report(f"Validating the steps of the unfinished epoch {self.progress.epoch}.")
+        self.folder.write_history([*self.progress.history, self._validate()])
 
     def _weights(self) -> dict[str, Tensor]:
         return {name: p.detach().clone() for name, p in self.model.named_parameters()}
@@ -231,10 +248,10 @@ class Trainer:
         if self.main and self.progress.step in self.config.snapshot_steps:
             self.folder.save_snapshot(self._weights(), step=self.progress.step)
 
-    def _save_model(self) -> None:
-        best = max((row[self.task.quality] for row in self.progress.history), default=None)
-        figures = {} if best is None else {self.task.quality: best}
-        self.folder.save_model(self._weights(), checkpoint_config(self.recipe, self.task, figures))
+    def _save_now_and_then(self) -> None:
+        """All processes save together, when the first one says so."""
+        if self._sum(int(self.main and time.monotonic() - self.saved_at >= SAVE_SECONDS)):
+            self._save_state()
 
     def _save_state(self) -> None:
         """Called by all processes, each of which has random numbers of its own; the first one writes."""
@@ -242,7 +259,9 @@ class Trainer:
         if self.main:
             state, scaler = self.folder.state, self.accelerator.scaler
             save_state(state, self.model, self.optimizer, self.progress, random_states=random_states, scaler=scaler)
-            self.folder.write_history(self.progress.history)
+            if self.progress.history:
+                self.folder.write_history(self.progress.history)
+        self.saved_at = time.monotonic()
 
 
 def checkpoint_config(recipe: Recipe, task: Task[Any], figures: Mapping[str, float]) -> CheckpointConfig:
