@@ -1,8 +1,9 @@
 """Read or guessed: how much of every written word came from the source, and how much from the words before it.
 
-ALTI+ (Ferrando et al. 2022, "Towards Opening the Black Box of Neural Machine Translation"). What a layer of attention
-writes at a place is a sum of vectors, one from each place that it looked at and one through the residual; a vector
-counts for as much as it brings the sum nearer to what it is. Layer by layer these shares are multiplied.
+ALTI+ (Ferrando et al. 2022, "Towards Opening the Black Box of Neural Machine Translation"). The output of attention at
+a place is a sum of vectors, one from each place that it looks at. In self-attention the residual belongs to the vector
+of the place itself; in cross-attention it is a vector of its own, that of the target. A vector counts for as much as it
+brings the sum nearer to the output. These shares are multiplied layer by layer.
 """
 
 from collections.abc import Mapping
@@ -55,11 +56,11 @@ def influence(
         raise ConfigError(f"Texts of {longest} tokens are too long to be followed word by word.")
     differences = []
 
-    def layer(kind: str, index: int, block: str, into: str) -> tuple[FloatArray, FloatArray]:
+    def layer(kind: str, index: int, block: str, into: str) -> FloatArray:
         stack = "encoder" if kind == "encoder" else "decoder"
         residual = model.get_submodule(f"{stack}.layers.{index}.{block}")
         assert isinstance(residual, Residual)
-        own, looked_at, error = decomposed(
+        found, error = decomposed(
             model,
             kind,
             index,
@@ -70,22 +71,21 @@ def influence(
             values=recording.array(hook_name(kind, index, "values")).astype(np.float64),
         )
         differences.append(error)
-        return own, looked_at
+        return found
 
     encoder = np.eye(len(translation.source))  # (S, S): of each state, from each token
     into = "encoder.embedding.sum"
     for index in range(model.config.num_encoder_layers):
-        own, looked_at = layer("encoder", index, "self_attention_residual", into)
-        encoder = (looked_at + np.diag(own)) @ encoder
+        encoder = layer("encoder", index, "self_attention_residual", into) @ encoder
         into = f"encoder.layers.{index}.feed_forward_residual.stream"
     target, source = np.eye(len(translation.read)), np.zeros((len(translation.read), len(translation.source)))
     into = "decoder.embedding.sum"
     for index in range(model.config.num_decoder_layers):
-        own, looked_at = layer("decoder", index, "self_attention_residual", into)
-        from_target = looked_at + np.diag(own)  # (T, T)
+        from_target = layer("decoder", index, "self_attention_residual", into)  # (T, T)
         through = f"decoder.layers.{index}.self_attention_residual.stream"
-        own, from_source = layer("cross", index, "cross_attention_residual", through)  # (T,), (T, S)
-        from_target = own[:, None] * from_target
+        both = layer("cross", index, "cross_attention_residual", through)  # (T, S + 1)
+        from_source, kept = both[:, :-1], both[:, -1:]
+        from_target = kept * from_target
         target, source = from_target @ target, from_target @ source + from_source @ encoder
         into = f"decoder.layers.{index}.feed_forward_residual.stream"
     return translation, Influence(source=source, target=target, residual=max(differences))
@@ -101,7 +101,7 @@ def decomposed(
     wrote: FloatArray,
     weights: FloatArray,
     values: FloatArray,
-) -> tuple[FloatArray, FloatArray, float]:
+) -> tuple[FloatArray, float]:
     """The shares of one attention and the residual around it.
 
     Args:
@@ -115,18 +115,24 @@ def decomposed(
         values: (H, S, K).
 
     Returns:
-        The share of the residual (T,), those of the keys (T, S), and how far the vectors' sum is from what was written.
+        The shares, and how far the vectors' sum is from what was written. In self-attention a column is a token (T, T),
+        and the residual is part of the token's own; in cross-attention the last column is the residual (T, S + 1).
     """
     matrices, bias = head_matrices(model, kind, layer)
     mixed = values @ matrices  # (H, S, D)
     vectors = np.einsum("hts,hsd->std", weights, mixed)  # (S, T, D)
     total = x + vectors.sum(axis=0) + bias  # (T, D)
-    parts = np.stack([*vectors, x, np.broadcast_to(bias, x.shape)])  # (S + 2, T, D)
+    if kind == "cross":
+        parts = np.concatenate([vectors, x[None]])  # (S + 1, T, D)
+    else:
+        places = np.arange(len(x))
+        parts = vectors
+        parts[places, places] += x
     if not residual.pre:
         parts, shift = linear_norm(residual.norm, total, parts)
-        total = parts.sum(axis=0) + shift
-    found = shares(total, parts[:-1])  # (S + 1, T)
-    return found[-1], found[:-1].T, float(np.abs(total - wrote).max())
+        (total,), _ = linear_norm(residual.norm, total, total[None])
+        total = total + shift
+    return shares(total, parts).T, float(np.abs(total - wrote).max())
 
 
 def shares(total: FloatArray, parts: FloatArray) -> FloatArray:

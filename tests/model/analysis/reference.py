@@ -63,9 +63,13 @@ def attended(module: Any, heads: int, x: Tensor, memory: Tensor, causal: bool) -
     return torch.einsum("hts,hsk,dhk->thsd", scores.softmax(-1), values, matrix)
 
 
-def shares(residual: Any, x: Tensor, given: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
-    """(T, S + 1), the residual's last, and what comes out, (T, D)."""
-    parts, whole = torch.cat([given.sum(1), x[:, None]], 1), x + given.sum((1, 2)) + bias
+def shares(residual: Any, x: Tensor, given: Tensor, bias: Tensor, *, own: bool) -> tuple[Tensor, Tensor]:
+    """(T, S) and what comes out, (T, D); `own`: the residual is added to the token's own vector, else it comes last."""
+    vectors, whole = given.sum(1), x + given.sum((1, 2)) + bias  # (T, S, D), (T, D)
+    if own:
+        parts = vectors + torch.eye(len(x)).double()[:, :, None] * x[:, None]
+    else:
+        parts = torch.cat([vectors, x[:, None]], 1)
     output = whole
     if not residual.pre:
         parts, output = held(residual.norm, whole, parts), norm(residual.norm, whole)
@@ -93,8 +97,8 @@ def reference(model: Transformer, source: Sequence[int], read: Sequence[int]) ->
         around = module.self_attention_residual
         inner = norm(around.norm, x) if pre else x
         given = attended(module.self_attention, heads, inner, inner, causal=False)
-        found, x = shares(around, x, given, module.self_attention.output_projection.bias.double())
-        encoder = (found[:, :-1] + found[:, -1].diag()) @ encoder
+        found, x = shares(around, x, given, module.self_attention.output_projection.bias.double(), own=True)
+        encoder = found @ encoder
         around = module.feed_forward_residual
         inner = fed(module.feed_forward, norm(around.norm, x) if pre else x)
         x = x + inner if pre else norm(around.norm, x + inner)
@@ -119,10 +123,9 @@ def reference(model: Transformer, source: Sequence[int], read: Sequence[int]) ->
             inner = norm(around.norm, x) if pre else x
             given = attended(attention, heads, inner, inner if kind == "decoder" else memory, causal=kind == "decoder")
             bias = attention.output_projection.bias.double()
-            found, output = shares(around, x, given, bias)
+            found, output = shares(around, x, given, bias, own=kind == "decoder")
             if kind == "decoder":
-                mixing = found[:, :-1] + found[:, -1].diag()
-                target, from_source = mixing @ target, mixing @ from_source
+                target, from_source = found @ target, found @ from_source
             else:
                 target = found[:, -1:] * target
                 from_source = found[:, -1:] * from_source + found[:, :-1] @ encoder
