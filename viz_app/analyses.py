@@ -129,7 +129,7 @@ def influence_of(
     return without_maps(translation), found
 
 
-@remembered()
+@remembered("Zeroing one value after the other …")
 def zeroing_of(key: CheckpointKey, text: str, search: SearchConfig = GREEDY, forced: Forced = ()) -> Zeroing:
     return value_zeroing(translator(key), text, forced=written_of(key, text, search, forced))
 

@@ -13,6 +13,7 @@ import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
+from model.analysis import zeroing
 from model.analysis.contributions import contributions
 from model.analysis.influence import influence
 from model.analysis.lens import decoder_lens, logit_lens
@@ -62,12 +63,21 @@ def test_the_parts_on_the_page_are_those_of_the_words_that_are_chosen(
 def test_the_bars_are_the_shares_of_source_and_target(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     app = open_app("inside", checkpoint=NAME, text=TEXT, inside_tab=TABS[2])
     _, found = influence(checkpoint, TEXT)
-    bars, source, target, zeroed = charts(app)
-    np.testing.assert_allclose(array(zeroed["data"][0]["z"]), value_zeroing(checkpoint, TEXT).shares, atol=1e-4)
+    bars, source, target, opinion = charts(app)
+    np.testing.assert_allclose(array(opinion["data"][0]["z"]), value_zeroing(checkpoint, TEXT).shares, atol=1e-4)
     np.testing.assert_allclose(bars["data"][0]["y"], found.source.sum(axis=1), atol=1e-4)
     np.testing.assert_allclose(bars["data"][1]["y"], found.target.sum(axis=1), atol=1e-4)
     np.testing.assert_allclose(array(source["data"][0]["z"]), found.source, atol=1e-4)
     np.testing.assert_allclose(np.nan_to_num(array(target["data"][0]["z"])), found.target, atol=1e-4)
+
+
+def test_a_text_that_is_too_long_for_the_second_opinion_is_told_so(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(zeroing, "MOST_PRODUCTS", 1)
+    app = open_app("inside", checkpoint=NAME, text=f"{TEXT} Now!", inside_tab=TABS[2])
+    assert "too long for value zeroing" in app.info[0].value
+    assert len(charts(app)) == 3  # what comes from ALTI+ is there
 
 
 @pytest.mark.parametrize("tab", [STATIONS, *TABS])

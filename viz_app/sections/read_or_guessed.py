@@ -1,5 +1,7 @@
 """How much of every written word was read in the source, and how much follows from the words before it."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import streamlit as st
 
@@ -64,11 +66,30 @@ def read_or_guessed(key: CheckpointKey, text: str) -> None:
                 key=f"influence_{name}",
                 alt=f"Heatmap of the share of each {title} in each written word",
             )
-    zeroing = analyses.zeroing_of(key, text)
+    second_opinion(key, text, written)
+    controls.how(
+        "How it is computed",
+        "ALTI+ (Ferrando et al. 2022). The output of attention at a place is a sum of vectors, one from each place. "
+        "The residual belongs to the place's own vector; in cross-attention it counts for the words before. A vector "
+        "counts for as much as it brings the sum nearer to the output, in the L₁ norm; these shares are multiplied "
+        "from layer to layer. Here the vectors of every layer add up to its output within "
+        f"{influence.residual:.1g}. The second opinion is value zeroing (Mohebbi et al. 2023): one minus the cosine "
+        "of a place's output with and without the values of a token.",
+        r"c_{ij} \propto \max(0, \lVert y_i\rVert_1 - \lVert y_i - T_i(x_j)\rVert_1)",
+    )
+
+
+def second_opinion(key: CheckpointKey, text: str, written: Sequence[str]) -> None:
+    """Draw the share that the source has in each layer by value zeroing, or say why it is not computed."""
     st.markdown(
         "**A second opinion, layer by layer.** One token's values are set to zero, and the rest of the layer is "
-        "computed anew: of all that moves a word's place, how much is the source's?"
+        "computed again. How much of the change of each word is due to the source?"
     )
+    try:
+        zeroing = analyses.zeroing_of(key, text)
+    except ConfigError as error:
+        st.info(plain(f"{error} Shorten the text."))
+        return
     layers = [f"layer {i + 1}" for i in range(len(zeroing.shares))]
     draw(
         head_map(
@@ -80,13 +101,4 @@ def read_or_guessed(key: CheckpointKey, text: str) -> None:
         ),
         key="zeroing",
         alt="Heatmap: for each layer of the decoder and each written word the share that the source's values have",
-    )
-    controls.how(
-        "How it is computed",
-        "ALTI+ (Ferrando et al. 2022). What attention and the residual around it write at a place is a sum of vectors, "
-        "one from each place. A vector counts for as much as it brings the sum nearer to what it is, in the L₁ norm; "
-        "these shares are multiplied from layer to layer. Here the vectors of every layer add up to its output within "
-        f"{influence.residual:.1g}. The second opinion is value zeroing (Mohebbi et al. 2023): one minus the cosine "
-        "of a place's output with and without the values of a token.",
-        r"c_{ij} \propto \max(0, \lVert y_i\rVert_1 - \lVert y_i - T_i(x_j)\rVert_1)",
     )

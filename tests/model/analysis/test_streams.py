@@ -8,13 +8,14 @@ import pytest
 import torch
 from torch import nn
 
+from model.analysis import zeroing
 from model.analysis.contributions import contributions
 from model.analysis.influence import influence, shares
 from model.analysis.lens import decoder_lens, logit_lens
 from model.analysis.streams import linear_norm
 from model.analysis.zeroing import value_zeroing
 from model.checkpoint import Checkpoint, load_checkpoint
-from model.config import ConfigError
+from model.config import ConfigError, ModelConfig
 from model.inference.translate import translate, translate_lines
 from model.inference.translation import Translation
 from model.network.transformer import Transformer
@@ -203,3 +204,34 @@ def test_a_place_moves_as_far_as_without_the_value_in_the_layers_own_modules(any
 def test_a_network_without_such_layers_is_refused_with_a_sentence(ask: Callable[[Checkpoint, str], object]) -> None:
     with pytest.raises(ConfigError, match="gru-de-en is no Transformer"):
         ask(load_checkpoint(BUNDLED / "gru-de-en"), "Ein Hund.")
+
+
+@torch.inference_mode()
+def test_values_zeroed_in_several_batches_are_zeroed_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpoint = random_model("post")
+    whole = value_zeroing(checkpoint, TEXT)
+    rows = list[int]()
+    layer = checkpoint.model.decoder.layers[0]
+    layer.register_forward_pre_hook(lambda _, inputs: rows.append(len(inputs[0])))
+    monkeypatch.setattr(zeroing, "MOST_NUMBERS", 30_000)
+    found = value_zeroing(checkpoint, TEXT)
+    np.testing.assert_allclose(found.source, whole.source, atol=1e-6)
+    np.testing.assert_allclose(found.target, whole.target, atol=1e-6)
+    assert 1 < max(rows) < found.source.shape[2], "the values of the source take several batches"
+
+
+def test_a_text_that_takes_too_long_to_zero_is_refused_with_its_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpoint = load_checkpoint(BUNDLED / "everyday-en-de")
+    sizes = checkpoint.model.config
+    assert isinstance(sizes, ModelConfig)
+    zeroing.require_short(sizes, 90, 90)
+    with pytest.raises(ConfigError, match=r"source of 256 tokens and a translation of 250 .* billion"):
+        zeroing.require_short(sizes, 250, 256)
+    # One batch holds no tensor beyond the bound, however long the text is.
+    for length in (10, 100, 256):
+        rows = zeroing.rows_at_once(sizes, length, length)
+        widest = max(sizes.d_model, sizes.d_ff, sizes.num_heads * length)
+        assert rows * length * widest <= zeroing.MOST_NUMBERS
+    monkeypatch.setattr(zeroing, "MOST_PRODUCTS", 10**6)
+    with pytest.raises(ConfigError, match="too long for value zeroing"):
+        value_zeroing(checkpoint, TEXT)
