@@ -193,8 +193,13 @@ def at_snapshot(checkpoint: Checkpoint, weights: Path) -> Checkpoint:
     return replace(checkpoint, model=ready(model, "cpu"))
 
 
-def load_checkpoint(folder: Path, *, device: str = "cpu") -> Checkpoint:
+def load_checkpoint(folder: Path, *, device: str = "cpu", weights: Path | None = None) -> Checkpoint:
     """Load a translator for use.
+
+    Args:
+        folder: Of the checkpoint.
+        device: Where the model is to be.
+        weights: Other weights than those of the checkpoint, such as a snapshot while there are no others yet.
 
     Raises:
         CheckpointError: any of its files is missing, damaged, or does not fit the others; or it is no translator.
@@ -205,7 +210,7 @@ def load_checkpoint(folder: Path, *, device: str = "cpu") -> Checkpoint:
     tokenizers, sizes = load_tokenizers(config, folder), config.model
     require_modest(lambda: make_translator(sizes, pad_id=PAD_ID), sizes.to_dict(), folder)
     model = make_translator(sizes, pad_id=PAD_ID)
-    load_weights(folder / WEIGHTS, model)
+    load_weights(weights or folder / WEIGHTS, model)
     return Checkpoint(path=folder, config=config, model=ready(model, device), tokenizers=tokenizers)
 
 

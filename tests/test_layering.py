@@ -58,6 +58,7 @@ FORBIDDEN = {
     "viz_app/gate.py": ("torch", "streamlit", "plotly", "model"),
     "viz_app/jobs.py": ("torch", "streamlit", "plotly", "model"),
     "viz_app/machine.py": ("torch", "streamlit", "plotly", "model"),
+    "viz_app/presence.py": ("torch", "plotly", "model"),
     "viz_app/shared.py": ("torch", "plotly", "model"),
     **dict.fromkeys(
         ("viz_app/report.py", "viz_app/component_data.py", "viz_app/attention_view.py"), ("streamlit", "torch")

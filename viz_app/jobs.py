@@ -1,124 +1,219 @@
-"""Long work: done once for all who ask for the same, one after the other, and left when nobody waits for it."""
+"""Long work: a lane for each kind of it, a place in the queue, an estimate, a quota per visitor, a limit, and Stop.
 
+A job belongs to those who asked for it. It goes on while one of them is here, whatever page they look at, and ends soon
+after the last has left or pressed Stop. Who asks for what is being done already joins in.
+"""
+
+import heapq
+import statistics
 import threading
-from collections.abc import Callable, Generator, Hashable, Iterator
-from contextlib import closing, contextmanager
+import time
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from functools import partial
+from typing import Any, Protocol
 
-__all__ = ["Job", "Jobs", "Report"]
+__all__ = ["Job", "Jobs", "Lane", "Owner", "QuotaError", "Report", "StoppedError", "TooLongError"]
 
-Result = TypeVar("Result")
 Report = Callable[[int, int], None]  # (steps done, steps in all)
 REPEAT = 0.25  # seconds from one look at the progress to the next
-GRACE = 5.0  # seconds without anybody who waits, after which a job is left
+PULSE = 0.5  # seconds from one look at who still waits for a job in the queue to the next
+REMEMBERED = 8  # jobs of a lane: the median of their times is the estimate for the next one
 
 
-class LeftError(Exception):
-    """Nobody waits for the job any more."""
+class Owner(Protocol):
+    """A visitor."""
+
+    def here(self) -> bool:
+        """Whether one of their pages is open."""
 
 
-@dataclass(eq=False)
-class Job(Generic[Result]):
-    """Work that many may wait for."""
+class StoppedError(Exception):
+    """Nobody wants the job any more."""
 
-    work: Callable[[Report], Result]
-    before: int = 0  # jobs that are to be done first
+
+class TooLongError(Exception):
+    """The job reached the time limit of its lane. The message says which."""
+
+
+class QuotaError(Exception):
+    """The visitor has as many jobs in this lane as one may have. The message says what to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lane:
+    """The bounds of one kind of work."""
+
+    width: int  # jobs at once
+    seconds: float  # that one job may take
+    each: int = 3  # jobs of one visitor, waiting or running; one of them runs at a time
+
+
+@dataclass(eq=False, kw_only=True)
+class Job:
+    """Work that several may wait for."""
+
+    key: Hashable
+    lane: str
+    owners: set[Owner] = field(default_factory=set)
+    began: float | None = None  # on the monotonic clock, None while it waits for its turn
     done: int = 0
     steps: int = 0
-    watchers: int = 0
+    first: tuple[float, int] | None = None  # when it first said how far it is, and the steps that were done then
+    result: Any = None
     error: BaseException | None = None
     finished: threading.Event = field(default_factory=threading.Event)
-    watched: threading.Condition = field(default_factory=threading.Condition)
 
-    def progress(self) -> Generator["Job[Result]"]:
-        """The job itself, again and again, until it is finished.
+    @property
+    def wanted(self) -> bool:
+        """Whether one of those who asked for it is still here."""
+        return any(owner.here() for owner in tuple(self.owners))
+
+    def seconds_left(self) -> float | None:
+        """Until its end, judged by its own progress; None where there is none yet."""
+        if self.first is None or self.done <= self.first[1]:
+            return None
+        return (time.monotonic() - self.first[0]) * (self.steps - self.done) / (self.done - self.first[1])
+
+    def looks(self) -> Iterator["Job"]:
+        """The job itself, again and again, until it has finished.
 
         Raises:
             Exception: what the work raised.
         """
-        with self._watching():
-            while not self.finished.wait(REPEAT):
-                yield self
+        while not self.finished.wait(REPEAT):
+            yield self
         if self.error is not None:
             raise self.error
 
-    @contextmanager
-    def _watching(self) -> Iterator[None]:
-        with self.watched:
-            self.watchers += 1
-            self.watched.notify_all()
-        try:
-            yield
-        finally:
-            with self.watched:
-                self.watchers -= 1
-
-    def run(self) -> None:
-        """Do the work, as long as somebody waits for it."""
-
-        def report(done: int, steps: int) -> None:
-            self.done, self.steps = done, steps
-            with self.watched:
-                if not self.watched.wait_for(lambda: self.watchers, GRACE):
-                    raise LeftError
-
-        try:
-            self.work(report)
-        except BaseException as error:
-            self.error = error
-
 
 class Jobs:
-    """One job at a time, in the order in which they were asked for."""
+    """All long work of a process. Lanes do not wait for one another; within a lane, who comes first goes first."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._jobs: dict[Hashable, Job[object]] = {}  # in order; the first is being done
+    def __init__(self, lanes: Mapping[str, Lane]) -> None:
+        self.lanes = lanes
+        self._changed = threading.Condition()
+        self._jobs: dict[Hashable, Job] = {}  # in the order in which they were asked for
+        self._times = {name: deque[float](maxlen=REMEMBERED) for name in lanes}
 
-    def watch(self, key: Hashable, work: Callable[[Report], object], tell: Callable[[Job[object]], None]) -> None:
-        """Ask for a job and wait for its end.
+    def ask(self, key: Hashable, work: Callable[[Report], object], *, lane: str, owner: Owner) -> Job:
+        """Join the job under `key`, or put it at the end of its lane.
 
         Args:
             key: What it is.
-            work: See `ask`.
-            tell: Called now and then with the job; what it raises ends the waiting, not the job.
+            work: Does it, and calls what it is given with the steps done and the steps in all. That call ends the work
+                with an exception where nobody wants it any more, or it has taken too long.
+            lane: One of `lanes`.
+            owner: Who asks.
 
         Raises:
-            Exception: what the work raised.
+            QuotaError: the visitor has too many jobs in this lane.
         """
-        while True:
-            try:
-                with closing(self.ask(key, work).progress()) as looks:
-                    for job in looks:
-                        tell(job)
-                return
-            except LeftError:  # just as it was asked for
-                continue
+        with self._changed:
+            job = self._jobs.get(key)
+            if job is None:
+                self._require_quota(lane, owner)
+                job = self._jobs[key] = Job(key=key, lane=lane)
+                threading.Thread(target=self._run, args=(job, work), name=f"{lane} job", daemon=True).start()
+            job.owners.add(owner)
+            return job
 
-    def ask(self, key: Hashable, work: Callable[[Report], object]) -> Job[object]:
-        """The job under `key`; it is begun, or put at the end of the queue, where nobody has asked for it yet.
+    def find(self, key: Hashable, owner: Owner) -> Job | None:
+        """The job under `key` if this visitor asked for it and it has not finished."""
+        with self._changed:
+            job = self._jobs.get(key)
+            return job if job is not None and owner in job.owners else None
 
-        Args:
-            key: What it is.
-            work: Does it, and calls what it is given with the steps done and the steps in all after each of them.
-        """
-        with self._lock:
-            if key not in self._jobs:
-                self._jobs[key] = Job(work, before=len(self._jobs))
-                if len(self._jobs) == 1:
-                    threading.Thread(target=self._run_all, name="long work", daemon=True).start()
-            return self._jobs[key]
+    def leave(self, key: Hashable, owner: Owner) -> None:
+        """Stop: this visitor does not want the job any more."""
+        with self._changed:
+            if key in self._jobs:
+                self._jobs[key].owners.discard(owner)
+                self._changed.notify_all()
 
-    def _run_all(self) -> None:
-        while True:
-            with self._lock:
-                key, job = next(iter(self._jobs.items()))
-            job.run()
-            with self._lock:
-                del self._jobs[key]
-                for other in self._jobs.values():
-                    other.before -= 1
+    def place(self, job: Job) -> int:
+        """1 for the job that begins next in its lane, 0 for one that has begun."""
+        with self._changed:
+            return len(self._ahead_of(job)) + 1 if job.began is None else 0
+
+    def seconds_until(self, job: Job) -> float | None:
+        """Until a job begins, judged by those before it; None where nothing is known yet."""
+        with self._changed:
+            lane = self.lanes[job.lane]
+            slots = [self._rest_of(other) for other in self._running(job.lane)]
+            ahead = [self._usual(job.lane) for _ in self._ahead_of(job)]
+        known = [seconds for seconds in (*slots, *ahead) if seconds is not None]
+        if len(known) < len(slots) + len(ahead):
+            return None
+        ends = sorted([*known[: len(slots)], *[0.0] * (lane.width - len(slots))])
+        for seconds in known[len(slots) :]:
+            heapq.heapreplace(ends, ends[0] + seconds)
+        return ends[0]
+
+    def _require_quota(self, lane: str, owner: Owner) -> None:
+        most = self.lanes[lane].each
+        if sum(job.lane == lane and owner in job.owners for job in self._jobs.values()) >= most:
+            raise QuotaError(
+                f"You have {most} of these computations already. Stop one, or wait until one has finished."
+            )
+
+    def _running(self, lane: str) -> list[Job]:
+        return [job for job in self._jobs.values() if job.lane == lane and job.began is not None]
+
+    def _waiting(self, lane: str) -> list[Job]:
+        return [job for job in self._jobs.values() if job.lane == lane and job.began is None and job.owners]
+
+    def _ahead_of(self, job: Job) -> list[Job]:
+        waiting = self._waiting(job.lane)
+        return waiting[: waiting.index(job)] if job in waiting else []
+
+    def _usual(self, lane: str) -> float | None:
+        return statistics.median(self._times[lane]) if self._times[lane] else None
+
+    def _rest_of(self, job: Job) -> float | None:
+        usual = self._usual(job.lane)
+        if (left := job.seconds_left()) is not None or usual is None or job.began is None:
+            return left
+        return max(usual - (time.monotonic() - job.began), 0.0)
+
+    def _run(self, job: Job, work: Callable[[Report], object]) -> None:
+        try:
+            self._wait_for_turn(job)
+            job.result = work(partial(self._report, job))
+            self._times[job.lane].append(time.monotonic() - (job.began or 0.0))
+        except StoppedError:
+            job.error = StoppedError()  # without the frames of the work, and all that these hold
+        except BaseException as error:
+            job.error = error
+        finally:
+            with self._changed:
+                del self._jobs[job.key]
                 job.finished.set()
-                if not self._jobs:
+                self._changed.notify_all()
+
+    def _wait_for_turn(self, job: Job) -> None:
+        with self._changed:
+            while True:
+                if not job.wanted:
+                    raise StoppedError
+                if self._may_begin(job):
+                    job.began = time.monotonic()
                     return
+                self._changed.wait(PULSE)
+
+    def _may_begin(self, job: Job) -> bool:
+        running = self._running(job.lane)
+        busy = {owner for other in running for owner in other.owners}
+        first = next((other for other in self._waiting(job.lane) if other.owners - busy), None)
+        return first is job and len(running) < self.lanes[job.lane].width
+
+    def _report(self, job: Job, done: int, steps: int) -> None:
+        job.done, job.steps = done, steps
+        if steps and job.first is None:
+            job.first = time.monotonic(), done
+        if not job.wanted:
+            raise StoppedError
+        limit = self.lanes[job.lane].seconds
+        if time.monotonic() - (job.began or 0.0) > limit:
+            raise TooLongError(f"It was stopped after {limit / 60:g} minutes, the limit for one computation.")

@@ -1,46 +1,112 @@
-"""What takes long: done once for all who ask the same, one at a time, and interruptible by those who wait."""
+"""What takes long: done once for all who ask the same, in steps between which others go first; see `long_work`."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from model.analysis.alignment import Pointer, links_of
 from model.analysis.importance import all_heads, loss_changes, make_examples
 from model.checkpoint import Checkpoint
+from model.corpora.aligned import Links
+from model.inference.translate import translate
+from model.interventions import Head, Intervention
+from viz_app.analyses import aligned_pairs
 from viz_app.cache import read_only
-from viz_app.jobs import Job, Report
+from viz_app.jobs import Report
 from viz_app.listing import CheckpointKey
 from viz_app.loading import translator
 from viz_app.pairs import Pairs, in_batches
-from viz_app.shared import GATE, JOBS, RESULTS
+from viz_app.services import gradient_importance_of, translation_of
+from viz_app.shared import GATE, RESULTS
 
-__all__ = ["importance_of", "measure_importance"]
+__all__ = [
+    "alignment_work",
+    "finding_work",
+    "importance_of",
+    "importance_work",
+    "links_of_pairs",
+]
 
 FloatArray = NDArray[np.float32]
+MAX_ALONE = 24  # heads; of those that matter less, hardly one changes a word
+Work = tuple[Hashable, Callable[[Report], object]]  # the subject of a job, and the job
 
 
 def importance_of(key: CheckpointKey, pairs: Pairs) -> Mapping[str, FloatArray] | None:
     """Kind → rise in each sentence's loss when a head is silenced, (N, L, H); None where it is not measured yet."""
-    return cast(Mapping[str, FloatArray] | None, RESULTS.peek(("importance", key, pairs)))
+    return cast(Mapping[str, FloatArray] | None, RESULTS.peek(importance_work(key, pairs)[0]))
 
 
-def measure_importance(key: CheckpointKey, pairs: Pairs, tell: Callable[[Job[object]], None]) -> None:
-    """Silence each head in turn: long work, which is done once for all who ask for it.
+def importance_work(key: CheckpointKey, pairs: Pairs) -> Work:
+    """Silence each head in turn.
 
     Args:
         key: Of a translator.
         pairs: Sentences and their translations, or nothing for the model's own.
-        tell: Called now and then with how far it is.
     """
-    subject = ("importance", key, pairs)
+    return kept(("importance", key, pairs), lambda report: measured(translator(key), pairs, report))
 
-    def work(report: Report) -> None:
+
+def finding_work(key: CheckpointKey, text: str) -> Work:
+    """Find a head without which another translation is written, or a few of which none can be left out."""
+    return kept(("decisive heads", key, text), lambda report: decisive_heads(key, text, report))
+
+
+def links_of_pairs(key: CheckpointKey) -> tuple[Mapping[Pointer, Links], ...] | None:
+    """What each pointer links in each of the `aligned_pairs`; None where that is not known yet."""
+    return cast(tuple[Mapping[Pointer, Links], ...] | None, RESULTS.peek(alignment_work(key)[0]))
+
+
+def alignment_work(key: CheckpointKey) -> Work:
+    """Link the words of each of the `aligned_pairs`."""
+    return kept(("alignment", key), lambda report: links(key, report))
+
+
+def kept(subject: Hashable, compute: Callable[[Report], object]) -> Work:
+    """A job that computes inside the gate, lets others in between two steps, and keeps its result."""
+
+    def work(report: Report) -> object:
+        def outside(done: int, steps: int) -> None:
+            with GATE.outside():
+                report(done, steps)
+
         with GATE.inside():
-            RESULTS.get(subject, lambda: read_only(measured(translator(key), pairs, report)))
+            return RESULTS.get(subject, lambda: read_only(compute(outside)))
 
-    with GATE.outside():
-        JOBS.watch(subject, work, tell)
+    return subject, work
+
+
+def decisive_heads(key: CheckpointKey, text: str, report: Report) -> frozenset[Head]:
+    """Try heads one by one, then 2, 4, 8 … together; those come first whose gradients say that they matter."""
+    importance = gradient_importance_of(key, ((text, ""),))
+    heads = all_heads(translator(key).model)
+    heads.sort(key=lambda head: -importance[head.kind][0, head.layer, head.head])
+    alone = [frozenset({head}) for head in heads[:MAX_ALONE]]
+    together = [frozenset(heads[: 2**power]) for power in range(1, len(heads).bit_length())]
+    trained = translation_of(key, text).text
+    done, steps = 0, len(alone) + len(together) + len(heads)
+
+    def changes(silenced: frozenset[Head]) -> bool:
+        nonlocal done
+        report(done, steps)
+        done += 1
+        return translate(translator(key), text, edits=Intervention(ablated=silenced).edits()).text != trained
+
+    silenced = next(filter(changes, (*alone, *together)), frozenset(heads))
+    for head in [head for head in reversed(heads) if head in silenced]:  # what is not needed speaks again
+        if len(silenced) > 1 and changes(silenced - {head}):
+            silenced -= {head}
+    return silenced
+
+
+def links(key: CheckpointKey, report: Report) -> tuple[Mapping[Pointer, Links], ...]:
+    pairs, found = aligned_pairs(key), []
+    for done, pair in enumerate(pairs):
+        report(done, len(pairs))
+        found.append(links_of(translator(key), pair))
+    return tuple(found)
 
 
 def measured(checkpoint: Checkpoint, pairs: Pairs, report: Report) -> dict[str, FloatArray]:
@@ -54,8 +120,7 @@ def measured(checkpoint: Checkpoint, pairs: Pairs, report: Report) -> dict[str, 
     examples = Unhurried([make_examples(checkpoint, some) for some in Unhurried(few)])
     for done, (head, changes) in enumerate(loss_changes(model, examples), start=1):
         found[head.kind][:, head.layer, head.head] = changes
-        with GATE.outside():
-            report(done, len(heads))
+        report(done, len(heads))
     return found
 
 

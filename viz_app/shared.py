@@ -10,7 +10,7 @@ import streamlit as st
 
 from viz_app.cache import Cache, read_only
 from viz_app.gate import Gate
-from viz_app.jobs import Jobs
+from viz_app.jobs import Jobs, Lane
 from viz_app.machine import Seldom, cores, give_back_freed_memory, keep_heaps_few, memory
 
 __all__ = ["CORES", "GATE", "JOBS", "MAX_CHARACTERS", "MEGABYTE", "MODELS_SHARE", "RESULTS", "remembered", "turn"]
@@ -22,7 +22,14 @@ MEGABYTE = 1 << 20
 MAX_CHARACTERS = 20_000  # of a text; what is beyond is cut off before anything else is done
 CORES = cores()
 GATE = Gate(CORES)
-JOBS = Jobs()
+JOBS = Jobs(
+    {
+        "training": Lane(width=CORES, seconds=1800, each=1),  # processes of their own, which let pages go first
+        "importance": Lane(width=1, seconds=600),
+        "search": Lane(width=1, seconds=120),
+        "alignment": Lane(width=1, seconds=300),
+    }
+)
 MODELS_SHARE = memory() // 6  # a model that people bring may be a hundred times as large as ours
 # The longest text of a bundled checkpoint makes 19 MB of maps, 400 words in a BERT 80: those would take 3 s each time.
 RESULTS = Cache(capacity=min(memory() // 16, 256 * MEGABYTE), largest=96 * MEGABYTE, waiting=GATE.outside)

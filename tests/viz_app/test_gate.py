@@ -5,7 +5,6 @@ from collections.abc import Callable
 import pytest
 
 from viz_app.gate import Gate
-from viz_app.jobs import Job, Jobs, Report
 
 PATIENCE = 60.0  # seconds that a test waits for another thread, on a busy machine
 
@@ -143,64 +142,3 @@ def test_a_place_is_free_again_after_an_error_inside_and_outside() -> None:
     with gate.inside(), gate.inside():  # a page in a page takes one place
         assert gate._free == 0
     assert gate._free == 1
-
-
-def test_long_work_is_done_once_for_all_who_ask_and_one_after_the_other() -> None:
-    jobs, log, go_on = Jobs(), [], threading.Event()
-    seen: dict[str, list[tuple[int, int]]] = {"a": [], "b": []}
-
-    def work(name: str) -> Callable[[Report], None]:
-        def do(report: Report) -> None:
-            log.append(f"{name} begins")
-            assert go_on.wait(PATIENCE)
-            report(1, 2)
-            log.append(f"{name} ends")
-
-        return do
-
-    def watch(name: str) -> None:
-        jobs.watch(name, work(name), lambda job: seen[name].append((job.before, job.done)))
-
-    threads = [threading.Thread(target=watch, args=(name,)) for name in ("a", "a", "a")]
-    for thread in threads:
-        thread.start()
-    until(lambda: log == ["a begins"] and jobs.ask("a", work("a")).watchers == 3)
-    threads.append(threading.Thread(target=watch, args=("b",)))
-    threads[-1].start()
-    until(lambda: seen["b"][-1:] == [(1, 0)])
-    go_on.set()
-    for thread in threads:
-        thread.join(PATIENCE)
-    assert log == ["a begins", "a ends", "b begins", "b ends"]
-
-
-def test_work_that_nobody_waits_for_is_left_and_can_be_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("viz_app.jobs.GRACE", 0.01)
-    jobs, steps, ended = Jobs(), [], []
-
-    class Leaving(BaseException):
-        pass
-
-    def endless(report: Report) -> None:
-        try:
-            while True:
-                steps.append(1)
-                report(len(steps), 0)
-        finally:
-            ended.append(1)
-
-    def leave(job: Job[object]) -> None:
-        raise Leaving
-
-    with pytest.raises(Leaving):
-        jobs.watch("a", endless, leave)
-    until(lambda: bool(ended))
-    jobs.watch("a", lambda report: report(1, 1), lambda job: None)
-
-
-def test_an_error_of_long_work_reaches_who_waits() -> None:
-    def fail(report: Report) -> None:
-        raise ValueError("no sentence")
-
-    with pytest.raises(ValueError, match="no sentence"):
-        Jobs().watch("a", fail, lambda job: None)

@@ -12,11 +12,13 @@ from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 from model.analysis.learning import open_snapshot, outcome, stage
-from model.checkpoint import find_snapshots, load_checkpoint
+from model.checkpoint import CheckpointError, at_snapshot, find_snapshots, load_checkpoint
 from model.inference.translate import translate
 from tests.conftest import BUNDLED
 from tests.viz_app.conftest import component_data, in_url
+from viz_app.analyses import attempt_of
 from viz_app.figures.learning import sheet_of_heads
+from viz_app.listing import CheckpointKey
 
 OpenApp = Callable[..., AppTest]
 NAME, TEXT = "multi30k-en-de", "A woman reads a newspaper."
@@ -42,6 +44,17 @@ def test_every_map_and_every_line_is_a_snapshots(open_app: OpenApp) -> None:
         assert sent["picture"] == sheet_of_heads(maps, np.ones(maps.shape[2:], dtype=bool))
     # What is shown at first is the end of the training.
     assert data["snapshot"] == len(stages) - 1
+
+
+def test_a_snapshot_stands_in_for_a_checkpoint_that_is_not_there_yet(tmp_path: Path) -> None:
+    for name in ("config.json", "tokenizer.json", "snapshots"):
+        (tmp_path / name).symlink_to(BUNDLED / NAME / name)
+    key = CheckpointKey(path=str(tmp_path), version="1")
+    checkpoint = load_checkpoint(BUNDLED / NAME)
+    for step, weights in list(find_snapshots(checkpoint.path).items())[::4]:
+        assert attempt_of(key, TEXT, "Eine Frau.", step)[0] == translate(at_snapshot(checkpoint, weights), TEXT).text
+    with pytest.raises(CheckpointError):
+        attempt_of(key, TEXT, "Eine Frau.")
 
 
 def test_all_heads_of_a_snapshot_stand_in_fields_of_equal_size_with_the_mask_in_grey() -> None:

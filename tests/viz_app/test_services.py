@@ -103,10 +103,13 @@ def test_heads_are_measured_once_and_all_see_it(toy: Checkpoint, monkeypatch: py
 
     monkeypatch.setattr(measuring, "translator", translator)
     assert measuring.importance_of(key, pairs) is None
-    measuring.measure_importance(key, pairs, lambda job: None)
+    told: list[tuple[int, int]] = []
+    for _ in range(2):
+        _, work = measuring.importance_work(key, pairs)
+        work(lambda done, steps: told.append((done, steps)))
     found = measuring.importance_of(key, pairs)
     assert found is not None
     assert found["cross"].shape == (2, 1, 4)
     assert np.abs(found["cross"]).max() > 0
-    measuring.measure_importance(key, pairs, lambda job: None)
     assert len(asked) == 1
+    assert told[-1] == (len(told), len(told))

@@ -13,7 +13,7 @@ from model.config import ModelConfig
 from model.inference.translation import Translation
 from model.interventions import Head, Intervention, PaintedCell
 from model.kinds import KINDS
-from viz_app import analyses, components, controls, loading, services
+from viz_app import components, controls, loading, measuring, services
 from viz_app.attention_view import view
 from viz_app.caption import changes, tell
 from viz_app.charts import draw
@@ -22,6 +22,7 @@ from viz_app.choices import choose, settle, settle_number
 from viz_app.components import told
 from viz_app.figures.attention import MAX_SQUARES, clickable_map
 from viz_app.listing import CheckpointKey
+from viz_app.long_work import asked_for, wait_for
 from viz_app.plain import plain
 
 __all__ = ["ablation_board"]
@@ -56,14 +57,12 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
         on_change=switch_positions,
         help="Switched off, encoder and decoder cannot tell where a token stands.",
     )
-    if one.button(
+    wants = one.button(
         "Find what matters",
         disabled=not before.text,
         width="stretch",
-        help="Silence a head that changes the translation, or a few of which none can be left out.",
-    ):
-        choose("intervention", Intervention(ablated=analyses.decisive_heads_of(key, text)))
-        st.rerun()
+        help="Find one head, or a small group of heads, whose removal changes the translation.",
+    )
     everything.button(
         "All heads off", on_click=change, kwargs={"ablated": frozenset(heads), "uniform": frozenset()}, width="stretch"
     )
@@ -75,6 +74,7 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
         args=("intervention", Intervention()),
         width="stretch",
     )
+    progress = st.container()
     told(after.text, says=said(intervention), languages=after.languages)
     board = states(heads, intervention)
     components.head_board(
@@ -99,6 +99,18 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
             f"changed model gives it {new:.2f} ({new - old:+.2f} nats)."
         )
     paint(intervention, after, list(board))
+    with progress:  # last, so that the board is there while the search goes on
+        search(key, text, wanted=wants)
+
+
+def search(key: CheckpointKey, text: str, *, wanted: bool) -> None:
+    """Find what matters, from the click to the result, which becomes the intervention."""
+    subject, work = measuring.finding_work(key, text)
+    if wanted or asked_for(subject):
+        silenced = wait_for(subject, work, lane="search", step="Translation")
+        if silenced is not None:
+            choose("intervention", Intervention(ablated=silenced))
+            st.rerun()
 
 
 def said(intervention: Intervention) -> str:

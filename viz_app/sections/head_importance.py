@@ -11,8 +11,8 @@ from model.kinds import KINDS
 from viz_app import controls, measuring, services
 from viz_app.charts import draw
 from viz_app.figures.heads import head_grids
-from viz_app.jobs import Job
 from viz_app.listing import CheckpointKey
+from viz_app.long_work import asked_for, wait_for
 from viz_app.pairs import Pairs, in_batches
 
 __all__ = ["head_importance"]
@@ -50,9 +50,12 @@ def head_importance(key: CheckpointKey, pairs: Pairs) -> None:
     st.markdown("**Measured.** Silence one head after the other; by how much does the loss rise?")
     changes = measuring.importance_of(key, pairs)
     if changes is None:
-        if not st.button("Measure every head", icon=":material/play_arrow:", key="measure"):
+        subject, work = measuring.importance_work(key, pairs)
+        if not asked_for(subject) and not st.button("Measure every head", icon=":material/play_arrow:", key="measure"):
             return
-        measure(key, pairs)
+        changes = wait_for(subject, work, lane="importance", step="Head")
+        if changes is None:
+            return
         st.rerun()
     draw(
         head_grids(named(changes), unit="nats", signed=True, height=280),
@@ -79,21 +82,6 @@ def compared(gradients: Mapping[str, FloatArray], changes: Mapping[str, FloatArr
         f"as the mean size of the measured changes does with a correlation of {found:.2f} (Spearman; 1 = the same "
         f"order; 95 % of the time between {low:.2f} and {high:.2f} when the {sentences} sentences are drawn anew)."
     )
-
-
-def measure(key: CheckpointKey, pairs: Pairs) -> None:
-    """Have every head silenced in turn, with a progress bar; a click on Cancel ends the run of the page."""
-    bar, cancel = st.columns([5, 1], vertical_alignment="center")
-    progress = bar.progress(0.0, "Silencing one head after the other …")
-    cancel.button("Cancel", icon=":material/close:", key="cancel_measure", width="stretch")
-
-    def tell(job: Job[object]) -> None:
-        if job.before:
-            progress.progress(0.0, f"Waiting: measurements before this one: {job.before}")
-        elif job.steps:
-            progress.progress(job.done / job.steps, f"Head {job.done} of {job.steps}")
-
-    measuring.measure_importance(key, pairs, tell)
 
 
 def named(grids: Mapping[str, FloatArray]) -> dict[str, FloatArray]:

@@ -5,8 +5,9 @@ import streamlit as st
 
 from model.analysis.alignment import Pointer
 from model.corpora.aligned import cooccurrence, error_rate
-from viz_app import analyses, controls
+from viz_app import analyses, controls, measuring
 from viz_app.listing import CheckpointKey
+from viz_app.long_work import start_and_wait_for
 
 __all__ = ["word_alignment"]
 
@@ -19,8 +20,13 @@ def word_alignment(key: CheckpointKey) -> None:
             "Words were aligned by hand for English and German alone; choose a translator of these two on the left."
         )
         return
-    numbers = list(range(len(pairs)))
-    found = [analyses.links_of_pair(key, number) for number in controls.with_progress(numbers, "Sentence", at_least=10)]
+    found = measuring.links_of_pairs(key)
+    if found is None:
+        subject, work = measuring.alignment_work(key)
+        found = start_and_wait_for(subject, work, lane="alignment", step="Sentence")
+        if found is None:
+            return
+        st.rerun()
     rows = [
         (named(pointer), pointer.when, error_rate([links[pointer] for links in found], pairs)) for pointer in found[0]
     ]

@@ -1,0 +1,109 @@
+"""Who is here: a browser, known by a secret of its own, and whether one of its pages is open.
+
+The secret is the random token that Streamlit gives each browser in a cookie against forged requests. It survives a
+reload, all tabs of a browser share it, and it stands in no link. Without the cookie, a visitor is a session of
+Streamlit.
+
+A browser that closes a tab says so on the connection. A phone that falls asleep, or a network that breaks, says
+nothing. So the first is given less time to come back (a reload closes the page as well) than the second.
+
+All that this file knows of Streamlit's inside is in the three functions at its end.
+"""
+
+import threading
+import time
+import weakref
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+from streamlit.runtime import Runtime
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.web.server.starlette.starlette_app_utils import decode_xsrf_token_string
+from streamlit.web.server.starlette.starlette_server_config import XSRF_COOKIE_NAME
+
+__all__ = ["AFTER_GOODBYE", "AFTER_SILENCE", "Visitor", "visitor"]
+
+AFTER_GOODBYE = 45.0  # seconds after a tab was closed
+AFTER_SILENCE = 180.0  # seconds after a connection broke
+SECRET = 16  # bytes
+
+
+@dataclass(eq=False)
+class Tab:
+    """A session of Streamlit, and its latest connection."""
+
+    session: str
+    connection: Any = None
+    gone_since: float | None = None
+
+    def here(self) -> bool:
+        """Whether it is connected, or may come back yet."""
+        connection = connection_of(self.session)
+        if connection is not None:
+            self.connection, self.gone_since = connection, None
+            return True
+        now = time.monotonic()
+        if self.gone_since is None:
+            self.gone_since = now
+        return now - self.gone_since < (AFTER_GOODBYE if said_goodbye(self.connection) else AFTER_SILENCE)
+
+
+class Visitor:
+    """A browser. Equal to itself alone."""
+
+    def __init__(self) -> None:
+        self._tabs: dict[str, Tab] = {}
+        self._lock = threading.Lock()
+        self.last_here = time.monotonic()
+
+    def seen(self, session: str) -> None:
+        """A page of this session is being drawn."""
+        with self._lock:
+            self._tabs[session] = Tab(session, connection_of(session))
+            self.last_here = time.monotonic()
+
+    def here(self) -> bool:
+        """Whether one of their pages is open, or was a moment ago."""
+        with self._lock:
+            self._tabs = {session: tab for session, tab in self._tabs.items() if tab.here()}
+            if self._tabs:
+                self.last_here = time.monotonic()
+            return bool(self._tabs)
+
+
+VISITORS: weakref.WeakValueDictionary[bytes, Visitor] = weakref.WeakValueDictionary()
+LOCK = threading.Lock()
+
+
+def visitor() -> Visitor:
+    """The visitor for whom the script runs."""
+    secret = secret_of_browser()
+    with LOCK:
+        known: Visitor | None = st.session_state.get("visitor")
+        found = known or (VISITORS.get(secret) if secret else None) or Visitor()
+        if secret:
+            VISITORS.setdefault(secret, found)
+    st.session_state["visitor"] = found
+    context = get_script_run_ctx()
+    found.seen(context.session_id if context else "")
+    return found
+
+
+def secret_of_browser() -> bytes | None:
+    cookie = st.context.cookies.to_dict().get(XSRF_COOKIE_NAME)
+    secret = decode_xsrf_token_string(cookie)[0] if isinstance(cookie, str) else None
+    return secret if secret and len(secret) >= SECRET else None
+
+
+def connection_of(session: str) -> object | None:
+    """The connection of a session, None where its browser is gone."""
+    return Runtime.instance().get_client(session) if Runtime.exists() else None
+
+
+def said_goodbye(connection: Any) -> bool:
+    """Whether the browser itself closed the connection; uvicorn keeps the frame in which it said so."""
+    try:
+        return connection._websocket._receive.__self__.conn.close_rcvd is not None
+    except AttributeError:
+        return True
