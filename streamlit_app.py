@@ -13,6 +13,7 @@ from viz_app.choices import publish_choices, restore_choices, start_afresh
 from viz_app.components import page_keys, save_pictures
 from viz_app.glossary import glossary
 from viz_app.listing import listed_checkpoints
+from viz_app.presence import visitor
 from viz_app.present import present_switch, way_back
 from viz_app.share import share, wanted_place
 from viz_app.shared import turn
@@ -38,6 +39,7 @@ def come_back() -> None:
     """
 
 
+visitor()  # is here, whichever page this is
 restore_choices()
 st.logo(LOGO, size="large", icon_image=ICON)
 PAGES = (

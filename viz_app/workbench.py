@@ -1,39 +1,44 @@
-"""A training that a visitor runs here: in a process and a folder of its own, queued, and ended when nobody looks.
+"""A training that a visitor runs here: in a process and a folder of its own, and a job in the lane for trainings.
 
-It is the training of the command line, so what one sees is what anybody can run. One goes on at a time in a server
-process; a page that shows it says so every second by `look`, and when it no longer does, the training saves itself and
-ends.
+It is the training of the command line, so what one sees is what anybody can run. It goes on while its visitor is here,
+whatever page they look at, and saves itself when they stop it or leave. A visitor has one training, on all their tabs
+together; after a reload it is there again.
 """
 
 import atexit
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
+from model.checkpoint import CheckpointError
 from model.corpora.corpora import CorpusError
 from model.corpora.toys import TOYS, write_toy
-from viz_app.jobs import Job, Report
+from viz_app.jobs import Job, Owner, Report, TooLongError
+from viz_app.presence import Visitor
 from viz_app.shared import JOBS, MEGABYTE
 from viz_app.uploads import Room
 
-__all__ = ["EPOCHS", "SNAPSHOTS", "Plan", "Training"]
+__all__ = ["EPOCHS", "SNAPSHOTS", "WORKBENCH", "Plan", "Training", "Workbench"]
 
 PROJECT = Path(__file__).resolve().parent.parent
-ROOM = Room(1 << 30)  # bytes on the disk for the trainings of all visitors
+# Bytes on the disk for the trainings of all visitors: one takes 19 MB, at the largest sizes 120.
+ROOM = Room(min(4 << 30, shutil.disk_usage(tempfile.gettempdir()).free // 4))
+LEFT_FOR = 3600.0  # seconds that a training stays after its visitor left, if there is room
 PREFIX = "headlight-training-"
 EPOCHS = 20
 SNAPSHOTS = (0, 25, 50, 100, 150, 200, 300, 400, 600, 800, 1200)  # steps; the end is added
+TAIL = 2_000  # bytes of a log that are read for its progress
 TICK = 0.2  # seconds from one look at the process to the next
-GRACE = 6.0  # seconds without a look, after which it is ended: a page looks every second
 PATIENCE = 20  # seconds that a process has to save itself
 FORGOTTEN = 24 * 3600  # seconds after which a folder that a killed server left is swept up
 
@@ -69,23 +74,14 @@ class Plan:
         return 2 * MEGABYTE + 4 * weights * (len(SNAPSHOTS) + 8)
 
 
-@dataclass(eq=False)
-class Run:
-    """One stretch of a training, from Go on to Stop."""
-
-    wanted: bool = True
-    started: bool = False
-    ended: bool = False
-
-
 class Training:
     """One plan in the works. Its folder goes when nobody holds it any more."""
 
     def __init__(self, plan: Plan) -> None:
         """Raises CheckpointError where others' files take all the room, CorpusError where nothing can be written."""
         sweep()
-        self.plan, self.finished, self.problem = plan, False, ""
-        self._run, self._seen = Run(wanted=False, ended=True), 0.0
+        self.plan, self.finished, self.kept, self.problem = plan, False, False, ""
+        self.job: Job | None = None  # the latest one
         ROOM.take(plan.room())
         weakref.finalize(self, ROOM.give, plan.room())
         try:
@@ -104,48 +100,40 @@ class Training:
     @property
     def active(self) -> bool:
         """It waits for its turn, or goes on."""
-        return self._run.wanted and not self._run.ended
+        return self.job is not None and not self.job.finished.is_set() and bool(self.job.owners)
 
     @property
     def saving(self) -> bool:
         """It was stopped, and writes down what it has learned."""
-        return self._run.started and not self._run.wanted and not self._run.ended
+        return self.job is not None and not self.job.finished.is_set() and not self.job.owners
 
-    def go_on(self) -> None:
+    def go_on(self, owner: Owner) -> None:
         """Ask for its turn: it begins, or goes on from where it stopped, when those before it have ended."""
         if not (self.active or self.saving):
-            self.problem, self._run = "", Run()
+            self.problem = ""
+            self.job = JOBS.ask(("training", self.data), self._work, lane="training", owner=owner)
 
     def stop(self) -> None:
         """Let it save itself and end."""
-        self._run.wanted = False
+        for owner in tuple(self.job.owners) if self.job is not None else ():
+            JOBS.leave(("training", self.data), owner)
 
-    def look(self) -> Job[object] | None:
-        """Say that somebody is there. Returns its place in the queue, or None where it does not go on."""
-        self._seen = time.monotonic()
-        with suppress(OSError):
-            os.utime(self.data)  # it is in use, says `sweep`
-        return JOBS.ask(("training", self._run), partial(self._work, self._run)) if self.active else None
-
-    def _work(self, run: Run, _report: Report) -> None:
+    def _work(self, report: Report) -> None:
         log = self.data / "log.txt"
         try:
-            if not self._wanted(run):  # whoever asked may have gone while others were before
-                return
-            run.started = True
             with process(self._command(), log) as running:
-                while self._wanted(run) and running.poll() is None:
+                while running.poll() is None:
+                    report(*progress_in(log))
+                    with suppress(OSError):
+                        os.utime(self.data)  # it is in use, says `sweep`
                     time.sleep(TICK)
-                run.wanted = False
-            self.finished = last_line(log).startswith("Finished")
             self.problem = last_line(log) if running.returncode > 0 else ""
+        except TooLongError as error:
+            self.problem = f"{error} Resume goes on from here."
         except OSError as error:
             self.problem = f"{error.strerror}."
         finally:
-            run.wanted, run.ended = False, True
-
-    def _wanted(self, run: Run) -> bool:
-        return run.wanted and time.monotonic() - self._seen < GRACE
+            self.finished = log.exists() and last_line(log).startswith("Finished")
 
     def _command(self) -> list[str]:
         settings = [f"--set={name}={value}" for name, value in self.plan.settings().items()]
@@ -155,6 +143,48 @@ class Training:
         return [sys.executable, "-m", "model", "train", "toy", *settings, *places, *steps, *resume]
 
 
+class Workbench:
+    """The trainings of all visitors, one each."""
+
+    def __init__(self) -> None:
+        self._trainings: dict[Visitor, Training] = {}
+        self._lock = threading.Lock()
+
+    def of(self, visitor: Visitor) -> Training | None:
+        """The training of a visitor, also after they reloaded the page."""
+        return self._trainings.get(visitor)
+
+    def begin(self, visitor: Visitor, plan: Plan) -> Training:
+        """Train what is planned; the training that this visitor had before is stopped and forgotten.
+
+        Raises:
+            CheckpointError: others' files take all the room.
+            CorpusError: nothing can be written.
+        """
+        with self._lock:
+            if (before := self._trainings.pop(visitor, None)) is not None:
+                before.stop()
+            self._forget(longer_than=LEFT_FOR)
+            try:
+                training = Training(plan)
+            except CheckpointError:
+                self._forget(longer_than=0)
+                training = Training(plan)
+            self._trainings[visitor] = training
+        training.go_on(visitor)
+        return training
+
+    def _forget(self, *, longer_than: float) -> None:
+        """Drop what visitors left behind so many seconds ago."""
+        before = time.monotonic() - longer_than
+        for owner, training in tuple(self._trainings.items()):
+            if not (owner.here() or owner.last_here > before or training.active or training.saving):
+                del self._trainings[owner]
+
+
+WORKBENCH = Workbench()
+
+
 @contextmanager
 def process(command: Sequence[str], log: Path) -> Iterator["subprocess.Popen[bytes]"]:
     """Start a process on one core that lets others go first; at the end it is asked to end, and not killed at once."""
@@ -162,7 +192,7 @@ def process(command: Sequence[str], log: Path) -> Iterator["subprocess.Popen[byt
     with log.open("wb") as file:
         started = subprocess.Popen(command, cwd=PROJECT, env=alone, stdout=file, stderr=subprocess.STDOUT)
     with suppress(AttributeError, OSError):  # Windows has no such thing; it may have ended already
-        os.setpriority(os.PRIO_PROCESS, started.pid, 5)
+        os.setpriority(os.PRIO_PROCESS, started.pid, 10)
     atexit.register(started.kill)  # the server may end first
     try:
         yield started
@@ -174,6 +204,15 @@ def process(command: Sequence[str], log: Path) -> Iterator["subprocess.Popen[byt
         except subprocess.TimeoutExpired:
             started.kill()
             started.wait()
+
+
+def progress_in(log: Path) -> tuple[int, int]:
+    """Steps done and steps in all, as the progress bar of the training says; zeros before there is one."""
+    with suppress(OSError), log.open("rb") as file:
+        file.seek(max(file.seek(0, os.SEEK_END) - TAIL, 0))
+        if found := re.findall(rb"\| (\d+)/(\d+) \[", file.read()):
+            return int(found[-1][0]), int(found[-1][1])
+    return 0, 0
 
 
 def last_line(log: Path) -> str:

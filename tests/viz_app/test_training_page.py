@@ -8,12 +8,13 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from model.checkpoint import WEIGHTS
 from model.corpora.toys import TOYS
 from model.inference.searching import forced_text
 from model.inference.translate import translate
 from model.opening import open_translator
 from tests.viz_app.conftest import array, charts
-from viz_app.workbench import Training
+from viz_app.workbench import WORKBENCH, Plan, Training
 
 OpenApp = Callable[..., AppTest]
 SMALL = {"toy": "copy", "toy_longest": "5", "toy_width": "32", "toy_heads": "2"}
@@ -23,6 +24,15 @@ PATIENCE = 120  # seconds for what takes five on a free processor
 def press(app: AppTest, label: str) -> AppTest:
     (button,) = [button for button in app.button if button.label == label]
     return button.click().run()
+
+
+def training_of(app: AppTest) -> Training | None:
+    return WORKBENCH.of(app.session_state["visitor"])
+
+
+def passes(training: Training) -> int:
+    history = training.folder / "history.csv"
+    return len(history.read_text(encoding="utf-8").splitlines()) - 1 if history.exists() else 0
 
 
 def labels(app: AppTest) -> dict[str, bool]:
@@ -35,10 +45,11 @@ def test_a_model_is_trained_stopped_and_kept_and_the_map_is_its_own(open_app: Op
     assert "Train" in labels(app)
     assert "a diagonal" in app.info[0].value
     app = press(app, "Train")
-    training: Training = app.session_state["training"]
+    training: Training | None = training_of(app)
+    assert training is not None
     end = time.monotonic() + PATIENCE
-    while len(charts(app)) < 4 and time.monotonic() < end:
-        assert labels(app) == {"Stop": True, "Go on": False, "Keep as a checkpoint": False}
+    while not passes(training) and time.monotonic() < end:
+        assert labels(app) == {"Stop": True, "Resume": False, "Keep as a checkpoint": False}
         time.sleep(0.5)
         app.run()
     app = press(app, "Stop")
@@ -49,9 +60,10 @@ def test_a_model_is_trained_stopped_and_kept_and_the_map_is_its_own(open_app: Op
         app.run()
     assert training.begun
     assert not app.exception
-    assert labels(app) == {"Train anew": True, "Go on": True, "Keep as a checkpoint": True}
+    assert labels(app) == {"Start over": True, "Resume": True, "Keep as a checkpoint": True}
     history = pd.read_csv(training.folder / "history.csv")
     right, loss, _, large = charts(app)
+    assert right["layout"]["yaxis"]["range"] == [0, 100]
     assert list(right["data"][0]["y"]) == history["valid_exact"].tolist()
     assert list(loss["data"][1]["y"]) == history["valid_loss"].tolist()
     checkpoint = open_translator(training.folder)
@@ -59,16 +71,31 @@ def test_a_model_is_trained_stopped_and_kept_and_the_map_is_its_own(open_app: Op
     read = translate(checkpoint, text, forced=forced_text(checkpoint.tokenizers, answer))
     np.testing.assert_allclose(array(large["data"][0]["z"]), read.maps["cross"][0, 0], atol=1e-6)
 
+    app = press(app, "Start over")  # asks first
+    assert "it is deleted" in " ".join(text.value for text in app.markdown)
+    assert training_of(app) is training
     app = press(app, "Keep as a checkpoint")
     assert "copy" in app.success[0].value
     assert app.session_state["checkpoint"] == "copy-trained-here"
     app = press(app, "Keep as a checkpoint")
     assert app.session_state["checkpoint"] == "copy-trained-here-2"
     assert len(app.session_state["uploads"]) == 2
-    app = press(app, "Train anew")
-    assert app.session_state["training"] is not training
+    app = press(app, "Start over")  # it is kept, so nothing is lost
+    assert training_of(app) not in (training, None)
     press(app, "Stop")
     assert app.session_state["checkpoint"] == "copy-trained-here-2"  # what is kept stays
+
+
+def test_the_answer_to_the_dialog_deletes_what_was_not_kept(open_app: OpenApp) -> None:
+    app = open_app("training", **SMALL)
+    before = Training(Plan(toy="copy", longest=5, d_model=32, layers=1, heads=2))
+    before.folder.mkdir()
+    (before.folder / WEIGHTS).touch()
+    WORKBENCH._trainings[app.session_state["visitor"]] = before
+    app = press(press(app.run(), "Start over"), "Delete it and start over")
+    after = training_of(app)
+    assert after not in (before, None)
+    after.stop()
 
 
 @pytest.mark.parametrize("toy", TOYS)

@@ -1,48 +1,64 @@
-"""Trainings of visitors: one at a time, stopped and gone on with, left when nobody looks, and swept up."""
+"""Trainings of visitors: one each, several at once, stopped and resumed, ended when their visitor leaves."""
 
 import gc
 import os
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from model.analysis.learning import snapshots_of
+from model.checkpoint import CheckpointError
 from model.opening import open_translator
 from viz_app import workbench
+from viz_app.jobs import Lane
+from viz_app.presence import Visitor
 from viz_app.shared import JOBS
-from viz_app.workbench import Plan, Training
+from viz_app.uploads import Room
+from viz_app.workbench import Plan, Training, Workbench
 
 PATIENCE = 120  # seconds for what takes five on a free processor
 SMALL = Plan(toy="copy", longest=5, d_model=32, layers=1, heads=2)
 
 
+class Person(Visitor):
+    """A visitor whose page is open until `present` is false."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.present = True
+
+    def here(self) -> bool:
+        return self.present
+
+
 def wait_for(training: Training, *, epochs: int) -> int:
-    """Look until so many passes are done or it ends; return how many there are."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        going = training.look()
-        time.sleep(0.1)
-        if passes(training) >= epochs or not going:
-            return passes(training)
-    raise AssertionError(f"{passes(training)} of {epochs} passes after {PATIENCE} s")
+    """Wait until so many passes are done or it ends; return how many there are."""
+    wait_until(lambda: passes(training) >= epochs or not training.active)
+    return passes(training)
+
+
+def wait_until_saved(training: Training) -> None:
+    wait_until(lambda: not training.saving)
 
 
 def wait_until(true: Callable[[], bool]) -> None:
     end = time.monotonic() + PATIENCE
     while not true():
         assert time.monotonic() < end
-        time.sleep(0.1)
+        time.sleep(0.05)
 
 
-@pytest.fixture(autouse=True)
-def nothing_before() -> None:
-    """What an earlier test left saves itself first."""
-    JOBS.watch("nothing", lambda _report: None, lambda _job: None)
-    gc.collect()
+@pytest.fixture
+def owner() -> Iterator[Person]:
+    """What the visitor of a test trained has ended when the test has."""
+    owner = Person()
+    yield owner
+    owner.present = False
+    wait_until(lambda: not any(job.lane == "training" for job in JOBS._jobs.values()))
 
 
 def passes(training: Training) -> int:
@@ -52,46 +68,89 @@ def passes(training: Training) -> int:
         return 0
 
 
-def test_a_training_is_stopped_and_goes_on_where_it_was() -> None:
+def test_a_training_is_stopped_goes_on_where_it_was_and_reaches_the_limit(
+    owner: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
     training = Training(SMALL)
-    training.go_on()
+    training.go_on(owner)
     first = wait_for(training, epochs=1)
+    assert training.job is not None
+    assert 0 < training.job.done < training.job.steps
     training.stop()
-    assert training.look() is None
     assert training.saving
-    training.go_on()  # too early: it is still writing
-    assert training.look() is None
+    assert not training.active
+    training.go_on(owner)  # too early: it is still writing
+    assert not training.active
     wait_until(lambda: not training.saving)
-    training.go_on()
+    training.go_on(owner)
     assert wait_for(training, epochs=first + 1) > first
     history = pd.read_csv(training.folder / "history.csv")
     assert history["epoch"].tolist() == list(range(1, len(history) + 1))
     assert not training.problem
-    training.stop()
-    wait_until(lambda: not training.saving)
+    monkeypatch.setitem(JOBS.lanes, "training", Lane(width=1, seconds=0.0, each=1))
+    wait_until(lambda: not (training.active or training.saving))
+    assert "the limit" in training.problem
     assert training.begun
     assert len(snapshots_of(training.folder)) > 1
     assert set(open_translator(training.folder).model.config.kinds) == {"encoder", "decoder", "cross"}
 
 
-def test_the_second_waits_for_the_first_and_both_are_left_when_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workbench, "GRACE", 1.0)
-    first, second = Training(SMALL), Training(SMALL)
-    first.go_on()
-    second.go_on()
-    one, two = first.look(), second.look()
-    assert one is not None
-    assert two is not None
-    assert (one.before, two.before) == (0, 1)
-    wait_until(lambda: not (first.active or first.saving or second.active))  # looking at neither
-    assert not first.problem
-    assert not second.folder.exists()
+def test_each_visitor_trains_at_once_where_there_are_cores_and_who_leaves_lets_the_next_begin(
+    owner: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(JOBS.lanes, "training", Lane(width=2, seconds=PATIENCE, each=1))
+    bench, others = Workbench(), [Person(), Person()]
+    trainings = [bench.begin(one, SMALL) for one in (owner, *others)]
+    jobs = [training.job for training in trainings]
+    wait_until(lambda: all(job is not None and job.steps for job in jobs[:2]))  # both go on
+    assert jobs[2] is not None
+    assert JOBS.place(jobs[2]) == 1
+    others[0].present = False
+    wait_until(lambda: jobs[2].began is not None)
+    assert trainings[1].begun  # it was saved
+    assert not trainings[1].problem
+    others[1].present = False
+    wait_until(lambda: not trainings[2].active)
 
 
-def test_a_training_that_fails_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_visitor_has_one_training_and_finds_it_again(owner: Person) -> None:
+    bench, other = Workbench(), Person()
+    first = bench.begin(owner, SMALL)
+    assert bench.of(owner) is first
+    assert bench.of(other) is None
+    folder = first.data
+    second = bench.begin(owner, SMALL)
+    assert bench.of(owner) is second
+    assert not first.active
+    wait_until_saved(first)
+    del first
+    gc.collect()
+    assert not folder.exists()
+    assert second.data.exists()
+
+
+def test_what_visitors_left_behind_makes_room_for_others(owner: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workbench, "ROOM", Room(SMALL.room() + 1))
+    bench = Workbench()
+    left = bench.begin(owner, SMALL)
+    left.stop()
+    wait_until_saved(left)
+    folder = left.data
+    del left
+    other = Person()
+    with pytest.raises(CheckpointError):  # its visitor is still here
+        bench.begin(other, SMALL)
+    assert bench.of(owner) is not None
+    owner.present = False
+    bench.begin(other, SMALL)
+    assert not folder.exists()
+    other.present = False
+
+
+def test_a_training_that_fails_says_why(owner: Person) -> None:
     training = Training(SMALL)
     (training.data / "corpora" / "copy" / "val.copied").unlink()
-    training.go_on()
+    training.go_on(owner)
     wait_for(training, epochs=1)
     assert "There is no val.copied" in training.problem
     assert not training.finished
@@ -133,10 +192,8 @@ def test_what_killed_servers_left_is_swept(tmp_path: Path, monkeypatch: pytest.M
     assert (old.exists(), new.exists()) == (False, True)
 
 
-def test_a_training_that_somebody_looks_at_is_not_swept() -> None:
-    training = Training(SMALL)
-    long_ago = time.time() - 2 * 24 * 3600
-    os.utime(training.data, (long_ago, long_ago))
-    training.look()
-    workbench.sweep()
-    assert training.data.exists()
+def test_the_progress_is_read_from_the_end_of_a_long_log(tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    assert workbench.progress_in(log) == (0, 0)
+    log.write_text("Reading 10/20\n" + "".join(f"\r 5%|▌   | {n}/1780 [00:21<02:01, loss 0.4]" for n in range(900)))
+    assert workbench.progress_in(log) == (899, 1780)

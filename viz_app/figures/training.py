@@ -17,6 +17,7 @@ def curves(
     title: str,
     height: int,
     over: str = "training step",
+    span: tuple[float, float] | None = None,
 ) -> go.Figure:
     """Draw named series over the training step, or over something else.
 
@@ -26,18 +27,19 @@ def curves(
         title: Of the vertical axis, with its unit.
         height: Pixels.
         over: Title of the horizontal axis.
+        span: Ends of the vertical axis; None: as far as the values go.
     """
     traces = [
         {
             **{"type": "scatter", "x": list(x), "y": list(values), "name": name, "mode": "lines+markers"},
-            **{"line": {"color": colour}, "marker": {"size": 4}},
+            **{"line": {"color": colour}, "marker": {"size": 4}, "cliponaxis": False},
         }
         for colour, (name, values) in zip(LINES, series.items(), strict=False)
     ]
     return figure(
         traces,
         axis(over),
-        axis(title, **GRID),
+        axis(title, **GRID, **({"range": list(span)} if span else {})),
         height=height,
         margin={"t": 30},
         showlegend=len(series) > 1,

@@ -17,8 +17,8 @@ going = (training.active, training.saving) if training else (False, False)
 busy = any(going)
 st.markdown(
     "**A Transformer from nothing, in about a minute.** Choose what it is to learn and how large it is, and press "
-    f"Train. It sees some {SIZES['train']:,} pairs that are drawn by rule, {EPOCHS} times, in a process of its own "
-    "that ends when you leave or reload this page."
+    f"Train. It sees {SIZES['train']:,} pairs that are drawn by rule, {EPOCHS} times. The training goes on while you "
+    "look at other pages. Close the tab, and it ends."
 )
 settle("toy", "reverse", TOYS)
 settle("toy_longest", 8, range(4, LONGEST + 1))
@@ -41,14 +41,14 @@ else:
     sizes = f"d_model {plan.d_model}, {plan.layers} + {plan.layers} layers of {plan.heads} heads"
     tell("Model", f"trained here: {TOYS[plan.toy].task}; {sizes}")
     if training.problem:
-        st.error(f"It ended before its time: {plain(training.problem)}")
+        st.error(f"The training stopped early: {plain(training.problem)}")
     st.fragment(follow, run_every=1.0 if busy else None)(training, going)
 controls.how(
     "How it is computed",
     "The same program as `python -m model train toy` on the command line: Adam, teacher forcing, batches of 1,024 "
     "tokens, pre-norm layers, sinusoidal positions, no dropout. After each pass over the pairs it writes 200 others by "
-    "itself (greedily); a pair is right when every token is. One model is trained at a time, the others wait "
-    "their turn. Leave this page or close the browser and the training is saved and ends. Nothing stays that you "
-    "do not keep.",
+    "itself (greedily); a pair is right when every token is. The server trains as many models at once as it has "
+    "processor cores; the others wait in a queue. A reload of the page keeps the training. It ends 45 seconds after "
+    "you close the tab, and 3 minutes after the connection breaks. Keep it as a checkpoint to see it on other pages.",
     r"\mathrm{loss} = -\frac{1}{T}\sum_t \ln p(y_t \mid y_{<t}, x)",
 )

@@ -17,11 +17,12 @@ from viz_app.boundary import boundary
 from viz_app.charts import draw
 from viz_app.figures.attention import head_map, overview
 from viz_app.figures.training import curves
-from viz_app.jobs import Job
+from viz_app.long_work import about, queue_text
 from viz_app.own_checkpoints import add_copy
 from viz_app.plain import plain
+from viz_app.presence import visitor
 from viz_app.shared import GATE
-from viz_app.workbench import EPOCHS, Plan, Training
+from viz_app.workbench import EPOCHS, WORKBENCH, Plan, Training
 
 __all__ = ["WIDTHS", "buttons", "follow", "training_of_visitor"]
 
@@ -31,15 +32,12 @@ ROW, BELOW = 70, 62  # of the picture of all heads: a layer, and what is below t
 
 
 def training_of_visitor() -> Training | None:
-    found: Training | None = st.session_state.get("training")
-    return found
+    return WORKBENCH.of(visitor())
 
 
 def begin() -> None:
     """Callback: train what the controls say, in the place of what was trained before."""
     state = st.session_state
-    if (before := state.pop("training", None)) is not None:
-        before.stop()
     plan = Plan(
         toy=state["toy"],
         longest=state["toy_longest"],
@@ -48,11 +46,20 @@ def begin() -> None:
         heads=state["toy_heads"],
     )
     try:
-        state["training"] = Training(plan)
+        WORKBENCH.begin(visitor(), plan)
     except (CheckpointError, CorpusError) as error:
         state["training_problem"] = str(error)
-        return
-    state["training"].go_on()
+
+
+@st.dialog("Start over?")
+def ask_before() -> None:
+    """Somebody is about to lose what was learned."""
+    st.markdown(
+        "The model that you trained here is not kept yet. If you start over, it is deleted. "
+        "To keep it, close this window and press **Keep as a checkpoint** first."
+    )
+    if st.button("Delete it and start over", type="primary", on_click=begin):
+        st.rerun()
 
 
 def keep() -> None:
@@ -68,6 +75,7 @@ def keep() -> None:
     except CheckpointError as error:
         st.session_state["training_problem"] = str(error)
         return
+    training.kept = True
     st.session_state["training_kept"] = name
 
 
@@ -80,11 +88,23 @@ def buttons(training: Training | None) -> None:
     if training is not None and (going or saving):
         left.button("Stop", icon=":material/stop:", on_click=training.stop, disabled=saving, width="stretch")
     else:
-        words = "Train" if training is None else "Train anew"
-        left.button(words, icon=":material/play_arrow:", type="primary", on_click=begin, width="stretch")
+        words = "Train" if training is None else "Start over"
+        safe = not learned or training is None or training.kept
+        pressed = left.button(
+            words, icon=":material/play_arrow:", type="primary", on_click=begin if safe else None, width="stretch"
+        )
+        if pressed and not safe:
+            ask_before()
     if training is not None:
         can = not (going or saving or training.finished) and training.begun
-        middle.button("Go on", icon=":material/resume:", on_click=training.go_on, disabled=not can, width="stretch")
+        middle.button(
+            "Resume",
+            icon=":material/resume:",
+            on_click=training.go_on,
+            args=(visitor(),),
+            disabled=not can,
+            width="stretch",
+        )
         right.button(
             "Keep as a checkpoint",
             icon=":material/save:",
@@ -105,20 +125,19 @@ def buttons(training: Training | None) -> None:
 
 @boundary("The progress of the training")
 def follow(training: Training, drawn: tuple[bool, bool]) -> None:
-    """Draw how far it is; as a fragment this runs by itself, and so says that somebody looks.
+    """Draw how far it is; as a fragment this runs by itself.
 
     Args:
         training: Of this visitor.
         drawn: Whether it was active, and whether it was saving, when the buttons of the page were drawn.
     """
-    job = training.look()
     if drawn != (training.active, training.saving):
         st.rerun()
     with GATE.inside():
         key = listing.list_one(training.folder).key
         history = listing.training_history(key, "valid_exact")
         epochs = 0 if history is None else len(history)
-        st.progress(min(epochs / EPOCHS, 1.0), progress_text(training, job, epochs))
+        st.progress(*progress(training, epochs))
         numbers, picture = st.columns([1, 1.35])
         with numbers:
             improved({} if history is None else {str(name): list(row) for name, row in history.items()})
@@ -133,7 +152,7 @@ def improved(history: Mapping[str, Sequence[float]]) -> None:
     best = f": {right} at best" if exact else ""
     st.markdown(f"**Pairs that it gets right{best}**, of 200 that it never learned from, after each pass.")
     draw(
-        curves(steps, {"right": exact}, title="right, %", height=HEIGHT),
+        curves(steps, {"right": exact}, title="right, %", height=HEIGHT, span=(0, 100)),
         key="training_right",
         alt=f"Share of unseen pairs that are right, over the training steps; at best {right}",
     )
@@ -146,22 +165,30 @@ def improved(history: Mapping[str, Sequence[float]]) -> None:
     )
 
 
-def progress_text(training: Training, job: Job[object] | None, epochs: int) -> str:
+def progress(training: Training, epochs: int) -> tuple[float, str]:
+    """How far it is, as a share and in words."""
+    share, job = min(epochs / EPOCHS, 1.0), training.job
     if training.saving:
-        return "Saving what it has learned …"
+        return share, "Saving what it has learned …"
     if training.finished:
-        return f"Finished: {epochs} passes over the pairs."
-    if not training.active:
-        return f"Stopped after {epochs} of {EPOCHS} passes. " + ("Go on, or train anew." if training.begun else "")
-    if job is not None and job.before:
-        return f"{job.before} long computation{'s are' if job.before > 1 else ' is'} before yours; it begins by itself."
-    return f"Pass {min(epochs + 1, EPOCHS)} of {EPOCHS} over the pairs" + (
-        "" if epochs else "; starting takes a moment"
+        return share, f"Finished after {epochs} passes over the pairs."
+    if job is None or not training.active:
+        return share, f"Stopped after {epochs} of {EPOCHS} passes."
+    if waiting := queue_text(job):
+        return share, f"{waiting} You may look at other pages meanwhile."
+    if not job.steps:
+        return share, "Starting takes a moment …"
+    share, left = min(job.done / job.steps, 1.0), job.seconds_left()
+    return share, (
+        f"Pass {min(epochs + 1, EPOCHS)} of {EPOCHS} over the pairs, step {job.done:,} of {job.steps:,}"
+        + ("" if left is None else f"; {about(left)} left")
     )
 
 
 def looks(training: Training, key: listing.CheckpointKey) -> None:
-    """Draw the attention to the source while the right answer is written, after the best pass so far."""
+    """Draw the attention to the source while the right answer is written: after the best pass so far, and before the
+    first one ends, at the latest snapshot.
+    """
     toy = TOYS[training.plan.toy]
     text, answer = toy.example(training.plan.longest)
     st.markdown(
@@ -169,9 +196,10 @@ def looks(training: Training, key: listing.CheckpointKey) -> None:
         "that is clicked."
     )
     try:
-        own, reading = analyses.attempt_of(key, text, answer)
+        step = None if (training.folder / WEIGHTS).exists() else max(snapshots_of(training.folder), default=None)
+        own, reading = analyses.attempt_of(key, text, answer, step)
     except CheckpointError:  # none is written yet
-        st.info("The first map comes with the first pass.")
+        st.info("The first map appears in a few seconds.")
         return
     shown = view(reading, "cross", merge=False, hide_special=False)
     layers, heads = shown.maps.shape[:2]
