@@ -34,6 +34,8 @@ class ForeignContinuer(ForeignModel):
     a cache it is read in one pass, when the search takes its first step.
     """
 
+    task = "continuation"
+
     def __init__(self, model: PreTrainedModel) -> None:
         """Place the hook points and find out the sizes.
 

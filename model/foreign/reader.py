@@ -13,6 +13,8 @@ __all__ = ["ForeignClassifier", "ForeignReader"]
 class ForeignReader(ForeignModel):
     """A model of the library that reads; never changed once it stands."""
 
+    task = "reading"
+
     def __init__(self, model: PreTrainedModel, *, pad_id: int = 0) -> None:
         """Place the hook points and find out the sizes.
 

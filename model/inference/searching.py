@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from model.checkpoint import Checkpoint
-from model.config import SearchConfig
+from model.config import ConfigError, SearchConfig
 from model.decoding.beam import beam
 from model.decoding.decode import NOTHING_FORCED, Hypothesis, Search, finish, greedy, sample
 from model.inference.padding import padded_for
@@ -16,6 +16,7 @@ __all__ = [
     "GREEDY",
     "Beginning",
     "beginning",
+    "beginning_of",
     "best_hypotheses",
     "forced_text",
     "search_from",
@@ -53,18 +54,31 @@ class Beginning:
 def beginning(
     checkpoint: Checkpoint, text: str, forced: Mapping[int, int] = NOTHING_FORCED, *, limit: int | None = None
 ) -> Beginning:
+    """As `beginning_of`, with a loaded checkpoint."""
+    return beginning_of(checkpoint.model, checkpoint.tokenizers, text, forced, limit=limit)
+
+
+def beginning_of(
+    model: Translator,
+    tokenizers: TokenizerPair,
+    text: str,
+    forced: Mapping[int, int] = NOTHING_FORCED,
+    *,
+    limit: int | None = None,
+) -> Beginning:
     """Where to start with a text.
 
     A model that continues a text writes it from its second token on; what is typed is forced, the rest is free.
 
     Args:
-        checkpoint: A loaded checkpoint.
+        model: In evaluation mode.
+        tokenizers: Of the model.
         text: Anything.
         forced: See `greedy`.
         limit: The most tokens to write, or to write after a prompt; by default what is usual.
     """
-    tokenizers, length = checkpoint.tokenizers, checkpoint.model.config.max_length
-    if checkpoint.config.task != "continuation":
+    length = model.config.max_length
+    if model.task != "continuation":
         ids, dropped = source_ids(tokenizers, text, length)
         return Beginning(source=ids, specials=tokenizers.specials, forced=forced, limit=limit, dropped=dropped)
     room = min(CONTINUED, length // 2)
@@ -141,7 +155,13 @@ def best_hypotheses(
     search: SearchConfig = GREEDY,
     batch_size: int = 64,
 ) -> list[Hypothesis | None]:
-    """What a search finds for many texts, one for one and in their order; None for an empty text."""
+    """What a search finds for many texts, one for one and in their order; None for an empty text.
+
+    Raises:
+        ConfigError: the model does not translate.
+    """
+    if model.task != "translation":
+        raise ConfigError(f"The task of this model is {model.task}. Only a model that translates takes many texts.")
     ids = [source_ids(tokenizers, line, model.config.max_length)[0] for line in lines]
     todo = sorted((i for i, line in enumerate(lines) if line.strip()), key=lambda i: len(ids[i]))
     done: list[Hypothesis | None] = [None] * len(lines)

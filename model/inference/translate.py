@@ -6,7 +6,15 @@ from model.checkpoint import Checkpoint
 from model.config import SearchConfig
 from model.decoding.decode import NOTHING_FORCED, Hypothesis, finish, forced_beginning
 from model.inference.reading import record_reading
-from model.inference.searching import GREEDY, Beginning, beginning, best_hypotheses, search_from, written_ids
+from model.inference.searching import (
+    GREEDY,
+    Beginning,
+    beginning,
+    beginning_of,
+    best_hypotheses,
+    search_from,
+    written_ids,
+)
 from model.inference.tokens import mark, source_tokens, written_tokens
 from model.inference.translation import Recording, Translation, attention_maps
 from model.languages import tag
@@ -25,7 +33,15 @@ def translate_lines(
     search: SearchConfig = GREEDY,
     batch_size: int = 64,
 ) -> list[str]:
-    """Translate many texts, one for one and in their order; an empty text stays empty."""
+    """Translate many texts, one for one and in their order; an empty text stays empty.
+
+    A model that continues a text goes on with each line by itself; as with `translate`, the line stands first.
+
+    Raises:
+        ConfigError: the model only reads.
+    """
+    if model.task == "continuation":
+        return [written_for(model, tokenizers, line, search=search)[0] if line.strip() else "" for line in lines]
     found = best_hypotheses(model, tokenizers, lines, search=search, batch_size=batch_size)
     return ["" if best is None else tokenizers.target.decode(written_ids(best)) for best in found]
 
@@ -60,16 +76,27 @@ def write(checkpoint: Checkpoint, text: str, *, forced: Mapping[int, int] = NOTH
     """
     if checkpoint.config.task == "reading":
         return record_reading(checkpoint, text)[0].text, True
-    begin = beginning(checkpoint, text, forced)
-    _, (hypothesis,) = finish(search_from(begin, checkpoint.model, GREEDY), keep_steps=False)
-    return text_of(checkpoint, begin, hypothesis), hypothesis.finished
+    return written_for(checkpoint.model, checkpoint.tokenizers, text, forced=forced)
 
 
-def text_of(checkpoint: Checkpoint, begin: Beginning, hypothesis: Hypothesis) -> str:
+def written_for(
+    model: Translator,
+    tokenizers: TokenizerPair,
+    text: str,
+    *,
+    search: SearchConfig = GREEDY,
+    forced: Mapping[int, int] = NOTHING_FORCED,
+) -> tuple[str, bool]:
+    """What a search writes for one text, and whether it ended by itself; nothing is recorded."""
+    begin = beginning_of(model, tokenizers, text, forced)
+    _, (hypothesis, *_) = finish(search_from(begin, model, search), keep_steps=False)
+    return text_of(model, tokenizers, begin, hypothesis), hypothesis.finished
+
+
+def text_of(model: Translator, tokenizers: TokenizerPair, begin: Beginning, hypothesis: Hypothesis) -> str:
     """What was written, after the first token of the prompt where a model continues one."""
     ids = written_ids(hypothesis)
-    continued = checkpoint.config.task == "continuation"
-    return checkpoint.tokenizers.target.decode([begin.specials.bos, *ids] if continued else ids)
+    return tokenizers.target.decode([begin.specials.bos, *ids] if model.task == "continuation" else ids)
 
 
 def record_translation(
@@ -104,7 +131,7 @@ def record_translation(
     source = source_tokens(tokenizers, tokenizers.source.encode(text), begin.source)
     continued = checkpoint.config.task == "continuation"
     translation = Translation(
-        text=text_of(checkpoint, begin, hypothesis),
+        text=text_of(model, tokenizers, begin, hypothesis),
         source=() if continued else source,
         read=(source[0] if continued and source else mark(tokenizers.target, begin.specials.bos), *written[:-1]),
         written=written,

@@ -1,7 +1,7 @@
 """What every model that reads a source and writes a target offers, whoever made it."""
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from torch import Tensor, nn
 
@@ -47,6 +47,7 @@ class Translator(nn.Module):
 
     config: Any  # a `Sizes`; each architecture has its own
     pad_id: int  # fills short sentences
+    task: Literal["translation", "continuation", "reading"] = "translation"  # what it does with a text
     reads_ahead = False  # whether `decode` with an empty cache takes several tokens, each a query of the same pass
 
     def start_cache(self) -> Any:

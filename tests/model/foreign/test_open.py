@@ -19,7 +19,7 @@ from transformers import (
 
 from model.analysis.anatomy import anatomy, derive, value_norms
 from model.checkpoint import ClassifierCheckpoint, find_checkpoints
-from model.config import SearchConfig
+from model.config import ConfigError, SearchConfig
 from model.foreign.continuer import ForeignContinuer
 from model.inference.classify import classify, classify_lines
 from model.inference.search_tree import search_tree
@@ -223,10 +223,19 @@ def test_heads_can_be_silenced_flattened_and_painted(folders: Callable[[str], Pa
     np.testing.assert_array_equal(again.maps[kind], before.maps[kind])
 
 
-def test_many_lines_are_what_each_alone_is(folders: Callable[[str], Path]) -> None:
-    checkpoint = open_translator(folders("t5"))
-    together = translate_lines(checkpoint.model, checkpoint.tokenizers, TEXTS)
-    assert together == [translate(checkpoint, text).text for text in TEXTS]
+@pytest.mark.parametrize("family", [*TRANSLATORS, *CONTINUERS])
+@pytest.mark.parametrize("search", [SearchConfig(), SearchConfig(method="beam", beam_size=3)], ids=["greedy", "beam"])
+def test_many_lines_are_what_each_alone_is(folders: Callable[[str], Path], family: str, search: SearchConfig) -> None:
+    checkpoint = open_translator(folders(family))
+    together = translate_lines(checkpoint.model, checkpoint.tokenizers, [*TEXTS, " "], search=search)
+    assert together == [*(translate(checkpoint, text, search=search).text for text in TEXTS), ""]
+
+
+@pytest.mark.parametrize("family", READERS)
+def test_a_model_that_only_reads_says_that_it_translates_no_lines(folders: Callable[[str], Path], family: str) -> None:
+    checkpoint = open_translator(folders(family))
+    with pytest.raises(ConfigError, match="task of this model is reading"):
+        translate_lines(checkpoint.model, checkpoint.tokenizers, TEXTS)
 
 
 def test_a_text_that_is_too_long_is_cut_to_the_positions(folders: Callable[[str], Path]) -> None:
