@@ -23,9 +23,10 @@ from model.checkpoint import Checkpoint, ClassifierCheckpoint
 from model.config import ConfigError
 from model.files import CheckpointError
 from model.foreign.continuer import ForeignContinuer
+from model.foreign.pipeline import require_bounded_tokenizer
 from model.foreign.reader import ForeignClassifier, ForeignReader
 from model.foreign.sizes import classes_of, labels_of
-from model.foreign.tokenizer import ForeignTokenizer, frame
+from model.foreign.tokenizer import ForeignTokenizer, frame, is_panic
 from model.foreign.translator import ForeignTranslator, continuing
 from model.foreign_config import ForeignConfig, ForeignSizes, ForeignTexts, Task
 from model.kinds import KINDS
@@ -168,20 +169,29 @@ def open_foreign(
     Raises:
         CheckpointError: a file is missing, damaged, or does not fit the others; or there is no room.
     """
+    require_bounded_tokenizer(folder)
+    config, tokenizer = read_library_config(folder), read_tokenizer(folder)
     with OPENING:
-        return open_alone(folder, device=device, most_bytes=most_bytes)
+        return open_alone(folder, config, tokenizer, device=device, most_bytes=most_bytes)
 
 
-def open_alone(folder: Path, *, device: str, most_bytes: int | None) -> Checkpoint | ClassifierCheckpoint:
-    config = read_library_config(folder)
+def read_tokenizer(folder: Path) -> Any:
+    """Raises CheckpointError where the library cannot."""
+    try:
+        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except BaseException as error:
+        if not isinstance(error, Exception) and not is_panic(error):
+            raise
+        raise CheckpointError(f"The tokenizer of {folder.name} cannot be read: {first_line(error)}") from error
+
+
+def open_alone(
+    folder: Path, config: PreTrainedConfig, tokenizer: Any, *, device: str, most_bytes: int | None
+) -> Checkpoint | ClassifierCheckpoint:
     said, (task, kind) = described(folder, config), architecture(config, folder.name)
     header = read_header(folder)
     numbers = require_honest(lambda: kind(config), read_claims(folder), header, folder.name)
     require_room(numbers, folder.name, most_bytes)
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    except Exception as error:
-        raise CheckpointError(f"The tokenizer of {folder.name} cannot be read: {first_line(error)}") from error
     model = load_model(folder, kind, config, placement(device, torch.cuda.device_count()))
     try:
         wrapped = wrap(model, task, tokenizer)

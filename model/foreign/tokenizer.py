@@ -10,8 +10,9 @@ from model.config import ConfigError
 from model.text.byte_pair import CONTINUES, byte_of_character, is_han
 from model.text.encoding import Encoding
 
-__all__ = ["ForeignTokenizer", "frame"]
+__all__ = ["ForeignTokenizer", "frame", "is_panic"]
 
+MOST_GROWTH = 20  # the compatibility forms of Unicode write one sign as up to 18 characters
 END_OF_WORD = "</w>"  # of older byte-pair encodings
 Reading = Callable[[str], tuple[str, bool]]  # a piece → its text, and whether a word begins with it
 
@@ -128,13 +129,22 @@ def word_piece(piece: str) -> tuple[str, bool]:
 
 
 def encoded_by(backend: Any, text: str) -> Any:
-    """Raises ConfigError where the rules of a tokenizer have no end."""
+    """Raises ConfigError where a tokenizer gives up on a text, or makes it many times as long."""
     try:
+        if backend.normalizer is not None:
+            length = len(backend.normalizer.normalize_str(text))
+            if length > MOST_GROWTH * (len(text) + 100):
+                raise ConfigError(f"The tokenizer makes {length:,} characters of {len(text):,}.")
         return backend.encode(text, add_special_tokens=False)
-    except BaseException as error:  # the library's own kind, which is no Exception
-        if type(error).__name__ != "PanicException":
+    except BaseException as error:
+        if not is_panic(error):
             raise
         raise ConfigError(f"The tokenizer gave up on this text: {str(error)[:200]}") from None
+
+
+def is_panic(error: BaseException) -> bool:
+    """Whether it is what the tokenizers library raises at its own errors, which is no Exception."""
+    return type(error).__name__ == "PanicException"
 
 
 def places(text: str, pieces: Sequence[str]) -> tuple[tuple[int, int], ...]:

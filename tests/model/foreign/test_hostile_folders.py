@@ -1,5 +1,6 @@
 """What a folder of `transformers` may claim, lack or try: each gets a sentence, and nothing of it is run."""
 
+import base64
 import json
 import os
 import shutil
@@ -17,6 +18,8 @@ from transformers import (
 )
 
 from model.checkpoint import CheckpointError
+from model.config import ConfigError
+from model.foreign import open as opening
 from model.inference.translate import translate
 from model.opening import open_checkpoint, open_translator, read_any_config
 from tests.foreign_folders import CLASSIFIERS, FAMILIES
@@ -183,3 +186,101 @@ def test_strange_settings_get_a_sentence_or_do_no_harm(
     for use in (lambda: translate(open_translator(folder), TEXTS[0]), lambda: read_any_config(folder)):
         with suppress(CheckpointError):  # and nothing else is raised
             assert use()
+
+
+GROWS = {"type": "Replace", "pattern": {"String": "a"}, "content": "aaaaaaaaaa"}
+CUTS = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}
+TWICE = {"type": "Sequence", "normalizers": [{"type": "ByteLevel"}] * 20}
+LONG = base64.b64encode(b"\0\0\0\0" + b"x" * 100_000).decode()
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"normalizer": {"type": "Sequence", "normalizers": [GROWS] * 6}}, "replaces 'a' by the longer 'aaaaaaaaaa'"),
+        ({"normalizer": GROWS | {"content": "\ufdfa"}}, "by the longer"),  # NFKC would write it as 18 characters
+        ({"normalizer": TWICE}, "ByteLevel twice"),
+        ({"normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}] * 1000}}, "has 1001 parts"),
+        ({"normalizer": {"type": "Precompiled", "precompiled_charsmap": LONG}}, "a long text of one character"),
+        ({"normalizer": {"type": "Unheard"}}, "has a part Unheard"),
+        ({"pre_tokenizer": CUTS}, r"regular expression \(a\+\)\+\$ may have no bound"),
+        ({"post_processor": {"type": "TemplateProcessing", "single": [{"Sequence": {}}] * 50}}, "more than once"),
+        ({"padding": {"strategy": {"Fixed": 10**9}}}, "fills texts up to 1,000,000,000"),
+        ({"padding": {"strategy": "BatchLongest", "pad_to_multiple_of": 10**9}}, "fills texts"),
+        ({"model": {"type": "WordPiece", "vocab": {}, "max_input_chars_per_word": 10**9}}, "max_input_chars_per_word"),
+        ({"model": {"type": "BPE", "vocab": {}, "merges": [], "unk_token": "x" * 10**6}}, "unk_token has more"),
+        ({"model": {"type": "Unigram", "vocab": [["a" * 10**5, 0.0]]}}, "a piece of 100,000 characters"),
+        ({"model": []}, "cannot be used"),
+    ],
+)
+def test_a_tokenizer_without_a_bound_is_refused_before_it_runs(
+    folders: Callable[[str], Path], tmp_path: Path, changes: dict[str, object], says: str
+) -> None:
+    folder = tmp_path / "multiplies"
+    shutil.copytree(folders("gpt2"), folder)
+    path = folder / "tokenizer.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    with pytest.raises(CheckpointError, match=says):
+        open_checkpoint(folder)
+
+
+def test_the_settings_of_a_tokenizer_are_bounded(folders: Callable[[str], Path], tmp_path: Path) -> None:
+    folder = tmp_path / "counts"
+    shutil.copytree(folders("t5"), folder)
+    path = folder / "tokenizer_config.json"
+    settings = json.loads(path.read_text())
+    path.write_text(json.dumps(settings | {"extra_ids": 10**9}))
+    with pytest.raises(CheckpointError, match="extra_ids is 1,000,000,000"):
+        open_checkpoint(folder)
+    path.write_text(" " * 5_000_000)
+    with pytest.raises(CheckpointError, match="longer than 4 MB"):
+        open_checkpoint(folder)
+
+
+def message(number: int, content: bytes) -> bytes:
+    """A field of protocol buffers."""
+    length = bytes([len(content) & 127 | 128, len(content) >> 7 & 127 | 128, len(content) >> 14])
+    return bytes([number << 3 | 2]) + length + content
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (message(1, message(1, b"a" * 5000)), r"a piece of 5,00\d bytes"),
+        (message(3, message(2, b"\0\0\0\0" + b"x" * 5000)), "a long text of one character"),
+        (message(1, b"abc")[:-1], "damaged"),
+        (b"\xff" * 50, "damaged"),
+    ],
+)
+def test_pieces_of_sentencepiece_are_bounded(
+    folders: Callable[[str], Path], tmp_path: Path, content: bytes, says: str
+) -> None:
+    folder = tmp_path / "pieces"
+    shutil.copytree(folders("t5"), folder)
+    (folder / "spiece.model").write_bytes(content)
+    with pytest.raises(CheckpointError, match=says):
+        open_checkpoint(folder)
+
+
+def test_a_text_that_a_tokenizer_makes_much_longer_is_refused(folders: Callable[[str], Path], tmp_path: Path) -> None:
+    """Each part may be one that exists; all of them together are measured."""
+    folder = tmp_path / "longer"
+    shutil.copytree(folders("gpt2"), folder)
+    path = folder / "tokenizer.json"
+    normalizer = {"type": "Sequence", "normalizers": [{"type": "NFKD"}, {"type": "ByteLevel"}]}
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"normalizer": normalizer}))
+    tokenizer = open_checkpoint(folder).tokenizers.source
+    assert tokenizer.encode("a short text").ids
+    with pytest.raises(ConfigError, match="characters of 5,000"):
+        tokenizer.encode("\ufdfa" * 5000)  # 33 bytes each
+
+
+def test_a_panic_of_the_library_becomes_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    panic = type("PanicException", (BaseException,), {})
+
+    def fail(*_: object, **__: object) -> None:
+        raise panic("called `Option::unwrap()` on a `None` value")
+
+    monkeypatch.setattr(opening.AutoTokenizer, "from_pretrained", fail)
+    with pytest.raises(CheckpointError, match="cannot be read: called"):
+        opening.read_tokenizer(tmp_path)

@@ -1,0 +1,184 @@
+"""The files of a tokenizer that somebody else made, checked before the library reads them.
+
+The library cannot be interrupted while it cuts a text. So every part of a tokenizer must be one with a known bound on
+its time and on how much longer it makes a text.
+"""
+
+import base64
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from model.files import CheckpointError
+from model.foreign.linear import is_linear
+from model.safety import MOST_TEXT, MOST_VOCABULARY, first_line, numbers_in, read_json
+
+__all__ = ["require_bounded_tokenizer"]
+
+MOST_PARTS, MOST_PATTERNS = 24, 4  # of a tokenizer; its regular expressions
+LONGEST_NAME, LONGEST_PIECE, LONGEST_CHARACTER = 64, 256, 64  # characters; bytes that stand for one character
+MOST_NUMBER, LONGEST_WORD = 10_000, 256  # in the settings; characters that WordPiece looks at in all their pieces
+LONGER = {
+    "NFKC",
+    "NFKD",
+    "Precompiled",
+    "ByteLevel",
+}  # these may make a text several times as long, so each stands once
+PARTS = LONGER | {
+    *("Sequence", "Replace", "BertNormalizer", "Strip", "StripAccents", "NFC", "NFD", "Lowercase", "Nmt", "Prepend"),
+    *("Metaspace", "Split", "Punctuation", "Digits", "Whitespace", "WhitespaceSplit", "BertPreTokenizer"),
+    *("CharDelimiterSplit", "UnicodeScripts", "FixedLength"),
+    *("BertProcessing", "RobertaProcessing", "TemplateProcessing"),
+    *("WordPiece", "BPEDecoder", "CTC", "Fuse", "ByteFallback"),
+}
+MODELS = ("BPE", "WordPiece", "WordLevel", "Unigram")
+STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
+COUNTED = re.compile("extra|offset|num|size")  # settings up to which the library counts, such as `extra_ids`
+SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "generation_config.json")
+
+
+def require_bounded_tokenizer(folder: Path) -> None:
+    """Check the files of a tokenizer without running it.
+
+    Raises:
+        CheckpointError: a file is too long or damaged, or a part of the tokenizer may take time or memory without end.
+    """
+    try:
+        for file in sorted(folder.iterdir()):
+            if file.name in SETTINGS:
+                require_small_numbers(file)
+            elif file.name == "tokenizer.json":
+                require_bounded(read_json(file, most=MOST_VOCABULARY))
+            elif file.suffix in (".model", ".spm"):
+                require_bounded_pieces(file)
+            elif file.suffix in (".txt", ".json"):
+                require(file.stat().st_size <= MOST_VOCABULARY, f"{file.name} is too long")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        raise CheckpointError(f"The tokenizer of {folder.name} cannot be used: {first_line(error)}") from error
+
+
+def require(condition: bool, problem: str) -> None:
+    if not condition:
+        raise ValueError(problem)
+
+
+def require_small_numbers(file: Path) -> None:
+    """Raises ValueError where the settings are long, or the library would count further than any tokenizer needs."""
+    for key, value in numbers_in(read_json(file, most=4 * MOST_TEXT)):
+        counts = COUNTED.search(key) and file.name == "tokenizer_config.json"
+        require(not counts or abs(value) <= MOST_NUMBER, f"{key} is {value:,} in {file.name}")
+
+
+def require_bounded(values: Mapping[str, Any]) -> None:
+    """Raises ValueError where `tokenizer.json` has a part without a bound; others where it is damaged."""
+    parts = {stage: list(parts_of(values.get(stage))) for stage in STAGES}
+    for stage, found in parts.items():
+        kinds = [str(part["type"]) for part in found]
+        require(len(kinds) <= MOST_PARTS, f"its {stage} has {len(kinds)} parts")
+        require(set(kinds) <= PARTS, f"its {stage} has a part {', '.join(sorted(set(kinds) - PARTS))[:100]}")
+        if stage != "post_processor":
+            twice = [kind for kind in LONGER if kinds.count(kind) > 1]
+            require(not twice, f"its {stage} has {', '.join(twice)} twice, which may make a text longer without end")
+    every = [part for found in parts.values() for part in found]
+    patterns = [part["pattern"]["Regex"] for part in every if "Regex" in (part.get("pattern") or {})]
+    require(len(patterns) <= MOST_PATTERNS, f"it has {len(patterns)} regular expressions")
+    for pattern in patterns:
+        require(is_linear(pattern), f"the time of its regular expression {pattern[:80]} may have no bound")
+    for part in every:
+        require_bounded_part(part)
+    require_bounded_model(values["model"])
+    padding = values.get("padding") or {}
+    strategy = padding.get("strategy")
+    fixed = strategy.get("Fixed", 0) if isinstance(strategy, dict) else 0
+    require(max(fixed, padding.get("pad_to_multiple_of") or 0) <= MOST_NUMBER, f"it fills texts up to {fixed:,} tokens")
+
+
+def parts_of(stage: Any) -> Iterator[Mapping[str, Any]]:
+    """The parts of a stage in order, those of sequences too."""
+    if stage is None:
+        return
+    yield stage
+    if stage["type"] == "Sequence":
+        for name in ("normalizers", "pretokenizers", "processors", "decoders"):
+            for part in stage.get(name, ()):
+                yield from parts_of(part)
+
+
+def require_bounded_part(part: Mapping[str, Any]) -> None:
+    for name, value in part.items():
+        if isinstance(value, str) and name != "precompiled_charsmap":
+            require(len(value) <= LONGEST_NAME, f"{name} of its part {part['type']} has {len(value):,} characters")
+        elif isinstance(value, int):
+            require(abs(value) <= MOST_NUMBER, f"{name} of its part {part['type']} is {value:,}")
+    if part["type"] == "Replace":
+        content, text = part["content"], part["pattern"].get("String")
+        spread = max(len(content), len(unicodedata.normalize("NFKD", content)))
+        require(spread <= (1 if text is None else len(text)), f"it replaces {text!r} by the longer {content[:20]!r}")
+    elif part["type"] == "Precompiled" and part["precompiled_charsmap"]:
+        require_short_characters(base64.b64decode(part["precompiled_charsmap"]))
+    elif part["type"] == "TemplateProcessing":
+        texts = [piece for piece in part["single"] if "Sequence" in piece]
+        require(len(texts) <= 1 and len(part["single"]) <= LONGEST_NAME, "it writes a text more than once")
+
+
+def require_short_characters(rules: bytes) -> None:
+    """Of SentencePiece's rules for characters: the length of a search tree, the tree, what characters become."""
+    texts = rules[4 + int.from_bytes(rules[:4], "little") :].split(b"\0")
+    require(max(map(len, texts)) <= LONGEST_CHARACTER, "it makes a long text of one character")
+
+
+def require_bounded_model(model: Mapping[str, Any]) -> None:
+    kind = model.get("type") or "BPE"
+    require(kind in MODELS, f"its model is {kind}")
+    for name in ("unk_token", "continuing_subword_prefix", "end_of_word_suffix"):
+        require(len(model.get(name) or "") <= LONGEST_NAME, f"{name} has more than {LONGEST_NAME} characters")
+    longest = model.get("max_input_chars_per_word", 100)
+    require(
+        longest <= LONGEST_WORD, f"max_input_chars_per_word is {longest:,}; up to {LONGEST_WORD} can be cut in time"
+    )
+    if kind == "Unigram":
+        longest = max((len(piece[0]) for piece in model["vocab"]), default=0)
+        require(longest <= LONGEST_PIECE, f"it has a piece of {longest:,} characters")
+
+
+def require_bounded_pieces(file: Path) -> None:
+    """Of a model of SentencePiece, which is a message of protocol buffers: its pieces (1), its normalizer (3)."""
+    require(file.stat().st_size <= MOST_VOCABULARY, f"{file.name} is too long")
+    for number, message in messages(file.read_bytes()):
+        if number == 1:
+            require(len(message) <= LONGEST_PIECE, f"{file.name} has a piece of {len(message):,} bytes")
+        elif number == 3:
+            for rules in (inner for name, inner in messages(message) if name == 2 and inner):
+                require_short_characters(rules)
+
+
+def messages(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """The fields of a message that hold bytes, each with its number."""
+    at = 0
+    while at < len(data):
+        tag, at = number_at(data, at)
+        if tag & 7 == 2:
+            length, at = number_at(data, at)
+            require(at + length <= len(data), "its model is damaged")
+            yield tag >> 3, data[at : at + length]
+            at += length
+        elif tag & 7 == 0:
+            _, at = number_at(data, at)
+        else:
+            width = {1: 8, 5: 4}.get(tag & 7)
+            require(width is not None, "its model is damaged")
+            at += width or 0
+
+
+def number_at(data: bytes, at: int) -> tuple[int, int]:
+    """A number of seven bits a byte, and the place after it."""
+    value = 0
+    for shift in range(0, 70, 7):
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, at
+    raise ValueError("its model is damaged")
