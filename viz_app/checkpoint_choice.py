@@ -17,6 +17,7 @@ from viz_app.caption import tell
 from viz_app.choices import choices, choose, settle
 from viz_app.ending import end_page
 from viz_app.listing import CheckpointKey, Listed
+from viz_app.navigation import page_link
 from viz_app.plain import as_sentence, plain
 
 __all__ = [
@@ -152,7 +153,7 @@ def require_translator(found: Sequence[Listed], *, also: Sequence[str] = ()) -> 
         if config.task == "classification":
             lead_to_sentiment()
         else:
-            st.page_link("viz_app/pages/translate.py", label="See all of its maps on the page Translate")
+            page_link("translate", "See all of its maps on the page Translate")
         end_page()
     return key, config
 
@@ -188,7 +189,7 @@ def require_attention(
 
 def lead_to_sentiment() -> None:
     """A link to the page that is about a classifier."""
-    st.page_link("viz_app/pages/sentiment.py", label="See what it looks at on the page Sentiment")
+    page_link("sentiment", "See what it looks at on the page Sentiment")
 
 
 def require_snapshots(found: Sequence[Listed]) -> tuple[CheckpointKey, AnyConfig]:

@@ -16,7 +16,7 @@ import streamlit as st
 from viz_app.choices import choices
 from viz_app.plain import plain
 
-__all__ = ["CODES", "Codes", "Place", "share", "wanted_place"]
+__all__ = ["CODES", "Codes", "Place", "code_field", "share", "wanted_place"]
 
 SIGNS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that is taken for another when it is read aloud or written down
 LENGTH = 5
@@ -27,7 +27,7 @@ PARAMETER = "code"  # of a link that is a code
 class Place:
     """What a link leads to."""
 
-    page: str
+    page: str  # one of `PAGES`
     choices: tuple[tuple[str, str], ...]  # as the URL writes them
 
 
@@ -74,13 +74,36 @@ def share(page: str) -> None:
 def show(place: Place) -> None:
     st.markdown("It opens what you see now. Copy it:")
     st.code(link(st.context.url or "", place.choices), language=None, wrap_lines=True)
-    if "HEADLIGHT_PROCESSES" in os.environ:
-        return  # behind `deploy/serve.py` another process would be asked, which does not know the code
+    if not has_codes():
+        return
     st.markdown("Or read its code aloud, which this server knows until it starts again; who guesses it sees it too:")
     st.header(CODES.code_of(place), anchor=False)
-    if typed := st.text_input("Type a code that was read to you, and press Enter", max_chars=20):
-        st.session_state["code_to_follow"] = typed
+    code_field(key="code_in_dialog")
+
+
+def code_field(*, key: str = "code") -> None:
+    """Ask for a code, and go where it leads.
+
+    Args:
+        key: Of the field; a page can have two.
+    """
+    if not has_codes():
+        return
+    st.text_input(
+        "Type a code that was read to you, and press Enter", max_chars=20, key=key, on_change=follow, args=(key,)
+    )
+    if "code_to_follow" in st.session_state:  # within a dialog: the page itself follows it
         st.rerun()
+
+
+def follow(key: str) -> None:
+    """Callback of a field for codes: the page goes where the code leads, and the field is empty again."""
+    st.session_state["code_to_follow"], st.session_state[key] = st.session_state[key], ""
+
+
+def has_codes() -> bool:
+    """Whether this process knows every code: behind `deploy/serve.py` another one may have made it."""
+    return "HEADLIGHT_PROCESSES" not in os.environ
 
 
 def link(url: str, chosen: tuple[tuple[str, str], ...]) -> str:

@@ -27,6 +27,7 @@ from viz_app.figures.attention import MAX_TILE, difference_map, head_map
 from viz_app.figures.heads import head_grids
 from viz_app.figures.style import Axes
 from viz_app.listing import CheckpointKey, Listed
+from viz_app.navigation import page_link
 from viz_app.plain import plain
 from viz_app.sections.by_length import by_length
 from viz_app.services import Forced
@@ -150,7 +151,7 @@ else:
     intervention: Intervention = st.session_state["intervention"].within(all_heads(loading.translator(key).model))
     if not intervention:
         st.info("Nothing is changed yet: switch heads off on the page Heads, and come back.")
-        st.page_link("viz_app/pages/heads.py", label="Go to the ablation board", icon=":material/toggle_on:")
+        page_link("heads", "Go to the ablation board", icon=":material/toggle_on:")
         end_page()
     left = Side(name="as trained", key=key, text=text)
     right = Side(name="changed", key=key, text=text, intervention=intervention)

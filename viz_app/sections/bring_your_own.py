@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection
 import streamlit as st
 
 from model.checkpoint import CheckpointError
+from viz_app.navigation import page_link
 from viz_app.own_checkpoints import add_folder, add_upload, alone, largest_upload
 from viz_app.plain import plain
 
@@ -46,7 +47,7 @@ def bring_your_own(taken: Collection[str]) -> None:
         st.error(plain(problem))
     if opened := st.session_state.pop("upload_opened", ""):
         st.success(f"{plain(opened)} is open and chosen on the left.", icon=":material/check:")
-        st.page_link("viz_app/pages/translate.py", label="See its maps on the page Translate")
+        page_link("translate", "See its maps on the page Translate")
 
 
 def attempt(what: Callable[[], None]) -> None:

@@ -18,6 +18,7 @@ from viz_app.charts import draw
 from viz_app.figures.attention import head_map, overview
 from viz_app.figures.training import curves
 from viz_app.long_work import about, queue_text
+from viz_app.navigation import page_link
 from viz_app.own_checkpoints import add_copy
 from viz_app.plain import plain
 from viz_app.presence import visitor
@@ -120,7 +121,7 @@ def buttons(training: Training | None) -> None:
             icon=":material/check:",
         )
         if training is not None and len(snapshots_of(training.folder)) > 1:
-            st.page_link("viz_app/pages/learning.py", label="Play its training again on the page Watch it learn")
+            page_link("learning", "Play its training again on the page Watch it learn")
 
 
 @boundary("The progress of the training")
