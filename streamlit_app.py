@@ -55,11 +55,13 @@ with turn():
             with st.sidebar:
                 glossary()
                 present_switch()
-                share(name_of(page))
+        link_place = st.sidebar.container()  # filled after the page, which says what the link must name
         way_back()
         st.html(heading(page.title, PAGES[name_of(page)].first))
         with boundary("This page"):
             page.run()
+        with boundary("The link to this page"), link_place:
+            share(name_of(page))
         with boundary("Saving pictures"), st.sidebar:
             save_pictures(facts())
     finally:  # Streamlit may stop the run

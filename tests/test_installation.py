@@ -19,11 +19,13 @@ import sys
 from contextlib import suppress
 from streamlit import config
 from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
 from streamlit.web import bootstrap
 from model.corpora.aligned import read_aligned
 from model.corpora.class_list import read_class_list
 from model.places import checkpoint_folders, folder_for_new
 from viz_app.command import main
+from viz_app.navigation import PAGES
 
 def headlight(*arguments):
     sys.argv = ["headlight", *arguments]
@@ -37,6 +39,20 @@ headlight("--server.port", "8600")
 page = AppTest.from_file(config._main_script_path, default_timeout=600).run()
 assert not page.exception, page.exception
 print(page.selectbox(key="checkpoint").options)
+
+def visit(name, **query):
+    # The pages that it links to from its main column.
+    app = AppTest.from_file(config._main_script_path, default_timeout=600)
+    app.query_params.update(query)
+    app._page_hash = calc_hash("" if name == "translate" else name)
+    app.run()
+    assert not app.exception and not app.error, (name, app.exception, app.error)
+    assert any(f">{PAGES[name].title} <" in one.proto.body for one in app.get("html")), name
+    return [link.proto.page for link in app.main.get("page_link")]
+
+for name in PAGES:
+    visit(name)
+print(visit("translate", checkpoint="imdb-sentiment"), visit("compare", compare="changed"))
 print(len(read_aligned("en", "de")), len(read_class_list("en", "de")))
 print(folder_for_new() in checkpoint_folders(), folder_for_new())
 folder_for_new().mkdir()
@@ -90,10 +106,11 @@ def test_the_command_works_in_an_installation(
     command = [sys.executable, "-P", "-c", SESSION]
     done = subprocess.run(command, cwd=elsewhere, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr
-    version, first, second, app, checkpoints, sentences, new, found = done.stdout.splitlines()
+    version, first, second, app, checkpoints, links, sentences, new, found = done.stdout.splitlines()
     assert version == f"Headlight {__version__}"
     assert (first, second) == ("Ich liebe dich.", "Wo ist der Bahnhof?")
     assert app == f"{site / 'headlight' / 'streamlit_app.py'} False"  # with our settings
     assert "everyday-en-de" in checkpoints
+    assert links == "['sentiment'] ['heads']"  # Streamlit finds the pages, which are not beside the script
     assert min(map(int, sentences.split())) > 20
     assert (new, found) == (f"False {elsewhere / 'headlight'}", "True")  # not where pip would remove it

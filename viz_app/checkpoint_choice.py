@@ -28,11 +28,13 @@ __all__ = [
     "require_attention",
     "require_checkpoint",
     "require_classifier",
+    "require_known",
     "require_snapshots",
     "require_translator",
 ]
 
 FIRST = "everyday-en-de"  # what a newcomer sees: people type sentences of every day first, not captions
+MAX_NAME = 80  # characters of a name from a link
 # Checkpoints that others have replaced: old links lead to those.
 REPLACED = {"multi30k-de-en": "everyday-de-en", "tatoeba-en-zh": "everyday-en-zh"}
 JOBS = {
@@ -70,15 +72,36 @@ def checkpoint_picker(found: Sequence[Listed]) -> None:
             name,
         ),
     )
-    settle("checkpoint", FIRST if FIRST in configs else names[0], configs)
+    wanted = choices().chosen.get("checkpoint")
+    missing = wanted is not None and wanted not in configs
+    settle("checkpoint", None if missing else FIRST if FIRST in configs else names[0], configs)
     with st.sidebar:
         name = st.selectbox(
             "Checkpoint",
             names,
+            index=None if missing else 0,
             key="checkpoint",
+            placeholder="Choose a checkpoint",
             help="The trained model that all pages look into.",
         )
-        st.caption(plain(summary(configs[name])))
+        if name:
+            st.caption(plain(summary(configs[name])))
+
+
+def require_known(name: object, found: Sequence[Listed]) -> None:
+    """Where a link or an earlier choice names a checkpoint that cannot be used, a sentence takes the page's place."""
+    listed = next((one for one in found if one.key.name == name), None)
+    if name is None or (listed and listed.config):
+        return
+    shown = plain(str(name)[:MAX_NAME])
+    if listed:
+        st.error(f"{shown} cannot be used: {plain(listed.problem)} Choose another checkpoint on the left.")
+    else:
+        st.error(
+            f"There is no checkpoint “{shown}” here. A checkpoint that was uploaded or trained in a browser can be "
+            "opened by that visitor alone, until they leave. Choose another checkpoint on the left."
+        )
+    end_page()
 
 
 def summary(config: AnyConfig) -> str:
@@ -103,6 +126,7 @@ def summary(config: AnyConfig) -> str:
 
 def require_checkpoint(found: Sequence[Listed]) -> tuple[CheckpointKey, AnyConfig]:
     """The chosen checkpoint, loaded; where it cannot be, a sentence takes the page's place."""
+    require_known(choices().chosen.get("checkpoint"), found)
     chosen = next((listed for listed in found if listed.key.name == st.session_state.get("checkpoint")), None)
     if chosen is None:
         st.error(
@@ -194,6 +218,7 @@ def lead_to_sentiment() -> None:
 
 def require_snapshots(found: Sequence[Listed]) -> tuple[CheckpointKey, AnyConfig]:
     """The chosen checkpoint if its training kept snapshots, else the first whose training did; or a sentence."""
+    require_known(choices().chosen.get("checkpoint"), found)
     usable = [
         one
         for one in found
@@ -226,6 +251,7 @@ def opened(key: CheckpointKey) -> tuple[CheckpointKey, AnyConfig]:
 
 def require_classifier(found: Sequence[Listed]) -> tuple[CheckpointKey, AnyConfig]:
     """The chosen checkpoint if it classifies, else the first that does; without any, a sentence instead of the page."""
+    require_known(choices().chosen.get("checkpoint"), found)
     usable = [listed for listed in found if listed.config is not None and listed.config.task == "classification"]
     chosen = [listed for listed in usable if listed.key.name == st.session_state.get("checkpoint")]
     if not usable:

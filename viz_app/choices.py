@@ -2,7 +2,10 @@
 
 Streamlit forgets a widget's value on pages that do not show it, and clears the URL on a page switch, its own
 `bind="query-params"` included (seen in 1.67). So the choices are kept here and given to the widgets anew in every run.
-A default is never a choice: it follows the checkpoint, and stands in no link.
+A default is never a choice: it follows the checkpoint. What a page cannot show stays chosen for the other pages.
+
+The address of a page is bare until something is chosen. From then on it names all that the picture depends on, defaults
+included, so that it shows the same picture when our defaults are others. Ids in it never change; labels may.
 """
 
 import re
@@ -72,16 +75,42 @@ TEXT, WHOLE, FRACTION = Form(str), Form(whole), Form(fraction)
 SWITCH = Form(switch, lambda value: str(value).lower())
 FORCED = Form(forced, lambda pairs: "-".join(f"{at}.{token}" for at, token in pairs))
 INTERVENTION = Form(intervention, Intervention.code)
+# Links once named tabs by their labels. A tab keeps its id here when its label changes.
+OLD_TABS = {
+    "One head": "head",
+    "Every station": "stations",
+    "What each layer would say": "layers",
+    "Why this word?": "why",
+    "Read or guessed?": "read",
+    "Ablation board": "board",
+    "What heads do": "roles",
+    "Importance": "importance",
+    "Alignment": "alignment",
+    "Paste a head": "paste",
+    "As it should be": "right",
+    "Bug lab": "bugs",
+    "The matrix": "matrix",
+    "Waves and counters": "waves",
+    "Distances and rotation": "distances",
+    "In a sentence": "sentence",
+    "Model card": "card",
+    "Training curves": "curves",
+    "Parameters": "parameters",
+    "Configuration": "configuration",
+}
+TAB = Form(lambda text: OLD_TABS.get(text, text))
+TABS = "position_tab mask_tab heads_tab checkpoint_tab inside_tab"
 NUMBERS = """rival first_place station_layer station_place window_row window_column beam_size top_k seed query
     length width base shift shuffle sentence step toy_longest toy_width toy_heads toy_layers"""
 WORDS = """checkpoint from_language into_language text kind view method steps_view steps_kind layer head
     review_layer review_head mask_kind metric sentences_from pasted click_means review reading bug
-    position_tab mask_tab heads_tab checkpoint_tab inside_tab compare beside second_text giver
+    compare beside second_text giver
     pasted_kind stack beside_layer beside_head toy
     trained_layer trained_head typed snapshot"""
 # Every choice that follows a visitor and stands in a link, by the key of its widget.
 FORMS: dict[str, Form] = {
     **dict.fromkeys(WORDS.split(), TEXT),
+    **dict.fromkeys(TABS.split(), TAB),
     **dict.fromkeys((f"pasted_{kind}_{part}" for kind in KINDS for part in ("layer", "head")), TEXT),
     **dict.fromkeys((f"batch_{language}_{i}" for language in BATCHES for i in range(1, 5)), TEXT),
     **dict.fromkeys(NUMBERS.split(), WHOLE),
@@ -98,23 +127,29 @@ FORMS: dict[str, Form] = {
 class Choices:
     """Of one visitor, by name."""
 
-    chosen: dict[str, object] = field(default_factory=dict)
+    chosen: dict[str, object] = field(default_factory=dict)  # as wanted, whether or not this page can show it
     defaults: dict[str, object] = field(default_factory=dict)
     shown: dict[str, object] = field(default_factory=dict)  # as given to the widgets; what differs is newly chosen
+    settled: dict[str, object] = field(default_factory=dict)  # what the page of this run shows
     page: str | None = None
     subject: str | None = None  # what tokens are forced for; None: for whatever the page turns out to be about
 
-    def in_url(self) -> dict[str, str]:
-        """The choices that differ from their defaults, as far as a link can hold them."""
-        written = {
-            name: form.write(self.chosen[name])
-            for name, form in FORMS.items()
-            if name in self.chosen and self.chosen[name] != self.defaults.get(name)
-        }
+    def own(self) -> dict[str, object]:
+        """The choices that differ from their defaults."""
+        return {name: value for name, value in self.chosen.items() if value != self.defaults.get(name)}
+
+    def in_link(self) -> dict[str, str]:
+        """All that the picture depends on, as far as a link can hold it: what the page shows, and what was chosen."""
+        values = {name: value for name, value in self.settled.items() if value} | self.own()
+        written = {name: form.write(values[name]) for name, form in FORMS.items() if name in values}
         found = {name: text for name, text in written.items() if fits_into_a_link(text)}
         if "text" in written and "text" not in found:
             found.pop("forced", None)  # tokens forced into the translation of a text that the link does not hold
         return found
+
+    def in_url(self) -> dict[str, str]:
+        """What the address of the page says: nothing as long as nothing is chosen."""
+        return self.in_link() if self.own() else {}
 
 
 def choices() -> Choices:
@@ -139,6 +174,7 @@ def went_back() -> bool:
 def restore_choices() -> None:
     """Before any widget: take the choices from the URL where it is newer, else what was chosen since the last run."""
     first, kept = "choices" not in st.session_state, choices()
+    kept.settled = {}
     if first or went_back():
         # What no link can hold is not lost by going back.
         held = {name: value for name, value in kept.chosen.items() if not fits_into_a_link(FORMS[name].write(value))}
@@ -171,20 +207,21 @@ def forget(name: str) -> None:
 
 
 def settle(name: str, default: object, allowed: Container[object] | None = None) -> None:
-    """Before a widget: give it what was chosen, or the default where nothing was, or nothing that is allowed."""
-    kept = choices()
-    if allowed is not None and name in kept.chosen and kept.chosen[name] not in allowed:
-        del kept.chosen[name]
-    kept.defaults[name] = default
-    kept.shown[name] = st.session_state[name] = kept.chosen.get(name, default)
+    """Before a widget: give it what was chosen, or the default where nothing was, or nothing that is allowed here."""
+    chosen = choices().chosen.get(name, default)
+    give(name, chosen if allowed is None or chosen in allowed else default, default)
 
 
 def settle_number(name: str, default: float, low: float, high: float) -> None:
     """Before a slider of fractions: as `settle`, with what lies outside its ends moved to the nearer one."""
+    give(name, min(max(float(str(choices().chosen.get(name, default))), low), high), default)
+
+
+def give(name: str, value: object, default: object) -> None:
+    """Give a widget its value for this run; what is chosen stays, for pages that can show it."""
     kept = choices()
-    if name in kept.chosen:
-        kept.chosen[name] = min(max(float(str(kept.chosen[name])), low), high)
-    settle(name, default)
+    kept.defaults[name] = default
+    kept.settled[name] = kept.shown[name] = st.session_state[name] = value
 
 
 def start_afresh() -> None:

@@ -1,6 +1,6 @@
 """Widgets that several pages share, under stable keys; see `choices` for how their values are kept."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 import streamlit as st
@@ -63,7 +63,8 @@ def ask(config: AnyConfig, *, with_search: bool) -> tuple[str, SearchConfig]:
         field, menu, *rest = st.columns([5, 1.4, 1.2] if with_search else [5, 1.4], vertical_alignment="bottom")
     with field:
         text = st.text_input(f"{what_to_type(config)} and press Enter", key="text")
-    start_afresh_for(f"{st.session_state['checkpoint']}|{text}")
+    pair = config.tokenizer.source_language, config.tokenizer.target_language
+    start_afresh_for("|".join((st.session_state["checkpoint"], *pair, text or "")))
     with menu:
         st.selectbox(
             "Examples",
@@ -81,7 +82,6 @@ def ask(config: AnyConfig, *, with_search: bool) -> tuple[str, SearchConfig]:
             search = search_picker(translates=config.task == "translation")
     say_what_no_link_holds(text or "")
     tell("Sentence", text or "")
-    pair = config.tokenizer.source_language, config.tokenizer.target_language
     if purpose := PURPOSES.get(pair, {}).get(text or ""):
         st.caption(f":material/lightbulb: {purpose}")
     return text or "", search
@@ -120,11 +120,6 @@ def search_picker(*, translates: bool) -> SearchConfig:
     """How the next token is chosen, in a popover; a translation may be typed by the visitor instead."""
     offered = [method for method in METHODS if translates or method != "typed"]
     settle("method", "greedy", offered)
-    settle("beam_size", 5, range(2, 9))
-    settle_number("temperature", 1.0, 0.1, 2.0)
-    settle("top_k", 0, range(51))
-    settle_number("top_p", 1.0, 0.05, 1.0)
-    settle("seed", 0, range(1000))
     with st.popover(METHODS[st.session_state["method"]], icon=":material/tune:", width="stretch"):
         method = st.segmented_control(
             "Search",
@@ -136,9 +131,14 @@ def search_picker(*, translates: bool) -> SearchConfig:
             "end, the one with the best mean log-probability a token wins. Sampling: each token is drawn at random.",
         )
         if method == "beam":
+            settle("beam_size", 5, range(2, 9))
             size = st.slider("Beam size, prefixes kept", 2, 8, key="beam_size")
             return SearchConfig(method="beam", beam_size=size)
         if method == "sample":
+            settle_number("temperature", 1.0, 0.1, 2.0)
+            settle("top_k", 0, range(51))
+            settle_number("top_p", 1.0, 0.05, 1.0)
+            settle("seed", 0, range(1000))
             temperature = st.slider("Temperature", 0.1, 2.0, step=0.1, key="temperature", help="Above 1: bolder.")
             top_k = st.slider("Top-k, 0 = all tokens", 0, 50, key="top_k", help="Draw among the k likeliest tokens.")
             top_p = st.slider(
@@ -248,7 +248,19 @@ def how(label: str, explanation: str, formula: str | None = None) -> None:
             st.latex(formula)
 
 
-def tabs(labels: Sequence[str], key: str) -> Sequence["TabContainer"]:
-    """Tabs of which only the open one need be drawn; which one that is stands in the URL."""
-    settle(key, labels[0], labels)
-    return st.tabs(labels, key=key, on_change="rerun")
+def tabs(labels: Mapping[str, str], key: str) -> Sequence["TabContainer"]:
+    """Tabs of which only the open one need be drawn; which one that is stands in the URL.
+
+    Args:
+        labels: Id → label. Links name the ids, see `choices.OLD_TABS`.
+        key: Of the choice.
+    """
+    settle(key, next(iter(labels)), labels)
+    shown = f"{key}_shown"
+    st.session_state[shown] = labels[st.session_state[key]]
+    return st.tabs(list(labels.values()), key=shown, on_change=open_tab, args=(key, labels))
+
+
+def open_tab(key: str, labels: Mapping[str, str]) -> None:
+    """Callback of `tabs`: the one that is open now is chosen."""
+    choose(key, next(name for name, label in labels.items() if label == st.session_state[f"{key}_shown"]))

@@ -40,12 +40,9 @@ def start_afresh_for(subject: str) -> None:
 
 
 def forced_tokens(vocab_size: int) -> Forced:
-    """What is forced; what the vocabulary does not have, from a link, is forgotten."""
+    """What is forced, without what a link names and the vocabulary does not have."""
     settle("forced", ())
-    found: Forced = tuple((at, token) for at, token in now() if token < vocab_size)
-    if found != now():
-        choose("forced", found)
-    return found
+    return tuple((at, token) for at, token in now() if token < vocab_size)
 
 
 def now() -> Forced:

@@ -5,21 +5,25 @@ The codes are kept in memory, the latest `CODES.most` of them; they hold what a 
 
 import hashlib
 import os
+import socket
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import streamlit as st
 
 from viz_app.choices import choices
+from viz_app.own_checkpoints import LOCAL, own_checkpoints
 from viz_app.plain import plain
 
 __all__ = ["CODES", "Codes", "Place", "code_field", "share", "wanted_place"]
 
 SIGNS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that is taken for another when it is read aloud or written down
 LENGTH = 5
+ANYWHERE = ("0.0.0.0", "::")  # a server that listens here listens at every address
 PARAMETER = "code"  # of a link that is a code
 
 
@@ -65,15 +69,20 @@ CODES = Codes(most=1_000)  # each holds what fits into a URL: some 8 MB at the v
 
 
 def share(page: str) -> None:
-    """In the sidebar: a button that shows the link to this page, with all that one sees in it, and its code."""
+    """A button that shows the link to this page, with all that one sees in it, and its code; after the page."""
     if st.button("Link to this page", icon=":material/link:", type="tertiary", key="share"):
-        show(Place(page, tuple(choices().in_url().items())))
+        show(Place(page, tuple(choices().in_link().items())))
 
 
 @st.dialog("Link to this page")
 def show(place: Place) -> None:
     st.markdown("It opens what you see now. Copy it:")
-    st.code(link(st.context.url or "", place.choices), language=None, wrap_lines=True)
+    url, limit = for_others(st.context.url or "", st.get_option("server.address"))
+    st.code(link(url, place.choices), language=None, wrap_lines=True)
+    if limit:
+        st.caption(limit)
+    if (name := dict(place.choices).get("checkpoint")) in own_checkpoints():
+        st.warning(f"Others cannot open {plain(str(name))}: a checkpoint that you brought or trained is yours alone.")
     if not has_codes():
         return
     st.markdown("Or read its code aloud, which this server knows until it starts again; who guesses it sees it too:")
@@ -104,6 +113,37 @@ def follow(key: str) -> None:
 def has_codes() -> bool:
     """Whether this process knows every code: behind `deploy/serve.py` another one may have made it."""
     return "HEADLIGHT_PROCESSES" not in os.environ
+
+
+def for_others(url: str, listens_at: str | None) -> tuple[str, str]:
+    """The address of a page as other computers open it, and a sentence about its limits where it has some.
+
+    Args:
+        url: As this visitor opened it.
+        listens_at: The address at which the server listens; None is every address of this computer.
+    """
+    parts = urlsplit(url)
+    if parts.hostname not in LOCAL:
+        return url, ""
+    if listens_at in LOCAL:
+        return url, (
+            "This server listens to this computer alone, so no other computer can open the link. "
+            "`headlight --server.address 0.0.0.0` lets others in."
+        )
+    host = listens_at if listens_at not in (None, "", *ANYWHERE) else own_address()
+    if host is None:
+        return url, "This computer is in no network, so no other computer can open the link."
+    name = f"[{host}]" if ":" in host else host
+    return urlunsplit(parts._replace(netloc=f"{name}:{parts.port}" if parts.port else name)), ""
+
+
+def own_address() -> str | None:
+    """This computer's address in its network, or None without one; nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, suppress(OSError):
+        probe.connect(("192.0.2.1", 9))  # kept for documentation by RFC 5737: only the route is looked up
+        address: str = probe.getsockname()[0]
+        return address
+    return None
 
 
 def link(url: str, chosen: tuple[tuple[str, str], ...]) -> str:

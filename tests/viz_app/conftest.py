@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from model.checkpoint import Checkpoint, load_checkpoint
 from tests.conftest import BUNDLED, PATIENCE, ROOT
+from viz_app.choices import OLD_TABS
 from viz_app.examples import EVERYDAY
 
 NAME = "everyday-de-en"
@@ -75,7 +76,7 @@ def component_data(app: AppTest, name: str) -> dict[str, Any]:
 
 
 def tab(app: AppTest, key: str, name: str) -> AppTest:
-    app.session_state[key] = name
+    app.session_state[key] = OLD_TABS.get(name, name)
     app.run()
     assert not app.exception, app.exception
     return app

@@ -15,6 +15,7 @@ from model.network.positional import sinusoidal_table
 from tests.conftest import BUNDLED
 from tests.viz_app.conftest import array, charts, html
 from viz_app.checkpoint_choice import FIRST
+from viz_app.choices import OLD_TABS
 from viz_app.examples import BATCHES, CAPTIONS, EVERYDAY
 
 OpenApp = Callable[..., AppTest]
@@ -218,7 +219,7 @@ def test_a_checkpoint_can_be_opened(open_app: OpenApp, bundled: Checkpoint, tab:
     assert (table["BLEU"].notna() | table["accuracy"].notna()).all()
     row = table.set_index("checkpoint").loc[bundled.name]
     assert row["parameters"] == sum(p.numel() for p in bundled.model.parameters())
-    app.session_state["checkpoint_tab"] = tab
+    app.session_state["checkpoint_tab"] = OLD_TABS[tab]
     app.run()
     assert not app.exception
     if tab == "Training curves":
@@ -235,7 +236,7 @@ def test_a_history_of_another_make_gets_a_sentence(
     app = open_app("checkpoints")
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
     app.run()
-    app.session_state["checkpoint_tab"] = "Training curves"
+    app.session_state["checkpoint_tab"] = "curves"
     app.selectbox(key="checkpoint").set_value("foreign").run()
     assert not app.exception
     assert "no history.csv that can be read" in app.info[0].value
@@ -246,7 +247,7 @@ def test_a_classifier_is_listed_and_opened_and_the_pages_for_translators_say_wha
     row = app.dataframe[0].value.set_index("checkpoint").loc["imdb-sentiment"]
     assert (row["task"], row["layers"], row["languages"]) == ("classification", "1 + 0", "en")
     assert row["accuracy"] > 88
-    app.session_state["checkpoint_tab"] = "Training curves"
+    app.session_state["checkpoint_tab"] = "curves"
     app.run()
     assert len(charts(app)) == 2
     app.switch_page("viz_app/pages/positions.py").run()
@@ -285,7 +286,7 @@ def test_a_new_checkpoint_appears_and_a_broken_one_gets_a_sentence(
     words = shutil.copytree(BUNDLED / "multi30k-de-en-words", tmp_path / "a-learned")
     (words / "model.safetensors").write_bytes(b"damaged")
     app.switch_page("viz_app/pages/positions.py").run()
-    app.session_state["position_tab"] = "Distances and rotation"
+    app.session_state["position_tab"] = "distances"
     app.run()
     assert not app.exception
     assert "learned" in app.dataframe[0].value

@@ -69,7 +69,8 @@ key, config = checkpoint_choice.require_checkpoint(found)
 st.header(plain(key.name))
 st.caption("The checkpoint that is chosen on the left.")
 card, curves, parameters, configuration = controls.tabs(
-    ["Model card", "Training curves", "Parameters", "Configuration"], "checkpoint_tab"
+    {"card": "Model card", "curves": "Training curves", "parameters": "Parameters", "configuration": "Configuration"},
+    "checkpoint_tab",
 )
 if card.open:
     with card:

@@ -20,7 +20,7 @@ from viz_app.attention_view import AttentionView, select_head, view
 from viz_app.caption import changes, tell
 from viz_app.charts import draw
 from viz_app.chips import compared
-from viz_app.choices import settle
+from viz_app.choices import choices, settle
 from viz_app.ending import end_page
 from viz_app.examples import examples_for
 from viz_app.figures.attention import MAX_TILE, difference_map, head_map
@@ -127,6 +127,7 @@ if not text.strip():
     st.info("Type a sentence above, or choose one of the examples.")
     end_page()
 if mode == "checkpoints":
+    checkpoint_choice.require_known(choices().chosen.get("beside"), found)
     offered = others(key, found)
     if not offered:
         st.info("No other checkpoint reads this language; choose another one on the left.")

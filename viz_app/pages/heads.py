@@ -13,7 +13,14 @@ from viz_app.sections.word_alignment import word_alignment
 
 key, config = checkpoint_choice.require_attention(listing.listed_checkpoints(), also=("continuation", "reading"))
 board, roles, importance, aligning, pasting = controls.tabs(
-    ["Ablation board", "What heads do", "Importance", "Alignment", "Paste a head"], "heads_tab"
+    {
+        "board": "Ablation board",
+        "roles": "What heads do",
+        "importance": "Importance",
+        "alignment": "Alignment",
+        "paste": "Paste a head",
+    },
+    "heads_tab",
 )
 if board.open:
     with board:

@@ -19,16 +19,17 @@ if not text.strip():
     st.info("Type a sentence above, or choose one of the examples; what happens inside the model appears here.")
     end_page()
 SECTIONS = {
-    "Every station": every_station,
-    "What each layer would say": early_words,
-    "Why this word?": why_this_word,
-    "Read or guessed?": read_or_guessed,
+    "stations": ("Every station", every_station),
+    "layers": ("What each layer would say", early_words),
+    "why": ("Why this word?", why_this_word),
+    "read": ("Read or guessed?", read_or_guessed),
 }
-head, *others = controls.tabs(["One head", *SECTIONS], "inside_tab")
+labels = {"head": "One head"} | {name: label for name, (label, _) in SECTIONS.items()}
+head, *others = controls.tabs(labels, "inside_tab")
 if head.open:
     with head:
         one_head(key, config, text)
-for place, section in zip(others, SECTIONS.values(), strict=True):
+for place, (_, section) in zip(others, SECTIONS.values(), strict=True):
     if place.open:
         with place:
             if problem := analyses.why_no_stream(key):

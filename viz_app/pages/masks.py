@@ -71,7 +71,7 @@ allowed = {
     "cross": np.broadcast_to(padded, (len(read), len(source))),
 }
 
-right_tab, bug_tab = controls.tabs(["As it should be", "Bug lab"], "mask_tab")
+right_tab, bug_tab = controls.tabs({"right": "As it should be", "bugs": "Bug lab"}, "mask_tab")
 if right_tab.open:
     with right_tab:
         right_masks(key, sentences, row, axes, allowed)

@@ -76,7 +76,13 @@ else:
         st.caption("A learned table has no formula and so no wavelengths to set: what you see is what training made.")
 
 matrix_tab, waves, relations, sentence_tab = controls.tabs(
-    ["The matrix", "Waves and counters", "Distances and rotation", "In a sentence"], "position_tab"
+    {
+        "matrix": "The matrix",
+        "waves": "Waves and counters",
+        "distances": "Distances and rotation",
+        "sentence": "In a sentence",
+    },
+    "position_tab",
 )
 if matrix_tab.open:
     with matrix_tab:

@@ -34,10 +34,8 @@ CLICKS = {"silence": "silences it", "flatten": "makes it uniform"}
 def ablation_board(key: CheckpointKey, text: str) -> None:
     """Draw the board, the translation before and after, and the map of one head to paint on."""
     heads = all_heads(loading.translator(key).model)
-    # Another checkpoint has other heads; what it lacks is forgotten.
     settle("intervention", Intervention())
-    intervention: Intervention = st.session_state["intervention"].within(heads)
-    choose("intervention", intervention)
+    intervention = now().within(heads)  # what other checkpoints have is kept for them
     before = services.translation_of(key, text)
     after = services.translation_of(key, text, intervention=intervention)
     if intervention:
