@@ -13,7 +13,7 @@ from viz_app.caption import tell
 from viz_app.checkpoint_choice import language
 from viz_app.choices import choices, choose, fits_into_a_link, settle, settle_number
 from viz_app.examples import PURPOSES, TOY_EXAMPLES, on_offer_for
-from viz_app.forcing import start_afresh_for
+from viz_app.forcing import pin_text, start_afresh_for
 from viz_app.plain import plain
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ __all__ = [
     "kind_picker",
     "open_head",
     "open_tile",
+    "say_greedy",
     "say_what_no_link_holds",
     "tabs",
     "typed_translation",
@@ -39,9 +40,29 @@ __all__ = [
 AGGREGATES = ("mean", "max", "rollout")
 
 
-def ask_for_text(config: AnyConfig) -> str:
-    """The sentence to translate, typed or taken from the examples; shared by all pages."""
-    return ask(config, with_search=False)[0]
+def ask_for_text(config: AnyConfig, *, forces: bool = False) -> str:
+    """The sentence to translate, typed or taken from the examples; shared by all pages.
+
+    A page that asks for no search shows the greedy run, and says so where a visitor asked for another.
+
+    Args:
+        config: Of the checkpoint.
+        forces: The page applies forced words.
+    """
+    text = ask(config, with_search=False)[0]
+    if config.task != "reading":
+        say_greedy(forces=forces)
+    return text
+
+
+def say_greedy(*, forces: bool = False) -> None:
+    """Where a visitor chose a search or forced words, say that this page shows the greedy run; see `ask_for_text`."""
+    chosen = choices().chosen
+    forced = chosen.get("forced") or (chosen.get("method") == "typed" and chosen.get("typed"))
+    if chosen.get("method") in ("beam", "sample"):
+        st.caption(f":material/info: This page shows the greedy run, not {SEARCHES[str(chosen['method'])]}.")
+    elif forced and not forces:
+        st.caption(":material/info: This page shows the greedy run, without the words that you forced.")
 
 
 def ask_for_text_and_search(config: AnyConfig) -> tuple[str, SearchConfig]:
@@ -113,6 +134,7 @@ def say_what_no_link_holds(*texts: str) -> None:
         st.caption("This text is too long for a link: a link to this page leaves it out.")
 
 
+SEARCHES = {"beam": "that of the beam search", "sample": "that of the sampling"}
 METHODS = {"greedy": "Greedy", "beam": "Beam", "sample": "Sampling", "typed": "Typed by you"}
 
 
@@ -149,16 +171,22 @@ def search_picker(*, translates: bool) -> SearchConfig:
         if method == "typed":
             settle("typed", "")
             st.text_input(
-                "The translation", key="typed", max_chars=2000, help="The model is made to write this, word by word."
+                "The translation",
+                key="typed",
+                max_chars=2000,
+                on_change=pin_text,
+                help="The model is made to write this, word by word.",
             )
             return GREEDY
         st.caption("Greedy search has no settings.")
     return GREEDY
 
 
-def typed_translation() -> str:
-    """What the visitor wants the model to write, or nothing."""
-    return st.session_state.get("typed", "").strip() if st.session_state.get("method") == "typed" else ""
+def typed_translation(config: AnyConfig) -> str:
+    """What the visitor wants the model to write, or nothing; on every page, whether or not it has the field."""
+    chosen = choices().chosen
+    wanted = chosen.get("method") == "typed" and config.task == "translation"
+    return str(chosen.get("typed", "")).strip() if wanted else ""
 
 
 def kind_picker(kinds: Sequence[str], key: str, default: str) -> str:

@@ -17,6 +17,7 @@ __all__ = [
     "force_nothing",
     "force_path",
     "forced_tokens",
+    "pin_text",
     "start_afresh_for",
     "stay_at",
     "type_nothing",
@@ -89,9 +90,15 @@ def type_nothing() -> None:
 def change(forced: Forced) -> None:
     if choices().chosen.get("method") == "typed":
         choose("method", "greedy")  # the newest wish counts
+    pin_text()
     earlier().append(now())
     del earlier()[:-MAX_UNDO]
     choose("forced", forced)
+
+
+def pin_text() -> None:
+    """Callback: the sentence that something is forced into is chosen now; other pages may open on other examples."""
+    choose("text", st.session_state["text"])
 
 
 def undo() -> None:

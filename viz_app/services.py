@@ -7,6 +7,7 @@ in bytes.
 import gc
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,7 @@ __all__ = [
     "STAGES",
     "UNTOUCHED",
     "Forced",
+    "Run",
     "anatomy_of",
     "batch_of",
     "bug_of",
@@ -66,6 +68,13 @@ FloatArray = NDArray[np.float32]
 MAX_TABLE = 300_000  # rows of a table, 20 MB
 Forced = tuple[tuple[int, int], ...]  # (position, target id) pairs
 UNTOUCHED = Intervention()
+
+
+class Run(NamedTuple):
+    """How the model is to translate a text; by default greedily, with nothing forced."""
+
+    search: SearchConfig = GREEDY
+    forced: Forced = ()
 
 
 @remembered("Running the model …")

@@ -5,8 +5,10 @@ import streamlit as st
 from viz_app import analyses, checkpoint_choice, controls, listing
 from viz_app.ending import end_page
 from viz_app.plain import plain
+from viz_app.sections.asked_run import ask_for_run
 from viz_app.sections.early_words import early_words
 from viz_app.sections.every_station import every_station
+from viz_app.sections.forced_words import say_what_is_forced
 from viz_app.sections.one_head import one_head
 from viz_app.sections.read_or_guessed import read_or_guessed
 from viz_app.sections.why_this_word import why_this_word
@@ -14,10 +16,12 @@ from viz_app.sections.why_this_word import why_this_word
 key, config = checkpoint_choice.require_attention(
     listing.listed_checkpoints(), of_transformer="the dot products of a Transformer", also=("continuation", "reading")
 )
-text = controls.ask_for_text(config)
+text, run = ask_for_run(key)
 if not text.strip():
     st.info("Type a sentence above, or choose one of the examples; what happens inside the model appears here.")
     end_page()
+if run.forced:
+    say_what_is_forced(key, text, run.forced)
 SECTIONS = {
     "stations": ("Every station", every_station),
     "layers": ("What each layer would say", early_words),
@@ -28,11 +32,11 @@ labels = {"head": "One head"} | {name: label for name, (label, _) in SECTIONS.it
 head, *others = controls.tabs(labels, "inside_tab")
 if head.open:
     with head:
-        one_head(key, config, text)
+        one_head(key, config, text, run)
 for place, (_, section) in zip(others, SECTIONS.values(), strict=True):
     if place.open:
         with place:
             if problem := analyses.why_no_stream(key):
                 st.info(plain(f"{problem} Choose another checkpoint on the left."))
             else:
-                section(key, text)
+                section(key, text, run)

@@ -42,6 +42,7 @@ if len(sentences) < 2:
     st.info("Type at least two sentences: one alone needs no padding.")
     end_page()
 tell("Sentences", " / ".join(sentences))
+controls.say_greedy()
 batch = services.batch_of(key, sentences)
 
 settle("sentence", 1, range(1, len(sentences) + 1))

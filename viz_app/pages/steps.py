@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from model.config import SearchConfig
-from viz_app import checkpoint_choice, components, controls, forcing, listing, loading, services
+from viz_app import checkpoint_choice, components, controls, forcing, listing, services
 from viz_app.attention_view import looked_at
 from viz_app.caption import tell
 from viz_app.charts import numbers
@@ -16,6 +16,7 @@ from viz_app.choices import settle
 from viz_app.components import told
 from viz_app.ending import end_page
 from viz_app.plain import plain
+from viz_app.sections.asked_run import forced_into
 
 SEARCHES = {"greedy": "Greedy, step by step", "beam": "Beam search as a tree"}
 ROWS = {"cross": "cross", "decoder": "decoder self, masked"}
@@ -23,12 +24,12 @@ FITTING = 5  # steps of a tree that are seen at once
 MAX_STEPS = 60  # beyond, the pictures of this page are wider than any screen
 
 key, config = checkpoint_choice.require_attention(listing.listed_checkpoints(), also=("continuation",))
-text = controls.ask_for_text(config)
+text = controls.ask_for_text(config, forces=True)
 if not text.strip():
     st.info("Type a sentence above, or choose one of the examples; its decode appears here.")
     end_page()
 
-forced = forcing.forced_tokens(loading.translator(key).model.config.target_vocab_size)
+forced = forced_into(key)
 free = services.translation_of(key, text)
 translation = services.translation_of(key, text, forced=forced)
 spoken = translation.languages[1]
@@ -49,15 +50,16 @@ resetting.button(
     "Force nothing",
     icon=":material/restart_alt:",
     disabled=not forced,
-    on_click=forcing.force_nothing,
+    on_click=forcing.type_nothing if controls.typed_translation(config) else forcing.force_nothing,
     width="stretch",
     help="Let the model write by itself again.",
 )
 if forced:
     written = translation.written
     words = ", ".join(f"“{plain(written[at].text)}” at step {at + 1}" for at, _ in forced if at < len(written))
+    what = "You typed this translation" if controls.typed_translation(config) else f"Forced: {words}"
     st.caption(
-        f"Forced: {words}. Greedy log-probability {translation.log_prob:.2f}; by itself the model writes "
+        f"{what}. Greedy log-probability {translation.log_prob:.2f}; by itself the model writes "
         f"“{plain(free.text)}” with {free.log_prob:.2f}."
     )
 

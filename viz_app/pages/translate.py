@@ -6,9 +6,8 @@ from functools import partial
 import streamlit as st
 
 from model.config import ConfigError, RecurrentConfig
-from model.inference.searching import GREEDY
 from model.kinds import KINDS
-from viz_app import analyses, checkpoint_choice, controls, forcing, listing, loading, services
+from viz_app import analyses, checkpoint_choice, controls, listing, services
 from viz_app.attention_view import choose, select_head, view, with_rollout, with_value_norms
 from viz_app.caption import tell
 from viz_app.chips import MAX_CHIPS, rows_of_chips, sentence
@@ -19,6 +18,7 @@ from viz_app.figures.attention import MAX_TILE
 from viz_app.plain import plain
 from viz_app.present import presenting, walker
 from viz_app.sections import attention_drawings
+from viz_app.sections.asked_run import ask_for_run
 from viz_app.sections.forced_words import say_what_is_forced
 from viz_app.sections.map_window import WINDOW, map_window
 from viz_app.sections.take_home import take_home
@@ -35,30 +35,23 @@ DOUBTS = {
 
 key, config = checkpoint_choice.require_translator(listing.listed_checkpoints(), also=("continuation", "reading"))
 writes = config.task != "reading"
-text, search = controls.ask_for_text_and_search(config) if writes else (controls.ask_for_text(config), GREEDY)
+text, run = ask_for_run(key)
+search, forced = run
 if not text.strip():
     st.info("Type a sentence above, or choose one of the examples; what the model makes of it appears here.")
     end_page()
-forced: services.Forced = ()
-if search == GREEDY and config.task == "translation":
-    typed = controls.typed_translation()
-    size = loading.translator(key).model.config.target_vocab_size
-    forced = services.spelled(key, typed) if typed else forcing.forced_tokens(size)
-translation = services.translation_of(key, text, search, forced)
+translation = services.translation_of(key, text, *run)
 if translation.text:
     tell("Translation" if config.task == "translation" else "Text", translation.text)
-if forced:
-    tell("Forced", "words of it were not the model's own choice")
 
 given = translation.given
 rows = {"reads": translation.source or translation.read[: given + 1], "writes": translation.written[given:]}
 settle("shares", False)
-# Of the greedy translation; another search may have written other words.
-followed = st.session_state["shares"] and search == GREEDY and not forced and not analyses.why_no_stream(key)
+followed = st.session_state["shares"] and not analyses.why_no_stream(key)
 shares = []
 if followed:
     with suppress(ConfigError):  # of a text that is too long
-        shares = analyses.influence_of(key, text)[1].source.sum(axis=1).tolist()
+        shares = analyses.influence_of(key, text, *run)[1].source.sum(axis=1).tolist()
 chips = rows_of_chips(rows, languages=translation.languages, shares=shares, lined=bool(config.model.kinds))
 if translation.text:
     chips += sentence(translation.text, translation.languages[1])
@@ -71,7 +64,7 @@ if shares:
 # In a place of its own: what comes and goes must not move what follows, which the browser would build anew.
 with st.container():
     if forced:
-        say_what_is_forced(key, text, translation, forced)
+        say_what_is_forced(key, text, forced)
     elif config.task == "translation" and (reason := services.doubt_of(key, text, search)):
         st.caption(DOUBTS[reason].format(plain(checkpoint_choice.language(config.tokenizer.source_language))))
     if len(text) > services.MAX_CHARACTERS:
@@ -100,14 +93,14 @@ with st.container(key="set_view"):
 for option in ("merge", "hide_special", "norms", "logarithmic"):
     settle(option, False)
 no_norms = "This model has no heads." if recurrent else services.why_no_norms(key)
-norms, logarithmic = st.session_state["norms"] and not (no_norms or forced), st.session_state["logarithmic"]
+norms, logarithmic = st.session_state["norms"] and not no_norms, st.session_state["logarithmic"]
 with kinds:
     kind = controls.kind_picker(config.model.kinds, "kind", "cross")
 settle("view", "heatmaps", VIEWS)
 how_shown = views.segmented_control("View", list(VIEWS), format_func=VIEWS.__getitem__, required=True, key="view")
 merge, hide_special = st.session_state["merge"], st.session_state["hide_special"]
 condense = {"merge": merge, "hide_special": hide_special}
-measured = with_value_norms(translation, services.value_norms_of(key, text, search)) if norms else translation
+measured = with_value_norms(translation, services.value_norms_of(key, text, *run)) if norms else translation
 shown = view(measured, kind, **condense)
 with heads_column:
     layer, head = controls.head_picker(*shown.maps.shape[:2], aggregates=not recurrent)
@@ -149,7 +142,7 @@ with st.container(key="set_shown", horizontal=True, gap="small", vertical_alignm
     st.toggle(
         "× value norms",
         key="norms",
-        disabled=bool(no_norms or forced),
+        disabled=bool(no_norms),
         help=plain(no_norms)
         or "Multiply each weight by the length of what its key adds, its value after the output projection "
         "(Kobayashi et al. 2020): a large weight on a tiny value does little.",
@@ -159,9 +152,8 @@ with st.container(key="set_shown", horizontal=True, gap="small", vertical_alignm
         st.toggle(
             "Read or guessed",
             key="shares",
-            disabled=search != GREEDY or bool(forced),
             help="A bar below each written word: how much of it came from the source (blue) and how much from the "
-            "words before it (orange). Of greedy translations; see the page Inside.",
+            "words before it (orange). See the page Inside.",
         )
     controls.how(
         "How it is computed",

@@ -8,16 +8,17 @@ from viz_app.charts import draw
 from viz_app.choices import settle
 from viz_app.figures.words import word_grid
 from viz_app.listing import CheckpointKey
+from viz_app.services import Run
 
 __all__ = ["early_words"]
 
 MOST = 14  # words whose cells are wide enough to be read
 
 
-def early_words(key: CheckpointKey, text: str) -> None:
+def early_words(key: CheckpointKey, text: str, run: Run) -> None:
     """Draw the likeliest word after each layer of the decoder, and the translation after each of the encoder."""
     shares_its_matrix = getattr(loading.config_of(key).model, "tie_embeddings", "none") != "none"
-    translation, lens = analyses.lens_of(key, text)
+    translation, lens = analyses.lens_of(key, text, *run)
     st.markdown(
         "**After each layer of the decoder.** The word that the model would write if it stopped there: the state is "
         "projected to the vocabulary as if it were the last. A column is a place of the translation; the bottom row is "
@@ -64,7 +65,7 @@ def early_words(key: CheckpointKey, text: str) -> None:
         )
     st.markdown(
         "**After each layer of the encoder.** The whole translation, when the decoder reads the source as it was after "
-        "fewer layers."
+        "fewer layers. These translations are greedy."
     )
     st.dataframe(
         pd.DataFrame(

@@ -23,9 +23,9 @@ __all__ = ["every_station"]
 STACKS = {"encoder": "Encoder", "decoder": "Decoder"}
 
 
-def every_station(key: CheckpointKey, text: str) -> None:
+def every_station(key: CheckpointKey, text: str, run: services.Run) -> None:
     """Ask for a token and a layer, and follow it."""
-    translation = services.translation_of(key, text)
+    translation = services.translation_of(key, text, *run)
     sizes = loading.config_of(key).model
     assert isinstance(sizes, ModelConfig)  # whose stream can be followed
     stacks, layers, tokens, _ = st.columns([2, 1.4, 2.4, 2], vertical_alignment="bottom")
@@ -45,7 +45,7 @@ def every_station(key: CheckpointKey, text: str) -> None:
         format_func=["", *(f"{i} · {token.text}" for i, token in enumerate(read, start=1))].__getitem__,
         key="station_place",
     )
-    found, end = analyses.stations_of(key, text, stack, layer - 1, place - 1)
+    found, end = analyses.stations_of(key, text, stack, layer - 1, place - 1, *run)
     token = plain(read[place - 1].text)
     where, numbers_column = st.columns([1, 1.45])
     with where:

@@ -2,19 +2,18 @@
 
 import streamlit as st
 
-from model.inference.translation import Translation
-from viz_app import controls, forcing, services
+from viz_app import controls, forcing, loading, services
 from viz_app.listing import CheckpointKey
 from viz_app.plain import plain
 
 __all__ = ["say_what_is_forced"]
 
 
-def say_what_is_forced(key: CheckpointKey, text: str, translation: Translation, forced: services.Forced) -> None:
+def say_what_is_forced(key: CheckpointKey, text: str, forced: services.Forced) -> None:
     """Name them and what they cost, and offer the way back."""
-    free = services.translation_of(key, text)
+    free, translation = services.translation_of(key, text), services.translation_of(key, text, forced=forced)
     written = translation.written
-    typed = controls.typed_translation()
+    typed = controls.typed_translation(loading.config_of(key))
     if typed:
         words = "You typed this translation"
     else:

@@ -22,7 +22,7 @@ MAX_ROWS = 10  # of the table, before it scrolls
 ROUNDING = 1e-2  # of the largest number that the heads found; a norm or a gate makes more, half precision less
 
 
-def one_head(key: CheckpointKey, config: AnyConfig, text: str) -> None:
+def one_head(key: CheckpointKey, config: AnyConfig, text: str, run: services.Run) -> None:
     """Ask for a head and a query, and follow it."""
     kinds, heads_column, queries = st.columns([3.2, 2.4, 2.4], vertical_alignment="bottom")
     with kinds:
@@ -31,7 +31,7 @@ def one_head(key: CheckpointKey, config: AnyConfig, text: str) -> None:
         layer, head = controls.head_picker(config.model.layers_of(kind), config.model.num_heads, aggregates=False)
     head = int(head)
     try:
-        translation, parts = services.anatomy_of(key, text, kind, layer)
+        translation, parts = services.anatomy_of(key, text, kind, layer, *run)
     except ConfigError as error:
         st.info(plain(f"{error} Choose another checkpoint on the left."))
         return

@@ -13,14 +13,15 @@ from viz_app.figures.style import Axes
 from viz_app.figures.words import stacked_shares
 from viz_app.listing import CheckpointKey
 from viz_app.plain import plain
+from viz_app.services import Run
 
 __all__ = ["read_or_guessed"]
 
 
-def read_or_guessed(key: CheckpointKey, text: str) -> None:
+def read_or_guessed(key: CheckpointKey, text: str, run: Run) -> None:
     """Draw the two shares of every written token, and of which tokens they are made."""
     try:
-        translation, influence = analyses.influence_of(key, text)
+        translation, influence = analyses.influence_of(key, text, *run)
     except ConfigError as error:
         st.info(plain(f"{error} Shorten the text."))
         return
@@ -66,7 +67,7 @@ def read_or_guessed(key: CheckpointKey, text: str) -> None:
                 key=f"influence_{name}",
                 alt=f"Heatmap of the share of each {title} in each written word",
             )
-    second_opinion(key, text, written)
+    second_opinion(key, text, run, written)
     controls.how(
         "How it is computed",
         "ALTI+ (Ferrando et al. 2022). The output of attention at a place is a sum of vectors, one from each place. "
@@ -79,14 +80,14 @@ def read_or_guessed(key: CheckpointKey, text: str) -> None:
     )
 
 
-def second_opinion(key: CheckpointKey, text: str, written: Sequence[str]) -> None:
+def second_opinion(key: CheckpointKey, text: str, run: Run, written: Sequence[str]) -> None:
     """Draw the share that the source has in each layer by value zeroing, or say why it is not computed."""
     st.markdown(
         "**A second opinion, layer by layer.** One token's values are set to zero, and the rest of the layer is "
         "computed again. How much of the change of each word is due to the source?"
     )
     try:
-        zeroing = analyses.zeroing_of(key, text)
+        zeroing = analyses.zeroing_of(key, text, *run)
     except ConfigError as error:
         st.info(plain(f"{error} Shorten the text."))
         return

@@ -19,9 +19,9 @@ def times(difference: float) -> str:
     return f"about {factor:,.0f}" if factor >= 10 else f"{factor:.2f}"
 
 
-def why_this_word(key: CheckpointKey, text: str) -> None:
+def why_this_word(key: CheckpointKey, text: str, run: services.Run) -> None:
     """Ask for a written word and a rival, and draw what spoke for each."""
-    translation = services.translation_of(key, text)
+    translation = services.translation_of(key, text, *run)
     places = list(range(len(translation.written)))
     written_column, rival_column, _ = st.columns([2.4, 2.4, 3])
     settle("query", min(2, places[-1]), places)
@@ -40,7 +40,7 @@ def why_this_word(key: CheckpointKey, text: str) -> None:
         format_func={i: f"{c.token} · {c.probability:.1%}" for i, c in rivals.items()}.__getitem__,
         key="rival",
     )
-    parts = analyses.contributions_of(key, text, place, rival)
+    parts = analyses.contributions_of(key, text, place, rival, *run)
     ours, theirs = plain(word.text), plain(rivals[rival].token)
     st.markdown(
         f"**The logit of “{ours}” is {parts.difference:.3f} above that of “{theirs}”**, which makes it "

@@ -1,0 +1,29 @@
+"""What a visitor asks of the model: a text, how its translation is searched for, and which words are forced into it."""
+
+from viz_app import controls, forcing, loading, services
+from viz_app.caption import tell
+from viz_app.listing import CheckpointKey
+from viz_app.services import Forced, Run
+
+__all__ = ["ask_for_run", "forced_into"]
+
+
+def ask_for_run(key: CheckpointKey) -> tuple[str, Run]:
+    """Ask for a text and for a search; the pages that show one run of the model all show this one."""
+    config = loading.config_of(key)
+    if config.task == "reading":  # writes nothing
+        return controls.ask_for_text(config), Run()
+    text, search = controls.ask_for_text_and_search(config)
+    run = Run(search)
+    if run == Run() and text.strip():
+        run = Run(forced=forced_into(key))
+    if run.forced:
+        tell("Forced", "words of it were not the model's own choice")
+    return text, run
+
+
+def forced_into(key: CheckpointKey) -> Forced:
+    """What is forced into a greedy translation: all of it where it was typed, else the words that were clicked."""
+    if typed := controls.typed_translation(loading.config_of(key)):
+        return services.spelled(key, typed)
+    return forcing.forced_tokens(loading.translator(key).model.config.target_vocab_size)
