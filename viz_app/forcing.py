@@ -40,10 +40,10 @@ def start_afresh_for(subject: str) -> None:
     kept.subject, st.session_state["forced_earlier"] = subject, []
 
 
-def forced_tokens(vocab_size: int) -> Forced:
-    """What is forced, without what a link names and the vocabulary does not have."""
+def forced_tokens(vocab_size: int, max_length: int) -> Forced:
+    """What is forced, without tokens and positions that a link names and the model does not have."""
     settle("forced", ())
-    return tuple((at, token) for at, token in now() if token < vocab_size)
+    return tuple((at, token) for at, token in now() if token < vocab_size and at < max_length)
 
 
 def now() -> Forced:

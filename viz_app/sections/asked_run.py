@@ -26,4 +26,5 @@ def forced_into(key: CheckpointKey) -> Forced:
     """What is forced into a greedy translation: all of it where it was typed, else the words that were clicked."""
     if typed := controls.typed_translation(loading.config_of(key)):
         return services.spelled(key, typed)
-    return forcing.forced_tokens(loading.translator(key).model.config.target_vocab_size)
+    model = loading.translator(key).model.config
+    return forcing.forced_tokens(model.target_vocab_size, model.max_length)
