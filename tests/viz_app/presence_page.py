@@ -1,0 +1,13 @@
+"""A page that says which visitor sees it, and what is known of the tabs of this visitor."""
+
+import streamlit as st
+
+from viz_app.presence import VISITORS, said_goodbye, visitor
+
+me = visitor()
+st.markdown(f"visitor {id(me)}")
+st.markdown(f"known {len(VISITORS)}")
+for tab in sorted(me._tabs.values(), key=lambda tab: tab.session):
+    here = tab.here()
+    words = "open" if tab.gone_since is None else "closed" if said_goodbye(tab.connection) else "lost"
+    st.markdown(f"tab {tab.session} {words}" + ("" if here else ", too long ago"))
