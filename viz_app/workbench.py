@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -26,11 +25,11 @@ from model.corpora.toys import TOYS, write_toy
 from viz_app.jobs import Job, Owner, Report, TooLongError
 from viz_app.presence import Visitor
 from viz_app.shared import JOBS, MEGABYTE
+from viz_app.spare import SPARE
 from viz_app.uploads import Room
 
 __all__ = ["EPOCHS", "SNAPSHOTS", "WORKBENCH", "Plan", "Training", "Workbench"]
 
-PROJECT = Path(__file__).resolve().parent.parent
 # Bytes on the disk for the trainings of all visitors: one takes 19 MB, at the largest sizes 120.
 ROOM = Room(min(4 << 30, shutil.disk_usage(tempfile.gettempdir()).free // 4))
 LEFT_FOR = 3600.0  # seconds that a training stays after its visitor left, if there is room
@@ -121,7 +120,7 @@ class Training:
     def _work(self, report: Report) -> None:
         log = self.data / "log.txt"
         try:
-            with process(self._command(), log) as running:
+            with process(self._arguments(), log) as running:
                 while running.poll() is None:
                     report(*progress_in(log))
                     with suppress(OSError):
@@ -135,12 +134,12 @@ class Training:
         finally:
             self.finished = log.exists() and last_line(log).startswith("Finished")
 
-    def _command(self) -> list[str]:
+    def _arguments(self) -> list[str]:
         settings = [f"--set={name}={value}" for name, value in self.plan.settings().items()]
         places = ["--out", str(self.folder), "--data-dir", str(self.data / "corpora"), "--device", "cpu"]
         steps = ["--snapshots", *map(str, SNAPSHOTS)]
         resume = ["--resume"] if self.begun else []
-        return [sys.executable, "-m", "model", "train", "toy", *settings, *places, *steps, *resume]
+        return ["train", "toy", *settings, *places, *steps, *resume]
 
 
 class Workbench:
@@ -186,13 +185,10 @@ WORKBENCH = Workbench()
 
 
 @contextmanager
-def process(command: Sequence[str], log: Path) -> Iterator["subprocess.Popen[bytes]"]:
-    """Start a process on one core that lets others go first; at the end it is asked to end, and not killed at once."""
-    alone = os.environ | {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
-    with log.open("wb") as file:
-        started = subprocess.Popen(command, cwd=PROJECT, env=alone, stdout=file, stderr=subprocess.STDOUT)
-    with suppress(AttributeError, OSError):  # Windows has no such thing; it may have ended already
-        os.setpriority(os.PRIO_PROCESS, started.pid, 10)
+def process(arguments: Sequence[str], log: Path) -> Iterator["subprocess.Popen[bytes]"]:
+    """Run the program in a process on one core; at the end it is asked to end, and not killed at once."""
+    log.unlink(missing_ok=True)
+    started = SPARE.run(arguments, log)
     atexit.register(started.kill)  # the server may end first
     try:
         yield started

@@ -8,6 +8,7 @@ from viz_app.caption import tell
 from viz_app.choices import settle
 from viz_app.plain import plain
 from viz_app.sections.training_here import WIDTHS, buttons, follow, training_of_visitor
+from viz_app.spare import SPARE
 from viz_app.workbench import EPOCHS
 
 HEADS, LAYERS = (1, 2, 4, 8), (1, 2, 3)
@@ -34,6 +35,8 @@ width.selectbox("Width d_model", WIDTHS, key="toy_width", disabled=busy, help="N
 layers.selectbox("Layers", LAYERS, key="toy_layers", disabled=busy, help="Of the encoder, and as many of the decoder.")
 heads.selectbox("Heads", HEADS, key="toy_heads", disabled=busy, help="A layer; each sees its share of the width.")
 buttons(training)
+if not busy:
+    SPARE.prepare()  # somebody may press Train
 if training is None:
     st.info(f"Once it has learned this, expect {TOYS[toy or 'reverse'].expect}. Press Train, and see.")
 else:
