@@ -102,8 +102,9 @@ class MultiHeadAttention(nn.Module):
             x: What asks, (B, T, D).
             memory: What is looked at, (B, S, D); None means self-attention.
             mask: Boolean, broadcast over (B, H, T, S), True = may attend. A query that may see no key gets 0 of all.
-            cache: Keys and values of earlier steps. Self-attention adds those of `x` to them; cross-attention computes
-                them from `memory` in the first step and no longer looks at `memory` afterwards.
+            cache: Keys and values of earlier steps. Self-attention adds those of `x` to them, which stand behind the
+                earlier ones; cross-attention, which has no rotary positions, computes them from `memory` in the first
+                step and does not look at `memory` afterwards.
 
         Returns:
             (B, T, D).

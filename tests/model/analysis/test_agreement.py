@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from numpy.typing import NDArray
+from torch import Tensor, nn
 
 from model.analysis.alignment import joined, links_of
 from model.analysis.anatomy import anatomy, derive, value_norms
@@ -30,12 +31,14 @@ from model.checkpoint import Checkpoint, ClassifierCheckpoint
 from model.config import ConfigError, SearchConfig
 from model.corpora.aligned import AlignedPair
 from model.decoding.decode import length_limit
+from model.inference.classify import classify
 from model.inference.padding import padded_for
 from model.inference.search_tree import search_tree
-from model.inference.searching import forced_text
+from model.inference.searching import forced_text, source_ids
 from model.inference.translate import translate, translate_lines
 from model.inference.translation import Translation
 from model.interventions import Head, Intervention
+from model.network.classifier import Classifier
 from model.trace import Edit, Trace, hook_name, tracing
 from tests.agreement_cases import CASES, Case
 
@@ -346,6 +349,57 @@ def test_an_analysis_agrees_with_the_model_or_says_why_it_is_not_offered(opened:
     with pytest.raises(ConfigError, match=re.escape(case.refuses[check])) as refusal:
         CHECKS[check](Opened(case=case, checkpoint=checkpoint))
     assert str(refusal.value).endswith(".")
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+@torch.inference_mode()
+def test_what_a_classifier_shows_is_what_it_computes(opened: Open, name: str) -> None:
+    case, checkpoint = CASES[name], opened(name)
+    model = checkpoint.model
+    assert isinstance(checkpoint, ClassifierCheckpoint)
+    assert isinstance(model, Classifier)
+    texts, room = (case.short, case.text), model.config.max_length
+    ids = [source_ids(checkpoint.tokenizers, text, room)[0] for text in texts]
+    in_batch = model(padded_for(model, ids)).softmax(dim=-1)
+    for row, text in enumerate(texts):
+        found = classify(checkpoint, text)
+        with tracing() as trace:
+            logits = model(padded_for(model, [ids[row]]))[0]
+        # Alone and in a batch, where the short text has padding, a text gets the same classes.
+        np.testing.assert_allclose(list(found.probabilities.values()), logits.softmax(dim=-1), atol=ROWS)
+        np.testing.assert_allclose(list(found.probabilities.values()), in_batch[row], atol=ROWS)
+        for layer, maps in enumerate(found.encoder):
+            attention = model.encoder.layers[layer].self_attention
+            own = written_by_hand(attention, trace, f"encoder.layers.{layer}.self_attention", maps)
+            np.testing.assert_allclose(maps.sum(axis=-1), 1, atol=ROWS)
+            np.testing.assert_allclose(own, trace.passes(hook_name("encoder", layer, "output"))[0][0], atol=SUMS)
+        if found.pooling is None:
+            mean = model.encoder(padded_for(model, [ids[row]]), mask=torch.ones(1, 1, 1, len(ids[row])).bool()).mean(1)
+            np.testing.assert_allclose(trace.passes("pooled")[0], mean, atol=SUMS)
+        else:
+            own = written_by_hand(model.pooling.attention, trace, "pooling.attention", found.pooling[:, None])
+            np.testing.assert_allclose(own, trace.passes("pooled")[0], atol=SUMS)
+
+
+def written_by_hand(attention: nn.Module, trace: Trace, name: str, maps: NDArray[np.float32]) -> NDArray[np.float64]:
+    """What an attention writes (T, D): weights (H, T, S) times values, mixed by the output projection."""
+    values = trace.passes(f"{name}.values")[0][0].double().numpy()  # (H, S, K)
+    heads = np.concatenate(list(maps @ values), axis=-1)  # (T, H·K)
+    projection = attention.get_submodule("output_projection")
+    weight, bias = (parameter.double().numpy() for parameter in projection.parameters())
+    return np.asarray(heads @ weight.T + bias)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_text_beyond_the_positions_is_written_as_far_as_they_go(opened: Open, name: str) -> None:
+    checkpoint = opened(name)
+    assert isinstance(checkpoint, Checkpoint)
+    room = checkpoint.model.config.max_length
+    typed = f"{CASES[name].typed} " * (room // len(CASES[name].typed.split()) + 1)
+    forced = forced_text(checkpoint.tokenizers, typed)
+    found = translate(checkpoint, CASES[name].text, forced=forced)
+    assert [token.id for token in found.written] == list(forced.values())[:room]
+    assert not found.finished
 
 
 @pytest.mark.parametrize("name", WRITERS)

@@ -13,6 +13,7 @@ from model.network.attention import (
 )
 from model.network.cache import KeyValue
 from model.network.masks import causal_mask
+from model.network.positional import RotaryPositions
 from model.trace import name_hook_points, tracing
 
 
@@ -140,6 +141,18 @@ def test_with_a_cache_self_attention_grows_and_cross_attention_reads_its_memory_
         read = attention(x[:, t : t + 1], memory if t == 0 else torch.empty(2, 0, 24), cache=other)
     torch.testing.assert_close(newest[:, 0], attention(x)[:, 2], atol=1e-5, rtol=0)
     torch.testing.assert_close(read[:, 0], attention(x, memory)[:, 2], atol=1e-5, rtol=0)
+
+
+def test_rotary_positions_behind_a_cache_are_those_of_the_whole_text() -> None:
+    torch.manual_seed(0)
+    positions = RotaryPositions(max_length=12, width=8)
+    attention = MultiHeadAttention(d_model=24, num_heads=3, dropout=0.0, positions=positions).eval()
+    x, cache = torch.randn(2, 9, 24), KeyValue()
+    whole = attention(x, mask=causal_mask(9))
+    # The first four tokens in one pass, the others one by one.
+    parts = [attention(x[:, :4], mask=causal_mask(4), cache=cache)]
+    parts += [attention(x[:, t : t + 1], cache=cache) for t in range(4, 9)]
+    torch.testing.assert_close(torch.cat(parts, dim=1), whole, atol=1e-5, rtol=0)
 
 
 def test_sizes_that_do_not_divide_are_named() -> None:

@@ -32,6 +32,13 @@ def test_offset_continues_where_the_text_stood(kind: type) -> None:
     torch.testing.assert_close(positions(x[:, 4:], offset=4), whole[:, 4:])
 
 
+def test_turned_vectors_continue_where_the_text_stood() -> None:
+    turn, x = RotaryPositions(max_length=10, width=8), torch.randn(2, 3, 6, 8)
+    torch.testing.assert_close(turn(x[:, :, 4:], offset=4), turn(x)[:, :, 4:])
+    with pytest.raises(ValueError, match=r"11 positions .* has 10"):
+        turn(x, offset=5)
+
+
 @pytest.mark.parametrize("kind", [SinusoidalPositions, LearnedPositions])
 def test_a_text_longer_than_the_table_is_refused_with_both_numbers(kind: type) -> None:
     with pytest.raises(ValueError, match=r"11 positions .* has 10"):
