@@ -13,6 +13,7 @@ from model.analysis.learning import Stage, snapshots_of, stage
 from model.analysis.lens import EarlyReading, Lens, decoder_lens, logit_lens
 from model.analysis.offered import require_masks
 from model.analysis.patching import Pasting, paste, paste_every_head
+from model.analysis.silencing import Effects, effects_of_heads
 from model.analysis.station import Station
 from model.analysis.stations import Ending, stations
 from model.analysis.streams import streams_of
@@ -36,6 +37,7 @@ __all__ = [
     "attempt_of",
     "contributions_of",
     "early_readings_of",
+    "head_effects_of",
     "influence_of",
     "lens_of",
     "pasted_of",
@@ -47,6 +49,8 @@ __all__ = [
     "why_no_stream",
     "zeroing_of",
 ]
+
+MOST_WORK = 2e11  # heads × tokens × parameters: three seconds on one core
 
 
 def why_no_stream(key: CheckpointKey) -> str:
@@ -125,6 +129,17 @@ def influence_of(
 @remembered("Zeroing one value after the other …")
 def zeroing_of(key: CheckpointKey, text: str, search: SearchConfig = GREEDY, forced: Forced = ()) -> Zeroing:
     return value_zeroing(translator(key), text, forced=written_of(key, text, search, forced))
+
+
+@remembered("Silencing every head …")
+def head_effects_of(key: CheckpointKey, text: str) -> Effects | None:
+    """What silencing each head alone does to the greedy translation; None where there is none, or it takes too long."""
+    checkpoint, translation = translator(key), translation_of(key, text)
+    tokens = len(translation.source) + len(translation.written)
+    parameters = sum(parameter.numel() for parameter in checkpoint.model.parameters())
+    if not translation.written or len(all_heads(checkpoint.model)) * tokens * parameters > MOST_WORK:
+        return None
+    return effects_of_heads(checkpoint, translation)
 
 
 @remembered("Pasting every head …")

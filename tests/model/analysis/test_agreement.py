@@ -24,7 +24,8 @@ from model.analysis.influence import influence
 from model.analysis.lens import decoder_lens, logit_lens
 from model.analysis.mask_bugs import mask_bug
 from model.analysis.padded_batch import layer_stages, padded_batch
-from model.analysis.patching import paste, paste_every_head
+from model.analysis.patching import first_difference, paste, paste_every_head
+from model.analysis.silencing import effects_of_heads
 from model.analysis.stations import stations
 from model.analysis.zeroing import value_zeroing
 from model.checkpoint import Checkpoint, ClassifierCheckpoint
@@ -300,6 +301,21 @@ def together(opened: Opened) -> None:
     assert translate_lines(opened.checkpoint.model, opened.checkpoint.tokenizers, lines) == [*alone, ""]
 
 
+def effects(opened: Opened) -> None:
+    """What is said of every head at once is what a run without that head alone does."""
+    checkpoint, text = opened.checkpoint, opened.case.text
+    before = translate(checkpoint, text)
+    found = effects_of_heads(checkpoint, before)
+    forced = {at: token.id for at, token in enumerate(before.written)}
+    for head in heads_of(checkpoint):
+        edits = Intervention(ablated=frozenset({head}))
+        after = translate(checkpoint, text, forced=forced, edits=edits.edits())
+        change = found.changes[head.kind][head.layer, head.head]
+        np.testing.assert_allclose(change, after.log_prob - before.log_prob, atol=SUMS)
+        place = first_difference(before, translate(checkpoint, text, edits=edits.edits()))
+        assert found.places[head.kind][head.layer, head.head] == (-1 if place is None else place)
+
+
 CHECKS: Mapping[str, Callable[[Opened], None]] = {
     "written_maps": written_maps,
     "typed_text": typed_text,
@@ -316,6 +332,7 @@ CHECKS: Mapping[str, Callable[[Opened], None]] = {
     "stations": station_by_station,
     "pasting": pasted,
     "silencing": silenced,
+    "effects": effects,
     "importance": losses,
     "search_tree": searched,
     "lines": together,
