@@ -238,6 +238,7 @@ def head_board(
     states: Mapping[str, Sequence[Sequence[str]]],
     *,
     titles: Mapping[str, str],
+    faces: Mapping[str, Sequence[Sequence[Mapping[str, object]]]],
     key: str,
     on_toggle: Callable[[str, int, int], None],
 ) -> None:
@@ -246,6 +247,7 @@ def head_board(
     Args:
         states: Kind → (L, H) of "on", "off" or "uniform".
         titles: Kind → heading.
+        faces: Kind → (L, H) of colour, ink, what is said of the head, and whether it decides a word; or nothing.
         key: Of the component.
         on_toggle: Called with kind, layer and head, counted from 0.
     """
@@ -264,6 +266,7 @@ def head_board(
                     "kind": kind,
                     "title": titles[kind],
                     "states": [list(row) for row in rows],
+                    "faces": [list(row) for row in faces.get(kind, ())],
                 }
                 for kind, rows in states.items()
             ],

@@ -5,11 +5,13 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from plotly.colors import hex_to_rgb
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
 from model.analysis.importance import gradient_importance, make_examples
 from model.analysis.mask_bugs import BUGS, bug_weights, mask_bug
+from model.analysis.silencing import effects_of_heads
 from model.checkpoint import Checkpoint
 from model.inference.translate import translate
 from model.interventions import Head, Intervention, PaintedCell
@@ -40,7 +42,7 @@ def test_the_bug_lab_shows_what_each_mistake_does(open_app: OpenApp, checkpoint:
 
 
 def test_the_board_silences_the_heads_of_this_visitor_alone(open_app: OpenApp, checkpoint: Checkpoint) -> None:
-    first, second = open_app("heads", checkpoint=NAME), open_app("heads", checkpoint=NAME)
+    first, second = (open_app("heads", checkpoint=NAME, text=TEXT) for _ in range(2))
     ablated = frozenset(Head("cross", layer, head) for layer in range(3) for head in range(8))
     button(first, "All heads off").click().run()
     every = first.session_state["intervention"].ablated
@@ -60,11 +62,34 @@ def test_the_board_silences_the_heads_of_this_visitor_alone(open_app: OpenApp, c
 
 
 def test_few_heads_are_found_whose_silence_changes_the_translation(open_app: OpenApp) -> None:
-    app = open_app("heads", checkpoint=NAME)
+    app = open_app("heads", checkpoint=NAME, text=TEXT)
     button(app, "Find what matters").click().run()
     assert 1 <= len(app.session_state["intervention"].ablated) < 20, "few of 72"
     before, after = compared_lines(app)
     assert before != after
+
+
+def test_the_board_says_of_every_head_what_it_does_before_any_click(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    app = open_app("heads", checkpoint=NAME)
+    text = app.text_input(key="text").value
+    before = translate(checkpoint, text)
+    found = effects_of_heads(checkpoint, before)
+    boards = {board["kind"]: board for board in component_data(app, "head_board")["boards"]}
+    for kind, grid in found.changes.items():
+        said = [[face["says"] for face in row] for row in boards[kind]["faces"]]
+        for (layer, head), change in np.ndenumerate(grid):
+            assert f"{change:+.3f} nats" in said[layer][head]
+    cross = found.changes["cross"]
+    red, blue = (np.unravel_index(extreme, cross.shape) for extreme in (cross.argmax(), cross.argmin()))
+    channels = [hex_to_rgb(boards["cross"]["faces"][layer][head]["colour"]) for layer, head in (red, blue)]
+    assert channels[0][0] > channels[0][2]
+    assert channels[1][0] < channels[1][2]
+    button(app, "Silence the main ≠").click().run()
+    (silenced,) = app.session_state["intervention"].ablated
+    assert found.places[silenced.kind][silenced.layer, silenced.head] >= 0
+    first, after = compared_lines(app)
+    assert first == before.text
+    assert after != first
 
 
 def button(app: AppTest, label: str) -> Button:
@@ -76,7 +101,7 @@ def test_a_link_holds_silenced_heads_and_painted_weights(open_app: OpenApp, chec
     code = "off.cross.3.1-2-3-4-5-6-7-8~uniform.encoder.1.4~paint.cross.2.4.2.1.0.75"
     expected = translate(checkpoint, TEXT, edits=Intervention.from_code(code).edits())
     assert expected.text != translate(checkpoint, TEXT).text
-    app = open_app("heads", checkpoint=NAME, intervention=code)
+    app = open_app("heads", checkpoint=NAME, text=TEXT, intervention=code)
     assert expected.text in re.sub("<[^>]+>", "", html(app))  # without the marks of differing words
     assert in_url(app, "intervention") == code
     # What makes no sense is nothing.

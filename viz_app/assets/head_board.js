@@ -16,18 +16,19 @@ function headBoard(root) {
     report("clicks", { board, first, places });
   }
 
-  function button(kind, layer, head, state) {
-    const place = `layer ${layer + 1}, head ${head + 1}: ${words[state]}`;
+  function button(kind, layer, head, state, face) {
+    const place = `layer ${layer + 1}, head ${head + 1}: ${words[state]}${face ? `; ${face.says}` : ""}`;
     return el("button", {
       type: "button", role: "switch", "aria-checked": String(state === "on"), class: `head ${state}`,
       title: place, "aria-label": `${kind} attention, ${place}`, onclick: () => click(kind, layer, head),
-    }, signs[state] + (head + 1));
+      style: face && `background:${face.colour};color:${face.ink}`,
+    }, (signs[state] || (face?.decides ? "≠" : "")) + (head + 1));
   }
 
   function redraw() {
-    draw(root, [el("div", { class: "boards" }, data.boards.map(({ kind, title, states }) => el("div", {}, [
+    draw(root, [el("div", { class: "boards" }, data.boards.map(({ kind, title, states, faces }) => el("div", {}, [
       el("div", { class: "quiet" }, title),
-      switchboard(states.map((row, layer) => [`layer ${layer + 1}`, row.map((state, head) => button(kind, layer, head, state))])),
+      switchboard(states.map((row, layer) => [`layer ${layer + 1}`, row.map((state, head) => button(kind, layer, head, state, faces[layer]?.[head]))])),
     ])))]);
     oneTabStop(root, ".switches button");
   }

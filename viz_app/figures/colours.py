@@ -15,6 +15,7 @@ __all__ = [
     "ALLOWED",
     "COVER",
     "DIVERGING",
+    "LEVELS",
     "LINES",
     "MASKED",
     "SEQUENTIAL",

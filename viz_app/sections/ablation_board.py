@@ -9,6 +9,7 @@ import numpy as np
 import streamlit as st
 
 from model.analysis.importance import all_heads
+from model.analysis.silencing import Effects
 from model.config import ModelConfig
 from model.inference.translation import Translation
 from model.interventions import Head, Intervention, PaintedCell
@@ -16,7 +17,7 @@ from model.kinds import KINDS
 from viz_app import components, controls, loading, measuring, services
 from viz_app.attention_view import view
 from viz_app.caption import changes, tell
-from viz_app.charts import draw
+from viz_app.charts import draw, numbers
 from viz_app.chips import compared
 from viz_app.choices import choose, settle, settle_number
 from viz_app.components import told
@@ -24,6 +25,7 @@ from viz_app.figures.attention import MAX_SQUARES, clickable_map
 from viz_app.listing import CheckpointKey
 from viz_app.long_work import asked_for, wait_for
 from viz_app.plain import plain
+from viz_app.sections.head_effects import decisive_head, effects_sentence, effects_table, faces
 
 __all__ = ["ablation_board"]
 
@@ -75,13 +77,17 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
     progress = st.container()
     told(after.text, says=said(intervention), languages=after.languages)
     board = states(heads, intervention)
+    effects = analyses.head_effects_of(key, text)
+    if effects:
+        offer_effects(effects, before)
     components.head_board(
         board,
         titles={kind: f"{KINDS[kind].title}: layers down, heads across" for kind in board},
+        faces=faces(effects) if effects else {},
         key="head_board",
         on_toggle=toggle,
     )
-    st.caption("✕ silenced: its weights are 0, so it says nothing. ≡ uniform: it looks at every allowed key equally.")
+    st.caption("✕ silenced: its weights are 0, so it adds nothing. ≡ uniform: it looks at every allowed key equally.")
     if before.text:
         st.html(compared([("as trained", before.text), ("changed", after.text)], languages=after.languages[1:]))
     else:
@@ -111,11 +117,42 @@ def search(key: CheckpointKey, text: str, *, wanted: bool) -> None:
             st.rerun()
 
 
+def offer_effects(effects: Effects, before: Translation) -> None:
+    """What each head does alone, in a sentence and as a table; and a button for the one that decides most."""
+    what = "text" if before.given else "translation"
+    means, action, table = st.columns([6, 1.8, 1.1], vertical_alignment="center")
+    means.markdown(effects_sentence(effects, what=what))
+    if head := decisive_head(effects):
+        action.button(
+            "Silence the main ≠",
+            on_click=silence,
+            args=(head,),
+            width="stretch",
+            help=f"{named(head)}: of the heads that change the {what} alone, it needs this one most.",
+        )
+    with table:
+        numbers(
+            {"": partial(effects_table, effects, [token.text for token in before.written])},
+            says=f"Log-probability of the {what} as trained: {before.log_prob:.2f}. Each row silences one head.",
+            key="head_board",
+            alt=f"What silencing each head does to the {what}",
+        )
+
+
+def silence(head: Head) -> None:
+    """Callback: this head is off, the others are on."""
+    choose("intervention", Intervention(ablated=frozenset({head})))
+
+
+def named(head: Head) -> str:
+    return f"{KINDS[head.kind].title} layer {head.layer + 1} head {head.head + 1}"
+
+
 def said(intervention: Intervention) -> str:
     """Which heads are changed, for who listens; of many, how many."""
     told = []
     for name, heads in (("Silenced", intervention.ablated), ("Uniform", intervention.uniform)):
-        places = [f"{KINDS[head.kind].title} layer {head.layer + 1} head {head.head + 1}" for head in sorted(heads)]
+        places = [named(head) for head in sorted(heads)]
         told += [f"{name}: {'; '.join(places) if len(places) <= MAX_TOLD else f'{len(places)} heads'}."] * bool(heads)
     return " ".join(told)
 
@@ -195,10 +232,7 @@ def paint(intervention: Intervention, after: Translation, kinds: Sequence[str]) 
 
 
 def described(cell: PaintedCell) -> str:
-    return (
-        f"{KINDS[cell.head.kind].title} layer {cell.head.layer + 1} head {cell.head.head + 1}, row {cell.query + 1}, "
-        f"column {cell.key + 1}: {cell.weight:g}"
-    )
+    return f"{named(cell.head)}, row {cell.query + 1}, column {cell.key + 1}: {cell.weight:g}"
 
 
 def why_idle(cell: PaintedCell, translation: Translation) -> str:
