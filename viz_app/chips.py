@@ -67,9 +67,9 @@ STYLE = """<style>
 .hl-batch td span{display:block;opacity:.8;font-size:.82rem}
 .hl-batch .hl-pad{background:rgba(128,128,128,.22);font-style:italic}
 .hl-terms{max-height:60vh;overflow-y:auto}
-.hl-terms dl{margin:0}
-.hl-terms dt{font-weight:600}
-.hl-terms dd{margin:0 0 .6rem}
+.hl-terms dl,.hl-definitions dl{margin:0}
+.hl-terms dt,.hl-definitions dt{font-weight:600}
+.hl-terms dd,.hl-definitions dd{margin:0 0 .6rem}
 .hl-more{opacity:.7;font-size:.85rem}
 [data-testid=stCaptionContainer]{color:inherit;opacity:.8}
 .stMultiSelect [data-tag]{background:rgba(128,128,128,.16)!important}

@@ -40,16 +40,17 @@ __all__ = [
 AGGREGATES = ("mean", "max", "rollout")
 
 
-def ask_for_text(config: AnyConfig, *, forces: bool = False) -> str:
+def ask_for_text(config: AnyConfig, *, first: str = "", forces: bool = False) -> str:
     """The sentence to translate, typed or taken from the examples; shared by all pages.
 
     A page that asks for no search shows the greedy run, and says so where a visitor asked for another.
 
     Args:
         config: Of the checkpoint.
+        first: With what the page opens; by default the first example.
         forces: The page applies forced words.
     """
-    text = ask(config, with_search=False)[0]
+    text = ask(config, with_search=False, first=first)[0]
     if config.task != "reading":
         say_greedy(forces=forces)
     return text
@@ -70,7 +71,7 @@ def ask_for_text_and_search(config: AnyConfig) -> tuple[str, SearchConfig]:
     return ask(config, with_search=True)
 
 
-def ask(config: AnyConfig, *, with_search: bool) -> tuple[str, SearchConfig]:
+def ask(config: AnyConfig, *, with_search: bool, first: str = "") -> tuple[str, SearchConfig]:
     examples = on_offer_for(config)
     offered = st.session_state.get("examples_offered", examples)
     if offered != examples and (typed := choices().chosen.get("text")) in offered:
@@ -78,7 +79,7 @@ def ask(config: AnyConfig, *, with_search: bool) -> tuple[str, SearchConfig]:
         place = offered.index(typed)
         choose("text", examples[place] if place < len(examples) else examples[0])
     st.session_state["examples_offered"] = examples
-    settle("text", examples[0])
+    settle("text", first or examples[0])
 
     with st.container(key="set_text"):
         field, menu, *rest = st.columns([5, 1.4, 1.2] if with_search else [5, 1.4], vertical_alignment="bottom")

@@ -70,7 +70,7 @@ def test_each_part_of_positions_opens_for_both_kinds(open_app: OpenApp, name: st
 def test_positions_switched_off_by_a_link_are_told_and_switched_on_again(
     open_app: OpenApp, checkpoint: Checkpoint
 ) -> None:
-    app = open_app("heads", checkpoint=NAME, intervention="nopositions")
+    app = open_app("heads", checkpoint=NAME, text=TEXT, intervention="nopositions")
     blind = translate(checkpoint, TEXT, edits=Intervention(positions=False).edits()).text
     as_trained = translate(checkpoint, TEXT).text
     assert compared_lines(app) == [as_trained, blind]

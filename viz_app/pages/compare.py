@@ -21,6 +21,7 @@ from viz_app.caption import changes, tell
 from viz_app.charts import draw
 from viz_app.chips import compared
 from viz_app.choices import choices, settle
+from viz_app.demonstrations import demonstration_for
 from viz_app.ending import end_page
 from viz_app.examples import examples_for
 from viz_app.figures.attention import MAX_TILE, difference_map, head_map
@@ -30,6 +31,7 @@ from viz_app.listing import CheckpointKey, Listed
 from viz_app.navigation import page_link
 from viz_app.plain import plain
 from viz_app.sections.by_length import by_length
+from viz_app.sections.two_networks import offer_two_networks
 from viz_app.services import Forced
 
 MODES = {"checkpoints": "Two checkpoints", "sentences": "Two sentences", "changed": "As trained and changed"}
@@ -119,16 +121,17 @@ def paired(first: Axes, second: Axes, *, by_place: bool) -> Axes | None:
 
 found = listing.listed_checkpoints()
 key, config = checkpoint_choice.require_translator(found, also=("continuation", "reading"))
-settle("compare", "checkpoints", MODES)
+offered = others(key, found)
+settle("compare", "checkpoints" if offered else "sentences", MODES)
 modes, beside_column = st.columns([3, 2], vertical_alignment="bottom")
 mode = modes.segmented_control("Compare", list(MODES), format_func=MODES.__getitem__, required=True, key="compare")
-text = controls.ask_for_text(config)
+opening = demonstration_for(config)
+text = controls.ask_for_text(config, first=opening.compared)
 if not text.strip():
     st.info("Type a sentence above, or choose one of the examples.")
     end_page()
 if mode == "checkpoints":
     checkpoint_choice.require_known(choices().chosen.get("beside"), found)
-    offered = others(key, found)
     if not offered:
         st.info("No other checkpoint reads this language; choose another one on the left.")
         end_page()
@@ -140,6 +143,9 @@ if mode == "checkpoints":
         st.info(plain(f"{str(error).removesuffix('.')}. Choose another checkpoint to compare with."))
         end_page()
     left, right = Side(name=key.name, key=key, text=text), Side(name=beside, key=partner, text=text)
+    offer_two_networks([one.key.name for one in found if one.config is not None])
+    if opening.look_for and text == opening.compared and beside == next(iter(offered)):
+        st.caption(f":material/lightbulb: {opening.look_for}")
 elif mode == "sentences":
     settle("second_text", examples_for(config)[-1])
     other_text = st.text_input("The other sentence", key="second_text", max_chars=services.MAX_CHARACTERS) or ""

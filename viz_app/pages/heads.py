@@ -4,6 +4,7 @@ import streamlit as st
 
 from model.config import RecurrentConfig
 from viz_app import checkpoint_choice, controls, listing
+from viz_app.demonstrations import demonstration_for
 from viz_app.sections.ablation_board import ablation_board
 from viz_app.sections.head_importance import head_importance
 from viz_app.sections.head_roles import head_roles
@@ -24,7 +25,7 @@ board, roles, importance, aligning, pasting = controls.tabs(
 )
 if board.open:
     with board:
-        text = controls.ask_for_text(config)
+        text = controls.ask_for_text(config, first=demonstration_for(config).heads)
         if text.strip():
             ablation_board(key, text)
         else:
@@ -45,7 +46,7 @@ if pasting.open:
     with pasting:
         if config.task != "translation" or isinstance(config.model, RecurrentConfig):
             st.info("Heads are pasted between translations by a Transformer; choose one on the left.")
-        elif (text := controls.ask_for_text(config)).strip():
+        elif (text := controls.ask_for_text(config, first=demonstration_for(config).receiver)).strip():
             pasted_heads(key, config, text)
         else:
             st.info("Type a sentence above, or choose one of the examples.")

@@ -11,6 +11,7 @@ from viz_app.caption import tell
 from viz_app.charts import draw
 from viz_app.chips import compared
 from viz_app.choices import settle
+from viz_app.demonstrations import demonstration_for
 from viz_app.examples import GIVERS, examples_for
 from viz_app.figures.attention import difference_map
 from viz_app.figures.heads import head_grids
@@ -26,7 +27,8 @@ LARGEST = 20_000_000  # parameters of a model that can be run some hundred times
 
 def pasted_heads(key: CheckpointKey, config: AnyConfig, text: str) -> None:
     """Ask for the sentence that gives, and draw how much closer each of its heads brings this one to its word."""
-    settle("giver", GIVERS.get(text, examples_for(config)[-1]))
+    opening = demonstration_for(config)
+    settle("giver", opening.donor if text == opening.receiver else GIVERS.get(text, examples_for(config)[-1]))
     giver = st.text_input(
         "The sentence whose heads are taken, best one that differs from the one above by a word",
         key="giver",

@@ -12,6 +12,7 @@ from viz_app import controls, services
 from viz_app.charts import draw
 from viz_app.chips import compared
 from viz_app.choices import settle
+from viz_app.demonstrations import demonstration_for
 from viz_app.figures import positions
 from viz_app.listing import CheckpointKey
 
@@ -26,7 +27,7 @@ def position_sentence(key: CheckpointKey, config: AnyConfig, own: NDArray[np.flo
         config: Its configuration.
         own: Its encoding, (max_length, D).
     """
-    text = controls.ask_for_text(config)
+    text = controls.ask_for_text(config, first=demonstration_for(config).order)
     if not text.strip():
         st.info("Type a sentence above.")
         return
@@ -51,22 +52,38 @@ def position_sentence(key: CheckpointKey, config: AnyConfig, own: NDArray[np.flo
                 alt=f"Heatmap of the {name} of each token",
             )
     st.markdown(
-        "**Without it.** The same words, in your order and shuffled, with the encoding and with it switched off in "
-        "encoder and decoder. Differences from the first line are marked. Without the encoding the encoder cannot "
-        "tell one order from another."
+        "**Without it.** The same words in two orders, each translated with the encoding and with it switched off in "
+        "encoder and decoder. Differences from the first line are marked."
     )
-    settle("shuffle", 1, range(1, 1000))
+    written = demonstration_for(config).reordered if text == demonstration_for(config).order else ""
+    numbers = range(0 if written else 1, 1000)
+    settle("shuffle", numbers[0], numbers)
     number = st.columns([1, 4])[0].number_input(
-        "Shuffle number", 1, 999, key="shuffle", help="Another number, another order."
+        "Other order",
+        numbers[0],
+        numbers[-1],
+        key="shuffle",
+        help="Each number is another random order." + (" 0: two words have changed places." if written else ""),
     )
-    order = text.split()
-    random.Random(int(number)).shuffle(order)
-    shuffled = " ".join(order)
+    other = shuffled(text, int(number)) if number else written
     blind = Intervention(positions=False)
+    orders = {"first order": text, "other order": other}
     lines = [
-        ("your order, with the encoding", services.translation_of(key, text).text),
-        ("your order, without", services.translation_of(key, text, intervention=blind).text),
-        (f"shuffled: {shuffled}", services.translation_of(key, shuffled).text),
-        ("shuffled, without", services.translation_of(key, shuffled, intervention=blind).text),
+        (f"{name}, {how}: {words}", services.translation_of(key, words, intervention=intervention).text)
+        for name, words in orders.items()
+        for how, intervention in (("with the encoding", services.UNTOUCHED), ("without", blind))
     ]
-    st.html(compared(lines, languages=services.translation_of(key, text).languages[1:]))
+    st.html(compared(lines, languages=translation.languages[1:]))
+    if lines[1][1] == lines[3][1]:
+        st.caption(
+            "Without the encoding both orders have the same translation: the encoder cannot tell one order from "
+            "another, so it cannot tell who does what to whom."
+        )
+
+
+def shuffled(text: str, number: int) -> str:
+    """The words of a text in a random order, always the same for a number; characters where no blanks part words."""
+    parted = " " in text.strip()
+    words = text.split() if parted else list(text.strip())
+    random.Random(number).shuffle(words)
+    return (" " if parted else "").join(words)

@@ -1,0 +1,92 @@
+"""What each page promises is visible in what it opens with, for every checkpoint that comes with the program.
+
+Each test computes the promised effect with the model itself, and with a margin, so that it holds on any processor.
+"""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from model.analysis.patching import first_difference, paste, paste_every_head
+from model.analysis.silencing import effects_of_heads
+from model.checkpoint import load_checkpoint
+from model.inference.translate import translate
+from model.inference.translation import Translation
+from model.interventions import Head, Intervention
+from tests.conftest import BUNDLED
+from viz_app.demonstrations import DEMONSTRATIONS, WITH_ATTENTION, WITHOUT_ATTENTION
+
+TRANSFORMERS = [name for name in DEMONSTRATIONS if not name.startswith("gru")]
+WITH_HEADS = [name for name in DEMONSTRATIONS if name != WITHOUT_ATTENTION]
+AS_TRAINED = Intervention()
+MARGIN = 0.01  # in probability, between the likeliest token and the next; processors differ by less than 0.0001
+
+opened = cache(lambda name: load_checkpoint(BUNDLED / name))
+
+
+def surely_differ(one: Translation, other: Translation) -> bool:
+    """Whether two translations differ at a place up to which neither has a token that nearly lost to another."""
+    place = first_difference(one, other)
+    if place is None or one.text == other.text:
+        return False
+    tokens = (*one.written[: place + 1], *other.written[: place + 1])
+    return all(token.candidates[0].probability - token.candidates[1].probability > MARGIN for token in tokens)
+
+
+def run(name: str, text: str, change: Intervention = AS_TRAINED) -> Translation:
+    found = translate(opened(name), text, edits=change.edits())
+    assert found.text
+    return found
+
+
+@pytest.mark.parametrize("name", TRANSFORMERS)
+def test_without_positions_two_orders_have_one_translation(name: str) -> None:
+    orders = (DEMONSTRATIONS[name].order, DEMONSTRATIONS[name].reordered)
+    seen = [run(name, order) for order in orders]
+    blind = [run(name, order, Intervention(positions=False)) for order in orders]
+    ids = [sorted(token.id for token in one.source) for one in seen]
+    assert ids[0] == ids[1], "the same tokens"
+    assert surely_differ(*seen)
+    assert blind[0].text == blind[1].text
+    assert all(surely_differ(one, blind[0]) for one in seen)
+
+
+@pytest.mark.parametrize("name", WITH_HEADS)
+def test_one_head_decides_what_the_board_opens_with(name: str) -> None:
+    text = DEMONSTRATIONS[name].heads
+    before = run(name, text)
+    effects = effects_of_heads(opened(name), before)
+    kind = min(effects.changes, key=lambda kind: np.where(effects.places[kind] >= 0, effects.changes[kind], 1).min())
+    costs = np.where(effects.places[kind] >= 0, effects.changes[kind], 1)
+    layer, head = divmod(int(costs.argmin()), costs.shape[1])
+    assert costs[layer, head] < -0.05, "a head that decides, and that the translation is worse without"
+    silenced = Intervention(ablated=frozenset({Head(kind, layer, head)}))
+    assert surely_differ(before, run(name, text, silenced))
+    assert max(np.abs(grid).max() for grid in effects.changes.values()) > 0.1, "the colours say something"
+
+
+@pytest.mark.parametrize("name", TRANSFORMERS)
+def test_the_head_that_is_pasted_first_changes_the_translation(name: str) -> None:
+    checkpoint, opening = opened(name), DEMONSTRATIONS[name]
+    found = paste_every_head(checkpoint, opening.donor, opening.receiver)
+    assert found is not None
+    kind = max(found.heads, key=lambda kind: float(np.nan_to_num(found.heads[kind], nan=-9).max()))
+    grid = np.nan_to_num(found.heads[kind], nan=-9)
+    head = Head(kind, *(int(i) for i in np.unravel_index(int(grid.argmax()), grid.shape)))
+    assert surely_differ(run(name, opening.receiver), paste(checkpoint, opening.donor, opening.receiver, head))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("everyday-en-de", "multi30k-en-de"),
+        ("everyday-de-en", "multi30k-de-en-words"),
+        (WITH_ATTENTION, WITHOUT_ATTENTION),
+    ],
+)
+def test_the_two_sides_differ_by_more_than_a_word(one: str, other: str) -> None:
+    text = DEMONSTRATIONS[one].compared
+    assert DEMONSTRATIONS[other].compared == text
+    words = [set(run(name, text).text.lower().split()) for name in (one, other)]
+    assert len(words[0] ^ words[1]) >= 4
