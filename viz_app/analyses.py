@@ -8,6 +8,7 @@ from pathlib import Path
 
 from model.analysis.by_distance import score_by_distance
 from model.analysis.contributions import Contributions, contributions
+from model.analysis.importance import all_heads
 from model.analysis.influence import Influence, influence
 from model.analysis.learning import Stage, snapshots_of, stage
 from model.analysis.lens import EarlyReading, Lens, decoder_lens, logit_lens

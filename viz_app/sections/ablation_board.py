@@ -14,7 +14,7 @@ from model.config import ModelConfig
 from model.inference.translation import Translation
 from model.interventions import Head, Intervention, PaintedCell
 from model.kinds import KINDS
-from viz_app import components, controls, loading, measuring, services
+from viz_app import analyses, components, controls, loading, measuring, services
 from viz_app.attention_view import view
 from viz_app.caption import changes, tell
 from viz_app.charts import draw, numbers
