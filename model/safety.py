@@ -85,8 +85,11 @@ def read_claims(folder: Path) -> dict[str, Any]:
 def require_possible(claims: Mapping[str, Any], name: str) -> None:
     """Raises CheckpointError where a number is larger than that of any model."""
     for key, value in numbers_in(claims):
-        if value > (MOST_MODULES if COUNTS.fullmatch(key) else LARGEST) or value < -LARGEST:
-            raise CheckpointError(f"config.json of {name} says that {key} is {value:,}; no model is like that.")
+        most = MOST_MODULES if COUNTS.fullmatch(key) else LARGEST
+        if not -LARGEST <= value <= most:
+            raise CheckpointError(
+                f"config.json of {name} says that {key} is {value:,}; models with up to {most:,} are opened."
+            )
 
 
 def read_text(path: Path, *, most: int) -> str:
@@ -149,7 +152,7 @@ def read_header(folder: Path) -> Header:
         CheckpointError: there are none, a file is damaged, or an index leads out of the folder.
     """
     shapes: dict[str, tuple[int, ...]] = {}
-    files = weight_files(folder)
+    files = weight_files(folder, "model.safetensors")
     for file in files:
         try:
             with safe_open(file, framework="np") as opened:
@@ -158,10 +161,14 @@ def read_header(folder: Path) -> Header:
             raise CheckpointError(f"{file.name} of {folder.name} is damaged: {error}") from error
     if files:
         return Header(shapes=shapes)
-    file = folder / "pytorch_model.bin"
-    if not file.is_file():
-        raise CheckpointError(f"{folder.name} has no model.safetensors, so there are no weights to open.")
-    return Header(shapes={name: tuple(tensor.shape) for name, tensor in stored_tensors(file).items()})
+    files = weight_files(folder, "pytorch_model.bin")
+    if not files:
+        raise CheckpointError(
+            f"{folder.name} has no model.safetensors and no pytorch_model.bin, so there are no weights to open."
+        )
+    for file in files:
+        shapes |= {name: tuple(tensor.shape) for name, tensor in stored_tensors(file).items()}
+    return Header(shapes=shapes)
 
 
 def stored_tensors(path: Path) -> dict[str, Tensor]:
@@ -226,9 +233,9 @@ def require_harmless(file: BinaryIO) -> None:
             raise ValueError("it is longer than a state dict.")
 
 
-def weight_files(folder: Path) -> list[Path]:
-    """One file of weights, or those that an index names."""
-    whole, index = folder / "model.safetensors", folder / "model.safetensors.index.json"
+def weight_files(folder: Path, name: str) -> list[Path]:
+    """One file of weights, or those that an index names; none where there is neither."""
+    whole, index = folder / name, folder / f"{name}.index.json"
     if whole.is_file():
         return [whole]
     if not index.is_file():

@@ -31,6 +31,7 @@ __all__ = ["a_learned_table", "config_of", "loaded", "parameter_table", "positio
 FloatArray = NDArray[np.float32]
 DEVICE = os.environ.get("HEADLIGHT_DEVICE", "cpu")
 torch.set_num_threads(threads())
+os.environ.setdefault("HF_HUB_OFFLINE", "1")  # the app asks no host but its own
 
 
 def loaded(key: CheckpointKey) -> Checkpoint | ClassifierCheckpoint:

@@ -21,6 +21,7 @@ from transformers.pytorch_utils import Conv1D
 from model.config import ConfigError
 from model.kinds import KINDS
 from model.network.attention import attention_weights
+from model.safety import first_line
 from model.trace import HookPoint, active_trace, hook_name, tracing
 
 __all__ = ["find_direct", "place_hooks"]
@@ -28,8 +29,35 @@ __all__ = ["find_direct", "place_hooks"]
 NAME = "headlight"
 # Names of the matrix that mixes the heads.
 PROJECTIONS = ("out_proj", "Wo", "o_proj", "o", "c_proj", "out_lin", "dense")
-CROSS = ("encoder_attn", "encdecattention", "crossattention", "cross_attn")  # in the names of modules
+CROSS = (
+    "encoder_attn",
+    "encdecattention",
+    "crossattention",
+    "cross_attn",
+    "cross_attention",
+)  # in the names of modules
 
+# Arguments that do not change what "eager" computes: settings of faster kernels, of training, and of what is returned.
+# A window of attention is in the mask already.
+NO_MATTER = frozenset(
+    {
+        "cache_position",
+        "cu_seq_lens_k",
+        "cu_seq_lens_q",
+        "deterministic",
+        "dropout",
+        "is_causal",
+        "max_length_k",
+        "max_length_q",
+        "output_attentions",
+        "output_hidden_states",
+        "output_router_logits",
+        "position_ids",
+        "return_dict",
+        "sliding_window",
+        "use_cache",
+    }
+)
 _SEEN: ContextVar[list[tuple[nn.Module, float]] | None] = ContextVar("headlight_attention_modules", default=None)
 
 
@@ -74,7 +102,7 @@ def attend(
     position_bias: Tensor | None = None,
     softcap: float | None = None,
     s_aux: Tensor | None = None,
-    **_unused: Any,
+    **others: Any,
 ) -> tuple[Tensor, Tensor | None]:
     """Attention as the library asks for it; its models are in evaluation mode, so nothing is dropped out.
 
@@ -88,15 +116,22 @@ def attend(
         position_bias: Of T5, added to the scores, (B or 1, H, T, S).
         softcap: Of Gemma 2.
         s_aux: The attention sinks of gpt-oss.
+        others: What the library passes to every function of attention, see `NO_MATTER`.
 
     Returns:
         (B, T, H, K), and the weights (B, H, T, S) where they were computed.
 
     Raises:
-        ConfigError: the scores are capped or there are sinks; both change the weights in ways that we do not show.
+        ConfigError: the scores are capped, there are sinks, or an argument is unknown: all may change the weights in
+            ways that are not shown here.
     """
     if softcap is not None or s_aux is not None:
         raise ConfigError(f"{type(module).__name__} caps its scores or has attention sinks, which we cannot show.")
+    if unknown := sorted(name for name, value in others.items() if value is not None and name not in NO_MATTER):
+        raise ConfigError(
+            f"{type(module).__name__} computes its attention with {', '.join(unknown)}, which we do not know, so its "
+            "maps might be wrong."
+        )
     seen = _SEEN.get()
     if seen is not None:
         seen.append((module, query.size(-1) ** -0.5 if scaling is None else scaling))
@@ -162,7 +197,10 @@ def place_hooks(model: PreTrainedModel, run: Callable[[], object]) -> list[Atten
         except ConfigError:
             raise
         except Exception as error:  # as many kinds of errors as there are models that take something else than ids
-            raise ConfigError(f"{model.config.model_type} cannot be run on token ids alone: {error}") from error
+            raise ConfigError(
+                f"models of the family {model.config.model_type} need more than two token ids, or this one has sizes "
+                f"that do not fit each other. The library says: {first_line(error)}"
+            ) from error
     names = {module: name for name, module in model.named_modules()}
     if len(dict(seen)) < len(seen):
         raise ConfigError(

@@ -4,24 +4,21 @@ Nothing in a folder is run: no remote code, safetensors or PyTorch's `.bin` with
 claims is held against the header of the weights first, so that a folder cannot ask for more memory than it fills.
 """
 
-import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("HF_HUB_OFFLINE", "1")  # before the library is imported: nothing is looked up while opening
-
 import torch
-import transformers
 from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig, PreTrainedModel
-from transformers.models.auto import modeling_auto as auto
 from transformers.utils import logging
 
 from model.checkpoint import Checkpoint, ClassifierCheckpoint
 from model.config import ConfigError
 from model.files import CheckpointError
+from model.foreign.architecture import architecture, fills_gaps, require_attention
 from model.foreign.continuer import ForeignContinuer
 from model.foreign.pipeline import require_bounded_tokenizer
 from model.foreign.reader import ForeignClassifier, ForeignReader
@@ -39,18 +36,9 @@ from model.text.vocab import Specials
 __all__ = ["open_foreign", "read_foreign_config"]
 
 # While it opens a model the library changes functions of its own and of PyTorch: two at once would undo each other.
+VOCABULARIES = ("tokenizer.json", "vocab.json", "vocab.txt", "spiece.model", "tokenizer.model", "source.spm")
 FEWEST = 10  # pieces of a vocabulary that can be one
 OPENING = threading.Lock()
-logging.set_verbosity_error()
-logging.disable_progress_bar()
-# In the order in which an architecture is looked for: the library's names of the classes that a family has.
-ARCHITECTURES: tuple[tuple[Task, Mapping[str, Any]], ...] = (
-    ("translation", auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES),
-    ("continuation", auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES),
-    ("classification", auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES),
-    ("reading", auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES),
-    ("reading", auto.MODEL_MAPPING_NAMES),
-)
 
 
 def read_foreign_config(folder: Path) -> ForeignConfig:
@@ -64,13 +52,13 @@ def read_foreign_config(folder: Path) -> ForeignConfig:
 
 def described(folder: Path, config: PreTrainedConfig) -> ForeignConfig:
     task, kind = architecture(config, folder.name)
+    require_attention(config, folder.name)
     texts = texts_of(folder)
-    fills = kind.__name__ in auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES.values()
     return ForeignConfig(
         family=str(config.model_type),
         task=task,
         model=claimed_sizes(config, task, folder.name),
-        tokenizer=texts if fills else replace(texts, mask=""),
+        tokenizer=texts if fills_gaps(kind) else replace(texts, mask=""),
         values=config.to_diff_dict(),
     )
 
@@ -83,27 +71,6 @@ def read_library_config(folder: Path) -> PreTrainedConfig:
         raise CheckpointError(f"config.json of {folder.name} cannot be used: {first_line(error)}") from error
     assert isinstance(found, PreTrainedConfig)
     return found
-
-
-def architecture(config: PreTrainedConfig, name: str) -> tuple[Task, type[PreTrainedModel]]:
-    """What a model does, and the library's class of it.
-
-    Raises:
-        CheckpointError: it is no text Transformer of a kind that can be shown.
-    """
-    said = config.architectures
-    named = str(said[0]) if isinstance(said, list) and said else None
-    for task, classes in ARCHITECTURES:
-        known = classes.get(config.model_type)
-        known = known[0] if isinstance(known, tuple) else known
-        fits = named == known or (named is None and task != "classification")
-        if known is not None and fits and (task == "translation") == config.is_encoder_decoder:
-            return task, getattr(transformers, known)
-    raise CheckpointError(
-        f"{name} is {named or 'a model'} of the family {config.model_type}. What can be shown: models that translate "
-        "or summarize (Marian, BART, mBART, M2M100, T5), that go on with a text (GPT-2, Llama, Qwen), and that read "
-        "one (BERT, DistilBERT, RoBERTa)."
-    )
 
 
 def claimed_sizes(config: PreTrainedConfig, task: Task, name: str) -> ForeignSizes:
@@ -129,8 +96,8 @@ def claimed_sizes(config: PreTrainedConfig, task: Task, name: str) -> ForeignSiz
         )
     except AttributeError as error:
         raise CheckpointError(
-            f"config.json of {name} names no {error.name or 'sizes'}: a model of the family {config.model_type} may "
-            "have no attention to show."
+            f"config.json of {name} names no {error.name or 'sizes'}; models of the family {config.model_type} may "
+            "have no attention heads at all."
         ) from error
     except (TypeError, ValueError) as error:
         raise CheckpointError(f"config.json of {name} does not say how large the model is: {error}") from error
@@ -171,8 +138,22 @@ def open_foreign(
     """
     require_bounded_tokenizer(folder)
     config, tokenizer = read_library_config(folder), read_tokenizer(folder)
-    with OPENING:
+    with OPENING, quiet():
         return open_alone(folder, config, tokenizer, device=device, most_bytes=most_bytes)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """The library reports nothing inside the block; what it reports elsewhere is the caller's own choice."""
+    verbosity, bar = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bar:
+            logging.enable_progress_bar()
 
 
 def read_tokenizer(folder: Path) -> Any:
@@ -182,7 +163,7 @@ def read_tokenizer(folder: Path) -> Any:
     except BaseException as error:
         if not isinstance(error, Exception) and not is_panic(error):
             raise
-        raise CheckpointError(f"The tokenizer of {folder.name} cannot be read: {first_line(error)}") from error
+        raise CheckpointError(why_no_tokenizer(folder, error)) from error
 
 
 def open_alone(
@@ -210,6 +191,16 @@ def open_alone(
     if isinstance(ready, ForeignClassifier):
         return ClassifierCheckpoint(path=folder, config=known, model=ready, tokenizers=pair)
     return Checkpoint(path=folder, config=known, model=ready, tokenizers=pair)
+
+
+def why_no_tokenizer(folder: Path, error: BaseException) -> str:
+    """What to say of a tokenizer that the library cannot read."""
+    if is_panic(error) or any((folder / name).is_file() for name in VOCABULARIES):
+        return f"The tokenizer of {folder.name} cannot be read: {first_line(error)}"
+    return (
+        f"{folder.name} has no tokenizer: its vocabulary is missing, in tokenizer.json or in a file of its family "
+        f"({', '.join(VOCABULARIES[1:])})."
+    )
 
 
 def languages_of(tokenizer: Any) -> dict[str, int]:

@@ -65,6 +65,20 @@ def positions_of(model: PreTrainedModel) -> int:
     return int(getattr(model.config, "max_position_embeddings", None) or UNLIMITED) if table is None else len(table)
 
 
+def why_missing(family: str, missing: Sequence[str], seen: Sequence[str]) -> str:
+    """Why kinds of attention that a model of this task needs were not found."""
+    if list(missing) == ["encoder"] and set(seen) == {"decoder"}:
+        return (
+            f"models of the family {family} look at earlier tokens alone. Classifiers and readers can be shown where "
+            "every token looks at all others."
+        )
+    kinds = ", ".join(missing)
+    return (
+        f"models of the family {family} compute attention ({kinds}) in code of their own, where nobody can look: not "
+        "through the function that most models of the library share."
+    )
+
+
 def sizes_of(model: PreTrainedModel, kinds: Sequence[str], *, needed: Sequence[str]) -> ForeignSizes:
     """The sizes of a model whose attention has been found.
 
@@ -78,7 +92,7 @@ def sizes_of(model: PreTrainedModel, kinds: Sequence[str], *, needed: Sequence[s
     """
     config = model.config
     if missing := set(needed) - set(kinds):
-        raise ConfigError(f"{config.model_type} hides its attention ({', '.join(sorted(missing))}) from its library.")
+        raise ConfigError(why_missing(config.model_type, sorted(missing), kinds))
     heads = {getattr(config, f"{side}_attention_heads", config.num_attention_heads) for side in ("encoder", "decoder")}
     if len(heads) > 1:
         raise ConfigError(

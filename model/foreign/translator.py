@@ -1,5 +1,6 @@
 """An encoder-decoder of Hugging Face's `transformers` behind the calls of our own: `encode`, `decode`, `project`."""
 
+from dataclasses import dataclass
 from typing import cast
 
 import torch
@@ -31,6 +32,13 @@ class ForeignCache:
         """Follow a beam search that moved its hypotheses, see `DecoderCache.select`."""
         moved: Cache = self.steps.self_attention_cache if same_source else self.steps
         moved.reorder_cache(cast(torch.LongTensor, rows))
+
+
+@dataclass
+class Memory(BaseModelOutput):
+    """What an encoder found; some decoders also ask it which experts it chose (Switch Transformers)."""
+
+    router_logits: Tensor | None = None
 
 
 class ForeignTranslator(ForeignModel):
@@ -73,7 +81,7 @@ class ForeignTranslator(ForeignModel):
         # The library's models project by themselves, each in its own way: the logits, (B, T, V), which a search needs
         # in single precision.
         logits: Tensor = self.model(
-            encoder_outputs=BaseModelOutput(last_hidden_state=memory),
+            encoder_outputs=Memory(last_hidden_state=cast(torch.FloatTensor, memory)),
             attention_mask=None if cross_mask is None else cross_mask[:, 0, 0].long(),
             decoder_input_ids=target,
             decoder_attention_mask=self.is_read(target) if cache is None and len(target) > 1 else None,

@@ -43,7 +43,7 @@ def test_files_that_are_missing_or_damaged_get_a_sentence(folders: Callable[[str
     for folder, says in (
         (no_weights, "no model.safetensors"),
         (cut, "damaged"),
-        (no_tokenizer, "tokenizer of c cannot be read"),
+        (no_tokenizer, "c has no tokenizer"),
         (unknown, "config.json of d cannot be used"),
         (no_json, "config.json of e cannot be used"),
     ):

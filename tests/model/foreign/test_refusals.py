@@ -1,0 +1,149 @@
+"""What opens although its configuration names another class, and what the sentence says where nothing opens."""
+
+import importlib
+import json
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+from transformers import (
+    AutoModel,
+    AutoModelForPreTraining,
+    BertConfig,
+    DogeConfig,
+    EncoderDecoderConfig,
+    PreTrainedConfig,
+    T5GemmaConfig,
+)
+from transformers.utils import logging
+
+import model.foreign.open as opening
+from model.checkpoint import CheckpointError
+from model.config import ConfigError
+from model.foreign.attention import attend
+from model.foreign.reader import ForeignReader
+from model.inference.translate import translate
+from model.opening import open_checkpoint, open_translator, read_any_config
+from tests.foreign_families import family_named, make_family
+
+TEXT = "The cat sat on the mat."
+Make = Callable[[str], Path]
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Make:
+    return lambda title: make_family(tmp_path / family_named(title).name, family_named(title))
+
+
+@pytest.mark.parametrize(
+    ("title", "said"),
+    [
+        ("Qwen3-Next", r"no attention \(linear_attention\)"),
+        ("GPT-2 classifier", "look at earlier tokens alone"),
+        ("BLOOM", "in code of their own"),
+        ("Funnel", "The library says: index"),
+        ("FNet", "no attention heads"),
+    ],
+)
+def test_a_refusal_names_its_reason(made: Make, title: str, said: str) -> None:
+    with pytest.raises(CheckpointError, match=said):
+        open_checkpoint(made(title))
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        (EncoderDecoderConfig.from_encoder_decoder_configs(BertConfig(), BertConfig()), "put together from several"),
+        (T5GemmaConfig(), "put together from several"),
+        (DogeConfig(), "num_experts is 16,384; models with up to 1,000 are opened"),
+    ],
+    ids=["bert2bert", "t5gemma", "doge"],
+)
+def test_a_configuration_alone_is_refused_with_its_reason(tmp_path: Path, config: PreTrainedConfig, said: str) -> None:
+    names = {"encoder-decoder": "EncoderDecoderModel", "t5gemma": "T5GemmaForConditionalGeneration"}
+    config.architectures = [names.get(config.model_type, "DogeForCausalLM")]
+    config.save_pretrained(tmp_path)
+    with pytest.raises(CheckpointError, match=said):
+        read_any_config(tmp_path)
+
+
+@pytest.mark.parametrize("title", ["NLLB-MoE", "Switch Transformers"])
+def test_decoders_that_ask_for_experts_open(made: Make, title: str) -> None:
+    checkpoint = open_translator(made(title))
+    assert checkpoint.model.config.layers == {"encoder": 2, "decoder": 2, "cross": 2}
+    assert translate(checkpoint, TEXT).maps["cross"].shape[:2] == (2, 4)
+
+
+@pytest.mark.parametrize("title", ["BART", "GPT-2"])
+def test_a_base_model_with_tied_embeddings_writes_as_the_whole_one(made: Make, title: str) -> None:
+    folder = made(title)
+    expected = translate(open_translator(folder), TEXT).text
+    AutoModel.from_pretrained(folder).save_pretrained(folder)
+    assert json.loads((folder / "config.json").read_text())["architectures"][0].endswith("Model")
+    checkpoint = open_translator(folder)
+    assert checkpoint.config.task == family_named(title).task
+    assert translate(checkpoint, TEXT).text == expected
+
+
+def test_a_base_model_without_the_matrix_that_writes_is_missing_it(tmp_path: Path) -> None:
+    deep = replace(family_named("Llama"), settings={"num_hidden_layers": 8})  # so that the matrix is a small part
+    folder = make_family(tmp_path / "llama", deep)
+    AutoModel.from_pretrained(folder).save_pretrained(folder)
+    with pytest.raises(CheckpointError, match=r"lack lm_head\.weight"):
+        open_translator(folder)
+
+
+@pytest.mark.parametrize(("title", "fills"), [("BERT", True), ("ELECTRA", False)])
+def test_what_was_pretrained_reads(made: Make, title: str, fills: bool) -> None:
+    folder = made(title)
+    AutoModelForPreTraining.from_pretrained(folder).save_pretrained(folder)
+    assert json.loads((folder / "config.json").read_text())["architectures"][0].endswith("ForPreTraining")
+    checkpoint = open_translator(folder)
+    assert isinstance(checkpoint.model, ForeignReader)
+    assert checkpoint.model.fills == fills
+
+
+def test_attention_refuses_what_it_does_not_know() -> None:
+    heads = torch.randn(1, 2, 3, 4)
+    output, _ = attend(nn.Identity(), heads, heads, heads, None, sliding_window=4, is_causal=True, sinks=None)
+    assert output.shape == (1, 3, 2, 4)
+    with pytest.raises(ConfigError, match="Identity computes its attention with sinks, which we do not know"):
+        attend(nn.Identity(), heads, heads, heads, None, sinks=torch.zeros(2))
+
+
+def test_opening_leaves_the_settings_of_the_process_alone(made: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = made("GPT-2")
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    before = logging.get_verbosity()
+    try:
+        logging.set_verbosity_info()
+        logging.enable_progress_bar()
+        importlib.reload(opening).open_foreign(folder)
+        assert logging.get_verbosity() == logging.INFO
+        assert logging.is_progress_bar_enabled()
+        assert "HF_HUB_OFFLINE" not in os.environ
+    finally:
+        logging.set_verbosity(before)
+
+
+def test_weights_in_several_files_of_pytorch_open(made: Make) -> None:
+    folder = made("GPT-2")
+    expected = translate(open_translator(folder), TEXT).text
+    state = AutoModel.from_pretrained(folder).state_dict()
+    names = {name: f"pytorch_model-{i % 2 + 1:05}-of-00002.bin" for i, name in enumerate(state)}
+    for file in set(names.values()):
+        torch.save({name: tensor for name, tensor in state.items() if names[name] == file}, folder / file)
+    (folder / "pytorch_model.bin.index.json").write_text(json.dumps({"metadata": {}, "weight_map": names}))
+    (folder / "model.safetensors").unlink()
+    assert translate(open_translator(folder), TEXT).text == expected
+
+
+def test_a_tokenizer_that_is_not_there_is_said_to_be_missing(made: Make) -> None:
+    folder = made("Llama")
+    (folder / "tokenizer.json").unlink()
+    with pytest.raises(CheckpointError, match=r"has no tokenizer: its vocabulary is missing, in tokenizer\.json"):
+        open_translator(folder)
