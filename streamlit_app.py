@@ -8,10 +8,11 @@ import viz_app
 from viz_app.boundary import boundary
 from viz_app.caption import begin_caption, facts
 from viz_app.checkpoint_choice import checkpoint_picker
-from viz_app.chips import STYLE, heading
+from viz_app.chips import STYLE
 from viz_app.choices import publish_choices, restore_choices, start_afresh
 from viz_app.components import page_keys, save_pictures
 from viz_app.glossary import glossary
+from viz_app.headings import heading
 from viz_app.listing import listed_checkpoints
 from viz_app.navigation import PAGES, name_of, page_of
 from viz_app.presence import visitor
@@ -57,7 +58,7 @@ with turn():
                 present_switch()
         link_place = st.sidebar.container()  # filled after the page, which says what the link must name
         way_back()
-        st.html(heading(page.title, PAGES[name_of(page)].first))
+        heading(page.title, PAGES[name_of(page)].first)
         with boundary("This page"):
             page.run()
         with boundary("The link to this page"), link_place:

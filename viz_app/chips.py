@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.inference.tokens import Token
-from viz_app.plain import visible
+from viz_app.plain import percent, visible
 
 __all__ = [
     "MAX_CHIPS",
@@ -17,7 +17,6 @@ __all__ = [
     "batch_table",
     "chips",
     "compared",
-    "heading",
     "rows_of_chips",
     "sentence",
     "weighted_text",
@@ -41,6 +40,8 @@ STYLE = """<style>
  overflow:hidden;outline:1px solid #fff}
 .hl-share span{display:block;height:100%;background:#0072b2}
 .hl-heading{font-size:1.1rem!important;margin:0!important;padding:0!important;line-height:1.3}
+.hl-section h2{display:inline;font-size:1rem!important;font-weight:600;margin:0!important;padding:0!important}
+.hl-section span{opacity:.9}
 .hl-heading span{font-size:.95rem;font-weight:400;opacity:.85;margin-left:.5rem}
 .hl-looks{position:relative;isolation:isolate}
 .hl-looks.hl-lined .hl-row+.hl-row{margin-top:26px;position:relative}
@@ -139,11 +140,6 @@ def batch_table(
     return f'<div class="hl-batch" role="region" aria-label="{escape(label)}" tabindex="0"><table>{rows}</table></div>'
 
 
-def heading(title: str, first: str) -> str:
-    """HTML of the heading of a page, with what to do there first."""
-    return f'<h1 class="hl-heading">{escape(title)} <span>{escape(first)}</span></h1>'
-
-
 def spoken(lang: str) -> str:
     """The attribute that says in which language a text is, so that it is read aloud as that."""
     return f' lang="{escape(lang)}"' if lang else ""
@@ -204,15 +200,15 @@ def chip(token: Token, share: float | None = None, *, number: int, lang: str = "
     if not token.candidates:
         return f'<span class="hl-chip{special}" data-i="{number}"{title}>{text}</span>'
     rows = "".join(
-        f"<div><bdi{spoken(lang)}>{escape(visible(c.token))}</bdi><span>{c.probability:.1%}</span></div>"
+        f"<div><bdi{spoken(lang)}>{escape(visible(c.token))}</bdi><span>{percent(c.probability)}</span></div>"
         for c in token.candidates[:5]
     )
-    says = f"{visible(token.text)}, probability {token.probability:.1%}"
+    says = f"{visible(token.text)}, probability {percent(token.probability)}"
     bar = ""
     if share is not None:
-        says += f", {share:.0%} from the source"
+        says += f", {percent(share)} from the source"
         bar = f'<span class="hl-share"><span style="width:{100 * share:.1f}%"></span></span>'
-        rows += f"<div><em>from the source</em><span>{share:.1%}</span></div>"
+        rows += f"<div><em>from the source</em><span>{percent(share)}</span></div>"
     label = escape(says, quote=True)
     return (
         f'<span class="hl-chip{special}" data-i="{number}" tabindex="0" role="group" aria-label="{label}" '

@@ -36,6 +36,7 @@ __all__ = [
     "beam_tree",
     "derivation",
     "head_board",
+    "key_choice",
     "line_view",
     "look",
     "page_keys",
@@ -63,6 +64,11 @@ def page_keys() -> None:
     """How a page answers to fingers and keys, wherever these are on it; once a page."""
     for name in ("touch", "keys", "map_keys", "tips"):
         component(name)(key=name)
+
+
+def key_choice() -> None:
+    """A switch for the one key that does something by itself."""
+    component("key_choice")(key="key_choice")
 
 
 def told(text: str, *, languages: tuple[str, str], says: str = "") -> None:

@@ -2,7 +2,7 @@
 
 import re
 
-__all__ = ["as_sentence", "card", "plain", "visible"]
+__all__ = ["as_sentence", "card", "percent", "plain", "visible"]
 
 
 def visible(text: str) -> str:
@@ -18,6 +18,11 @@ def plain(text: str) -> str:
 def as_sentence(text: str) -> str:
     """The text with a full stop, where it does not end a sentence yet."""
     return text if text.endswith((".", "!", "?", "…")) else f"{text}."
+
+
+def percent(share: float) -> str:
+    """A share as text, as `common.js` writes it: "92.9 %", "0.33 %", "100 %"."""
+    return "100 %" if share >= 0.9995 else f"{100 * share:.{2 if share < 0.0995 else 1}f} %"
 
 
 def card(markdown: str) -> str:

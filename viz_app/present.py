@@ -10,10 +10,20 @@ from pathlib import Path
 import streamlit as st
 
 from viz_app.choices import choose, settle
+from viz_app.components import key_choice
 
 __all__ = ["SCALE", "present_switch", "presenting", "walker", "way_back"]
 
 SCALE = 22 / 14  # of the text in pictures: 22 pixels are read from ten metres at 1280 × 720
+KEYS = """
+| Key | What it does |
+|---|---|
+| p | presents: large type, and only the picture |
+| Escape | ends that |
+| ← →, Page Up, Page Down, a clicker | while you present: one step back or on, or up and down the page |
+| Tab, then arrow keys | walk the cells of a map, the heads of a board, the tokens of a drawing |
+| Enter, Space | choose the cell or the head |
+"""
 STYLE = Path(__file__).parent / "assets" / "present.css"
 
 
@@ -25,7 +35,11 @@ def presenting() -> bool:
 def present_switch() -> None:
     """In the sidebar: the switch, and while one presents, its style and the way back."""
     settle("present", False)
-    st.toggle("Present", key="present", help="Large type, and only the picture. Key: p; leave with Escape.")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.toggle("Present", key="present", help="Large type, and only the picture.")
+        with st.popover("Keys", icon=":material/keyboard:", type="tertiary"):
+            st.markdown(KEYS)
+            key_choice()
     if presenting():
         st.html(STYLE)
 

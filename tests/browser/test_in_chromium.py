@@ -19,6 +19,7 @@ from tests.browser.conftest import place_of_tile, settle
 from tests.conftest import BUNDLED
 from viz_app.checkpoint_choice import FIRST
 from viz_app.examples import EVERYDAY
+from viz_app.plain import percent
 
 Visit = Callable[..., Page]
 FIRST_TEXT, SENTENCE = EVERYDAY["en"][0], "Two women are reading a newspaper."
@@ -131,7 +132,7 @@ def test_hovering_a_written_token_shows_the_runners_up(visit: Visit) -> None:
     expect(tip).to_be_visible()
     written = expected_translation(FIRST_TEXT).written[1]
     first, second = tip.locator("div").nth(0), tip.locator("div").nth(1)
-    expect(first).to_contain_text(f"{written.candidates[0].probability:.1%}")
+    expect(first).to_contain_text(percent(written.candidates[0].probability))
     expect(second).to_contain_text(written.candidates[1].token)
 
 

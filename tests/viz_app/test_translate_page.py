@@ -18,6 +18,7 @@ from model.inference.searching import forced_text
 from model.inference.translate import translate
 from tests.conftest import PATIENCE, ROOT
 from tests.viz_app.conftest import NAME, TEXT, array, charts, component_data, html
+from viz_app.plain import percent
 
 OpenApp = Callable[..., AppTest]
 
@@ -127,7 +128,7 @@ def test_rollout_with_hidden_tokens_quotes_its_own_share(open_app: OpenApp, chec
     for kind, share in shares.items():
         app = open_app(checkpoint=NAME, kind=kind, head="rollout", layer="2", hide_special="true")
         said = next(caption.value for caption in app.caption if "hidden columns" in caption.value)
-        assert f"hold {share:.0%} of the share" in said
+        assert f"hold {percent(share)} of the share" in said
 
 
 def test_the_help_of_beam_search_says_what_wins(open_app: OpenApp) -> None:

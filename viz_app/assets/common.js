@@ -167,6 +167,16 @@ function announce(says, text = "", lang = "") {
   draw(ear(), [el("span", {}, says), el("bdi", { lang: lang || false }, text && ` ${text}`)]);
 }
 
+/** Facts as a sentence with a pause after each, and with numbers of two digits: a screen reader reads long ones out. */
+function aloud(facts) {
+  return facts.join("; ").replace(/\d+\.\d{3,}/g, (number) => String(Number(Number(number).toPrecision(2))));
+}
+
 function percent(share) {
   return share >= 0.9995 ? "100 %" : `${(100 * share).toFixed(share < 0.0995 ? 2 : 1)} %`;
 }
+
+/** Whether the key p alone presents. Who speaks to the computer may switch it off, and this browser keeps that. */
+const P_OFF = "headlight-p-off";
+const keyPresents = () => localStorage.getItem(P_OFF) === null;
+const letKeyPresent = (on) => (on ? localStorage.removeItem(P_OFF) : localStorage.setItem(P_OFF, ""));

@@ -30,6 +30,15 @@ function point(map, cell, ...kinds) {
   kinds.forEach((kind) => (kind === "mouseup" ? document : map.layer).dispatchEvent(new MouseEvent(kind, init)));
 }
 
+/** What Plotly shows under the pointer, a line after the other, as one sentence. */
+function saysUnderPointer(plot) {
+  const lines = [...plot.querySelectorAll(".hoverlayer text")].flatMap((text) => {
+    const parts = [...text.querySelectorAll("tspan.line")];
+    return (parts.length ? parts : [text]).map((part) => part.textContent.trim());
+  });
+  return aloud(lines.filter(Boolean));
+}
+
 function pressed(event) {
   const home = event.target.matches?.("[data-walked]") ? event.target : null, plot = home?.querySelector(".js-plotly-plot");
   const map = plot && walked(plot);
@@ -42,7 +51,7 @@ function pressed(event) {
     places.set(plot, cell);
     point(map, cell, "mouseover", "mousemove");
     clearTimeout(telling);
-    telling = setTimeout(() => announce([...plot.querySelectorAll(".hoverlayer text")].map((one) => one.textContent).join(" ")), 150);
+    telling = setTimeout(() => announce(saysUnderPointer(plot)), 150);
   } else if ((event.key === "Enter" || event.key === " ") && column >= 0) {
     clicked = { name: nameOf(home), cell: [column, row] };
     point(map, clicked.cell, "mousemove", "mousedown", "mouseup");

@@ -49,7 +49,7 @@ function mapView(root) {
       el("div", {}, [
         el("div", { class: "quiet" }, `${name[0].toUpperCase()}${name.slice(1)}: attention weights, 0 dark to 1 bright.`),
         el("div", { class: "scroll picture" }),
-        el("output", { "aria-live": "polite", class: "says" }),
+        el("output", { "aria-live": "off", class: "says" }),
       ]),
     ])]);
     const says = root.querySelector(".says");

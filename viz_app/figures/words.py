@@ -13,6 +13,7 @@ __all__ = ["stacked_shares", "word_grid"]
 
 FloatArray = NDArray[np.float32]
 LETTERS = 12  # of a word in a cell; the hover has all of it
+FIFTHS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # of an axis of shares
 
 
 def word_grid(
@@ -88,7 +89,7 @@ def stacked_shares(
             "y": list(values),
             "name": name,
             "marker": {"color": colour},
-            "text": [f"{value:.0%}" if value >= 0.1 and len(labels) <= 24 else "" for value in values],
+            "text": [f"{100 * value:.0f} %" if value >= 0.1 and len(labels) <= 24 else "" for value in values],
             "textposition": "inside",
             "textangle": 0,
             "textfont": {"size": 14, "color": ink(colour)},
@@ -99,7 +100,7 @@ def stacked_shares(
     return figure(
         traces,
         axis(title, type="category", automargin=False, tickangle=-45),
-        axis("share", range=[0, 1], tickformat=".0%", **GRID),
+        axis("share", range=[0, 1], tickvals=FIFTHS, ticktext=[f"{100 * share:.0f} %" for share in FIFTHS], **GRID),
         height=height,
         margin={"t": 34, "l": 64, "b": 50 + 0.72 * text_width([shown(label) for label in labels])},
         barmode="stack",

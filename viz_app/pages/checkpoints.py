@@ -8,6 +8,7 @@ import streamlit as st
 from viz_app import checkpoint_choice, controls, listing, loading
 from viz_app.charts import draw
 from viz_app.figures import training
+from viz_app.headings import section
 from viz_app.own_checkpoints import own_checkpoints
 from viz_app.plain import plain
 from viz_app.sections.bring_your_own import bring_your_own
@@ -84,7 +85,7 @@ if curves.open:
         else:
             loss, quality = st.columns(2)
             with loss:
-                st.markdown("**Loss.** The training loss includes label smoothing and dropout.")
+                section("Loss", "The training loss includes label smoothing and dropout.")
                 draw(
                     training.curves(
                         history["step"].tolist(),

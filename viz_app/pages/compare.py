@@ -27,6 +27,7 @@ from viz_app.examples import examples_for
 from viz_app.figures.attention import MAX_TILE, difference_map, head_map
 from viz_app.figures.heads import head_grids
 from viz_app.figures.style import Axes
+from viz_app.headings import section
 from viz_app.listing import CheckpointKey, Listed
 from viz_app.navigation import page_link
 from viz_app.plain import plain
@@ -203,7 +204,7 @@ same_heads = shapes[0] == shapes[1]
 if same_heads:
     with picker:
         chosen = controls.head_picker(*shapes[0], aggregates=False)
-st.markdown(f"**What they look at**, one head of each on the same scale. {KINDS[kind].shows}")
+section("What they look at", f"One head of each, on the same scale. {KINDS[kind].shows}")
 maps = []
 for column, side, shown in zip(st.columns(2), (left, right), views, strict=True):
     with column:
@@ -225,7 +226,7 @@ if axes is None:
     end_page()
 difference, heads = st.columns(2)
 with difference:
-    st.markdown("**Where they differ**, right minus left: red, the right one looks there more; blue, less.")
+    section("Where they differ", "Right minus left: red, the right one looks there more; blue, less.")
     draw(
         difference_map(maps[1] - maps[0], axes, views[0].allowed, height=HEIGHT),
         key="difference",
@@ -233,7 +234,7 @@ with difference:
     )
 with heads:
     if same_heads:
-        st.markdown("**Which heads differ most**: the share of a row's weight that lies elsewhere, mean over the rows.")
+        section("Which heads differ most", "The share of a row's weight that lies elsewhere, mean over the rows.")
         draw(
             head_grids({KINDS[kind].title: moved_weight(views[0].maps, views[1].maps)}, unit="share", height=HEIGHT),
             key="moved",

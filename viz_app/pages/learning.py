@@ -17,6 +17,7 @@ from viz_app.component_data import Snapshot
 from viz_app.ending import end_page
 from viz_app.figures.attention import MAX_TILE
 from viz_app.figures.numbers import numbers_of_map
+from viz_app.headings import section
 from viz_app.plain import plain
 
 key, config = checkpoint_choice.require_snapshots(listing.listed_checkpoints())
@@ -79,9 +80,10 @@ numbers(
     key="training_view",
     alt=f"Attention weights of layer {layer + 1}, head {int(head) + 1}, {names[number]}",
 )
-st.markdown(
-    "**What it wrote.** The same sentence, translated by the model after so many training steps; at 0 its weights are "
-    "random. The loss says how unlikely the trained model's translation was to it."
+section(
+    "What it wrote",
+    "The same sentence, translated by the model after so many training steps; at 0 its weights are random. The loss "
+    "says how unlikely the trained model's translation was to it.",
 )
 st.dataframe(
     pd.DataFrame({"after": names, "translation": written, "loss, nats a token": [stage.loss for stage in stages]}),

@@ -16,7 +16,8 @@ from viz_app.ending import end_page
 from viz_app.examples import REVIEWS
 from viz_app.figures.attention import head_map
 from viz_app.figures.style import Axes
-from viz_app.plain import plain
+from viz_app.headings import section
+from viz_app.plain import percent, plain
 
 POOLED = {
     "attention": (
@@ -68,9 +69,9 @@ if not (text or "").strip():
     end_page()
 reading = services.classification_of(key, text)
 with side:
-    st.html(sentence(f"{reading.label}: {reading.probabilities[reading.label]:.1%}"))
+    st.html(sentence(f"{reading.label}: {percent(reading.probabilities[reading.label])}"))
     for label, probability in reading.probabilities.items():
-        st.progress(probability, plain(f"{label} {probability:.1%}"))
+        st.progress(probability, plain(f"{label} {percent(probability)}"))
 if reading.unread > UNREAD:
     st.caption(":material/info: Much of this text is in no word that this model knows, so it can but guess its class.")
 if reading.dropped:
@@ -103,7 +104,7 @@ st.html(weighted_text(reading.tokens, [float(weight) for weight in weights], tag
 
 left, right = st.columns([1, 1.6])
 with left:
-    st.markdown("**The strongest words.**")
+    section("The strongest words")
     order = np.argsort(weights)[::-1][:12]
     st.dataframe(
         pd.DataFrame({"word": [reading.tokens[i] for i in order], "position": order + 1, "share": weights[order]}),
@@ -115,7 +116,7 @@ with left:
         },
     )
 with right:
-    st.markdown("**Encoder self-attention.** For every word (row), how much it mixes in each other word (column).")
+    section("Encoder self-attention", "For every word (row), how much it mixes in each other word (column).")
     layer, head = controls.head_picker(layers, heads, aggregates=False, of="review_")
     maps = reading.encoder[layer, int(head)]
     if len(maps) > MAX_MAP:

@@ -15,7 +15,7 @@ from viz_app.choices import settle
 from viz_app.components import look, told
 from viz_app.ending import end_page
 from viz_app.figures.attention import MAX_TILE
-from viz_app.plain import plain
+from viz_app.plain import percent, plain
 from viz_app.present import presenting, walker
 from viz_app.sections import attention_drawings
 from viz_app.sections.asked_run import ask_for_run
@@ -168,8 +168,8 @@ with st.container(key="set_shown", horizontal=True, gap="small", vertical_alignm
     take_home(key, text, search, forced, translation)
 if chosen.hidden_share:
     st.caption(
-        f"The hidden columns hold {chosen.hidden_share:.0%} of the {chosen.unit} on the large map, in the mean of its "
-        "rows."
+        f"The hidden columns hold {percent(chosen.hidden_share)} of the {chosen.unit} on the large map, in the mean of "
+        "its rows."
     )
 if how_shown == "heatmaps" and max(shown.maps.shape[2:]) > MAX_TILE:
     st.caption(f"The overview shows at most {MAX_TILE} cells a side: each is the largest of the weights it covers.")

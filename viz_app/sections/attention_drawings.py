@@ -12,6 +12,7 @@ from viz_app.attention_view import AttentionView, ChosenMap
 from viz_app.charts import draw
 from viz_app.controls import open_tile
 from viz_app.figures.attention import head_map, overview
+from viz_app.headings import section
 from viz_app.present import presenting
 
 __all__ = ["alignment_table", "all_heads", "bertviz", "lines", "one_head"]
@@ -24,7 +25,7 @@ def all_heads(
 ) -> None:
     """Draw every layer and head small; a click on one opens it."""
     layers, heads = shown.maps.shape[:2]
-    st.caption("Every layer and head." + ("" if presenting() else f" {KINDS[kind].shows} Click one to open it."))
+    section("Every layer and head", "" if presenting() else f"{KINDS[kind].shows} Choose one to open it.")
     draw(
         overview(
             shown.maps,
@@ -44,8 +45,8 @@ def all_heads(
 
 def one_head(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, *, logarithmic: bool) -> None:
     """Draw the chosen map large."""
-    says = "" if presenting() else f" {chosen.meaning} Hover for the exact number."
-    st.caption(f"**Layer {layer + 1} · {chosen.name}.**{says}")
+    says = "" if presenting() else f"{chosen.meaning} Point at a cell for the exact number."
+    section(f"Layer {layer + 1} · {chosen.name}.", says)
     draw(
         head_map(
             chosen.weights,
@@ -65,7 +66,7 @@ def one_head(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, *, 
 
 def lines(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, head: int | str) -> None:
     """Draw lines between keys and queries: of any heads, or of the one aggregate that is chosen."""
-    st.caption("Each line joins a query to a key; thicker = more weight. Hover a token to see only its lines.")
+    st.caption("Each line joins a query to a key; thicker = more weight. Choose a token to see only its lines.")
     layers, heads = shown.maps.shape[:2]
     single = isinstance(head, int)
     components.line_view(

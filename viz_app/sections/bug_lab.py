@@ -16,6 +16,7 @@ from viz_app.choices import settle
 from viz_app.figures.attention import head_map
 from viz_app.figures.style import Axes
 from viz_app.listing import CheckpointKey
+from viz_app.plain import percent
 from viz_app.sections.mask_mistakes import MISTAKES
 
 __all__ = ["bug_lab"]
@@ -121,7 +122,7 @@ def leak_sentence(report: BugReport, kind: str, row: int) -> str:
         if abs(smallest - 1) < 1e-3 > abs(largest - 1)
         else f"Rows sum to {smallest:.2f}–{largest:.2f}."
     )
-    return f"On forbidden keys: {report.leaked[kind][row]:.1%} of the weight. {sums}"
+    return f"On forbidden keys: {percent(report.leaked[kind][row])} of the weight. {sums}"
 
 
 def figures(title: str, report: BugReport, row: int) -> dict[str, object]:

@@ -15,8 +15,9 @@ from viz_app.components import architecture_map, derivation
 from viz_app.figures.architecture import Outline, architecture
 from viz_app.figures.style import Axes
 from viz_app.figures.vectors import rows
+from viz_app.headings import section
 from viz_app.listing import CheckpointKey
-from viz_app.plain import plain
+from viz_app.plain import visible
 
 __all__ = ["every_station"]
 
@@ -46,17 +47,18 @@ def every_station(key: CheckpointKey, text: str, run: services.Run) -> None:
         key="station_place",
     )
     found, end = analyses.stations_of(key, text, stack, layer - 1, place - 1, *run)
-    token = plain(read[place - 1].text)
+    token = visible(read[place - 1].text)
     where, numbers_column = st.columns([1, 1.45])
     with where:
-        st.markdown("**Where am I?** The model itself; click a layer to see its stations.")
+        section("Where am I?", "The model itself; choose a layer to see its stations.")
         architecture_map(
             architecture(outline_of(sizes)), stack=stack, layer=layer - 1, key="architecture", on_open=go_to_layer
         )
     with numbers_column:
-        st.markdown(
-            f"**The vector of “{token}”**, {len(found[0].vector)} numbers, after every station on its way; what "
-            "attention and feed-forward add has a row of its own. Red is positive, blue negative."
+        section(
+            f"The vector of “{token}”",
+            f"{len(found[0].vector)} numbers, after every station on its way; what attention and feed-forward add has "
+            "a row of its own. Red is positive, blue negative.",
         )
         draw(
             rows(
@@ -79,7 +81,7 @@ def every_station(key: CheckpointKey, text: str, run: services.Run) -> None:
     if end:
         words, code = st.container(key=f"stop_{len(found) + 1}").columns([1, 1.25])
         with words:
-            st.markdown(f"**{len(found) + 1}. A word.** The last vector, projected to the vocabulary; softmax.")
+            section(f"{len(found) + 1}. A word", "The last vector, projected to the vocabulary; softmax.")
             st.latex(end.formula)
             st.dataframe(
                 pd.DataFrame(end.words, columns=["token", "logit", "probability"]),
@@ -121,7 +123,8 @@ def go_to_layer(stack: str, layer: int) -> None:
 
 def one_station(number: int, station: Station, *, of: str) -> None:
     name, formula = st.container(key=f"stop_{number}").columns([1, 2.2], vertical_alignment="center")
-    name.markdown(f"**{number}. {station.name}**  \ndifference from the model's own: {station.difference:.2g}")
+    with name:
+        section(f"{number}. {station.name}", f"Difference from the model's own: {station.difference:.2g}")
     formula.latex(station.formula)
     if station.steps:
         title = f"{number}. {station.name}: {of}"

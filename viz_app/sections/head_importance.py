@@ -11,6 +11,7 @@ from model.kinds import KINDS
 from viz_app import controls, measuring, services
 from viz_app.charts import draw
 from viz_app.figures.heads import head_grids
+from viz_app.headings import section
 from viz_app.listing import CheckpointKey
 from viz_app.long_work import asked_for, wait_for
 from viz_app.pairs import Pairs, in_batches
@@ -47,7 +48,7 @@ def head_importance(key: CheckpointKey, pairs: Pairs) -> None:
         key="gradient",
         alt="Gradient estimate of the importance of every head",
     )
-    st.markdown("**Measured.** Silence one head after the other; by how much does the loss rise?")
+    section("Measured", "Silence one head after the other; by how much does the loss rise?")
     changes = measuring.importance_of(key, pairs)
     if changes is None:
         subject, work = measuring.importance_work(key, pairs)

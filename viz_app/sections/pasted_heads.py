@@ -16,6 +16,7 @@ from viz_app.examples import GIVERS, examples_for
 from viz_app.figures.attention import difference_map
 from viz_app.figures.heads import head_grids
 from viz_app.figures.style import Axes
+from viz_app.headings import section
 from viz_app.listing import CheckpointKey
 from viz_app.plain import plain
 
@@ -81,7 +82,7 @@ def pasted_heads(key: CheckpointKey, config: AnyConfig, text: str) -> None:
         layer, head = controls.head_picker(
             layers, heads, aggregates=False, of=f"pasted_{kind}_", first=(int(first[0]), int(first[1]))
         )
-    st.markdown("**At which place?** The same, pasted at one place alone; a row is a head, by layer and number.")
+    section("At which place?", "The same, pasted at one place alone; a row is a head, by layer and number.")
     places = [token.text for token in (ours.source if kind == "encoder" else ours.read[: found.place + 1])]
     grid = found.places[kind].reshape(layers * heads, -1)
     draw(

@@ -8,6 +8,7 @@ from model.analysis.statistics import cosine_similarity
 from viz_app import controls
 from viz_app.charts import draw
 from viz_app.figures import positions
+from viz_app.headings import section
 
 __all__ = ["position_matrix"]
 
@@ -33,7 +34,7 @@ FORMULAS = {  # of what kind → what explains it, and the formula
 def position_matrix(table: NDArray[np.float32], *, kind: str) -> None:
     """Draw an encoding (positions, dimensions); its kind as the configuration names it."""
     row = "the sine and cosine of the angle of each pair at" if kind == "rotary" else "the vector of"
-    st.markdown(f"**The matrix.** Each row is {row} one position; red is positive, blue negative.")
+    section("The matrix", f"Each row is {row} one position; red is positive, blue negative.")
     draw(
         positions.matrix(table, height=380),
         key="matrix",
@@ -45,7 +46,7 @@ def position_matrix(table: NDArray[np.float32], *, kind: str) -> None:
 
     curve_column, similarity_column = st.columns(2)
     with curve_column:
-        st.markdown("**Single dimensions.** The value of a few columns of the matrix, over the position.")
+        section("Single dimensions", "The value of a few columns of the matrix, over the position.")
         options = list(range(table.shape[1]))
         default = [d for d in (0, 1, 16, 17, 32) if d < table.shape[1]]
         chosen = st.multiselect("Dimensions", options, default, key=f"dimensions_{table.shape[1]}", max_selections=8)
@@ -55,7 +56,7 @@ def position_matrix(table: NDArray[np.float32], *, kind: str) -> None:
             alt=f"Curves of dimensions {', '.join(map(str, chosen)) or 'none'} over the position",
         )
     with similarity_column:
-        st.markdown("**Similarity of positions.** The cosine between the vectors of every two positions.")
+        section("Similarity of positions", "The cosine between the vectors of every two positions.")
         draw(
             positions.similarity(cosine_similarity(table), height=400),
             key="similarity",

@@ -18,18 +18,23 @@ from model.analysis.positions import (
 from viz_app.charts import draw
 from viz_app.choices import settle
 from viz_app.figures import positions
+from viz_app.headings import section
+from viz_app.plain import percent
 
 __all__ = ["position_pairs", "position_properties", "position_rotation"]
 
 FloatArray = NDArray[np.float32]
 PROPERTIES = {  # what each means, and what its figure says
-    "unique": ("Unique: no two positions have the same vector", "the two most alike are {:.3g} apart"),
-    "bounded": ("Bounded: no value is beyond 1, the spread of an embedding", "the largest value is {:.3g}"),
+    "unique": ("Unique: no two positions have the same vector", "the two most alike are {:.3g} apart".format),
+    "bounded": ("Bounded: no value is beyond 1, the spread of an embedding", "the largest value is {:.3g}".format),
     "consistent": (
         "Consistent: a step of k tokens is equally far everywhere",
-        "distances of the same k differ by up to {:.1%}",
+        lambda share: f"distances of the same k differ by up to {percent(share)}",
     ),
-    "extends": ("Extends: longer texts than in training have positions too", "the table ends at position {:.0f}"),
+    "extends": (
+        "Extends: longer texts than in training have positions too",
+        "the table ends at position {:.0f}".format,
+    ),
 }
 ROUNDING = 1e-4  # what single precision leaves of sums of two products of sines
 
@@ -42,7 +47,7 @@ def position_pairs(table: FloatArray) -> None:
         (right, distances(table), "distance", "how far apart the vectors are"),
     ):
         with place:
-            st.markdown(f"**{unit.capitalize()}** of every two positions: {words}.")
+            section(f"{unit.capitalize()} of every two positions", f"{words}.")
             draw(
                 positions.pairs(values, unit=unit, height=380),
                 key=unit,
@@ -86,7 +91,7 @@ def position_rotation(table: FloatArray, *, base: float) -> None:
 
 def position_properties(tables: Mapping[str, FloatArray]) -> None:
     """Tick or cross four properties of encodings: kind → (positions, dimensions)."""
-    st.markdown("**Four properties that one wishes of an encoding**, computed over all positions of the model.")
+    section("Four properties of a good encoding", "Computed over all positions of the model.")
     found = {name: encoding_properties(table, has_formula=name == "sinusoidal") for name, table in tables.items()}
     st.dataframe(
         pd.DataFrame(
@@ -102,4 +107,4 @@ def position_properties(tables: Mapping[str, FloatArray]) -> None:
 
 
 def measured(found: Property) -> str:
-    return "any position can be computed" if np.isinf(found.figure) else PROPERTIES[found.name][1].format(found.figure)
+    return "any position can be computed" if np.isinf(found.figure) else PROPERTIES[found.name][1](found.figure)

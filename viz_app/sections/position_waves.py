@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from model.analysis.positions import wavelengths
 from viz_app.charts import draw
 from viz_app.figures import positions
+from viz_app.headings import section
 
 __all__ = ["position_waves"]
 
@@ -32,7 +33,7 @@ def position_waves(table: NDArray[np.float32], *, base: float, max_length: int) 
             alt="Wavelength of each pair of dimensions on a logarithmic scale",
         )
     with right:
-        st.markdown("**Sinusoids.** The sines of some dimensions, from the shortest wave to the longest.")
+        section("Sinusoids", "The sines of some dimensions, from the shortest wave to the longest.")
         some = list(dict.fromkeys(2 * round(i) for i in np.linspace(0, table.shape[1] / 2 - 1, 5)))
         draw(
             positions.curves(

@@ -17,6 +17,7 @@ from viz_app.boundary import boundary
 from viz_app.charts import draw
 from viz_app.figures.attention import head_map, overview
 from viz_app.figures.training import curves
+from viz_app.headings import section
 from viz_app.long_work import about, queue_text
 from viz_app.navigation import page_link
 from viz_app.own_checkpoints import add_copy
@@ -151,13 +152,13 @@ def improved(history: Mapping[str, Sequence[float]]) -> None:
     steps, exact = list(history.get("step", [])), list(history.get("valid_exact", []))
     right = f"{max(exact):.1f} %" if exact else "nothing"
     best = f": {right} at best" if exact else ""
-    st.markdown(f"**Pairs that it gets right{best}**, of 200 that it never learned from, after each pass.")
+    section(f"Pairs that it gets right{best}", "Of 200 that it never learned from, after each pass.")
     draw(
         curves(steps, {"right": exact}, title="right, %", height=HEIGHT, span=(0, 100)),
         key="training_right",
         alt=f"Share of unseen pairs that are right, over the training steps; at best {right}",
     )
-    st.markdown("**Loss.** How unlikely the right token was to it: on pairs it learns, and on others.")
+    section("Loss", "How unlikely the right token was to it: on pairs it learns, and on others.")
     losses = {"training": list(history.get("train_loss", [])), "others": list(history.get("valid_loss", []))}
     draw(
         curves(steps, losses, title="loss, nats a token", height=HEIGHT),
@@ -192,9 +193,9 @@ def looks(training: Training, key: listing.CheckpointKey) -> None:
     """
     toy = TOYS[training.plan.toy]
     text, answer = toy.example(training.plan.longest)
-    st.markdown(
-        f"**What it looks at** while it writes the right answer; expect {toy.expect}. Small every head, large the one "
-        "that is clicked."
+    section(
+        "What it looks at",
+        f"While it writes the right answer; expect {toy.expect}. All heads; choose one to enlarge it.",
     )
     try:
         step = None if (training.folder / WEIGHTS).exists() else max(snapshots_of(training.folder), default=None)

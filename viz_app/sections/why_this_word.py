@@ -8,7 +8,7 @@ from viz_app.charts import draw
 from viz_app.choices import settle
 from viz_app.figures.heads import head_grids
 from viz_app.listing import CheckpointKey
-from viz_app.plain import plain
+from viz_app.plain import percent, plain
 
 __all__ = ["why_this_word"]
 
@@ -37,7 +37,7 @@ def why_this_word(key: CheckpointKey, text: str, run: services.Run) -> None:
     rival = rival_column.selectbox(
         "Why not",
         list(rivals),
-        format_func={i: f"{c.token} · {c.probability:.1%}" for i, c in rivals.items()}.__getitem__,
+        format_func={i: f"{c.token} · {percent(c.probability)}" for i, c in rivals.items()}.__getitem__,
         key="rival",
     )
     parts = analyses.contributions_of(key, text, place, rival, *run)

@@ -8,6 +8,7 @@ from model.corpora.aligned import cooccurrence, error_rate
 from viz_app import analyses, controls, measuring
 from viz_app.listing import CheckpointKey
 from viz_app.long_work import start_and_wait_for
+from viz_app.plain import percent
 
 __all__ = ["word_alignment"]
 
@@ -36,7 +37,7 @@ def word_alignment(key: CheckpointKey) -> None:
     st.markdown(
         f"**Which head points at the word that it translates?** {len(pairs)} captions and their translations were "
         f"aligned by hand, word by word. The best: **{what}**, when the word is **{when}**, with an alignment error "
-        f"rate of {least:.1%}."
+        f"rate of {percent(least)}."
     )
     st.caption(
         "A head can be asked when a word is *written*, or one step later, when it is *read* as the word before the "
