@@ -64,7 +64,7 @@ def test_keys_present_and_walk_and_come_back(visit: Visit, app: App) -> None:
     page.get_by_role("heading", level=1).click()
     page.keyboard.press("p")
     expect(page).to_have_url(re.compile("present=true"))
-    expect(page.get_by_role("complementary")).to_be_hidden()
+    expect(page.get_by_role("region", name="Sidebar")).to_be_hidden()
     page.keyboard.press("PageDown")  # of a clicker
     expect(page.get_by_text("Layer 2 · head 1.")).to_be_visible()
     expect(page).to_have_url(re.compile("layer=2"))
@@ -136,7 +136,7 @@ def test_a_clicker_walks_the_snapshots_of_a_training(visit: Visit) -> None:
     assert size >= 21.9, "a table is a canvas, whose type has a size of its own"
     place = table.bounding_box()
     assert place
-    assert 1200 < place["width"] < 1280 - place["x"]
+    assert 1140 < place["width"] < 1280 - place["x"]
 
 
 def test_a_clicker_walks_the_stations(visit: Visit) -> None:
@@ -155,3 +155,51 @@ def test_a_clicker_walks_the_stations(visit: Visit) -> None:
     assert there == list(range(1, len(there) + 1))
     assert len(there) > 5
     assert page.evaluate("() => document.querySelector('[data-testid=stMain]').scrollTop") == 0
+
+
+# What of the page lies under the buttons of who presents.
+COVERED = """() => {
+    const over = [...document.querySelectorAll('.st-key-leave_present button, .st-key-walker button')]
+        .map((one) => one.getBoundingClientRect());
+    const meet = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+    const parts = '.stMainBlockContainer :is(button, input, label, p, h2, canvas, svg, .js-plotly-plot)';
+    return [...document.querySelectorAll(parts)]
+        .filter((one) => one.checkVisibility() && !one.closest('.st-key-leave_present, .st-key-walker'))
+        .filter((one) => over.some((box) => meet(box, one.getBoundingClientRect())))
+        .map((one) => one.outerHTML.slice(0, 80));
+}"""
+
+
+def test_a_clicker_walks_a_page_without_steps_from_its_first_key_and_nothing_is_covered(visit: Visit, app: App) -> None:
+    page = visit(f"?{TEXT}&present=true")
+    page.set_viewport_size({"width": 1280, "height": 720})
+    settle(page)
+    assert page.evaluate(COVERED) == []
+    for path in ("heads", "positions"):
+        page.goto(f"{app.url}/{path}?present=true")
+        settle(page)
+        assert page.evaluate(COVERED) == []
+        page.keyboard.press("PageDown")
+        page.wait_for_function("() => document.querySelector('[data-testid=stMain]').scrollTop > 300")
+        page.keyboard.press("PageUp")
+        page.wait_for_function("() => document.querySelector('[data-testid=stMain]').scrollTop === 0")
+
+
+def test_the_key_p_can_be_switched_off_and_stays_so(visit: Visit) -> None:
+    page = visit("training")
+    settle(page)
+    page.get_by_role("button", name="Keys").click()
+    switch = page.get_by_role("checkbox", name="The key p presents")
+    expect(switch).to_be_checked()
+    switch.uncheck()
+    page.reload()
+    settle(page)
+    page.keyboard.press("p")
+    page.get_by_role("button", name="Keys").click()
+    expect(switch).not_to_be_checked()
+    expect(page.get_by_role("region", name="Sidebar")).to_be_visible()
+    switch.check()
+    page.keyboard.press("Escape")
+    page.get_by_role("heading", level=1).click()
+    page.keyboard.press("p")
+    expect(page.get_by_role("region", name="Sidebar")).to_be_hidden()
