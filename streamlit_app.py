@@ -17,6 +17,7 @@ from viz_app.listing import listed_checkpoints
 from viz_app.navigation import PAGES, name_of, page_of
 from viz_app.presence import visitor
 from viz_app.present import present_switch, way_back
+from viz_app.received import bound_received_files
 from viz_app.share import share, wanted_place
 from viz_app.shared import turn
 
@@ -25,6 +26,7 @@ APP = Path(viz_app.__file__).parent  # which need not be beside this file, see p
 ASSETS = APP / "assets"
 ICON, LOGO = str(ASSETS / "icon.svg"), str(ASSETS / "logo.svg")
 
+bound_received_files()
 st.set_page_config(page_title="Headlight", page_icon=ICON, layout="wide")
 st.html(ASSETS / "page.css")
 st.html(ASSETS / "save.css")

@@ -6,7 +6,6 @@ What was uploaded lies in a temporary folder that is removed when the visitor's 
 import os
 import re
 import shutil
-import tempfile
 import weakref
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
@@ -16,7 +15,9 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from model.checkpoint import CheckpointError, checkpoint_name
+from model.opening import read_any_config
 from viz_app.choices import choose
+from viz_app.temporary import new_folder
 from viz_app.uploads import Room, unpack
 
 __all__ = ["add_copy", "add_folder", "add_upload", "alone", "largest_upload", "own_checkpoints"]
@@ -38,9 +39,12 @@ class Upload:
                 checkpoint; then nothing is left behind.
             most: How many bytes it may write.
         """
-        home = tempfile.mkdtemp(prefix="headlight-")
+        try:
+            home = new_folder()
+        except OSError as error:
+            raise CheckpointError(f"There is no place for an upload: {error.strerror}.") from error
         weakref.finalize(self, shutil.rmtree, home, ignore_errors=True)
-        self.folder = Path(home) / (re.sub(r"[^\w.-]+", "-", name).strip("-.")[:60] or "upload")
+        self.folder = home / (re.sub(r"[^\w.-]+", "-", name).strip("-.")[:60] or "upload")
         self.folder.mkdir()
         ROOM.take(most)  # before anything is written
         size = 0
@@ -120,6 +124,7 @@ def size_of(folder: Path) -> int:
 
 def keep(name: str, fill: Callable[[Path], int], *, most: int, taken: Collection[str]) -> None:
     upload = Upload(f"{name}-own" if name in taken else name, fill, most=most)
+    read_any_config(upload.folder)  # one that cannot be used is not kept
     kept = [one for one in st.session_state.get("uploads", ()) if one.folder.name != upload.folder.name]
     st.session_state["uploads"] = (*kept[1 - MOST :], upload)
     open_now(upload.folder.name)
@@ -141,6 +146,7 @@ def add_folder(text: str, *, taken: Collection[str]) -> None:
     folder = Path(os.path.abspath(folder))
     if checkpoint_name(folder) in taken:
         raise CheckpointError(f"There is a checkpoint {checkpoint_name(folder)} already; rename the folder.")
+    read_any_config(folder)
     folders = [one for one in st.session_state.get("folders", ()) if one != folder]
     st.session_state["folders"] = (*folders, folder)
     open_now(checkpoint_name(folder))

@@ -47,10 +47,21 @@ def unpack(files: Sequence[tuple[str, IO[bytes]]], folder: Path, *, most_mb: int
         except OSError as error:
             raise CheckpointError(f"{parts[0][:60]} could not be kept: {error.strerror}") from error
     if not any((folder / name).exists() for name in ("config.json", "headlight.toml")):
-        raise CheckpointError("There is no config.json and no headlight.toml among these files, so no checkpoint.")
+        raise CheckpointError(where_it_may_be([name for name, _ in members]))
     if not any(path.suffix in WEIGHTS for path in folder.iterdir()):
         raise CheckpointError(f"There are no weights among these files ({', '.join(WEIGHTS)}), so no checkpoint.")
     return written
+
+
+def where_it_may_be(names: Sequence[str]) -> str:
+    """What to do where no file describes a checkpoint."""
+    says = "There is no config.json and no headlight.toml among these files, so no checkpoint."
+    paths = [PurePosixPath(name) for name in names]
+    if inner := [path.name for path in paths if path.suffix.lower() == ".zip"]:
+        return f"{says} The archive {inner[0][:60]!r} is inside another one: unpack the outer one, and choose this."
+    if deeper := [path.parent for path in paths if path.name in ("config.json", "headlight.toml")]:
+        return f"{says} The folder {str(deeper[0])[:60]!r} has one: choose that folder."
+    return says
 
 
 def members_of(name: str, content: IO[bytes], most_mb: int) -> Iterator[tuple[str, IO[bytes]]]:

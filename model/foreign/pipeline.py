@@ -35,7 +35,7 @@ PARTS = LONGER | {
 }
 MODELS = ("BPE", "WordPiece", "WordLevel", "Unigram")
 STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
-COUNTED = re.compile("extra|offset|num|size")  # settings up to which the library counts, such as `extra_ids`
+COUNTED = re.compile("extra_ids|offset|num_madeup_words")  # the library counts up to these settings
 SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "generation_config.json")
 
 

@@ -139,3 +139,11 @@ def test_strange_names_get_a_sentence(tmp_path: Path) -> None:
     for name in ("x" * 300 + ".json", "."):
         with pytest.raises(CheckpointError):
             unpack([("a.zip", archive((name, b"x")))], tmp_path)
+
+
+def test_where_the_checkpoint_lies_deeper_the_message_names_the_place(tmp_path: Path) -> None:
+    inner = archive(CONFIG, ("model.safetensors", b"x")).getvalue()
+    with pytest.raises(CheckpointError, match=r"'inner\.zip' is inside another one: unpack the outer one"):
+        unpack([("a.zip", archive(("inner.zip", inner)))], tmp_path)
+    with pytest.raises(CheckpointError, match="The folder 'mine/bert' has one: choose that folder"):
+        unpack([("a.zip", archive(("mine/bert/config.json", b"{}"), ("mine/notes.txt", b"x")))], tmp_path)

@@ -11,7 +11,7 @@ from viz_app.figures import training
 from viz_app.headings import section
 from viz_app.own_checkpoints import own_checkpoints
 from viz_app.plain import plain
-from viz_app.sections.bring_your_own import bring_your_own
+from viz_app.sections.bring_your_own import bring_your_own, problem_with_upload, was_opened
 
 QUALITY = {
     "translation": ("BLEU", "valid_bleu", "**BLEU.** Greedy translations of the validation set, after each epoch."),
@@ -60,6 +60,9 @@ st.dataframe(
 )
 for listed in broken:
     st.warning(plain(listed.problem))
+messages = st.container()
+with messages:
+    problem_with_upload()
 own = st.expander("Open your own", icon=":material/upload:", on_change="rerun", key="open_your_own")
 if own.open:
     with own:
@@ -67,6 +70,8 @@ if own.open:
         bring_your_own({listed.key.name for listed in found if Path(listed.key.path) not in brought})
 
 key, config = checkpoint_choice.require_checkpoint(found)
+with messages:
+    was_opened(key.name)
 st.header(plain(key.name))
 st.caption("The checkpoint that is chosen on the left.")
 card, curves, parameters, configuration = controls.tabs(

@@ -7,9 +7,9 @@ import streamlit as st
 from model.checkpoint import CheckpointError
 from viz_app.navigation import page_link
 from viz_app.own_checkpoints import add_folder, add_upload, alone, largest_upload
-from viz_app.plain import plain
+from viz_app.plain import as_sentence, plain
 
-__all__ = ["bring_your_own"]
+__all__ = ["bring_your_own", "problem_with_upload", "was_opened"]
 
 HOW = {"folder": "A folder", "files": "A .zip or single files"}
 
@@ -18,8 +18,8 @@ def bring_your_own(taken: Collection[str]) -> None:
     """Ask for files or a folder, and open what is given; `taken` are the names of the other checkpoints."""
     st.markdown(
         "A folder of Hugging Face's `transformers`, one of Headlight, or weights of a tutorial with a "
-        f"`headlight.toml`. Up to {largest_upload()} MB; only you see it, and its files are removed when you have "
-        "gone. Nothing in it is run."
+        f"`headlight.toml`. Up to {largest_upload()} MB in all. Only you see it. Its files are removed when you "
+        "leave. Nothing in it is run."
     )
     how = st.segmented_control(
         "What do you have?", list(HOW), format_func=HOW.__getitem__, default="folder", required=True
@@ -43,14 +43,23 @@ def bring_your_own(taken: Collection[str]) -> None:
             st.form_submit_button(
                 "Open it", on_click=lambda: attempt(lambda: add_folder(st.session_state["folder_to_open"], taken=taken))
             )
+
+
+def problem_with_upload() -> None:
+    """Say once why the last files were not opened."""
     if problem := st.session_state.pop("upload_problem", ""):
-        st.error(plain(problem))
-    if opened := st.session_state.pop("upload_opened", ""):
-        st.success(f"{plain(opened)} is open and chosen on the left.", icon=":material/check:")
+        st.error(plain(as_sentence(problem)))
+
+
+def was_opened(name: str) -> None:
+    """Say once that the files of a visitor are open, if theirs is the checkpoint that the page has loaded."""
+    if st.session_state.pop("upload_opened", "") == name:
+        st.success(f"{plain(name)} is open and chosen on the left.", icon=":material/check:")
         page_link("translate", "See its maps on the page Translate")
 
 
 def attempt(what: Callable[[], None]) -> None:
+    st.session_state.pop("upload_opened", "")  # of earlier files
     try:
         what()
     except CheckpointError as error:
@@ -60,7 +69,10 @@ def attempt(what: Callable[[], None]) -> None:
 def receive(key: str, taken: Collection[str]) -> None:
     files = st.session_state[key]
     if not files:
-        raise CheckpointError("No file has come yet: choose some, and press Open when all are listed.")
+        raise CheckpointError(
+            f"No files were received. Choose files of up to {largest_upload()} MB in all, and press Open when all of "
+            "them are listed without an error."
+        )
     first = files[0].name
     single = first.removesuffix(".zip") if len(files) == 1 else "upload"
     add_upload(first.partition("/")[0] if "/" in first else single, [(f.name, f) for f in files], taken=taken)

@@ -1,0 +1,68 @@
+"""Files that wait in memory are bounded in sum, and files on the disk go with their server."""
+
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.exceptions import HTTPException
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.uploaded_file_manager import UploadedFileRec
+
+from tests.conftest import PATIENCE, ROOT
+from viz_app import received, temporary
+
+QUARTER = 25 << 20  # of what one visitor may send
+
+
+def test_the_files_of_a_visitor_and_of_all_are_bounded_in_sum() -> None:
+    store, data = MemoryUploadedFileManager("/upload"), bytes(QUARTER)
+
+    def send(visitor: str, number: int) -> None:
+        store.add_file(visitor, UploadedFileRec(file_id=str(number), name="a.bin", type="", data=data))
+
+    received.bounded(store)
+    received.bounded(store)  # every page asks for it
+    for visitor in ("anna", "ben", "carl", "dora"):
+        for number in range(4):
+            send(visitor, number)
+        with pytest.raises(HTTPException, match="413"):
+            send(visitor, 4)
+    with pytest.raises(HTTPException, match="413"):
+        send("emil", 0)
+    store.remove_session_files("anna")
+    send("emil", 0)
+    assert sum(map(len, store.file_storage.values())) == 13
+
+
+@pytest.fixture
+def server() -> Iterator["subprocess.Popen[str]"]:
+    """A process that has written an upload, and waits."""
+    code = "from viz_app.temporary import new_folder; print(new_folder(), flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        yield process
+        process.kill()
+
+
+def test_what_a_killed_server_left_is_removed_and_nothing_else(server: "subprocess.Popen[str]") -> None:
+    assert server.stdout
+    folder = Path(server.stdout.readline().strip())
+    assert folder.is_relative_to(tempfile.gettempdir())
+    temporary.remove_leftovers()
+    assert folder.is_dir()  # its server lives
+    server.send_signal(signal.SIGKILL)
+    server.wait(PATIENCE)
+    temporary.remove_leftovers()
+    assert not folder.parent.exists()
+
+
+def test_a_server_that_ends_removes_its_folder(server: "subprocess.Popen[str]") -> None:
+    assert server.stdout
+    folder = Path(server.stdout.readline().strip())
+    server.communicate("\n", timeout=PATIENCE)
+    assert not folder.parent.exists()

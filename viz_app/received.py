@@ -1,0 +1,43 @@
+"""Files that browsers send wait in memory until a visitor presses Open. Here their sum is bounded."""
+
+import threading
+from functools import cache
+from typing import Any
+
+import streamlit as st
+from starlette.exceptions import HTTPException
+from streamlit import runtime
+
+from viz_app.shared import MEGABYTE
+
+__all__ = ["bound_received_files", "bounded"]
+
+VISITORS = 4  # who may each have as much waiting as one visitor may send
+
+
+def bound_received_files() -> None:
+    """Bound the files of each visitor, and of all of them, in this server; does so once."""
+    if runtime.exists():
+        store: Any = runtime.get_instance().uploaded_file_mgr
+        bounded(store)
+
+
+@cache
+def bounded(files: Any) -> None:
+    """Have Streamlit's store of received files refuse what is too much. It checks the size of each file alone.
+
+    Args:
+        files: The store, a `MemoryUploadedFileManager`.
+    """
+    add, adding = files.add_file, threading.Lock()
+
+    def add_file(session_id: str, file: Any) -> None:
+        most = int(st.get_option("server.maxUploadSize")) * MEGABYTE
+        with adding:
+            waiting = {who: sum(len(one.data) for one in those.values()) for who, those in files.file_storage.items()}
+            too_much = waiting.get(session_id, 0) + len(file.data) > most
+            if too_much or sum(waiting.values()) + len(file.data) > VISITORS * most:
+                raise HTTPException(status_code=413, detail="Too many files are waiting")
+            add(session_id, file)
+
+    files.add_file = add_file
