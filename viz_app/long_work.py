@@ -14,7 +14,8 @@ from viz_app.shared import GATE, JOBS
 
 __all__ = ["about", "asked_for", "queue_text", "start_and_wait_for", "wait_for"]
 
-STOPPED = "stopped_work"  # in the session: the subject of the job that this visitor stopped last
+# In the session: the subject of the job that was stopped last, and of the one that a page started by itself.
+STOPPED, STARTED = "stopped_work", "started_work"
 
 
 def asked_for(subject: Hashable) -> bool:
@@ -23,7 +24,14 @@ def asked_for(subject: Hashable) -> bool:
 
 
 def start_and_wait_for(subject: Hashable, work: Callable[[Report], object], *, lane: str, step: str) -> Any:
-    """As `wait_for`, for work that starts when its page opens: once it was stopped, a button starts it."""
+    """As `wait_for`, for work that starts when its page opens: once it was stopped, a button starts it.
+
+    What the same page started before, for another text, is stopped.
+    """
+    before = st.session_state.get(STARTED)
+    if before not in (None, subject):
+        JOBS.leave(before, visitor())
+    st.session_state[STARTED] = subject
     if st.session_state.get(STOPPED) == subject and not st.button("Start", icon=":material/play_arrow:"):
         return None
     return wait_for(subject, work, lane=lane, step=step)
@@ -39,25 +47,26 @@ def wait_for(subject: Hashable, work: Callable[[Report], object], *, lane: str, 
         step: What is done step by step, such as "Head".
 
     Returns:
-        What the work returned; None where it was stopped or has reached its limit, which a sentence says.
+        What the work returned; None where it has reached a bound, which a sentence says.
+
+    Raises:
+        Exception: what the work raised.
     """
     st.session_state.pop(STOPPED, None)
-    bar, button = st.columns([5, 1], vertical_alignment="center")
-    progress = bar.empty()
-    button.button("Stop", icon=":material/stop:", key=f"stop_{lane}", on_click=stop, args=(subject,), width="stretch")
+    place = st.empty()
+    with place.container():
+        bar, button = st.columns([5, 1], vertical_alignment="center")
+        progress = bar.empty()
+        button.button("Stop", icon=":material/stop:", key=f"stop_{lane}", on_click=stop, args=(subject,))
     try:
-        while True:
-            job = JOBS.ask(subject, work, lane=lane, owner=visitor())
-            try:
-                return followed(job, progress, step)
-            except StoppedError:
-                if visitor() not in job.owners:
-                    return None
-                # Else it was about to end when this visitor joined.
+        result = followed(subject, work, lane, progress, step)
     except (QuotaError, TooLongError) as error:
         st.session_state[STOPPED] = subject
-        st.warning(str(error))
-        return None
+        result = None
+        place.warning(str(error))
+    else:
+        place.empty()
+    return result
 
 
 def stop(subject: Hashable) -> None:
@@ -66,15 +75,24 @@ def stop(subject: Hashable) -> None:
     st.session_state[STOPPED] = subject
 
 
-def followed(job: Job, place: Any, step: str) -> object:
-    with GATE.outside():
-        for _ in job.looks():
-            visitor()  # still here
-            text = f"{step} {job.done} of {job.steps}" if job.steps else "Starting"
-            left = job.seconds_left()
-            text = queue_text(job) or (text if left is None else f"{text}; {about(left)} left")
-            place.progress(min(job.done / job.steps, 1.0) if job.steps else 0.0, text)
-    return job.result
+def followed(subject: Hashable, work: Callable[[Report], object], lane: str, place: Any, step: str) -> object:
+    """Wait for the end of the job. A click on the page ends this waiting, and not the job."""
+    while True:
+        with GATE.outside():
+            try:
+                job = JOBS.ask(subject, work, lane=lane, owner=visitor())
+                for _ in job.looks():
+                    visitor()  # still here
+                    text = f"{step} {job.done} of {job.steps}" if job.steps else "Starting"
+                    left = job.seconds_left()
+                    text = queue_text(job) or (text if left is None else f"{text}; {about(left)} left")
+                    place.progress(min(job.done / job.steps, 1.0) if job.steps else 0.0, text)
+                return job.result
+            except StoppedError:  # in another tab, or just when this one joined: ask again
+                continue
+            except Exception as error:  # what is left of the page is drawn inside
+                problem = error
+        raise problem
 
 
 def queue_text(job: Job) -> str:

@@ -1,6 +1,6 @@
 """What takes long: done once for all who ask the same, in steps between which others go first; see `long_work`."""
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import TypeVar, cast
 
 import numpy as np
@@ -8,18 +8,19 @@ from numpy.typing import NDArray
 
 from model.analysis.alignment import Pointer, links_of
 from model.analysis.importance import all_heads, loss_changes, make_examples
+from model.analysis.learning import Stage
 from model.checkpoint import Checkpoint
 from model.corpora.aligned import Links
 from model.inference.translate import translate
 from model.interventions import Head, Intervention
-from viz_app.analyses import aligned_pairs
+from viz_app.analyses import aligned_pairs, stage_of
 from viz_app.cache import read_only
 from viz_app.jobs import Report
 from viz_app.listing import CheckpointKey
 from viz_app.loading import translator
 from viz_app.pairs import Pairs, in_batches
 from viz_app.services import gradient_importance_of, translation_of
-from viz_app.shared import GATE, RESULTS
+from viz_app.shared import GATE, RESULTS, known
 
 __all__ = [
     "alignment_work",
@@ -27,6 +28,8 @@ __all__ = [
     "importance_of",
     "importance_work",
     "links_of_pairs",
+    "stages_of",
+    "stages_work",
 ]
 
 FloatArray = NDArray[np.float32]
@@ -64,8 +67,32 @@ def alignment_work(key: CheckpointKey) -> Work:
     return kept(("alignment", key), lambda report: links(key, report))
 
 
+def stages_of(key: CheckpointKey, text: str, steps: Sequence[int]) -> list[Stage] | None:
+    """The snapshots after these steps before a text; None where one is not known yet."""
+    found = [known(stage_of, key, text, step) for step in steps]
+    return None if None in found else cast(list[Stage], found)
+
+
+def stages_work(key: CheckpointKey, text: str, steps: Sequence[int]) -> Work:
+    """Have each snapshot translate a text. Raises CheckpointError: the weights of one cannot be loaded."""
+
+    def stages(report: Report) -> list[Stage]:
+        found = []
+        for done, step in enumerate(steps):
+            report(done, len(steps))
+            found.append(stage_of(key, text, step))
+        return found
+
+    return ("snapshots", key, text), in_turns(stages)
+
+
 def kept(subject: Hashable, compute: Callable[[Report], object]) -> Work:
-    """A job that computes inside the gate, lets others in between two steps, and keeps its result."""
+    """A job that keeps its result."""
+    return subject, in_turns(lambda report: RESULTS.get(subject, lambda: read_only(compute(report))))
+
+
+def in_turns(compute: Callable[[Report], object]) -> Callable[[Report], object]:
+    """Compute inside the gate, and let others in between two steps."""
 
     def work(report: Report) -> object:
         def outside(done: int, steps: int) -> None:
@@ -73,9 +100,9 @@ def kept(subject: Hashable, compute: Callable[[Report], object]) -> Work:
                 report(done, steps)
 
         with GATE.inside():
-            return RESULTS.get(subject, lambda: read_only(compute(outside)))
+            return compute(outside)
 
-    return subject, work
+    return work
 
 
 def decisive_heads(key: CheckpointKey, text: str, report: Report) -> frozenset[Head]:

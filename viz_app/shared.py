@@ -13,7 +13,18 @@ from viz_app.gate import Gate
 from viz_app.jobs import Jobs, Lane
 from viz_app.machine import Seldom, cores, give_back_freed_memory, keep_heaps_few, memory
 
-__all__ = ["CORES", "GATE", "JOBS", "MAX_CHARACTERS", "MEGABYTE", "MODELS_SHARE", "RESULTS", "remembered", "turn"]
+__all__ = [
+    "CORES",
+    "GATE",
+    "JOBS",
+    "MAX_CHARACTERS",
+    "MEGABYTE",
+    "MODELS_SHARE",
+    "RESULTS",
+    "known",
+    "remembered",
+    "turn",
+]
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -28,6 +39,7 @@ JOBS = Jobs(
         "importance": Lane(width=1, seconds=600),
         "search": Lane(width=1, seconds=120),
         "alignment": Lane(width=1, seconds=300),
+        "snapshots": Lane(width=CORES, seconds=120),
     }
 )
 MODELS_SHARE = memory() // 6  # a model that people bring may be a hundred times as large as ours
@@ -63,6 +75,11 @@ def remembered(says: str = "") -> Callable[[Callable[Arguments, Result]], Callab
         return ask
 
     return decorate
+
+
+def known(function: Callable[..., object], *arguments: object) -> object | None:
+    """What is kept of a call of a `remembered` function, None where nothing is."""
+    return RESULTS.peek((function.__qualname__, *map(cut, arguments)))
 
 
 def cut(argument: object) -> object:

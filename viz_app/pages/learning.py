@@ -8,7 +8,7 @@ import streamlit as st
 
 from model.analysis.learning import outcome, snapshots_of
 from model.checkpoint import CheckpointError
-from viz_app import analyses, checkpoint_choice, components, controls, listing, services
+from viz_app import checkpoint_choice, components, controls, listing, measuring, services
 from viz_app.attention_view import view
 from viz_app.caption import tell
 from viz_app.charts import numbers
@@ -18,6 +18,7 @@ from viz_app.ending import end_page
 from viz_app.figures.attention import MAX_TILE
 from viz_app.figures.numbers import numbers_of_map
 from viz_app.headings import section
+from viz_app.long_work import start_and_wait_for
 from viz_app.plain import plain
 
 key, config = checkpoint_choice.require_snapshots(listing.listed_checkpoints())
@@ -34,12 +35,16 @@ if max(len(trained.written), len(trained.source)) > MAX_TILE:
     end_page()
 steps = list(snapshots_of(Path(key.path)))
 try:
-    stages = [analyses.stage_of(key, text, step) for step in controls.with_progress(steps, "Snapshot", at_least=4)]
-    stages.append(outcome(trained))
+    earlier = measuring.stages_of(key, text, steps)
+    if earlier is None:
+        subject, work = measuring.stages_work(key, text, steps)
+        earlier = start_and_wait_for(subject, work, lane="snapshots", step="Snapshot")
 except CheckpointError as error:
     st.error(plain(str(error)))
     end_page()
-
+if earlier is None:
+    end_page()
+stages = [*earlier, outcome(trained)]
 names = [*(f"step {step:,}" for step in steps), "trained"]
 written = [stage.text if stage.finished else f"{stage.text} …" for stage in stages]
 with st.container(key="set_snapshots"):

@@ -27,7 +27,6 @@ def word_alignment(key: CheckpointKey) -> None:
         found = start_and_wait_for(subject, work, lane="alignment", step="Sentence")
         if found is None:
             return
-        st.rerun()
     rows = [
         (named(pointer), pointer.when, error_rate([links[pointer] for links in found], pairs)) for pointer in found[0]
     ]

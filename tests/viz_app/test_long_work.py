@@ -1,0 +1,105 @@
+"""Long work on a page: its progress, Stop, and the same work again after the page was drawn again."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.viz_app.test_gate import until
+from viz_app import long_work
+from viz_app.jobs import Jobs, Lane, Report, StoppedError
+
+
+class Work:
+    """A job that goes on until `go_on` is set."""
+
+    def __init__(self) -> None:
+        self.go_on, self.begun = threading.Event(), 0
+
+    def __call__(self, report: Report) -> str:
+        self.begun += 1
+        while not self.go_on.is_set():
+            report(1, 4)
+            time.sleep(0.01)
+        return "the result"
+
+
+@pytest.fixture
+def work(monkeypatch: pytest.MonkeyPatch) -> Iterator[Work]:
+    work = Work()
+    monkeypatch.setattr("tests.viz_app.test_long_work.WORK", work)
+    monkeypatch.setattr(long_work, "JOBS", Jobs({"one": Lane(width=1, seconds=60)}))
+    yield work
+    work.go_on.set()
+
+
+WORK = Work()
+
+
+def page_with_a_button() -> None:
+    import streamlit as st
+
+    from tests.viz_app import test_long_work
+    from viz_app.long_work import asked_for, wait_for
+
+    if asked_for("a") or st.button("Measure"):
+        st.markdown(str(wait_for("a", test_long_work.WORK, lane="one", step="Head")))
+
+
+def page_that_starts_it() -> None:
+    import streamlit as st
+
+    from tests.viz_app import test_long_work
+    from viz_app.long_work import start_and_wait_for
+
+    subject = st.text_input("Text", "a")
+    if (found := start_and_wait_for(subject, test_long_work.WORK, lane="one", step="Head")) is not None:
+        st.markdown(str(found))
+
+
+def opened(page: Callable[[], None]) -> AppTest:
+    return AppTest.from_function(page, default_timeout=60)
+
+
+def test_a_page_that_is_drawn_again_waits_for_the_same_work(work: Work) -> None:
+    app = opened(page_with_a_button).run()
+    long_work.JOBS.ask("a", work, lane="one", owner=app.session_state["visitor"])  # in a run that a click has ended
+    until(lambda: work.begun == 1)
+    threading.Timer(0.2, work.go_on.set).start()
+    app.run()
+    assert app.markdown[-1].value == "the result"
+    assert not app.button
+    assert work.begun == 1
+
+
+def test_another_text_stops_the_work_that_the_page_started_for_the_one_before(work: Work) -> None:
+    app = opened(page_that_starts_it)
+    work.go_on.set()
+    app.run()
+    work.go_on.clear()
+    job = long_work.JOBS.ask("a", work, lane="one", owner=app.session_state["visitor"])
+    until(lambda: work.begun == 2)
+    threading.Timer(0.2, work.go_on.set).start()
+    app.text_input[0].set_value("b").run()
+    assert app.markdown[-1].value == "the result"
+    assert isinstance(job.error, StoppedError)
+
+
+def test_a_bound_is_a_sentence_and_a_button_starts_the_work_again(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(long_work.JOBS.lanes, "one", Lane(width=1, seconds=0.05))  # type: ignore[index]
+    app = opened(page_that_starts_it).run()
+    assert "the limit" in app.warning[0].value
+    app.run()
+    assert [button.label for button in app.button] == ["Start"]
+    assert work.begun == 1
+    work.go_on.set()
+    app.button[0].click().run()
+    assert app.markdown[-1].value == "the result"
+    assert [button.label for button in app.button if button.label == "Stop"] == []
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(1, "about 5 s"), (61, "about 60 s"), (200, "about 3 minutes")])
+def test_durations_are_for_people(seconds: float, words: str) -> None:
+    assert long_work.about(seconds) == words
