@@ -6,7 +6,7 @@ import streamlit as st
 
 import viz_app
 from viz_app.boundary import boundary
-from viz_app.caption import begin_caption, facts
+from viz_app.caption import begin_caption, facts, titles
 from viz_app.checkpoint_choice import checkpoint_picker
 from viz_app.chips import STYLE
 from viz_app.choices import publish_choices, restore_choices, start_afresh
@@ -66,7 +66,7 @@ with turn():
         with boundary("The link to this page"), link_place:
             share(name_of(page))
         with boundary("Saving pictures"), st.sidebar:
-            save_pictures(facts())
+            save_pictures(facts(), titles())
     finally:  # Streamlit may stop the run
         come_back()
         publish_choices(name_of(page))

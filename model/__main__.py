@@ -101,7 +101,8 @@ def run_attention(args: argparse.Namespace) -> None:
     if args.html:
         write_beside(Path(args.html), translation.html())
     if args.out or not args.html:
-        write_beside(out, FORMATS[out.suffix[1:]](translation))
+        facts = {"checkpoint": checkpoint.name, "sentence": args.sentence, "translation": translation.text}
+        write_beside(out, FORMATS[out.suffix[1:]](translation, facts))
     print(translation.text)
     for name, maps in translation.maps.items():
         print(f"{name:8} {maps.shape}")

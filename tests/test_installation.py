@@ -1,5 +1,6 @@
 """What `pip install .` puts into an environment, and that it works there, far from the repository."""
 
+import ast
 import re
 import shutil
 import subprocess
@@ -114,3 +115,11 @@ def test_the_command_works_in_an_installation(
     assert links == "['sentiment'] ['heads']"  # Streamlit finds the pages, which are not beside the script
     assert min(map(int, sentences.split())) > 20
     assert (new, found) == (f"False {elsewhere / 'headlight'}", "True")  # not where pip would remove it
+
+
+def test_a_link_to_a_page_is_made_in_one_place() -> None:
+    """Where it names a `st.Page`: Streamlit looks for a bare path beside the script that was started."""
+    for path in (ROOT / "viz_app").rglob("*.py"):
+        nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        called = {ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)}
+        assert path.stem == "navigation" or not {"st.page_link", "st.switch_page"} & called, path

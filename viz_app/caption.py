@@ -1,4 +1,4 @@
-"""What the pictures of a page are of: it stands below every one that is saved."""
+"""What the pictures of a page are of, below every one that is saved, and the title above it."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ import streamlit as st
 
 from model.interventions import Intervention
 
-__all__ = ["Facts", "begin_caption", "changes", "facts", "tell"]
+__all__ = ["Facts", "begin_caption", "changes", "entitle", "facts", "tell", "titles"]
 
 Facts = Sequence[tuple[str, str]]  # such as ("Sentence", "Where is the station?")
 MAX_FACT = 600  # characters; a picture shows the first lines
@@ -14,12 +14,22 @@ MAX_FACT = 600  # characters; a picture shows the first lines
 
 def begin_caption() -> None:
     """Before the page."""
-    st.session_state["caption"] = {}
+    st.session_state["caption"], st.session_state["picture_titles"] = {}, {}
 
 
 def tell(name: str, value: str) -> None:
     """Say what a page is about; what is said again under the same name takes the place of the first."""
     st.session_state.setdefault("caption", {})[name] = value[:MAX_FACT]
+
+
+def entitle(picture: str, title: str) -> None:
+    """Give the picture of this key the title that it has when it is saved."""
+    st.session_state.setdefault("picture_titles", {})[picture] = title
+
+
+def titles() -> dict[str, str]:
+    """After the page: the key of each picture → its title."""
+    return dict(st.session_state["picture_titles"])
 
 
 def facts() -> Facts:

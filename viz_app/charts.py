@@ -7,6 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from viz_app.caption import entitle
 from viz_app.figures.numbers import numbers_of
 from viz_app.figures.style import enlarged
 from viz_app.present import SCALE, presenting
@@ -15,7 +16,13 @@ __all__ = ["draw", "numbers"]
 
 
 def draw(
-    figure: go.Figure, *, key: str, alt: str, on_select: Callable[[], None] | None = None, fills: bool = False
+    figure: go.Figure,
+    *,
+    key: str,
+    alt: str,
+    title: str = "",
+    on_select: Callable[[], None] | None = None,
+    fills: bool = False,
 ) -> None:
     """Put a figure where the page is.
 
@@ -23,10 +30,12 @@ def draw(
         figure: From `viz_app.figures`.
         key: Names it among the charts of its page; what was clicked stands under it in the session.
         alt: What it shows, in words, for those who do not see it; what stands out in it is added.
+        title: Of the picture when it is saved, where `alt` is too long for one.
         on_select: Called after a click on a point, before the page runs again.
         fills: It is as high as the window has room (`assets/page.css`), and at least as high as the figure asks.
     """
     found = numbers_of(figure)
+    entitle(key, title or alt)
     if presenting():
         figure = enlarged(figure, SCALE)
     with st.container(key=f"fills_{key}") if fills else nullcontext():

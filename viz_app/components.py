@@ -85,9 +85,14 @@ def told(text: str, *, languages: tuple[str, str], says: str = "") -> None:
         component("told")(key="told", data=data)
 
 
-def save_pictures(facts: Facts) -> None:
-    """Let every picture be saved as PNG, SVG or PDF with these facts below it; once a page."""
-    component("save", "picture")(key="save", data={"facts": facts})
+def save_pictures(facts: Facts, titles: Mapping[str, str]) -> None:
+    """Let every picture be saved as PNG, SVG or PDF with these facts below it; once a page.
+
+    Args:
+        facts: What all pictures of the page are of.
+        titles: Key of a chart → its title.
+    """
+    component("save", "picture")(key="save", data={"facts": facts, "titles": titles})
 
 
 def look(weights: FloatArray, kind: str, *, title: str, given: int, in_map: bool) -> None:

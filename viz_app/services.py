@@ -213,7 +213,9 @@ def maps_of(form: str, key: CheckpointKey, text: str, search: SearchConfig, forc
         forced: Tokens that were not the model's choice.
     """
     with GATE.inside():
-        return b"".join(FORMATS[form](translation_of(key, text, search, forced)))
+        translation = translation_of(key, text, search, forced)
+        facts = {"checkpoint": key.name, "sentence": text[:MAX_CHARACTERS], "translation": translation.text}
+        return b"".join(FORMATS[form](translation, facts))
 
 
 @remembered("Reading …")

@@ -1,4 +1,7 @@
-"""The maps of a translation as files, a piece at a time: NPZ and JSON for programs, CSV for spreadsheets."""
+"""The maps of a translation as files, a piece at a time: NPZ and JSON for programs, CSV for spreadsheets.
+
+Every file says whose maps it holds: facts by their names, such as the checkpoint and the sentence.
+"""
 
 import io
 import json
@@ -17,23 +20,24 @@ COLUMNS = ("attention", "layer", "head", "query_position", "query", "key_positio
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a cell begins with that a spreadsheet computes
 
 
-def maps_npz(translation: Translation) -> Iterator[bytes]:
-    """Arrays `encoder` (L, H, S, S), `decoder` (L, H, T, T), `cross` (L, H, T, S), as far as the model has them, and
-    the tokens of their axes.
+def maps_npz(translation: Translation, facts: Mapping[str, str]) -> Iterator[bytes]:
+    """Arrays `encoder` (L, H, S, S), `decoder` (L, H, T, T), `cross` (L, H, T, S), as far as the model has them, the
+    tokens of their axes, and each of the facts as a text.
     """
     file = io.BytesIO()
     tokens = {f"{name}_tokens": np.array(row, dtype=np.str_) for name, row in _tokens(translation).items()}
-    arrays: dict[str, Any] = {**translation.maps, **tokens}
+    said = {name: np.array(fact, dtype=np.str_) for name, fact in facts.items()}
+    arrays: dict[str, Any] = {**said, **translation.maps, **tokens}
     np.savez_compressed(file, **arrays)
     yield file.getvalue()
 
 
-def maps_json(translation: Translation) -> Iterator[bytes]:
+def maps_json(translation: Translation, facts: Mapping[str, str]) -> Iterator[bytes]:
     """As `maps_npz`, under the same names: lists in lists, each weight with as many digits as tell it from all others;
     null where it is no number.
     """
     tokens = {f"{name}_tokens": row for name, row in _tokens(translation).items()}
-    yield json.dumps(tokens, ensure_ascii=False).removesuffix("}").encode()
+    yield json.dumps({**facts, **tokens}, ensure_ascii=False).removesuffix("}").encode()
     for name, maps in translation.maps.items():
         yield f', "{name}": ['.encode()
         for layer, heads in enumerate(maps):
@@ -43,17 +47,23 @@ def maps_json(translation: Translation) -> Iterator[bytes]:
     yield b"}\n"
 
 
-def maps_csv(translation: Translation) -> Iterator[bytes]:
+def maps_csv(translation: Translation, facts: Mapping[str, str]) -> Iterator[bytes]:
     """One row a weight; positions, layers and heads counted from 1. Queries and keys are the tokens of `Kind`, after a
-    ' where a spreadsheet would take them for a formula.
+    ' where a spreadsheet would take them for a formula. The facts are the last columns, filled in the first row alone:
+    a long sentence in each of 300,000 rows would make the file ten times as large.
     """
-    yield (",".join(COLUMNS) + "\n").encode("utf-8-sig")
+    yield (",".join((*COLUMNS, *facts)) + "\n").encode("utf-8-sig")
     # A layer at a time: a table takes ten times as much memory as the text that it becomes.
+    filled = {name: _plain_cell(fact) for name, fact in facts.items()}
     for table in _tables(translation, spelled=_plain_cell):
+        for name in facts:
+            table[name] = [filled.get(name, ""), *[""] * (len(table) - 1)]
+        filled = {}
         yield table.to_csv(index=False, header=False).encode()
 
 
-FORMATS: Mapping[str, Callable[[Translation], Iterator[bytes]]] = {"npz": maps_npz, "csv": maps_csv, "json": maps_json}
+Writer = Callable[[Translation, Mapping[str, str]], Iterator[bytes]]
+FORMATS: Mapping[str, Writer] = {"npz": maps_npz, "csv": maps_csv, "json": maps_json}
 
 
 def maps_frame(translation: Translation) -> pd.DataFrame:

@@ -31,9 +31,9 @@ def test_back_and_forward_restore_choices(visit: Visit) -> None:
     assert "?" not in page.url, "a default stands in no link"
     before = steps_back(page)
     take_layer(page, 2)
-    expect(page).to_have_url(re.compile("layer=2$"))
+    expect(page).to_have_url(re.compile("layer=2&head=1$"))
     take_layer(page, 1)
-    expect(page).to_have_url(re.compile("layer=1$"))
+    expect(page).to_have_url(re.compile("layer=1&head=1$"))
     assert steps_back(page) == before + 2
     page.go_back()
     wait_for_layer(page, 2)
@@ -44,7 +44,7 @@ def test_back_and_forward_restore_choices(visit: Visit) -> None:
     wait_for_layer(page, 2)
     expect(page.get_by_role("combobox", name="Layer")).to_have_value("2")
     take_layer(page, 1)  # going on from there
-    expect(page).to_have_url(re.compile("layer=1$"))
+    expect(page).to_have_url(re.compile("layer=1&head=1$"))
 
 
 def test_a_page_switch_is_one_step_that_takes_the_choices_along(visit: Visit) -> None:

@@ -108,6 +108,9 @@ def test_attention_writes_tokens_and_maps(toy: Checkpoint, toy_folder: Path, tmp
         assert file["source_tokens"].tolist() == [t.text for t in expected.source]
         assert file["written_tokens"].tolist() == [t.text for t in expected.written]
         assert file["read_tokens"][0] == "<s>"
+        assert file["checkpoint"] == toy_folder.name
+        assert file["sentence"] == "The dog sees the cat."
+        assert file["translation"] == expected.text
 
 
 def test_json_and_csv_hold_the_same_maps(toy: Checkpoint, toy_folder: Path, tmp_path: Path) -> None:
@@ -118,6 +121,9 @@ def test_json_and_csv_hold_the_same_maps(toy: Checkpoint, toy_folder: Path, tmp_
     found = json.loads((tmp_path / "maps.json").read_text(encoding="utf-8"))
     table = pd.read_csv(tmp_path / "maps.csv", keep_default_na=False)
     assert found["source_tokens"] == [token.text for token in expected.source]
+    for name, fact in {"checkpoint": toy_folder.name, "sentence": "The dog sees the cat."}.items():
+        assert found[name] == fact
+        assert table[name].tolist() == [fact, *[""] * (len(table) - 1)]
     for name, maps in expected.maps.items():
         np.testing.assert_allclose(np.array(found[name], dtype=np.float32), maps, atol=1e-6)
         np.testing.assert_allclose(table[table.attention == name]["weight"].to_numpy(), maps.ravel(), atol=1e-6)
@@ -129,7 +135,7 @@ def test_json_holds_every_digit_and_no_word_that_is_none_of_its_own(toy: Checkpo
     found = translate(toy, "The dog sees the cat.")
     maps = {name: weights.copy() for name, weights in found.maps.items()}
     maps["cross"][0, 0, 0, 0] = np.nan
-    read = json.loads(b"".join(maps_json(replace(found, maps=maps))), parse_constant=pytest.fail)
+    read = json.loads(b"".join(maps_json(replace(found, maps=maps), {})), parse_constant=pytest.fail)
     assert read["cross"][0][0][0][0] is None
     np.testing.assert_array_equal(np.array(read["encoder"], dtype=np.float32), maps["encoder"])
 
@@ -138,14 +144,16 @@ def test_json_holds_every_digit_and_no_word_that_is_none_of_its_own(toy: Checkpo
 def test_no_cell_of_the_csv_is_a_formula(toy: Checkpoint, text: str) -> None:
     found = translate(toy, "The dog sees the cat.")
     source = (replace(found.source[0], text=text), *found.source[1:])
-    table = pd.read_csv(io.BytesIO(b"".join(maps_csv(replace(found, source=source)))), keep_default_na=False)
-    assert f"'{text}" in table["key"].tolist()
-    assert text not in table["key"].tolist()
+    file = b"".join(maps_csv(replace(found, source=source), {"sentence": text}))
+    table = pd.read_csv(io.BytesIO(file), keep_default_na=False)
+    for column in ("key", "sentence"):
+        assert f"'{text}" in table[column].tolist()
+        assert text not in table[column].tolist()
 
 
 def test_csv_holds_every_weight_at_its_place(toy: Checkpoint) -> None:
     translation = translate(toy, "The dog sees the cat.")
-    table = pd.read_csv(io.BytesIO(b"".join(maps_csv(translation))), keep_default_na=False)
+    table = pd.read_csv(io.BytesIO(b"".join(maps_csv(translation, {}))), keep_default_na=False)
     maps = translation.maps
     assert len(table) == maps["encoder"].size + maps["decoder"].size + maps["cross"].size
     row = table[

@@ -10,6 +10,7 @@ const CONTROLS = ".detail, .draglayer, .zoomlayer, .hoverlayer, .pointed, g:empt
 const ASIDE = ".hl-tip, .hl-save"; // of a part of the page: what opens over it
 const BASELINE = 0.79; // of the height of a line of letters
 const EDGE = 24, NARROWEST = 480, MAX_LINES = 4; // pixels; lines of one fact
+const CLOSING = /^[\p{Pe}\p{Pf}\p{Po}]+$/u; // signs that stand at the end of what is before them
 const MAX_BLOCKS = 20_000; // of one colour in a picture of pixels; with more it stays one
 
 /** An element of SVG with its text or its children. */
@@ -210,8 +211,12 @@ function wrapped(text, room, font) {
   const pen = new OffscreenCanvas(1, 1).getContext("2d");
   pen.font = font;
   const fits = (line) => pen.measureText(line).width <= room, lines = [""];
-  const words = [...new Intl.Segmenter("en", { granularity: "word" }).segment(writable(text).replace(/\s+/g, " "))];
-  for (const { segment } of words) {
+  const words = [];
+  for (const { segment } of new Intl.Segmenter("en", { granularity: "word" }).segment(writable(text).replace(/\s+/g, " "))) {
+    if (words.length && CLOSING.test(segment)) words[words.length - 1] += segment; // begins no line
+    else words.push(segment);
+  }
+  for (const segment of words) {
     for (const piece of fits(segment) ? [segment] : segment) { // of a word that is wider than the sheet, letter by letter
       if (fits(lines.at(-1) + piece)) lines[lines.length - 1] += piece;
       else lines.push(piece.trimStart());

@@ -6,7 +6,7 @@ export default function ({ data, parentElement }) {
 }
 
 function saving() {
-  let facts = [];
+  let facts = [], titles = {};
 
   function offer() {
     for (const chart of document.querySelectorAll(".js-plotly-plot:has(.main-svg):not(:has(> .hl-save))")) chart.append(saver(() => chart));
@@ -18,7 +18,7 @@ function saving() {
   async function save({ detail: { picture: place, format } }) {
     const picture = place.localName === "iframe" ? framedIn(place) : place;
     if (!picture) return announce("The picture is not there yet; save it once it is.");
-    const title = titleOf(picture), day = new Date().toLocaleDateString("sv"); // year-month-day
+    const title = titleOf(picture, titles), day = new Date().toLocaleDateString("sv"); // year-month-day
     const drawing = await standingAlone(picture, title, [...facts, ["Date", `${day}, made with Headlight`]]);
     const name = `headlight-${title.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 60)}`;
     try {
@@ -34,7 +34,7 @@ function saving() {
   document.addEventListener("headlight-save", save);
   offer();
   return {
-    update: (next) => { facts = next.facts; },
+    update: (next) => { ({ facts, titles } = next); },
     redraw: () => {},
     stop: () => {
       watcher.disconnect();
@@ -49,9 +49,10 @@ function framedIn(frame) {
   return picture;
 }
 
-/** What a picture shows, in the words of those who cannot see it. */
-function titleOf(picture) {
-  const title = picture.dataset.title ?? picture.closest("[data-testid=stPlotlyChart], [role=figure]")?.ariaLabel ?? picture.ariaLabel ?? "";
+/** The title of a picture: that of its chart, or what it shows in the words of those who cannot see it. */
+function titleOf(picture, titles) {
+  const key = [...(picture.closest("[class*=st-key-]")?.classList ?? [])].find((name) => name.startsWith("st-key-"))?.slice(7);
+  const title = titles[key] ?? picture.dataset.title ?? picture.closest("[data-testid=stPlotlyChart], [role=figure]")?.ariaLabel ?? picture.ariaLabel ?? "";
   return title.slice(0, 1).toUpperCase() + title.slice(1);
 }
 

@@ -47,6 +47,7 @@ def one_head(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, *, 
     """Draw the chosen map large."""
     says = "" if presenting() else f"{chosen.meaning} Point at a cell for the exact number."
     section(f"Layer {layer + 1} · {chosen.name}.", says)
+    title = f"{KINDS[kind].title} attention, layer {layer + 1}, {chosen.name}"
     draw(
         head_map(
             chosen.weights,
@@ -59,8 +60,8 @@ def one_head(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, *, 
         ),
         key="head_map",
         fills=True,
-        alt=f"Heatmap of the {chosen.unit} of {KINDS[kind].title} attention, layer {layer + 1}, {chosen.name}: "
-        "rows are queries, columns are keys",
+        title=title,
+        alt=f"Heatmap of the {chosen.unit} of {title}: rows are queries, columns are keys",
     )
 
 
