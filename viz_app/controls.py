@@ -66,9 +66,9 @@ def say_greedy(*, forces: bool = False) -> None:
         st.caption(":material/info: This page shows the greedy run, without the words that you forced.")
 
 
-def ask_for_text_and_search(config: AnyConfig) -> tuple[str, SearchConfig]:
+def ask_for_text_and_search(config: AnyConfig, *, first: str = "") -> tuple[str, SearchConfig]:
     """As `ask_for_text`, with how its translation is searched for."""
-    return ask(config, with_search=True)
+    return ask(config, with_search=True, first=first)
 
 
 def ask(config: AnyConfig, *, with_search: bool, first: str = "") -> tuple[str, SearchConfig]:

@@ -1,6 +1,7 @@
 """The search and the forced words that a visitor asked for: pages that can show that run do, the others say so."""
 
 from collections.abc import Callable
+from html import escape
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -8,7 +9,8 @@ from streamlit.testing.v1 import AppTest
 from model.checkpoint import Checkpoint
 from model.config import SearchConfig
 from model.inference.translate import translate
-from tests.viz_app.conftest import NAME, TEXT
+from model.interventions import Intervention
+from tests.viz_app.conftest import NAME, TEXT, compared_lines
 
 OpenApp = Callable[..., AppTest]
 SAMPLING = SearchConfig(method="sample", temperature=2.0, seed=3)
@@ -58,3 +60,20 @@ def test_a_page_that_knows_no_search_says_that_it_shows_the_greedy_run(
     assert sum(GREEDY_RUN in one.value for one in app.caption) == 1
     app = open_app(page, checkpoint="everyday-de-en", **tab)
     assert not any(GREEDY_RUN in one.value for one in app.caption)
+
+
+def test_the_board_compares_the_run_of_the_chosen_search(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    changed = Intervention.from_code("off.cross.3.1-2-3-4-5-6-7-8")
+    app = open_app("heads", checkpoint=NAME, text=TEXT, intervention=changed.code(), **ASKED)
+    expected = [
+        translate(checkpoint, TEXT, search=SAMPLING).text,
+        translate(checkpoint, TEXT, search=SAMPLING, edits=changed.edits()).text,
+    ]
+    assert compared_lines(app) == [escape(text) for text in expected]
+    assert not any("Blue: without this head" in one.value for one in app.markdown)  # is measured on the greedy run
+
+
+def test_the_board_keeps_what_is_forced(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    app = open_app("heads", checkpoint=NAME, text=TEXT, forced="1.300")
+    assert compared_lines(app)[0] == escape(translate(checkpoint, TEXT, forced={1: 300}).text)
+    assert any(one.value.startswith("Forced: ") for one in app.caption)

@@ -6,6 +6,8 @@ from model.config import RecurrentConfig
 from viz_app import checkpoint_choice, controls, listing
 from viz_app.demonstrations import demonstration_for
 from viz_app.sections.ablation_board import ablation_board
+from viz_app.sections.asked_run import ask_for_run
+from viz_app.sections.forced_words import say_what_is_forced
 from viz_app.sections.head_importance import head_importance
 from viz_app.sections.head_roles import head_roles
 from viz_app.sections.pasted_heads import pasted_heads
@@ -25,9 +27,11 @@ board, roles, importance, aligning, pasting = controls.tabs(
 )
 if board.open:
     with board:
-        text = controls.ask_for_text(config, first=demonstration_for(config).heads)
+        text, run = ask_for_run(key, first=demonstration_for(config).heads)
         if text.strip():
-            ablation_board(key, text)
+            if run.forced:
+                say_what_is_forced(key, text, run.forced)
+            ablation_board(key, text, run)
         else:
             st.info("Type a sentence above, or choose one of the examples.")
 if roles.open:

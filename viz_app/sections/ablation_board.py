@@ -26,6 +26,7 @@ from viz_app.listing import CheckpointKey
 from viz_app.long_work import asked_for, wait_for
 from viz_app.plain import plain
 from viz_app.sections.head_effects import decisive_head, effects_sentence, effects_table, faces
+from viz_app.services import Run
 
 __all__ = ["ablation_board"]
 
@@ -33,13 +34,19 @@ MAX_TOLD = 6  # heads that are named
 CLICKS = {"silence": "silences it", "flatten": "makes it uniform"}
 
 
-def ablation_board(key: CheckpointKey, text: str) -> None:
-    """Draw the board, the translation before and after, and the map of one head to paint on."""
+def ablation_board(key: CheckpointKey, text: str, run: Run) -> None:
+    """Draw the board, the translation before and after, and the map of one head to paint on.
+
+    Args:
+        key: Of the checkpoint.
+        text: What it translates.
+        run: How, before and after.
+    """
     heads = all_heads(loading.translator(key).model)
     settle("intervention", Intervention())
     intervention = now().within(heads)  # what other checkpoints have is kept for them
-    before = services.translation_of(key, text)
-    after = services.translation_of(key, text, intervention=intervention)
+    before = services.translation_of(key, text, *run)
+    after = services.translation_of(key, text, *run, intervention)
     if intervention:
         tell("Changed", changes(intervention))
     tell("Translation", after.text)
@@ -59,7 +66,7 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
     )
     wants = one.button(
         "Find what matters",
-        disabled=not before.text,
+        disabled=not before.text or run != Run(),
         width="stretch",
         help="Find one head, or a small group of heads, whose removal changes the translation.",
     )
@@ -77,9 +84,11 @@ def ablation_board(key: CheckpointKey, text: str) -> None:
     progress = st.container()
     told(after.text, says=said(intervention), languages=after.languages)
     board = states(heads, intervention)
-    effects = analyses.head_effects_of(key, text)
+    effects = analyses.head_effects_of(key, text) if run == Run() else None
     if effects:
         offer_effects(effects, before)
+    if run != Run():
+        st.caption("What each head does is measured for greedy translations without forced words.")
     components.head_board(
         board,
         titles={kind: f"{KINDS[kind].title}: layers down, heads across" for kind in board},

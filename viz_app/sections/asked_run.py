@@ -8,12 +8,17 @@ from viz_app.services import Forced, Run
 __all__ = ["ask_for_run", "forced_into"]
 
 
-def ask_for_run(key: CheckpointKey) -> tuple[str, Run]:
-    """Ask for a text and for a search; the pages that show one run of the model all show this one."""
+def ask_for_run(key: CheckpointKey, *, first: str = "") -> tuple[str, Run]:
+    """Ask for a text and for a search; the pages that show one run of the model all show this one.
+
+    Args:
+        key: Of the checkpoint.
+        first: With what the page opens; by default the first example.
+    """
     config = loading.config_of(key)
     if config.task == "reading":  # writes nothing
-        return controls.ask_for_text(config), Run()
-    text, search = controls.ask_for_text_and_search(config)
+        return controls.ask_for_text(config, first=first), Run()
+    text, search = controls.ask_for_text_and_search(config, first=first)
     run = Run(search)
     if run == Run() and text.strip():
         run = Run(forced=forced_into(key))
