@@ -79,7 +79,7 @@ BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
         "nested too deeply",
     ),
     "long": (lambda f: (f / "config.json").write_text(" " * 2_000_000), "config.json is longer than 1 MB"),
-    "very wide": (lambda f: change_config(f, "model", "d_model", 10**10), "d_model is 10,000,000,000; no model is"),
+    "very wide": (lambda f: change_config(f, "model", "d_model", 10**10), "d_model is 10,000,000,000; models"),
     "very wide layers": (lambda f: change_config(f, "model", "d_ff", 10**9), "describes .* weights, but its files"),
     "bad heads": (
         lambda f: change_config(f, "model", "num_heads", 7),
