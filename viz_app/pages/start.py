@@ -1,0 +1,47 @@
+"""Start here: the words that every page uses, a field for a code, and a sentence that leads to each page."""
+
+import streamlit as st
+
+from model.opening import AnyConfig
+from viz_app import checkpoint_choice, controls, listing, services
+from viz_app.chips import rows_of_chips
+from viz_app.examples import PURPOSES
+from viz_app.glossary import definitions
+from viz_app.listing import CheckpointKey
+from viz_app.navigation import PAGES, page_link
+from viz_app.share import code_field
+
+WORDS = ("Token", "Subword mark", "</s>", "Attention weight", "Head", "Checkpoint")
+IN_PIECES = 5  # of `PURPOSES`: the sentence with a word that is cut into pieces
+
+
+def tokens_of_a_sentence(key: CheckpointKey, config: AnyConfig) -> None:
+    """Ask for a sentence, and show its tokens and those of its translation."""
+    purposes = list(PURPOSES.get((config.tokenizer.source_language, config.tokenizer.target_language), ()))
+    text = controls.ask_for_text(config, first=purposes[IN_PIECES] if purposes else "")
+    if not text.strip():
+        st.info("Type a sentence to see its tokens.")
+        return
+    found = services.translation_of(key, text)
+    st.caption("The tokens that this model reads, and the tokens that it writes:")
+    st.html(rows_of_chips({"reads": found.source, "writes": found.written}, languages=found.languages, lined=False))
+
+
+key, config = checkpoint_choice.require_checkpoint(listing.listed_checkpoints())
+st.markdown(
+    "Headlight shows what a **Transformer** does while it works: which words it looks at, what it computes, and what "
+    "happens when you change a part of it. Every number is one that the model used. You cannot break anything here."
+)
+words, pages = st.columns([1.25, 1], gap="large")
+with words:
+    st.subheader("Words that you need", anchor=False)
+    if config.task == "translation":
+        tokens_of_a_sentence(key, config)
+    st.html(f'<div class="hl-definitions">{definitions(*WORDS)}</div>')
+    st.caption("The glossary on the left explains more words.")
+with pages:
+    code_field(key="code_on_start")
+    st.subheader("Pages", anchor=False)
+    for page in PAGES.values():
+        if page.name != "start":
+            page_link(page.name, f"**{page.title}.** {page.first}", icon=f":material/{page.icon}:")
