@@ -6,13 +6,13 @@ import streamlit as st
 from model.kinds import KINDS
 from viz_app import analyses, checkpoint_choice, controls, listing, services
 from viz_app.caption import tell
-from viz_app.choices import settle
+from viz_app.choices import choices, settle
 from viz_app.ending import end_page
 from viz_app.examples import BATCHES
 from viz_app.figures.style import Axes
 from viz_app.plain import plain
 from viz_app.sections.bug_lab import bug_lab
-from viz_app.sections.right_masks import right_masks
+from viz_app.sections.right_masks import clearest_row, right_masks
 
 key, config = checkpoint_choice.require_attention(
     listing.listed_checkpoints(), of_transformer="the masks of a Transformer"
@@ -45,7 +45,9 @@ tell("Sentences", " / ".join(sentences))
 controls.say_greedy()
 batch = services.batch_of(key, sentences)
 
-settle("sentence", 1, range(1, len(sentences) + 1))
+# The bug lab opens with the first sentence, which its mistakes spoil; the masks where one sees their triangle.
+in_lab = choices().chosen.get("mask_tab") == "bugs"
+settle("sentence", 1 if in_lab else 1 + clearest_row(batch), range(1, len(sentences) + 1))
 number = st.segmented_control("Look at sentence", list(range(1, len(sentences) + 1)), required=True, key="sentence")
 row = (number or 1) - 1
 tokens = {"source": batch.source[row], "read": batch.read[row], "written": batch.written[row]}

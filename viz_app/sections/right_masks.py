@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from model.analysis.padded_batch import PaddedBatch
 from model.languages import tag
 from viz_app import controls, loading, services
 from viz_app.charts import draw
@@ -16,9 +17,15 @@ from viz_app.figures.style import Axes
 from viz_app.listing import CheckpointKey
 from viz_app.plain import plain
 
-__all__ = ["right_masks"]
+__all__ = ["clearest_row", "right_masks"]
 
 HEIGHT = 360
+
+
+def clearest_row(batch: PaddedBatch) -> int:
+    """The sentence with the largest triangle among those with padding; the first where none has any."""
+    lengths = batch.decoder_mask.any(axis=1).sum(axis=-1)  # (B,), tokens that are no padding
+    return int(np.where(lengths < batch.decoder_mask.shape[-1], lengths, 0).argmax())
 
 
 def right_masks(
