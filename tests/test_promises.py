@@ -8,14 +8,19 @@ from functools import cache
 import numpy as np
 import pytest
 
+from model.analysis.deletion import delete_each_word, words_of
+from model.analysis.padded_batch import padded_batch
 from model.analysis.patching import first_difference, paste, paste_every_head
 from model.analysis.silencing import effects_of_heads
-from model.checkpoint import load_checkpoint
+from model.checkpoint import load_checkpoint, load_classifier
+from model.inference.classify import classify
 from model.inference.translate import translate
 from model.inference.translation import Translation
 from model.interventions import Head, Intervention
 from tests.conftest import BUNDLED
 from viz_app.demonstrations import DEMONSTRATIONS, WITH_ATTENTION, WITHOUT_ATTENTION
+from viz_app.examples import BATCHES, REVIEWS
+from viz_app.sections.right_masks import clearest_row
 
 TRANSFORMERS = [name for name in DEMONSTRATIONS if not name.startswith("gru")]
 WITH_HEADS = [name for name in DEMONSTRATIONS if name != WITHOUT_ATTENTION]
@@ -90,3 +95,27 @@ def test_the_two_sides_differ_by_more_than_a_word(one: str, other: str) -> None:
     assert DEMONSTRATIONS[other].compared == text
     words = [set(run(name, text).text.lower().split()) for name in (one, other)]
     assert len(words[0] ^ words[1]) >= 4
+
+
+def test_single_words_turn_the_class_of_the_first_review() -> None:
+    classifier = load_classifier(BUNDLED / "imdb-sentiment")
+    whole = classify(classifier, REVIEWS[0])
+    assert whole.probabilities[whole.label] > 0.5 + MARGIN
+    found = delete_each_word(classifier, REVIEWS[0], most=100)
+    for one, (start, end) in zip(found, words_of(REVIEWS[0]), strict=True):
+        without = classify(classifier, REVIEWS[0][:start] + REVIEWS[0][end:].lstrip())
+        assert one.label == without.label
+        assert one.change == pytest.approx(
+            without.probabilities[whole.label] - whole.probabilities[whole.label], abs=1e-4
+        )
+    turning = [one.word for one in found if one.label != whole.label]
+    assert 1 <= len(turning) < len(found) / 2, "some words decide, most do not"
+
+
+@pytest.mark.parametrize("name", TRANSFORMERS)
+def test_the_triangle_of_the_first_mask_is_larger_than_its_padding(name: str) -> None:
+    batch = padded_batch(opened(name), BATCHES[opened(name).config.tokenizer.source_language])
+    mask = batch.decoder_mask[clearest_row(batch)]
+    words = int(mask.any(axis=0).sum())
+    assert 2 <= len(mask) - words < words, "some padding, and more words"
+    assert mask[:words, :words].sum() == words * (words + 1) // 2, "the triangle"

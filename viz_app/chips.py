@@ -15,6 +15,7 @@ __all__ = [
     "MAX_CHIPS",
     "STYLE",
     "batch_table",
+    "changed_text",
     "chips",
     "compared",
     "rows_of_chips",
@@ -190,6 +191,21 @@ def weighted_text(tokens: Sequence[str], weights: Sequence[float], lang: str = "
         for token, weight in zip(tokens, weights, strict=True)
     )
     return f'<div class="hl-words"{spoken(lang)}>{words}</div>'
+
+
+def changed_text(words: Sequence[str], changes: Sequence[float], lang: str = "") -> str:
+    """HTML of a text whose words are coloured by what happens without them, with the number on hover: blue with a line
+    below where a number falls, red with a line above where it rises.
+    """
+    largest = max(map(abs, changes), default=0.0) or 1.0
+    spans = "".join(
+        f'<span class="hl-word" title="without it {change:+.4f}" style="background:rgba({colour},{strength:.3f});'
+        f'border-{side}:3px solid rgba({colour},{strength:.3f})"><bdi>{escape(visible(word))}</bdi></span> '
+        for word, change in zip(words, changes, strict=True)
+        for colour, side in [("178,24,43", "top") if change > 0 else ("33,102,172", "bottom")]
+        for strength in [0.6 * abs(change) / largest]
+    )
+    return f'<div class="hl-words"{spoken(lang)}>{spans}</div>'
 
 
 def chip(token: Token, share: float | None = None, *, number: int, lang: str = "") -> str:

@@ -187,31 +187,39 @@ MORE = {
     ),
 }
 
-# Sentences of different lengths, so that a padded batch has something to hide.
+# Sentences of different lengths, so that a batch has padding; the last has more words than padding.
 BATCHES = {
     "en": (
         "A dog runs.",
         "The old man with the red hat is sitting on a bench in the park because he wants to feed the birds.",
         "A woman reads a book.",
+        "Two small children are playing with a big red ball on the beach on a warm day.",
     ),
     "de": (
         "Ein Hund rennt.",
         "Der alte Mann mit dem roten Hut sitzt auf einer Bank im Park, weil er die Vögel füttern will.",
         "Eine Frau liest ein Buch.",
+        "Zwei kleine Kinder spielen an einem warmen Tag mit einem roten Ball am Strand.",
     ),
-    "zh": ("一只狗在跑。", "那个戴红帽子的老人坐在公园的长椅上，因为他想喂那些小鸟。", "一个女人在看书。"),
-    "letters": ("d o g", "l a p l a n d", "b e a n"),
+    "zh": (
+        "一只狗在跑。",
+        "那个戴红帽子的老人坐在公园的长椅上，因为他想喂那些小鸟。",
+        "一个女人在看书。",
+        "两个小孩在海滩上玩一个红色的大球。",
+    ),
+    "letters": ("d o g", "l a p l a n d", "b e a c o n"),
     "dates": TOY_EXAMPLES["dates"][2:],
 }
 
+# Of the first, single words turn the class when they are deleted.
 REVIEWS = (
+    "Not a bad film at all, although it is far too long.",
     "A warm and clever film. The story is simple, but the actors are wonderful and I laughed from the first minute to "
     "the last.",
     "What a waste of two hours. The plot makes no sense, the jokes are old and even the music is boring.",
     "I expected nothing and got a small masterpiece: beautiful pictures, a great script, and an ending that stays with "
     "you.",
     "The beginning is good, but then it gets worse and worse. Bad acting, poor dialogue, and no idea how to end.",
-    "Not a bad film at all, although it is far too long.",
 )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.analysis.anatomy import Anatomy, anatomy, value_norms, why_unmixed
+from model.analysis.deletion import Deletion, delete_each_word
 from model.analysis.importance import gradient_importance, make_examples
 from model.analysis.mask_bugs import BugReport, bug_weights, mask_bug
 from model.analysis.padded_batch import STAGES, PaddedBatch, layer_stages, padded_batch
@@ -45,6 +46,7 @@ __all__ = [
     "bug_of",
     "bug_weights_of",
     "classification_of",
+    "deletions_of",
     "doubt_of",
     "encoder_input_of",
     "gradient_importance_of",
@@ -65,6 +67,7 @@ __all__ = [
 FloatArray = NDArray[np.float32]
 
 
+MAX_DELETED, MOST_WORK = 200, 1e11  # words; words × tokens × parameters: some two seconds on one core
 MAX_TABLE = 300_000  # rows of a table, 20 MB
 Forced = tuple[tuple[int, int], ...]  # (position, target id) pairs
 UNTOUCHED = Intervention()
@@ -225,6 +228,19 @@ def classification_of(key: CheckpointKey, text: str) -> Classification:
     if not isinstance(checkpoint, ClassifierCheckpoint):
         raise CheckpointError(f"{key.name} translates and does not classify.")
     return classify(checkpoint, text)
+
+
+@remembered("Deleting every word …")
+def deletions_of(key: CheckpointKey, text: str) -> tuple[Deletion, ...]:
+    """The class without each of the first words of a text, as many as take no longer than a moment."""
+    checkpoint = loaded(key)
+    if not isinstance(checkpoint, ClassifierCheckpoint):
+        raise CheckpointError(f"{key.name} translates and does not classify.")
+    # A table of embeddings is looked up, not computed with.
+    used = sum(weight.numel() for name, weight in checkpoint.model.named_parameters() if "embedding" not in name)
+    tokens = len(checkpoint.tokenizers.source.encode(text).ids)
+    most = int(min(MAX_DELETED, MOST_WORK / (used * max(tokens, 1))))
+    return tuple(delete_each_word(checkpoint, text, most=most))
 
 
 @remembered("Running the batch …")

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from model.checkpoint import ClassifierCheckpoint
 from model.corpora.examples import shortened
@@ -17,7 +18,7 @@ from model.network.translator import Translator
 from model.text.tokenizers import TokenizerPair
 from model.trace import Edit, Trace, hook_name, tracing
 
-__all__ = ["Classification", "classify", "classify_lines"]
+__all__ = ["Classification", "classify", "classify_lines", "probabilities_of"]
 
 FloatArray = NDArray[np.float32]
 
@@ -52,8 +53,7 @@ def classify(checkpoint: ClassifierCheckpoint, text: str, *, edits: Mapping[str,
     ids = shortened(encoded, model.config.max_length, specials)
     with tracing(record=("*.weights",), edits=edits) as trace:
         logits = model(padded_for(model, [ids]))[0]  # (C,)
-    probabilities = logits.sigmoid() if model.config.several_labels else logits.softmax(dim=-1)
-    by_label = dict(zip(model.config.labels, probabilities.tolist(), strict=True))
+    by_label = dict(zip(model.config.labels, probabilities_of(model, logits).tolist(), strict=True))
     names = [hook_name("encoder", layer, "weights") for layer in range(model.config.num_encoder_layers)]
     return Classification(
         label=max(by_label, key=lambda label: by_label[label]),
@@ -66,6 +66,11 @@ def classify(checkpoint: ClassifierCheckpoint, text: str, *, edits: Mapping[str,
         dropped=len(encoded) - (len(ids) - len(specials.before) - len(specials.after)),
         unread=unread_share(encoding, text, unknown=specials.unknown),
     )
+
+
+def probabilities_of(model: Classifier | Translator, logits: Tensor) -> Tensor:
+    """Of every label, (…, C): they sum to 1, or each is a probability of its own where a text may have several."""
+    return logits.sigmoid() if model.config.several_labels else logits.softmax(dim=-1)
 
 
 def pooled(kind: str, trace: Trace, length: int) -> FloatArray | None:

@@ -18,6 +18,7 @@ from viz_app.figures.attention import head_map
 from viz_app.figures.style import Axes
 from viz_app.headings import section
 from viz_app.plain import percent, plain
+from viz_app.sections.word_deletion import word_deletion
 
 POOLED = {
     "attention": (
@@ -93,18 +94,20 @@ choices = {"rollout": "rollout to the words", "mean": MEANS[reading.pooled_by]} 
 }
 settle("reading", "rollout", choices)
 chosen = st.segmented_control(
-    "The decision rests on", list(choices), format_func=choices.__getitem__, required=True, key="reading"
+    "Where it looks", list(choices), format_func=choices.__getitem__, required=True, key="reading"
 )
 weights = shares[chosen or "rollout"]
 st.caption(
-    "Each word shaded by its share, stronger = more; hover for the number. Pooling: how much the query that gathers "
-    "the review looks at this place. Rollout: the same, followed back through the encoder to the words."
+    "**Looking is not deciding.** Each word is shaded by its share of attention; hover for the number. Pooling: how "
+    "much the query that gathers the review looks at this place. Rollout: the same, followed back to the words."
 )
 st.html(weighted_text(reading.tokens, [float(weight) for weight in weights], tag(config.tokenizer.source_language)))
 
+word_deletion(key, text, reading)
+
 left, right = st.columns([1, 1.6])
 with left:
-    section("The strongest words")
+    section("The words that it looks at most")
     order = np.argsort(weights)[::-1][:12]
     st.dataframe(
         pd.DataFrame({"word": [reading.tokens[i] for i in order], "position": order + 1, "share": weights[order]}),
