@@ -131,6 +131,7 @@ class Choices:
     defaults: dict[str, object] = field(default_factory=dict)
     shown: dict[str, object] = field(default_factory=dict)  # as given to the widgets; what differs is newly chosen
     settled: dict[str, object] = field(default_factory=dict)  # what the page of this run shows
+    published: dict[str, str] | None = None  # what was last written into the URL
     page: str | None = None
     subject: str | None = None  # what tokens are forced for; None: for whatever the page turns out to be about
 
@@ -235,7 +236,10 @@ def publish_choices(page: str) -> None:
     kept = choices()
     switched, kept.page = kept.page not in (None, page) and not went_back(), page
     wanted = kept.in_url()
-    if wanted == st.query_params.to_dict():
+    # The URL that the browser sent is older than one that is still on its way to it.
+    arrived = went_back() or kept.published in (None, wanted)
+    kept.published = wanted
+    if arrived and wanted == st.query_params.to_dict():
         return
     if switched and not st.query_params:
         # The browser has made a step already, to the page without choices; they complete it.

@@ -197,6 +197,27 @@ def test_a_browser_that_has_not_heard_of_the_last_url_takes_nothing_back(open_ap
     assert {"layer": "2", "merge": "true"}.items() <= url(app).items()
 
 
+def test_the_last_url_is_written_though_the_browser_still_sends_an_older_one_like_it(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from streamlit.runtime.state.query_params import QueryParams
+
+    app = open_app()
+    older = url(app.selectbox(key="layer").set_value("2").run())
+    app.selectbox(key="layer").set_value("1").run()  # of this the browser has not heard when it sends the next
+    sent: list[str] = []
+    send = QueryParams._send_query_param_msg
+    monkeypatch.setattr(
+        QueryParams,
+        "_send_query_param_msg",
+        lambda self: (sent.append(str(self.to_dict().get("layer"))), send(self))[1],
+    )
+    app.query_params.clear()
+    app.query_params.update(older)
+    app.selectbox(key="layer").set_value("2").run()
+    assert sent == ["2"]
+
+
 def test_a_text_that_is_too_long_for_a_link_is_told_and_takes_what_is_forced_with_it(open_app: OpenApp) -> None:
     short, long = "A dog runs. " * 60, "A dog runs. " * 160
     assert len(quote(short)) <= choices.MAX_IN_URL < len(quote(long))

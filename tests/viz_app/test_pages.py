@@ -14,7 +14,6 @@ from model.inference.translate import translate
 from model.network.positional import sinusoidal_table
 from tests.conftest import BUNDLED
 from tests.viz_app.conftest import array, charts, html
-from viz_app.checkpoint_choice import FIRST
 from viz_app.choices import OLD_TABS
 from viz_app.examples import BATCHES, CAPTIONS, EVERYDAY
 
@@ -157,8 +156,8 @@ def test_an_old_link_leads_to_what_has_replaced_its_checkpoint(
 
 
 def test_impossible_values_in_the_url_fall_back(open_app: OpenApp) -> None:
-    app = open_app(checkpoint="nothing", layer="99", head="x", kind="y", length="-5")
-    assert app.selectbox(key="checkpoint").value == FIRST
+    app = open_app(layer="99", head="x", kind="y", length="-5")
+    assert (app.selectbox(key="layer").value, app.selectbox(key="head").value) == ("3", "1")
     assert len(charts(app)) == 2
 
 
