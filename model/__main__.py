@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 from model.arguments import make_parser
-from model.asked import classifier_of, folder_at, search_settings, translator_of, written_for
+from model.asked import classifier_of, folder_at, own_folder_at, search_settings, translator_of, written_for
 from model.checkpoint import (
     Checkpoint,
     CheckpointError,
@@ -49,7 +49,7 @@ def run_train(args: argparse.Namespace) -> None:
         out=out,
         device=args.device,
         resume=args.resume,
-        init=folder_at(args.init) if args.init else None,
+        init=own_folder_at(args.init, "train --init") if args.init else None,
         tensorboard=args.tensorboard,
     )
 

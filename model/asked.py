@@ -9,15 +9,15 @@ from model.checkpoint import (
     CheckpointError,
     ClassifierCheckpoint,
     find_checkpoints,
-    load_classifier,
 )
 from model.config import SearchConfig
 from model.device import pick_device
+from model.foreign_config import is_foreign
 from model.inference.translate import translate, translate_lines
-from model.opening import open_translator
+from model.opening import open_checkpoint, open_translator
 from model.places import checkpoint_folders
 
-__all__ = ["classifier_of", "folder_at", "search_settings", "translator_of", "written_for"]
+__all__ = ["classifier_of", "folder_at", "own_folder_at", "search_settings", "translator_of", "written_for"]
 
 
 def folder_at(name: str) -> Path:
@@ -45,7 +45,25 @@ def translator_of(args: argparse.Namespace) -> Checkpoint:
 
 
 def classifier_of(args: argparse.Namespace) -> ClassifierCheckpoint:
-    return load_classifier(folder_at(args.checkpoint), device=str(pick_device(args.device)))
+    checkpoint = open_checkpoint(folder_at(args.checkpoint), device=str(pick_device(args.device)))
+    if not isinstance(checkpoint, ClassifierCheckpoint):
+        raise CheckpointError(f"{checkpoint.name} does not classify texts; choose another checkpoint.")
+    return checkpoint
+
+
+def own_folder_at(name: str, purpose: str) -> Path:
+    """As `folder_at`, of a checkpoint that Headlight trained, which alone has a record of its training.
+
+    Raises:
+        CheckpointError: there is none of that name, or another library made it.
+    """
+    folder = folder_at(name)
+    if is_foreign(folder):
+        raise CheckpointError(
+            f"{folder.name} is a folder of Hugging Face's transformers, without a record of its training. {purpose} "
+            "needs a checkpoint that was trained with Headlight."
+        )
+    return folder
 
 
 def written_for(checkpoint: Checkpoint, lines: Sequence[str], search: SearchConfig) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from model.asked import classifier_of, folder_at, search_settings, translator_of, written_for
+from model.asked import classifier_of, folder_at, own_folder_at, search_settings, translator_of, written_for
 from model.checkpoint import (
     BY_LENGTH,
     load_checkpoint,
@@ -31,10 +31,10 @@ __all__ = ["run_evaluate"]
 
 
 def run_evaluate(args: argparse.Namespace) -> None:
-    folder = folder_at(args.checkpoint)
     if args.class_list:
         run_class_list(args)
         return
+    folder = own_folder_at(args.checkpoint, "evaluate, but for --class,")
     if args.certainty:
         run_certainty(folder, args)
         return

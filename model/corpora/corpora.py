@@ -67,7 +67,8 @@ def find_side(root: Path, corpus: str, split: str, language: str) -> Path:
                 return parent / name
     raise CorpusError(
         f"There is no {split}.{language} or {split}.{language}.gz in {folder} or {folder / 'raw'}; "
-        f"name the right folder with --data-dir, or run: python -m model download {corpus}"
+        f"name the right folder with --data-dir, or run: python -m model download {corpus} (of a toy: "
+        f"python -m model toy {corpus})"
     )
 
 

@@ -14,6 +14,7 @@ from model.config import SearchConfig
 from model.inference.export import maps_csv, maps_json
 from model.inference.translate import translate
 from tests.conftest import TOY_DATA
+from tests.foreign_folders import LABELS, make_folder
 
 
 def test_evaluate_prints_figures_and_signature(toy_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -245,3 +246,23 @@ def test_a_toy_is_written_and_learned_and_its_states_are_kept(
     assert read_config(out).tokenizer.target_language == "digits"
     assert main(["toy", "dates", "--data-dir", str(tmp_path)]) == 1
     assert "is there already" in capsys.readouterr().err
+
+
+def test_a_folder_of_another_library_is_classified_and_refused_where_a_record_of_training_is_needed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = make_folder(tmp_path / "reviews", "bert-classifier")
+    monkeypatch.setattr("sys.stdin", io.StringIO("What a fine film!\n"))
+    assert main(["classify", str(folder)]) == 0
+    assert capsys.readouterr().out.split("\t")[0] in LABELS.values()
+    for arguments in (
+        ["evaluate", str(folder)],
+        ["train", "imdb-sentiment", "--init", str(folder), "--out", "/nowhere"],
+    ):
+        assert main(arguments) == 1
+        assert "reviews is a folder of Hugging Face's transformers" in capsys.readouterr().err
+
+
+def test_a_toy_that_is_not_there_is_written_and_not_downloaded(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "toy", "--data-dir", "/nowhere", "--out", "/nowhere/run"]) == 1
+    assert "python -m model toy " in capsys.readouterr().err
