@@ -206,11 +206,12 @@ CLASSIFIERS: Mapping[str, Maker] = {
 }
 FAMILIES = {**TRANSLATORS, **CONTINUERS, **READERS}
 ALL = {**FAMILIES, **CLASSIFIERS}
+OF_T5 = ("t5", "mt5", "umt5", "switch_transformers")
 
 
 def sharpened(model: PreTrainedModel) -> PreTrainedModel:
     """A fresh model whose attention is made sharp: else it looks everywhere alike, and its maps would prove little."""
-    factor = 1.5 if model.config.model_type == "t5" else 6
+    factor = 1.5 if model.config.model_type in OF_T5 else 6  # they do not divide their products
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if parameter.dim() > 1 and "norm" not in name:

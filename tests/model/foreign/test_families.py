@@ -1,0 +1,65 @@
+"""The table of families: a part of it is measured again, and no page promises a family that is not in it."""
+
+import re
+
+import pytest
+
+from docs.families import Row, measured, page
+from tests.conftest import ROOT
+from tests.foreign_families import FAMILIES, Family, family_named
+
+PAGE = (ROOT / "docs" / "families.md").read_text(encoding="utf-8")
+AGAIN = ["mT5, wide heads", "Gemma 3, wide heads", "Mixtral, window", "ModernBERT", "BERT classifier", "BLOOM"]
+ROUNDING = 5e-6
+
+
+@pytest.mark.parametrize("title", AGAIN)
+def test_a_row_is_what_is_measured_today(title: str) -> None:
+    found = measured(family_named(title))
+    (line,) = re.findall(rf"^\| {re.escape(title)} \|.*$", PAGE, flags=re.M)
+    assert (found.refusal in line) if found.refusal else "| the same | changes |" in line
+    if not found.refusal:
+        assert found.same_text
+        assert found.edit_changes
+        assert found.difference < ROUNDING
+
+
+def test_the_page_has_a_row_for_every_family() -> None:
+    titles = re.findall(r"^\| (.+?) \|", PAGE, flags=re.M)
+    assert [title for title in titles if title != "Family" and "---" not in title] == [
+        *(family.title for family in sorted_as_on_page() if family.title not in refused()),
+        *(family.title for family in FAMILIES if family.title in refused()),
+    ]
+    assert f"{len(FAMILIES) - len(refused())} of {len(FAMILIES)} models open" in PAGE
+    for line in PAGE.splitlines():
+        if (cells := line.split(" | ")) and len(cells) == 4 and "e-" in cells[1]:
+            assert float(cells[1]) < ROUNDING, line
+    assert "**" not in PAGE.partition("## ")[2], "something differs from the library"
+
+
+def refused() -> set[str]:
+    return set(re.findall(r"^\| (.+?) \|", PAGE.partition("## What does not open")[2], flags=re.M)) - {"Family"}
+
+
+def sorted_as_on_page() -> list[Family]:
+    tasks = ["translation", "continuation", "reading", "classification"]
+    return sorted(FAMILIES, key=lambda family: tasks.index(family.task))
+
+
+def test_every_family_that_the_readme_names_opens() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    section = text.partition("## Your own model in a minute")[2].partition("\n## ")[0]
+    listed = re.search(r"Models that translate or summarize \((.*?)\).*?\((.*?)\).*?\((.*?);", section, flags=re.S)
+    assert listed is not None
+    named = [name.strip().replace("\n", " ") for group in listed.groups() for name in group.split(",")]
+    opened = {part for family in FAMILIES if family.title not in refused() for part in family.title.split(" and ")}
+    assert len(named) > 15
+    assert set(named) <= opened
+
+
+def test_a_difference_would_stand_out() -> None:
+    rows = [Row(title="Wrong", task="reading", difference=0.5), Row(title="Closed", task="reading", refusal="No.")]
+    written = page(rows)
+    assert "| Wrong | 5e-01 | **differs** | **nothing** |" in written
+    assert "| Closed | No. |" in written
+    assert "1 of 2 models open" in written
