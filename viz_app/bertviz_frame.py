@@ -27,7 +27,7 @@ MAX_TOKENS = {"head": 64, "model": 32}  # beyond, drawing takes seconds
 PARAMETERS = "const params = "
 # All heads of the model view beside each other, however narrow the frame is.
 FIT = """<script>
-  const fit = () => { document.body.style.zoom = Math.min(1, innerWidth / 990); };
+  const fit = () => { document.body.style.zoom = Math.min(SCALE, innerWidth / 990); };
   addEventListener("resize", fit);
   fit();
 </script>"""
@@ -46,7 +46,15 @@ def libraries() -> str:
 
 
 def document(
-    view: View, kind: str, maps: FloatArray, axes: Axes, *, layer: int, head: int | None, dark: bool = False
+    view: View,
+    kind: str,
+    maps: FloatArray,
+    axes: Axes,
+    *,
+    layer: int,
+    head: int | None,
+    dark: bool = False,
+    scale: float = 1.0,
 ) -> str:
     """One kind of attention as BertViz draws it.
 
@@ -58,6 +66,7 @@ def document(
         layer: Of the head view.
         head: That the head view opens with; None for all.
         dark: For a dark page.
+        scale: How many times as large as usual it is drawn.
     """
     rounded = torch.from_numpy(maps.astype(np.float64).round(4))
     layers = [one[None] for one in rounded]  # (1, H, T, S) each
@@ -73,7 +82,7 @@ def document(
     else:
         html = model_view(display_mode="dark" if dark else "light", **common).data
     _, _, body = html.partition("</script>")  # the first is the one that loads require.js
-    fitted = FIT if view == "model" else ""
+    fitted = FIT.replace("SCALE", str(scale)) if view == "model" else f"<style>body{{zoom:{scale}}}</style>"
     return f"<!doctype html><meta charset='utf-8'>{style(dark)}{libraries()}{counted_from_one(body)}{fitted}"
 
 

@@ -23,6 +23,7 @@ def draw(
     title: str = "",
     on_select: Callable[[], None] | None = None,
     fills: bool = False,
+    wide: bool = False,
 ) -> None:
     """Put a figure where the page is.
 
@@ -33,12 +34,14 @@ def draw(
         title: Of the picture when it is saved, where `alt` is too long for one.
         on_select: Called after a click on a point, before the page runs again.
         fills: It is as high as the window has room (`assets/page.css`), and at least as high as the figure asks.
+        wide: It is wider than a telephone, and scrolls there.
     """
     found = numbers_of(figure)
     entitle(key, title or alt)
     if presenting():
         figure = enlarged(figure, SCALE)
-    with st.container(key=f"fills_{key}") if fills else nullcontext():
+    place = "fills" if fills else "wide" if wide else ""
+    with st.container(key=f"{place}_{key}") if place else nullcontext():
         st.plotly_chart(
             figure,
             key=key,

@@ -103,7 +103,7 @@ def look(weights: FloatArray, kind: str, *, title: str, given: int, in_map: bool
 def line_view(
     maps: FloatArray, axes: Axes, *, rows: Sequence[str], chosen: Sequence[int], largest: float, alt: str, key: str
 ) -> None:
-    """Draw maps as lines from keys (left) to queries (right), any mix of them at once.
+    """Draw maps as lines from queries (left) to keys (right), any mix of them at once.
 
     Args:
         maps: (R, C, T, S): R rows of C switches, such as layers and their heads.

@@ -1,4 +1,4 @@
-// Source on the left, target on the right; a line's thickness is a weight.
+// Queries on the left, keys on the right, as BertViz has them; a line's thickness is a weight.
 export default function ({ data, parentElement }) {
   const view = mounted(parentElement, lineView);
   view.update(data);
@@ -47,7 +47,7 @@ function lineView(root) {
     function lineOf([weight, t, s, map]) {
       const share = weight / data.largest;
       return el("line", {
-        x1: side, y1: y(s), x2: width - side, y2: y(t), stroke: colour(map)[0], "stroke-linecap": "round", "stroke-dasharray": dash(map),
+        x1: side, y1: y(t), x2: width - side, y2: y(s), stroke: colour(map)[0], "stroke-linecap": "round", "stroke-dasharray": dash(map),
         "stroke-width": (0.4 + 5.6 * share).toFixed(2), "stroke-opacity": (0.25 + 0.75 * share).toFixed(2),
       }, [el("title", {}, `${data.names[map]}: ${data.queries[t]} → ${data.keys[s]}: ${weight.toFixed(6)}`)]);
     }
@@ -59,21 +59,21 @@ function lineView(root) {
       const note = across.length ? mean.toFixed(3) : "";
       const text = shortened(label, Math.max(3, Math.min(18, Math.floor((side - gap) / 7.5) - (note && 6))));
       return el("text", {
-        x: name === "key" ? side - gap : width - side + gap, y: y(index) + 5, "text-anchor": name === "key" ? "end" : "start",
+        x: name === "query" ? side - gap : width - side + gap, y: y(index) + 5, "text-anchor": name === "query" ? "end" : "start",
         class: `token${chosen ? " chosen" : hovered && !across.length ? " aside" : ""}`, tabindex: 0,
         role: "img", "aria-label": `${shortened(label, 40)}, ${name} ${index + 1}`, lang: data.languages[name] || false, "data-side": name, "data-index": index,
         onfocus: () => turnTo(pointed, { side: name, index }), onblur: () => turnTo(pointed, null),
-      }, (name === "key" ? `${note}  ${text}` : `${text}  ${note}`).trim());
+      }, (name === "query" ? `${note}  ${text}` : `${text}  ${note}`).trim());
     }
 
     return el("svg", { width, height, role: "group", "aria-label": `${data.alt}: ${[...selected].map((map) => data.names[map]).join("; ")}`, "data-lines": lines.length }, [
       el("g", {}, [
-        el("text", { x: 0, y: 16 }, data.key_title),
-        el("text", { x: width, y: narrow ? 36 : 16, "text-anchor": "end" }, data.query_title),
+        el("text", { x: 0, y: 16 }, data.query_title),
+        el("text", { x: width, y: narrow ? 36 : 16, "text-anchor": "end" }, data.key_title),
       ]),
       el("g", {}, lines.map(lineOf)),
-      el("g", {}, data.keys.map((label, i) => tokenOf(label, i, "key"))),
       el("g", {}, data.queries.map((label, i) => tokenOf(label, i, "query"))),
+      el("g", {}, data.keys.map((label, i) => tokenOf(label, i, "key"))),
     ]);
   }
 

@@ -42,7 +42,7 @@ function looks() {
         return [el("line", {
           x1: from.left + from.width / 2 - box.left, y1: from.bottom - box.top + 1,
           x2: to.left + to.width / 2 - box.left, y2: to.top - box.top - 1,
-          "stroke-width": (0.6 + 3.4 * w).toFixed(2), "stroke-opacity": (lit ? 0.35 + 0.65 * w : 0.15 + 0.4 * w).toFixed(2),
+          "stroke-width": (0.8 + 3.2 * w).toFixed(2), "stroke-opacity": (0.75 + 0.25 * w).toFixed(2),
         })];
       }));
       const holder = document.createElement("div");

@@ -33,6 +33,7 @@ TEXT: Settings = {"size": LETTERS, "color": "#000037"}
 GRID: Settings = {"showgrid": True, "gridcolor": "rgba(128,128,128,.25)"}
 LEGEND: Settings = {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "font": TEXT}
 LETTER, WIDE_LETTER, LINE = 7.9, 14.5, 15  # pixels that a letter takes at that size, and a line of text
+EDGE = 8  # pixels beyond an axis
 MAX_LABEL = 18
 LONG_TITLE = 20  # of an upright axis; beyond, an enlarged one takes two lines
 MAX_WITH_GAPS = 40  # rows or columns
@@ -111,7 +112,7 @@ def figure(
     """
     common = {
         "height": height,
-        "margin": {"l": 8, "r": 8, "t": 8, "b": 8, **(margin or {})},
+        "margin": {**dict.fromkeys("lrtb", EDGE), **(margin or {})},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "dragmode": False,
@@ -194,7 +195,8 @@ def map_figure(
         traces,
         axis(axes.key_title, **{**common, "tickangle": -90 if upright else -45, **(columns or {})}),
         axis(axes.query_title, autorange="reversed", **common, **every),
-        height=max(height, LINE * min(len(axes.queries), MAX_LABELS) + 110),
+        # Each row has the height of its label, whatever the labels below take.
+        height=max(height, round(LINE * min(len(axes.queries), MAX_LABELS) + 48 + below + EDGE)),
         margin={"l": 46 + text_width([shown(query) for query in axes.queries]), "b": 48 + below, "r": 88},
         **layout,
     )

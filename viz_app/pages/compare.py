@@ -124,7 +124,8 @@ found = listing.listed_checkpoints()
 key, config = checkpoint_choice.require_translator(found, also=("continuation", "reading"))
 offered = others(key, found)
 settle("compare", "checkpoints" if offered else "sentences", MODES)
-modes, beside_column = st.columns([3, 2], vertical_alignment="bottom")
+with st.container(key="set_compare"):
+    modes, beside_column = st.columns([3, 2], vertical_alignment="bottom")
 mode = modes.segmented_control("Compare", list(MODES), format_func=MODES.__getitem__, required=True, key="compare")
 opening = demonstration_for(config)
 text = controls.ask_for_text(config, first=opening.compared)
@@ -182,7 +183,8 @@ if not common:
     st.info("One of the two has no attention, so there are translations to compare, and no maps.")
     end_page()
 words = () if mode == "sentences" else words_for(left, right)
-kinds_column, picker, forcing = st.columns([3, 2.4, 2.6], vertical_alignment="bottom")
+with st.container(key="set_compared_heads"):
+    kinds_column, picker, forcing = st.columns([3, 2.4, 2.6], vertical_alignment="bottom")
 settle("same_words", True)
 force = forcing.toggle(
     "The same words in both",

@@ -28,7 +28,9 @@ st.markdown(
 )
 
 examples = BATCHES[language]
-fields = st.columns(4)
+with st.container(key="set_masks"):
+    fields = st.columns(4)
+    number_place = st.empty()
 for i in range(len(fields)):
     settle(f"batch_{language}_{i + 1}", examples[i] if i < len(examples) else "")
 texts = [
@@ -48,7 +50,9 @@ batch = services.batch_of(key, sentences)
 # The bug lab opens with the first sentence, which its mistakes spoil; the masks where one sees their triangle.
 in_lab = choices().chosen.get("mask_tab") == "bugs"
 settle("sentence", 1 if in_lab else 1 + clearest_row(batch), range(1, len(sentences) + 1))
-number = st.segmented_control("Look at sentence", list(range(1, len(sentences) + 1)), required=True, key="sentence")
+number = number_place.segmented_control(
+    "Look at sentence", list(range(1, len(sentences) + 1)), required=True, key="sentence"
+)
 row = (number or 1) - 1
 tokens = {"source": batch.source[row], "read": batch.read[row], "written": batch.written[row]}
 source, read, padded = batch.source[row], batch.read[row], batch.padding_mask[row]

@@ -13,7 +13,7 @@ from viz_app.charts import draw
 from viz_app.controls import open_tile
 from viz_app.figures.attention import head_map, overview
 from viz_app.headings import section
-from viz_app.present import presenting
+from viz_app.present import SCALE, presenting
 
 __all__ = ["alignment_table", "all_heads", "bertviz", "lines", "one_head"]
 
@@ -67,7 +67,9 @@ def one_head(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, *, 
 
 def lines(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, head: int | str) -> None:
     """Draw lines between keys and queries: of any heads, or of the one aggregate that is chosen."""
-    st.caption("Each line joins a query to a key; thicker = more weight. Choose a token to see only its lines.")
+    st.caption(
+        "Each line joins a query (left) to a key (right); thicker = more weight. Choose a token to see only its lines."
+    )
     layers, heads = shown.maps.shape[:2]
     single = isinstance(head, int)
     components.line_view(
@@ -93,17 +95,25 @@ def bertviz(shown: AttentionView, kind: str, layer: int, head: int | str, *, mod
     st.caption(
         "BertViz (Vig 2019): queries on the left, keys on the right; "
         + (
-            "click a tile to enlarge it."
+            "choose a tile to enlarge it."
             if model_view
-            else "each colour is a head, 1 to the left; click one to hide it."
+            else "each colour is a head, 1 to the left; choose one to hide it."
         )
     )
     single = head if isinstance(head, int) else None
+    scale = SCALE if presenting() else 1.0
     st.iframe(
         bertviz_frame.document(
-            which, kind, shown.maps, shown.axes, layer=layer, head=single, dark=st.context.theme.type == "dark"
+            which,
+            kind,
+            shown.maps,
+            shown.axes,
+            layer=layer,
+            head=single,
+            dark=st.context.theme.type == "dark",
+            scale=scale,
         ),
-        height=bertviz_frame.height(which, shown.maps),
+        height=round(scale * bertviz_frame.height(which, shown.maps)),
         alt=f"BertViz {which} view of the {KINDS[kind].title} attention{'' if model_view else f', layer {layer + 1}'}",
     )
 

@@ -57,6 +57,7 @@ def early_words(key: CheckpointKey, text: str, run: Run) -> None:
             height=90 + 44 * len(rows),
         ),
         key="lens",
+        wide=True,
         alt=f"Grid of the likeliest words after each of {layers} layers of the decoder, shaded by probability",
     )
     if shares_its_matrix:

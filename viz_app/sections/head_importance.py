@@ -46,6 +46,7 @@ def head_importance(key: CheckpointKey, pairs: Pairs) -> None:
     draw(
         head_grids(named(gradients), unit="nats", height=280),
         key="gradient",
+        wide=True,
         alt="Gradient estimate of the importance of every head",
     )
     section("Measured", "Silence one head after the other; by how much does the loss rise?")
@@ -61,6 +62,7 @@ def head_importance(key: CheckpointKey, pairs: Pairs) -> None:
     draw(
         head_grids(named(changes), unit="nats", signed=True, height=280),
         key="measured",
+        wide=True,
         alt="Change in loss when each head is silenced",
     )
     st.caption(

@@ -63,6 +63,7 @@ def head_roles(key: CheckpointKey, pairs: Pairs) -> None:
             height=300,
         ),
         key="head_metric",
+        wide=True,
         alt=f"{metric} of every layer and head of the three kinds of attention",
     )
     st.markdown(

@@ -64,6 +64,7 @@ def pasted_heads(key: CheckpointKey, config: AnyConfig, text: str) -> None:
             {KINDS[kind].title: grid for kind, grid in found.heads.items()}, unit="share", signed=True, height=280
         ),
         key="pasted",
+        wide=True,
         alt=f"How much closer each pasted head brings the translation to “{theirs.written[found.place].text}”",
     )
     if np.isnan(found.heads.get("encoder", np.zeros(1))).all():

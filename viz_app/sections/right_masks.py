@@ -45,11 +45,12 @@ def right_masks(
         allowed: Kind → mask of that sentence, (T, S).
     """
     batch = services.batch_of(key, sentences)
-    st.markdown(
-        f"**The batch.** Each token over its id: the decoder reads “{plain(batch.read[row][0])}” and then the "
-        "translation, one token behind what it writes."
-    )
-    source_table, target_table = st.columns(2)
+    with st.container(key="set_batch"):  # while one presents, it stands below the masks
+        st.markdown(
+            f"**The batch.** Each token over its id: the decoder reads “{plain(batch.read[row][0])}” and then the "
+            "translation, one token behind what it writes."
+        )
+        source_table, target_table = st.columns(2)
     texts, padding = loading.config_of(key).tokenizer, loading.translator(key).model.pad_id
     for column, ids, tokens, name, language in (
         (source_table, batch.source_ids, batch.source, "source", texts.source_language),

@@ -59,6 +59,7 @@ def why_this_word(key: CheckpointKey, text: str, run: services.Run) -> None:
             height=280,
         ),
         key="contributions",
+        wide=True,
         alt=f"What each head and feed-forward added to the logit of “{word.text}” over that of “{rivals[rival].token}”",
     )
     sums = {
