@@ -4,6 +4,8 @@ from html import escape
 
 import streamlit as st
 
+from viz_app.plain import as_sentence
+
 __all__ = ["heading", "section"]
 
 
@@ -19,5 +21,6 @@ def section(title: str, says: str = "") -> None:
         title: Plain text.
         says: One sentence, plain text.
     """
+    ended = as_sentence(title) if says else title
     said = f" <span>{escape(says)}</span>" if says else ""
-    st.html(f'<div class="hl-section"><h2>{escape(title)}</h2>{said}</div>')
+    st.html(f'<div class="hl-section"><h2>{escape(ended)}</h2>{said}</div>')

@@ -111,6 +111,8 @@ def test_no_label_of_forty_words_overprints_another_and_tips_stay_in_the_window(
     tip = chips.nth(last).locator(".hl-tip").bounding_box()
     assert tip
     assert tip["x"] + tip["width"] <= 1280
+    above = "([x, y]) => document.elementFromPoint(x, y).closest('.hl-tip') !== null"
+    assert page.evaluate(above, [tip["x"] + tip["width"] / 2, tip["y"] + tip["height"] - 4]), "nothing lies over it"
 
 
 def test_a_clicker_walks_the_snapshots_of_a_training(visit: Visit) -> None:

@@ -126,6 +126,10 @@ def test_a_token_of_the_line_view_can_be_focused(visit: Visit) -> None:
     every = lines.count()
     settle(page)
     check(page)
+    query, key = (page.locator(f"text[data-side={side}]").first.bounding_box() for side in ("query", "key"))
+    assert query
+    assert key
+    assert query["x"] < key["x"], "queries are on the left, as BertViz has them"
     page.locator("text[data-side=query]").nth(2).focus()
     expect(lines).not_to_have_count(every)
     expect(page.locator("text.token.chosen")).to_have_count(1)
@@ -222,6 +226,11 @@ def test_the_menu_of_a_telephone_closes_when_a_page_is_chosen_and_fingers_find_e
     page.wait_for_function("() => document.querySelector('[data-testid=stSidebar]').getBoundingClientRect().right <= 0")
     settle(page)
     page.wait_for_function("() => document.querySelector('[data-testid=stMain]').scrollWidth <= 390")
+    button, result = page.get_by_role("button", name="Find what matters").bounding_box(), page.locator(".hl-lines")
+    assert button
+    assert abs((result.bounding_box() or {"y": 9999})["y"] - button["y"]) < 400, (
+        "what is found is seen where one tapped"
+    )
     small = page.evaluate(
         """() => [...document.querySelectorAll('.stMainBlockContainer :is(button, [role=tab])')]
             .filter(one => one.checkVisibility() && one.getBoundingClientRect().height < 43.5)

@@ -7,6 +7,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.viz_app.test_chips import THEME, contrast, over, rgb
+from viz_app.chips import STYLE
 from viz_app.figures.colours import ACCENT, LINES, MASKED, ink, legible, palette
 from viz_app.figures.heads import head_grids
 from viz_app.figures.words import stacked_shares, word_grid
@@ -54,6 +55,16 @@ def test_what_is_pointed_at_can_be_read(scheme: str) -> None:
     for front, share in shades:
         assert contrast(text, over(front, share, page)) >= 4.5
     assert contrast((255.0, 255.0, 255.0), rgb("#1b2530")) >= 4.5  # the runners-up of a chip
+
+
+def test_lines_between_words_stand_out_from_either_ground() -> None:
+    inks = re.search(r"\.hl-looks line\{stroke:light-dark\((#\w+),(#\w+)\)", STYLE)
+    opacity = re.search(r'"stroke-opacity": \(([\d.]+) \+', (ROOT / "viz_app" / "assets" / "look.js").read_text())
+    assert inks
+    assert opacity
+    for scheme, line in zip(("light", "dark"), inks.groups(), strict=True):
+        page = rgb(THEME[scheme]["backgroundColor"])
+        assert contrast(over(rgb(line), float(opacity[1]), page), page) >= 3
 
 
 def test_the_button_that_matters_most_can_be_read() -> None:

@@ -11,7 +11,7 @@ from plotly.colors import hex_to_rgb, sample_colorscale
 from viz_app.figures import attention, heads, masks, positions, training, vectors, words
 from viz_app.figures.attention import MAX_TILE, head_map, overview, pooled
 from viz_app.figures.colours import MASKED
-from viz_app.figures.style import Axes, enlarged, unique_labels
+from viz_app.figures.style import LINE, Axes, enlarged, unique_labels
 
 INVISIBLE = "\u200b\u2060"  # no width: what tells equal labels apart
 OPEN = np.ones((3, 2), dtype=bool)
@@ -244,3 +244,11 @@ def test_an_enlarged_figure_has_larger_text_and_room_for_it_and_the_same_numbers
     assert room / 30 >= large.layout.yaxis.tickfont.size, "labels do not overlap"
     assert large.to_plotly_json()["data"][0]["z"] == drawn.to_plotly_json()["data"][0]["z"]
     assert drawn.layout.yaxis.title.text == axes.query_title, "the figure itself is as it was"
+
+
+def test_each_row_of_a_map_is_as_high_as_its_label_however_long_the_labels_below_are() -> None:
+    rows, labels = 25, ["Donaudampfschifffahrt"] * 25
+    axes = Axes(queries=labels, keys=labels, query_title="query", key_title="key")
+    square = np.ones((rows, rows), dtype=np.float32)
+    drawn = head_map(square / rows, axes, square > 0, height=200).layout
+    assert drawn.height - drawn.margin.t - drawn.margin.b >= LINE * rows

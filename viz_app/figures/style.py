@@ -4,6 +4,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import unescape
+from math import ceil
 from typing import Any
 
 import plotly.graph_objects as go
@@ -196,7 +197,7 @@ def map_figure(
         axis(axes.key_title, **{**common, "tickangle": -90 if upright else -45, **(columns or {})}),
         axis(axes.query_title, autorange="reversed", **common, **every),
         # Each row has the height of its label, whatever the labels below take.
-        height=max(height, round(LINE * min(len(axes.queries), MAX_LABELS) + 48 + below + EDGE)),
+        height=max(height, ceil(LINE * min(len(axes.queries), MAX_LABELS) + 48 + below + EDGE)),
         margin={"l": 46 + text_width([shown(query) for query in axes.queries]), "b": 48 + below, "r": 88},
         **layout,
     )

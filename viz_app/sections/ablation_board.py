@@ -83,6 +83,7 @@ def ablation_board(key: CheckpointKey, text: str, run: Run) -> None:
     )
     progress = st.container()
     told(after.text, says=said(intervention), languages=after.languages)
+    what_became(key, text, before, after, intervention)
     board = states(heads, intervention)
     effects = analyses.head_effects_of(key, text) if run == Run() else None
     if effects:
@@ -97,6 +98,15 @@ def ablation_board(key: CheckpointKey, text: str, run: Run) -> None:
         on_toggle=toggle,
     )
     st.caption("✕ silenced: its weights are 0, so it adds nothing. ≡ uniform: it looks at every allowed key equally.")
+    paint(intervention, after, list(board))
+    with progress:  # last, so that the board is there while the search goes on
+        search(key, text, wanted=wants)
+
+
+def what_became(
+    key: CheckpointKey, text: str, before: Translation, after: Translation, intervention: Intervention
+) -> None:
+    """The text as trained and as changed: near the buttons, and above the board, which is long on a telephone."""
     if before.text:
         st.html(compared([("as trained", before.text), ("changed", after.text)], languages=after.languages[1:]))
     else:
@@ -111,9 +121,6 @@ def ablation_board(key: CheckpointKey, text: str, run: Run) -> None:
             f"The {'text' if before.given else 'translation'} as trained had a log-probability of {old:.2f}; the "
             f"changed model gives it {new:.2f} ({new - old:+.2f} nats)."
         )
-    paint(intervention, after, list(board))
-    with progress:  # last, so that the board is there while the search goes on
-        search(key, text, wanted=wants)
 
 
 def search(key: CheckpointKey, text: str, *, wanted: bool) -> None:
