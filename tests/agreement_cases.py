@@ -4,7 +4,7 @@ To add a kind, add a line to `CASES`: how it is opened, what it does with a text
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import torch
@@ -14,10 +14,11 @@ from model.checkpoint import Checkpoint, CheckpointConfig, ClassifierCheckpoint,
 from model.config import AnyModelConfig, ClassifierConfig, ModelConfig, RecurrentConfig, TokenizerConfig, TrainConfig
 from model.network.classifier import Classifier
 from model.network.translators import make_translator
-from model.opening import open_translator
+from model.opening import open_checkpoint, open_translator
 from model.text.listed import ListedTokenizer
 from model.text.tokenizers import TokenizerPair
 from model.text.vocab import OURS, PAD_ID, SPECIAL_TOKENS, UNK_ID
+from tests.foreign_families import family_named, make_family
 from tests.model.test_state_dict import TOML, annotated, tutorial, write
 
 __all__ = ["CASES", "AnyCheckpoint", "Case"]
@@ -126,6 +127,23 @@ def of_the_annotated_transformer() -> Case:
     return Case(open=opened)
 
 
+def foreign(title: str, **settings: object) -> Case:
+    """A small random model of another family of `transformers`; its layers are not followed inside."""
+
+    def opened(folder: Path) -> AnyCheckpoint:
+        family = family_named(title)
+        family = replace(family, settings={**family.settings, "max_position_embeddings": 40, **settings})
+        return open_checkpoint(make_family(folder, family))
+
+    return Case(
+        open=opened,
+        text="A dog sees it.",
+        short="a cat",
+        typed="The cat sat on the mat, for it was tired.",
+        refuses=NO_STREAM,
+    )
+
+
 NO_STREAM = dict.fromkeys(
     ("layers", "encoder_layers", "contributions", "influence", "value_zeroing", "stations"), "followed inside"
 )
@@ -156,5 +174,7 @@ CASES: Mapping[str, Case] = {
     "torch, norm first": of_torch(norm_first=True),
     "torch, embeddings not scaled": of_torch(settings="scale_embeddings = false"),
     "torch, padding read": of_torch(settings="fill_source = 12", refuses=UNMASKED),
+    "Marian, which begins with padding": foreign("Marian", decoder_start_token_id=0),
+    "mT5 with wide heads": foreign("mT5, wide heads"),
     "annotated": of_the_annotated_transformer(),
 }
