@@ -47,7 +47,7 @@ def test_translation_and_probabilities_are_the_models(open_app: OpenApp, bundled
     expected = translate(bundled, example(bundled))
     drawn = html(app)
     assert f">{escape(expected.text)}</bdi></div>" in drawn
-    shown = [float(percent) for percent in re.findall(r"probability ([\d.]+)%", drawn)]
+    shown = [float(percent) for percent in re.findall(r"probability ([\d.]+)\s%", drawn)]
     # One decimal on the screen, and whatever side of a half the last bit falls on.
     assert shown == pytest.approx([100 * token.probability for token in expected.written], abs=0.051)
 
