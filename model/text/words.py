@@ -5,6 +5,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
@@ -23,6 +24,7 @@ __all__ = ["WordTokenizer"]
 LONG = re.compile(r"\S{100}(?=\S)")
 
 
+@lru_cache(maxsize=8)  # a few megabytes each, and a quarter of a second to build
 def rules(language: str) -> "Language":
     """The rules of spaCy for cutting a language into words; no download.
 

@@ -15,6 +15,8 @@ from model.config import ConfigError, TrainConfig
 
 __all__ = ["make_accelerator", "stop_on_signal"]
 
+COMPILER = "inductor"  # of torch.compile
+
 
 def make_accelerator(config: TrainConfig, device: torch.device, *, log_folder: Path | None) -> Accelerator:
     """Set up the device, the number format and, where a launcher started several processes, their exchange.
@@ -29,7 +31,7 @@ def make_accelerator(config: TrainConfig, device: torch.device, *, log_folder: P
     return Accelerator(
         cpu=device.type == "cpu",
         mixed_precision="no" if config.precision == "fp32" else config.precision,
-        dynamo_plugin=TorchDynamoPlugin(backend="inductor" if config.compile else "no", dynamic=True),
+        dynamo_plugin=TorchDynamoPlugin(backend=COMPILER if config.compile else "no", dynamic=True),
         log_with="tensorboard" if log_folder else None,
         project_dir=log_folder,
     )

@@ -128,17 +128,6 @@ def killed_at(write: int, recipe: Recipe, out: Path, data: Path, monkeypatch: py
     return False
 
 
-@pytest.fixture
-def few_pairs(tmp_path: Path) -> Path:
-    for name, lines in (("train", 24), ("val", 3)):
-        for language in ("en", "de"):
-            text = (TOY_DATA / "toy" / f"{name}.{language}").read_text().splitlines()[:lines]
-            path = tmp_path / "data" / "toy" / f"{name}.{language}"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text("\n".join(text) + "\n")
-    return tmp_path / "data"
-
-
 def test_a_kill_at_any_write_of_the_first_epoch_leaves_a_run_that_goes_on(
     tmp_path: Path, few_pairs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

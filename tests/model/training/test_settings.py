@@ -1,0 +1,254 @@
+"""Every setting of a run changes what training does, and in the way that its name says."""
+
+import csv
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+from safetensors import safe_open
+from safetensors.torch import load_file
+from torch import Tensor
+
+from model.config import TrainConfig
+from model.recipe import Recipe
+from model.text.vocab import PAD_ID
+from model.training import runtime
+from model.training.tasks import make_task
+from model.training.train import train
+from tests.conftest import toy_recipe
+from tests.model.network.test_classifier import recipe as classifier_recipe
+from tests.model.network.test_classifier import write_reviews
+
+# Two epochs of a few steps; gradients are clipped and the warm-up ends after two steps.
+BASE: dict[str, object] = {
+    "batch_tokens": 60,
+    "max_epochs": 2,
+    "learning_rate": 1e-2,
+    "warmup_steps": 2,
+    "average_epochs": 1,
+    "clip_norm": 0.1,
+    "label_smoothing": 0.1,
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """The folder of a run that has ended."""
+
+    folder: Path
+
+    @cached_property
+    def history(self) -> list[dict[str, float]]:
+        with (self.folder / "history.csv").open() as file:
+            return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
+
+    @cached_property
+    def state(self) -> dict[str, Tensor]:
+        with safe_open(self.folder / "training" / "state.safetensors", framework="pt") as file:
+            return {name: file.get_tensor(name) for name in file.offset_keys()}
+
+    @cached_property
+    def steps(self) -> int:
+        with safe_open(self.folder / "training" / "state.safetensors", framework="pt") as file:
+            return int(json.loads(file.metadata()["progress"])["step"])
+
+    @property
+    def kept_epochs(self) -> int:
+        return len(list((self.folder / "training").glob("epoch-*")))
+
+    def adam(self, moment: str) -> Tensor:
+        """A moment of all parameters in one row: exp_avg or exp_avg_sq."""
+        prefix = f"adam.{moment}."
+        return torch.cat([self.state[name].flatten() for name in sorted(self.state) if name.startswith(prefix)])
+
+
+Runs = Callable[..., Run]
+
+
+@pytest.fixture(scope="module")
+def translations(few_pairs: Path, tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    """Trains a small translator with some settings, once for each."""
+    done: dict[str, Run] = {}
+
+    def run(kind: str = "words", **settings: object) -> Run:
+        key = repr((kind, sorted(settings.items())))
+        if key not in done:
+            recipe = toy_recipe(kind).with_settings(BASE | {"d_model": 16, "d_ff": 16, "max_length": 24} | settings)
+            done[key] = Run(tmp_path_factory.mktemp("run") / "run")
+            train(recipe, data_root=few_pairs, out=done[key].folder, device="cpu")
+        return done[key]
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def reviews(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    data = write_reviews(tmp_path_factory.mktemp("data"), rows=40)
+
+    def run(**settings: object) -> Run:
+        found = Run(tmp_path_factory.mktemp("run") / "run")
+        recipe = classifier_recipe(max_length=40).with_settings(BASE | {"max_steps": 2} | settings)
+        train(recipe, data_root=data, out=found.folder, device="cpu")
+        return found
+
+    return run
+
+
+def same_weights(one: Run, other: Run) -> bool:
+    names = [name for name in one.state if name.startswith("model.")]
+    return all(torch.equal(one.state[name], other.state[name]) for name in names)
+
+
+# A setting, another value of it, and what a run has more, or fewer, of than one with the value of BASE.
+COUNTED: dict[str, tuple[dict[str, object], Callable[[Run, Run], bool]]] = {
+    "corpus": ({"corpus": "toy+toy"}, lambda base, other: other.steps > base.steps),
+    "pretrain_corpus": (
+        {"pretrain_corpus": "toy+toy", "pretrain_epochs": 1},
+        lambda base, other: other.history[0]["step"] > base.history[0]["step"],
+    ),
+    "pretrain_epochs": (
+        {"pretrain_corpus": "toy+toy", "pretrain_epochs": 2},
+        lambda base, other: other.steps == 2 * other.history[0]["step"] > base.steps,
+    ),
+    "batch_tokens": ({"batch_tokens": 120}, lambda base, other: other.steps < base.steps),
+    "max_epochs": ({"max_epochs": 3}, lambda base, other: len(other.history) == len(base.history) + 1),
+    "max_steps": ({"max_steps": 3}, lambda base, other: other.steps == 3 < base.steps),
+    "accumulate": ({"accumulate": 2}, lambda base, other: other.history[0]["step"] == -(-base.history[0]["step"] // 2)),
+    "average_epochs": ({"average_epochs": 2}, lambda base, other: (base.kept_epochs, other.kept_epochs) == (1, 2)),
+    "snapshot_steps": (
+        {"snapshot_steps": [2]},
+        lambda base, other: (
+            (other.folder / "snapshots" / "step-000002.safetensors").exists()
+            and not (base.folder / "snapshots").exists()
+        ),
+    ),
+    "warmup_steps": (
+        {"warmup_steps": 1000},
+        lambda base, other: other.history[-1]["learning_rate"] == pytest.approx(1e-2 * other.steps / 1000, rel=1e-3),
+    ),
+    "cooldown_steps": (
+        {"cooldown_steps": 4},
+        lambda base, other: (
+            other.history[-1]["learning_rate"] == pytest.approx(base.history[-1]["learning_rate"] / 4, rel=1e-3)
+        ),
+    ),
+    "learning_rate": (
+        {"learning_rate": 2e-2},
+        lambda base, other: (
+            other.history[-1]["learning_rate"] == pytest.approx(2 * base.history[-1]["learning_rate"], rel=1e-3)
+        ),
+    ),
+    "seed": ({"seed": 2}, lambda base, other: not same_weights(base, other)),
+    "attention_rate": ({"attention_rate": 0.1}, lambda base, other: not same_weights(base, other)),
+    "precision": ({"precision": "bf16"}, lambda base, other: not same_weights(base, other)),
+}
+
+# Settings that have a test of their own below.
+APART = {
+    "adam_beta1",
+    "adam_beta2",
+    "bpe_dropout",
+    "clip_norm",
+    "compile",
+    "fill_gaps",
+    "label_smoothing",
+    "patience",
+    "word_dropout",
+}
+
+
+def test_every_setting_is_observed_here() -> None:
+    assert COUNTED.keys() | APART == {field.name for field in fields(TrainConfig)}
+    assert not COUNTED.keys() & APART
+
+
+def test_the_same_settings_train_the_same_weights(translations: Runs) -> None:
+    """So a difference below is the doing of the setting."""
+    assert same_weights(translations(), translations(max_length=24, max_steps=100_000))
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_a_setting_changes_what_training_does(translations: Runs, name: str) -> None:
+    settings, differs = COUNTED[name]
+    assert name in settings
+    assert differs(translations(), translations(**settings))
+
+
+@pytest.fixture(scope="module")
+def gradient(translations: Runs) -> Tensor:
+    """Of the first step, before it is clipped; after that step Adam's mean is (1 − β₁) times it."""
+    first = translations(max_steps=1, adam_beta1=0.9, adam_beta2=0.98, clip_norm=1e6)
+    return first.adam("exp_avg") / (1 - 0.9)
+
+
+@pytest.mark.parametrize(("beta1", "beta2"), [(0.9, 0.98), (0.5, 0.98), (0.9, 0.5)])
+def test_adam_forgets_as_fast_as_its_betas_say(
+    translations: Runs, gradient: Tensor, beta1: float, beta2: float
+) -> None:
+    first = translations(max_steps=1, adam_beta1=beta1, adam_beta2=beta2, clip_norm=1e6)
+    torch.testing.assert_close(first.adam("exp_avg"), (1 - beta1) * gradient)
+    torch.testing.assert_close(first.adam("exp_avg_sq"), (1 - beta2) * gradient**2)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 2.0])
+def test_a_gradient_is_no_longer_than_clip_norm(translations: Runs, gradient: Tensor, share: float) -> None:
+    norm = gradient.norm().item()
+    first = translations(max_steps=1, adam_beta1=0.9, adam_beta2=0.98, clip_norm=share * norm)
+    torch.testing.assert_close(first.adam("exp_avg") / 0.1, min(share, 1.0) * gradient, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.6])
+def test_the_loss_of_training_is_smoothed_by_label_smoothing(
+    translations: Runs, few_pairs: Path, smoothing: float
+) -> None:
+    still = {"learning_rate": 1e-9, "dropout": 0.0, "max_epochs": 1}  # so the loss is that of the first weights
+    run = translations(label_smoothing=smoothing, **still)
+    recipe: Recipe = toy_recipe("words").with_settings(BASE | {"d_model": 16, "d_ff": 16, "max_length": 24} | still)
+    task = make_task(recipe, data_root=few_pairs, folder=run.folder, device=torch.device("cpu"))
+    torch.manual_seed(recipe.train.seed)
+    model, total, tokens = task.new_model().eval(), 0.0, 0
+    for batch in task.batches_of(1).in_order():
+        labels = batch.target[:, 1:]
+        logits = model.project(model.decode(batch.target[:, :-1], *model.encode(batch.source)))
+        kept = labels != PAD_ID
+        total += F.cross_entropy(logits[kept], labels[kept], label_smoothing=smoothing, reduction="sum").item()
+        tokens += int(kept.sum())
+    assert run.history[0]["train_loss"] == pytest.approx(total / tokens, rel=1e-4)
+
+
+def test_patience_is_how_many_epochs_without_improvement_a_run_goes_on(translations: Runs) -> None:
+    still = {"learning_rate": 1e-9, "max_epochs": 6}
+    assert [len(translations(patience=n, **still).history) for n in (1, 3)] == [2, 4]
+
+
+def test_dropout_of_byte_pairs_cuts_words_into_more_tokens(translations: Runs) -> None:
+    whole, cut = (translations("bpe", bpe_dropout=share, max_steps=4) for share in (0.0, 0.5))
+    assert not same_weights(whole, cut)
+
+
+def test_words_are_hidden_from_a_classifier_and_asked_for_where_gaps_are_filled(reviews: Runs) -> None:
+    whole, hidden = reviews(), reviews(word_dropout=0.5)
+    assert not same_weights(whole, hidden)
+    assert "valid_accuracy" in hidden.history[0]
+    assert "valid_probability" in reviews(word_dropout=0.5, fill_gaps=True).history[0]
+
+
+@pytest.mark.filterwarnings("ignore")  # what PyTorch warns of itself while it compiles
+def test_a_compiled_run_computes_what_one_that_is_not_does(translations: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyTorch traces our code into graphs; the kernels that inductor makes of them are its own."""
+    from torch._dynamo.utils import counters
+
+    monkeypatch.setattr(runtime, "COMPILER", "eager")
+    counters.clear()
+    plain = translations(max_steps=1)
+    assert not counters["stats"]
+    compiled = translations(max_steps=1, compile=True)
+    assert counters["stats"]["unique_graphs"] > 0
+    for name, tensor in load_file(plain.folder / "model.safetensors").items():
+        torch.testing.assert_close(load_file(compiled.folder / "model.safetensors")[name], tensor, rtol=2e-3, atol=2e-3)
+    torch._dynamo.reset()
