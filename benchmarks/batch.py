@@ -14,12 +14,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-import ctranslate2
 import torch
-from ctranslate2.specs import TransformerSpec
-from ctranslate2.specs.attention_spec import MultiHeadAttentionSpec
-from ctranslate2.specs.common_spec import LayerNormSpec, LinearSpec
-from ctranslate2.specs.transformer_spec import TransformerDecoderSpec, TransformerEncoderSpec
 from torch import Tensor, nn
 
 from benchmarks.reference import machine, medians
@@ -28,8 +23,18 @@ from model.config import SearchConfig
 from model.corpora.corpora import read_pairs
 from model.inference.searching import best_hypotheses, source_ids, written_ids
 from model.network.attention import MultiHeadAttention
+from model.network.layers import DecoderLayer, EncoderLayer
 from model.network.transformer import Decoder, Encoder, Transformer
 from model.text.vocab import BOS_ID, EOS_ID, UNK_ID
+
+try:
+    import ctranslate2
+    from ctranslate2.specs import TransformerSpec
+    from ctranslate2.specs.attention_spec import MultiHeadAttentionSpec
+    from ctranslate2.specs.common_spec import LayerNormSpec, LinearSpec
+    from ctranslate2.specs.transformer_spec import TransformerDecoderSpec, TransformerEncoderSpec
+except ModuleNotFoundError as error:
+    raise SystemExit("This benchmark needs CTranslate2; install it with pip install ctranslate2==4.8.5.") from error
 
 SPECIAL = {UNK_ID: "<unk>", BOS_ID: "<s>", EOS_ID: "</s>"}
 BATCH = 64
@@ -37,13 +42,14 @@ BATCH = 64
 
 def linear(spec: LinearSpec, *modules: nn.Linear) -> None:
     """One matrix of theirs may hold several of ours, one below the other."""
-    spec.weight = torch.cat([module.weight for module in modules]).numpy()
-    biases = [module.bias for module in modules if module.bias is not None]
+    spec.weight = torch.cat(tuple(module.weight for module in modules)).numpy()
+    biases = tuple(module.bias for module in modules if module.bias is not None)
     if biases:
         spec.bias = torch.cat(biases).numpy()
 
 
 def norm(spec: LayerNormSpec, module: nn.Module) -> None:
+    assert isinstance(module, nn.LayerNorm)
     spec.gamma, spec.beta = module.weight.numpy(), module.bias.numpy()
 
 
@@ -60,11 +66,13 @@ def attention(spec: MultiHeadAttentionSpec, module: MultiHeadAttention) -> None:
 def stack(spec: TransformerEncoderSpec | TransformerDecoderSpec, module: Encoder | Decoder, tokens: Tensor) -> None:
     embeddings = spec.embeddings
     (embeddings[0] if isinstance(embeddings, list) else embeddings).weight = tokens.numpy()
+    assert module.embedding.positions is not None, "without positions nothing is converted"
     spec.position_encodings.encodings = module.embedding.positions.table.numpy()
     for theirs, ours in zip(spec.layer, module.layers, strict=True):
+        assert isinstance(ours, EncoderLayer | DecoderLayer)
         attention(theirs.self_attention, ours.self_attention)
         norm(theirs.self_attention.layer_norm, ours.self_attention_residual.norm)
-        if isinstance(module, Decoder):
+        if isinstance(ours, DecoderLayer):
             attention(theirs.attention, ours.cross_attention)
             norm(theirs.attention.layer_norm, ours.cross_attention_residual.norm)
         linear(theirs.ffn.linear_0, ours.feed_forward.expand)
@@ -133,6 +141,7 @@ def main() -> None:
     limit = checkpoint.model.config.max_length
     sources = [[vocabulary[token] for token in source_ids(tokenizers, line, limit)[0]] for line in lines]
     with tempfile.TemporaryDirectory() as folder:
+        assert isinstance(checkpoint.model, Transformer)
         convert(checkpoint.model, folder)
         translator = ctranslate2.Translator(folder, intra_threads=given.threads, compute_type="float32")
     pairs_of = zip(ours(checkpoint, lines, search), theirs(translator, sources, search), strict=True)

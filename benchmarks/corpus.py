@@ -1,6 +1,6 @@
 """Memory and time that a large training corpus takes in each process of a run.
 
-    python benchmarks/corpus.py [pairs]
+    PYTHONPATH=. python benchmarks/corpus.py [pairs]
 
 Writes made-up sentence pairs of about 25 tokens a side (2,000,000 of them by default) into a temporary folder, and
 in a process of its own builds a recipe's task from them, as `train` does: the vocabulary is learned, then all is
@@ -17,9 +17,9 @@ from itertools import islice
 from pathlib import Path
 
 import torch
-from memory import high_water
-from reference import machine
 
+from benchmarks.memory import high_water
+from benchmarks.reference import machine
 from model.config import TokenizerConfig, TrainConfig
 from model.recipe import Recipe
 from model.training.tasks import TranslationTask

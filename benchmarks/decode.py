@@ -1,6 +1,6 @@
 """Greedy decoding with a key/value cache against `torch.nn.Transformer` that runs the whole prefix again at each step.
 
-    python benchmarks/decode.py [--repeats 15] [--threads 2]
+    PYTHONPATH=. python benchmarks/decode.py [--repeats 15] [--threads 2]
 
 The same weights in both, 15 source tokens, 20 and 100 target tokens, one sentence, with the threads and the layout of
 the weights that the app gives a model. Prints the ratios of the medians, what a token costs early and late, and what
@@ -9,11 +9,12 @@ recording a full trace costs.
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 
 import torch
-from reference import Peer, machine, medians, with_weights_of
 from torch import Tensor
 
+from benchmarks.reference import Peer, machine, medians, with_weights_of
 from model.checkpoint import ready
 from model.config import ModelConfig
 from model.decoding.decode import finish, greedy
@@ -68,10 +69,10 @@ def main() -> None:
     assert cached(model, source, 20) == rerun(peer, source, 20), "the two do not compute the same"
     contestants: dict[str, Callable[[], object]] = {}
     for n in LENGTHS:
-        contestants[f"torch.nn.Transformer, {n}"] = lambda n=n: rerun(peer, source, n)
-        contestants[f"Headlight, {n}"] = lambda n=n: cached(model, source, n)
-        contestants[f"Headlight with all maps, {n}"] = lambda n=n: maps_traced(model, source, n)
-        contestants[f"Headlight with a full trace, {n}"] = lambda n=n: traced(model, source, n)
+        contestants[f"torch.nn.Transformer, {n}"] = partial(rerun, peer, source, n)
+        contestants[f"Headlight, {n}"] = partial(cached, model, source, n)
+        contestants[f"Headlight with all maps, {n}"] = partial(maps_traced, model, source, n)
+        contestants[f"Headlight with a full trace, {n}"] = partial(traced, model, source, n)
     print(machine())
     seconds = medians(contestants, repeats=given.repeats)
     for name, value in seconds.items():
@@ -83,9 +84,10 @@ def main() -> None:
             f"all maps {seconds[f'Headlight with all maps, {n}'] / ours:.2f} ×, "
             f"full trace {seconds[f'Headlight with a full trace, {n}'] / ours:.2f} × the decode without"
         )
-    early = seconds["Headlight, 20"] / 20
-    late = (seconds["Headlight, 100"] - seconds["Headlight, 20"]) / 80
-    print(f"a token costs {1000 * early:.2f} ms in the first 20 and {1000 * late:.2f} ms after: {late / early:.2f} ×")
+    short, long = LENGTHS
+    early = seconds[f"Headlight, {short}"] / short
+    late = (seconds[f"Headlight, {long}"] - seconds[f"Headlight, {short}"]) / (long - short)
+    print(f"a token costs {1000 * early:.2f} ms in the first {short} and {1000 * late:.2f} ms after: {late / early:.2f} ×")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Peak memory of a translation with all its maps, against the arrays that it returns.
 
-    python benchmarks/memory.py
+    PYTHONPATH=. python benchmarks/memory.py
 
 Source and target lengths 32, 128 and 512; each in a process of its own, after an untraced run of the same length has
 taken what the model itself needs and a traced one of 8 tokens has brought the code into memory. Prints the peak above
@@ -12,9 +12,9 @@ import random
 from pathlib import Path
 
 import torch
-from reference import machine
 from torch import Tensor
 
+from benchmarks.reference import machine
 from model.config import ModelConfig
 from model.corpora.batching import pad
 from model.decoding.decode import finish, greedy
@@ -55,7 +55,7 @@ def measure(length: int) -> tuple[int, int]:
 def traced(model: Transformer, source: Tensor, length: int) -> AttentionMaps:
     with tracing(record=("*.weights",)) as trace:
         _, hypotheses = finish(greedy(model, source, specials=SPECIALS, limit=length), keep_steps=False)
-    return attention_maps(trace, model, hypotheses[0])
+    return attention_maps(trace, model, hypotheses[0].rows)
 
 
 def main() -> None:

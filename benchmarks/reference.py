@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from model.config import ModelConfig
+from model.network.attention import MultiHeadAttention
 from model.network.positional import sinusoidal_table
 from model.network.transformer import Transformer
 
@@ -19,6 +20,8 @@ __all__ = ["Peer", "machine", "medians", "with_weights_of"]
 
 class Peer(nn.Module):
     """The same sizes as a `Transformer` with post-norm, sinusoidal positions and three embedding matrices."""
+
+    positions: Tensor
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -72,7 +75,7 @@ def with_weights_of(model: Transformer) -> Peer:
     peer.target.weight.copy_(model.decoder.embedding.tokens.weight)
     peer.output.weight.copy_(model.output_projection.weight)
 
-    def copy_attention(theirs: nn.MultiheadAttention, ours: nn.Module) -> None:
+    def copy_attention(theirs: nn.MultiheadAttention, ours: MultiHeadAttention) -> None:
         projections = [ours.query_projection, ours.key_projection, ours.value_projection]
         theirs.in_proj_weight.copy_(torch.cat([p.weight for p in projections]))
         theirs.in_proj_bias.copy_(torch.cat([p.bias for p in projections]))

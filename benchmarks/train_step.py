@@ -1,6 +1,6 @@
 """A training step against `torch.nn.Transformer` of the same sizes, in the same process, in turns.
 
-    python benchmarks/train_step.py [--repeats 15] [--compile]
+    PYTHONPATH=. python benchmarks/train_step.py [--repeats 15] [--compile]
 
 Forward, loss, backward and optimizer: d_model 256, 3 + 3 layers, 8 heads, feed-forward 512, 10,000 words on either
 side, 64 × 25 tokens, dropout 0.1, label smoothing 0.1. Prints the ratios of the medians, where the time of our step
@@ -14,15 +14,16 @@ from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
-from reference import Peer, machine, medians
 from torch import Tensor, nn
 from torch.profiler import ProfilerActivity, profile
 
+from benchmarks.reference import Peer, machine, medians
 from model.config import ModelConfig
 from model.network.transformer import Transformer
 from model.training.tasks import TranslationLoss
 
 BATCH, LENGTH, WORDS, SMOOTHING = 64, 25, 10_000, 0.1
+LARGE = 2048  # rows and columns of the matrices that show the speed of the machine
 CONFIG = ModelConfig(source_vocab_size=WORDS, target_vocab_size=WORDS, dropout=0.1, tie_embeddings="none")
 GROUPS = {
     "matrix products": ("mm", "addmm", "bmm", "baddbmm", "linear"),
@@ -54,7 +55,10 @@ class PeerLoss(nn.Module):
 
 
 def step_of(
-    loss: nn.Module, optimizer: torch.optim.Optimizer, dtype: torch.dtype, batch: tuple[Tensor, Tensor]
+    loss: Callable[[Tensor, Tensor], Tensor],
+    optimizer: torch.optim.Optimizer,
+    dtype: torch.dtype,
+    batch: tuple[Tensor, Tensor],
 ) -> Callable[[], None]:
     device = batch[0].device.type
 
@@ -82,7 +86,7 @@ def where_the_time_goes(step: Callable[[], None], repeats: int = 5) -> dict[str,
     return {group: share / total for group, share in sorted(shares.items(), key=lambda item: -item[1])}
 
 
-def gemm_speed(dtype: torch.dtype, device: str, size: int = 2048) -> float:
+def gemm_speed(dtype: torch.dtype, device: str, size: int) -> float:
     """Floating-point operations a second in multiplying large square matrices."""
     left, right = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
     seconds = medians({"mm": lambda: left @ right}, repeats=9)["mm"]
@@ -113,7 +117,7 @@ def main() -> None:
         peer_optimizer = torch.optim.Adam(peer.parameters(), lr=1e-4)
         our_optimizer = torch.optim.Adam(ours.parameters(), lr=1e-4, fused=True)
         steps[f"torch.nn.Transformer {name}"] = step_of(PeerLoss(peer), peer_optimizer, dtype, (source, target))
-        loss: nn.Module = TranslationLoss(ours, SMOOTHING)
+        loss = TranslationLoss(ours, SMOOTHING)
         steps[f"Headlight {name}"] = step_of(loss, our_optimizer, dtype, (source, target))
         if compiled:
             steps[f"Headlight {name}, compiled"] = step_of(torch.compile(loss), our_optimizer, dtype, (source, target))
@@ -128,7 +132,7 @@ def main() -> None:
     for name, dtype in (("fp32", torch.float32), ("bf16", torch.bfloat16)):
         shares = where_the_time_goes(steps[f"Headlight {name}"])
         listed = ", ".join(f"{group} {share:.0%}" for group, share in shares.items())
-        gemm = gemm_speed(dtype, device)
+        gemm = gemm_speed(dtype, device, LARGE)
         within = matrix_operations() / (shares["matrix products"] * seconds[f"Headlight {name}"])
         print(f"{name}: {listed}")
         print(

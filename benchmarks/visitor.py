@@ -16,6 +16,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
+from websockets.typing import Subprotocol
 
 __all__ = ["Answer", "PageError", "Visitor"]
 
@@ -61,13 +62,14 @@ class Visitor:
         cookies = "; ".join(f"{name}={morsel.value}" for name, morsel in self.cookies.items())
         self.socket = await connect(
             self.address,
-            subprotocols=["streamlit", "no-xsrf", *filter(None, [self.session])],
+            subprotocols=[Subprotocol(name) for name in ("streamlit", "no-xsrf", self.session) if name],
             additional_headers={"Cookie": cookies} if cookies else None,
             max_size=None,
             ping_interval=None,  # as a browser: only the server pings
             open_timeout=self.patience,
             proxy=None,
         )
+        assert self.socket.response is not None, "the handshake is over"
         for cookie in self.socket.response.headers.get_all("Set-Cookie"):
             self.cookies.load(cookie)
 
@@ -116,7 +118,8 @@ class Visitor:
         state.query_string, state.page_script_hash = self.query, self.script_hash
         state.page_name = "" if self.script_hash else self.page
         state.widget_states.widgets.extend([*self.typed.values(), *pressed])
-        started, size, texts = time.perf_counter(), 0, []
+        texts: list[str] = []
+        started, size = time.perf_counter(), 0
         async with asyncio.timeout(self.patience):
             await self.socket.send(message.SerializeToString())
             while True:
