@@ -18,7 +18,8 @@ from tests.conftest import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-expect.set_options(timeout=1000 * PATIENCE)
+WAIT = 30  # seconds for what a page is expected to show
+expect.set_options(timeout=1000 * WAIT)
 # The script has run, nothing of its earlier run is left, the browser has the code of every widget (what stands in its
 # place until then is lower, and the page would move under a pointer), our style too, which comes as one of them, and
 # Plotly has drawn what came.
@@ -131,7 +132,7 @@ def visit(app: App, chromium: Browser) -> Iterator[Callable[..., Page]]:
     def open_page(path: str = "", *, scheme: str = "light", phone: bool = False) -> Page:
         viewport = {"width": 390, "height": 844} if phone else {"width": 1280, "height": 800}
         context = chromium.new_context(viewport=viewport, color_scheme=scheme, has_touch=phone, is_mobile=phone)
-        context.set_default_timeout(1000 * PATIENCE)
+        context.set_default_timeout(2000 * WAIT)  # a first page may wait for its checkpoint
         contexts.append(context)
         context.route("**/*", guard)
         page = context.new_page()

@@ -104,7 +104,7 @@ def test_a_page_for_translators_leads_who_chose_the_classifier_on(open_app: Open
     ("page", "choices"),
     [
         ("translate", {}),
-        ("translate", {"view": "bertviz"}),
+        *(("translate", {"view": view}) for view in ("lines", "head", "model")),
         ("translate", {"text": "Ein Hund rennt durch den Schnee. " * 9}),
         ("checkpoints", {}),
         ("steps", {}),
@@ -129,6 +129,7 @@ def test_a_session_keeps_nothing_that_a_page_computed(open_app: OpenApp, page: s
     # Streamlit keeps 128 sessions after their visitors have left, each with the callbacks of its last page. One that
     # is a function of the page, or closes over a result, would keep all the maps of a long text alive with it.
     app = open_app(page, checkpoint=NAME, **choices)
+    assert {name: app.session_state[name] for name in choices} == choices
     assert sum(found.nbytes for found in arrays_held_by(app.session_state)) == 0
 
 
