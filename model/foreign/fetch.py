@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import httpx2
 from huggingface_hub import HfApi, snapshot_download
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
@@ -33,14 +34,15 @@ def fetch(name: str, root: Path, *, revision: str | None = None) -> Path:
         raise CheckpointError(f"{name!r} is no name of a repository; it looks like Helsinki-NLP/opus-mt-en-de.")
     folder = root / name.partition("/")[2]
     try:
-        files = HfApi().list_repo_files(name, revision=revision)
+        # Listing the files by themselves would try again for half a minute where there is no network.
+        files = [file.rfilename for file in HfApi().model_info(name, revision=revision).siblings or ()]
         wanted = [file for file in files if NEEDED.fullmatch(file)]
         if not any(file.endswith(".safetensors") for file in wanted):
             wanted += [OLD_WEIGHTS] if OLD_WEIGHTS in files else []
         if "config.json" not in wanted:
             raise CheckpointError(f"{name} has no config.json, so it is no model that could be opened.")
         snapshot_download(name, revision=revision, local_dir=folder, allow_patterns=wanted)
-    except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
-        said = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise CheckpointError(f"{name} could not be fetched: {said} What has arrived is kept; try again.") from error
+    except (httpx2.HTTPError, HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
+        said = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+        raise CheckpointError(f"{name} could not be fetched: {said}. What has arrived is kept; try again.") from error
     return folder

@@ -2,19 +2,19 @@
 
 import hashlib
 import json
-import os
-import subprocess
-import sys
+import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from huggingface_hub import close_session, constants
 
+from model.__main__ import main
 from model.inference.translate import translate
 from model.opening import open_translator
-from tests.conftest import PATIENCE, ROOT
 from tests.foreign_folders import make_folder
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -109,23 +109,42 @@ def hub(tmp_path: Path) -> Iterator[Hub]:
     server.server_close()
 
 
-def fetch(hub: Hub, out: Path, name: str = NAME) -> subprocess.CompletedProcess[str]:
-    port = hub.server_address[1]
-    settings = {"HF_ENDPOINT": f"http://127.0.0.1:{port}", "HF_HOME": str(out / "home"), "HF_HUB_DOWNLOAD_TIMEOUT": "5"}
-    without = {"HF_HUB_OFFLINE", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy"}
-    return subprocess.run(
-        [sys.executable, "-m", "model", "fetch", name, "--out", str(out)],
-        env={key: value for key, value in os.environ.items() if key not in without} | settings,
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
+@dataclass(frozen=True)
+class Done:
+    """What the command line returned and printed."""
+
+    returncode: int
+    stdout: str
+    stderr: str
 
 
-def test_a_checkpoint_is_fetched_without_code_and_opens(hub: Hub, tmp_path: Path) -> None:
-    done = fetch(hub, tmp_path)
+Fetch = Callable[..., Done]
+
+
+@pytest.fixture
+def fetch(hub: Hub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Fetch]:
+    """Run `python -m model fetch` against our server, as `fetch(out, name)`."""
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    endpoint = f"http://127.0.0.1:{hub.server_address[1]}"
+    files = constants.HUGGINGFACE_CO_URL_TEMPLATE.removeprefix(constants.ENDPOINT)
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", endpoint + files)
+    monkeypatch.setattr(constants, "ENDPOINT", endpoint)
+    monkeypatch.setattr(constants, "HF_HUB_DOWNLOAD_TIMEOUT", 5)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+
+    def run(out: Path, name: str = NAME) -> Done:
+        close_session()  # the library keeps its connections
+        code = main(["fetch", name, "--out", str(out)])
+        printed = capsys.readouterr()
+        return Done(code, printed.out, printed.err)
+
+    yield run
+    close_session()
+
+
+def test_a_checkpoint_is_fetched_without_code_and_opens(hub: Hub, fetch: Fetch, tmp_path: Path) -> None:
+    done = fetch(tmp_path)
     assert done.returncode == 0, done.stderr
     folder = tmp_path / "small-model"
     assert "bart, translation" in done.stdout
@@ -134,17 +153,17 @@ def test_a_checkpoint_is_fetched_without_code_and_opens(hub: Hub, tmp_path: Path
     found, expected = (translate(open_translator(at), "The cat.") for at in (folder, hub.folder))
     assert found.text == expected.text
     asked = len(hub.asked)
-    assert fetch(hub, tmp_path).returncode == 0
+    assert fetch(tmp_path).returncode == 0
     assert len(hub.asked) == asked  # what is there is not fetched again
 
 
-def test_what_was_interrupted_goes_on_where_it_stopped(hub: Hub, tmp_path: Path) -> None:
+def test_what_was_interrupted_goes_on_where_it_stopped(hub: Hub, fetch: Fetch, tmp_path: Path) -> None:
     (hub.folder / LARGE).write_bytes(bytes(range(256)) * 60_000)
     hub.breaks = BREAK
-    broken = fetch(hub, tmp_path)
+    broken = fetch(tmp_path)
     assert "Traceback" not in broken.stderr
     hub.breaks = None
-    assert fetch(hub, tmp_path).returncode == 0
+    assert fetch(tmp_path).returncode == 0
     assert (tmp_path / "small-model" / LARGE).read_bytes() == (hub.folder / LARGE).read_bytes()
     ranges = [wanted for name, wanted in hub.asked if name == LARGE]
     assert ranges[0] == ""
@@ -153,9 +172,20 @@ def test_what_was_interrupted_goes_on_where_it_stopped(hub: Hub, tmp_path: Path)
 
 
 @pytest.mark.parametrize(("name", "says"), [("no-such/thing", "could not be fetched"), ("../../etc", "no name of")])
-def test_what_is_not_there_gets_a_sentence(hub: Hub, tmp_path: Path, name: str, says: str) -> None:
-    done = fetch(hub, tmp_path, name)
+def test_what_is_not_there_gets_a_sentence(fetch: Fetch, tmp_path: Path, name: str, says: str) -> None:
+    done = fetch(tmp_path, name)
     assert done.returncode == 1
     assert says in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "thing").exists()
+
+
+def test_without_a_network_there_is_one_sentence(fetch: Fetch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as closed:  # bound, but nobody listens
+        closed.bind(("127.0.0.1", 0))
+        monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{closed.getsockname()[1]}")
+        done = fetch(tmp_path)
+    assert done.returncode == 1
+    (line,) = done.stderr.strip().splitlines()
+    assert line.startswith(f"Error: {NAME} could not be fetched: ")
+    assert line.endswith("What has arrived is kept; try again.")
