@@ -87,7 +87,8 @@ def main() -> None:
     short, long = LENGTHS
     early = seconds[f"Headlight, {short}"] / short
     late = (seconds[f"Headlight, {long}"] - seconds[f"Headlight, {short}"]) / (long - short)
-    print(f"a token costs {1000 * early:.2f} ms in the first {short} and {1000 * late:.2f} ms after: {late / early:.2f} ×")
+    costs = f"{1000 * early:.2f} ms in the first {short} and {1000 * late:.2f} ms after: {late / early:.2f} ×"
+    print(f"a token costs {costs}")
 
 
 if __name__ == "__main__":

@@ -83,6 +83,24 @@ def toy_toml(**settings: object) -> str:
     )
 
 
+# What takes long: folders and files of tests that train, serve or open large models, and fixtures that do.
+SLOW_FOLDERS = ("browser", "deploy", "model/training", "model/foreign", "model/corpora")
+SLOW_FILES = {
+    *("test_alignment", "test_benchmarks", "test_bundled_checkpoints", "test_command_line", "test_docs"),
+    *("test_installation", "test_patching", "test_services", "test_streams", "test_translate_page", "test_workbench"),
+}
+SLOW_FIXTURES = {"bundled", "checkpoint", "open_app", "toy", "toy_folder", "toys", "trained"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is quick, for `pytest -m quick`."""
+    for item in items:
+        folder = item.path.parent.relative_to(ROOT / "tests").as_posix()
+        slow = folder.startswith(SLOW_FOLDERS) or item.path.stem in SLOW_FILES
+        if not (slow or SLOW_FIXTURES & set(getattr(item, "fixturenames", ()))):
+            item.add_marker(pytest.mark.quick)
+
+
 @pytest.fixture(autouse=True)
 def seed() -> None:
     """Every test draws the same random numbers, whichever tests ran before it."""

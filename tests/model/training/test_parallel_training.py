@@ -11,6 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from model.__main__ import main
 from model.checkpoint import load_checkpoint
 from tests.conftest import PATIENCE, ROOT, TOY_DATA, toy_toml
 
@@ -20,7 +21,7 @@ import sys
 from pathlib import Path
 from model.__main__ import main
 main(sys.argv[1:])
-names = [path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm")]
+names = [path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm")]  # none but on Linux
 assert not any("gloo" in name for name in names), names
 """
 
@@ -37,15 +38,19 @@ def run(
     options: Sequence[str] = (),
     program: Sequence[str] = COMMAND,
 ) -> Path:
-    """Train with the command that a person types, in as many processes as asked."""
+    """Train with the command that a person types, in as many processes as asked; one alone is this one."""
     folder.mkdir(exist_ok=True)
     recipe = folder / "toy.toml"
     settings = {"batch_tokens": batch_tokens, "learning_rate": 2e-3, "warmup_steps": 5, "max_epochs": 2}
     recipe.write_text(toy_toml(**settings, accumulate=accumulate, max_steps=steps))
-    launcher = ["-m", "torch.distributed.run", f"--nproc_per_node={processes}", "--standalone"] if processes > 1 else []
-    command = [sys.executable, *launcher, *program, "train", str(recipe), "--device", "cpu"]
+    arguments = ["train", str(recipe), "--device", "cpu", "--data-dir", str(data), "--out", str(folder / "out")]
+    arguments += ["--set", f"dropout={dropout}", *options]
+    if processes == 1:
+        assert main(arguments) == 0
+        return folder / "out"
+    launcher = ["-m", "torch.distributed.run", f"--nproc_per_node={processes}", "--standalone"]
     done = subprocess.run(
-        [*command, "--data-dir", str(data), "--out", str(folder / "out"), "--set", f"dropout={dropout}", *options],
+        [sys.executable, *launcher, *program, *arguments],
         cwd=ROOT,
         env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)},
         capture_output=True,
@@ -66,7 +71,9 @@ def state(folder: Path, prefix: str) -> dict[str, torch.Tensor]:
 @pytest.mark.parametrize("steps", [1, 100_000])
 def test_two_processes_compute_what_one_does_with_the_same_global_batch(tmp_path: Path, steps: int) -> None:
     one = run(tmp_path / "one", processes=1, accumulate=2, steps=steps)
-    two = run(tmp_path / "two", processes=2, accumulate=1, steps=steps)
+    # A thread of the exchange that is left when Python ends now and then aborts a run that has succeeded.
+    (tmp_path / "train.py").write_text(GLOO_THREADS_LEFT)
+    two = run(tmp_path / "two", processes=2, accumulate=1, steps=steps, program=[str(tmp_path / "train.py")])
     # After the first step Adam's mean is the gradient, times 1 − β₁: compared before it is divided by its own size.
     prefix = "adam.exp_avg." if steps == 1 else "model."
     ours, theirs = state(one, prefix), state(two, prefix)
@@ -108,10 +115,3 @@ def test_two_processes_resume_with_the_random_numbers_that_each_had(tmp_path: Pa
     assert ours
     for name, tensor in ours.items():  # other draws in one process move them by a hundredth
         assert (theirs[name] - tensor).norm() <= 1e-3 * tensor.norm() + 1e-5, name
-
-
-@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="names of threads are read from Linux's /proc")
-def test_the_exchange_ends_before_its_processes(tmp_path: Path) -> None:
-    # A thread of the exchange that is left when Python ends now and then aborts a run that has succeeded.
-    (tmp_path / "train.py").write_text(GLOO_THREADS_LEFT)
-    run(tmp_path / "two", processes=2, accumulate=1, steps=1, program=[str(tmp_path / "train.py")])

@@ -95,8 +95,7 @@ def test_the_first_epochs_read_another_corpus(tmp_path: Path) -> None:
     assert_same_losses(tmp_path / "resumed", tmp_path / "straight")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_saves_and_ends_and_the_run_goes_on(tmp_path: Path, number: signal.Signals) -> None:
+def test_ctrl_c_saves_and_ends_and_the_run_goes_on(tmp_path: Path) -> None:
     recipe = tmp_path / "toy.toml"
     recipe.write_text(toy_toml(batch_tokens=256, max_epochs=10000, patience=10000))
     out = tmp_path / "out"
@@ -107,7 +106,7 @@ def test_a_signal_saves_and_ends_and_the_run_goes_on(tmp_path: Path, number: sig
         assert process.poll() is None, process.stderr.read() if process.stderr else ""
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    process.send_signal(number)
+    process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     assert "Stopped at step" in output
