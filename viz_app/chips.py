@@ -42,7 +42,7 @@ STYLE = """<style>
 .hl-share span{display:block;height:100%;background:#0072b2}
 .hl-heading{font-size:1.1rem!important;margin:0!important;padding:0!important;line-height:1.3}
 .hl-section h2{display:inline;font-size:1rem!important;font-weight:600;margin:0!important;padding:0!important}
-.hl-section span{opacity:.9}
+.hl-section span{opacity:.9;font-size:.9rem}
 .hl-heading span{font-size:.95rem;font-weight:400;opacity:.85;margin-left:.5rem}
 .hl-looks{position:relative;isolation:isolate}
 .stElementContainer:has(.hl-chip:is(:hover,:focus)){position:relative;z-index:1000}

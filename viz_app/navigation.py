@@ -42,7 +42,7 @@ PAGES = {
         AppPage("masks", "Masks", "grid_on", "Type a few sentences, and see what may look at what; then break it."),
         AppPage("heads", "Heads", "toggle_on", "Click a head to silence it, and see the translation change."),
         AppPage("compare", "Side by side", "compare", "Choose what to compare, and see where the two differ."),
-        AppPage("learning", "Watch it learn", "school", "Press Play under the maps, and see attention take shape."),
+        AppPage("learning", "Watch it learn", "school", "Press Play, and see attention take shape."),
         AppPage("training", "Train one here", "model_training", "Choose a task, press Train, and watch."),
         AppPage("sentiment", "Sentiment", "mood", "Type a review; see where the model looks, and which words decide."),
         AppPage("checkpoints", "Checkpoints", "inventory_2", "Look at a model's card, or bring one of yours."),

@@ -17,7 +17,7 @@ from viz_app.present import SCALE, presenting
 
 __all__ = ["alignment_table", "all_heads", "bertviz", "lines", "one_head"]
 
-HEIGHT = 400
+HEIGHT = 320  # pixels at least: input, translation and picture fit on 720
 
 
 def all_heads(
