@@ -47,6 +47,16 @@ def test_every_text_is_read_from_the_back_row_while_one_presents(visit: Visit) -
     assert size >= 21.9, words
 
 
+def test_sentence_translation_and_both_maps_with_their_labels_fit_on_a_projector(visit: Visit) -> None:
+    page = visit(f"?{TEXT}")
+    page.set_viewport_size({"width": 1280, "height": 720})
+    settle(page)
+    for chart in page.locator(".js-plotly-plot").all():
+        box = chart.bounding_box()
+        assert box
+        assert box["y"] + box["height"] <= 720
+
+
 def test_chips_are_read_on_either_ground_while_one_presents(visit: Visit) -> None:
     for scheme, ink in (("light", "rgb(0, 0, 0)"), ("dark", "rgb(255, 255, 255)")):
         page = visit(f"?{TEXT}&present=true", scheme=scheme)

@@ -22,6 +22,7 @@ from viz_app.chips import compared
 from viz_app.choices import choose, settle, settle_number
 from viz_app.components import told
 from viz_app.figures.attention import MAX_SQUARES, clickable_map
+from viz_app.headings import section
 from viz_app.listing import CheckpointKey
 from viz_app.long_work import asked_for, wait_for
 from viz_app.plain import plain
@@ -208,9 +209,10 @@ def paint_cell(head: Head) -> None:
 
 def paint(intervention: Intervention, after: Translation, kinds: Sequence[str]) -> None:
     """Let a person set single weights of one head of a translation made under `intervention`."""
-    st.markdown(
-        "**Paint a weight.** Choose its new value and click a cell: the rest of the row shares what is left. The map "
-        "is the model's own, after all changes."
+    section(
+        "Paint a weight",
+        "Choose its new value and click a cell: the rest of the row shares what is left. The map "
+        "is the model's own, after all changes.",
     )
     kinds_column, heads_column, value, clear = st.columns([3.2, 2.4, 2, 1.2], vertical_alignment="bottom")
     with kinds_column:

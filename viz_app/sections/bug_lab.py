@@ -15,6 +15,7 @@ from viz_app.chips import compared
 from viz_app.choices import settle
 from viz_app.figures.attention import head_map
 from viz_app.figures.style import Axes
+from viz_app.headings import section
 from viz_app.listing import CheckpointKey
 from viz_app.plain import percent
 from viz_app.sections.mask_mistakes import MISTAKES
@@ -73,9 +74,10 @@ def bug_lab(
                 alt=f"Attention weights of layer {layer + 1}, head {int(head) + 1}: {title}",
             )
 
-    st.markdown(
-        "**What the translation becomes.** Differences from the right one are marked. While the model writes there is "
-        "no future to look at, so a mistake with the causal mask shows less here than it does in training."
+    section(
+        "What the translation becomes",
+        "Differences from the right one are marked. While the model writes there is "
+        "no future to look at, so a mistake with the causal mask shows less here than it does in training.",
     )
     st.html(
         compared(

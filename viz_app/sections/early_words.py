@@ -7,6 +7,7 @@ from viz_app import analyses, controls, loading
 from viz_app.charts import draw
 from viz_app.choices import settle
 from viz_app.figures.words import word_grid
+from viz_app.headings import section
 from viz_app.listing import CheckpointKey
 from viz_app.services import Run
 
@@ -19,10 +20,11 @@ def early_words(key: CheckpointKey, text: str, run: Run) -> None:
     """Draw the likeliest word after each layer of the decoder, and the translation after each of the encoder."""
     shares_its_matrix = getattr(loading.config_of(key).model, "tie_embeddings", "none") != "none"
     translation, lens = analyses.lens_of(key, text, *run)
-    st.markdown(
-        "**After each layer of the decoder.** The word that the model would write if it stopped there: the state is "
+    section(
+        "After each layer of the decoder",
+        "The word that the model would write if it stopped there: the state is "
         "projected to the vocabulary as if it were the last. A column is a place of the translation; the bottom row is "
-        "what the model wrote."
+        "what the model wrote.",
     )
     count = len(translation.written)
     first = 1
@@ -64,9 +66,10 @@ def early_words(key: CheckpointKey, text: str, run: Run) -> None:
         st.caption(
             "The first row mostly repeats what was read: the embeddings and the output of this model share a matrix."
         )
-    st.markdown(
-        "**After each layer of the encoder.** The whole translation, when the decoder reads the source as it was after "
-        "fewer layers. These translations are greedy."
+    section(
+        "After each layer of the encoder",
+        "The whole translation, when the decoder reads the source as it was after "
+        "fewer layers. These translations are greedy.",
     )
     st.dataframe(
         pd.DataFrame(

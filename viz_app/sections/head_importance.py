@@ -36,9 +36,9 @@ def head_importance(key: CheckpointKey, pairs: Pairs) -> None:
         )
         + "."
     )
-    st.markdown(
-        "**Gradient estimate** (Michel et al. 2019): |∂loss/∂ξ|, where ξ multiplies a head's output. One pass; no head "
-        "is touched."
+    section(
+        "Gradient estimate",
+        "Michel et al. 2019: |∂loss/∂ξ|, where ξ multiplies a head's output. One pass; no head is touched.",
     )
     few_at_a_time = controls.with_progress(in_batches(pairs), "Batch", at_least=3)
     parts = [services.gradient_importance_of(key, few) for few in few_at_a_time]

@@ -9,6 +9,7 @@ from viz_app import controls, services
 from viz_app.charts import draw
 from viz_app.choices import settle
 from viz_app.figures.heads import head_grids
+from viz_app.headings import section
 from viz_app.listing import CheckpointKey
 from viz_app.pairs import Pairs
 from viz_app.plain import plain
@@ -66,10 +67,11 @@ def head_roles(key: CheckpointKey, pairs: Pairs) -> None:
         wide=True,
         alt=f"{metric} of every layer and head of the three kinds of attention",
     )
-    st.markdown(
-        "**Suggested roles.** Heads that put more than half of their weight on one kind of place (after Voita et al. "
+    section(
+        "Suggested roles",
+        "Heads that put more than half of their weight on one kind of place (after Voita et al. "
         "2019, who also found heads for rare words, which takes counts of words, and syntactic ones, which takes a "
-        "parser)."
+        "parser).",
     )
     rows = [
         {"attention": KINDS[kind].title, "layer": layer + 1, "head": head + 1, "suggested role": role}

@@ -9,6 +9,7 @@ from viz_app.charts import draw
 from viz_app.choices import settle
 from viz_app.examples import REVIEWS
 from viz_app.figures import positions
+from viz_app.headings import section
 from viz_app.listing import CheckpointKey
 
 __all__ = ["distance_scores", "distance_weights"]
@@ -18,10 +19,11 @@ REACH = 12  # tokens on each side
 
 def distance_scores(key: CheckpointKey, config: AnyConfig) -> None:
     """Draw the part of the scores that knows the distance alone, of a classifier with rotary positions."""
-    st.markdown(
-        "**What the distance alone gives to a score.** A curve a head of the checkpoint: how many points a key has "
+    section(
+        "What the distance alone gives to a score",
+        "A curve a head of the checkpoint: how many points a key has "
         "before any word is known, over a key at the same place as the query. Three points more are 20 times the "
-        "weight (e³). Flat: what that head makes of the distance, it makes together with the words."
+        "weight (e³). Flat: what that head makes of the distance, it makes together with the words.",
     )
     layer = layer_picker(config.model.num_encoder_layers)
     scores = analyses.scores_by_distance_of(key, layer, min(REACH, (config.model.max_length - 1) // 2))
@@ -51,9 +53,10 @@ def distance_weights(key: CheckpointKey, config: AnyConfig) -> None:
         st.info("Type a review above.")
         return
     reading = services.classification_of(key, text)
-    st.markdown(
-        "**How far each head looks here.** The mean weight on the token at each distance, over all tokens of the "
-        "text that have one there: what became of the distance once the words had their say."
+    section(
+        "How far each head looks here",
+        "The mean weight on the token at each distance, over all tokens of the "
+        "text that have one there: what became of the distance once the words had their say.",
     )
     layer = layer_picker(config.model.num_encoder_layers)
     reach = min(REACH, len(reading.tokens) - 1)

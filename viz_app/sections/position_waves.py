@@ -23,9 +23,10 @@ def position_waves(table: NDArray[np.float32], *, base: float, max_length: int) 
     lengths = wavelengths(table.shape[1], base)
     left, right = st.columns(2)
     with left:
-        st.markdown(
-            "**Wavelengths.** Each two dimensions are one wave; how many positions pass until it repeats. "
-            "Waves longer than any text never repeat: they tell far from near."
+        section(
+            "Wavelengths",
+            "Each two dimensions are one wave; how many positions pass until it repeats. "
+            "Waves longer than any text never repeat: they tell far from near.",
         )
         draw(
             positions.wavelengths(lengths, longest_text=max_length, height=360),
@@ -49,11 +50,12 @@ def position_waves(table: NDArray[np.float32], *, base: float, max_length: int) 
     nearest = [int(np.abs(lengths - lengths[0] * 2.0**i).argmin()) for i in range(5)]
     doubling = list(dict.fromkeys(nearest))  # few dimensions, or a small base, have no five such waves
     ratios = [f"{longer:.2g}" for longer in lengths[doubling][1:] / lengths[doubling][:-1]]
-    st.markdown(
-        "**A counter with soft digits.** In binary, the last digit changes at every number, the one before at "
+    section(
+        "A counter with soft digits",
+        "In binary, the last digit changes at every number, the one before at "
         "every second, and so on. Sines do the same softly: on the left a binary counter, on the right where the "
         f"sines of {len(doubling)} dimensions are negative, chosen to double as nearly as these waves can: each is "
-        f"{', '.join(ratios)} times as long as the one before."
+        f"{', '.join(ratios)} times as long as the one before.",
     )
     left, right = st.columns(2)
     with left:

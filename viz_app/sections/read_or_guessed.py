@@ -11,6 +11,7 @@ from viz_app.charts import draw
 from viz_app.figures.attention import head_map
 from viz_app.figures.style import Axes
 from viz_app.figures.words import stacked_shares
+from viz_app.headings import section
 from viz_app.listing import CheckpointKey
 from viz_app.plain import plain
 from viz_app.services import Run
@@ -26,9 +27,10 @@ def read_or_guessed(key: CheckpointKey, text: str, run: Run) -> None:
         st.info(plain(f"{error} Shorten the text."))
         return
     written = [token.text for token in translation.written]
-    st.markdown(
-        "**Read or guessed?** How much of each written word came from the source, and how much from `<s>` and "
-        "the words written before it. A word with little from the source leans more on what was already written."
+    section(
+        "Read or guessed?",
+        "How much of each written word came from the source, and how much from <s> and "
+        "the words written before it. A word with little from the source leans more on what was already written.",
     )
     draw(
         stacked_shares(
@@ -43,9 +45,10 @@ def read_or_guessed(key: CheckpointKey, text: str, run: Run) -> None:
         key="read_or_guessed",
         alt="Bars: for each written word the shares that came from the source and from the words before it",
     )
-    st.markdown(
-        "**From which tokens.** Each row sums to 1 over both pictures; unlike an attention map, this follows what the "
-        "tokens really gave, through all layers, residuals and norms."
+    section(
+        "From which tokens",
+        "Each row sums to 1 over both pictures; unlike an attention map, this follows what the "
+        "tokens really gave, through all layers, residuals and norms.",
     )
     largest = float(max(influence.source.max(), influence.target.max()))
     sides = (
@@ -82,9 +85,10 @@ def read_or_guessed(key: CheckpointKey, text: str, run: Run) -> None:
 
 def second_opinion(key: CheckpointKey, text: str, run: Run, written: Sequence[str]) -> None:
     """Draw the share that the source has in each layer by value zeroing, or say why it is not computed."""
-    st.markdown(
-        "**A second opinion, layer by layer.** One token's values are set to zero, and the rest of the layer is "
-        "computed again. How much of the change of each word is due to the source?"
+    section(
+        "A second opinion, layer by layer",
+        "One token's values are set to zero, and the rest of the layer is "
+        "computed again. How much of the change of each word is due to the source?",
     )
     try:
         zeroing = analyses.zeroing_of(key, text, *run)
