@@ -86,8 +86,17 @@ def toy_toml(**settings: object) -> str:
 # What takes long: folders and files of tests that train, serve or open large models, and fixtures that do.
 SLOW_FOLDERS = ("browser", "deploy", "model/training", "model/foreign", "model/corpora")
 SLOW_FILES = {
+    *("test_hostile_input", "test_spare"),  # these measure times
     *("test_alignment", "test_benchmarks", "test_bundled_checkpoints", "test_command_line", "test_docs"),
-    *("test_installation", "test_patching", "test_services", "test_streams", "test_translate_page", "test_workbench"),
+    *(
+        "test_installation",
+        "test_patching",
+        "test_promises",
+        "test_services",
+        "test_streams",
+        "test_translate_page",
+        "test_workbench",
+    ),
 }
 SLOW_FIXTURES = {"bundled", "checkpoint", "open_app", "toy", "toy_folder", "toys", "trained"}
 

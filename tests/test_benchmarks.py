@@ -5,10 +5,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from benchmarks import corpus, decode, memory, train_step
 from model.config import ModelConfig
-from tests.conftest import BUNDLED, TOY_DATA
+from tests.conftest import BUNDLED, ROOT, TOY_DATA
 
 SMALL = ModelConfig(
     source_vocab_size=50, target_vocab_size=50, d_model=16, num_heads=2, d_ff=16, tie_embeddings="none", max_length=30
@@ -58,3 +59,9 @@ def test_translations_are_compared_with_ctranslate2_or_it_is_asked_for(
     else:
         importlib.import_module("benchmarks.batch").main()
         assert "translations agree" in capsys.readouterr().out
+
+
+def test_the_bare_page_draws_two_pictures() -> None:
+    app = AppTest.from_file(str(ROOT / "benchmarks" / "bare_page.py"), default_timeout=30).run()
+    assert not app.exception
+    assert len(app.get("plotly_chart")) == 2

@@ -1,0 +1,28 @@
+"""The benchmarks that need a server run before the one of the tests, once, so that their figures mean nothing."""
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from playwright.sync_api import Browser
+
+from benchmarks import classroom
+from benchmarks.page import PAGES, measure
+from tests.browser.conftest import App
+
+
+def test_a_class_is_measured(app: App, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--url", app.url, "--visitors", "1", "--seconds", "0.5", "--rounds", "1"]
+    monkeypatch.setattr(sys, "argv", ["classroom.py", *options])
+    with ThreadPoolExecutor(1) as thread:  # Playwright has an event loop in this one
+        thread.submit(classroom.main).result()
+    name, _opened, _p50, _p95, answers, _missed, errors, *_ = capsys.readouterr().out.splitlines()[1].split()
+    assert (name, errors) == ("Headlight", "0")
+    assert int(answers) >= 1
+
+
+def test_a_page_is_timed(app: App, chromium: Browser) -> None:
+    with chromium.new_context(base_url=f"{app.url}/") as context:
+        (milliseconds,), kilobytes = measure(context.new_page(), PAGES[0], 1)
+    assert milliseconds > 1
+    assert kilobytes > 1
