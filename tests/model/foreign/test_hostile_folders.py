@@ -63,6 +63,7 @@ def test_a_configuration_that_claims_more_than_the_weights_hold_is_refused_befor
         "endless": ("bert", {"num_hidden_layers": 10**9}, "num_hidden_layers is 1,000,000,000"),
         "endless-t5": ("t5", {"num_decoder_layers": 10**9}, "num_decoder_layers is 1,000,000,000"),
         "wide": ("gpt2", {"n_inner": 10**9}, r"describes [\d,]+ weights, but its files hold"),
+        "wider": ("gpt2", {"n_inner": 1000}, r"describes [\d,]+ weights, but its files hold"),
         "words": ("bart", {"vocab_size": 10**8}, r"describes [\d,]+ weights, but its files hold"),
         "uneven": ("llama", {"num_attention_heads": 5}, "uneven"),
         "strange": ("bert", {"hidden_size": "many"}, "strange"),
