@@ -173,8 +173,7 @@ def main() -> None:
             open_when_up(page, url)
             page.wait_for_selector(".hl-text", timeout=60_000)
             first_translation = time.perf_counter() - started
-            drawn = "document.querySelectorAll('.js-plotly-plot :is(.hm, .im)').length >= 2"
-            page.wait_for_function(drawn, timeout=60_000)
+            page.wait_for_selector("svg.map rect", timeout=60_000)
             first_picture = time.perf_counter() - started
             page.close()
             name = platform.processor() or platform.machine()

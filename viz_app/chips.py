@@ -53,7 +53,6 @@ STYLE = """<style>
 .hl-chip.hl-looked{box-shadow:inset 0 0 0 2px #e8590c;
  background:color-mix(in srgb,#e8590c var(--hl-weight,0%),transparent)!important}
 .hl-chip.hl-asks{outline:2px solid #e8590c}
-.hl-mark{position:absolute;border:3px solid #e8590c;pointer-events:none;box-sizing:border-box}
 .js-plotly-plot{position:relative}
 .hl-text{overflow-wrap:anywhere;font-size:1.12rem;font-weight:600;margin:2px 0 0}
 .hl-words{line-height:1.9;max-height:15rem;overflow-y:auto}

@@ -19,7 +19,8 @@ from model.analysis.station import Step
 from model.inference.tokens import Token
 from model.inference.translation import Translation
 from model.kinds import KINDS
-from viz_app.figures.colours import LINES, MASKED, SEQUENTIAL, ink
+from viz_app.figures.attention import MAX_TILE, pooled
+from viz_app.figures.colours import LINES, MASKED, SEQUENTIAL, ink, scale_ticks
 from viz_app.figures.learning import sheet_of_heads
 from viz_app.figures.pixels import painted, png
 from viz_app.figures.style import Axes
@@ -28,6 +29,8 @@ __all__ = [
     "Data",
     "Snapshot",
     "derivation_data",
+    "head_map_data",
+    "head_sheet_data",
     "line_view_data",
     "look_data",
     "map_view_data",
@@ -100,6 +103,53 @@ def of_heads(maps: FloatArray, axes: Axes, *, kind: str, chosen: int) -> Data:
         "chosen": chosen,
         "colours": scale(),
         "alt": f"{KINDS[kind].title} attention",
+    }
+
+
+def head_sheet_data(
+    maps: FloatArray,
+    allowed: NDArray[np.bool_],
+    *,
+    chosen: tuple[int, int | None],
+    largest: float,
+    logarithmic: bool,
+    title: str,
+    alt: str,
+) -> Data:
+    """See `components.head_sheet`."""
+    layers, heads, rows, columns = pooled(maps).shape
+    return {
+        **{"layers": layers, "heads": heads, "rows": rows, "columns": columns, "chosen": list(chosen)},
+        "picture": sheet_of_heads(maps, allowed, cells=MAX_TILE, largest=largest, logarithmic=logarithmic),
+        **{"title": title, "alt": alt},
+    }
+
+
+def head_map_data(
+    weights: FloatArray,
+    axes: Axes,
+    allowed: NDArray[np.bool_],
+    *,
+    unit: str,
+    largest: float,
+    logarithmic: bool,
+    title: str,
+    alt: str,
+) -> Data:
+    """See `components.head_map`; what the mask forbids is NaN."""
+    ticks = scale_ticks(largest=largest, logarithmic=logarithmic)
+    return {
+        "weights": packed(np.where(allowed, weights, np.float32("nan"))),
+        "queries": list(axes.queries),
+        "keys": list(axes.keys),
+        "notes": list(axes.query_notes),
+        "query_title": axes.query_title,
+        "key_title": axes.key_title,
+        "languages": {"query": axes.query_lang, "key": axes.key_lang},
+        "colours": scale(),
+        **{"unit": unit, "largest": largest, "logarithmic": logarithmic},
+        "ticks": [[tick / largest, f"{tick:.2g}"] for tick in ticks],
+        **{"title": title, "alt": alt},
     }
 
 

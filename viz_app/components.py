@@ -23,6 +23,8 @@ from viz_app.caption import Facts
 from viz_app.component_data import (
     Snapshot,
     derivation_data,
+    head_map_data,
+    head_sheet_data,
     line_view_data,
     look_data,
     stepper_data,
@@ -36,6 +38,8 @@ __all__ = [
     "beam_tree",
     "derivation",
     "head_board",
+    "head_map",
+    "head_sheet",
     "key_choice",
     "line_view",
     "look",
@@ -152,6 +156,85 @@ def stepper(
     )
 
 
+def head_sheet(
+    maps: FloatArray,
+    allowed: NDArray[np.bool_],
+    *,
+    chosen: tuple[int, int | None],
+    largest: float,
+    logarithmic: bool,
+    title: str,
+    alt: str,
+    key: str,
+    on_open: Callable[[int, int], None],
+) -> None:
+    """Draw every layer and head small, each a button.
+
+    Args:
+        maps: (L, H, T, S).
+        allowed: (T, S), False where the mask forbids.
+        chosen: Layer, and head or None for all of the layer, counted from 0.
+        largest: Upper end of the colour scale.
+        logarithmic: The colour scale.
+        title: Of a saved picture.
+        alt: For a person who cannot see it.
+        key: Of the component.
+        on_open: Called with the layer and the head that were chosen.
+    """
+
+    def opened() -> None:
+        clicked = st.session_state[key]["open"]
+        on_open(int(clicked["layer"]), int(clicked["head"]))
+
+    component("head_sheet", "sheet")(
+        key=key,
+        on_open_change=opened,
+        data=head_sheet_data(
+            maps, allowed, chosen=chosen, largest=largest, logarithmic=logarithmic, title=title, alt=alt
+        ),
+    )
+
+
+def head_map(
+    weights: FloatArray,
+    axes: Axes,
+    allowed: NDArray[np.bool_],
+    *,
+    unit: str,
+    largest: float,
+    logarithmic: bool,
+    title: str,
+    alt: str,
+    key: str,
+) -> None:
+    """Draw one map (T, S) large, with the exact number of each cell; the browser draws it faster than a chart.
+
+    Args:
+        weights: (T, S).
+        axes: Labels.
+        allowed: (T, S), False where the mask forbids.
+        unit: What the numbers are.
+        largest: Upper end of the colour scale.
+        logarithmic: The colour scale.
+        title: Of a saved picture.
+        alt: For a person who cannot see it.
+        key: Of the component.
+    """
+    component("head_map", "large_map", "sheet")(
+        key=key,
+        data=head_map_data(
+            weights,
+            axes,
+            allowed,
+            unit=unit,
+            largest=largest,
+            logarithmic=logarithmic,
+            title=title,
+            alt=alt,
+        ),
+    )
+
+
 def training_view(
     snapshots: Sequence[Snapshot],
     axes: Axes,
@@ -186,7 +269,7 @@ def training_view(
         clicked = st.session_state[key]["open"]
         on_open(int(clicked["layer"]), int(clicked["head"]))
 
-    component("training_view", "large_map")(
+    component("training_view", "large_map", "sheet")(
         key=key,
         on_open_change=opened,
         on_snapshot_change=lambda: on_snapshot(int(st.session_state[key]["snapshot"])),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Error, Page, Playwright, Request, Route, expect, sync_playwright
+from playwright.sync_api import Browser, Error, Locator, Page, Playwright, Request, Route, expect, sync_playwright
 
 from tests.conftest import PATIENCE
 
@@ -111,10 +111,14 @@ def place_of(page: Page, chart: int, x: str, y: str) -> tuple[float, float]:
     return across, down
 
 
-def place_of_tile(page: Page, *, layer: int, head: int) -> tuple[float, float]:
-    """The middle of a tile of the overview, found through Plotly's own axes; layer and head from 1."""
-    at = f"plot.data[1].customdata.findIndex(([l, h]) => l === {layer - 1} && h === {head - 1})"
-    return place_of(page, 0, f"plain(plot.data[1].x)[{at}]", f"plain(plot.data[1].y)[{at}]")
+def tile(page: Page, *, layer: int, head: int) -> Locator:
+    """The button of a head among all heads; layer and head from 1."""
+    return page.get_by_role("button", name=f"layer {layer}, head {head}", exact=True)
+
+
+def cell(page: Page, query: int, key: int) -> Locator:
+    """A cell of the large map; query and key from 0."""
+    return page.locator(f'.st-key-head_map [data-cell="{query},{key}"]')
 
 
 @pytest.fixture

@@ -9,25 +9,28 @@ import pandas as pd
 import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
+from plotly.colors import get_colorscale, hex_to_rgb
 
 from model.checkpoint import load_checkpoint
 from model.inference.export import maps_csv
 from model.inference.translate import translate
 from model.inference.translation import Translation
 from tests.browser.accessibility import check
-from tests.browser.conftest import place_of_tile, settle
+from tests.browser.conftest import cell, settle, tile
 from tests.conftest import BUNDLED
 from viz_app.checkpoint_choice import FIRST
 from viz_app.examples import EVERYDAY
+from viz_app.figures.colours import MASKED, SEQUENTIAL
 from viz_app.plain import percent
 
 Visit = Callable[..., Page]
 FIRST_TEXT, SENTENCE = EVERYDAY["en"][0], "Two women are reading a newspaper."
-# Whether the second chart shows these numbers, as Plotly drew them, but for rounding to float32.
-SHOWS = """wanted => {
-    const z = document.querySelectorAll('.js-plotly-plot')[1]?.calcdata?.[0]?.[0]?.z;
-    return z?.length === wanted.length && wanted.every((row, t) => z[t].length === row.length
-        && row.every((weight, s) => Math.abs((z[t][s] || 0) - weight) < 1e-6));
+# Whether the cells of the large map have these colours, red, green and blue each, but for rounding.
+SHOWS = """([wanted, masked]) => {
+    const root = [...document.querySelectorAll('.st-key-head_map *')].find(one => one.shadowRoot)?.shadowRoot;
+    const fills = [...root?.querySelectorAll('[data-cell]') ?? []].map(one => one.getAttribute('fill'));
+    const same = (fill, colour) => fill.match(/\\d+/g).every((part, c) => Math.abs(Number(part) - colour[c]) <= 1);
+    return fills.length === wanted.length && fills.every((fill, i) => fill === masked ? !wanted[i] : same(fill, wanted[i]));
 }"""
 
 
@@ -44,13 +47,18 @@ def expected_translation(text: str, name: str = FIRST) -> Translation:
 
 
 def wait_for_map(page: Page, weights: np.ndarray) -> None:
-    page.wait_for_function(SHOWS, arg=weights.tolist())
+    """Until the large map has the colours of these weights (T, S), and grey where they are 0, which is a mask's work."""
+    stops = np.array([hex_to_rgb(colour) for _, colour in get_colorscale(SEQUENTIAL)], dtype=float)
+    places = np.linspace(0, 1, len(stops))
+    colours = np.stack([np.interp(weights.ravel(), places, channel) for channel in stops.T], axis=1)
+    wanted = [colour if weight else None for colour, weight in zip(colours.round().tolist(), weights.flat, strict=True)]
+    page.wait_for_function(SHOWS, arg=[wanted, MASKED])
 
 
 def wait_for_head(page: Page, layer: int, head: int | str) -> None:
     title = f"Layer {layer} · {head}." if isinstance(head, str) else f"Layer {layer} · head {head}."
     expect(page.get_by_text(title)).to_be_visible()
-    expect(page.locator(".js-plotly-plot")).to_have_count(2)
+    expect(cell(page, 0, 0)).to_be_visible()
     settle(page)
 
 
@@ -72,7 +80,7 @@ def test_type_translate_click_a_tile_and_see_that_head(visit: Visit) -> None:
     assert page.locator(".hl-text bdi").get_attribute("lang") == "de"
     assert page.get_by_label(re.compile("Type a sentence")).get_attribute("lang") == "en"
     wait_for_map(page, expected.maps["cross"][2, 0])
-    click_tile(page, layer=1, head=6)
+    tile(page, layer=1, head=6).click()
     wait_for_head(page, 1, 6)
     wait_for_map(page, expected.maps["cross"][0, 5])
     page.get_by_text("encoder self", exact=True).click()
@@ -82,19 +90,11 @@ def test_type_translate_click_a_tile_and_see_that_head(visit: Visit) -> None:
     assert page.evaluate("heard") == [f"Written: {expected.text}"], "once, not at every run"
 
 
-def click_tile(page: Page, *, layer: int, head: int) -> None:
-    position = place_of_tile(page, layer=layer, head=head)
-    page.mouse.move(*position)
-    # Plotly clicks what it found under the pointer.
-    expect(page.locator(".hovertext")).to_contain_text(f"layer {layer} · head {head}")
-    page.mouse.click(*position)
-
-
 def test_every_tile_of_a_long_sentence_opens_its_head(visit: Visit) -> None:
     page = visit("?text=" + "+".join(["A man rides a horse"] * 8))
     wait_for_head(page, 3, 1)
     for layer, head in ((1, 1), (2, 6), (3, 4)):
-        click_tile(page, layer=layer, head=head)
+        tile(page, layer=layer, head=head).click()
         wait_for_head(page, layer, head)
 
 
@@ -139,11 +139,9 @@ def test_hovering_a_written_token_shows_the_runners_up(visit: Visit) -> None:
 def test_hovering_a_cell_names_query_key_and_weight(visit: Visit) -> None:
     page = visit()
     wait_for_head(page, 3, 1)
-    box = page.locator(".js-plotly-plot").nth(1).locator(".nsewdrag").bounding_box()
-    assert box
-    page.mouse.move(box["x"] + 5, box["y"] + 5)
+    cell(page, 0, 0).hover()
     expected = expected_translation(FIRST_TEXT)
-    hover = page.locator(".js-plotly-plot").nth(1).locator(".hovertext")
+    hover = page.locator(".st-key-head_map .says")
     expect(hover).to_contain_text(f"after reading “<s>”, writes “{expected.written[0].text}”")
     expect(hover).to_contain_text(f"key: {expected.source[0].text}")
     expect(hover).to_contain_text(f"{expected.maps['cross'][2, 0, 0, 0]:.6f}"[:7])
@@ -166,17 +164,21 @@ def test_a_word_lights_what_it_looked_at_and_its_row_and_the_other_way_round(vis
     expect(chips.nth(written)).to_have_class(re.compile("hl-asks"))
     looked = page.locator(".hl-row[data-row=reads] .hl-looked")
     expect(looked).to_have_count(int((cross[written] >= 0.02).sum()))
-    frame, map_ = page.locator(".hl-mark").bounding_box(), page.locator(".js-plotly-plot").nth(1)
-    inner = map_.locator(".nsewdrag").bounding_box()
+    mark = page.locator(".st-key-head_map .marked")
+    frame, first, last = (
+        one.bounding_box() for one in (mark, cell(page, written, 0), cell(page, written, cross.shape[1] - 1))
+    )
     assert frame
-    assert inner
-    height = inner["height"] / len(cross)
-    assert frame["y"] == pytest.approx(inner["y"] + written * height, abs=2)
-    assert frame["height"] == pytest.approx(height, abs=2)
+    assert first
+    assert last
+    assert frame["y"] == pytest.approx(first["y"], abs=3)
+    assert frame["height"] == pytest.approx(first["height"], abs=5)  # the stroke of the frame lies on its edge
+    assert frame["width"] == pytest.approx(last["x"] + last["width"] - first["x"], abs=5)
 
     page.mouse.move(2, 2)
-    expect(page.locator(".hl-mark, .hl-looked")).to_have_count(0)
-    page.mouse.move(inner["x"] + inner["width"] / 2, inner["y"] + 2.5 * height, steps=5)
+    expect(page.locator(".hl-looked")).to_have_count(0)
+    expect(mark).to_be_hidden()
+    cell(page, 2, 1).hover()
     expect(chips.nth(2)).to_have_class(re.compile("hl-asks"))
 
 
@@ -228,7 +230,7 @@ def test_two_visitors_do_not_disturb_each_other(visit: Visit) -> None:
 @pytest.mark.parametrize(
     ("path", "charts"),
     [
-        ("", 2),
+        ("", 0),
         ("steps", 0),
         ("inside", 5),
         ("positions", 3),
@@ -255,7 +257,7 @@ def test_every_page_draws_for_everybody_without_another_host(visit: Visit, path:
     check(page, colours_alone=scheme == "dark")
     background = Image.open(io.BytesIO(page.screenshot())).convert("RGB").getpixel((1270, 790))
     assert (sum(background) > 3 * 128) == (scheme == "light")
-    for chart in page.locator(".js-plotly-plot").all():
+    for chart in page.locator(".js-plotly-plot, svg.map").all():
         # Of a chart that was not drawn nothing but the background would be seen.
         colours = Image.open(io.BytesIO(chart.screenshot())).convert("RGB").getcolors(1 << 24)
         assert len(colours) > 20
@@ -269,13 +271,13 @@ def test_every_page_draws_for_everybody_without_another_host(visit: Visit, path:
 def test_the_first_picture_stands_in_the_first_screenful(visit: Visit) -> None:
     page = visit()
     wait_for_head(page, 3, 1)
-    for plot in page.locator(".js-plotly-plot").all():
-        box = plot.bounding_box()
+    for picture in page.locator(".sheet, svg.map").all():
+        box = picture.bounding_box()
         assert box
         assert box["y"] + box["height"] <= 800
 
 
-@pytest.mark.parametrize("path", ["", "positions", "heads"])
+@pytest.mark.parametrize("path", ["positions", "heads"])
 def test_in_a_tall_window_a_picture_takes_the_height_that_is_left(visit: Visit, path: str) -> None:
     page = visit(path)
     page.set_viewport_size({"width": 1920, "height": 1080})

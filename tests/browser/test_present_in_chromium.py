@@ -37,7 +37,7 @@ def test_every_text_is_read_from_the_back_row_while_one_presents(visit: Visit) -
     settle(page)
     size, words = page.evaluate(SMALLEST)
     assert size >= 21.9, words
-    picture = page.locator(".st-key-fills_head_map .js-plotly-plot").bounding_box()
+    picture = page.locator(".st-key-head_map svg.map").bounding_box()
     assert picture
     assert picture["y"] + picture["height"] <= 720, "the picture has the screen"
     page.goto(page.url.replace("/?", "/steps?"))
@@ -108,7 +108,8 @@ def test_no_label_of_forty_words_overprints_another_and_tips_stay_in_the_window(
     page = visit("?text=" + "+".join(["old", "dog", "red", "hat", "car"] * 8))
     settle(page)
     boxes = page.evaluate(
-        """() => [...document.querySelectorAll('.st-key-fills_head_map .xtick text')].map(one => {
+        """() => [...[...document.querySelectorAll('.st-key-head_map *')].find(one => one.shadowRoot).shadowRoot
+            .querySelectorAll('text[transform^="rotate(-90"][lang]')].map(one => {
             const { left, right } = one.getBoundingClientRect();
             return [left, right];
         }).sort((a, b) => a[0] - b[0])"""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from playwright.sync_api import Page, expect
 
 from tests.browser.accessibility import check
-from tests.browser.conftest import App, place_of, place_of_tile, settle
+from tests.browser.conftest import App, place_of, settle, tile
 
 Visit = Callable[..., Page]
 TEXT = "text=A+brown+dog+is+running+through+the+snow."
@@ -156,10 +156,9 @@ def test_the_board_and_the_tree_answer_to_the_keyboard_and_keep_the_focus(visit:
 
 def test_one_tap_opens_the_tile_that_was_tapped(visit: Visit) -> None:
     page = visit(f"?{TEXT}", phone=True)
-    expect(page.locator(".js-plotly-plot")).to_have_count(2)
     settle(page)
     for layer, head in ((2, 3), (1, 5)):
-        page.touchscreen.tap(*place_of_tile(page, layer=layer, head=head))
+        tile(page, layer=layer, head=head).tap()
         expect(page.get_by_text(f"Layer {layer} · head {head}.")).to_be_visible()
         settle(page)
 

@@ -75,6 +75,13 @@ def component_data(app: AppTest, name: str) -> dict[str, Any]:
     return json.loads(found[0].json)
 
 
+def head_map(app: AppTest) -> np.ndarray:
+    """The large map (T, S) that Translate shows, NaN where the mask forbids."""
+    data = component_data(app, "head_map")
+    flat = np.frombuffer(base64.b64decode(data["weights"]), dtype="<f4")
+    return flat.reshape(len(data["queries"]), len(data["keys"]))
+
+
 def tab(app: AppTest, key: str, name: str) -> AppTest:
     app.session_state[key] = OLD_TABS.get(name, name)
     app.run()

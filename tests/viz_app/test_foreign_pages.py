@@ -13,7 +13,7 @@ from model.languages import between
 from model.opening import open_translator
 from tests.foreign_families import family_named, make_family
 from tests.foreign_folders import make_folder, make_many_languages
-from tests.viz_app.conftest import array, charts, component_data, html
+from tests.viz_app.conftest import array, charts, component_data, head_map, html
 
 FAMILIES = ("t5", "gpt2", "bert")
 OTHERS = {"wide": "Qwen 3, wide heads", "bitnet": "BitNet", "latent": "DeepSeek V3", "bloom": "BLOOM"}
@@ -42,18 +42,13 @@ def open_with(open_app: OpenApp, folder: Path, monkeypatch: pytest.MonkeyPatch) 
     return open_page
 
 
-def large_map(app: AppTest) -> np.ndarray:
-    """The map of one head; what the mask forbids is 0."""
-    return np.nan_to_num(array(charts(app)[-1]["data"][0]["z"]).astype(float))
-
-
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_map_on_the_screen_is_the_models(open_with: OpenApp, folder: Path, family: str) -> None:
     app = open_with("translate", family, layer="2", head="3")
     checkpoint = open_translator(folder / f"small-{family}")
     expected = translate(checkpoint, TEXT)
     kind = checkpoint.model.config.kinds[0]
-    drawn, weights = large_map(app), expected.maps[kind][1, 2][:40, :40]
+    drawn, weights = np.nan_to_num(head_map(app)), expected.maps[kind][1, 2][:40, :40]
     np.testing.assert_allclose(drawn, weights, atol=1e-6)
     if expected.text:
         assert expected.text.split()[0] in html(app)
@@ -72,7 +67,7 @@ def test_a_model_of_many_languages_asks_for_two_and_keeps_to_them(open_with: Ope
     assert not app.exception
     expected = translate(between(checkpoint, "eng_Latn", "zho_Hans"), TEXT)
     kind = checkpoint.model.config.kinds[0]
-    np.testing.assert_allclose(large_map(app), expected.maps[kind][1, 2][:40, :40], atol=1e-6)
+    np.testing.assert_allclose(np.nan_to_num(head_map(app)), expected.maps[kind][1, 2][:40, :40], atol=1e-6)
     app.switch_page("viz_app/pages/steps.py").run()
     assert not app.exception
     assert app.selectbox(key="into_language").value == "zho_Hans"
@@ -131,7 +126,7 @@ def test_heads_of_another_make_can_be_silenced(open_with: OpenApp) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_value_norms_and_rollout_are_offered(open_with: OpenApp, family: str, norms: str) -> None:
     app = open_with("translate", family, norms=norms, head="rollout")
-    assert charts(app)
+    assert head_map(app).size
     assert not app.exception
 
 
@@ -183,9 +178,8 @@ def test_what_never_divides_says_so(open_with: OpenApp) -> None:
 
 def test_one_text_alone_has_neither_source_nor_target(open_with: OpenApp) -> None:
     for family in ("gpt2", "bert"):
-        figure = charts(open_with("translate", family))[-1]
-        for axis in ("xaxis", "yaxis"):
-            title = figure["layout"][axis]["title"]["text"]
+        data = component_data(open_with("translate", family), "head_map")
+        for title in (data["query_title"], data["key_title"]):
             assert "source" not in title
             assert "target" not in title
 

@@ -13,7 +13,7 @@ from model.checkpoint import Checkpoint, load_checkpoint
 from model.inference.translate import translate
 from model.network.positional import sinusoidal_table
 from tests.conftest import BUNDLED
-from tests.viz_app.conftest import array, charts, html
+from tests.viz_app.conftest import array, charts, component_data, head_map, html
 from viz_app.choices import OLD_TABS
 from viz_app.examples import BATCHES, CAPTIONS, EVERYDAY
 
@@ -35,9 +35,8 @@ def example(checkpoint: Checkpoint) -> str:
 def test_the_map_on_the_screen_is_the_models(open_app: OpenApp, bundled: Checkpoint, kind: str) -> None:
     app = open_app(checkpoint=bundled.name, kind=kind, layer="2", head="5")
     expected = translate(bundled, example(bundled)).maps[kind]
-    overview, head = charts(app)
-    assert overview["data"][0]["source"].startswith("data:image/png;base64,")
-    shown = array(head["data"][0]["z"])
+    assert component_data(app, "head_sheet")["picture"].startswith("data:image/png;base64,")
+    shown = head_map(app)
     np.testing.assert_allclose(np.nan_to_num(shown), expected[1, 4], atol=1e-6)
     assert np.isnan(shown).sum() == (len(shown) * (len(shown) - 1) / 2 if kind == "decoder" else 0)
 
@@ -74,19 +73,19 @@ def test_heads_can_be_summed_up(open_app: OpenApp, head: str) -> None:
     checkpoint = load_checkpoint(BUNDLED / "multi30k-en-de")
     maps = translate(checkpoint, example(checkpoint)).maps["cross"][2]
     expected = maps.mean(axis=0) if head == "mean" else maps.max(axis=0)
-    np.testing.assert_allclose(array(charts(app)[1]["data"][0]["z"]), expected, atol=1e-6)
+    np.testing.assert_allclose(head_map(app), expected, atol=1e-6)
 
 
 def test_merged_words_and_hidden_special_tokens(open_app: OpenApp) -> None:
     app = open_app(checkpoint="multi30k-en-de", text="The snowboarders somersault.")
-    before = array(charts(app)[1]["data"][0]["z"])
+    before = head_map(app)
     app.toggle(key="merge").set_value(True).run()
-    merged = array(charts(app)[1]["data"][0]["z"])
+    merged = head_map(app)
     assert merged.shape[1] < before.shape[1]
     np.testing.assert_allclose(merged.sum(axis=1), 1.0, atol=1e-5)
     app.toggle(key="hide_special").set_value(True).run()
-    hidden = charts(app)[1]["data"][0]
-    assert not any("s&gt;" in label for label in [*hidden["x"], *hidden["y"]])
+    hidden = component_data(app, "head_map")
+    assert not any("s>" in label for label in [*hidden["queries"], *hidden["keys"]])
     assert any("hidden columns hold" in element.value for element in app.caption)
 
 
@@ -110,7 +109,7 @@ def test_any_text_gives_a_sensible_page(open_app: OpenApp, checkpoint: str, text
     app.text_input(key="text").set_value(text).run()
     assert not app.exception
     if text.strip():
-        assert len(charts(app)) == 2
+        assert head_map(app).size
     else:
         assert "Type a sentence" in app.info[0].value
     if text == LONG:
@@ -121,7 +120,7 @@ def test_a_text_beyond_all_bounds_is_cut_and_says_so(open_app: OpenApp) -> None:
     app = open_app(checkpoint="multi30k-en-de")
     app.text_input(key="text").set_value("a dog " * 4000).run()
     assert "24,000 characters; only the first 20,000 were read" in app.warning[0].value
-    assert len(charts(app)) == 2
+    assert head_map(app).size
 
 
 def test_choices_follow_the_visitor_from_page_to_page(open_app: OpenApp) -> None:
@@ -158,7 +157,7 @@ def test_an_old_link_leads_to_what_has_replaced_its_checkpoint(
 def test_impossible_values_in_the_url_fall_back(open_app: OpenApp) -> None:
     app = open_app(layer="99", head="x", kind="y", length="-5")
     assert (app.selectbox(key="layer").value, app.selectbox(key="head").value) == ("3", "1")
-    assert len(charts(app)) == 2
+    assert head_map(app).size
 
 
 def test_sinusoids_on_the_screen_follow_the_formula(open_app: OpenApp) -> None:

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from model.checkpoint import load_checkpoint
 from model.inference.translate import translate
-from tests.viz_app.conftest import array, charts, component_data, html
+from tests.viz_app.conftest import charts, component_data, head_map, html
 
 OpenApp = Callable[..., AppTest]
 TEXT = "The dog sees the cat."
@@ -29,7 +29,7 @@ def test_its_one_map_is_on_the_screen(open_recurrent: OpenApp, toys: Callable[[s
     expected = translate(load_checkpoint(toys("recurrent-additive")), TEXT)
     app = open_recurrent()
     assert expected.text in html(app)
-    shown = array(charts(app)[1]["data"][0]["z"])
+    shown = head_map(app)
     np.testing.assert_allclose(shown, expected.maps["cross"][0, 0], atol=1e-6)
     assert app.toggle(key="norms").disabled
     steps = component_data(open_recurrent("steps"), "stepper")

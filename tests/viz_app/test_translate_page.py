@@ -17,7 +17,7 @@ from model.config import SearchConfig
 from model.inference.searching import forced_text
 from model.inference.translate import translate
 from tests.conftest import PATIENCE, ROOT
-from tests.viz_app.conftest import NAME, TEXT, array, charts, component_data, html
+from tests.viz_app.conftest import NAME, TEXT, component_data, head_map, html
 from viz_app.plain import percent
 
 OpenApp = Callable[..., AppTest]
@@ -32,7 +32,7 @@ def test_the_search_is_the_one_that_was_chosen(open_app: OpenApp, checkpoint: Ch
     )
     expected = translate(checkpoint, TEXT, search=search)
     assert f">{escape(expected.text)}</bdi>" in html(app)
-    np.testing.assert_allclose(array(charts(app)[1]["data"][0]["z"]), expected.maps["cross"][2, 0], atol=1e-6)
+    np.testing.assert_allclose(head_map(app), expected.maps["cross"][2, 0], atol=1e-6)
 
 
 def test_what_the_model_cannot_read_is_told_beside_the_translation(open_app: OpenApp) -> None:
@@ -55,20 +55,19 @@ def test_rollout_and_value_norms_on_the_screen(open_app: OpenApp, checkpoint: Ch
     decoder, cross = translation_rollout(maps["encoder"], maps["decoder"], maps["cross"])
     rolled = {"encoder": rollout(maps["encoder"]), "decoder": decoder, "cross": cross}[kind]
     app = open_app(checkpoint=NAME, kind=kind, head="rollout", layer="2")
-    shown = np.nan_to_num(array(charts(app)[1]["data"][0]["z"]))
+    shown = np.nan_to_num(head_map(app))
     np.testing.assert_allclose(shown, np.where(rolled[1] > 0, rolled[1], 0), atol=1e-5)
     app = open_app(checkpoint=NAME, kind=kind, head="3", layer="2", norms="true")
     expected = maps[kind][1, 2] * norms[kind][1, 2]
-    np.testing.assert_allclose(np.nan_to_num(array(charts(app)[1]["data"][0]["z"])), expected, atol=1e-5)
+    np.testing.assert_allclose(np.nan_to_num(head_map(app)), expected, atol=1e-5)
 
 
 def test_a_logarithmic_scale_keeps_the_number_in_the_hover(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     app = open_app(checkpoint=NAME, logarithmic="true", layer="2", head="1")
-    trace = charts(app)[1]["data"][0]
-    weights = translate(checkpoint, TEXT).maps["cross"][1, 0]
-    np.testing.assert_allclose(array(trace["z"]), np.log10(np.maximum(weights, 1e-4)), atol=1e-5)
-    np.testing.assert_allclose(array(trace["customdata"]), weights, atol=1e-6)
-    assert trace["colorbar"]["ticktext"][:2] == ["1", "0.1"]
+    data = component_data(app, "head_map")
+    np.testing.assert_allclose(head_map(app), translate(checkpoint, TEXT).maps["cross"][1, 0], atol=1e-6)
+    assert data["logarithmic"]
+    assert data["ticks"][:2] == [[1.0, "1"], [0.1, "0.1"]]
 
 
 def test_lines_carry_the_models_weights(open_app: OpenApp, checkpoint: Checkpoint) -> None:
@@ -147,7 +146,7 @@ def test_what_is_forced_step_by_step_is_kept_and_told_and_can_be_let_go(
     assert f"“{rival.token}” at step 2" in told
     assert f"{forced.log_prob:.2f}" in told
     assert free.text in told
-    np.testing.assert_allclose(array(charts(app)[1]["data"][0]["z"]), forced.maps["cross"][-1, 0], atol=1e-5)
+    np.testing.assert_allclose(head_map(app), forced.maps["cross"][-1, 0], atol=1e-5)
     (button,) = [button for button in app.button if button.label == "Force nothing"]
     button.click().run()
     assert free.text in html(app)
@@ -161,7 +160,7 @@ def test_a_translation_that_one_types_oneself_has_its_maps(open_app: OpenApp, ch
     assert forced.text == written
     assert written in html(app)
     assert any("You typed this translation" in caption.value for caption in app.caption)
-    np.testing.assert_allclose(array(charts(app)[1]["data"][0]["z"]), forced.maps["cross"][-1, 0], atol=1e-5)
+    np.testing.assert_allclose(head_map(app), forced.maps["cross"][-1, 0], atol=1e-5)
     app = open_app(text=TEXT, checkpoint=NAME, method="typed", typed="")
     assert translate(checkpoint, TEXT).text in html(app)
 

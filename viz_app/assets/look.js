@@ -9,7 +9,6 @@ export default function ({ data, parentElement }) {
 function looks() {
   const SHOWN = 0.2, LIT = 0.02; // weights that have a line: at rest, and of what is pointed at
   let data, weights, lit = null, home = null; // lit: { query } or { key }; home: where the chips are, once they came
-  const listening = new WeakSet();
   const place = () => document.querySelector(".hl-looks");
   const chip = (row, i) => place()?.querySelector(`.hl-row[data-row=${row}] [data-i="${i}"]`);
   const queryChip = (t) => chip(data.query_row, t + data.query_from);
@@ -60,19 +59,9 @@ function looks() {
     });
   }
 
-  /** A frame around a row or a column of the large map. */
+  /** Have the large map frame the row or the column of what is pointed at. */
   function mark() {
-    document.querySelectorAll(".hl-mark").forEach((one) => one.remove());
-    const map = largeMap(), inner = map?.querySelector(".nsewdrag");
-    if (!lit || !inner || !data.in_map) return;
-    const outer = map.getBoundingClientRect(), box = inner.getBoundingClientRect(), frame = document.createElement("div");
-    const [t, s] = [lit.query, lit.key], row = t !== undefined;
-    Object.assign(frame.style, {
-      left: `${box.left - outer.left + (row ? 0 : (s * box.width) / data.keys)}px`, width: `${row ? box.width : box.width / data.keys}px`,
-      top: `${box.top - outer.top + (row ? (t * box.height) / data.queries : 0)}px`, height: `${row ? box.height / data.queries : box.height}px`,
-    });
-    frame.className = "hl-mark";
-    map.append(frame);
+    document.dispatchEvent(new CustomEvent("headlight-mark", { detail: data.in_map ? lit : null }));
   }
 
   function light(next, framed = true) {
@@ -95,15 +84,9 @@ function looks() {
     return light(row === data.key_row && s >= 0 && s < data.keys ? { key: s } : null);
   }
 
-  const largeMap = () => [...document.querySelectorAll(".js-plotly-plot")].find((one) => one.data?.some(({ type }) => type === "heatmap"));
-
-  /** Charts come when they come; the first pointer over one is early enough. */
-  function listen(event) {
-    const map = event.target.closest?.(".js-plotly-plot");
-    if (!map?.on || map !== largeMap() || listening.has(map)) return;
-    listening.add(map);
-    map.on("plotly_hover", ({ points: [{ pointIndex }] }) => data.in_map && Array.isArray(pointIndex) && light({ query: pointIndex[0] }, false));
-    map.on("plotly_unhover", () => light(null, false));
+  /** A cell of the large map is pointed at, or none. */
+  function pointedInMap({ detail }) {
+    if (data.in_map) light(detail, false);
   }
 
   function update(next) {
@@ -129,7 +112,7 @@ function looks() {
     sizes.disconnect();
     ended.abort();
     document.fonts.removeEventListener("loadingdone", redraw);
-    document.removeEventListener("pointerover", listen);
+    document.removeEventListener("headlight-cell", pointedInMap);
   }
 
   const ended = new AbortController();
@@ -137,6 +120,6 @@ function looks() {
   watcher.observe(document.body, { childList: true, subtree: true });
   const sizes = new ResizeObserver(redraw);
   document.fonts.addEventListener("loadingdone", redraw); // chips move when their letters come
-  document.addEventListener("pointerover", listen);
+  document.addEventListener("headlight-cell", pointedInMap);
   return { update, redraw, stop };
 }

@@ -84,31 +84,16 @@ function trainingView(root) {
     ]);
   }
 
-  /** All heads as one image, with a button over each. */
-  function heads() {
-    const { layers, heads: columns } = data, across = (part) => `grid-area:${part}`;
-    const cells = Array.from({ length: layers * columns }, (_, head) => el("button", {
-      type: "button", class: `over${head === chosen ? " lit" : ""}`, "aria-pressed": String(head === chosen),
-      "aria-label": named(head), title: named(head), onclick: () => open(head),
-      style: across(`${Math.floor(head / columns) + 1} / ${(head % columns) + 2}`),
-    }, ""));
-    const names = (count, word, area) => Array.from({ length: count }, (_, i) =>
-      el("span", { class: "quiet name", style: across(area(i)) }, i ? String(i + 1) : `${word} 1`));
-    return el("div", { class: "sheet", style: `grid-template:repeat(${layers}, 1fr) auto / auto repeat(${columns}, minmax(0, 1fr))` }, [
-      el("img", { src: data.snapshots[stage].picture, alt: "", style: across(`1 / 2 / ${layers + 1} / ${columns + 2}`) }),
-      ...cells,
-      ...names(layers, "layer", (i) => `${i + 1} / 1`),
-      ...names(columns, "head", (i) => `${layers + 1} / ${i + 2}`),
-    ]);
-  }
-
   function redraw() {
     const { name } = data.snapshots[stage], label = `${data.alt}, ${named(chosen)}, ${name}`;
     draw(root, [
       controls(),
       written(),
       el("div", { class: "maps", role: "figure", "aria-label": label, "data-title": label }, [
-        heads(),
+        sheetOfHeads({
+          ...data, picture: data.snapshots[stage].picture,
+          lit: (layer, head) => layer * data.heads + head === chosen, open: (layer, head) => open(layer * data.heads + head),
+        }),
         el("div", {}, [
           el("div", { class: "quiet" }, `L${named(chosen).slice(1)}, ${name}: attention weights, 0 dark to 1 bright.`),
           el("div", { class: "scroll picture" }),
@@ -116,11 +101,9 @@ function trainingView(root) {
         ]),
       ]),
     ]);
-    const sheet = root.querySelector(".sheet"), says = root.querySelector(".says");
-    const tall = ((sheet.clientWidth / data.heads) * data.queries.length) / data.keys.length; // of cells that are squares
-    sheet.style.height = `${Math.min(TALLEST, Math.max(44, tall) * data.layers) + 30}px`;
+    const says = root.querySelector(".says"), size = data.queries.length * data.keys.length;
+    fitSheet(root.querySelector(".sheet"), { ...data, rows: data.queries.length, columns: data.keys.length, tallest: TALLEST });
     large ??= largeMap(root.querySelector(".picture"), (sentence) => { says.textContent = sentence; });
-    const size = data.queries.length * data.keys.length;
     large.show({
       ...data, label, title: label,
       masked: (t, s) => data.causal && s > t, weight: (t, s) => weights[stage * size + t * data.keys.length + s],

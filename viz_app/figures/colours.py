@@ -24,6 +24,7 @@ __all__ = [
     "ink",
     "legible",
     "palette",
+    "scale_ticks",
     "signed_scale",
     "weight_scale",
 ]
@@ -80,13 +81,20 @@ def grey_where(masked: NDArray[np.bool_]) -> Settings:
     return {"z": z, "colorscale": [(0, MASKED), (1, MASKED)], "showscale": False, "meta": COVER}
 
 
+def scale_ticks(*, largest: float, logarithmic: bool) -> list[float]:
+    """The numbers that a scale of weights names."""
+    if not logarithmic:
+        return [largest * quarter / 4 for quarter in range(5)]
+    return [largest * 10.0**-decade for decade in range(DECADES + 1)]
+
+
 def colour_bar(title: str, *, largest: float = 1.0, logarithmic: bool = False) -> Settings:
     bar: Settings = {
         **{"title": {"text": title, "side": "right", "font": TEXT}, "tickfont": TEXT},
         **{"thickness": 12, "outlinewidth": 0, "len": 1.0},
     }
     if logarithmic:
-        values = [largest * 10.0**-decade for decade in range(DECADES + 1)]
+        values = scale_ticks(largest=largest, logarithmic=True)
         bar |= {
             "tickvals": [float(np.log10(value)) for value in values],
             "ticktext": [f"{value:.2g}" for value in values],

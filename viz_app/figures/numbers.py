@@ -10,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-__all__ = ["Numbers", "numbers_of", "numbers_of_map"]
+__all__ = ["Numbers", "numbers_of", "numbers_of_map", "numbers_of_tiles"]
 
 MOST = 3  # series that are told one by one
 INVISIBLE = "\u200b\u2060"  # by which `unique_labels` tells equal ones apart
@@ -35,7 +35,7 @@ def numbers_of(figure: go.Figure) -> Numbers:
     if maps := [trace for trace in own if trace.type == "heatmap"]:
         return of_map(maps[0], figure.layout)
     if tiles := [trace.meta for trace in own if "tiles" in (trace.meta or {})]:
-        return of_tiles(np.asarray(tiles[0]["tiles"]), tiles[0]["unit"])
+        return numbers_of_tiles(np.asarray(tiles[0]["tiles"]), tiles[0]["unit"])
     return of_series([trace for trace in own if trace.type in ("scatter", "bar")], figure.layout)
 
 
@@ -98,7 +98,7 @@ def numbers_of_map(
     return Numbers(says=says, table=table)
 
 
-def of_tiles(values: NDArray[np.float64], unit: str) -> Numbers:
+def numbers_of_tiles(values: NDArray[np.floating], unit: str) -> Numbers:
     """Of (L, H) small maps."""
 
     def place(index: int) -> str:

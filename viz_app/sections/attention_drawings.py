@@ -1,7 +1,6 @@
 """The maps of a translation drawn in several ways: all heads, one head, lines, BertViz, and a table."""
 
-from functools import partial
-
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -9,15 +8,13 @@ from model.analysis.statistics import strongest
 from model.kinds import KINDS
 from viz_app import components
 from viz_app.attention_view import AttentionView, ChosenMap
-from viz_app.charts import draw
-from viz_app.controls import open_tile
-from viz_app.figures.attention import head_map, overview
+from viz_app.charts import numbers
+from viz_app.controls import open_head
+from viz_app.figures.numbers import numbers_of_map, numbers_of_tiles
 from viz_app.headings import section
 from viz_app.present import SCALE, presenting
 
 __all__ = ["alignment_table", "all_heads", "bertviz", "lines", "one_head"]
-
-HEIGHT = 320  # pixels at least: input, translation and picture fit on 720
 
 
 def all_heads(
@@ -26,43 +23,45 @@ def all_heads(
     """Draw every layer and head small; a click on one opens it."""
     layers, heads = shown.maps.shape[:2]
     section("Every layer and head", "" if presenting() else f"{KINDS[kind].shows} Choose one to open it.")
-    draw(
-        overview(
-            shown.maps,
-            shown.axes,
-            shown.allowed,
-            chosen=(layer, head if isinstance(head, int) else None),
-            height=HEIGHT,
-            largest=largest,
-            logarithmic=logarithmic,
-        ),
-        key="overview",
-        fills=True,
-        on_select=partial(open_tile, "overview"),
-        alt=f"{layers} × {heads} small heatmaps, one for each layer and head of the {KINDS[kind].title} attention",
+    title = f"All heads, {KINDS[kind].title} attention"
+    says = f"{layers} × {heads} small heatmaps, one for each layer and head of the {KINDS[kind].title} attention"
+    found = numbers_of_tiles(
+        shown.maps.max(axis=-1).mean(axis=-1), "The largest number of a row, in the mean over the rows"
     )
+    components.head_sheet(
+        shown.maps,
+        shown.allowed,
+        chosen=(layer, head if isinstance(head, int) else None),
+        largest=largest,
+        logarithmic=logarithmic,
+        title=title,
+        alt=f"{says}. {found.says}",
+        key="overview",
+        on_open=open_head,
+    )
+    numbers({"": found.table}, says=found.says, key="overview", alt=says)
 
 
 def one_head(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, *, logarithmic: bool) -> None:
     """Draw the chosen map large."""
-    says = "" if presenting() else f"{chosen.meaning} Point at a cell for the exact number."
+    says = "" if presenting() else f"{chosen.meaning} Point at a cell for its exact number."
     section(f"Layer {layer + 1} · {chosen.name}.", says)
     title = f"{KINDS[kind].title} attention, layer {layer + 1}, {chosen.name}"
-    draw(
-        head_map(
-            chosen.weights,
-            shown.axes,
-            shown.allowed,
-            height=HEIGHT,
-            unit=chosen.unit,
-            largest=chosen.largest,
-            logarithmic=logarithmic,
-        ),
-        key="head_map",
-        fills=True,
+    alt = f"Heatmap of the {chosen.unit} of {title}: rows are queries, columns are keys"
+    visible = np.where(shown.allowed, chosen.weights, np.float32("nan"))
+    found = numbers_of_map(visible, shown.axes.queries, shown.axes.keys, unit=chosen.unit)
+    components.head_map(
+        chosen.weights,
+        shown.axes,
+        shown.allowed,
+        unit=chosen.unit,
+        largest=chosen.largest,
+        logarithmic=logarithmic,
         title=title,
-        alt=f"Heatmap of the {chosen.unit} of {title}: rows are queries, columns are keys",
+        alt=f"{alt}. {found.says}",
+        key="head_map",
     )
+    numbers({"": found.table}, says=found.says, key="head_map", alt=alt)
 
 
 def lines(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, head: int | str) -> None:
