@@ -30,7 +30,8 @@ SHOWS = """([wanted, masked]) => {
     const root = [...document.querySelectorAll('.st-key-head_map *')].find(one => one.shadowRoot)?.shadowRoot;
     const fills = [...root?.querySelectorAll('[data-cell]') ?? []].map(one => one.getAttribute('fill'));
     const same = (fill, colour) => fill.match(/\\d+/g).every((part, c) => Math.abs(Number(part) - colour[c]) <= 1);
-    return fills.length === wanted.length && fills.every((fill, i) => fill === masked ? !wanted[i] : same(fill, wanted[i]));
+    return fills.length === wanted.length
+        && fills.every((fill, i) => fill === masked ? !wanted[i] : same(fill, wanted[i]));
 }"""
 
 
@@ -47,7 +48,7 @@ def expected_translation(text: str, name: str = FIRST) -> Translation:
 
 
 def wait_for_map(page: Page, weights: np.ndarray) -> None:
-    """Until the large map has the colours of these weights (T, S), and grey where they are 0, which is a mask's work."""
+    """Until the large map has the colours of these weights (T, S), and grey where a mask made them 0."""
     stops = np.array([hex_to_rgb(colour) for _, colour in get_colorscale(SEQUENTIAL)], dtype=float)
     places = np.linspace(0, 1, len(stops))
     colours = np.stack([np.interp(weights.ravel(), places, channel) for channel in stops.T], axis=1)
@@ -288,7 +289,7 @@ def test_in_a_tall_window_a_picture_takes_the_height_that_is_left(visit: Visit, 
             const places = [...document.querySelectorAll('[class*="st-key-fills_"]')];
             return places.length && places.every(place => {
                 const [frame, picture] = [place, place.querySelector('.js-plotly-plot')].map(one => one?.offsetHeight);
-                return frame > 650 && frame - picture < 60;
+                return place.getBoundingClientRect().bottom > innerHeight - 90 && frame - picture < 60;
             });
         }"""
     )

@@ -2,7 +2,7 @@
 // A map is drawn once. A pointer that moves looks up one cell and moves one frame, however large the map is.
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const CELL = [15, 38], HIGHEST = 30, LONGEST = 16; // pixels of a cell, and of its height; signs of a label
-const WIDEST = 80, TALLEST = 54, UPRIGHT = 20, BAR = 12, STOPS = 32; // of a cell where the height is given; of an upright label; of a colour bar
+const WIDEST = 80, TALLEST = 54, UPRIGHT = 18, BAR = 12, STOPS = 32; // of a cell where the height is given; of an upright label; of a colour bar
 
 /** A map in the element `home`; `told(sentence)` is called with what there is to say of the cell that is pointed at. */
 function largeMap(home, told) {
@@ -24,7 +24,7 @@ function largeMap(home, told) {
   const wide = (labels) => Math.min(150, 12 + 8 * Math.max(...labels.map((label) => Math.min([...label].length, LONGEST))));
 
   function redraw() {
-    const left = wide(map.queries) + 22, beside = map.bar ? BAR + 86 : 8;
+    const left = wide(map.queries) + 22, beside = map.bar ? BAR + 74 : 8;
     const cell = Math.max(CELL[0], Math.min(map.tall ? WIDEST : CELL[1], (room(home) - left - beside) / map.keys.length));
     const upright = cell < 22; // slanted labels would overprint each other
     const below = wide(map.keys) * (upright ? 1 : 0.75) + 24;
@@ -44,8 +44,9 @@ function largeMap(home, told) {
       const x = left + (i * every + 0.5) * cell, y = bottom + 14;
       return el("text", { x: upright ? x + 5 : x, y, "text-anchor": "end", transform: `rotate(${upright ? -90 : -45} ${x} ${y})`, lang: map.languages.key || false }, shortened(key, LONGEST));
     });
+    const middle = Math.max(bottom / 2, Math.min(4 * map.query_title.length, (bottom + below) / 2)); // a long title stays whole
     const titles = [
-      el("text", { x: 14, y: bottom / 2, "text-anchor": "middle", transform: `rotate(-90 14 ${bottom / 2})` }, map.query_title),
+      el("text", { x: 14, y: middle, "text-anchor": "middle", transform: `rotate(-90 14 ${middle})` }, map.query_title),
       el("text", { x: (left + right) / 2, y: bottom + below, "text-anchor": "middle" }, map.key_title),
     ];
     draw(home, [el("svg", {
@@ -53,13 +54,13 @@ function largeMap(home, told) {
       "aria-label": `${map.label}: rows are queries, columns are keys; arrow keys walk the cells`, onkeydown: walk,
     }, [el("g", {}, cells), el("g", {}, [...rows, ...columns, ...titles]), el("g", {}, [
       el("rect", { class: "pointed", fill: "none" }), el("rect", { class: "pointed marked", fill: "none" }),
-    ]), ...(map.bar ? [colourBar(right + 16, bottom)] : [])])]);
+    ]), ...(map.bar ? [colourBar(right + 10, bottom)] : [])])]);
     point(at);
     mark(null);
   }
 
   function colourBar(x, height) {
-    const step = height / STOPS, title = [x + BAR + 48, height / 2];
+    const step = height / STOPS, title = [x + BAR + 44, height / 2];
     return el("g", {}, [
       ...Array.from({ length: STOPS }, (_, i) => el("rect", {
         x, y: i * step, width: BAR, height: step + 0.5, fill: between(map.colours.scale, 1 - (i + 0.5) / STOPS),
