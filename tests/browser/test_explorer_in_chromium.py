@@ -123,7 +123,7 @@ def test_without_scaling_the_softmax_is_sharper(visit: Visit) -> None:
 
 
 def test_a_click_on_the_architecture_leads_to_that_layer(visit: Visit) -> None:
-    page = visit(f"inside?{HERE}&inside_tab=Every+station")
+    page = visit(f"inside?{HERE}&inside_tab=Every+station&station_code=true")
     expect(page.get_by_role("button", name="decoder, layer 3, shown")).to_be_visible()
     page.get_by_role("button", name="encoder, layer 1, show it").click()
     expect(page.get_by_role("button", name="encoder, layer 1, shown")).to_be_visible()
@@ -147,6 +147,15 @@ def test_one_can_guess_before_one_sees(visit: Visit) -> None:
     expect(page.locator("button.chip").nth(2)).to_have_text("…")
     page.get_by_role("button", name="One step on").click()
     expect(page.get_by_text("What comes next?")).to_be_visible()
+    guess = page.get_by_label("Your guess")
+    guess.fill(words[1].upper())
+    guess.press("Enter")
+    expect(page.locator(".verdict")).to_have_text(f"Right: the model wrote “{words[1]}”. 1 of 1 guess right so far.")
+    page.get_by_role("button", name="One step on").click()
+    expect(guess).to_have_value("")
+    guess.fill("zebra")
+    page.get_by_role("button", name="Show the ten best").click()
+    expect(page.locator(".verdict")).to_contain_text("not “zebra”. 1 of 2 guesses right so far.")
 
 
 def test_a_click_on_a_token_goes_there_and_the_step_stands_in_the_link(visit: Visit) -> None:
@@ -162,7 +171,7 @@ def test_a_click_on_a_token_goes_there_and_the_step_stands_in_the_link(visit: Vi
 
 
 def test_pointing_at_a_step_lights_its_line_of_code_and_the_other_way_round(visit: Visit) -> None:
-    page = visit(f"inside?{HERE}&inside_tab=Every+station")
+    page = visit(f"inside?{HERE}&inside_tab=Every+station&station_code=true")
     expect(page.get_by_text("They are the same computation")).to_be_visible()
     for step, line in (("weights", "attention_weights(masked)"), ("fire", "self.activation(inner)")):
         card = page.locator(f"button.step[data-step={step}]").last

@@ -10,11 +10,13 @@ function stepper(root) {
   const QUIET = 400; // milliseconds without a change, after which the step goes into the link
   let data = null, maps, last, report, step = 0, timer = null, telling = null, told = 0, speed = null; // the pace that was chosen
   let revealed = new Set(); // steps whose candidates were asked for, where one guesses first
+  let guesses = new Map(), typed = ""; // step → [the guess, whether it was right]; what is in the field
 
   function update(next, setTriggerValue) {
     if (next.text !== data?.text) {
       stop();
       revealed = new Set();
+      guesses = new Map();
       step = told = next.step ?? next.given; // what a prompt forces is no choice of the model
     }
     [data, maps, last, report] = [next, floats(next.maps), next.steps.length - 1, setTriggerValue];
@@ -31,13 +33,18 @@ function stepper(root) {
     const before = step;
     step = Math.min(Math.max(to, 0), last);
     if (step === last) stop();
+    if (step !== before) typed = "";
     redraw();
     tell();
     if (step !== before) say();
   }
 
+  function wordAt(at) {
+    return data.steps[at].candidates.find((candidate) => candidate[3])[0];
+  }
+
   function say() {
-    const [written] = data.steps[step].candidates.filter((candidate) => candidate[3]).map(([word]) => word);
+    const written = wordAt(step);
     const hidden = step < data.given || (data.guess && !seen(step));
     announce(`Step ${step + 1}${hidden ? "" : ": written"}`, hidden ? "" : written, data.languages.word);
   }
@@ -104,13 +111,33 @@ function stepper(root) {
     return [...revealed].some((one) => one >= at);
   }
 
+  /** Show what is written at this step, and score the guess; neither case nor the subword mark counts. */
+  function reveal() {
+    const plain = (word) => word.replace(/^·/, "").trim().toLowerCase();
+    if (plain(typed)) guesses.set(step, [typed.trim(), plain(typed) === plain(wordAt(step))]);
+    revealed.add(step);
+    typed = "";
+    redraw();
+    if (guesses.has(step)) announce(verdict());
+  }
+
+  function verdict() {
+    const [guess, right] = guesses.get(step), written = `the model wrote “${shortened(wordAt(step), 24)}”`;
+    const all = [...guesses.values()], count = all.filter(([, one]) => one).length;
+    const score = `${count} of ${all.length} ${all.length === 1 ? "guess" : "guesses"} right so far.`;
+    return `${right ? `Right: ${written}.` : `Wrong: ${written}, not “${shortened(guess, 24)}”.`} ${score}`;
+  }
+
   function candidates() {
     if (step < data.given)
       return el("div", { class: "candidates" }, [el("div", { class: "quiet" }, data.given_says)]);
     if (data.guess && !seen(step))
       return el("div", { class: "candidates" }, [
-        el("div", {}, "What comes next? Say it first."),
-        el("button", { type: "button", class: "reveal", onclick: () => { revealed.add(step); redraw(); } }, "Show the ten best"),
+        el("div", {}, "What comes next? A token may be a part of a word."),
+        el("input", { type: "text", class: "guess", maxlength: 40, autocomplete: "off", placeholder: "Your guess",
+          "aria-label": "Your guess", value: typed, oninput: (event) => { typed = event.target.value; },
+          onkeydown: (event) => { if (event.key === "Enter" && !event.isComposing) reveal(); } }),
+        el("button", { type: "button", class: "reveal", onclick: reveal }, "Show the ten best"),
       ]);
     const { candidates: offered, entropy } = data.steps[step];
     const rows = offered.map(([text, probability, id, written]) => {
@@ -129,6 +156,7 @@ function stepper(root) {
       ]);
     });
     return el("div", { class: "candidates" }, [
+      ...(data.guess && guesses.has(step) ? [el("div", { class: "verdict" }, verdict())] : []),
       el("div", { class: "quiet" }, `The ten best next tokens. ${data.fixed ? "" : "Click another to write it instead. "}Entropy ${entropy.toFixed(3)} nats.`),
       ...rows,
     ]);
