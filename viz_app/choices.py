@@ -116,7 +116,19 @@ FORMS: dict[str, Form] = {
     **dict.fromkeys(NUMBERS.split(), WHOLE),
     **dict.fromkeys(("temperature", "top_p", "head_temperature", "painted_weight"), FRACTION),
     **dict.fromkeys(
-        ("norms", "scaled", "logarithmic", "merge", "hide_special", "same_words", "shares", "guess", "present"), SWITCH
+        (
+            "norms",
+            "scaled",
+            "logarithmic",
+            "merge",
+            "hide_special",
+            "same_words",
+            "shares",
+            "guess",
+            "present",
+            "station_code",
+        ),
+        SWITCH,
     ),
     "forced": FORCED,
     "intervention": INTERVENTION,

@@ -38,6 +38,10 @@ def test_the_grid_of_words_is_the_lens(open_app: OpenApp, checkpoint: Checkpoint
     text = figure["data"][0]["text"]  # each word has the ink that can be read on its colour
     shown = [[unescape(re.sub(r"</?span[^>]*>", "", word)) for word in row] for row in text]
     assert shown == [list(row) for row in lens.tokens]
+    read = [token.text for token in translate(checkpoint, TEXT).read]
+    repeated = sum(best == token for best, token in zip(lens.tokens[0], read, strict=True))
+    assert repeated > len(read) / 2, "the first row is the input"
+    assert any(f"no guess: in {repeated} of {len(read)} places" in caption.value for caption in app.caption)
     written = [text.removesuffix(" …") for text in app.dataframe[0].value["translation"]]
     assert written == [early.text for early in decoder_lens(checkpoint, TEXT)]
 
@@ -111,7 +115,14 @@ def test_every_station_is_drawn_with_its_numbers_and_its_code(
     open_app: OpenApp, checkpoint: Checkpoint, stack: str
 ) -> None:
     app = open_app(
-        "inside", checkpoint=NAME, text=TEXT, inside_tab=STATIONS, stack=stack, station_layer="2", station_place="3"
+        "inside",
+        checkpoint=NAME,
+        text=TEXT,
+        inside_tab=STATIONS,
+        stack=stack,
+        station_layer="2",
+        station_place="3",
+        station_code="true",
     )
     _, found, _ = stations(checkpoint, TEXT, stack, 1, 2)
     (figure,) = charts(app)
@@ -131,13 +142,20 @@ def test_every_station_is_drawn_with_its_numbers_and_its_code(
             red, _, blue, _ = picture.getpixel((int(strongest[1]), int(strongest[0])))
             assert own.numbers.max() <= 0 or red > blue
     assert "same computation" in app.success[-1].value
+    app.toggle(key="station_code").set_value(False).run()
+    assert not any(e.proto.component_name.endswith("derivation") for e in app.get("bidi_component")), (
+        "the short version"
+    )
+    assert [formula.value.strip("$\n") for formula in app.latex][: len(found)] == [one.formula for one in found]
 
 
 @pytest.mark.parametrize("name", ["everyday-zh-en", "multi30k-de-en-words"])
 def test_the_last_layer_ends_in_the_ten_best_words(open_app: OpenApp, name: str) -> None:
     app = open_app("inside", checkpoint=name, text="", inside_tab=STATIONS)
     assert not charts(app)
-    app = open_app("inside", checkpoint=name, text="你好 Hallo", inside_tab=STATIONS, station_place="1")
+    app = open_app(
+        "inside", checkpoint=name, text="你好 Hallo", inside_tab=STATIONS, station_place="1", station_code="true"
+    )
     first = translate(load_checkpoint(BUNDLED / name), "你好 Hallo").written[0]
     table = app.dataframe[0].value
     assert len(table) == 10

@@ -1,5 +1,7 @@
 """What a model would say if it stopped early: the lens on its decoder, and on its encoder."""
 
+from collections.abc import Sequence
+
 import pandas as pd
 import streamlit as st
 
@@ -33,8 +35,14 @@ def early_words(key: CheckpointKey, text: str, run: Run) -> None:
         first = st.slider(f"Places from, of {count}", 1, count - MOST + 1, key="first_place")
     shown = slice(first - 1, first - 1 + MOST)
     layers = len(lens.tokens) - 1
-    rows = ["embedding", *(f"layer {i + 1}" for i in range(layers))]
+    rows = ["no layer yet", *(f"layer {i + 1}" for i in range(layers))]
     written = [token.text for token in translation.written[shown]]
+    if repeated := repeats(lens.tokens[0], [token.text for token in translation.read]):
+        st.caption(
+            f"The first row has passed no layer, so it is no guess: in {repeated} of {count} places it only repeats "
+            "the token that it read."
+            + (" The embeddings and the output of this model share a matrix." if shares_its_matrix else "")
+        )
     draw(
         word_grid(
             [line[shown] for line in lens.tokens],
@@ -62,10 +70,6 @@ def early_words(key: CheckpointKey, text: str, run: Run) -> None:
         wide=True,
         alt=f"Grid of the likeliest words after each of {layers} layers of the decoder, shaded by probability",
     )
-    if shares_its_matrix:
-        st.caption(
-            "The first row mostly repeats what was read: the embeddings and the output of this model share a matrix."
-        )
     section(
         "After each layer of the encoder",
         "The whole translation, when the decoder reads the source as it was after "
@@ -95,3 +99,8 @@ def early_words(key: CheckpointKey, text: str, run: Run) -> None:
         "2024) gives the state of the encoder after layer l to the decoder, in the place of the last.",
         r"p_l(y) = \mathrm{softmax}(W\,\mathrm{norm}(x^{(l)}_t))",
     )
+
+
+def repeats(best: Sequence[str], read: Sequence[str]) -> int:
+    """In how many places the likeliest word is the token that was read there."""
+    return sum(one == other for one, other in zip(best, read, strict=True))

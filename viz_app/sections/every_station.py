@@ -29,7 +29,7 @@ def every_station(key: CheckpointKey, text: str, run: services.Run) -> None:
     translation = services.translation_of(key, text, *run)
     sizes = loading.config_of(key).model
     assert isinstance(sizes, ModelConfig)  # whose stream can be followed
-    stacks, layers, tokens, _ = st.columns([2, 1.4, 2.4, 2], vertical_alignment="bottom")
+    stacks, layers, tokens, depth = st.columns([2, 1.4, 2.4, 2], vertical_alignment="bottom")
     settle("stack", "decoder", STACKS)
     with stacks:
         stack = st.segmented_control("Stack", list(STACKS), format_func=STACKS.__getitem__, required=True, key="stack")
@@ -45,6 +45,10 @@ def every_station(key: CheckpointKey, text: str, run: services.Run) -> None:
         places,
         format_func=["", *(f"{i} · {token.text}" for i, token in enumerate(read, start=1))].__getitem__,
         key="station_place",
+    )
+    settle("station_code", False)
+    with_code = depth.toggle(
+        "Code and numbers", key="station_code", help="Show the code of every station beside each of its steps."
     )
     found, end = analyses.stations_of(key, text, stack, layer - 1, place - 1, *run)
     token = visible(read[place - 1].text)
@@ -77,7 +81,7 @@ def every_station(key: CheckpointKey, text: str, run: services.Run) -> None:
         )
     of = f"{stack}, layer {layer}, “{read[place - 1].text}”"
     for number, station in enumerate(found, start=1):
-        one_station(number, station, of=of)
+        one_station(number, station, of=of, with_code=with_code)
     if end:
         words, code = st.container(key=f"stop_{len(found) + 1}").columns([1, 1.25])
         with words:
@@ -92,9 +96,10 @@ def every_station(key: CheckpointKey, text: str, run: services.Run) -> None:
                     "probability": st.column_config.ProgressColumn(format="%.4f", min_value=0.0, max_value=1.0),
                 },
             )
-        with code:
+        if with_code:
             title = f"{len(found) + 1}. A word: {of}"
-            derivation((), end.code, alt="the words", title=title, key="station_code_of_words")
+            with code:
+                derivation((), end.code, alt="the words", title=title, key="station_code_of_words")
     st.success(
         "Largest difference between these numbers and the model's own: "
         f"{max(station.difference for station in found):.2g}. They are the same computation, but for rounding.",
@@ -121,12 +126,12 @@ def go_to_layer(stack: str, layer: int) -> None:
     choose("station_layer", layer + 1)
 
 
-def one_station(number: int, station: Station, *, of: str) -> None:
+def one_station(number: int, station: Station, *, of: str, with_code: bool) -> None:
     name, formula = st.container(key=f"stop_{number}").columns([1, 2.2], vertical_alignment="center")
     with name:
         section(f"{number}. {station.name}", f"Difference from the model's own: {station.difference:.2g}")
     formula.latex(station.formula)
-    if station.steps:
+    if with_code and station.steps:
         title = f"{number}. {station.name}: {of}"
         derivation(station.steps, station.code, alt=station.name, title=title, key=f"station_{number}")
         numbers(
