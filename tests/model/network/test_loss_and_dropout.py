@@ -80,6 +80,14 @@ def test_dropout_zeroes_its_share_and_keeps_the_expectation() -> None:
     assert ((pairs == 0).all(dim=1)).float().mean().item() == pytest.approx(0.0625, abs=2e-3)
 
 
+@pytest.mark.parametrize("rate", [0.0015, 0.999])
+def test_dropout_has_a_rate_that_is_smaller_or_larger_than_a_byte_can_say(rate: float) -> None:
+    torch.manual_seed(0)
+    y = Dropout(rate)(torch.ones(1000, 999))
+    assert (y == 0).float().mean().item() == pytest.approx(rate, abs=2e-4)
+    assert y.max().item() == pytest.approx(1 / (1 - rate), rel=1e-4)
+
+
 def test_dropout_follows_the_seed_and_rests_outside_training() -> None:
     x, dropout = torch.randn(13, 7), Dropout(0.5)
     torch.manual_seed(3)
