@@ -221,6 +221,7 @@ class TrainConfig(Section):
         require(bool(self.corpora), f"corpus is {self.corpus!r}; join it with a corpus that can be validated on.")
         self.require_positive("batch_tokens", "max_epochs", "max_steps", "warmup_steps", "average_epochs", "patience")
         self.require_positive("accumulate")
+        require_seed(self.seed)
         require(
             self.pretrain_epochs > 0 if self.pretrain_corpus else self.pretrain_epochs == 0,
             f"pretrain_corpus is {self.pretrain_corpus!r} and pretrain_epochs is {self.pretrain_epochs}; "
@@ -242,6 +243,10 @@ class TrainConfig(Section):
             require(0.0 <= getattr(self, name) < 1.0, f"{name} is {getattr(self, name)}; it must be in [0, 1).")
 
 
+def require_seed(seed: int) -> None:
+    require(-(2**63) <= seed < 2**63, f"seed is {seed}; it must fit into 64 bits. Choose a smaller number.")
+
+
 @dataclass(frozen=True, kw_only=True)
 class SearchConfig(Section):
     """How a translation is searched for. `beam` uses the first two settings, `sample` the others, `greedy` none."""
@@ -257,10 +262,18 @@ class SearchConfig(Section):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require_positive("beam_size")
-        require(self.temperature > 0, f"temperature is {self.temperature}; it must be above 0.")
+        # Beyond these, 32-bit log-probabilities divided by it are no numbers any more.
+        require(
+            0.001 <= self.temperature <= 1000,
+            f"temperature is {self.temperature}; it must be from 0.001 (almost greedy) to 1000 (almost uniform).",
+        )
         require(self.top_k >= 0, f"top_k is {self.top_k}; it must be at least 1, or 0 for all tokens.")
         require(0 < self.top_p <= 1, f"top_p is {self.top_p}; it must be above 0 and at most 1.")
-        require(self.length_penalty >= 0, f"length_penalty is {self.length_penalty}; it must be at least 0.")
+        require(
+            0 <= self.length_penalty <= 10,
+            f"length_penalty is {self.length_penalty}; it must be from 0 to 10; 1 ranks by the mean per token.",
+        )
+        require_seed(self.seed)
 
 
 TASKS: Mapping[str, type[ModelConfig] | type[ClassifierConfig]] = {

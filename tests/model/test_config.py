@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from model.config import ConfigError, ModelConfig, TokenizerConfig
+from model.config import ConfigError, ModelConfig, SearchConfig, TokenizerConfig
 from model.recipe import RECIPES, Recipe, load_recipe
 
 SIZES = {"source_vocab_size": 300, "target_vocab_size": 300}
@@ -25,6 +25,21 @@ SIZES = {"source_vocab_size": 300, "target_vocab_size": 300}
 def test_what_cannot_be_built_is_refused_with_its_values(changes: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         ModelConfig.from_dict(SIZES | changes)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"temperature": 1e-40}, r"temperature is 1e-40; it must be from 0\.001"),
+        ({"temperature": float("inf")}, r"temperature is inf; it must be from 0\.001 \(almost greedy\) to 1000"),
+        ({"temperature": float("nan")}, r"temperature is nan"),
+        ({"length_penalty": 1000.0}, r"length_penalty is 1000\.0; it must be from 0 to 10"),
+        ({"seed": 2**64}, r"seed is 18446744073709551616; .* Choose a smaller number"),
+    ],
+)
+def test_a_search_that_cannot_be_computed_is_refused(settings: dict[str, float], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        SearchConfig.from_dict({"method": "sample"} | settings)
 
 
 def test_a_missing_size_is_named() -> None:
