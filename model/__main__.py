@@ -1,6 +1,7 @@
 """The command line: python -m model train | evaluate | translate | classify | attention | export | fetch | …"""
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator
 from itertools import islice
@@ -23,7 +24,7 @@ from model.foreign_config import ForeignConfig
 from model.inference.classify import classify
 from model.inference.export import FORMATS
 from model.languages import between, usual_languages
-from model.notebook import OpenCheckpoint, open_checkpoint
+from model.notebook import OpenCheckpoint, ShownTranslation, open_checkpoint
 from model.opening import open_translator, read_any_config
 from model.places import folder_for_new
 from model.recipe import load_recipe
@@ -74,7 +75,8 @@ def texts_of(args: argparse.Namespace) -> Iterator[str]:
 
 
 def run_translate(args: argparse.Namespace) -> None:
-    checkpoint, search = in_languages(translator_of(args), args.source, args.target), search_settings(args)
+    search = search_settings(args)  # refuses what it cannot do before a checkpoint is read
+    checkpoint = in_languages(translator_of(args), args.source, args.target)
     lines = texts_of(args)
     # A person at the keyboard gets each line at once, a file is translated in batches.
     size = 1 if sys.stdin.isatty() else 64
@@ -94,18 +96,26 @@ def run_attention(args: argparse.Namespace) -> None:
     out = Path(args.out or "maps.npz")
     if out.suffix[1:] not in FORMATS:
         raise ConfigError(f"{out} is no name for a file of maps: it has to end in .{', .'.join(FORMATS)}.")
+    search = search_settings(args, usual_beam=1)
     checkpoint = open_checkpoint(args.checkpoint)
     if not isinstance(checkpoint, OpenCheckpoint):
         raise CheckpointError(f"{checkpoint.name} classifies texts and does not translate; choose another checkpoint.")
-    translation = checkpoint.translate(args.sentence, search=search_settings(args))
-    if args.html:
-        write_beside(Path(args.html), translation.html())
+    translation = checkpoint.translate(args.sentence, search=search)
     if args.out or not args.html:
         facts = {"checkpoint": checkpoint.name, "sentence": args.sentence, "translation": translation.text}
         write_beside(out, FORMATS[out.suffix[1:]](translation, facts))
+    if args.html:
+        write_beside(Path(args.html), page_of(translation))
     print(translation.text)
     for name, maps in translation.maps.items():
         print(f"{name:8} {maps.shape}")
+
+
+def page_of(translation: ShownTranslation) -> str:
+    try:
+        return translation.html()
+    except ValueError as error:  # the text has too many tokens for one page
+        raise ConfigError(f"{error} A file that --out names, such as maps.npz, holds maps of any size.") from error
 
 
 def run_export(args: argparse.Namespace) -> None:
@@ -163,10 +173,18 @@ def run_vary(args: argparse.Namespace) -> None:
     print(f"Variants of {args.corpus} are in {folder}")
 
 
+CLOSED = 141  # what a shell shows of a program that the signal SIGPIPE ended
+
+
 def main(argv: list[str] | None = None, *, program: str = "python -m model", about: str | None = __doc__) -> int:
     args = make_parser(program, about).parse_args(argv)
     try:
         RUN[args.command](args)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Nobody reads on, as behind `| head`. Python writes what is left at its end, which must not fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return CLOSED
     except (CheckpointError, ConfigError, CorpusError, DivergedError, DownloadError) as error:
         print(f"Error: {error}", file=sys.stderr)
         return 1

@@ -39,7 +39,7 @@ def shared(*names: str, **settings: Any) -> argparse.ArgumentParser:
 CHECKPOINT = shared("checkpoint", help="name of a bundled checkpoint, or path of a folder")
 TEXTS = shared("texts", nargs="*", metavar="TEXT", help="default: the lines of the standard input")
 DATA = shared("--data-dir", help="folder of the corpora (default: $HEADLIGHT_DATA, else data/)")
-BEAM = shared("--beam", type=positive, default=5, help="width of the beam, default 5; 1 is greedy")
+BEAM = shared("--beam", type=positive, help="width of the beam, default 5; 1 is greedy")
 DEVICE = shared("--device", default="auto", choices=["auto", "cpu", "cuda", "mps"], help="default: the fastest")
 
 
@@ -76,11 +76,12 @@ def add_evaluate(commands: Commands) -> None:
 
 
 def add_search_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--sample", action="store_true", help="draw tokens at random instead")
-    command.add_argument("--temperature", type=float, default=1.0, help="below 1 sharpens, above 1 flattens")
-    command.add_argument("--top-k", type=int, default=0, help="draw from the k best tokens; 0: from all")
-    command.add_argument("--top-p", type=float, default=1.0, help="draw from the fewest tokens that hold this share")
-    command.add_argument("--seed", type=int, default=0)
+    """How to search. No option has a default here: what was not typed is None, so that none is ignored in silence."""
+    command.add_argument("--sample", action="store_true", help="draw tokens at random instead; all below need it")
+    command.add_argument("--temperature", type=float, help="below 1 sharpens, above 1 flattens, default 1")
+    command.add_argument("--top-k", type=int, help="draw from the k best tokens, default 0: from all")
+    command.add_argument("--top-p", type=float, help="draw from the fewest tokens that hold this share, default 1")
+    command.add_argument("--seed", type=int, help="of the random numbers, default 0")
 
 
 def add_use(commands: Commands) -> None:
@@ -99,7 +100,7 @@ def add_use(commands: Commands) -> None:
     command.add_argument("sentence")
     command.add_argument("--out", help="an .npz, .csv or .json file, default maps.npz where there is no --html")
     command.add_argument("--html", metavar="FILE", help="one HTML file with all of it, to be opened anywhere")
-    command.add_argument("--beam", type=positive, default=1, help="width of the beam, default 1; 1 is greedy")
+    command.add_argument("--beam", type=positive, help="width of the beam, default 1, which is greedy")
     add_search_options(command)
 
     text = "write a checkpoint as a folder that Hugging Face's transformers opens"

@@ -1,7 +1,7 @@
 """What the arguments of the command line name: folders, checkpoints, and how to search."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from model.checkpoint import (
@@ -10,14 +10,26 @@ from model.checkpoint import (
     ClassifierCheckpoint,
     find_checkpoints,
 )
-from model.config import SearchConfig
+from model.config import ConfigError, SearchConfig
 from model.device import pick_device
 from model.foreign_config import is_foreign
 from model.inference.translate import translate, translate_lines
 from model.opening import open_checkpoint, open_translator
 from model.places import checkpoint_folders
 
-__all__ = ["classifier_of", "folder_at", "own_folder_at", "search_settings", "translator_of", "written_for"]
+__all__ = [
+    "USUAL_BEAM",
+    "classifier_of",
+    "folder_at",
+    "own_folder_at",
+    "refuse",
+    "search_settings",
+    "translator_of",
+    "written_for",
+]
+
+USUAL_BEAM = 5
+DRAWN = ("temperature", "top_k", "top_p", "seed")
 
 
 def folder_at(name: str) -> Path:
@@ -32,12 +44,37 @@ def folder_at(name: str) -> Path:
     )
 
 
-def search_settings(args: argparse.Namespace) -> SearchConfig:
+def refuse(args: argparse.Namespace, names: Iterable[str], reason: str) -> None:
+    """Refuse options that the command would ignore.
+
+    Args:
+        args: Options that were not typed are None, False or absent.
+        names: Of the options that have no effect here.
+        reason: Why, and what to do; follows "… has no effect".
+
+    Raises:
+        ConfigError: one of them was typed.
+    """
+    for name in names:
+        value = getattr(args, name, None)
+        if value is not None and value is not False:
+            typed = f"--{name.replace('_', '-')}" + ("" if value is True else f" {value}")
+            raise ConfigError(f"{typed} has no effect {reason}")
+
+
+def search_settings(args: argparse.Namespace, *, usual_beam: int = USUAL_BEAM) -> SearchConfig:
+    """The search that the options name.
+
+    Raises:
+        ConfigError: a value is out of range, or an option has no effect on this search.
+    """
     if getattr(args, "sample", False):
-        return SearchConfig(
-            method="sample", temperature=args.temperature, top_k=args.top_k, top_p=args.top_p, seed=args.seed
-        )
-    return SearchConfig(method="beam", beam_size=args.beam) if args.beam > 1 else SearchConfig()
+        refuse(args, ["beam"], "with --sample. Leave out one of the two.")
+        drawn = {name: getattr(args, name) for name in DRAWN}
+        return SearchConfig(method="sample", **{name: value for name, value in drawn.items() if value is not None})
+    refuse(args, DRAWN, "without --sample. Add --sample, or leave it out.")
+    width = args.beam or usual_beam
+    return SearchConfig(method="beam", beam_size=width) if width > 1 else SearchConfig()
 
 
 def translator_of(args: argparse.Namespace) -> Checkpoint:

@@ -7,7 +7,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from model.asked import classifier_of, folder_at, own_folder_at, search_settings, translator_of, written_for
+from model.asked import (
+    USUAL_BEAM,
+    classifier_of,
+    folder_at,
+    own_folder_at,
+    refuse,
+    search_settings,
+    translator_of,
+    written_for,
+)
 from model.checkpoint import (
     BY_LENGTH,
     load_checkpoint,
@@ -29,16 +38,24 @@ from model.training.evaluate import accuracy, bleu_by_length, mean_loss, score
 
 __all__ = ["run_evaluate"]
 
+NOT_WITH_CLASS = ("corpus", "split", "data_dir", "beam", "json", "by_length", "certainty", "record")
+NOT_WITH_CERTAINTY = ("split", "beam", "json", "by_length")
+NOT_OF_CLASSIFIERS = ("certainty", "by_length", "beam")
+
 
 def run_evaluate(args: argparse.Namespace) -> None:
     if args.class_list:
+        refuse(args, NOT_WITH_CLASS, "with --class, which prints what is wrong in a list of its own. Leave it out.")
         run_class_list(args)
         return
     folder = own_folder_at(args.checkpoint, "evaluate, but for --class,")
+    config = read_config(folder)
+    if config.task == "classification":
+        refuse(args, NOT_OF_CLASSIFIERS, f"on {folder.name}, which classifies texts. Leave it out.")
     if args.certainty:
+        refuse(args, NOT_WITH_CERTAINTY, "with --certainty. Leave out one of the two.")
         run_certainty(folder, args)
         return
-    config = read_config(folder)
     corpus = args.corpus or config.train.corpora[0]
     split = args.split or ("test_2016_flickr" if corpus == "multi30k" else "test")
     evaluate = evaluate_classifier if config.task == "classification" else evaluate_translator
@@ -127,7 +144,11 @@ def evaluate_translator(corpus: str, split: str, args: argparse.Namespace) -> di
     references = [reference for _, reference in pairs]
     scores = score(hypotheses, references, loss=loss, language=target).to_dict()
     rows = bleu_by_length([source for source, _ in pairs], hypotheses, references, language=target)
-    return {"beam": args.beam, "examples": len(pairs)} | scores | ({"by_length": rows} if args.by_length else {})
+    return (
+        {"beam": args.beam or USUAL_BEAM, "examples": len(pairs)}
+        | scores
+        | ({"by_length": rows} if args.by_length else {})
+    )
 
 
 def evaluate_classifier(corpus: str, split: str, args: argparse.Namespace) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 import io
 import json
+import os
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +17,7 @@ from model.inference.export import maps_csv, maps_json
 from model.inference.translate import translate
 from tests.conftest import TOY_DATA
 from tests.foreign_folders import LABELS, make_folder
+from viz_app.report import MAX_TOKENS
 
 
 def test_evaluate_prints_figures_and_signature(toy_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,6 +93,49 @@ def test_sampling_follows_its_seed(
     assert "top_p is 2.0" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("limits", [{"temperature": 0.001}, {"temperature": 1000.0}])
+def test_the_limits_of_a_search_can_be_computed(toy: Checkpoint, limits: dict[str, float]) -> None:
+    found = translate(toy, "The dog sees the cat.", search=SearchConfig(method="sample", **limits))
+    assert all(np.isfinite(token.probability) for token in found.written)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["translate", "x", "--temperature", "-5"], "--temperature -5.0 has no effect without --sample"),
+        (["attention", "x", "x", "--top-k", "0"], "--top-k 0 has no effect without --sample"),
+        (["translate", "x", "--sample", "--beam", "5"], "--beam 5 has no effect with --sample"),
+        (["evaluate", "x", "--class", "--json"], "--json has no effect with --class"),
+        (["evaluate", "x", "--class", "--by-length"], "--by-length has no effect with --class"),
+        (["evaluate", "x", "--class", "--beam", "5"], "--beam 5 has no effect with --class"),
+        (["evaluate", "multi30k-en-de", "--certainty", "--json"], "--json has no effect with --certainty"),
+        (
+            ["evaluate", "imdb-sentiment", "--by-length"],
+            "--by-length has no effect on imdb-sentiment, which classifies",
+        ),
+    ],
+)
+def test_an_option_without_effect_is_refused(
+    options: list[str], message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert main(options) == 1
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("texts", [["The dog sees the cat."], ["The dog sees the cat."] * 200])
+def test_who_stops_to_read_ends_translate_without_a_traceback(
+    toy_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], texts: list[str]
+) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "w", encoding="utf-8") as closed:
+        monkeypatch.setattr("sys.stdout", closed)
+        assert main(["translate", str(toy_folder), *texts, "--beam", "1"]) == 141
+        closed.write("what is left at the end is written to nobody")
+    assert capsys.readouterr().err == ""
+
+
 def test_translate_refuses_what_is_not_utf_8(
     toy_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -112,6 +158,16 @@ def test_attention_writes_tokens_and_maps(toy: Checkpoint, toy_folder: Path, tmp
         assert file["checkpoint"] == toy_folder.name
         assert file["sentence"] == "The dog sees the cat."
         assert file["translation"] == expected.text
+
+
+def test_a_text_that_is_too_long_for_one_page_keeps_its_maps(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {f"--{name}": str(tmp_path / file) for name, file in {"out": "maps.npz", "html": "page.html"}.items()}
+    long = "dog " * (MAX_TOKENS + 5)
+    assert main(["attention", "multi30k-en-de", long, *(part for pair in files.items() for part in pair)]) == 1
+    assert re.search(rf"one file holds up to {MAX_TOKENS}\. Shorten it\. .* --out", capsys.readouterr().err)
+    assert [path.name for path in tmp_path.iterdir()] == ["maps.npz"]
 
 
 def test_json_and_csv_hold_the_same_maps(toy: Checkpoint, toy_folder: Path, tmp_path: Path) -> None:
