@@ -56,8 +56,9 @@ class Job:
 
     key: Hashable
     lane: str
+    clock: Callable[[], float]  # seconds, which never run backwards
     owners: set[Owner] = field(default_factory=set)
-    began: float | None = None  # on the monotonic clock, None while it waits for its turn
+    began: float | None = None  # on the clock, None while it waits for its turn
     done: int = 0
     steps: int = 0
     first: tuple[float, int] | None = None  # when it first said how far it is, and the steps that were done then
@@ -74,7 +75,7 @@ class Job:
         """Until its end, judged by its own progress; None where there is none yet."""
         if self.first is None or self.done <= self.first[1]:
             return None
-        return (time.monotonic() - self.first[0]) * (self.steps - self.done) / (self.done - self.first[1])
+        return (self.clock() - self.first[0]) * (self.steps - self.done) / (self.done - self.first[1])
 
     def looks(self) -> Iterator["Job"]:
         """The job itself, again and again, until it has finished.
@@ -91,8 +92,8 @@ class Job:
 class Jobs:
     """All long work of a process. Lanes do not wait for one another; within a lane, who comes first goes first."""
 
-    def __init__(self, lanes: Mapping[str, Lane]) -> None:
-        self.lanes = lanes
+    def __init__(self, lanes: Mapping[str, Lane], *, clock: Callable[[], float] = time.monotonic) -> None:
+        self.lanes, self._clock = lanes, clock
         self._changed = threading.Condition()
         self._jobs: dict[Hashable, Job] = {}  # in the order in which they were asked for
         self._times = {name: deque[float](maxlen=REMEMBERED) for name in lanes}
@@ -114,7 +115,7 @@ class Jobs:
             job = self._jobs.get(key)
             if job is None:
                 self._require_quota(lane, owner)
-                job = self._jobs[key] = Job(key=key, lane=lane)
+                job = self._jobs[key] = Job(key=key, lane=lane, clock=self._clock)
                 threading.Thread(target=self._run, args=(job, work), name=f"{lane} job", daemon=True).start()
             job.owners.add(owner)
             return job
@@ -175,13 +176,13 @@ class Jobs:
         usual = self._usual(job.lane)
         if (left := job.seconds_left()) is not None or usual is None or job.began is None:
             return left
-        return max(usual - (time.monotonic() - job.began), 0.0)
+        return max(usual - (self._clock() - job.began), 0.0)
 
     def _run(self, job: Job, work: Callable[[Report], object]) -> None:
         try:
             self._wait_for_turn(job)
             job.result = work(partial(self._report, job))
-            self._times[job.lane].append(time.monotonic() - (job.began or 0.0))
+            self._times[job.lane].append(self._clock() - (job.began or 0.0))
         except StoppedError:
             job.error = StoppedError()  # without the frames of the work, and all that these hold
         except BaseException as error:
@@ -198,7 +199,7 @@ class Jobs:
                 if not job.wanted:
                     raise StoppedError
                 if self._may_begin(job):
-                    job.began = time.monotonic()
+                    job.began = self._clock()
                     return
                 self._changed.wait(PULSE)
 
@@ -211,9 +212,9 @@ class Jobs:
     def _report(self, job: Job, done: int, steps: int) -> None:
         job.done, job.steps = done, steps
         if steps and job.first is None:
-            job.first = time.monotonic(), done
+            job.first = self._clock(), done
         if not job.wanted:
             raise StoppedError
         limit = self.lanes[job.lane].seconds
-        if time.monotonic() - (job.began or 0.0) > limit:
+        if self._clock() - (job.began or 0.0) > limit:
             raise TooLongError(f"It was stopped after {limit / 60:g} minutes, the limit for one computation.")

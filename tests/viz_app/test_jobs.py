@@ -18,6 +18,17 @@ class Person:
         return self.present
 
 
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def advance(self, seconds: float) -> None:
+        self.now += seconds
+
+
 class Bench:
     """Jobs that go on until `go_on` is set; `log` says which began."""
 
@@ -132,12 +143,18 @@ def test_a_queue_says_when_a_job_begins(bench: Bench) -> None:
 
 
 def test_the_times_of_earlier_jobs_are_measured() -> None:
-    jobs = Jobs({"one": Lane(width=1, seconds=PATIENCE)})
-    wait(jobs.ask("a", lambda report: time.sleep(0.05), lane="one", owner=Person()))
-    job = jobs.ask("b", lambda report: time.sleep(0.2), lane="one", owner=Person())
+    clock, go_on = Clock(), threading.Event()
+    jobs = Jobs({"one": Lane(width=1, seconds=PATIENCE)}, clock=clock)
+    for seconds in (50, 70, 90):
+        wait(jobs.ask(seconds, lambda report, seconds=seconds: clock.advance(seconds), lane="one", owner=Person()))
+    job = jobs.ask("b", lambda report: go_on.wait(PATIENCE), lane="one", owner=Person())
     until(lambda: job.began is not None)
     next_one = jobs.ask("c", lambda report: None, lane="one", owner=Person())
-    assert jobs.seconds_until(next_one) == pytest.approx(0.025, abs=0.025)
+    clock.advance(20)
+    assert jobs.seconds_until(next_one) == 50  # half of the earlier jobs took more than 70 seconds
+    clock.advance(60)
+    assert jobs.seconds_until(next_one) == 0
+    go_on.set()
     wait(next_one)
 
 
