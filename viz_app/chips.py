@@ -73,6 +73,8 @@ STYLE = """<style>
 .hl-terms dt,.hl-definitions dt{font-weight:600}
 .hl-terms dd,.hl-definitions dd{margin:0 0 .6rem}
 .hl-more{opacity:.7;font-size:.85rem}
+.st-key-start_pages a,.st-key-start_pages a *{white-space:normal!important;overflow:visible!important}
+.st-key-start_pages a{height:auto!important}
 [data-testid=stCaptionContainer]{color:inherit;opacity:.8}
 .stMultiSelect [data-tag]{background:rgba(128,128,128,.16)!important}
 .stMultiSelect [data-tag],.stMultiSelect [data-tag] *{color:inherit!important}

@@ -42,6 +42,7 @@ with words:
 with pages:
     code_field(key="code_on_start")
     st.subheader("Pages", anchor=False)
-    for page in PAGES.values():
-        if page.name != "start":
-            page_link(page.name, f"**{page.title}.** {page.first}", icon=f":material/{page.icon}:")
+    with st.container(key="start_pages", gap="small"):  # `chips.STYLE` lets these links wrap
+        for page in PAGES.values():
+            if page.name != "start":
+                page_link(page.name, f"**{page.title}.** {page.first}", icon=f":material/{page.icon}:")
