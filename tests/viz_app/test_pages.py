@@ -16,6 +16,7 @@ from tests.conftest import BUNDLED
 from tests.viz_app.conftest import array, charts, component_data, head_map, html
 from viz_app.choices import OLD_TABS
 from viz_app.examples import BATCHES, CAPTIONS, EVERYDAY
+from viz_app.sections.right_masks import clearest_row
 
 OpenApp = Callable[..., AppTest]
 NAMES = ["multi30k-en-de", "multi30k-de-en-words"]
@@ -186,21 +187,22 @@ def test_a_learned_table_is_shown_as_it_is(open_app: OpenApp) -> None:
 def test_masks_and_scores_on_the_screen_are_the_models(open_app: OpenApp, bundled: Checkpoint) -> None:
     app = open_app("masks", checkpoint=bundled.name, layer="2", head="3")
     batch = padded_batch(bundled, BATCHES[bundled.config.tokenizer.source_language])
+    row = clearest_row(batch)
     padding, causal, combined, cross, before, after, weights = charts(app)
     np.testing.assert_array_equal(array(padding["data"][0]["z"]), batch.padding_mask)
     np.testing.assert_array_equal(array(causal["data"][0]["z"]), batch.causal_mask)
-    np.testing.assert_array_equal(array(combined["data"][0]["z"]), batch.decoder_mask[0])
+    np.testing.assert_array_equal(array(combined["data"][0]["z"]), batch.decoder_mask[row])
     assert array(cross["data"][0]["z"]).shape == (batch.read_ids.shape[1], batch.source_ids.shape[1])
-    scores = layer_stages(bundled, batch, "decoder", 1)["scores"][0, 2]
+    scores = layer_stages(bundled, batch, "decoder", 1)["scores"][row, 2]
     np.testing.assert_allclose(array(before["data"][0]["z"]), scores, atol=1e-5)
-    np.testing.assert_array_equal(np.isnan(array(after["data"][0]["z"])), ~batch.decoder_mask[0])
+    np.testing.assert_array_equal(np.isnan(array(after["data"][0]["z"])), ~batch.decoder_mask[row])
     shown = array(weights["data"][0]["z"])
     np.testing.assert_allclose(np.nan_to_num(shown).sum(axis=1), 1.0, atol=1e-5)
 
 
 def test_masks_need_two_sentences(open_app: OpenApp) -> None:
     app = open_app("masks", checkpoint="multi30k-en-de")
-    for i in (1, 2):
+    for i in (1, 2, 4):
         app.text_input(key=f"batch_en_{i}").set_value("")
     app.run()
     assert "at least two" in app.info[0].value
