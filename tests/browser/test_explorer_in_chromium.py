@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -190,7 +191,7 @@ def test_pointing_at_a_step_lights_its_line_of_code_and_the_other_way_round(visi
 
 
 def test_two_visitors_silence_different_heads_and_never_see_each_others(visit: Visit) -> None:
-    first, second = visit(f"heads?{HERE}"), visit(f"heads?{HERE}")
+    first, second = (visit(f"heads?{HERE}&text={quote(TEXT)}") for _ in range(2))
     for page in (first, second):
         expect(page.get_by_role("switch").first).to_be_visible()
     first.get_by_role("button", name="All heads off").click()
@@ -212,7 +213,7 @@ def test_two_visitors_silence_different_heads_and_never_see_each_others(visit: V
     colleague = visit(second.url.split("/", 3)[3])
     expect(colleague.locator(".hl-lines bdi").nth(1)).to_have_text(translation(edits=one.edits()))
     # Who translates beside them sees nothing of it.
-    expect(visit(f"?{HERE}").locator(".hl-text")).to_have_text(translation())
+    expect(visit(f"?{HERE}&text={quote(TEXT)}").locator(".hl-text")).to_have_text(translation())
 
 
 def test_a_head_can_be_made_uniform_and_all_taken_back(visit: Visit) -> None:
