@@ -269,6 +269,11 @@ def open_head(layer: int, head: int, *, of: str = "") -> None:
     choose(f"{of}head", str(head + 1))
 
 
+def choose_nth(key: str, values: Sequence[str], number: int) -> None:
+    """Choose the value with this number, counted from 0. A callback that knows the values, and nothing of its page."""
+    choose(key, values[number])
+
+
 def how(label: str, explanation: str, formula: str | None = None) -> None:
     """A popover that says how a picture is computed."""
     with st.popover(label, icon=":material/info:", type="tertiary"):

@@ -17,7 +17,7 @@ from viz_app.examples import EVERYDAY, REVIEWS
 Visit = Callable[..., Page]
 NAME = "everyday-de-en"
 TEXT = EVERYDAY["de"][0]
-HERE = f"checkpoint={NAME}"
+HERE = f"checkpoint={NAME}&text={TEXT.replace(' ', '+')}"
 
 
 def translation(**settings: object) -> str:
@@ -70,7 +70,7 @@ def test_bertviz_draws_without_another_host(visit: Visit, view: str, kind: str) 
 
 
 def test_a_token_cannot_break_out_of_bertviz(visit: Visit) -> None:
-    page = visit(f"?{HERE}&view=head&text=%3C/script%3E%3Cscript%3Edocument.title='hacked'%3C/script%3E")
+    page = visit(f"?checkpoint={NAME}&view=head&text=%3C/script%3E%3Cscript%3Edocument.title='hacked'%3C/script%3E")
     expect(page.frame_locator("iframe").locator("svg line").first).to_be_attached()
     settle(page)
     assert "hacked" not in page.title()
@@ -242,7 +242,7 @@ def test_importance_can_be_measured_and_cancelled(visit: Visit) -> None:
     page = visit(f"heads?{HERE}")
     page.get_by_role("tab", name="Importance").click()
     page.get_by_role("button", name="Measure every head").click()
-    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("button", name="Stop").click()
     expect(page.get_by_role("button", name="Measure every head")).to_be_visible()
     expect(page.locator(".js-plotly-plot")).to_have_count(1)
     page.get_by_role("button", name="Measure every head").click()
@@ -271,6 +271,6 @@ def test_a_review_can_be_chosen(visit: Visit) -> None:
     page = visit("sentiment")
     expect(page.locator(".hl-text")).to_contain_text("positive")
     page.get_by_label("Examples").click()
-    page.get_by_role("option", name=re.compile(re.escape(REVIEWS[1][:20]))).click()
+    page.get_by_role("option", name=re.compile(re.escape(REVIEWS[2][:20]))).click()
     expect(page.locator(".hl-text")).to_contain_text("negative")
     expect(page.locator(".hl-word").first).to_have_text("what")

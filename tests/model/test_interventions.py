@@ -72,7 +72,8 @@ def test_a_painted_cell_has_its_weight_and_its_row_still_sums_to_one(toy: Checkp
             old = torch.from_numpy(before[1, query])
             torch.testing.assert_close(row[2:] / row[2:].sum(), old[2:] / old[2:].sum())
         other = translate(toy, SENTENCE).maps[kind][layers - 1, 0, 0]
-        torch.testing.assert_close(torch.from_numpy(found[layers - 1, 0, 0]), torch.from_numpy(other))
+        size = min(len(other), found.shape[-1])  # another translation may be longer; what it adds is masked in this row
+        torch.testing.assert_close(torch.from_numpy(found[layers - 1, 0, 0, :size]), torch.from_numpy(other[:size]))
 
 
 # A softmax of what trained heads give: one key may have nearly all of the weight, and the rest may be denormal or 0.

@@ -110,15 +110,12 @@ def test_a_page_for_translators_leads_who_chose_the_classifier_on(open_app: Open
         ("steps", {}),
         ("steps", {"steps_view": "beam"}),
         ("inside", {}),
-        *(
-            ("inside", {"inside_tab": tab})
-            for tab in ("Every station", "What each layer would say", "Why this word?", "Read or guessed?")
-        ),
+        *(("inside", {"inside_tab": tab}) for tab in ("stations", "layers", "why", "read")),
         ("positions", {}),
         ("masks", {}),
-        ("masks", {"mask_tab": "Bug lab"}),
+        ("masks", {"mask_tab": "bugs"}),
         ("heads", {}),
-        *(("heads", {"heads_tab": tab}) for tab in ("Alignment", "Paste a head")),
+        *(("heads", {"heads_tab": tab}) for tab in ("alignment", "paste")),
         ("compare", {}),
         ("learning", {}),
         ("training", {}),

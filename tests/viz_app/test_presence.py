@@ -1,6 +1,7 @@
 """Who is here: a browser is known again after a reload, and a closed tab differs from a broken connection."""
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from http.cookies import SimpleCookie
 from types import SimpleNamespace
 from urllib.request import urlopen
@@ -107,8 +108,9 @@ async def visit_all(url: str) -> tuple[list[Answer], list[Tab]]:
 
 def test_a_real_server_knows_a_browser_again_and_how_its_tabs_went_away() -> None:
     """What `presence` reads in Streamlit's and uvicorn's objects is still there."""
-    with streamlit("tests/viz_app/presence_page.py") as server:
-        answers, tabs = asyncio.run(visit_all(server.url))
+    # In a thread of its own: a browser test in this process may have left an event loop in this one.
+    with streamlit("tests/viz_app/presence_page.py") as server, ThreadPoolExecutor(1) as pool:
+        answers, tabs = pool.submit(asyncio.run, visit_all(server.url)).result()
     first, _, third, other = (answer.texts for answer in answers)
     assert third[0] == first[0]
     assert other[0] != first[0]

@@ -1,5 +1,6 @@
 """Watch it learn: one sentence at every snapshot of a training, its translations and its maps."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from viz_app import checkpoint_choice, components, controls, listing, measuring,
 from viz_app.attention_view import view
 from viz_app.caption import tell
 from viz_app.charts import numbers
-from viz_app.choices import choose, settle
+from viz_app.choices import settle
 from viz_app.component_data import Snapshot
 from viz_app.ending import end_page
 from viz_app.figures.attention import MAX_TILE
@@ -75,7 +76,7 @@ components.training_view(
     shown=number,
     key="training_view",
     on_open=controls.open_head,
-    on_snapshot=lambda place: choose("snapshot", ids[place]),
+    on_snapshot=partial(controls.choose_nth, "snapshot", tuple(ids)),
 )
 visible = np.where(shown.allowed, stages[number].maps[kind][layer, int(head)], np.float32("nan"))
 found = numbers_of_map(visible, shown.axes.queries, shown.axes.keys)
