@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 from model.checkpoint import load_checkpoint
 from model.inference.translate import translate
 from tests.browser.accessibility import check
+from tests.browser.conftest import settle
 from tests.conftest import BUNDLED
 from viz_app import report
 from viz_app.component_data import map_view_data
@@ -23,7 +24,7 @@ def test_what_is_taken_home_shows_every_number_without_a_network(
     visit: Visit, chromium: Browser, tmp_path: Path
 ) -> None:
     page = visit(f"?checkpoint=everyday-en-de&text={TEXT.replace('&', '%26')}")
-    expect(page.locator(".hl-text")).to_be_visible()
+    settle(page)
     page.get_by_role("button", name="Download").click()
     with page.expect_download() as download:
         page.get_by_role("button", name="One HTML file").click()

@@ -34,7 +34,7 @@ function saving() {
   document.addEventListener("headlight-save", save);
   offer();
   return {
-    update: (next) => { ({ facts, titles } = next); },
+    update: (next) => { ({ facts, titles = {} } = next); }, // a saved report has no charts to name
     redraw: () => {},
     stop: () => {
       watcher.disconnect();
