@@ -48,7 +48,7 @@ def require_bounded_tokenizer(folder: Path) -> None:
     try:
         for file in sorted(folder.iterdir()):
             if file.name in SETTINGS:
-                require_small_numbers(file)
+                require_modest_settings(file)
             elif file.name == "tokenizer.json":
                 require_bounded(read_json(file, most=MOST_VOCABULARY))
             elif file.suffix in (".model", ".spm"):
@@ -64,9 +64,12 @@ def require(condition: bool, problem: str) -> None:
         raise ValueError(problem)
 
 
-def require_small_numbers(file: Path) -> None:
-    """Raises ValueError where the settings are long, or the library would count further than any tokenizer needs."""
-    for key, value in numbers_in(read_json(file, most=4 * MOST_TEXT)):
+def require_modest_settings(file: Path) -> None:
+    """Raises ValueError where the settings are long, count further than any tokenizer needs, or name another file."""
+    settings = read_json(file, most=4 * MOST_TEXT)
+    # The library would read one of these files instead of tokenizer.json, from wherever it is.
+    require("fast_tokenizer_files" not in settings, f"{file.name} names fast_tokenizer_files, which are not read here")
+    for key, value in numbers_in(settings):
         counts = COUNTED.search(key) and file.name == "tokenizer_config.json"
         require(not counts or abs(value) <= MOST_NUMBER, f"{key} is {value:,} in {file.name}")
 

@@ -233,6 +233,9 @@ def test_the_settings_of_a_tokenizer_are_bounded(folders: Callable[[str], Path],
     path.write_text(json.dumps(settings | {"extra_ids": 10**9}))
     with pytest.raises(CheckpointError, match="extra_ids is 1,000,000,000"):
         open_checkpoint(folder)
+    path.write_text(json.dumps(settings | {"fast_tokenizer_files": ["../tokenizer.1.json"]}))
+    with pytest.raises(CheckpointError, match="names fast_tokenizer_files"):
+        open_checkpoint(folder)
     path.write_text(" " * 5_000_000)
     with pytest.raises(CheckpointError, match="longer than 4 MB"):
         open_checkpoint(folder)
