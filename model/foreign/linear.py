@@ -48,9 +48,9 @@ def is_linear(pattern: str) -> bool:
         return False
     try:
         alternatives, end = read(pattern, 0)
-    except ValueError:
+        return end == len(pattern) and all(map(quick, alternatives))
+    except (ValueError, RecursionError):
         return False
-    return end == len(pattern) and all(map(quick, alternatives))
 
 
 def quick(parts: tuple[Part, ...]) -> bool:
