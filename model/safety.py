@@ -216,8 +216,11 @@ def require_plain(path: Path) -> bool:
             members = archive.infolist()
             if any(member.compress_type != zipfile.ZIP_STORED for member in members):
                 raise CheckpointError(f"{path.name} is compressed, which torch.save does not do; save it again.")
-            pickle = next(member for member in members if member.filename.endswith("data.pkl"))
-            with archive.open(pickle) as opened:
+            # PyTorch reads one of them, and pays no attention to case.
+            pickles = [member for member in members if member.filename.lower().endswith("data.pkl")]
+            if len(pickles) != 1:
+                raise ValueError(f"it holds {len(pickles)} pickles.")
+            with archive.open(pickles[0]) as opened:
                 require_harmless(io.BytesIO(opened.read(MOST_PICKLE)))
     return True
 

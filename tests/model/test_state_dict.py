@@ -373,6 +373,17 @@ def test_a_pickle_builds_tensors_alone(tmp_path: Path, new: bool) -> None:
         stored_tensors(path)
 
 
+def test_a_second_pickle_hides_nothing(tmp_path: Path) -> None:
+    torch.save({"epoch": Swelling()}, tmp_path / "swells.pt")
+    with zipfile.ZipFile(tmp_path / "swells.pt") as swells, zipfile.ZipFile(tmp_path / "two.pt", "w") as two:
+        two.writestr("swells/other/data.pkl", pickle.dumps({}, protocol=2))  # PyTorch reads swells/data.pkl
+        for name in swells.namelist():
+            two.writestr(name, swells.read(name))
+    with pytest.raises(CheckpointError, match="more than tensors") as error:
+        stored_tensors(tmp_path / "two.pt")
+    assert "2 pickles" in str(error.value.__cause__)
+
+
 def test_a_matrix_of_queries_keys_and_values_has_three_parts(tmp_path: Path) -> None:
     folder, name = write(tmp_path / "mine", tutorial()), "transformer.encoder.layers.0.self_attn.in_proj_weight"
     torch.save(tutorial().state_dict() | {name: torch.zeros(1, D_MODEL)}, folder / "model.pt")
