@@ -24,7 +24,7 @@ function headMap(root) {
   }
 
   function redraw() {
-    draw(root, [el("output", { "aria-live": "polite", class: "says" }), el("div", { class: "scroll picture" })]);
+    draw(root, [el("output", { "aria-live": "off", class: "says" }), el("div", { class: "scroll picture" })]);
     const sentence = root.querySelector(".says"), picture = root.querySelector(".picture");
     large ??= largeMap(picture, (text) => { sentence.textContent = text; });
     large.show({

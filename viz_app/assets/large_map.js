@@ -87,8 +87,8 @@ function largeMap(home, told) {
     event.stopPropagation(); // of walking to another step
     const within = (value, size) => Math.min(Math.max(value, 0), size - 1);
     point(at ? [within(at[0] + step[0], map.queries.length), within(at[1] + step[1], map.keys.length)] : [0, 0]);
-    const [t, s] = at;
-    announce(aloud([`query: ${map.queries[t]}`, `key: ${map.keys[s]}`, masked(t, s) ? "masked" : `attention weight: ${map.weight(t, s).toFixed(6)}`]));
+    const [t, s] = at, number = masked(t, s) ? "masked" : `attention weight: ${map.weight(t, s).toFixed(6)}`;
+    announce(aloud(map.says ? [map.says(t, s)] : [`query: ${map.queries[t]}`, `key: ${map.keys[s]}`, number]));
   }
 
   function point(cell) {
