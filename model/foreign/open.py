@@ -35,9 +35,9 @@ from model.text.vocab import Specials
 
 __all__ = ["open_foreign", "read_foreign_config"]
 
-# While it opens a model the library changes functions of its own and of PyTorch: two at once would undo each other.
 VOCABULARIES = ("tokenizer.json", "vocab.json", "vocab.txt", "spiece.model", "tokenizer.model", "source.spm")
 FEWEST = 10  # pieces of a vocabulary that can be one
+# While it opens a model the library changes functions of its own and of PyTorch: two at once would undo each other.
 OPENING = threading.Lock()
 
 
