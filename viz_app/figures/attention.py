@@ -17,13 +17,8 @@ __all__ = [
     "clickable_map",
     "difference_map",
     "head_map",
-    "map_traces",
-    "numbered",
     "overview",
     "pooled",
-    "tile_frame",
-    "tile_squares",
-    "tiled",
 ]
 
 FloatArray = NDArray[np.float32]
