@@ -34,7 +34,11 @@ def bounded(files: Any) -> None:
     def add_file(session_id: str, file: Any) -> None:
         most = int(st.get_option("server.maxUploadSize")) * MEGABYTE
         with adding:
-            waiting = {who: sum(len(one.data) for one in those.values()) for who, those in files.file_storage.items()}
+            # Copies: a visitor who leaves takes files away meanwhile.
+            waiting = {
+                who: sum(len(one.data) for one in tuple(those.values()))
+                for who, those in tuple(files.file_storage.items())
+            }
             too_much = waiting.get(session_id, 0) + len(file.data) > most
             if too_much or sum(waiting.values()) + len(file.data) > VISITORS * most:
                 raise HTTPException(status_code=413, detail="Too many files are waiting")

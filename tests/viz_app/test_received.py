@@ -38,6 +38,29 @@ def test_the_files_of_a_visitor_and_of_all_are_bounded_in_sum() -> None:
     assert sum(map(len, store.file_storage.values())) == 13
 
 
+class Leaving:
+    """A file: while somebody looks at its size, another visitor leaves."""
+
+    file_id = "0"
+
+    def __init__(self, store: MemoryUploadedFileManager) -> None:
+        self.store = store
+
+    @property
+    def data(self) -> bytes:
+        self.store.remove_session_files("ben")
+        return b""
+
+
+def test_a_visitor_may_leave_while_the_files_are_counted() -> None:
+    store, last = MemoryUploadedFileManager("/upload"), UploadedFileRec(file_id="1", name="a.bin", type="", data=b"1")
+    store.file_storage["anna"]["0"] = Leaving(store)  # type: ignore[assignment]
+    store.file_storage["ben"]["0"] = last
+    received.bounded(store)
+    store.add_file("carl", last)
+    assert set(store.file_storage) == {"anna", "carl"}
+
+
 @pytest.fixture
 def server() -> Iterator["subprocess.Popen[str]"]:
     """A process that has written an upload, and waits."""
