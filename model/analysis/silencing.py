@@ -24,6 +24,7 @@ __all__ = ["Effects", "effects_of_heads"]
 
 FloatArray = NDArray[np.float32]
 MOST_TOKENS = 2_048  # in one batch; larger ones are no faster and take more memory
+MOST_NUMBERS = 1 << 24  # of the log-probabilities of a batch, 64 MB: some vocabularies have 250,000 tokens
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +61,8 @@ def effects_of_heads(checkpoint: Checkpoint, translation: Translation) -> Effect
     memory = model.encode(source)
     before = score(log_probs(memory, 1))
     effects: dict[Head, tuple[float, int]] = {}
-    for batch in batches(heads, max(1, MOST_TOKENS // (source.size(1) + read.size(1)))):
+    rows = rows_at_once(source.size(1), read.size(1), model.config.target_vocab_size)
+    for batch in batches(heads, rows):
         with tracing(record=(), edits=silence_one_a_row(batch)):
             # Heads of the decoder leave the memory as it is: it is computed once for all.
             own = model.encode(source.expand(len(batch), -1)) if batch[0].kind == "encoder" else memory
@@ -75,6 +77,11 @@ def effects_of_heads(checkpoint: Checkpoint, translation: Translation) -> Effect
         changes={kind: np.array([c for c, _ in of], dtype=np.float32).reshape(size) for kind, of in kinds.items()},
         places={kind: np.array([p for _, p in of], dtype=np.int64).reshape(size) for kind, of in kinds.items()},
     )
+
+
+def rows_at_once(source: int, read: int, vocabulary: int) -> int:
+    """How many rows of so many tokens a batch may have, at least one."""
+    return max(1, min(MOST_TOKENS // (source + read), MOST_NUMBERS // (read * vocabulary)))
 
 
 def batches(heads: Sequence[Head], size: int) -> list[list[Head]]:
