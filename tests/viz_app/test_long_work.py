@@ -2,14 +2,14 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.viz_app.test_gate import until
 from viz_app import long_work
-from viz_app.jobs import Jobs, Lane, Report, StoppedError
+from viz_app.jobs import Job, Jobs, Lane, Owner, Report, StoppedError
 
 
 class Work:
@@ -25,12 +25,36 @@ class Work:
             time.sleep(0.01)
         return "the result"
 
+    def ends_once(self, true: Callable[[], bool]) -> None:
+        def wait() -> None:
+            until(true)
+            self.go_on.set()
+
+        threading.Thread(target=wait).start()
+
+
+class CountingJobs(Jobs):
+    """Jobs that count how often one was asked for."""
+
+    asked = 0
+
+    def ask(self, key: Hashable, work: Callable[[Report], object], *, lane: str, owner: Owner) -> Job:
+        job = super().ask(key, work, lane=lane, owner=owner)
+        self.asked += 1
+        return job
+
 
 @pytest.fixture
-def work(monkeypatch: pytest.MonkeyPatch) -> Iterator[Work]:
+def jobs(monkeypatch: pytest.MonkeyPatch) -> CountingJobs:
+    jobs = CountingJobs({"one": Lane(width=1, seconds=60)})
+    monkeypatch.setattr(long_work, "JOBS", jobs)
+    return jobs
+
+
+@pytest.fixture
+def work(monkeypatch: pytest.MonkeyPatch, jobs: CountingJobs) -> Iterator[Work]:
     work = Work()
     monkeypatch.setattr("tests.viz_app.test_long_work.WORK", work)
-    monkeypatch.setattr(long_work, "JOBS", Jobs({"one": Lane(width=1, seconds=60)}))
     yield work
     work.go_on.set()
 
@@ -63,25 +87,25 @@ def opened(page: Callable[[], None]) -> AppTest:
     return AppTest.from_function(page, default_timeout=60)
 
 
-def test_a_page_that_is_drawn_again_waits_for_the_same_work(work: Work) -> None:
+def test_a_page_that_is_drawn_again_waits_for_the_same_work(work: Work, jobs: CountingJobs) -> None:
     app = opened(page_with_a_button).run()
-    long_work.JOBS.ask("a", work, lane="one", owner=app.session_state["visitor"])  # in a run that a click has ended
+    jobs.ask("a", work, lane="one", owner=app.session_state["visitor"])  # in a run that a click has ended
     until(lambda: work.begun == 1)
-    threading.Timer(0.2, work.go_on.set).start()
+    work.ends_once(lambda: jobs.asked == 2)
     app.run()
     assert app.markdown[-1].value == "the result"
     assert not app.button
     assert work.begun == 1
 
 
-def test_another_text_stops_the_work_that_the_page_started_for_the_one_before(work: Work) -> None:
+def test_another_text_stops_the_work_the_page_started_for_the_one_before(work: Work, jobs: CountingJobs) -> None:
     app = opened(page_that_starts_it)
     work.go_on.set()
     app.run()
     work.go_on.clear()
-    job = long_work.JOBS.ask("a", work, lane="one", owner=app.session_state["visitor"])
+    job = jobs.ask("a", work, lane="one", owner=app.session_state["visitor"])
     until(lambda: work.begun == 2)
-    threading.Timer(0.2, work.go_on.set).start()
+    work.ends_once(job.finished.is_set)
     app.text_input[0].set_value("b").run()
     assert app.markdown[-1].value == "the result"
     assert isinstance(job.error, StoppedError)
