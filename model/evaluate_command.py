@@ -48,7 +48,7 @@ def run_evaluate(args: argparse.Namespace) -> None:
         refuse(args, NOT_WITH_CLASS, "with --class, which prints what is wrong in a list of its own. Leave it out.")
         run_class_list(args)
         return
-    folder = own_folder_at(args.checkpoint, "evaluate, but for --class,")
+    folder = own_folder_at(args.checkpoint, "evaluate without --class")
     config = read_config(folder)
     if config.task == "classification":
         refuse(args, NOT_OF_CLASSIFIERS, f"on {folder.name}, which classifies texts. Leave it out.")

@@ -24,7 +24,7 @@ def require_cross_attention(checkpoint: Checkpoint) -> None:
 def require_values(checkpoint: Checkpoint) -> None:
     """Raises ConfigError for a model that has no value vectors and no output projection."""
     if isinstance(checkpoint.model.config, RecurrentConfig):
-        raise ConfigError(f"{checkpoint.name} is a recurrent network, whose attention has no value vectors.")
+        raise ConfigError(f"{checkpoint.name} is a recurrent network. Its attention has no value vectors.")
 
 
 def require_masks(checkpoint: Checkpoint) -> None:

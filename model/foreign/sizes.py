@@ -74,8 +74,8 @@ def why_missing(family: str, missing: Sequence[str], seen: Sequence[str]) -> str
         )
     kinds = ", ".join(missing)
     return (
-        f"models of the family {family} compute attention ({kinds}) in code of their own, where nobody can look: not "
-        "through the function that most models of the library share."
+        f"models of the family {family} compute attention ({kinds}) in code of their own, not in the function that "
+        "most models of the library share. So it cannot be shown."
     )
 
 
