@@ -9,10 +9,12 @@ from transformers import PreTrainedTokenizerBase
 from model.config import ConfigError
 from model.text.byte_pair import CONTINUES, byte_of_character, is_han
 from model.text.encoding import Encoding
+from model.text.words import parts
 
 __all__ = ["ForeignTokenizer", "frame", "is_panic"]
 
 MOST_GROWTH = 20  # the compatibility forms of Unicode write one sign as up to 18 characters
+LONGEST = 500  # characters of a word; tokenizers in Python (CTRL) take time that grows with its square
 END_OF_WORD = "</w>"  # of older byte-pair encodings
 Reading = Callable[[str], tuple[str, bool]]  # a piece → its text, and whether a word begins with it
 
@@ -47,7 +49,7 @@ class ForeignTokenizer:
             encoded = encoded_by(backend, text)
             ids, offsets = tuple(encoded.ids), tuple(encoded.offsets)
         else:
-            pieces = self._tokenizer.tokenize(text)
+            pieces = [piece for _, part in parts(text, longest=LONGEST) for piece in self._tokenizer.tokenize(part)]
             ids = tuple(self._tokenizer.convert_tokens_to_ids(pieces))
             offsets = places(text, [self._read(piece)[0] for piece in pieces])
         tokens = self.tokens(ids)

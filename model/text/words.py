@@ -18,10 +18,7 @@ from model.text.vocab import SPECIAL_TOKENS, UNK_ID
 if TYPE_CHECKING:  # spaCy takes most of a second to import, which what reads subwords need not wait for
     from spacy.language import Language
 
-__all__ = ["WordTokenizer"]
-
-
-LONG = re.compile(r"\S{100}(?=\S)")
+__all__ = ["WordTokenizer", "parts"]
 
 
 @lru_cache(maxsize=8)  # a few megabytes each, and a quarter of a second to build
@@ -39,13 +36,13 @@ def rules(language: str) -> "Language":
         raise ConfigError(f"spaCy has no rules for the language {language!r}; use a code such as en or de.") from error
 
 
-def parts(text: str) -> Iterator[tuple[int, str]]:
-    """The text in parts that spaCy cuts quickly, each with the place of its first character.
+def parts(text: str, *, longest: int = 100) -> Iterator[tuple[int, str]]:
+    """The text in parts that tokenizers cut quickly, each with the place of its first character.
 
     spaCy takes signs off a word one by one and looks at the whole rest each time: 20,000 brackets take it 33 seconds.
-    So what stands between two spaces is cut after every 100 characters.
+    So what stands between two spaces is cut after every `longest` characters.
     """
-    ends = [match.end() for match in LONG.finditer(text)]
+    ends = [match.end() for match in re.finditer(rf"\S{{{longest}}}(?=\S)", text)]
     for start, end in pairwise((0, *ends, len(text))):
         yield start, text[start:end]
 

@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import shutil
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -14,12 +15,14 @@ import torch
 from transformers import (
     AlbertConfig,
     AlbertForMaskedLM,
+    CTRLTokenizer,
     PreTrainedModel,
 )
 
 from model.checkpoint import CheckpointError
 from model.config import ConfigError
 from model.foreign import open as opening
+from model.foreign.tokenizer import ForeignTokenizer
 from model.inference.translate import translate
 from model.opening import open_checkpoint, open_translator, read_any_config
 from tests.foreign_folders import CLASSIFIERS, FAMILIES
@@ -277,6 +280,17 @@ def test_a_text_that_a_tokenizer_makes_much_longer_is_refused(folders: Callable[
     assert tokenizer.encode("a short text").ids
     with pytest.raises(ConfigError, match="characters of 5,000"):
         tokenizer.encode("\ufdfa" * 5000)  # 33 bytes each
+
+
+def test_a_long_word_takes_a_tokenizer_in_python_no_longer_than_its_parts(tmp_path: Path) -> None:
+    signs = [chr(0x4E00 + i) for i in range(5000)]
+    merges = [f"{one} {other}" for one, other in zip(signs[::2], signs[1::2], strict=True)]
+    (tmp_path / "vocab.json").write_text(json.dumps({sign: i for i, sign in enumerate([*signs, "<unk>"])}))
+    (tmp_path / "merges.txt").write_text("\n".join(["#version: 0.2", *merges, ""]))
+    tokenizer = ForeignTokenizer(CTRLTokenizer(str(tmp_path / "vocab.json"), str(tmp_path / "merges.txt")))
+    began = time.process_time()
+    assert len(tokenizer.encode("".join(signs)).ids) == len(merges)
+    assert time.process_time() - began < 3  # about 0.4 s; the whole word takes more than 5
 
 
 def test_a_panic_of_the_library_becomes_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
