@@ -58,6 +58,7 @@ def test_a_model_is_trained_stopped_and_kept_and_the_map_is_its_own(open_app: Op
         assert not any(can for label, can in labels(app).items())
         time.sleep(0.2)
         app.run()
+    app.run()  # it may have ended after the page was drawn
     assert training.begun
     assert not app.exception
     assert labels(app) == {"Start over": True, "Resume": True, "Keep as a checkpoint": True}
