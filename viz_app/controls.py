@@ -283,7 +283,7 @@ def how(label: str, explanation: str, formula: str | None = None) -> None:
 
 
 def tabs(labels: Mapping[str, str], key: str) -> Sequence["TabContainer"]:
-    """Tabs of which only the open one need be drawn; which one that is stands in the URL.
+    """Tabs; the page draws only the open one, and the URL names it.
 
     Args:
         labels: Id → label. Links name the ids, see `choices.OLD_TABS`.

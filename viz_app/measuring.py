@@ -53,7 +53,7 @@ def importance_work(key: CheckpointKey, pairs: Pairs) -> Work:
 
 
 def finding_work(key: CheckpointKey, text: str) -> Work:
-    """Find a head without which another translation is written, or a few of which none can be left out."""
+    """Find one head, or a group that needs all of its heads, whose removal changes the translation."""
     return kept(("decisive heads", key, text), lambda report: decisive_heads(key, text, report))
 
 

@@ -64,7 +64,7 @@ def effects_of_heads(checkpoint: Checkpoint, translation: Translation) -> Effect
     rows = rows_at_once(source.size(1), read.size(1), model.config.target_vocab_size)
     for batch in batches(heads, rows):
         with tracing(record=(), edits=silence_one_a_row(batch)):
-            # Heads of the decoder leave the memory as it is: it is computed once for all.
+            # Heads of the decoder do not change the memory, so it is computed once.
             own = model.encode(source.expand(len(batch), -1)) if batch[0].kind == "encoder" else memory
             found = log_probs(own, len(batch))
         other = found.index_fill(-1, banned, float("-inf")).argmax(dim=-1) != written  # (B, T)

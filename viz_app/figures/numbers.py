@@ -75,7 +75,7 @@ def numbers_of_map(
         titles: What the rows and the columns are.
         unit: What the numbers are; None where each is 0 or 1.
         cells: What the table holds in the place of the numbers, such as words.
-        signed: The smallest number is told as well.
+        signed: The sentence names the smallest number too.
     """
 
     def place(index: int) -> str:

@@ -7,7 +7,7 @@ from tests.conftest import TOY_DATA
 
 @pytest.fixture(scope="session")
 def few_pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The first pairs of the toy corpus, for runs of which only a few steps matter; never changed."""
+    """The first pairs of the toy corpus, for runs where only a few steps matter; never changed."""
     root = tmp_path_factory.mktemp("few")
     (root / "toy").mkdir()
     for name, lines in (("train", 24), ("val", 3)):

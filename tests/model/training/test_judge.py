@@ -99,7 +99,7 @@ def test_pieces_are_a_few_sentences_each_and_short_ones_are_left_out() -> None:
         assert 2 <= sum(sentence in piece for sentence in sentences) <= LONGEST_PIECE  # one alone has too few words
     assert list(pieces(sentences[0], random.Random(3))) == []
     short = " ".join(sentences[:3])
-    for seed in range(20):  # of which some take all three at once
+    for seed in range(20):  # some of them take all three at once
         assert short not in pieces(short, random.Random(seed))
 
 
