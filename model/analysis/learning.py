@@ -14,7 +14,9 @@ from model.inference.translate import translate, write
 from model.inference.translation import AttentionMaps, Translation
 from model.opening import open_translator
 
-__all__ = ["Stage", "open_snapshot", "outcome", "snapshots_of", "stage"]
+__all__ = ["MORE", "Stage", "open_snapshot", "outcome", "snapshots_of", "stage"]
+
+MORE = 2  # tokens that a snapshot may write beyond the trained model's; an untrained one would repeat a word far longer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +24,7 @@ class Stage:
     """A model at one time of its training, before one text."""
 
     text: str  # what it writes by itself
-    finished: bool  # or it was stopped at the length limit
+    finished: bool  # or it was stopped after as many tokens as the trained model wrote, and `MORE`
     maps: AttentionMaps  # while the trained model's translation is forced upon it
     loss: float  # of that translation, nats a token
 
@@ -66,7 +68,8 @@ def stage(snapshot: Checkpoint, text: str, trained: Translation) -> Stage:
     if len(same) == len(forced.written):
         own, finished = trained.text, trained.finished
     else:
-        own, finished = write(snapshot, text, forced=dict(enumerate(same)))
+        limit = len(trained.written) - trained.given + MORE
+        own, finished = write(snapshot, text, forced=dict(enumerate(same)), limit=limit)
     return Stage(text=own, finished=finished, maps=forced.maps, loss=loss_of(forced))
 
 

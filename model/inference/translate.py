@@ -66,17 +66,20 @@ def translate(
     return record_translation(checkpoint, text, search=search, forced=forced, edits=edits)[0]
 
 
-def write(checkpoint: Checkpoint, text: str, *, forced: Mapping[int, int] = NOTHING_FORCED) -> tuple[str, bool]:
+def write(
+    checkpoint: Checkpoint, text: str, *, forced: Mapping[int, int] = NOTHING_FORCED, limit: int | None = None
+) -> tuple[str, bool]:
     """What greedy search writes for one text, and whether it ended by itself; nothing is recorded.
 
     Args:
         checkpoint: A loaded checkpoint; never changed.
         text: Anything, even nothing.
         forced: Position → target id that is written there whatever its probability.
+        limit: The most tokens to write, or to write after a prompt; by default what is usual.
     """
     if checkpoint.config.task == "reading":
         return record_reading(checkpoint, text)[0].text, True
-    return written_for(checkpoint.model, checkpoint.tokenizers, text, forced=forced)
+    return written_for(checkpoint.model, checkpoint.tokenizers, text, forced=forced, limit=limit)
 
 
 def written_for(
@@ -86,9 +89,10 @@ def written_for(
     *,
     search: SearchConfig = GREEDY,
     forced: Mapping[int, int] = NOTHING_FORCED,
+    limit: int | None = None,
 ) -> tuple[str, bool]:
     """What a search writes for one text, and whether it ended by itself; nothing is recorded."""
-    begin = beginning_of(model, tokenizers, text, forced)
+    begin = beginning_of(model, tokenizers, text, forced, limit=limit)
     _, (hypothesis, *_) = finish(search_from(begin, model, search), keep_steps=False)
     return text_of(model, tokenizers, begin, hypothesis), hypothesis.finished
 

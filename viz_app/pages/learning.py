@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from model.analysis.learning import outcome, snapshots_of
+from model.analysis.learning import MORE, outcome, snapshots_of
 from model.checkpoint import CheckpointError
 from viz_app import checkpoint_choice, components, controls, listing, measuring, services
 from viz_app.attention_view import view
@@ -97,7 +97,7 @@ st.dataframe(
     alt="Table of the translation and the loss at each snapshot",
     column_config={
         "after": st.column_config.TextColumn(width="small"),
-        "translation": st.column_config.TextColumn(width="large", help="… : stopped at the length limit"),
+        "translation": st.column_config.TextColumn(width="large", help=f"… : stopped {MORE} tokens beyond the length of the trained model's translation"),
         "loss, nats a token": st.column_config.ProgressColumn(
             format="%.2f", min_value=0.0, max_value=max(stage.loss for stage in stages)
         ),

@@ -8,7 +8,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from model.analysis.learning import open_snapshot, outcome, snapshots_of, stage
+from model.analysis.learning import MORE, open_snapshot, outcome, snapshots_of, stage
 from model.checkpoint import WEIGHTS, CheckpointError, find_snapshots, load_checkpoint
 from model.inference.translate import translate
 from model.opening import open_translator
@@ -51,14 +51,20 @@ def test_the_loss_is_that_of_the_trained_models_words_under_the_earlier_weights(
     assert found.loss == pytest.approx(float(expected), abs=1e-4)
 
 
-def test_every_snapshot_writes_what_it_writes_when_nothing_is_forced() -> None:
+def test_every_snapshot_writes_the_beginning_of_what_it_writes_when_nothing_is_forced() -> None:
     checkpoint = load_checkpoint(BUNDLED / "multi30k-en-de")
     trained = translate(checkpoint, TEXT)
     snapshots = [open_snapshot(checkpoint, path) for path in find_snapshots(checkpoint.path).values()]
     alone = [translate(snapshot, TEXT) for snapshot in snapshots]
     stages = [stage(snapshot, TEXT, trained) for snapshot in snapshots]
-    assert [(one.text, one.finished) for one in stages] == [(one.text, one.finished) for one in alone]
-    same = [one.text == trained.text for one in alone]
+    longest = len(trained.written) + MORE
+    for one, free in zip(stages, alone, strict=True):
+        ids = [token.id for token in free.written[:longest]]
+        ended = free.finished and len(free.written) <= longest
+        assert one.finished == ended
+        assert one.text == checkpoint.tokenizers.target.decode(ids[:-1] if ended else ids)
+    assert {one.finished for one in stages} == {True, False}  # the untrained one would write far more
+    same = [one.text == trained.text for one in stages]
     assert set(same) == {True, False}  # both ways to find what it writes
 
 
