@@ -1,4 +1,4 @@
-"""A gate as wide as the cores: who comes first goes first, and who waits is told how many are before."""
+"""A gate as wide as the cores: who comes first goes first, and who waits reads how many are before."""
 
 import threading
 import time
@@ -53,32 +53,35 @@ class Gate:
 
     @contextmanager
     def outside(self) -> Iterator[None]:
-        """Leave, and wait to be let in again at the end. Outside already, nothing happens.
+        """Leave, and wait at the head of the queue at the end. Outside already, nothing happens.
 
-        After an exception it stays outside: there is nothing left to do inside.
+        Who was inside before has waited once, and little is left to do. After an exception it stays outside: there is
+        nothing left to do inside.
         """
         if not self._is_inside():
             yield
             return
         self._leave()
         yield
-        self._enter(say_nothing)
+        self._enter(say_nothing, first=True)
 
     def give_way(self) -> None:
         """Between two pieces of long work: let those go first who wait."""
         if self._queue and self._is_inside() and time.monotonic() - self._thread.since > SLICE:
-            with self.outside():
-                pass
+            self._leave()
+            self._enter(say_nothing)
 
     def _is_inside(self) -> bool:
         return getattr(self._thread, "inside", False)
 
-    def _enter(self, tell: Callable[[int], None]) -> None:
+    def _enter(self, tell: Callable[[int], None], *, first: bool = False) -> None:
         turn = threading.Event()
         with self._lock:
             if self._free:
                 self._free -= 1
                 turn.set()
+            elif first:
+                self._queue.appendleft(turn)
             else:
                 self._queue.append(turn)
         try:

@@ -95,12 +95,12 @@ def in_turns(compute: Callable[[Report], object]) -> Callable[[Report], object]:
     """Compute inside the gate, and let others in between two steps."""
 
     def work(report: Report) -> object:
-        def outside(done: int, steps: int) -> None:
-            with GATE.outside():
-                report(done, steps)
+        def step(done: int, steps: int) -> None:
+            report(done, steps)
+            GATE.give_way()
 
         with GATE.inside():
-            return compute(outside)
+            return compute(step)
 
     return work
 

@@ -133,6 +133,33 @@ def test_long_work_lets_those_go_first_who_wait(monkeypatch: pytest.MonkeyPatch)
     assert order == ["long", "short", "long"]
 
 
+def test_who_was_inside_before_goes_on_before_those_who_come() -> None:
+    gate, go_on, out, order = Gate(1), threading.Event(), threading.Event(), []
+
+    def resumed() -> None:
+        with gate.inside():
+            with gate.outside():
+                out.set()
+                assert go_on.wait(PATIENCE)
+            order.append("resumed")
+
+    def new() -> None:
+        with gate.inside():
+            order.append("new")
+
+    threads = [threading.Thread(target=resumed), threading.Thread(target=new)]
+    threads[0].start()
+    assert out.wait(PATIENCE)
+    with gate.inside():
+        threads[1].start()
+        until(lambda: gate.waiting == 1)
+        go_on.set()
+        until(lambda: gate.waiting == 2)
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert order == ["resumed", "new"]
+
+
 def test_a_place_is_free_again_after_an_error_inside_and_outside() -> None:
     gate = Gate(1)
     with pytest.raises(ValueError, match="x"), gate.inside():

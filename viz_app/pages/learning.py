@@ -97,7 +97,9 @@ st.dataframe(
     alt="Table of the translation and the loss at each snapshot",
     column_config={
         "after": st.column_config.TextColumn(width="small"),
-        "translation": st.column_config.TextColumn(width="large", help=f"… : stopped {MORE} tokens beyond the length of the trained model's translation"),
+        "translation": st.column_config.TextColumn(
+            width="large", help=f"… : stopped at the length of “trained” and {MORE} more tokens"
+        ),
         "loss, nats a token": st.column_config.ProgressColumn(
             format="%.2f", min_value=0.0, max_value=max(stage.loss for stage in stages)
         ),
