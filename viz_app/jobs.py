@@ -10,6 +10,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
@@ -58,6 +59,7 @@ class Job:
     lane: str
     clock: Callable[[], float]  # seconds, which never run backwards
     owners: set[Owner] = field(default_factory=set)
+    pages: list[tuple[Owner, object]] = field(default_factory=list)  # owner and tab of every page that waits for it
     began: float | None = None  # on the clock, None while it waits for its turn
     done: int = 0
     steps: int = 0
@@ -76,6 +78,16 @@ class Job:
         if self.first is None or self.done <= self.first[1]:
             return None
         return (self.clock() - self.first[0]) * (self.steps - self.done) / (self.done - self.first[1])
+
+    @contextmanager
+    def awaited(self, owner: Owner, tab: object) -> Iterator[None]:
+        """Meanwhile a page of this visitor, in this tab, waits for the job; see `Jobs.turn_away`."""
+        page = (owner, tab)
+        self.pages.append(page)
+        try:
+            yield
+        finally:
+            self.pages.remove(page)
 
     def looks(self) -> Iterator["Job"]:
         """The job itself, again and again, until it has finished.
@@ -127,11 +139,19 @@ class Jobs:
             return job if job is not None and owner in job.owners else None
 
     def leave(self, key: Hashable, owner: Owner) -> None:
-        """Stop: this visitor does not want the job any more."""
+        """Stop: this visitor does not want the job any more, in any of their tabs."""
         with self._changed:
             if key in self._jobs:
                 self._jobs[key].owners.discard(owner)
                 self._changed.notify_all()
+
+    def turn_away(self, key: Hashable, owner: Owner, tab: object) -> None:
+        """This tab of the visitor does not want the job any more; it goes on if another tab of theirs waits for it."""
+        with self._changed:
+            job = self._jobs.get(key)
+            elsewhere = job is not None and any(who is owner and where is not tab for who, where in tuple(job.pages))
+        if not elsewhere:
+            self.leave(key, owner)
 
     def place(self, job: Job) -> int:
         """1 for the job that begins next in its lane, 0 for one that has begun."""

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -10,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from tests.viz_app.test_gate import until
 from viz_app import long_work
 from viz_app.jobs import Job, Jobs, Lane, Owner, Report, StoppedError
+from viz_app.presence import Visitor
 
 
 class Work:
@@ -78,13 +80,68 @@ def page_that_starts_it() -> None:
     from tests.viz_app import test_long_work
     from viz_app.long_work import start_and_wait_for
 
-    subject = st.text_input("Text", "a")
+    st.session_state.setdefault("subject", "a")
+    subject = st.text_input("Text", key="subject")
     if (found := start_and_wait_for(subject, test_long_work.WORK, lane="one", step="Head")) is not None:
         st.markdown(str(found))
 
 
 def opened(page: Callable[[], None]) -> AppTest:
     return AppTest.from_function(page, default_timeout=60)
+
+
+def labels(app: AppTest) -> list[str]:
+    return [button.label for button in app.button]
+
+
+def someone() -> Visitor:
+    visitor = Visitor()
+    visitor.seen("a session")
+    return visitor
+
+
+@pytest.fixture
+def me(monkeypatch: pytest.MonkeyPatch) -> Visitor:
+    """The one visitor of all tabs."""
+    me = someone()
+    monkeypatch.setattr(long_work, "visitor", lambda: me)
+    return me
+
+
+@pytest.mark.parametrize("another_waits", [False, True])
+@pytest.mark.parametrize(("page", "button"), [(page_that_starts_it, "Start"), (page_with_a_button, "Measure")])
+def test_stop_in_one_tab_reaches_the_visitors_other_tabs_and_nobody_else(
+    me: Visitor, work: Work, jobs: CountingJobs, page: Callable[[], None], button: str, another_waits: bool
+) -> None:
+    job = jobs.ask("a", work, lane="one", owner=someone() if another_waits else me)
+    jobs.ask("a", work, lane="one", owner=me)
+    tab = opened(page)
+    with ThreadPoolExecutor(1) as pool:
+        run = pool.submit(tab.run)
+        until(lambda: len(job.pages) == 1)
+        long_work.stop("a")  # as another tab calls it
+        run.result()
+    assert labels(tab) == [button]
+    assert work.begun == 1
+    if another_waits:
+        assert not job.finished.is_set()
+    work.go_on.set()
+    tab.button[0].click().run()
+    assert tab.markdown[-1].value == "the result"
+
+
+def test_another_text_in_one_tab_does_not_stop_what_another_tab_waits_for(
+    me: Visitor, work: Work, jobs: CountingJobs
+) -> None:
+    job = jobs.ask("a", work, lane="one", owner=me)
+    moving = opened(page_that_starts_it)
+    moving.session_state[long_work.STARTED] = "a"
+    moving.session_state["subject"] = "b"
+    work.ends_once(lambda: jobs.asked == 2)
+    with job.awaited(me, "another tab"):
+        moving.run()
+    assert job.error is None
+    assert moving.markdown[-1].value == "the result"
 
 
 def test_a_page_that_is_drawn_again_waits_for_the_same_work(work: Work, jobs: CountingJobs) -> None:
