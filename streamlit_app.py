@@ -5,7 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 import viz_app
-from viz_app.boundary import boundary
+from viz_app.boundary import boundary, guard_callbacks, problems_of_callbacks
 from viz_app.caption import begin_caption, facts, titles
 from viz_app.checkpoint_choice import checkpoint_picker
 from viz_app.chips import STYLE
@@ -27,6 +27,7 @@ ASSETS = APP / "assets"
 ICON, LOGO = str(ASSETS / "icon.svg"), str(ASSETS / "logo.svg")
 
 bound_received_files()
+guard_callbacks()
 st.set_page_config(page_title="Headlight", page_icon=ICON, layout="wide")
 st.html(ASSETS / "page.css")
 st.html(ASSETS / "save.css")
@@ -61,6 +62,7 @@ with turn():
         link_place = st.sidebar.container()  # filled after the page, which says what the link must name
         way_back()
         heading(page.title, PAGES[name_of(page)].first)
+        problems_of_callbacks()
         with boundary("This page"):
             page.run()
         with boundary("The link to this page"), link_place:

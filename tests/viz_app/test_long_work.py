@@ -18,12 +18,13 @@ class Work:
     """A job that goes on until `go_on` is set."""
 
     def __init__(self) -> None:
-        self.go_on, self.begun = threading.Event(), 0
+        self.go_on, self.begun, self.reports = threading.Event(), 0, 0
 
     def __call__(self, report: Report) -> str:
         self.begun += 1
         while not self.go_on.is_set():
             report(1, 4)
+            self.reports += 1
             time.sleep(0.01)
         return "the result"
 
@@ -134,10 +135,16 @@ def test_another_text_in_one_tab_does_not_stop_what_another_tab_waits_for(
     me: Visitor, work: Work, jobs: CountingJobs
 ) -> None:
     job = jobs.ask("a", work, lane="one", owner=me)
+
+    def reported_twice_more() -> bool:
+        before = work.reports
+        until(lambda: job.finished.is_set() or work.reports > before + 1)
+        return True
+
     moving = opened(page_that_starts_it)
     moving.session_state[long_work.STARTED] = "a"
     moving.session_state["subject"] = "b"
-    work.ends_once(lambda: jobs.asked == 2)
+    work.ends_once(lambda: jobs.asked == 2 and reported_twice_more())
     with job.awaited(me, "another tab"):
         moving.run()
     assert job.error is None
