@@ -157,7 +157,7 @@ function stepper(root) {
     });
     return el("div", { class: "candidates" }, [
       ...(data.guess && guesses.has(step) ? [el("div", { class: "verdict" }, verdict())] : []),
-      el("div", { class: "quiet" }, `The ten best next tokens. ${data.fixed ? "" : "Click another to write it instead. "}Entropy ${entropy.toFixed(3)} nats.`),
+      el("div", { class: "quiet" }, `The ten best next tokens. ${data.fixed ? "" : "Choose another to write it instead. "}Entropy ${entropy.toFixed(3)} nats.`),
       ...rows,
     ]);
   }
@@ -165,10 +165,13 @@ function stepper(root) {
   function heat(title, wide) {
     const [layers, heads] = data.shape, labels = data.keys, columns = labels.length;
     const maskedFrom = data.kind === "decoder" ? step + 1 : Infinity;
-    const left = 92, cell = 16, top = 4, bottom = 84, gutter = 5, rows = layers * heads + 1;
-    const width = Math.min(34, Math.max(16, (wide - left - 8) / columns)); // labels of 14 pixels do not overlap
+    const left = 92, right = 60, cell = 16, gutter = 5, rows = layers * heads + 1; // the last label leans to the right
+    const words = labels.map((label) => shortened(label, 12)), broad = (sign) => (sign > "\u1100" ? 2 : 1);
+    const longest = Math.max(...words.map((word) => [...word].reduce((sum, sign) => sum + broad(sign), 0)));
+    const top = 14 + 6 * longest; // above the rows: many rows end below a projector's screen, and a row needs its keys
+    const width = Math.min(34, Math.max(16, (wide - left - right) / columns)); // labels of 14 pixels do not overlap
     const y = (row) => top + row * cell + (row ? gutter + Math.floor((row - 1) / heads) * gutter : 0);
-    const height = y(rows - 1) + cell + bottom;
+    const height = y(rows - 1) + cell + 4;
     const names = [], cells = [];
     for (let row = 0; row < rows; row++) {
       const [layer, head] = [Math.floor((row - 1) / heads), (row - 1) % heads];
@@ -184,12 +187,12 @@ function stepper(root) {
         }, [el("title", {}, masked ? `${labels[s]}: masked` : `${name} → ${labels[s]}: ${weight.toFixed(6)}`)]));
       }
     }
-    const below = labels.map((label, s) => {
-      const x = left + (s + 0.5) * width, at = height - bottom + 14;
-      return el("text", { x, y: at, "text-anchor": "end", transform: `rotate(-45 ${x} ${at})`, lang: data.languages.key || false }, shortened(label, 12));
+    const above = words.map((word, s) => {
+      const x = left + (s + 0.5) * width, at = top - 6;
+      return el("text", { x, y: at, transform: `rotate(-45 ${x} ${at})`, lang: data.languages.key || false }, word);
     });
-    return el("svg", { width: left + columns * width + 4, height, role: "img", "aria-label": title }, [
-      el("g", {}, names), el("g", {}, cells), el("g", {}, below),
+    return el("svg", { width: left + columns * width + right, height, role: "img", "aria-label": title }, [
+      el("g", {}, above), el("g", {}, names), el("g", {}, cells),
     ]);
   }
 
