@@ -25,14 +25,14 @@ __all__ = [
 
 STYLE = """<style>
 .hl-row{display:grid;grid-template-columns:3.4rem 1fr;align-items:baseline;line-height:1.35;margin:0 0 3px}
-.hl-row .hl-name{opacity:.7;font-size:.82rem}
+.hl-row .hl-name{opacity:.75;font-size:14px}
 .hl-row .hl-chips{display:flex;flex-wrap:wrap;gap:3px 4px}
 .hl-chip{position:relative;border-radius:5px;padding:1px 7px;border:1px solid rgba(128,128,128,.35);
- font-size:.93rem;cursor:default;white-space:pre;max-width:20rem;overflow-x:clip;text-overflow:ellipsis}
+ font-size:14px;cursor:default;white-space:pre;max-width:20rem;overflow-x:clip;text-overflow:ellipsis}
 .hl-chip.hl-special{font-style:italic}
 .hl-chip.hl-unknown{border-style:dashed;text-decoration:underline dotted}
 .hl-chip .hl-tip{display:none;position:absolute;z-index:1000;top:115%;left:0;background:#1b2530;color:#fff;
- border-radius:6px;padding:6px 10px;font-size:.8rem;font-style:normal;box-shadow:0 2px 10px rgba(0,0,0,.35);
+ border-radius:6px;padding:6px 10px;font-size:max(14px,.8rem);font-style:normal;box-shadow:0 2px 10px rgba(0,0,0,.35);
  min-width:9.5rem}
 .hl-chip:hover,.hl-chip:focus{overflow:visible;outline:none}
 .hl-chip:hover .hl-tip,.hl-chip:focus .hl-tip{display:block}
@@ -63,10 +63,10 @@ STYLE = """<style>
 .hl-lines mark.hl-gone{margin-left:3px}
 .hl-lines mark.hl-gone::before{content:"[…]"}
 .hl-batch{overflow-x:auto;border:1px solid rgba(128,128,128,.35);border-radius:6px}
-.hl-batch table{border-collapse:collapse;font-size:.93rem;white-space:pre;margin:0}
+.hl-batch table{border-collapse:collapse;font-size:14px;white-space:pre;margin:0}
 .hl-batch th{font-weight:400;text-align:left;opacity:.8}
 .hl-batch td,.hl-batch th{padding:3px 10px;border-right:1px solid rgba(128,128,128,.25);line-height:1.3}
-.hl-batch td span{display:block;opacity:.8;font-size:.82rem}
+.hl-batch td span{display:block;opacity:.8;font-size:14px}
 .hl-batch .hl-pad{background:rgba(128,128,128,.22);font-style:italic}
 .hl-terms{max-height:60vh;overflow-y:auto}
 .hl-terms dl,.hl-definitions dl{margin:0}

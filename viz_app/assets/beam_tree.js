@@ -6,7 +6,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
 }
 
 function beamTree(root) {
-  const boxWidth = 128, boxHeight = 26, columnWidth = 172, rowHeight = 34, top = 26;
+  const boxWidth = 128, boxHeight = 26, columnWidth = 156, rowHeight = 34, top = 26;
   const words = { kept: "kept", ended: "ended", cut: "stopped at the length limit", pruned: "pruned" };
   let data, report, picked = null; // the depth of the box that was chosen last
 

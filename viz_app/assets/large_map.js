@@ -1,7 +1,7 @@
 // One attention map large, with its labels: the cell under the pointer or the arrow keys is framed, and its number told.
 // A map is drawn once. A pointer that moves looks up one cell and moves one frame, however large the map is.
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-const CELL = [15, 38], HIGHEST = 30, LONGEST = 16; // pixels of a cell, and of its height; signs of a label
+const CELL = [15, 38], HIGHEST = 26, LONGEST = 16; // pixels of a cell, and of its height; signs of a label
 const WIDEST = 80, TALLEST = 54, UPRIGHT = 18, BAR = 12, STOPS = 32; // of a cell where the height is given; of an upright label; of a colour bar
 
 /** A map in the element `home`; `told(sentence)` is called with what there is to say of the cell that is pointed at. */
@@ -29,7 +29,8 @@ function largeMap(home, told) {
     const upright = cell < 22; // slanted labels would overprint each other
     const below = wide(map.keys) * (upright ? 1 : 0.75) + 24;
     const fitting = map.tall ? Math.min(TALLEST, (map.tall - below - 8) / map.queries.length) : Math.min(HIGHEST, cell);
-    const high = Math.max(CELL[0], fitting);
+    const whole = (7 * map.query_title.length - below) / map.queries.length; // where a few rows would cut their own title
+    const high = Math.max(CELL[0], Math.min(TALLEST, whole), fitting);
     const bottom = map.queries.length * high, right = left + map.keys.length * cell;
     place = ([t, s]) => ({ x: left + s * cell, y: t * high, width: cell - 1, height: high - 1 });
     const cells = map.queries.flatMap((_, t) => map.keys.map((_, s) => el("rect", {

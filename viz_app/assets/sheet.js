@@ -9,13 +9,15 @@ function sheetOfHeads({ layers, heads, picture, lit, open }) {
       onclick: () => open(layer, head), style: within(`${layer + 1} / ${head + 2}`),
     }, "");
   });
-  const names = (count, word, area) => Array.from({ length: count }, (_, i) =>
-    el("span", { class: "quiet name", style: within(area(i)) }, i ? String(i + 1) : `${word} 1`));
+  const name = (text, area) => el("span", { class: "quiet name", style: within(area) }, text);
+  const numbers = (count, area) => Array.from({ length: count }, (_, i) => name(String(i + 1), area(i)));
   return el("div", { class: "sheet", style: `grid-template:repeat(${layers}, 1fr) auto / auto repeat(${heads}, minmax(0, 1fr))` }, [
     el("img", { src: picture, alt: "", style: within(`1 / 2 / ${layers + 1} / ${heads + 2}`) }),
     ...cells,
-    ...names(layers, "layer", (i) => `${i + 1} / 1`),
-    ...names(heads, "head", (i) => `${layers + 1} / ${i + 2}`),
+    name("layer 1", "1 / 1"),
+    ...numbers(layers, (i) => `${i + 1} / 1`).slice(1),
+    name("head", `${layers + 1} / 1`), // a column may be as narrow as its number
+    ...numbers(heads, (i) => `${layers + 1} / ${i + 2}`),
   ]);
 }
 

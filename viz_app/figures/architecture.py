@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 __all__ = ["Arrow", "Box", "Drawing", "Outline", "architecture"]
 
-WIDTH, GAP_X = 190, 52  # of a stack; between the two
-HEIGHT, GAP, PAD = 24, 6, 7  # of a block; between blocks; inside a layer
+WIDTH, GAP_X = 180, 52  # of a stack; between the two
+HEIGHT, GAP, PAD = 22, 4, 6  # of a block; between blocks; inside a layer
 MARGIN, BELOW = 12, 26  # around all; for the names of what is read
 
 
@@ -62,7 +62,7 @@ def architecture(outline: Outline) -> Drawing:
     blocks = {"encoder": encoder_blocks(outline), "decoder": decoder_blocks(outline)}
     layers = {"encoder": outline.encoder_layers, "decoder": outline.decoder_layers}
     tall = {name: len(parts) * (HEIGHT + GAP) - GAP + 2 * PAD for name, parts in blocks.items()}
-    top = MARGIN + 2 * (HEIGHT + GAP) + GAP  # of the layers; the decoder's last steps stand above
+    top = MARGIN + 2 * (HEIGHT + GAP) + 3 * GAP  # of the layers; the decoder's last steps and a shape stand above
     stack_height = max(layers[name] * (tall[name] + GAP) for name in layers)
     floor = top + stack_height + 2 * GAP  # of the embeddings
     boxes: list[Box] = []

@@ -104,6 +104,7 @@ def stacked_shares(
         height=height,
         margin={"t": 34, "l": 64, "b": 50 + 0.72 * text_width([shown(label) for label in labels])},
         barmode="stack",
+        uniformtext={"minsize": 14, "mode": "hide"},  # a bar with too little room shows no number, not a tiny one
         showlegend=True,
         legend={**LEGEND, "font": TEXT, "traceorder": "normal"},
     )

@@ -52,7 +52,9 @@ def every_station(key: CheckpointKey, text: str, run: services.Run) -> None:
     )
     found, end = analyses.stations_of(key, text, stack, layer - 1, place - 1, *run)
     token = visible(read[place - 1].text)
-    where, numbers_column = st.columns([1, 1.45])
+    where, numbers_column = st.container(key="overview").columns(
+        [1.05, 1]
+    )  # the drawing needs its full width for words of 14 pixels
     with where:
         section("Where am I?", "The model itself; choose a layer to see its stations.")
         architecture_map(
@@ -61,8 +63,8 @@ def every_station(key: CheckpointKey, text: str, run: services.Run) -> None:
     with numbers_column:
         section(
             f"The vector of “{token}”",
-            f"{len(found[0].vector)} numbers, after every station on its way; what attention and feed-forward add has "
-            "a row of its own. Red is positive, blue negative.",
+            f"Its {len(found[0].vector)} numbers after every station. Attention and feed-forward show what "
+            "they add. Red is positive, blue is negative.",
         )
         draw(
             rows(
@@ -85,7 +87,7 @@ def every_station(key: CheckpointKey, text: str, run: services.Run) -> None:
     if end:
         words, code = st.container(key=f"stop_{len(found) + 1}").columns([1, 1.25])
         with words:
-            section(f"{len(found) + 1}. A word", "The last vector, projected to the vocabulary; softmax.")
+            section(f"{len(found) + 1}. A word", "The last vector, projected to the vocabulary, then the softmax.")
             st.latex(end.formula)
             st.dataframe(
                 pd.DataFrame(end.words, columns=["token", "logit", "probability"]),
@@ -102,7 +104,7 @@ def every_station(key: CheckpointKey, text: str, run: services.Run) -> None:
                 derivation((), end.code, alt="the words", title=title, key="station_code_of_words")
     st.success(
         "Largest difference between these numbers and the model's own: "
-        f"{max(station.difference for station in found):.2g}. They are the same computation, but for rounding.",
+        f"{max(station.difference for station in found):.2g}. The difference is only rounding.",
         icon=":material/check:",
     )
 

@@ -99,10 +99,10 @@ def second_opinion(key: CheckpointKey, text: str, run: Run, written: Sequence[st
     draw(
         head_map(
             zeroing.shares,
-            Axes(queries=layers, keys=written, query_title="layer of the decoder", key_title="written word"),
+            Axes(queries=layers, keys=written, query_title="decoder", key_title="written word"),
             np.ones(zeroing.shares.shape, dtype=bool),
             height=200,
-            unit="share of the source",
+            unit="source",
         ),
         key="zeroing",
         alt="Heatmap: for each layer of the decoder and each written word the share that the source's values have",
