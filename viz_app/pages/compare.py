@@ -36,7 +36,13 @@ from viz_app.sections.two_networks import offer_two_networks
 from viz_app.services import Forced
 
 MODES = {"checkpoints": "Two checkpoints", "sentences": "Two sentences", "changed": "As trained and changed"}
-HEIGHT = 360
+ROW, LABELS, HEIGHTS = 17, 100, (300, 480)  # pixels of a row with its word, of what stands below, of a map
+
+
+def height_of(shown: Sequence[AttentionView]) -> int:
+    """Of two maps: as low as their words allow, so that they end on the first screen of a projector."""
+    least, most = HEIGHTS
+    return max(least, min(most, LABELS + ROW * max(len(one.axes.queries) for one in shown)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,9 +151,11 @@ if mode == "checkpoints":
         st.info(plain(f"{str(error).removesuffix('.')}. Choose another checkpoint to compare with."))
         end_page()
     left, right = Side(name=key.name, key=key, text=text), Side(name=beside, key=partner, text=text)
-    offer_two_networks([one.key.name for one in found if one.config is not None])
+    hint, two_networks = st.columns([2.4, 1], vertical_alignment="center")
+    with two_networks:
+        offer_two_networks([one.key.name for one in found if one.config is not None])
     if opening.look_for and text == opening.compared and beside == next(iter(offered)):
-        st.caption(f":material/lightbulb: {opening.look_for}")
+        hint.caption(f":material/lightbulb: {opening.look_for}")
 elif mode == "sentences":
     settle("second_text", examples_for(config)[-1])
     other_text = st.text_input("The other sentence", key="second_text", max_chars=services.MAX_CHARACTERS) or ""
@@ -177,9 +185,9 @@ texts = [(left.name, first.text), (right.name, second.text)]
 groups = [[line] for line in texts] if mode == "sentences" or len(languages) > 1 else [texts]
 st.html(compared(*groups, languages=[first.languages[1], second.languages[1]]))
 common = [kind for kind in first.maps if kind in second.maps]
-if mode == "checkpoints":
-    by_length({side.name: loading.config_of(side.key) for side in (left, right)}, expanded=not common)
+lengths = {side.name: loading.config_of(side.key) for side in (left, right)} if mode == "checkpoints" else {}
 if not common:
+    by_length(lengths, expanded=True)
     st.info("One of the two has no attention, so there are translations to compare, and no maps.")
     end_page()
 words = () if mode == "sentences" else words_for(left, right)
@@ -207,7 +215,7 @@ if same_heads:
     with picker:
         chosen = controls.head_picker(*shapes[0], aggregates=False)
 section("What they look at", f"One head of each, on the same scale. {KINDS[kind].shows}")
-maps = []
+maps, height = [], height_of(views)
 for column, side, shown in zip(st.columns(2), (left, right), views, strict=True):
     with column:
         if not same_heads:
@@ -217,11 +225,12 @@ for column, side, shown in zip(st.columns(2), (left, right), views, strict=True)
         told = ", made to write the words of the left one" if side is right and words and force else ""
         st.caption(f"**{plain(side.name)}**, layer {layer + 1} · head {head + 1}{told}")
         draw(
-            head_map(maps[-1], shown.axes, shown.allowed, height=HEIGHT),
+            head_map(maps[-1], shown.axes, shown.allowed, height=height),
             key=f"map_of_{'left' if side is left else 'right'}",
             fills=True,
             alt=f"Heatmap of the attention of {side.name}, layer {layer + 1}, head {head + 1}",
         )
+by_length(lengths, expanded=False)
 axes = paired(views[0].axes, views[1].axes, by_place=mode == "sentences")
 if axes is None:
     st.caption("Their rows or columns are different words, so there is no difference to draw cell by cell.")
@@ -230,7 +239,7 @@ difference, heads = st.columns(2)
 with difference:
     section("Where they differ", "Right minus left: red, the right one looks there more; blue, less.")
     draw(
-        difference_map(maps[1] - maps[0], axes, views[0].allowed, height=HEIGHT),
+        difference_map(maps[1] - maps[0], axes, views[0].allowed, height=height),
         key="difference",
         alt="Heatmap of the right map minus the left one",
     )
@@ -238,7 +247,7 @@ with heads:
     if same_heads:
         section("Which heads differ most", "The share of a row's weight that lies elsewhere, mean over the rows.")
         draw(
-            head_grids({KINDS[kind].title: moved_weight(views[0].maps, views[1].maps)}, unit="share", height=HEIGHT),
+            head_grids({KINDS[kind].title: moved_weight(views[0].maps, views[1].maps)}, unit="share", height=height),
             key="moved",
             alt="Share of the weight of each head that lies elsewhere",
         )

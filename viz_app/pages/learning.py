@@ -60,8 +60,8 @@ settle("snapshot", ids[-1], ids)
 number = ids.index(st.session_state["snapshot"])
 tell("Snapshot", names[number])
 st.caption(
-    "One sentence at several times of the training; “trained” is the checkpoint itself. Left: every layer and head; "
-    "choose one to enlarge it. All snapshots are made to write the last translation, so the rows stay the same."
+    "One sentence at several times of the training. Choose a head to enlarge it. All snapshots must write the last "
+    "translation, so the rows stay the same."
 )
 components.training_view(
     [

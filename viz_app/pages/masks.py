@@ -23,14 +23,13 @@ if problem := analyses.why_no_masks(key):
 # Of other languages too the fields are those of a list that we have: only its names are kept and stand in links.
 language = config.tokenizer.source_language if config.tokenizer.source_language in BATCHES else "en"
 st.markdown(
-    "Sentences of a batch are filled up to one length with `<pad>`, and a decoder must not see the token that it is to "
-    "write. A **mask** says which key (column) a query (row) may attend to: **blue = may attend, grey = masked**."
+    "The sentences of a batch get one length with `<pad>`, and a decoder must not see the token that it will write. "
+    "A **mask** says which key (column) a query (row) may attend to: **blue = may attend, grey = masked**."
 )
 
 examples = BATCHES[language]
 with st.container(key="set_masks"):
-    fields = st.columns(4)
-    number_place = st.empty()
+    *fields, number_place = st.columns(5, vertical_alignment="bottom")
 for i in range(len(fields)):
     settle(f"batch_{language}_{i + 1}", examples[i] if i < len(examples) else "")
 texts = [
@@ -47,7 +46,7 @@ tell("Sentences", " / ".join(sentences))
 controls.say_greedy()
 batch = services.batch_of(key, sentences)
 
-# The bug lab opens with the first sentence, which its mistakes spoil; the masks where one sees their triangle.
+# The bug lab opens with the first sentence, which its mistakes change; the masks with one that shows their triangle.
 in_lab = choices().chosen.get("mask_tab") == "bugs"
 settle("sentence", 1 if in_lab else 1 + clearest_row(batch), range(1, len(sentences) + 1))
 number = number_place.segmented_control(

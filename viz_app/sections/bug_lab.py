@@ -50,7 +50,8 @@ def bug_lab(
     st.markdown(bug.explanation)
     right, wrong = services.bug_of(key, sentences), services.bug_of(key, sentences, name or "fill")
 
-    kinds, picker = st.columns([3.2, 2.4], vertical_alignment="bottom")
+    with st.container(key="set_bug_head"):
+        kinds, picker = st.columns([3.2, 2.4], vertical_alignment="bottom")
     with kinds:
         kind = controls.kind_picker(loading.config_of(key).model.kinds, "mask_kind", "decoder")
     with picker:
@@ -62,7 +63,7 @@ def bug_lab(
         (other, name or "fill", wrong, bug.title),
     ):
         with place:
-            st.caption(f"**{title}.** {leak_sentence(report, kind, row)}")
+            section(title, leak_sentence(report, kind, row))
             draw(
                 head_map(
                     services.bug_weights_of(key, sentences, made, kind, layer, row)[int(head)],
@@ -76,8 +77,8 @@ def bug_lab(
 
     section(
         "What the translation becomes",
-        "Differences from the right one are marked. While the model writes there is "
-        "no future to look at, so a mistake with the causal mask shows less here than it does in training.",
+        "Differences from the right translation are marked. While the model writes, there is no future to look at, so "
+        "a mistake in the causal mask has less effect here than in training.",
     )
     st.html(
         compared(

@@ -13,8 +13,9 @@ from viz_app.charts import draw
 from viz_app.choices import settle, settle_number
 from viz_app.figures import vectors
 from viz_app.figures.style import Axes
+from viz_app.headings import section
 from viz_app.listing import CheckpointKey
-from viz_app.plain import plain
+from viz_app.plain import plain, visible
 
 __all__ = ["one_head"]
 
@@ -24,7 +25,8 @@ ROUNDING = 1e-2  # of the largest number that the heads found; a norm or a gate 
 
 def one_head(key: CheckpointKey, config: AnyConfig, text: str, run: services.Run) -> None:
     """Ask for a head and a query, and follow it."""
-    kinds, heads_column, queries = st.columns([3.2, 2.4, 2.4], vertical_alignment="bottom")
+    with st.container(key="set_one_head"):
+        kinds, heads_column, queries = st.columns([3.2, 2.4, 2.4], vertical_alignment="bottom")
     with kinds:
         kind = controls.kind_picker(config.model.kinds, "kind", "cross")
     with heads_column:
@@ -44,7 +46,13 @@ def one_head(key: CheckpointKey, config: AnyConfig, text: str, run: services.Run
         format_func=[f"{row + 1} · {token.text}" for row, token in enumerate(asking)].__getitem__,
         key="query",
     )
-    scaling, heat, _ = st.columns([1.6, 2.2, 3], vertical_alignment="center")
+    first, second = st.container(), st.container()
+    with second:
+        section(
+            "2. From products to weights",
+            "Add up each row, divide, mask, then softmax. One row per key, for this query.",
+        )
+        scaling, heat, _ = st.columns([1.6, 2.2, 3], vertical_alignment="center")
     settle("scaled", True)
     settle_number("head_temperature", 1.0, 0.1, 5.0)
     divides = parts.scaling != 1
@@ -69,13 +77,15 @@ def one_head(key: CheckpointKey, config: AnyConfig, text: str, run: services.Run
         for size in (width, value_width)
     )
 
-    st.markdown(
-        f"**1. Queries and keys.** The query of “{plain(asking[query].text)}” (top row) and the key of every token, "
-        f"{width} numbers each; on the right their elementwise product q·k, red where both agree in sign."
-    )
-    with st.container(horizontal=True):
-        st.latex(r"q = x\,W_Q\qquad k_j = x_j\,W_K\qquad v_j = x_j\,W_V")
-    left, right = st.columns(2)
+    with first:
+        section(
+            "1. Queries and keys",
+            f"The query of “{visible(asking[query].text)}” (top row) and the key of every token, {width} numbers each. "
+            "On the right their product, number by number: red where both have the same sign.",
+        )
+        with st.container(horizontal=True):
+            st.latex(r"q = x\,W_Q\qquad k_j = x_j\,W_K\qquad v_j = x_j\,W_V")
+        left, right = st.columns(2)
     with left:
         draw(
             vectors.query_and_keys(parts.queries[head, query], parts.keys[head], key_axes, height=300),
@@ -89,10 +99,6 @@ def one_head(key: CheckpointKey, config: AnyConfig, text: str, run: services.Run
             alt="Heatmap of the elementwise products of the query with every key",
         )
 
-    st.markdown(
-        "**2. From products to weights.** Add up each row; divide; mask; softmax. One row a key, the numbers of this "
-        "query."
-    )
     biased = parts.distances is not None
     st.latex(
         r"s_j = q\cdot k_j\quad\to\quad \frac{s_j}{"
@@ -127,9 +133,7 @@ def one_head(key: CheckpointKey, config: AnyConfig, text: str, run: services.Run
     if len(labels) > MAX_ROWS:
         st.caption(f"The table shows {MAX_ROWS} of {len(labels)} keys at a time; scroll it for the others.")
 
-    st.markdown(
-        "**3. Values, weighted and summed.** Each value times its weight; their sum (bottom) is the head's output."
-    )
+    section("3. Values, weighted and summed", "Each value times its weight. Their sum (bottom) is the head's output.")
     st.latex(r"h = \sum_j \alpha_j\,v_j")
     left, right = st.columns(2)
     with left:
@@ -149,10 +153,10 @@ def one_head(key: CheckpointKey, config: AnyConfig, text: str, run: services.Run
     if steps.output is None:
         st.info(plain(f"The last step, from the heads to the layer's output, is not shown. {parts.unmixed}"))
     else:
-        st.markdown(
-            f"**4. All heads side by side, then the output projection.** The {heads} heads' outputs become one vector "
-            f"of {heads} × {value_width} = {heads * value_width} numbers (this head is framed); a matrix mixes them "
-            f"into the layer's output of {len(steps.output)} numbers."
+        section(
+            "4. All heads side by side, then the output projection",
+            f"The outputs of {heads} heads become one vector of {heads} × {value_width} = {heads * value_width} "
+            f"numbers (this head is framed). A matrix turns them into the layer's {len(steps.output)} output numbers.",
         )
         st.latex(r"o = [h_1;\dots;h_H]\,W_O + b_O")
         draw(
@@ -164,8 +168,8 @@ def one_head(key: CheckpointKey, config: AnyConfig, text: str, run: services.Run
     each = ", ".join(f"{stage} {difference:.2g}" for stage, difference in steps.differences.items())
     if as_it_is and worst < ROUNDING * max(1.0, float(np.abs(parts.head_outputs).max())):
         st.success(
-            f"Largest difference between this page's numbers and the model's own: {worst:.2g} ({each}). They are the "
-            "same computation, but for rounding.",
+            f"Largest difference between this page's numbers and the model's own: {worst:.2g} ({each}). The "
+            "difference is only rounding.",
             icon=":material/check:",
         )
     elif as_it_is:
