@@ -14,8 +14,8 @@ from viz_app.plain import plain
 from viz_app.sections.bring_your_own import bring_your_own, problem_with_upload, was_opened
 
 QUALITY = {
-    "translation": ("BLEU", "valid_bleu", "**BLEU.** Greedy translations of the validation set, after each epoch."),
-    "classification": ("accuracy, %", "valid_accuracy", "**Accuracy.** Share of the validation set, after each epoch."),
+    "translation": ("BLEU", "valid_bleu", "Greedy translations of the validation set, after each epoch."),
+    "classification": ("accuracy, %", "valid_accuracy", "Share of the validation set, after each epoch."),
 }
 
 found = listing.listed_checkpoints()
@@ -102,7 +102,7 @@ if curves.open:
                     alt="Training and validation loss over the training steps",
                 )
             with quality:
-                st.markdown(explanation)
+                section(name.split(",")[0].removesuffix(" %"), explanation)
                 draw(
                     training.curves(
                         history["step"].tolist(), {"validation": history[column].tolist()}, title=name, height=340

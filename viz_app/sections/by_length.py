@@ -9,6 +9,7 @@ from model.opening import AnyConfig
 from viz_app.charts import draw
 from viz_app.figures.style import shown
 from viz_app.figures.training import curves
+from viz_app.headings import section
 
 __all__ = ["by_length"]
 
@@ -27,7 +28,7 @@ def by_length(configs: Mapping[str, AnyConfig], *, expanded: bool) -> None:
     if len(measured) < len(configs) or not lengths or any(one.keys() != lengths.keys() for one in measured.values()):
         return
     place = st.expander(
-        "How they fare with longer sentences",
+        "Quality for longer sentences",
         icon=":material/trending_down:",
         expanded=expanded,
         on_change="rerun",
@@ -37,10 +38,14 @@ def by_length(configs: Mapping[str, AnyConfig], *, expanded: bool) -> None:
         return
     one_vector = any(not config.model.kinds for config in configs.values())
     with place:
-        st.markdown(
-            "**BLEU by the length of the source**, lower-cased, on the 1,000 captions of the test set (as in figure 2 "
-            "of Bahdanau et al. 2015)."
-            + (" A network that squeezes a sentence into one vector falls behind as it grows." if one_vector else "")
+        section(
+            "BLEU by the length of the source",
+            "Lower-cased, on the 1,000 captions of the test set (as in figure 2 of Bahdanau et al. 2015)."
+            + (
+                " A network that puts a whole sentence into one vector gets worse with longer sentences."
+                if one_vector
+                else ""
+            ),
         )
         draw(
             curves(

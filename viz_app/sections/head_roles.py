@@ -12,7 +12,6 @@ from viz_app.figures.heads import head_grids
 from viz_app.headings import section
 from viz_app.listing import CheckpointKey
 from viz_app.pairs import Pairs
-from viz_app.plain import plain
 
 __all__ = ["head_roles"]
 
@@ -49,10 +48,11 @@ def head_roles(key: CheckpointKey, pairs: Pairs) -> None:
         ]
         for kind, metrics in found.items()
     }
-    st.markdown(
-        f"**{metric.capitalize()}**: {plain(MEANINGS[metric])}. The mean over all queries of {len(texts)} "
+    section(
+        metric.capitalize(),
+        f"{MEANINGS[metric].capitalize()}. The mean over all queries of {len(texts)} "
         f"{'sentence' if len(texts) == 1 else 'sentences'}."
-        + (" Cross-attention has no common positions, so it is left empty." if metric in POSITIONAL else "")
+        + (" Cross-attention has no common positions, so it is left empty." if metric in POSITIONAL else ""),
     )
     draw(
         head_grids(

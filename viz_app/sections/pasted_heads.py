@@ -18,7 +18,7 @@ from viz_app.figures.heads import head_grids
 from viz_app.figures.style import Axes
 from viz_app.headings import section
 from viz_app.listing import CheckpointKey
-from viz_app.plain import plain
+from viz_app.plain import visible
 
 __all__ = ["pasted_heads"]
 
@@ -31,7 +31,7 @@ def pasted_heads(key: CheckpointKey, config: AnyConfig, text: str) -> None:
     opening = demonstration_for(config)
     settle("giver", opening.donor if text == opening.receiver else GIVERS.get(text, examples_for(config)[-1]))
     giver = st.text_input(
-        "The sentence whose heads are taken, best one that differs from the one above by a word",
+        "The sentence that gives its heads; best, it differs from the one above by one word",
         key="giver",
         max_chars=services.MAX_CHARACTERS,
     )
@@ -53,11 +53,11 @@ def pasted_heads(key: CheckpointKey, config: AnyConfig, text: str) -> None:
     if found is None:
         st.info("Both translations are the same, so there is no word to come closer to; change a word of the giver.")
         return
-    wanted, own = plain(theirs.written[found.place].text), plain(ours.written[found.place].text)
-    st.markdown(
-        f"**How much closer to “{wanted}”?** At word {found.place + 1} the giver writes “{wanted}” and this one "
-        f"“{own}”. One head at a time says what it said in the giver's run. 1: the two words' logits differ as they do "
-        "there; 0: nothing has changed."
+    wanted, own = visible(theirs.written[found.place].text), visible(ours.written[found.place].text)
+    section(
+        f"How much closer to “{wanted}”?",
+        f"At word {found.place + 1} the giver writes “{wanted}”, and this one writes “{own}”. One head at a time gets "
+        "its output from the giver's run. 1: the two logits differ as in the giver's run. 0: nothing changes.",
     )
     draw(
         head_grids(
@@ -83,7 +83,7 @@ def pasted_heads(key: CheckpointKey, config: AnyConfig, text: str) -> None:
         layer, head = controls.head_picker(
             layers, heads, aggregates=False, of=f"pasted_{kind}_", first=(int(first[0]), int(first[1]))
         )
-    section("At which place?", "The same, pasted at one place alone; a row is a head, by layer and number.")
+    section("At which place?", "The same, but pasted at only one place. Each row is a head: layer · number.")
     places = [token.text for token in (ours.source if kind == "encoder" else ours.read[: found.place + 1])]
     grid = found.places[kind].reshape(layers * heads, -1)
     draw(
@@ -103,9 +103,9 @@ def pasted_heads(key: CheckpointKey, config: AnyConfig, text: str) -> None:
         alt="How much closer each head brings the translation when it is pasted at one place",
     )
     pasted = analyses.pasted_of(key, giver, text, Head(kind, layer, int(head)))
-    st.markdown(
-        f"**What becomes of it**, with {KINDS[kind].title}, layer {layer + 1}, head {int(head) + 1} pasted at every "
-        "place."
+    section(
+        "The translation with this head",
+        f"{KINDS[kind].title}, layer {layer + 1}, head {int(head) + 1}, pasted at every place.",
     )
     st.html(compared([("this one", ours.text), ("with the pasted head", pasted.text)], languages=ours.languages[1:]))
     controls.how(

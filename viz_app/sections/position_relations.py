@@ -43,8 +43,8 @@ def position_pairs(table: FloatArray) -> None:
     """Draw the product and the distance of every two rows of an encoding (positions, dimensions)."""
     left, right = st.columns(2)
     for place, values, unit, words in (
-        (left, dot_products(table), "dot product", "large where positions are alike"),
-        (right, distances(table), "distance", "how far apart the vectors are"),
+        (left, dot_products(table), "dot product", "Large where positions are alike"),
+        (right, distances(table), "distance", "How far apart the vectors are"),
     ):
         with place:
             section(f"{unit.capitalize()} of every two positions", f"{words}.")
@@ -58,16 +58,18 @@ def position_pairs(table: FloatArray) -> None:
 def position_rotation(table: FloatArray, *, base: float) -> None:
     """Draw the rotation that moves sinusoids (positions, dimensions) of some base on, and its numerical error."""
     settle("shift", 3, range(min(21, len(table))))
+    place = st.container()
     left, right = st.columns([1.2, 1])
     with right:
         shift = st.slider("k, positions to move on", 0, min(20, len(table) - 1), key="shift")
         matrix = rotation(table.shape[1], base, shift)
         error = rotation_error(table, matrix, shift)
-        st.markdown(
-            f"**From p to p + k by one rotation.** The same matrix takes the vector of every position to that "
-            f"{shift} further on, so a head can learn to look {shift} tokens away. Here it is for the first 16 "
-            f"dimensions: each pair turns by its own angle."
-        )
+        with place:
+            section(
+                "From p to p + k by one rotation",
+                f"One matrix moves the vector of every position {shift} positions on, so a head can learn to look "
+                f"{shift} tokens away. Here are its first 16 dimensions: each pair turns by its own angle.",
+            )
         st.latex(
             r"\begin{pmatrix}\sin\omega(p+k)\\ \cos\omega(p+k)\end{pmatrix}="
             r"\begin{pmatrix}\cos\omega k&\sin\omega k\\-\sin\omega k&\cos\omega k\end{pmatrix}"

@@ -14,6 +14,7 @@ from viz_app.chips import compared
 from viz_app.choices import settle
 from viz_app.demonstrations import demonstration_for
 from viz_app.figures import positions
+from viz_app.headings import section
 from viz_app.listing import CheckpointKey
 
 __all__ = ["position_sentence"]
@@ -34,9 +35,10 @@ def position_sentence(key: CheckpointKey, config: AnyConfig, own: NDArray[np.flo
     translation, vectors, total = services.encoder_input_of(key, text)
     tokens = [token.text for token in translation.source]
     bound = float(np.abs(total).max())
-    st.markdown(
-        "**Embedding × √d_model + encoding = input.** Each row is a token; the sum is what the first layer reads. "
-        f"It differs from the sum of the two by at most {np.abs(vectors + own[: len(tokens)] - total).max():.2g}."
+    section(
+        "Embedding × √d_model + encoding = input",
+        "Each row is a token. The first layer reads the sum; its numbers differ from this sum by at most "
+        f"{np.abs(vectors + own[: len(tokens)] - total).max():.2g}.",
     )
     for place, values, name in zip(
         st.columns(3),
@@ -51,9 +53,10 @@ def position_sentence(key: CheckpointKey, config: AnyConfig, own: NDArray[np.flo
                 key=f"rows_{name}",
                 alt=f"Heatmap of the {name} of each token",
             )
-    st.markdown(
-        "**Without it.** The same words in two orders, each translated with the encoding and with it switched off in "
-        "encoder and decoder. Differences from the first line are marked."
+    section(
+        "Without the encoding",
+        "The same words in two orders, each translated with the encoding and without it (in encoder and decoder). "
+        "Differences from the first line are marked.",
     )
     written = demonstration_for(config).reordered if text == demonstration_for(config).order else ""
     numbers = range(0 if written else 1, 1000)

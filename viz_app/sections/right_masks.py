@@ -14,8 +14,9 @@ from viz_app.chips import batch_table
 from viz_app.figures import masks
 from viz_app.figures.attention import head_map
 from viz_app.figures.style import Axes
+from viz_app.headings import section
 from viz_app.listing import CheckpointKey
-from viz_app.plain import plain
+from viz_app.plain import visible
 
 __all__ = ["clearest_row", "right_masks"]
 
@@ -46,9 +47,10 @@ def right_masks(
     """
     batch = services.batch_of(key, sentences)
     with st.container(key="set_batch"):  # while one presents, it stands below the masks
-        st.markdown(
-            f"**The batch.** Each token over its id: the decoder reads “{plain(batch.read[row][0])}” and then the "
-            "translation, one token behind what it writes."
+        section(
+            "The batch",
+            f"Each token above its id. The decoder reads “{visible(batch.read[row][0])}” first, then the translation: "
+            "always the token before the one that it writes.",
         )
         source_table, target_table = st.columns(2)
     texts, padding = loading.config_of(key).tokenizer, loading.translator(key).model.pad_id
@@ -59,28 +61,23 @@ def right_masks(
         column.html(batch_table(name, tokens, ids, padding=padding, lang=tag(language)))
 
     pictures = (
-        ("padding", batch.padding_mask, axes["batch"], "**Padding mask.** No query may attend to `<pad>`."),
-        ("causal", batch.causal_mask, axes["decoder"], "**Causal mask.** No position may attend to the future."),
-        ("combined", allowed["decoder"], axes["decoder"], "**Combined decoder mask.** No future and no padding."),
-        (
-            "cross",
-            allowed["cross"],
-            axes["cross"],
-            "**Cross mask.** The decoder sees the source without its padding.",
-        ),
+        ("padding", batch.padding_mask, axes["batch"], "No query may attend to <pad>."),
+        ("causal", batch.causal_mask, axes["decoder"], "No position may attend to the future."),
+        ("combined", allowed["decoder"], axes["decoder"], "No future and no padding."),
+        ("cross", allowed["cross"], axes["cross"], "The decoder sees the source without its padding."),
     )
     for place, (name, mask, mask_axes, sentence) in zip([*st.columns(2), *st.columns(2)], pictures, strict=True):
         with place:
-            st.markdown(sentence)
+            section("Combined decoder mask" if name == "combined" else f"{name.capitalize()} mask", sentence)
             draw(
                 masks.mask_map(mask, mask_axes, height=HEIGHT),
                 key=f"{name}_mask",
                 alt=f"The {name} mask: blue cells may attend, grey cells are masked",
             )
 
-    st.markdown(
-        "**One head's real numbers.** The scores before the mask, after it (grey = −∞), and the weights after the "
-        "softmax: exactly 0 where masked."
+    section(
+        "One head's real numbers",
+        "The scores before the mask, after it (grey = −∞), and the weights after the softmax: exactly 0 where masked.",
     )
     kinds, picker = st.columns(2, vertical_alignment="bottom")
     with kinds:

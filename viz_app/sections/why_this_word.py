@@ -7,8 +7,9 @@ from viz_app import analyses, controls, services
 from viz_app.charts import draw
 from viz_app.choices import settle
 from viz_app.figures.heads import head_grids
+from viz_app.headings import section
 from viz_app.listing import CheckpointKey
-from viz_app.plain import percent, plain
+from viz_app.plain import percent, visible
 
 __all__ = ["why_this_word"]
 
@@ -41,11 +42,11 @@ def why_this_word(key: CheckpointKey, text: str, run: services.Run) -> None:
         key="rival",
     )
     parts = analyses.contributions_of(key, text, place, rival, *run)
-    ours, theirs = plain(word.text), plain(rivals[rival].token)
-    st.markdown(
-        f"**The logit of “{ours}” is {parts.difference:.3f} above that of “{theirs}”**, which makes it "
-        f"{times(parts.difference)} times as likely. This is what each part added to the difference: "
-        f"red spoke for “{ours}”, blue for “{theirs}”."
+    ours, theirs = visible(word.text), visible(rivals[rival].token)
+    section(
+        f"The logit of “{ours}” is {parts.difference:.3f} above that of “{theirs}”",
+        f"So it is {times(parts.difference)} times as likely. The picture shows what each part added to the "
+        f"difference: red for “{ours}”, blue for “{theirs}”.",
     )
     draw(
         head_grids(

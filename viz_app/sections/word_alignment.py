@@ -6,6 +6,7 @@ import streamlit as st
 from model.analysis.alignment import Pointer
 from model.corpora.aligned import cooccurrence, error_rate
 from viz_app import analyses, controls, measuring
+from viz_app.headings import section
 from viz_app.listing import CheckpointKey
 from viz_app.long_work import start_and_wait_for
 from viz_app.plain import percent
@@ -33,14 +34,14 @@ def word_alignment(key: CheckpointKey) -> None:
     what, when, least = min(rows, key=lambda row: row[-1])
     rows.append(("which words go together", "–", error_rate(cooccurrence(pairs), pairs)))
     rows.sort(key=lambda row: row[-1])
-    st.markdown(
-        f"**Which head points at the word that it translates?** {len(pairs)} captions and their translations were "
-        f"aligned by hand, word by word. The best: **{what}**, when the word is **{when}**, with an alignment error "
-        f"rate of {percent(least)}."
+    section(
+        "Which head points at the word that it translates?",
+        f"{len(pairs)} captions and their translations were aligned by hand, word by word. The best: {what}, when the "
+        f"word is {when}, with an alignment error rate of {percent(least)}.",
     )
     st.caption(
-        "A head can be asked when a word is *written*, or one step later, when it is *read* as the word before the "
-        "next. Often only then does it know which word it was. Heads are those of the cross-attention."
+        "A head of the cross-attention is tested at two times: when the word is *written*, and one step later, when "
+        "the decoder *reads* it. Many heads know only then which word it was."
     )
     st.dataframe(
         pd.DataFrame(
