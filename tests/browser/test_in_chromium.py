@@ -231,6 +231,35 @@ def test_two_visitors_do_not_disturb_each_other(visit: Visit) -> None:
     )
 
 
+# Words of drawings that reach over the edge of their drawing, which cuts them.
+CUT = """() => {
+    const cut = [];
+    const look = (root) => root.querySelectorAll('*').forEach((one) => {
+        if (one.shadowRoot) look(one.shadowRoot);
+        if (!one.matches('svg text') || !one.textContent.trim()) return;
+        const [words, drawing] = [one, one.closest('svg')].map((each) => each.getBoundingClientRect());
+        const across = Math.max(drawing.left - words.left, words.right - drawing.right);
+        const down = Math.max(drawing.top - words.top, words.bottom - drawing.bottom);
+        if (words.width && Math.max(across, down) > 2) cut.push(one.textContent);
+    });
+    look(document.querySelector('.stMainBlockContainer'));
+    return cut;
+}"""
+# What of each page is its first picture, and ends on the first screen of a projector.
+FIRST_PICTURES = {
+    "": "svg.map",
+    "steps": ".candidates",
+    "inside": ".js-plotly-plot",
+    "positions": ".js-plotly-plot",
+    "masks": ".hl-batch",
+    "heads": ".boards",
+    "compare": ".hl-lines",
+    "learning": ".sheet",
+    "sentiment": ".hl-words",
+    "checkpoints": "[data-testid=stDataFrame]",
+}
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(
     ("path", "charts"),
@@ -267,10 +296,16 @@ def test_every_page_draws_for_everybody_without_another_host(visit: Visit, path:
         colours = Image.open(io.BytesIO(chart.screenshot())).convert("RGB").getcolors(1 << 24)
         assert len(colours) > 20
     if scheme == "light":
+        page.set_viewport_size({"width": 1280, "height": 720})
+        if path in FIRST_PICTURES:
+            ends = "one => one.getBoundingClientRect().bottom"
+            assert page.locator(FIRST_PICTURES[path]).first.evaluate(ends) <= 720
+        assert page.evaluate(CUT) == []
         page.set_viewport_size({"width": 390, "height": 844})
         # Charts and tables that were drawn for a wide screen shrink to a telephone's a moment later.
         for place in ("document.documentElement", "document.querySelector('[data-testid=stMain]')"):
             page.wait_for_function(f"() => {place}.scrollWidth <= 390", timeout=60_000)
+        assert page.evaluate(CUT) == []
 
 
 def test_the_first_picture_stands_in_the_first_screenful(visit: Visit) -> None:

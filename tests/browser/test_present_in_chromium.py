@@ -51,8 +51,10 @@ def test_sentence_translation_and_both_maps_with_their_labels_fit_on_a_projector
     page = visit(f"?{TEXT}")
     page.set_viewport_size({"width": 1280, "height": 720})
     settle(page)
-    for chart in page.locator(".js-plotly-plot").all():
-        box = chart.bounding_box()
+    pictures = page.locator(".sheet, svg.map").all()
+    assert len(pictures) == 2
+    for picture in pictures:
+        box = picture.bounding_box()
         assert box
         assert box["y"] + box["height"] <= 720
 
