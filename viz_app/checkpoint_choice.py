@@ -236,7 +236,9 @@ def require_snapshots(found: Sequence[Listed]) -> tuple[CheckpointKey, AnyConfig
         end_page()
     key = (chosen or usable)[0].key
     if not chosen:
-        st.caption(f"This page follows {plain(key.name)}; the training of the one on the left kept no snapshots.")
+        st.caption(
+            f"This page follows {plain(key.name)}, because the chosen checkpoint has no snapshots of its training."
+        )
     return opened(key)
 
 
@@ -259,5 +261,5 @@ def require_classifier(found: Sequence[Listed]) -> tuple[CheckpointKey, AnyConfi
         end_page()
     key = (chosen or usable)[0].key
     if not chosen:
-        st.caption(f"This page reads with the checkpoint {plain(key.name)}; the one on the left is no classifier.")
+        st.caption(f"This page reads with {plain(key.name)}, because the chosen checkpoint is no classifier.")
     return opened(key)

@@ -85,7 +85,9 @@ def show(place: Place) -> None:
         st.warning(f"Others cannot open {plain(str(name))}: a checkpoint that you brought or trained is yours alone.")
     if not has_codes():
         return
-    st.markdown("Or read its code aloud, which this server knows until it starts again; who guesses it sees it too:")
+    st.markdown(
+        "Or read its code aloud. This server knows it until it starts again. Everybody who has the code sees the page:"
+    )
     st.header(CODES.code_of(place), anchor=False)
     code_field(key="code_in_dialog")
 
@@ -98,9 +100,7 @@ def code_field(*, key: str = "code") -> None:
     """
     if not has_codes():
         return
-    st.text_input(
-        "Type a code that was read to you, and press Enter", max_chars=20, key=key, on_change=follow, args=(key,)
-    )
+    st.text_input("Type the code of a page, and press Enter", max_chars=20, key=key, on_change=follow, args=(key,))
     if "code_to_follow" in st.session_state:  # within a dialog: the page itself follows it
         st.rerun()
 

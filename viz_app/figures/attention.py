@@ -125,7 +125,7 @@ def tile_squares(centres_x: Sequence[float], centres_y: Sequence[float], axes: A
         "marker": {"symbol": "square", "size": max(4, min(46, height // len(centres_y) - 6)), "opacity": 0},
         "text": [f"layer {layer + 1} · head {head + 1}" for layer, head in every],
         "hovertemplate": (
-            f"%{{text}}<br>rows: {axes.query_title}<br>columns: {axes.key_title}<br>click to open<extra></extra>"
+            f"%{{text}}<br>rows: {axes.query_title}<br>columns: {axes.key_title}<br>choose to open<extra></extra>"
         ),
     }
 
@@ -250,6 +250,6 @@ def clickable_map(weights: FloatArray, axes: Axes, allowed: BoolArray, *, height
         "customdata": [list(cell) for cell in cells],
         "marker": {"symbol": "square", "size": 18, "opacity": 0},
         "text": [f"{weights[cell]:.6f}" for cell in cells],
-        "hovertemplate": "query: %{y}<br>key: %{x}<br>weight: %{text}<br>click to paint<extra></extra>",
+        "hovertemplate": "query: %{y}<br>key: %{x}<br>weight: %{text}<br>choose to paint<extra></extra>",
     }
     return map_figure([*traces, squares], axes, height=height, hovermode="closest")

@@ -98,8 +98,8 @@ chosen = st.segmented_control(
 )
 weights = shares[chosen or "rollout"]
 st.caption(
-    "**Looking is not deciding.** Each word is shaded by its share of attention; hover for the number. Pooling: how "
-    "much the query that gathers the review looks at this place. Rollout: the same, followed back to the words."
+    "**Looking is not deciding.** Each word is shaded by its share of attention; point at it for the number. Pooling: "
+    "how much the query that sums up the review looks at this place. Rollout: the same, followed back to the words."
 )
 st.html(weighted_text(reading.tokens, [float(weight) for weight in weights], tag(config.tokenizer.source_language)))
 

@@ -76,7 +76,7 @@ elif shown == "greedy":
     place.html(sentence("…") if guess else wrote)
     st.caption(
         "At each step the decoder reads what is written so far and offers a next token. Play, move the slider, or "
-        "click a token; grey tokens are masked: at that step they do not exist yet."
+        "choose a token; grey tokens are masked: at that step they do not exist yet."
     )
     settle("step", 0)
     components.stepper(
@@ -106,7 +106,7 @@ else:
     st.caption(
         f"Each box is a prefix that was weighed, with its log-probability: the {size} best of a step are kept (solid), "
         "the others pruned (dashed); green ones have ended. The orange path wins: the best mean log-probability a "
-        "token. Click a box to go on from it."
+        "token. Choose a box to go on from it."
         + (" The tree goes on to the right: scroll it." if max(node.depth for node in tree.nodes) > FITTING else "")
     )
     numbers(

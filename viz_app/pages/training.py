@@ -17,9 +17,9 @@ training = training_of_visitor()
 going = (training.active, training.saving) if training else (False, False)
 busy = any(going)
 st.markdown(
-    "**A Transformer from nothing, in about a minute.** Choose what it is to learn and how large it is, and press "
-    f"Train. It sees {SIZES['train']:,} pairs that are drawn by rule, {EPOCHS} times. The training goes on while you "
-    "look at other pages. Close the tab, and it ends."
+    "Train a small Transformer from random weights, in about a minute. Choose its task and its size, and press Train. "
+    f"It reads {SIZES['train']:,} generated pairs {EPOCHS} times. The training goes on while you look at other pages. "
+    "It ends when you close this tab."
 )
 settle("toy", "reverse", TOYS)
 settle("toy_longest", 8, range(4, LONGEST + 1))

@@ -55,7 +55,7 @@ def ablation_board(key: CheckpointKey, text: str, run: Run) -> None:
     settle("click_means", "silence", CLICKS)
     modes, places, one, everything, nothing = st.columns([2.6, 1.9, 1.7, 1.2, 1.3], vertical_alignment="bottom")
     modes.segmented_control(
-        "A click on a head", list(CLICKS), format_func=CLICKS.__getitem__, required=True, key="click_means"
+        "Choosing a head", list(CLICKS), format_func=CLICKS.__getitem__, required=True, key="click_means"
     )
     st.session_state["board_positions"] = intervention.positions  # a link may switch them off
     places.toggle(
@@ -211,7 +211,7 @@ def paint(intervention: Intervention, after: Translation, kinds: Sequence[str]) 
     """Let a person set single weights of one head of a translation made under `intervention`."""
     section(
         "Paint a weight",
-        "Choose its new value and click a cell: the rest of the row shares what is left. The map "
+        "Choose its new value, then a cell: the rest of the row shares what is left. The map "
         "is the model's own, after all changes.",
     )
     kinds_column, heads_column, value, clear = st.columns([3.2, 2.4, 2, 1.2], vertical_alignment="bottom")
@@ -237,10 +237,10 @@ def paint(intervention: Intervention, after: Translation, kinds: Sequence[str]) 
         key="paint_map",
         fills=True,
         on_select=partial(paint_cell, head),
-        alt=f"Attention weights of layer {layer + 1}, head {int(number) + 1}; click a cell to paint it",
+        alt=f"Attention weights of layer {layer + 1}, head {int(number) + 1}; choose a cell to paint it",
     )
     if shown.allowed.sum() > MAX_SQUARES:
-        st.caption(f"Of a map as large as this, the {MAX_SQUARES:,} largest weights can be clicked.")
+        st.caption(f"Of a map as large as this, the {MAX_SQUARES:,} largest weights can be chosen.")
     painted = sorted(intervention.painted, key=lambda cell: (cell.head, cell.query))
     idle = {cell: reason for cell in painted if (reason := why_idle(cell, after))}
     if len(idle) < len(painted):

@@ -48,13 +48,10 @@ def effects_sentence(effects: Effects, *, what: str) -> str:
     """
     places = np.concatenate([grid.ravel() for grid in effects.places.values()])
     alone = int((places >= 0).sum())
-    decide = {
-        0: f"No head changes the {what} alone",
-        1: f"One head (≠) changes the {what} alone",
-    }.get(alone, f"{alone} heads (≠) change the {what} alone")
+    changes = "changes" if alone == 1 else "change"
     return (
-        f"**Blue: without this head the {what} is less likely; red: more likely** (change in log-probability, up to "
-        f"{largest_change(effects):.2f} nats). {decide}, of {len(places)}."
+        f"**Blue: without this head the {what} is less likely. Red: more likely** (change in log-probability, up to "
+        f"{largest_change(effects):.2f} nats). {alone or 'None'} of {len(places)} heads (≠) {changes} the {what} alone."
     )
 
 

@@ -26,19 +26,18 @@ def head_importance(key: CheckpointKey, pairs: Pairs) -> None:
     """Draw the gradient estimate at once, and the measured changes when a person asks for them."""
     given = sum(bool(translation) for _, translation in pairs)
     st.markdown(
-        f"The loss is that of {'the given translations' if given == len(pairs) else 'the translations'} of "
-        f"{len(pairs)} sentences, in nats a token"
+        f"The loss is measured on {'the given translations' if given == len(pairs) else 'translations'} of "
+        f"{len(pairs)} sentences, in nats per token."
         + (
             ""
             if given == len(pairs)
-            else "; where none was given, that of the model's own: then a change says how far a head moves the model "
-            "away from what it would have written"
+            else " A sentence without a given translation uses the model's own translation. The change then shows how "
+            "much the model needs a head for what it writes."
         )
-        + "."
     )
     section(
         "Gradient estimate",
-        "Michel et al. 2019: |∂loss/∂ξ|, where ξ multiplies a head's output. One pass; no head is touched.",
+        "Michel et al. 2019: |∂loss/∂ξ|, where ξ multiplies a head's output. It takes one pass and changes no head.",
     )
     few_at_a_time = controls.with_progress(in_batches(pairs), "Batch", at_least=3)
     parts = [services.gradient_importance_of(key, few) for few in few_at_a_time]
@@ -49,7 +48,7 @@ def head_importance(key: CheckpointKey, pairs: Pairs) -> None:
         wide=True,
         alt="Gradient estimate of the importance of every head",
     )
-    section("Measured", "Silence one head after the other; by how much does the loss rise?")
+    section("Measured", "Silence one head after another: how much does the loss rise?")
     changes = measuring.importance_of(key, pairs)
     if changes is None:
         subject, work = measuring.importance_work(key, pairs)

@@ -33,7 +33,7 @@ def take_home(key: CheckpointKey, text: str, search: SearchConfig, forced: Force
             partial(page_of, *asked),
             "headlight.html",
             "text/html",
-            says="Its maps, lines and steps, to be clicked in any browser, without a network.",
+            says="Its maps, lines and steps, for any browser, without a network.",
             refusal=f"One file holds texts of up to {MAX_TOKENS} tokens." if too_long else "",
         )
         for form, kind, says in FORMS:

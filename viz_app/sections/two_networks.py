@@ -1,4 +1,4 @@
-"""A way to the pair of recurrent networks that are alike but for the attention."""
+"""A way to two recurrent networks: one with attention, one without."""
 
 from collections.abc import Collection
 
