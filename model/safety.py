@@ -308,7 +308,7 @@ def counted(build: Callable[[], nn.Module], name: str) -> tuple[int, int]:
 
 
 def require_modest(build: Callable[[], nn.Module], claims: Mapping[str, Any], folder: Path) -> None:
-    """Of one of our own: hold a large claim against the weights; a small one costs little to be found out later.
+    """Refuse a model of our own that claims many more numbers than its files hold; small claims are checked later.
 
     Args:
         build: Makes the model; here on a device that holds nothing.

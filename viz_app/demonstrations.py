@@ -27,7 +27,7 @@ class Demonstration:
     look_for: str = ""  # what the two translations teach
 
 
-WITH_ATTENTION, WITHOUT_ATTENTION = "gru-de-en", "gru-de-en-plain"  # alike but for the attention
+WITH_ATTENTION, WITHOUT_ATTENTION = "gru-de-en", "gru-de-en-plain"  # one with attention, one without
 TWO_NETWORKS = Demonstration(
     order="",
     heads="Ein brauner Hund rennt durch den Schnee.",

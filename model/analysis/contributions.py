@@ -35,7 +35,7 @@ class Contributions:
 
     @property
     def total(self) -> float:
-        """Of all parts; the difference but for rounding."""
+        """Of all parts; it equals the difference, up to rounding."""
         parts = (self.decoder, self.cross, self.feed_forward)
         return self.word + self.position + self.biases + sum(float(part.sum()) for part in parts)
 

@@ -82,7 +82,7 @@ def compared(gradients: Mapping[str, FloatArray], changes: Mapping[str, FloatArr
     return (
         "A gradient without its sign estimates how far the loss of a sentence moves, up or down: it ranks the heads "
         f"as the mean size of the measured changes does with a correlation of {found:.2f} (Spearman; 1 = the same "
-        f"order; 95 % of the time between {low:.2f} and {high:.2f} when the {sentences} sentences are drawn anew)."
+        f"order; 95 % of the time between {low:.2f} and {high:.2f} when the {sentences} sentences are drawn again)."
     )
 
 
