@@ -91,7 +91,7 @@ PURPOSES: Mapping[tuple[str, str], Mapping[str, str]] = {
         "Das ist mir Wurst.": "It goes wrong: the idiom is not known. How sure is it?",
     },
     ("en", "zh"): {
-        "Yesterday I bought a red car.": "Another word order, and a word that English does not have: what does “了” look at?",
+        "Yesterday I bought a red car.": "A word that English does not have: what does “了” look at?",
         "The boy gets up at seven o'clock.": "Reordering: when something is done stands before what is done.",
         "I do not like coffee.": "Negation: “do not” becomes one character. Which head joins them?",
         "He sits on the bank.": "Ambiguity: a bank for money or that of a river? Chinese has two words; see which.",

@@ -123,7 +123,7 @@ def wavelengths(lengths: FloatArray, *, longest_text: int, height: int) -> go.Fi
     }
     across: Settings = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": longest_text, "y1": longest_text}
     note: Settings = {
-        **{"x": 1, "xref": "paper", "xanchor": "right", "y": float(np.log10(longest_text)), "yanchor": "bottom"},
+        **{"x": 1, "xref": "paper", "xanchor": "right", "y": float(np.log10(longest_text)), "yanchor": "top"},
         **{"text": f"the longest text of this model, {longest_text} tokens", "showarrow": False, "font": TEXT},
     }
     return figure(

@@ -42,15 +42,16 @@ added = "So this vector, one for each position, is added to each token's embeddi
 st.markdown(
     "Attention alone cannot tell the first word from the last. "
     + {
-        "sinusoidal": f"{added}This model uses **sinusoids**: nothing is learned, each two dimensions are a sine and a "
-        "cosine of one wave.",
+        "sinusoidal": f"{added}This model uses **sinusoids**: nothing is learned. Each pair of dimensions is a sine and "
+        "a cosine of one wave.",
         "rotary": "This model uses **rotary positions**: nothing is added to its tokens. Each layer turns every two "
         "numbers of a query and of a key, as a hand of a clock, by an angle that grows with the position. Their score "
         "then depends on the words and on how far apart they stand.",
     }.get(kind, f"{added}This model **learned** a vector for each of its {max_length} positions; it has none beyond.")
 )
 
-left, middle, right = st.columns(3)
+settings = st.container(key="set_positions")  # while one presents, it stands below the pictures
+left, middle, right = settings.columns(3)
 lengths = range(min(FEWEST, max_length), max_length + 1)
 settle("length", min(64, max_length), lengths)
 # A slider needs two ends.
@@ -65,7 +66,7 @@ if formula:
     base = right.select_slider("Base of the wavelengths", BASES, key="base")
     table = services.sinusoids(length, width, float(base))
     same = (width, base) == (d_model, 10_000)
-    st.caption(
+    settings.caption(
         "These are the numbers that the checkpoint uses."
         if same
         else f"A what-if: the checkpoint itself uses {d_model} dimensions and base 10000."
