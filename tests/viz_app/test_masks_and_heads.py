@@ -126,7 +126,7 @@ def test_what_heads_do_and_their_importance(open_app: OpenApp, checkpoint: Check
     assert not app.exception
     grid = array(charts(app)[0]["data"][0]["z"])
     assert grid.shape == (3, 3 * 8 + 2)
-    assert "2 sentences" in app.markdown[0].value
+    assert "2 sentences" in html(app)
     assert "rarest" not in app.segmented_control(key="metric").options
     app = tab(app, "heads_tab", "Importance")
     pairs = [(TEXT, ""), ("Eine Frau lacht.", "A woman is laughing.")]

@@ -42,8 +42,8 @@ added = "So this vector, one for each position, is added to each token's embeddi
 st.markdown(
     "Attention alone cannot tell the first word from the last. "
     + {
-        "sinusoidal": f"{added}This model uses **sinusoids**: nothing is learned. Each pair of dimensions is a sine and "
-        "a cosine of one wave.",
+        "sinusoidal": f"{added}This model uses **sinusoids**: nothing is learned. Each pair of dimensions is a sine "
+        "and a cosine of one wave.",
         "rotary": "This model uses **rotary positions**: nothing is added to its tokens. Each layer turns every two "
         "numbers of a query and of a key, as a hand of a clock, by an angle that grows with the position. Their score "
         "then depends on the words and on how far apart they stand.",
