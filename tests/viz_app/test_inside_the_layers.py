@@ -141,7 +141,7 @@ def test_every_station_is_drawn_with_its_numbers_and_its_code(
             strongest = np.unravel_index(np.nanargmax(own.numbers), own.numbers.shape)
             red, _, blue, _ = picture.getpixel((int(strongest[1]), int(strongest[0])))
             assert own.numbers.max() <= 0 or red > blue
-    assert "same computation" in app.success[-1].value
+    assert "only rounding" in app.success[-1].value
     app.toggle(key="station_code").set_value(False).run()
     assert not any(e.proto.component_name.endswith("derivation") for e in app.get("bidi_component")), (
         "the short version"
