@@ -117,7 +117,7 @@ def test_a_click_in_the_tree_goes_on_from_there(visit: Visit) -> None:
 
 def test_without_scaling_the_softmax_is_sharper(visit: Visit) -> None:
     page = visit(f"inside?{HERE}")
-    expect(page.get_by_text("They are the same computation")).to_be_visible()
+    expect(page.get_by_text("The difference is only rounding")).to_be_visible()
     page.get_by_text("Divide by √d_k").click()
     expect(page.get_by_text("A what-if.")).to_be_visible()
     expect(page).to_have_url(re.compile("scaled=false"))
@@ -131,7 +131,7 @@ def test_a_click_on_the_architecture_leads_to_that_layer(visit: Visit) -> None:
     expect(page).to_have_url(re.compile("stack=encoder"))
     page.get_by_role("button", name="decoder, layer 2").press("Enter")
     expect(page.get_by_role("button", name="decoder, layer 2, shown")).to_be_visible()
-    expect(page.get_by_text("They are the same computation")).to_be_visible()
+    expect(page.get_by_text("The difference is only rounding")).to_be_visible()
 
 
 def test_one_can_guess_before_one_sees(visit: Visit) -> None:
@@ -173,7 +173,7 @@ def test_a_click_on_a_token_goes_there_and_the_step_stands_in_the_link(visit: Vi
 
 def test_pointing_at_a_step_lights_its_line_of_code_and_the_other_way_round(visit: Visit) -> None:
     page = visit(f"inside?{HERE}&inside_tab=Every+station&station_code=true")
-    expect(page.get_by_text("They are the same computation")).to_be_visible()
+    expect(page.get_by_text("The difference is only rounding")).to_be_visible()
     for step, line in (("weights", "attention_weights(masked)"), ("fire", "self.activation(inner)")):
         card = page.locator(f"button.step[data-step={step}]").last
         code = page.locator(f".line[data-step={step}]").filter(has_text=line).last
