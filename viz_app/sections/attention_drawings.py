@@ -44,7 +44,7 @@ def all_heads(
 
 def one_head(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, *, logarithmic: bool) -> None:
     """Draw the chosen map large."""
-    says = "" if presenting() else f"{chosen.meaning} Point at a cell for its exact number."
+    says = "" if presenting() else chosen.meaning
     section(f"Layer {layer + 1} · {chosen.name}.", says)
     title = f"{KINDS[kind].title} attention, layer {layer + 1}, {chosen.name}"
     alt = f"Heatmap of the {chosen.unit} of {title}: rows are queries, columns are keys"
