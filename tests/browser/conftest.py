@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Error, Locator, Page, Playwright, Request, Route, expect, sync_playwright
 
+from run import BROWSERS
 from tests.conftest import PATIENCE
 
 ROOT = Path(__file__).parents[2]
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 WAIT = 30  # seconds for what a page is expected to show
 expect.set_options(timeout=1000 * WAIT)
 # The script has run, nothing of its earlier run is left, the browser has the code of every widget (what stands in its
@@ -70,7 +70,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
 
 def launch(playwright: Playwright) -> Browser:
     """An installed Chromium or Chrome, else Playwright's own, fetched if need be."""
-    installed = next(filter(None, map(shutil.which, NAMES)), None)
+    installed = next(filter(None, map(shutil.which, BROWSERS)), None)
     if installed:
         return playwright.chromium.launch(executable_path=installed, args=FLAGS)
     try:
