@@ -167,7 +167,7 @@ def progress(log: str, new: int) -> str:
     steps = re.findall(r"^ *(Collecting|Downloading|Processing|Using cached) (\S+)(?: \(([\d.]+ \wB)\))?", log, re.M)
     names = [re.split(r"[=<>!~;\[]|-\d", word.rpartition("/")[2])[0] for _, word, _ in steps]
     count = sum(verb in ("Collecting", "Processing") for verb, _, _ in steps)
-    return f"Fetching {' '.join(filter(None, (names[-1], steps[-1][2])))} ({count} packages found)" if steps else ""
+    return f"Fetching {' '.join(filter(None, (names[-1], steps[-1][2])))} (packages found: {count})" if steps else ""
 
 
 def follow(folder: Path, *module: str, title: str) -> None:
