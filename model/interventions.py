@@ -91,8 +91,8 @@ class Intervention:
         for (kind, layer), heads in by_layer(self.uniform).items():
             edits.setdefault(hook_name(kind, layer, "masked_scores"), []).append(uniform_heads(heads))
         for cell in sorted(self.painted, key=lambda cell: (cell.head, cell.query, cell.key)):
-            name = hook_name(cell.head.kind, cell.head.layer, "weights")
-            edits.setdefault(name, []).append(paint(cell))
+            for stage, edit in paint(cell).items():
+                edits.setdefault(hook_name(cell.head.kind, cell.head.layer, stage), []).append(edit)
         for (kind, layer), heads in by_layer(self.ablated).items():
             edits.setdefault(hook_name(kind, layer, "weights"), []).append(ablate_heads(heads))
         if not self.positions:
@@ -179,17 +179,23 @@ def scale_scores(factor: float) -> Edit:
     return lambda scores: scores * factor
 
 
-def paint(cell: PaintedCell) -> Edit:
-    """An edit for `*.weights` that sets one weight, whether all queries come in one pass or one in each.
+def paint(cell: PaintedCell) -> dict[str, Edit]:
+    """Edits, stage → edit, that set one weight, whether all queries come in one pass or one in each.
 
     The row still sums to 1. So where no other key has any weight to share what is left, as where the mask allows this
-    key alone, it keeps all of it; `PaintedCell.weight_in` tells. What the causal mask
-    forbids stays forbidden.
+    key alone, it keeps all of it; `PaintedCell.weight_in` tells. What the mask forbids stays forbidden.
     """
-    forbidden = KINDS[cell.head.kind].causal and cell.key > cell.query
     position = 0
+    forbidden = False
 
-    def edit(weights: Tensor) -> Tensor:  # (B, H, T, S)
+    def see_mask(masked_scores: Tensor) -> Tensor:  # (B, H, T, S)
+        nonlocal forbidden
+        row = cell.query - position
+        inside = 0 <= row < masked_scores.size(2) and cell.key < masked_scores.size(3)
+        forbidden = inside and bool(masked_scores[:, cell.head.head, row, cell.key].isneginf().all())
+        return masked_scores
+
+    def set_weight(weights: Tensor) -> Tensor:  # (B, H, T, S)
         nonlocal position
         row, position = cell.query - position, position + weights.size(2)
         if forbidden or not 0 <= row < weights.size(2) or cell.key >= weights.size(3):
@@ -204,7 +210,7 @@ def paint(cell: PaintedCell) -> Edit:
         target[:, cell.key] = alone[:, 0].to(target.dtype).clamp_min(cell.weight)
         return painted
 
-    return edit
+    return {"masked_scores": see_mask, "weights": set_weight}
 
 
 def without_positions() -> dict[str, Edit]:

@@ -72,7 +72,7 @@ class ShownTranslation(Translation):
         shown = view(self, kind, merge=False, hide_special=False)
         layers, heads = shown.maps.shape[:2]
         title = f"{KINDS[kind].title}, layer {layer % layers + 1}, head {head % heads + 1}"
-        drawn = head_map(shown.maps[layer, head], shown.axes, shown.allowed, height=400)
+        drawn = head_map(shown.maps[layer, head], shown.axes, shown.allowed[layer], height=400)
         return drawn.update_layout(title={"text": title}, margin={"t": 48})
 
     def html(self) -> str:

@@ -34,7 +34,7 @@ class AttentionView:
 
     maps: FloatArray
     axes: Axes
-    allowed: NDArray[np.bool_]  # (T, S): False where the mask forbade every token of the cell
+    allowed: NDArray[np.bool_]  # (L, T, S): False where the mask forbade every token of the cell
     hidden_share: FloatArray  # (L, H): share of the weight of a row that is on hidden keys, in the mean
 
 
@@ -50,11 +50,21 @@ def with_value_norms(translation: Translation, norms: Mapping[str, FloatArray]) 
 def with_rollout(translation: Translation) -> Translation:
     """Attention rollout through all layers so far in the place of each layer's heads; one "head" a layer."""
     maps = translation.maps
+    masks = {kind: reached(mask) for kind, mask in translation.masks.items()}
     if "cross" not in maps:
-        return replace(translation, maps={kind: rollout(weights)[:, None] for kind, weights in maps.items()})
+        rolled = {kind: rollout(weights)[:, None] for kind, weights in maps.items()}
+        return replace(translation, maps=rolled, masks=masks)
     decoder, cross = translation_rollout(maps["encoder"], maps["decoder"], maps["cross"])
     rolled = {"encoder": rollout(maps["encoder"])[:, None], "decoder": decoder[:, None], "cross": cross[:, None]}
-    return replace(translation, maps=rolled)
+    return replace(translation, maps=rolled, masks=masks)
+
+
+def reached(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """What a query can know of through all layers so far, of masks (L, T, T): windows add up."""
+    layers = [mask[0] | np.eye(len(mask[0]), dtype=bool)]
+    for own in mask[1:]:
+        layers.append((own.astype(np.int64) @ layers[-1] > 0) | layers[-1])
+    return np.stack(layers)
 
 
 def view(translation: Translation, kind: str, *, merge: bool, hide_special: bool) -> AttentionView:
@@ -69,9 +79,7 @@ def view(translation: Translation, kind: str, *, merge: bool, hide_special: bool
     maps: FloatArray = translation.maps[kind]
     queries, keys = translation.tokens_of(kind)
     query_groups, key_groups = groups(queries, merge), groups(keys, merge)
-    shape = maps.shape[2:]
-    # Of the masks only the causal one matters here: one sentence has no padding.
-    allowed = np.tri(*shape, dtype=np.float32) if KINDS[kind].causal else np.ones(shape, dtype=np.float32)
+    allowed = translation.allowed(kind).astype(np.float32)  # (L, T, S)
     if merge:
         maps, allowed = (merge_tokens(weights, query_groups, key_groups) for weights in (maps, allowed))
     query_special, key_special = special(queries, query_groups), special(keys, key_groups)
@@ -83,7 +91,7 @@ def view(translation: Translation, kind: str, *, merge: bool, hide_special: bool
     shown_rows = maps[..., rows, :]
     return AttentionView(
         maps=shown_rows[..., columns],
-        allowed=allowed[rows][:, columns] > 0,
+        allowed=allowed[:, rows][:, :, columns] > 0,
         axes=Axes(
             queries=[label for label, shown in zip(labels(queries, query_groups), rows, strict=True) if shown],
             keys=[label for label, shown in zip(labels(keys, key_groups), columns, strict=True) if shown],
@@ -157,6 +165,7 @@ class ChosenMap:
     """The one map that is drawn large."""
 
     weights: FloatArray  # (T, S)
+    allowed: NDArray[np.bool_]  # (T, S): False where the mask forbids
     name: str
     unit: str
     largest: float  # upper end of its colour scale
@@ -180,6 +189,7 @@ def choose(
     if rolled is not None:
         return ChosenMap(
             weights=rolled.maps[layer, 0],
+            allowed=rolled.allowed[layer],
             name=f"rollout through {layer + 1} of {layers} layers",
             unit="share",
             largest=1.0,
@@ -190,6 +200,7 @@ def choose(
     sums = "" if hidden or weighted else "Each row sums to 1."
     return ChosenMap(
         weights=select_head(shown.maps, layer, head),
+        allowed=shown.allowed[layer],
         name=f"head {head + 1}" if isinstance(head, int) else f"{head} over {heads} heads",
         unit="weight × ‖value‖" if weighted else "attention weight",
         largest=float(shown.maps.max()) if weighted else 1.0,

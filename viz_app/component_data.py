@@ -83,9 +83,17 @@ def line_view_data(
     }
 
 
-def map_view_data(maps: FloatArray, axes: Axes, *, kind: str, chosen: int) -> Data:
-    """All heads (L, H, T, S) of one kind of attention; `chosen` is the large one, counted through all layers."""
-    return {"maps": packed(maps), **of_heads(maps, axes, kind=kind, chosen=chosen)}
+def map_view_data(maps: FloatArray, allowed: NDArray[np.bool_], axes: Axes, *, kind: str, chosen: int) -> Data:
+    """All heads (L, H, T, S) of one kind of attention; what the mask (L, T, S) forbids is NaN.
+
+    `chosen` is the large one, counted through all layers.
+    """
+    return {"maps": packed(with_nan(maps, allowed)), **of_heads(maps, axes, kind=kind, chosen=chosen)}
+
+
+def with_nan(maps: FloatArray, allowed: NDArray[np.bool_]) -> FloatArray:
+    """Maps (L, H, T, S) with NaN where the mask (L, T, S) forbids."""
+    return np.where(allowed[:, None], maps, np.float32("nan"))
 
 
 def of_heads(maps: FloatArray, axes: Axes, *, kind: str, chosen: int) -> Data:
@@ -234,7 +242,7 @@ def stepper_data(
         "keys": [token.text for token in translation.tokens_of(kind)[1]],
         "languages": {"key": translation.language_of(KINDS[kind].keys), "word": translation.languages[1]},
         "shape": list(maps.shape[:2]),
-        "maps": packed(maps),
+        "maps": packed(with_nan(maps, translation.allowed(kind))),
         "colours": scale(),
         "fixed": fixed,
         "guess": guess,

@@ -88,7 +88,9 @@ def attention(translation: Translation, kind: str, *, is_open: bool) -> str:
         largest=1.0,
         alt=f"Lines between keys and queries of the {KINDS[kind].title} attention",
     )
-    maps = picture("map_view", map_view_data(shown.maps, shown.axes, kind=kind, chosen=first), f"maps-{kind}")
+    maps = picture(
+        "map_view", map_view_data(shown.maps, shown.allowed, shown.axes, kind=kind, chosen=first), f"maps-{kind}"
+    )
     drawn = folded("As lines", picture("line_view", lines, f"lines-{kind}"))
     title = f"Attention: {KINDS[kind].title}"
     return folded(title, f"<p>{escape(KINDS[kind].shows)}</p>{maps}{drawn}", is_open=is_open)

@@ -75,6 +75,7 @@ class AttentionHooks(nn.Module):
         self.values = HookPoint()  # (B, H, S, K)
         self.bias = HookPoint()  # (B, H, T, S), of a model that adds one for each distance (T5)
         self.scores = HookPoint()  # (B, H, T, S)
+        self.mask = HookPoint()  # (B, 1, T, S): True where a query may look
         self.masked_scores = HookPoint()  # (B, H, T, S)
         self.weights = HookPoint()  # (B, H, T, S)
         self.head_outputs = HookPoint()  # (B, H, T, K)
@@ -153,10 +154,12 @@ def attend(
         scores = scores + hooks.bias(position_bias.expand_as(scores))
     scores = hooks.scores(scores)
     if attention_mask is None:
-        masked = scores
+        masked, may_look = scores, scores.new_ones((), dtype=torch.bool).expand_as(scores)
     else:
         forbidden = attention_mask <= finfo(attention_mask.dtype).min / 2
         masked = (scores + attention_mask).masked_fill(forbidden, float("-inf"))
+        may_look = ~forbidden.expand_as(scores)
+    hooks.mask(may_look[:, :1])  # one for all heads
     weights = hooks.weights(attention_weights(hooks.masked_scores(masked).float()))
     heads = hooks.head_outputs(weights.to(value.dtype) @ value)  # (B, H, T, K)
     return heads.transpose(1, 2).contiguous(), weights

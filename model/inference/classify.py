@@ -32,6 +32,7 @@ class Classification:
     several_labels: bool  # each has a probability of its own
     tokens: tuple[str, ...]  # S, `</s>` last
     encoder: FloatArray  # (L, H, S, S)
+    allowed: NDArray[np.bool_]  # (L, S, S): False where a window forbids a query to look at a key
     pooled_by: Literal["attention", "mean", "first"]  # a learned query, the mean of all vectors, or the first vector
     pooling: FloatArray | None  # (H, S), what the learned query looks at; None where the mean is taken
     dropped: int  # tokens left out of the middle of a text that is too long
@@ -51,7 +52,7 @@ def classify(checkpoint: ClassifierCheckpoint, text: str, *, edits: Mapping[str,
     encoding, specials = tokenizer.encode(text), checkpoint.tokenizers.specials
     encoded = encoding.ids
     ids = shortened(encoded, model.config.max_length, specials)
-    with tracing(record=("*.weights",), edits=edits) as trace:
+    with tracing(record=("*.weights", "*.mask"), edits=edits) as trace:
         logits = model(padded_for(model, [ids]))[0]  # (C,)
     by_label = dict(zip(model.config.labels, probabilities_of(model, logits).tolist(), strict=True))
     names = [hook_name("encoder", layer, "weights") for layer in range(model.config.num_encoder_layers)]
@@ -60,6 +61,7 @@ def classify(checkpoint: ClassifierCheckpoint, text: str, *, edits: Mapping[str,
         probabilities=by_label,
         tokens=tokenizer.tokens(ids),
         encoder=torch.cat([trace.passes(name)[0] for name in names]).numpy(),
+        allowed=allowed_in(trace, model.config.num_encoder_layers, len(ids)),
         several_labels=model.config.several_labels,
         pooled_by=model.config.pooling,
         pooling=pooled(model.config.pooling, trace, len(ids)),
@@ -71,6 +73,14 @@ def classify(checkpoint: ClassifierCheckpoint, text: str, *, edits: Mapping[str,
 def probabilities_of(model: Classifier | Translator, logits: Tensor) -> Tensor:
     """Of every label, (…, C): they sum to 1, or each is a probability of its own where a text may have several."""
     return logits.sigmoid() if model.config.several_labels else logits.softmax(dim=-1)
+
+
+def allowed_in(trace: Trace, layers: int, length: int) -> NDArray[np.bool_]:
+    """The masks of the encoder for one text, (L, S, S); only models with windows have some."""
+    names = [hook_name("encoder", layer, "mask") for layer in range(layers)]
+    if not set(names) <= set(trace.names):
+        return np.ones((layers, length, length), dtype=bool)
+    return np.stack([trace.passes(name)[0][0, 0].numpy() for name in names])
 
 
 def pooled(kind: str, trace: Trace, length: int) -> FloatArray | None:

@@ -11,7 +11,7 @@ from model.decoding.decode import Step
 from model.inference.padding import padded_for
 from model.inference.searching import source_ids
 from model.inference.tokens import Token, source_tokens, with_candidates
-from model.inference.translation import Recording, Translation, attention_maps
+from model.inference.translation import Recording, Translation, attention_maps, attention_masks
 from model.languages import tag
 from model.trace import Edit, tracing
 
@@ -37,7 +37,7 @@ def record_reading(
     reader: Any = checkpoint.model
     tokenizers = checkpoint.tokenizers
     ids, dropped = source_ids(tokenizers, text, reader.config.max_length)
-    with tracing(record=("*.weights", *record), edits=edits) as trace:
+    with tracing(record=("*.weights", "*.mask", *record), edits=edits) as trace:
         logits = reader.read(padded_for(reader, [ids]))  # (1, S, V)
     tokens = list(source_tokens(tokenizers, tokenizers.source.encode(text), ids))
     filled = list(ids)
@@ -51,6 +51,7 @@ def record_reading(
         read=(),
         written=(),
         maps=attention_maps(trace, reader, ()),
+        masks=attention_masks(trace, reader, ()),
         finished=True,
         dropped=dropped,
         languages=(tag(checkpoint.config.tokenizer.source_language),) * 2,

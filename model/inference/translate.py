@@ -16,7 +16,7 @@ from model.inference.searching import (
     written_ids,
 )
 from model.inference.tokens import mark, source_tokens, written_tokens
-from model.inference.translation import Recording, Translation, attention_maps
+from model.inference.translation import Recording, Translation, attention_maps, attention_masks
 from model.languages import tag
 from model.network.translator import Translator
 from model.text.tokenizers import TokenizerPair
@@ -126,7 +126,7 @@ def record_translation(
     if checkpoint.config.task == "reading":
         return record_reading(checkpoint, text, record=record, edits=edits)
     begin = beginning(checkpoint, text, forced)
-    with tracing(record=("*.weights", *record), edits=edits) as trace:
+    with tracing(record=("*.weights", "*.mask", *record), edits=edits) as trace:
         steps, (hypothesis, *_) = finish(search_from(begin, model, search))
     written = written_tokens(tokenizers, hypothesis, steps)
     # What is given or forced at the beginning was read in one pass, not in as many as it has tokens.
@@ -140,6 +140,7 @@ def record_translation(
         read=(source[0] if continued and source else mark(tokenizers.target, begin.specials.bos), *written[:-1]),
         written=written,
         maps=attention_maps(trace, model, rows),
+        masks=attention_masks(trace, model, rows),
         finished=hypothesis.finished,
         dropped=begin.dropped,
         given=begin.given,

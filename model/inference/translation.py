@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,10 @@ from model.kinds import KINDS
 from model.network.translator import Translator
 from model.trace import Trace, hook_name
 
-__all__ = ["AttentionMaps", "Recording", "Translation", "attention_maps"]
+__all__ = ["AttentionMaps", "Recording", "Translation", "attention_maps", "attention_masks"]
 
 FloatArray = NDArray[np.float32]
+BoolArray = NDArray[np.bool_]
 # Of each kind that the model has, the attention weights that made a translation, (L, H, queries, keys); rows sum to 1.
 AttentionMaps = Mapping[str, FloatArray]
 
@@ -37,6 +38,8 @@ class Translation:
     given: int = 0  # how many of the written tokens are those of a prompt
     languages: tuple[str, str] = ("", "")  # of the source and of what is written, as `languages.tag` says them
     begins_given: bool = False  # the first written token is none of the model's choice, as a language that is asked for
+    # Of each kind with windows, (L, queries, keys): False where the mask forbids. Other kinds have the usual mask.
+    masks: Mapping[str, BoolArray] = field(default_factory=dict)
 
     @property
     def log_prob(self) -> float:
@@ -56,6 +59,13 @@ class Translation:
         """The tokens that label the queries and the keys of a kind of attention, one of `KINDS`."""
         tokens = {"source": self.source, "read": self.read, "written": self.written}
         return tokens[KINDS[kind].queries], tokens[KINDS[kind].keys]
+
+    def allowed(self, kind: str) -> BoolArray:
+        """(L, queries, keys) of a kind of attention: False where its mask forbids a query to look at a key."""
+        if kind in self.masks:
+            return self.masks[kind]
+        layers, _, queries, keys = self.maps[kind].shape
+        return np.broadcast_to(usual_mask(kind, queries, keys), (layers, queries, keys))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,3 +104,28 @@ def attention_maps(trace: Trace, model: Translator, decoder_rows: Sequence[int])
 
     rows = {"encoder": (0,), "decoder": decoder_rows}
     return {kind: stack(kind, rows[KINDS[kind].stack]) for kind in model.config.kinds}
+
+
+def usual_mask(kind: str, queries: int, keys: int) -> BoolArray:
+    """Where one text may look without windows, (queries, keys): a causal kind back and at itself, others everywhere."""
+    return np.tri(queries, keys, dtype=bool) if KINDS[kind].causal else np.ones((queries, keys), dtype=bool)
+
+
+def attention_masks(trace: Trace, model: Translator, decoder_rows: Sequence[int]) -> Mapping[str, BoolArray]:
+    """The masks of one text that are not the usual ones, such as windows: kind → (L, queries, keys).
+
+    Args:
+        trace: Of a search over one text, with the hook points `mask`, as far as the model has them.
+        model: That was searched.
+        decoder_rows: For each pass of the decoder, the batch row of the text.
+    """
+    found = {}
+    for kind in model.config.kinds:
+        names = [hook_name(kind, layer, "mask") for layer in range(model.config.layers_of(kind))]
+        if not set(names) <= set(trace.names):
+            continue
+        rows = decoder_rows if KINDS[kind].stack == "decoder" else (0,)
+        masks = np.stack([trace.take(name, rows)[0].numpy() for name in names])
+        if (masks != usual_mask(kind, *masks.shape[1:])).any():
+            found[kind] = masks
+    return found

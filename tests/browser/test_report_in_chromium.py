@@ -62,7 +62,7 @@ def test_what_is_taken_home_shows_every_number_without_a_network(
     home.get_by_text("Attention: decoder self, masked").click()
     masked = home.locator("details", has=home.get_by_text("Attention: decoder self, masked")).locator(".map")
     masked.locator("[data-cell='0,1']").hover()
-    expect(home.get_by_text("masked, it does not exist yet")).to_be_visible()
+    expect(home.get_by_text("masked: weight exactly 0")).to_be_visible()
 
     home.get_by_text("Step by step").click()
     home.get_by_role("button", name="One step on").click()
@@ -94,7 +94,9 @@ def test_a_map_of_a_long_text_answers_the_pointer_within_one_frame(chromium: Bro
     maps = rng.dirichlet(np.ones(94), size=(4, 6, 44)).astype(np.float32)  # (L, H, T, S)
     queries, keys = ([f"{name}{i}" for i in range(count)] for name, count in (("q", 44), ("k", 94)))
     axes = Axes(queries=queries, keys=keys, query_title="query", key_title="key")
-    body = report.picture("map_view", map_view_data(maps, axes, kind="cross", chosen=7), "maps")
+    body = report.picture(
+        "map_view", map_view_data(maps, np.ones((4, 44, 94), dtype=bool), axes, kind="cross", chosen=7), "maps"
+    )
     file = tmp_path / "map.html"
     style = report.asset("report.css") + report.asset("components.css")
     page_of = report.PAGE.format(

@@ -84,7 +84,7 @@ SCORES = st.lists(st.floats(-110, 110, width=32), min_size=2, max_size=40)
 def test_a_painted_row_sums_to_one_whatever_it_held(scores: list[float], millionths: int, data: st.DataObject) -> None:
     before = torch.tensor(scores).softmax(dim=-1)
     key, weight = data.draw(st.integers(0, len(scores) - 1)), millionths / 10**6
-    row = paint(PaintedCell(Head("encoder", 0, 0), 0, key, weight))(before[None, None, None])[0, 0, 0]
+    row = paint(PaintedCell(Head("encoder", 0, 0), 0, key, weight))["weights"](before[None, None, None])[0, 0, 0]
     assert float(row.double().sum()) == pytest.approx(1, abs=1e-6)
     assert float(row.min()) >= 0
     others = before.double().index_fill(0, torch.tensor(key), 0.0)

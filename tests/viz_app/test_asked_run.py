@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from model.checkpoint import Checkpoint
 from model.config import SearchConfig
+from model.inference.searching import forced_text
 from model.inference.translate import translate
 from model.interventions import Intervention
 from tests.viz_app.conftest import NAME, TEXT, compared_lines
@@ -47,6 +48,19 @@ def test_inside_follows_forced_words_and_offers_the_way_back(open_app: OpenApp, 
 def test_a_typed_translation_is_followed_step_by_step(open_app: OpenApp) -> None:
     app = open_app("steps", checkpoint=NAME, text=TEXT, method="typed", typed="A cat.")
     assert any(one.value.startswith("You typed this translation") for one in app.caption)
+
+
+@pytest.mark.parametrize("page", ["translate", "steps"])
+def test_a_typed_translation_beyond_the_positions_names_them(
+    open_app: OpenApp, checkpoint: Checkpoint, page: str
+) -> None:
+    typed = "A cat. " * 60
+    tokens, positions = len(forced_text(checkpoint.tokenizers, typed.strip())), checkpoint.model.config.max_length
+    assert tokens > positions
+    app = open_app(page, checkpoint=NAME, text=TEXT, method="typed", typed=typed)
+    (said,) = [one.value for one in app.warning]
+    for number in (tokens, positions, tokens - positions):
+        assert f" {number:,} " in said
 
 
 @pytest.mark.parametrize(

@@ -66,10 +66,10 @@ def test_hiding_special_tokens_tells_what_they_held(translation: Translation) ->
 
 def test_the_future_counts_as_masked_also_in_merged_words(translation: Translation) -> None:
     decoder = view(translation, "decoder", merge=False, hide_special=False)
-    np.testing.assert_array_equal(decoder.allowed, np.tri(3, dtype=bool))
+    np.testing.assert_array_equal(decoder.allowed, [np.tri(3, dtype=bool)] * 2)
     merged = view(translation, "decoder", merge=True, hide_special=False)
     # "Hunde" sees <s> and itself; <s> does not see "Hunde", which comes after it.
-    np.testing.assert_array_equal(merged.allowed, [[True, False], [True, True]])
+    np.testing.assert_array_equal(merged.allowed, [[[True, False], [True, True]]] * 2)
     assert view(translation, "cross", merge=True, hide_special=True).allowed.all()
 
 

@@ -70,7 +70,7 @@ def pixels(image: go.Image) -> np.ndarray:
 
 def test_overview_puts_every_head_in_its_own_tile_in_one_trace() -> None:
     maps = weights(2, 3, 4, 5)
-    figure = overview(maps, AXES, np.ones(maps.shape[2:], dtype=bool), chosen=(1, 2), height=300)
+    figure = overview(maps, AXES, np.ones(maps[:, 0].shape, dtype=bool), chosen=(1, 2), height=300)
     canvas, squares = figure.data
     assert [type(trace) for trace in figure.data] == [go.Image, go.Scatter]
     drawn = pixels(canvas)
@@ -85,12 +85,12 @@ def test_overview_puts_every_head_in_its_own_tile_in_one_trace() -> None:
 
 def test_overview_frames_the_chosen_head_or_the_whole_layer() -> None:
     maps = weights(2, 3, 4, 5)
-    squares = overview(maps, AXES, np.ones(maps.shape[2:], dtype=bool), chosen=(1, 2), height=300).data[1]
+    squares = overview(maps, AXES, np.ones(maps[:, 0].shape, dtype=bool), chosen=(1, 2), height=300).data[1]
     x = dict(zip(map(tuple, squares.customdata), zip(squares.x, squares.y, strict=True), strict=True))
-    frame = overview(maps, AXES, np.ones(maps.shape[2:], dtype=bool), chosen=(1, 2), height=300).layout.shapes[0]
+    frame = overview(maps, AXES, np.ones(maps[:, 0].shape, dtype=bool), chosen=(1, 2), height=300).layout.shapes[0]
     inside = [key for key, (px, py) in x.items() if frame.x0 < px < frame.x1 and frame.y0 < py < frame.y1]
     assert inside == [(1, 2)]
-    frame = overview(maps, AXES, np.ones(maps.shape[2:], dtype=bool), chosen=(0, None), height=300).layout.shapes[0]
+    frame = overview(maps, AXES, np.ones(maps[:, 0].shape, dtype=bool), chosen=(0, None), height=300).layout.shapes[0]
     inside = [key for key, (px, py) in x.items() if frame.x0 < px < frame.x1 and frame.y0 < py < frame.y1]
     assert inside == [(0, 0), (0, 1), (0, 2)]
 
@@ -135,7 +135,9 @@ def test_numbers_travel_as_binary_arrays_not_as_text() -> None:
     ):
         z = json.loads(figure.to_json())["data"][0]["z"]
         assert z["dtype"] == "f4"
-    assert len(overview(maps, AXES, np.ones(maps.shape[2:], dtype=bool), chosen=(0, 0), height=300).to_json()) < 40_000
+    assert (
+        len(overview(maps, AXES, np.ones(maps[:, 0].shape, dtype=bool), chosen=(0, 0), height=300).to_json()) < 40_000
+    )
 
 
 def figures(rows: int, columns: int) -> dict[str, go.Figure]:
@@ -149,7 +151,7 @@ def figures(rows: int, columns: int) -> dict[str, go.Figure]:
     mask = np.tri(rows, columns, dtype=bool)
     scores = np.where(mask, table, np.float32("-inf"))
     return {
-        "overview": attention.overview(maps, named, mask, chosen=(1, None), height=300),
+        "overview": attention.overview(maps, named, mask[None].repeat(3, axis=0), chosen=(1, None), height=300),
         "head": head_map(one, named, mask, height=300),
         "logarithmic": head_map(one, named, mask, height=300, logarithmic=True),
         "difference": attention.difference_map(table, named, mask, height=300),

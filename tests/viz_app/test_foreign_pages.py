@@ -17,6 +17,7 @@ from tests.viz_app.conftest import array, charts, component_data, head_map, html
 
 FAMILIES = ("t5", "gpt2", "bert")
 OTHERS = {"wide": "Qwen 3, wide heads", "bitnet": "BitNet", "latent": "DeepSeek V3", "bloom": "BLOOM"}
+WINDOW = {"window": "Gemma 3"}
 TEXT = "The cat sat on the mat."
 OpenApp = Callable[..., AppTest]
 
@@ -26,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("others")
     for family in (*FAMILIES, "bert-classifier"):
         make_folder(root / f"small-{family}", family)
-    for name, title in OTHERS.items():
+    for name, title in (OTHERS | WINDOW).items():
         make_family(root / f"small-{name}", family_named(title))
     make_many_languages(root / "small-nllb", ("deu_Latn", "eng_Latn", "zho_Hans"))
     return root
@@ -52,6 +53,15 @@ def test_the_map_on_the_screen_is_the_models(open_with: OpenApp, folder: Path, f
     np.testing.assert_allclose(drawn, weights, atol=1e-6)
     if expected.text:
         assert expected.text.split()[0] in html(app)
+
+
+@pytest.mark.parametrize(("layer", "masked"), [("1", 4), ("2", None)])
+def test_a_cell_outside_a_window_is_shown_as_masked(open_with: OpenApp, layer: str, masked: int | None) -> None:
+    drawn = head_map(open_with("translate", "window", layer=layer, head="2"))
+    distance = np.arange(len(drawn))[:, None] - np.arange(drawn.shape[1])
+    np.testing.assert_array_equal(np.isnan(drawn), (distance < 0) | (distance >= (masked or len(drawn))))
+    rolled = head_map(open_with("translate", "window", layer="2", head="rollout"))
+    np.testing.assert_array_equal(np.isnan(rolled), distance < 0)  # through a layer without a window
 
 
 def test_a_model_of_many_languages_asks_for_two_and_keeps_to_them(open_with: OpenApp, folder: Path) -> None:

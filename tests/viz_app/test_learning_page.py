@@ -41,7 +41,7 @@ def test_every_map_and_every_line_is_a_snapshots(open_app: OpenApp) -> None:
     np.testing.assert_allclose(weights, [one.maps["cross"][1, 4] for one in stages], atol=1e-5)
     for one, sent in zip(stages, data["snapshots"], strict=True):
         maps = one.maps["cross"]
-        assert sent["picture"] == sheet_of_heads(maps, np.ones(maps.shape[2:], dtype=bool))
+        assert sent["picture"] == sheet_of_heads(maps, np.ones((len(maps), *maps.shape[2:]), dtype=bool))
     # What is shown at first is the end of the training.
     assert data["snapshot"] == len(stages) - 1
 
@@ -60,7 +60,7 @@ def test_a_snapshot_stands_in_for_a_checkpoint_that_is_not_there_yet(tmp_path: P
 def test_all_heads_of_a_snapshot_stand_in_fields_of_equal_size_with_the_mask_in_grey() -> None:
     maps = np.zeros((2, 3, 4, 5), dtype=np.float32)
     maps[1, 2, 3, 0] = 1.0
-    allowed = np.tri(4, 5, dtype=bool)
+    allowed = np.tri(4, 5, dtype=bool)[None].repeat(2, axis=0)
     picture = base64.b64decode(sheet_of_heads(maps, allowed).partition(",")[2])
     fields = np.asarray(Image.open(io.BytesIO(picture))).reshape(2, 5, 3, 6, 4)  # a gap of one pixel below and beside
     assert (fields[:, :4, :, :5][:, 0, :, 1:] == (140, 140, 140, 255)).all()

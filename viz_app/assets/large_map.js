@@ -104,7 +104,7 @@ function largeMap(home, told) {
     if (!at) return "Choose a cell to see its number.";
     const [t, s] = at;
     if (map.says) return map.says(t, s);
-    return `${map.queries[t]} → ${map.keys[s]}: ${masked(t, s) ? "masked, it does not exist yet" : map.weight(t, s).toFixed(6)}`;
+    return `${map.queries[t]} → ${map.keys[s]}: ${masked(t, s) ? "masked: weight exactly 0" : map.weight(t, s).toFixed(6)}`;
   }
 
   home.addEventListener("pointerover", ({ target }) => {

@@ -14,7 +14,6 @@ function mapView(root) {
     redraw();
   }
 
-  const masked = (t, s) => data.causal && s > t;
   const weight = (head, t, s) => maps[(head * data.queries.length + t) * data.keys.length + s];
   const named = (head) => `layer ${Math.floor(head / data.heads) + 1}, head ${(head % data.heads) + 1}`;
 
@@ -37,7 +36,8 @@ function mapView(root) {
   function paint(canvas, head) {
     const context = canvas.getContext("2d");
     data.queries.forEach((_, t) => data.keys.forEach((_, s) => {
-      context.fillStyle = masked(t, s) ? data.colours.masked : between(data.colours.scale, weight(head, t, s));
+      const number = weight(head, t, s); // NaN where the mask forbids
+      context.fillStyle = Number.isNaN(number) ? data.colours.masked : between(data.colours.scale, number);
       context.fillRect(s, t, 1, 1);
     }));
   }
@@ -54,6 +54,7 @@ function mapView(root) {
     ])]);
     const says = root.querySelector(".says");
     large ??= largeMap(root.querySelector(".picture"), (sentence) => { says.textContent = sentence; });
+    const masked = (t, s) => Number.isNaN(weight(chosen, t, s));
     large.show({ ...data, label, title: label, masked, weight: (t, s) => weight(chosen, t, s) });
     root.querySelectorAll(".tile canvas").forEach((canvas, head) => {
       if (painted.get(canvas) === maps) return;

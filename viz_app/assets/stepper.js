@@ -164,7 +164,6 @@ function stepper(root) {
 
   function heat(title, wide) {
     const [layers, heads] = data.shape, labels = data.keys, columns = labels.length;
-    const maskedFrom = data.kind === "decoder" ? step + 1 : Infinity;
     const left = 92, right = 60, cell = 16, gutter = 5, rows = layers * heads + 1; // the last label leans to the right
     const words = labels.map((label) => shortened(label, 12)), broad = (sign) => (sign > "\u1100" ? 2 : 1);
     const longest = Math.max(...words.map((word) => [...word].reduce((sum, sign) => sum + broad(sign), 0)));
@@ -179,7 +178,7 @@ function stepper(root) {
       const label = row ? (head === 0 ? `layer ${layer + 1} · 1` : String(head + 1)) : "mean";
       names.push(el("text", { x: left - 6, y: y(row) + 13, "text-anchor": "end" }, label));
       for (let s = 0; s < columns; s++) {
-        const masked = s >= maskedFrom, weight = masked ? 0 : weightOf(row, s);
+        const number = weightOf(row, s), masked = Number.isNaN(number), weight = masked ? 0 : number;
         cells.push(el("rect", {
           x: left + s * width, y: y(row), width: width - 1, height: cell - 1,
           fill: masked ? data.colours.masked : between(data.colours.scale, weight),
@@ -196,20 +195,24 @@ function stepper(root) {
     ]);
   }
 
-  /** Row 0 is the mean of all heads, row r is head r − 1 counted through all layers. */
+  /** Row 0 is the mean of all heads, row r is head r − 1 counted through all layers; NaN where the mask forbids. */
   function weightOf(row, s) {
     const one = (index) => maps[(index * data.steps.length + step) * data.keys.length + s];
     if (row) return one(row - 1);
     const count = data.shape[0] * data.shape[1];
-    let sum = 0;
-    for (let index = 0; index < count; index++) sum += one(index);
-    return sum / count;
+    let sum = 0, open = 0;
+    for (let index = 0; index < count; index++) {
+      if (Number.isNaN(one(index))) continue;
+      sum += one(index);
+      open += 1;
+    }
+    return open ? sum / count : NaN; // a layer with a window gives 0 to what is outside
   }
 
   function redraw() {
     const title = data.kind === "cross"
       ? "Where each head (row) looks in the source (column) at this step: the cross-attention row of this query."
-      : "Where each head (row) looks in what was read (column) at this step; grey: masked, not written yet.";
+      : "Where each head (row) looks in what was read (column) at this step; grey: masked.";
     draw(root, [controls(), prefix(), el("div", { class: "columns" }, [
       candidates(),
       el("div", {}, [el("div", { class: "quiet" }, title), el("div", { class: "scroll picture" })]),

@@ -75,7 +75,7 @@ def overview(
     Args:
         maps: (L, H, T, S), rows are queries.
         axes: What the rows and columns of each tile are, for the hover.
-        allowed: (T, S), False where the mask forbids; such cells are grey.
+        allowed: (L, T, S), False where the mask forbids; such cells are grey.
         chosen: The layer, and the head or None for all heads of that layer, to be framed; counted from 0.
         height: Pixels.
         largest: Upper end of the colour scale.
@@ -83,7 +83,7 @@ def overview(
     """
     tiles = pooled(maps)
     layers, heads, rows, columns = tiles.shape
-    closed = pooled(allowed[None, None].astype(np.float32)) == 0  # (1, 1, rows, columns)
+    closed = pooled(allowed[:, None].astype(np.float32)) == 0  # (L, 1, rows, columns)
     gap_y, gap_x = max(1, round(rows * 0.08)), max(1, round(columns * 0.08))
     scale = weight_scale(tiled(tiles, gap_y, gap_x), largest=largest, logarithmic=logarithmic)
     masked = tiled(np.broadcast_to(closed, tiles.shape), gap_y, gap_x) == 1

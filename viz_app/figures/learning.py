@@ -25,13 +25,13 @@ def sheet_of_heads(
 
     Args:
         maps: (L, H, T, S), from 0 to `largest`.
-        allowed: (T, S), False where the mask forbids; such cells are grey.
+        allowed: (L, T, S), False where the mask forbids; such cells are grey.
         cells: The most cells on a side of a head; each then is the largest of those it covers.
         largest: Upper end of the colour scale.
         logarithmic: The colour scale.
     """
     small = pooled(maps, cells)  # (L, H, t, s)
-    closed = pooled(allowed[None, None].astype(np.float32), cells) == 0
+    closed = pooled(allowed[:, None].astype(np.float32), cells) == 0
     layers, heads, rows, columns = small.shape
     below, beside = max(1, round(GAP * rows)), max(1, round(GAP * columns))
     field = [(0, 0), (0, 0), (0, below), (0, beside)]

@@ -215,17 +215,18 @@ if same_heads:
     with picker:
         chosen = controls.head_picker(*shapes[0], aggregates=False)
 section("What they look at", f"One head of each, on the same scale. {KINDS[kind].shows}")
-maps, height = [], height_of(views)
+maps, allowed, height = [], [], height_of(views)
 for column, side, shown in zip(st.columns(2), (left, right), views, strict=True):
     with column:
         if not same_heads:
             chosen = controls.head_picker(*shown.maps.shape[:2], aggregates=False, of="" if side is left else "beside_")
         layer, head = chosen[0], int(chosen[1])
         maps.append(select_head(shown.maps, layer, head))
+        allowed.append(shown.allowed[layer])
         told = ", made to write the words of the left one" if side is right and words and force else ""
         st.caption(f"**{plain(side.name)}**, layer {layer + 1} · head {head + 1}{told}")
         draw(
-            head_map(maps[-1], shown.axes, shown.allowed, height=height),
+            head_map(maps[-1], shown.axes, allowed[-1], height=height),
             key=f"map_of_{'left' if side is left else 'right'}",
             fills=True,
             alt=f"Heatmap of the attention of {side.name}, layer {layer + 1}, head {head + 1}",
@@ -239,7 +240,7 @@ difference, heads = st.columns(2)
 with difference:
     section("Where they differ", "Right minus left: red, the right one looks there more; blue, less.")
     draw(
-        difference_map(maps[1] - maps[0], axes, views[0].allowed, height=height),
+        difference_map(maps[1] - maps[0], axes, allowed[0] | allowed[1], height=height),
         key="difference",
         alt="Heatmap of the right map minus the left one",
     )

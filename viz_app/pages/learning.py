@@ -78,7 +78,7 @@ components.training_view(
     on_open=controls.open_head,
     on_snapshot=partial(controls.choose_nth, "snapshot", tuple(ids)),
 )
-visible = np.where(shown.allowed, stages[number].maps[kind][layer, int(head)], np.float32("nan"))
+visible = np.where(shown.allowed[layer], stages[number].maps[kind][layer, int(head)], np.float32("nan"))
 found = numbers_of_map(visible, shown.axes.queries, shown.axes.keys)
 numbers(
     {"": found.table},

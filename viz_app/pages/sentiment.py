@@ -130,7 +130,7 @@ with right:
         head_map(
             maps,
             Axes(queries=tokens, keys=tokens, query_title="query: word being encoded", key_title="key: word looked at"),
-            np.ones_like(maps, dtype=bool),
+            reading.allowed[layer, : len(maps), : len(maps)],
             height=430,
         ),
         key="review_map",

@@ -17,6 +17,7 @@ from viz_app.components import told
 from viz_app.ending import end_page
 from viz_app.plain import plain
 from viz_app.sections.asked_run import forced_into
+from viz_app.sections.forced_words import left_out
 
 SEARCHES = {"greedy": "Greedy, step by step", "beam": "Beam search as a tree"}
 ROWS = {"cross": "cross", "decoder": "decoder self, masked"}
@@ -62,6 +63,8 @@ if forced:
         f"{what}. Greedy log-probability {translation.log_prob:.2f}; by itself the model writes "
         f"“{plain(free.text)}” with {free.log_prob:.2f}."
     )
+    if too_long := left_out(forced, config.model.max_length):
+        st.warning(too_long)
 
 if len(translation.written) - translation.given > MAX_STEPS or translation.given > MAX_STEPS:
     st.info(f"This page follows decodes of up to {MAX_STEPS} tokens; shorten the text.")

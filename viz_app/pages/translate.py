@@ -19,7 +19,7 @@ from viz_app.plain import percent, plain
 from viz_app.present import presenting, walker
 from viz_app.sections import attention_drawings
 from viz_app.sections.asked_run import ask_for_run
-from viz_app.sections.forced_words import say_what_is_forced
+from viz_app.sections.forced_words import left_out, say_what_is_forced
 from viz_app.sections.map_window import WINDOW, map_window
 from viz_app.sections.take_home import take_home
 
@@ -77,7 +77,7 @@ with st.container():
         )
     if not translation.finished and config.task == "continuation":
         st.caption(f"The model would go on; it was stopped after {len(translation.written) - given} tokens.")
-    elif not translation.finished:
+    elif not translation.finished and not left_out(forced, config.model.max_length):
         st.warning("The model did not end its translation; it was stopped at the length limit for this source.")
 
 if not config.model.kinds:

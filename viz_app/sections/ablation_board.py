@@ -233,13 +233,13 @@ def paint(intervention: Intervention, after: Translation, kinds: Sequence[str]) 
     )
 
     draw(
-        clickable_map(np.asarray(shown.maps[layer, int(number)]), shown.axes, shown.allowed, height=380),
+        clickable_map(np.asarray(shown.maps[layer, int(number)]), shown.axes, shown.allowed[layer], height=380),
         key="paint_map",
         fills=True,
         on_select=partial(paint_cell, head),
         alt=f"Attention weights of layer {layer + 1}, head {int(number) + 1}; choose a cell to paint it",
     )
-    if shown.allowed.sum() > MAX_SQUARES:
+    if shown.allowed[layer].sum() > MAX_SQUARES:
         st.caption(f"Of a map as large as this, the {MAX_SQUARES:,} largest weights can be chosen.")
     painted = sorted(intervention.painted, key=lambda cell: (cell.head, cell.query))
     idle = {cell: reason for cell in painted if (reason := why_idle(cell, after))}
@@ -255,12 +255,11 @@ def described(cell: PaintedCell) -> str:
 
 def why_idle(cell: PaintedCell, translation: Translation) -> str:
     """Why a painted cell changes nothing in this translation, or nothing where it does."""
-    kind = KINDS[cell.head.kind]
     maps = translation.maps[cell.head.kind]
     queries, keys = maps.shape[2:]
     if cell.query >= queries or cell.key >= keys:
         return f"here are {queries} rows and {keys} columns"
-    if kind.causal and cell.key > cell.query:
+    if not translation.allowed(cell.head.kind)[cell.head.layer, cell.query, cell.key]:
         return "the mask forbids this cell"
     has = cell.weight_in(maps) or 0.0
     if abs(has - cell.weight) < 1e-6:

@@ -48,12 +48,12 @@ def one_head(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, *, 
     section(f"Layer {layer + 1} · {chosen.name}.", says)
     title = f"{KINDS[kind].title} attention, layer {layer + 1}, {chosen.name}"
     alt = f"Heatmap of the {chosen.unit} of {title}: rows are queries, columns are keys"
-    visible = np.where(shown.allowed, chosen.weights, np.float32("nan"))
+    visible = np.where(chosen.allowed, chosen.weights, np.float32("nan"))
     found = numbers_of_map(visible, shown.axes.queries, shown.axes.keys, unit=chosen.unit)
     components.head_map(
         chosen.weights,
         shown.axes,
-        shown.allowed,
+        chosen.allowed,
         unit=chosen.unit,
         largest=chosen.largest,
         logarithmic=logarithmic,

@@ -6,7 +6,18 @@ from viz_app import controls, forcing, loading, services
 from viz_app.listing import CheckpointKey
 from viz_app.plain import plain
 
-__all__ = ["say_what_is_forced"]
+__all__ = ["left_out", "say_what_is_forced"]
+
+
+def left_out(forced: services.Forced, positions: int) -> str:
+    """A sentence on typed tokens that the model has no positions for; nothing where there are positions for all."""
+    typed = len(forced)
+    if typed <= positions:
+        return ""
+    return (
+        f"Your translation has {typed:,} tokens, the end mark included, and this model has {positions:,} positions: "
+        f"the last {typed - positions:,} tokens were left out. Type a shorter translation."
+    )
 
 
 def say_what_is_forced(key: CheckpointKey, text: str, forced: services.Forced) -> None:
@@ -25,6 +36,8 @@ def say_what_is_forced(key: CheckpointKey, text: str, forced: services.Forced) -
         f"{words}. Its log-probability is {translation.log_prob:.2f}; by itself the model writes “{plain(free.text)}” "
         f"with {free.log_prob:.2f}."
     )
+    if too_long := left_out(forced, loading.config_of(key).model.max_length):
+        st.warning(too_long)
     back.button(
         "Force nothing",
         icon=":material/restart_alt:",

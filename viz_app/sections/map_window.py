@@ -55,8 +55,9 @@ def map_window(shown: AttentionView, chosen: ChosenMap) -> tuple[AttentionView, 
         keys=shown.axes.keys[keys],
         query_notes=shown.axes.query_notes[rows],
     )
-    part = replace(shown, maps=shown.maps[:, :, rows, keys], axes=axes, allowed=shown.allowed[rows, keys])
-    return part, replace(chosen, weights=chosen.weights[rows, keys], meaning="A window of a larger map.")
+    part = replace(shown, maps=shown.maps[:, :, rows, keys], axes=axes, allowed=shown.allowed[:, rows, keys])
+    cut = chosen.weights[rows, keys], chosen.allowed[rows, keys]
+    return part, replace(chosen, weights=cut[0], allowed=cut[1], meaning="A window of a larger map.")
 
 
 def described(cell: tuple[int, int, float], shown: AttentionView) -> str:

@@ -213,7 +213,7 @@ def looks(training: Training, key: listing.CheckpointKey) -> None:
         alt=f"{layers} × {heads} small heatmaps, one for each layer and head of the cross attention",
     )
     draw(
-        head_map(shown.maps[layer, head], shown.axes, shown.allowed, height=MAP),
+        head_map(shown.maps[layer, head], shown.axes, shown.allowed[layer], height=MAP),
         key="training_map",
         alt=f"Heatmap of layer {layer + 1}, head {head + 1} of the {KINDS['cross'].title} attention",
     )
