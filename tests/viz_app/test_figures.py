@@ -121,7 +121,7 @@ def test_masks_have_two_colours_and_what_they_forbid_is_grey_in_scores_and_weigh
 def test_overview_paints_the_masked_cells_of_every_tile() -> None:
     maps = weights(2, 3, 4, 4)
     mask = np.tri(4, dtype=bool)
-    drawn = pixels(overview(maps, AXES, mask, chosen=(0, 0), height=300).data[0])
+    drawn = pixels(overview(maps, AXES, mask[None].repeat(len(maps), axis=0), chosen=(0, 0), height=300).data[0])
     grey = (drawn[..., :3] == hex_to_rgb(MASKED)).all(axis=-1) & (drawn[..., 3] == 255)
     assert grey.sum() == 2 * 3 * (~mask).sum()
     np.testing.assert_array_equal(grey[:4, :4], ~mask)

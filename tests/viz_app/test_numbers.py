@@ -38,7 +38,7 @@ def test_what_lies_over_a_map_is_not_taken_for_it() -> None:
 def test_all_heads_tell_which_is_sharpest() -> None:
     maps = np.full((2, 2, 3, 3), 1 / 3, dtype=np.float32)
     maps[1, 0] = np.eye(3)
-    found = numbers_of(overview(maps, LABELS, np.ones((3, 3), dtype=bool), chosen=(0, 0), height=300))
+    found = numbers_of(overview(maps, LABELS, np.ones((len(maps), 3, 3), dtype=bool), chosen=(0, 0), height=300))
     assert "Most: layer 2 · head 1, 1;" in found.says
     np.testing.assert_allclose(found.table().to_numpy(), [[1 / 3, 1 / 3], [1, 1 / 3]], atol=1e-6)
 
