@@ -129,18 +129,16 @@ def of_the_annotated_transformer() -> Case:
 
 def foreign(title: str, **settings: object) -> Case:
     """A small random model of another family of `transformers`; its layers are not followed inside."""
-
-    def opened(folder: Path) -> AnyCheckpoint:
-        family = family_named(title)
-        family = replace(family, settings={**family.settings, "max_position_embeddings": 40, **settings})
-        return open_checkpoint(make_family(folder, family))
-
+    family = family_named(title)
+    family = replace(family, settings={**family.settings, **settings})
+    typed = "The cat sat on the mat, for it was tired."
     return Case(
-        open=opened,
-        text="A dog sees it.",
+        open=lambda folder: open_checkpoint(make_family(folder, family)),
+        task=family.task,
+        text="A dog sees <mask>." if family.task == "reading" else "A dog sees it.",
         short="a cat",
-        typed="The cat sat on the mat, for it was tired.",
-        refuses=NO_STREAM,
+        typed=f"{typed} {typed}" if family.task == "continuation" else typed,
+        refuses=NO_STREAM | {"continuation": ONE_STACK, "reading": ONE_STACK | READS}.get(family.task, {}),
     )
 
 
@@ -149,6 +147,10 @@ NO_STREAM = dict.fromkeys(
 )
 NO_PRODUCTS = {"one_head": "no dot products"}
 NO_ATTENTION = {"typed_alignment": "no cross-attention"}
+ONE_STACK = dict.fromkeys(
+    ("typed_alignment", "no_future", "padding", "pasting", "importance"), "and does not translate"
+)
+READS = dict.fromkeys(("effects", "search_tree"), "writes nothing") | {"lines": "Only a model that translates"}
 UNMASKED = dict.fromkeys(("no_future", "padding"), "without a padding mask")
 RECURRENT = (
     NO_STREAM | dict.fromkeys(("no_future", "padding"), "no causal mask") | {"lengths_of_values": "no value vectors"}
@@ -174,7 +176,13 @@ CASES: Mapping[str, Case] = {
     "torch, norm first": of_torch(norm_first=True),
     "torch, embeddings not scaled": of_torch(settings="scale_embeddings = false"),
     "torch, padding read": of_torch(settings="fill_source = 12", refuses=UNMASKED),
-    "Marian, which begins with padding": foreign("Marian", decoder_start_token_id=0),
+    "Marian, which begins with padding": foreign("Marian", decoder_start_token_id=0, max_position_embeddings=40),
     "mT5 with wide heads": foreign("mT5, wide heads"),
+    "GPT-2": foreign("GPT-2"),
+    "Qwen 3 with wide heads": foreign("Qwen 3, wide heads"),
+    "Gemma 3 with wide heads and a window": foreign("Gemma 3, wide heads"),
+    "BERT": foreign("BERT"),
+    "BERT classifier": foreign("BERT classifier"),
+    "ModernBERT classifier by the mean, with a window": foreign("ModernBERT classifier, mean"),
     "annotated": of_the_annotated_transformer(),
 }

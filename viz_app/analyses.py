@@ -23,7 +23,7 @@ from model.checkpoint import Checkpoint, load_checkpoint
 from model.config import ConfigError, SearchConfig
 from model.corpora.aligned import AlignedPair, read_aligned
 from model.corpora.corpora import CorpusError
-from model.inference.searching import GREEDY, forced_text
+from model.inference.searching import GREEDY, forced_text, require_writing
 from model.inference.translate import translate
 from model.inference.translation import Translation
 from model.interventions import Head
@@ -46,6 +46,7 @@ __all__ = [
     "scores_by_distance_of",
     "stage_of",
     "stations_of",
+    "why_no_effects",
     "why_no_masks",
     "why_no_stream",
     "zeroing_of",
@@ -134,13 +135,22 @@ def zeroing_of(key: CheckpointKey, text: str, search: SearchConfig = GREEDY, for
 
 @remembered("Silencing every head …")
 def head_effects_of(key: CheckpointKey, text: str) -> Effects | None:
-    """What silencing each head alone does to the greedy translation; None where there is none, or it takes too long."""
+    """What silencing each head alone does to the greedy translation; None where `why_no_effects` says why not."""
+    if why_no_effects(key, text):
+        return None
+    return effects_of_heads(translator(key), translation_of(key, text))
+
+
+def why_no_effects(key: CheckpointKey, text: str) -> str:
+    """Why `head_effects_of` is not offered; nothing where it is."""
+    if reason := refusal(require_writing, key):
+        return reason
     checkpoint, translation = translator(key), translation_of(key, text)
     tokens = len(translation.source) + len(translation.written)
     parameters = sum(parameter.numel() for parameter in checkpoint.model.parameters())
-    if not translation.written or len(all_heads(checkpoint.model)) * tokens * parameters > MOST_WORK:
-        return None
-    return effects_of_heads(checkpoint, translation)
+    if len(all_heads(checkpoint.model)) * tokens * parameters <= MOST_WORK:
+        return ""
+    return f"{checkpoint.name} is too large for that with a text of this length. Shorten the text."
 
 
 @remembered("Pasting every head …")

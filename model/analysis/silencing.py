@@ -16,6 +16,7 @@ from torch import Tensor
 from model.analysis.importance import all_heads
 from model.checkpoint import Checkpoint
 from model.inference.padding import padded_for
+from model.inference.searching import require_writing
 from model.inference.translation import Translation
 from model.interventions import Head
 from model.trace import Edit, hook_name, tracing
@@ -42,7 +43,11 @@ def effects_of_heads(checkpoint: Checkpoint, translation: Translation) -> Effect
     Args:
         checkpoint: Of the translation; never changed.
         translation: What greedy search wrote with the unchanged model. Tokens that it was given do not count.
+
+    Raises:
+        ConfigError: the model writes nothing.
     """
+    require_writing(checkpoint)
     model, heads = checkpoint.model, all_heads(checkpoint.model)
     source = padded_for(model, [[token.id for token in translation.source or translation.read[:1]]])
     read = padded_for(model, [[token.id for token in translation.read]])

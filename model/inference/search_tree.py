@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from model.checkpoint import Checkpoint
 from model.config import SearchConfig
 from model.decoding.decode import NOTHING_FORCED, Branch, Fate, Step, finish
-from model.inference.searching import beginning, search_from, written_ids
+from model.inference.searching import beginning, require_writing, search_from, written_ids
 
 __all__ = ["Node", "SearchTree", "search_tree"]
 
@@ -52,7 +52,11 @@ def search_tree(
         text: Anything.
         search: Of method "beam".
         forced: See `greedy`.
+
+    Raises:
+        ConfigError: the model writes nothing.
     """
+    require_writing(checkpoint)
     model, tokenizers = checkpoint.model, checkpoint.tokenizers
     begin = beginning(checkpoint, text, forced)
     steps, (winner, *_) = finish(search_from(begin, model, search))

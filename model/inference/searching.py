@@ -19,6 +19,7 @@ __all__ = [
     "beginning_of",
     "best_hypotheses",
     "forced_text",
+    "require_writing",
     "search_from",
     "source_ids",
     "start_search",
@@ -92,6 +93,12 @@ def beginning_of(
         dropped=dropped,
         given=len(given),
     )
+
+
+def require_writing(checkpoint: Checkpoint) -> None:
+    """Raises ConfigError for a model that writes nothing, so that there is no search and no log-probability."""
+    if checkpoint.config.task == "reading":
+        raise ConfigError(f"{checkpoint.name} reads a text and writes nothing.")
 
 
 def forced_text(tokenizers: TokenizerPair, text: str) -> dict[int, int]:

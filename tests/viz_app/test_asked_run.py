@@ -54,7 +54,7 @@ def test_a_typed_translation_is_followed_step_by_step(open_app: OpenApp) -> None
 def test_a_typed_translation_beyond_the_positions_names_them(
     open_app: OpenApp, checkpoint: Checkpoint, page: str
 ) -> None:
-    typed = "A cat. " * 60
+    typed = "A cat. " * 120
     tokens, positions = len(forced_text(checkpoint.tokenizers, typed.strip())), checkpoint.model.config.max_length
     assert tokens > positions
     app = open_app(page, checkpoint=NAME, text=TEXT, method="typed", typed=typed)

@@ -89,6 +89,8 @@ def ablation_board(key: CheckpointKey, text: str, run: Run) -> None:
     effects = analyses.head_effects_of(key, text) if run == Run() else None
     if effects:
         offer_effects(effects, before)
+    elif run == Run():
+        st.caption(f"What each head does is not measured here: {plain(analyses.why_no_effects(key, text))}")
     if run != Run():
         st.caption("What each head does is measured for greedy translations without forced words.")
     components.head_board(

@@ -32,14 +32,16 @@ from model.checkpoint import Checkpoint, ClassifierCheckpoint
 from model.config import ConfigError, SearchConfig
 from model.corpora.aligned import AlignedPair
 from model.decoding.decode import length_limit
+from model.foreign.reader import ForeignClassifier
 from model.inference.classify import classify
 from model.inference.padding import padded_for
 from model.inference.search_tree import search_tree
-from model.inference.searching import forced_text, source_ids
+from model.inference.searching import beginning, forced_text, source_ids
 from model.inference.translate import translate, translate_lines
 from model.inference.translation import Translation
 from model.interventions import Head, Intervention
 from model.network.classifier import Classifier
+from model.network.translator import HeadMixing
 from model.trace import Edit, Trace, hook_name, tracing
 from tests.agreement_cases import CASES, Case
 
@@ -61,6 +63,12 @@ class Opened:
     @property
     def texts(self) -> tuple[str, str]:
         return self.case.short, self.case.text
+
+    def forced(self) -> dict[int, int]:
+        """The typed text at the places where the model writes: after the prompt where it goes on with one."""
+        given = beginning(self.checkpoint, self.case.text).given
+        typed = forced_text(self.checkpoint.tokenizers, self.case.typed)
+        return {given + at: token for at, token in typed.items()}
 
 
 def one_pass(
@@ -96,6 +104,11 @@ def written_maps(opened: Opened) -> None:
                 own = trace.joined(name, [0] * len(trace.passes(name))).numpy()
                 np.testing.assert_allclose(weights, own, atol=ROWS)
                 np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=ROWS)
+        masks = (place for place, token in enumerate(found.source) if token.candidates)
+        for place in masks:  # of a reader, which guesses what stands there
+            own = logits[place].float().softmax(dim=-1)
+            for one in found.source[place].candidates:
+                assert one.probability == pytest.approx(float(own[one.id]), abs=ROWS)
         if found.written:
             own = logits.float().softmax(dim=-1)[range(len(found.written)), [token.id for token in found.written]]
             chosen = slice(int(found.begins_given), None)  # a language that is asked for costs nothing
@@ -106,14 +119,19 @@ def written_maps(opened: Opened) -> None:
 def typed_text(opened: Opened) -> None:
     """What a person typed is written to its end, however it is searched, though a search alone would stop before."""
     checkpoint, case = opened.checkpoint, opened.case
-    forced = forced_text(checkpoint.tokenizers, case.typed)
-    usual = length_limit(len(translate(checkpoint, case.text).source), checkpoint.model.config.max_length)
-    assert len(forced) > usual, "the case proves something"
+    begin, forced = beginning(checkpoint, case.text), opened.forced()
+    usual = begin.limit or length_limit(len(begin.source), checkpoint.model.config.max_length)
+    assert max(forced) >= usual, "the case proves something"
     for search in (SearchConfig(), BEAM, DRAWN):
         found = translate(checkpoint, case.text, forced=forced, search=search)
-        assert [token.id for token in found.written] == list(forced.values())
+        if checkpoint.config.task == "reading":  # it writes nothing, and what is typed changes nothing
+            assert found.written == ()
+            assert found.text == translate(checkpoint, case.text).text != ""
+            continue
+        assert [token.id for token in found.written[found.given :]] == list(forced.values())
         assert found.finished
-        assert all(len(maps[0, 0]) == len(forced) for kind, maps in found.maps.items() if kind != "encoder")
+        length = found.given + len(forced)
+        assert all(len(maps[0, 0]) == length for kind, maps in found.maps.items() if kind != "encoder")
 
 
 def typed_alignment(opened: Opened) -> None:
@@ -264,7 +282,10 @@ def silenced(opened: Opened) -> None:
         found = translate(checkpoint, text, edits=Intervention(ablated=frozenset({head})).edits())
         assert found.maps[head.kind][head.layer, head.head].max() == 0
         if own.written:
-            assert found.written[0].probability != own.written[0].probability
+            assert found.written[-1].probability != own.written[-1].probability
+        else:
+            guesses = [[one.probability for token in read.source for one in token.candidates] for read in (found, own)]
+            assert guesses[0] != guesses[1]
 
 
 def losses(opened: Opened) -> None:
@@ -350,13 +371,13 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Checkpoi
     return once
 
 
-WRITERS = [name for name, case in CASES.items() if case.task != "classification"]
+NOT_CLASSIFIERS = [name for name, case in CASES.items() if case.task != "classification"]
 CLASSIFIERS = [name for name, case in CASES.items() if case.task == "classification"]
 Open = Callable[[str], Checkpoint | ClassifierCheckpoint]
 
 
 @pytest.mark.parametrize("check", CHECKS)
-@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("name", NOT_CLASSIFIERS)
 def test_an_analysis_agrees_with_the_model_or_says_why_it_is_not_offered(opened: Open, name: str, check: str) -> None:
     case, checkpoint = CASES[name], opened(name)
     assert isinstance(checkpoint, Checkpoint)
@@ -374,7 +395,6 @@ def test_what_a_classifier_shows_is_what_it_computes(opened: Open, name: str) ->
     case, checkpoint = CASES[name], opened(name)
     model = checkpoint.model
     assert isinstance(checkpoint, ClassifierCheckpoint)
-    assert isinstance(model, Classifier)
     texts, room = (case.short, case.text), model.config.max_length
     ids = [source_ids(checkpoint.tokenizers, text, room)[0] for text in texts]
     in_batch = model(padded_for(model, ids)).softmax(dim=-1)
@@ -386,39 +406,53 @@ def test_what_a_classifier_shows_is_what_it_computes(opened: Open, name: str) ->
         np.testing.assert_allclose(list(found.probabilities.values()), logits.softmax(dim=-1), atol=ROWS)
         np.testing.assert_allclose(list(found.probabilities.values()), in_batch[row], atol=ROWS)
         for layer, maps in enumerate(found.encoder):
-            attention = model.encoder.layers[layer].self_attention
-            own = written_by_hand(attention, trace, f"encoder.layers.{layer}.self_attention", maps)
+            own = written_by_hand(mixing_of(model, layer), trace, f"encoder.layers.{layer}.self_attention", maps)
             np.testing.assert_allclose(maps.sum(axis=-1), 1, atol=ROWS)
             np.testing.assert_allclose(own, trace.passes(hook_name("encoder", layer, "output"))[0][0], atol=SUMS)
-        if found.pooling is None:
+        if not isinstance(model, Classifier):  # of the library, which pools in code of its own
+            first = np.eye(1, len(ids[row]))
+            assert (found.pooling is None) if model.config.pooling == "mean" else (found.pooling == first).all()
+        elif found.pooling is None:
             mean = model.encoder(padded_for(model, [ids[row]]), mask=torch.ones(1, 1, 1, len(ids[row])).bool()).mean(1)
             np.testing.assert_allclose(trace.passes("pooled")[0], mean, atol=SUMS)
         else:
-            own = written_by_hand(model.pooling.attention, trace, "pooling.attention", found.pooling[:, None])
+            pooled = projected(model.pooling.attention.output_projection)
+            own = written_by_hand(pooled, trace, "pooling.attention", found.pooling[:, None])
             np.testing.assert_allclose(own, trace.passes("pooled")[0], atol=SUMS)
 
 
-def written_by_hand(attention: nn.Module, trace: Trace, name: str, maps: NDArray[np.float32]) -> NDArray[np.float64]:
+def projected(projection: nn.Linear) -> HeadMixing:
+    return HeadMixing(matrix=projection.weight.detach().T, bias=projection.bias.detach())
+
+
+def mixing_of(model: nn.Module, layer: int) -> HeadMixing:
+    """How a layer of a classifier mixes its heads."""
+    if isinstance(model, Classifier):
+        return projected(model.encoder.layers[layer].self_attention.output_projection)
+    assert isinstance(model, ForeignClassifier)
+    return model.mixing("encoder", layer)
+
+
+def written_by_hand(mixing: HeadMixing, trace: Trace, name: str, maps: NDArray[np.float32]) -> NDArray[np.float64]:
     """What an attention writes (T, D): weights (H, T, S) times values, mixed by the output projection."""
     values = trace.passes(f"{name}.values")[0][0].double().numpy()  # (H, S, K)
     heads = np.concatenate(list(maps @ values), axis=-1)  # (T, H·K)
-    projection = attention.get_submodule("output_projection")
-    weight, bias = (parameter.double().numpy() for parameter in projection.parameters())
-    return np.asarray(heads @ weight.T + bias)
+    return np.asarray(heads @ mixing.matrix.double().numpy() + mixing.bias.double().numpy())
 
 
-@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("name", [name for name in NOT_CLASSIFIERS if CASES[name].task != "reading"])
 def test_a_text_beyond_the_positions_is_written_as_far_as_they_go(opened: Open, name: str) -> None:
     checkpoint = opened(name)
     assert isinstance(checkpoint, Checkpoint)
     room = checkpoint.model.config.max_length
     typed = f"{CASES[name].typed} " * (room // len(CASES[name].typed.split()) + 1)
-    forced = forced_text(checkpoint.tokenizers, typed)
+    given = beginning(checkpoint, CASES[name].text).given
+    forced = {given + at: token for at, token in forced_text(checkpoint.tokenizers, typed).items()}
     found = translate(checkpoint, CASES[name].text, forced=forced)
-    assert [token.id for token in found.written] == list(forced.values())[:room]
+    assert [token.id for token in found.written[given:]] == list(forced.values())[: room - given]
     assert not found.finished
 
 
-@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("name", NOT_CLASSIFIERS)
 def test_a_case_refuses_checks_that_there_are(name: str) -> None:
     assert set(CASES[name].refuses) <= set(CHECKS)
