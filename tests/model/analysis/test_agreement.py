@@ -220,6 +220,8 @@ def encoder_layers(opened: Opened) -> None:
 def contributed(opened: Opened) -> None:
     """The parts add up to the difference of two logits, which is that of the probabilities shown."""
     found = translate(opened.checkpoint, opened.case.text)
+    if not found.written:
+        contributions(opened.checkpoint, opened.case.text, 0, 0)
     for place in {0, len(found.written) // 2, len(found.written) - 1}:
         word = found.written[place]
         for rival in [one for one in word.candidates if one.id != word.id][:3]:
