@@ -23,13 +23,14 @@ from model.foreign.continuer import ForeignContinuer
 from model.foreign.pipeline import require_bounded_tokenizer
 from model.foreign.reader import ForeignClassifier, ForeignReader
 from model.foreign.sizes import classes_of, labels_of
-from model.foreign.tokenizer import ForeignTokenizer, frame, is_panic
+from model.foreign.tokenizer import ForeignTokenizer, frame
 from model.foreign.translator import ForeignTranslator, continuing
 from model.foreign_config import ForeignConfig, ForeignSizes, ForeignTexts, Task
 from model.kinds import KINDS
 from model.languages import code_of
 from model.network.translator import Translator
 from model.safety import first_line, read_claims, read_header, read_short, require_honest, require_room
+from model.text.panic import TokenizerPanicError, panics_as_errors
 from model.text.tokenizers import TokenizerPair
 from model.text.vocab import Specials
 
@@ -159,10 +160,9 @@ def quiet() -> Iterator[None]:
 def read_tokenizer(folder: Path) -> Any:
     """Raises CheckpointError where the library cannot."""
     try:
-        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    except BaseException as error:
-        if not isinstance(error, Exception) and not is_panic(error):
-            raise
+        with panics_as_errors():
+            return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # the library raises many kinds
         raise CheckpointError(why_no_tokenizer(folder, error)) from error
 
 
@@ -193,9 +193,9 @@ def open_alone(
     return Checkpoint(path=folder, config=known, model=ready, tokenizers=pair)
 
 
-def why_no_tokenizer(folder: Path, error: BaseException) -> str:
+def why_no_tokenizer(folder: Path, error: Exception) -> str:
     """What to say of a tokenizer that the library cannot read."""
-    if is_panic(error) or any((folder / name).is_file() for name in VOCABULARIES):
+    if isinstance(error, TokenizerPanicError) or any((folder / name).is_file() for name in VOCABULARIES):
         return f"The tokenizer of {folder.name} cannot be read: {first_line(error)}"
     return (
         f"{folder.name} has no tokenizer: its vocabulary is missing, in tokenizer.json or in a file of its family "

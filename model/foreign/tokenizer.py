@@ -9,9 +9,10 @@ from transformers import PreTrainedTokenizerBase
 from model.config import ConfigError
 from model.text.byte_pair import CONTINUES, byte_of_character, is_han
 from model.text.encoding import Encoding
+from model.text.panic import TokenizerPanicError, panics_as_errors
 from model.text.words import parts
 
-__all__ = ["ForeignTokenizer", "frame", "is_panic"]
+__all__ = ["ForeignTokenizer", "frame"]
 
 MOST_GROWTH = 20  # the compatibility forms of Unicode write one sign as up to 18 characters
 LONGEST = 500  # characters of a word; tokenizers in Python (CTRL) take time that grows with its square
@@ -133,20 +134,14 @@ def word_piece(piece: str) -> tuple[str, bool]:
 def encoded_by(backend: Any, text: str) -> Any:
     """Raises ConfigError where a tokenizer gives up on a text, or makes it many times as long."""
     try:
-        if backend.normalizer is not None:
-            length = len(backend.normalizer.normalize_str(text))
-            if length > MOST_GROWTH * (len(text) + 100):
-                raise ConfigError(f"The tokenizer makes {length:,} characters of {len(text):,}.")
-        return backend.encode(text, add_special_tokens=False)
-    except BaseException as error:
-        if not is_panic(error):
-            raise
+        with panics_as_errors():
+            if backend.normalizer is not None:
+                length = len(backend.normalizer.normalize_str(text))
+                if length > MOST_GROWTH * (len(text) + 100):
+                    raise ConfigError(f"The tokenizer makes {length:,} characters of {len(text):,}.")
+            return backend.encode(text, add_special_tokens=False)
+    except TokenizerPanicError as error:
         raise ConfigError(f"The tokenizer gave up on this text: {str(error)[:200]}") from None
-
-
-def is_panic(error: BaseException) -> bool:
-    """Whether it is what the tokenizers library raises at its own errors, which is no Exception."""
-    return type(error).__name__ == "PanicException"
 
 
 def places(text: str, pieces: Sequence[str]) -> tuple[tuple[int, int], ...]:

@@ -11,6 +11,7 @@ from typing import Self
 import tokenizers
 
 from model.text.encoding import Encoding
+from model.text.panic import panics_as_errors
 from model.text.vocab import SPECIAL_TOKENS
 
 __all__ = ["CONTINUES", "BytePairTokenizer"]
@@ -147,11 +148,10 @@ class BytePairTokenizer:
         if sorted(vocabulary.values()) != list(range(len(vocabulary))):
             raise ValueError("the ids of its tokens are not 0, 1, 2 and so on")
         try:
-            tokenizer = with_pipeline(tokenizers.models.BPE(vocab=vocabulary, merges=merges))
-            tokenizer.add_special_tokens(list(SPECIAL_TOKENS))
-        except BaseException as error:  # the library raises bare Exception, or its own kind, which is none
-            if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
-                raise
+            with panics_as_errors():
+                tokenizer = with_pipeline(tokenizers.models.BPE(vocab=vocabulary, merges=merges))
+                tokenizer.add_special_tokens(list(SPECIAL_TOKENS))
+        except Exception as error:  # the library raises bare Exception
             raise ValueError(f"not a tokenizer: {error}") from None
         ours = json.loads(tokenizer.to_str())
         if different := [name for name in ours if name != "model" and values.get(name) != ours[name]]:
