@@ -26,7 +26,16 @@ from viz_app.listing import CheckpointKey, listed_checkpoints
 from viz_app.machine import threads
 from viz_app.shared import GATE, MEGABYTE, MODELS_SHARE, remembered
 
-__all__ = ["a_learned_table", "config_of", "loaded", "parameter_table", "position_table", "snapshot", "translator"]
+__all__ = [
+    "a_learned_table",
+    "can_open",
+    "config_of",
+    "loaded",
+    "parameter_table",
+    "position_table",
+    "snapshot",
+    "translator",
+]
 
 FloatArray = NDArray[np.float32]
 DEVICE = os.environ.get("HEADLIGHT_DEVICE", "cpu")
@@ -81,6 +90,16 @@ def translator(key: CheckpointKey) -> Checkpoint:
 def config_of(key: CheckpointKey) -> AnyConfig:
     """Raises CheckpointError where the checkpoint cannot be loaded."""
     return loaded(key).config
+
+
+@remembered()
+def can_open(key: CheckpointKey) -> bool:
+    """Whether the checkpoint can be loaded."""
+    try:
+        loaded(key)
+    except (CheckpointError, ConfigError):
+        return False
+    return True
 
 
 def position_table(key: CheckpointKey) -> FloatArray:

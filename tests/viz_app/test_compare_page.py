@@ -1,6 +1,8 @@
 """Side by side: both maps, their difference, and which heads differ, against the models asked directly."""
 
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -60,6 +62,22 @@ def test_the_first_offered_writes_the_same_language(open_app: OpenApp) -> None:
     assert app.selectbox(key="beside").value == "multi30k-en-de"
     assert "everyday-en-zh" in app.selectbox(key="beside").options
     assert "everyday-de-en" not in app.selectbox(key="beside").options
+
+
+def test_a_checkpoint_that_cannot_be_opened_is_not_the_first_offered(
+    open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("everyday-en-de", "multi30k-en-de"):
+        (tmp_path / name).symlink_to(BUNDLED / name)
+    broken = tmp_path / "a-broken-one"
+    shutil.copytree(BUNDLED / "multi30k-en-de", broken, ignore=shutil.ignore_patterns("*.safetensors"))
+    (broken / "model.safetensors").write_bytes(b"no weights")
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
+    app = open_app("compare", checkpoint="everyday-en-de", text="Hello!")
+    assert "a-broken-one" in app.selectbox(key="beside").options
+    assert app.selectbox(key="beside").value == "multi30k-en-de"
+    assert not app.info
+    assert not app.error
 
 
 def test_other_languages_get_maps_and_no_difference(open_app: OpenApp) -> None:

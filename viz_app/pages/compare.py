@@ -143,7 +143,8 @@ if mode == "checkpoints":
     if not offered:
         st.info("No other checkpoint reads this language; choose another one on the left.")
         end_page()
-    settle("beside", next(iter(offered)), offered)
+    usual = next(filter(lambda name: loading.can_open(offered[name]), offered), next(iter(offered)))
+    settle("beside", usual, offered)
     beside = beside_column.selectbox("Compare with", list(offered), key="beside")
     try:
         partner = told_languages(offered[beside], config)
@@ -154,7 +155,7 @@ if mode == "checkpoints":
     hint, two_networks = st.columns([2.4, 1], vertical_alignment="center")
     with two_networks:
         offer_two_networks([one.key.name for one in found if one.config is not None])
-    if opening.look_for and text == opening.compared and beside == next(iter(offered)):
+    if opening.look_for and text == opening.compared and beside == usual:
         hint.caption(f":material/lightbulb: {opening.look_for}")
 elif mode == "sentences":
     settle("second_text", examples_for(config)[-1])
