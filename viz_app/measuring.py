@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from model.analysis.alignment import Pointer, links_of
 from model.analysis.importance import all_heads, loss_changes, make_examples
 from model.analysis.learning import Stage
+from model.analysis.patching import Pasting, paste_every_head
 from model.checkpoint import Checkpoint
 from model.corpora.aligned import Links
 from model.inference.translate import translate
@@ -20,7 +21,7 @@ from viz_app.listing import CheckpointKey
 from viz_app.loading import translator
 from viz_app.pairs import Pairs, in_batches
 from viz_app.services import gradient_importance_of, translation_of
-from viz_app.shared import GATE, RESULTS, known
+from viz_app.shared import GATE, MAX_CHARACTERS, RESULTS, known
 
 __all__ = [
     "alignment_work",
@@ -28,6 +29,8 @@ __all__ = [
     "importance_of",
     "importance_work",
     "links_of_pairs",
+    "pasting_of",
+    "pasting_work",
     "stages_of",
     "stages_work",
 ]
@@ -65,6 +68,19 @@ def links_of_pairs(key: CheckpointKey) -> tuple[Mapping[Pointer, Links], ...] | 
 def alignment_work(key: CheckpointKey) -> Work:
     """Link the words of each of the `aligned_pairs`."""
     return kept(("alignment", key), lambda report: links(key, report))
+
+
+def pasting_of(key: CheckpointKey, giver: str, text: str) -> Pasting | None:
+    """How much closer each head of another run brings a translation; None where that is not known yet."""
+    return cast(Pasting | None, RESULTS.peek(pasting_work(key, giver, text)[0]))
+
+
+def pasting_work(key: CheckpointKey, giver: str, text: str) -> Work:
+    """Paste each head of the run over `giver` into the run over `text`. The translations differ."""
+    giver, text = giver[:MAX_CHARACTERS], text[:MAX_CHARACTERS]
+    return kept(
+        ("pasting", key, giver, text), lambda report: paste_every_head(translator(key), giver, text, report=report)
+    )
 
 
 def stages_of(key: CheckpointKey, text: str, steps: Sequence[int]) -> list[Stage] | None:

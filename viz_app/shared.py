@@ -38,6 +38,7 @@ JOBS = Jobs(
         "training": Lane(width=CORES, seconds=1800, each=1),  # processes of their own, which let pages go first
         "importance": Lane(width=1, seconds=600),
         "search": Lane(width=1, seconds=120),
+        "pasting": Lane(width=1, seconds=120),
         "alignment": Lane(width=1, seconds=300),
         "snapshots": Lane(width=CORES, seconds=120),
     }

@@ -5,7 +5,7 @@ prefix, the heads of the one run are pasted into the other, one after the other 
 is the difference of the two words' logits, as Zhang and Nanda 2024 advise).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,7 +44,9 @@ def first_difference(one: Translation, other: Translation) -> int | None:
 
 
 @torch.inference_mode()
-def paste_every_head(checkpoint: Checkpoint, giver: str, text: str) -> Pasting | None:
+def paste_every_head(
+    checkpoint: Checkpoint, giver: str, text: str, *, report: Callable[[int, int], object] = lambda done, runs: None
+) -> Pasting | None:
     """Paste each head of the run over one sentence into the run over another.
 
     Heads of the encoder can only be pasted between sentences of the same number of tokens; else they are NaN.
@@ -53,6 +55,8 @@ def paste_every_head(checkpoint: Checkpoint, giver: str, text: str) -> Pasting |
         checkpoint: A translator; never changed.
         giver: Whose heads are taken.
         text: Into whose run they are pasted.
+        report: Called before each batch of runs with the runs that are done and the runs in all. What it raises ends
+            the work.
 
     Returns:
         None where both translations are the same.
@@ -78,6 +82,7 @@ def paste_every_head(checkpoint: Checkpoint, giver: str, text: str) -> Pasting |
     cells = [(head, at) for head in heads for at in (None, *range(widths[head.kind]))]
     found: dict[tuple[Head, int | None], float] = {}
     for start in range(0, len(cells), ROWS):
+        report(start, len(cells))
         rows = cells[start : start + ROWS]
         names = {hook_name(head.kind, head.layer, "head_outputs") for head, _ in rows}
         edits = {name: pasting(trace.passes(name)[0][0], chosen(rows, name)) for name in names}

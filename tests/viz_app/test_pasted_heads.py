@@ -11,6 +11,8 @@ from model.checkpoint import load_checkpoint
 from model.interventions import Head
 from tests.conftest import BUNDLED
 from tests.viz_app.conftest import array, charts, compared_lines
+from viz_app.jobs import Lane
+from viz_app.shared import JOBS
 
 OpenApp = Callable[..., AppTest]
 NAME, GIVER, TEXT = "multi30k-en-de", "A woman is reading a book.", "A man is reading a book."
@@ -35,6 +37,26 @@ def test_the_grids_and_the_translation_are_those_of_the_pasting(open_app: OpenAp
     np.testing.assert_allclose(everywhere[:, ~np.isnan(everywhere).all(axis=0)], expected, atol=1e-4)
     np.testing.assert_allclose(at_places, found.places["cross"].reshape(at_places.shape), atol=1e-4)
     assert compared_lines(app)[-1] == paste(checkpoint, GIVER, TEXT, Head("cross", 2, 1)).text
+
+
+def test_pasting_has_a_bound_that_is_a_sentence_and_starts_again(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as bounded:
+        bounded.setitem(JOBS.lanes, "pasting", Lane(width=1, seconds=0.0))
+        app = open_app(
+            "heads",
+            checkpoint=NAME,
+            text="A man is holding a cup.",
+            giver="A girl is holding a cup.",
+            heads_tab="paste",
+        )
+        assert "the limit" in app.warning[0].value
+        assert not charts(app)
+        app.run()
+    next(button for button in app.button if button.label == "Start").click().run()
+    assert len(charts(app)) == 2
+    assert "Stop" not in [button.label for button in app.button]
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,11 @@
 import numpy as np
 import streamlit as st
 
+from model.analysis.patching import first_difference
 from model.interventions import Head
 from model.kinds import KINDS
 from model.opening import AnyConfig
-from viz_app import analyses, controls, loading, services
+from viz_app import analyses, controls, loading, measuring, services
 from viz_app.caption import tell
 from viz_app.charts import draw
 from viz_app.chips import compared
@@ -18,6 +19,7 @@ from viz_app.figures.heads import head_grids
 from viz_app.figures.style import Axes
 from viz_app.headings import section
 from viz_app.listing import CheckpointKey
+from viz_app.long_work import start_and_wait_for
 from viz_app.plain import visible
 
 __all__ = ["pasted_heads"]
@@ -49,9 +51,14 @@ def pasted_heads(key: CheckpointKey, config: AnyConfig, text: str) -> None:
             f"Every head is pasted at every place; that takes too long for models above {LARGEST / 1e6:.0f} million."
         )
         return
-    found = analyses.pasting_of(key, giver, text)
-    if found is None:
+    if first_difference(theirs, ours) is None:
         st.info("Both translations are the same, so there is no word to come closer to; change a word of the giver.")
+        return
+    found = measuring.pasting_of(key, giver, text)
+    if found is None:
+        subject, work = measuring.pasting_work(key, giver, text)
+        found = start_and_wait_for(subject, work, lane="pasting", step="Run")
+    if found is None:
         return
     wanted, own = visible(theirs.written[found.place].text), visible(ours.written[found.place].text)
     section(

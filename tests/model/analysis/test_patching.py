@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from model.__main__ import main
-from model.analysis.patching import first_difference, paste, paste_every_head
+from model.analysis.patching import ROWS, first_difference, paste, paste_every_head
 from model.checkpoint import Checkpoint, load_checkpoint
 from model.inference.translate import translate
 from model.interventions import Head
@@ -75,6 +75,20 @@ def test_what_is_pasted_is_the_part_of_the_projections_input(captions: Checkpoin
 
 def test_the_same_sentence_has_nothing_to_paste(captions: Checkpoint) -> None:
     assert paste_every_head(captions, TEXT, TEXT) is None
+
+
+def test_pasting_says_how_far_it_is_and_ends_where_nobody_wants_it(captions: Checkpoint) -> None:
+    said = list[tuple[int, int]]()
+
+    def report(done: int, runs: int) -> None:
+        said.append((done, runs))
+        if len(said) == 3:
+            raise TimeoutError
+
+    with pytest.raises(TimeoutError):
+        paste_every_head(captions, GIVER, TEXT, report=report)
+    assert [done for done, _ in said] == [0, ROWS, 2 * ROWS]
+    assert said[0][1] > 2 * ROWS
 
 
 def test_heads_of_the_encoder_need_sentences_of_one_length(captions: Checkpoint) -> None:
