@@ -13,7 +13,7 @@ from model.analysis.influence import Influence, influence
 from model.analysis.learning import Stage, snapshots_of, stage
 from model.analysis.lens import EarlyReading, Lens, decoder_lens, logit_lens
 from model.analysis.offered import require_masks
-from model.analysis.patching import Pasting, paste, paste_every_head
+from model.analysis.patching import paste
 from model.analysis.silencing import Effects, effects_of_heads
 from model.analysis.station import Station
 from model.analysis.stations import Ending, stations
@@ -42,7 +42,6 @@ __all__ = [
     "influence_of",
     "lens_of",
     "pasted_of",
-    "pasting_of",
     "scores_by_distance_of",
     "stage_of",
     "stations_of",
@@ -151,11 +150,6 @@ def why_no_effects(key: CheckpointKey, text: str) -> str:
     if len(all_heads(checkpoint.model)) * tokens * parameters <= MOST_WORK:
         return ""
     return f"{checkpoint.name} is too large for that with a text of this length. Shorten the text."
-
-
-@remembered("Pasting every head …")
-def pasting_of(key: CheckpointKey, giver: str, text: str) -> Pasting | None:
-    return paste_every_head(translator(key), giver, text)
 
 
 @remembered()

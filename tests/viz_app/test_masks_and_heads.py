@@ -17,6 +17,7 @@ from model.inference.translate import translate
 from model.interventions import Head, Intervention, PaintedCell
 from model.kinds import KINDS
 from tests.viz_app.conftest import NAME, TEXT, array, charts, compared_lines, component_data, html, in_url, tab
+from viz_app import analyses
 from viz_app.examples import BATCHES
 from viz_app.sections.mask_mistakes import MISTAKES
 
@@ -67,6 +68,15 @@ def test_few_heads_are_found_whose_silence_changes_the_translation(open_app: Ope
     assert 1 <= len(app.session_state["intervention"].ablated) < 20, "few of 72"
     before, after = compared_lines(app)
     assert before != after
+
+
+def test_a_board_without_colours_says_why(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(analyses, "MOST_WORK", 1e9)
+    app = open_app("heads", checkpoint=NAME, text="Ein Hund wartet vor dem großen Laden.")
+    assert not any(board.get("faces") for board in component_data(app, "head_board")["boards"])
+    (why,) = [caption.value for caption in app.caption if "not measured here" in caption.value]
+    assert "Shorten the text" in why
+    assert not any("(≠)" in markdown.value for markdown in app.markdown)
 
 
 def test_the_board_says_of_every_head_what_it_does_before_any_click(open_app: OpenApp, checkpoint: Checkpoint) -> None:
