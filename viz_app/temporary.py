@@ -1,13 +1,14 @@
 """A folder of this server for what lasts no longer than the server. The next server removes it after a kill."""
 
 import atexit
+import os
 import shutil
 import tempfile
 import threading
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import IO
+from typing import Any
 
 try:
     import fcntl
@@ -16,7 +17,8 @@ except ImportError:  # Windows has no such locks: there nothing is removed after
 
 __all__ = ["new_folder", "remove_leftovers"]
 
-PREFIX, ALIVE = "headlight-server-", "alive"  # the file is locked as long as its server lives
+PREFIX = "headlight-server-"  # of the folder, and of the file beside it that is locked while its server lives
+ALIVE = ".alive"
 MAKING = threading.Lock()
 
 
@@ -32,22 +34,43 @@ def new_folder() -> Path:
 
 
 @cache
-def home() -> tuple[Path, IO[bytes]]:
+def home() -> tuple[Path, Any]:
     """The folder of this process, and the file that it holds locked."""
     remove_leftovers()
-    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
-    file = (folder / f"{ALIVE}.new").open("wb")
-    if fcntl is not None:
-        fcntl.flock(file, fcntl.LOCK_EX)
-    (folder / f"{ALIVE}.new").rename(folder / ALIVE)  # only now another server may look at it
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    file = locked_file()
+    folder = folder_beside(Path(file.name))
+    folder.mkdir(mode=0o700)
+    atexit.register(remove, Path(file.name))
     return folder, file
+
+
+def locked_file() -> Any:
+    """A new file that this process locks. It comes before the folder, so a kill leaves no folder without one."""
+    while True:
+        file = tempfile.NamedTemporaryFile(prefix=PREFIX, suffix=ALIVE, delete=False)  # noqa: SIM115
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX)
+        if os.fstat(file.fileno()).st_nlink or fcntl is None:
+            return file
+        file.close()  # another server took it for a leftover, before it was locked
+
+
+def folder_beside(file: Path) -> Path:
+    return file.with_name(file.name.removesuffix(ALIVE))
 
 
 def remove_leftovers() -> None:
     """Remove the folders of servers that were killed; a lock ends with its process."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        with suppress(OSError), (folder / ALIVE).open("rb") as file:
+    for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*{ALIVE}"):
+        with suppress(OSError), path.open("rb") as file:
             if fcntl is not None:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises where the server lives
-                shutil.rmtree(folder, ignore_errors=True)
+                remove(path)
+
+
+def remove(file: Path) -> None:
+    """Remove the folder of a server, and then its file; the file stays for the next try where the folder does."""
+    folder = folder_beside(file)
+    shutil.rmtree(folder, ignore_errors=True)
+    if not folder.exists():
+        file.unlink(missing_ok=True)

@@ -26,6 +26,7 @@ from viz_app.jobs import Job, Owner, Report, TooLongError
 from viz_app.presence import Visitor
 from viz_app.shared import JOBS, MEGABYTE
 from viz_app.spare import SPARE
+from viz_app.temporary import new_folder
 from viz_app.uploads import Room
 
 __all__ = ["EPOCHS", "SNAPSHOTS", "WORKBENCH", "Plan", "Training", "Workbench"]
@@ -33,13 +34,11 @@ __all__ = ["EPOCHS", "SNAPSHOTS", "WORKBENCH", "Plan", "Training", "Workbench"]
 # Bytes on the disk for the trainings of all visitors: one takes 19 MB, at the largest sizes 120.
 ROOM = Room(min(4 << 30, shutil.disk_usage(tempfile.gettempdir()).free // 4))
 LEFT_FOR = 3600.0  # seconds that a training stays after its visitor left, if there is room
-PREFIX = "headlight-training-"
 EPOCHS = 20
 SNAPSHOTS = (0, 25, 50, 100, 150, 200, 300, 400, 600, 800, 1200)  # steps; the end is added
 TAIL = 2_000  # bytes of a log that are read for its progress
 TICK = 0.2  # seconds from one look at the process to the next
 PATIENCE = 20  # seconds that a process has to save itself
-FORGOTTEN = 24 * 3600  # seconds after which a folder that a killed server left is swept up
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,13 +77,12 @@ class Training:
 
     def __init__(self, plan: Plan) -> None:
         """Raises CheckpointError where others' files take all the room, CorpusError where nothing can be written."""
-        sweep()
         self.plan, self.finished, self.kept, self.problem = plan, False, False, ""
         self.job: Job | None = None  # the latest one
         ROOM.take(plan.room())
         weakref.finalize(self, ROOM.give, plan.room())
         try:
-            self.data = Path(tempfile.mkdtemp(prefix=PREFIX))
+            self.data = new_folder()
         except OSError as error:
             raise CorpusError(f"There is no place for a training: {error.strerror}.") from error
         weakref.finalize(self, shutil.rmtree, self.data, ignore_errors=True)
@@ -123,8 +121,6 @@ class Training:
             with process(self._arguments(), log) as running:
                 while running.poll() is None:
                     report(*progress_in(log))
-                    with suppress(OSError):
-                        os.utime(self.data)  # it is in use, says `sweep`
                     time.sleep(TICK)
             self.problem = last_line(log) if running.returncode > 0 else ""
         except TooLongError as error:
@@ -214,11 +210,3 @@ def progress_in(log: Path) -> tuple[int, int]:
 def last_line(log: Path) -> str:
     lines = log.read_text(encoding="utf-8", errors="replace").replace("\r", "\n").splitlines()
     return next((line.strip() for line in reversed(lines) if line.strip()), "It ended without a word.")
-
-
-def sweep() -> None:
-    """Remove what servers left that were killed."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        with suppress(OSError):
-            if time.time() - folder.stat().st_mtime > FORGOTTEN:
-                shutil.rmtree(folder, ignore_errors=True)

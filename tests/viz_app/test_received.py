@@ -1,11 +1,13 @@
 """Files that wait in memory are bounded in sum, and files on the disk go with their server."""
 
+import fcntl
 import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.exceptions import HTTPException
@@ -81,11 +83,38 @@ def test_what_a_killed_server_left_is_removed_and_nothing_else(server: "subproce
     server.send_signal(signal.SIGKILL)
     server.wait(PATIENCE)
     temporary.remove_leftovers()
-    assert not folder.parent.exists()
+    assert not list(folder.parent.parent.glob(f"{folder.parent.name}*"))
+
+
+def test_what_a_server_left_that_was_killed_at_its_start_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed before it made its folder, and before it locked its file."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    temporary.locked_file().close()
+    temporary.remove_leftovers()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_was_taken_for_a_leftover_before_it_was_locked_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    lock, early = fcntl.flock, [temporary.remove_leftovers]
+
+    def flock(file: Any, how: int) -> None:
+        if early:
+            early.pop()()  # another server looks just now
+        lock(file, how)
+
+    monkeypatch.setattr(temporary.fcntl, "flock", flock)
+    with temporary.locked_file() as file:
+        temporary.remove_leftovers()
+        assert [str(path) for path in tmp_path.iterdir()] == [file.name]
 
 
 def test_a_server_that_ends_removes_its_folder(server: "subprocess.Popen[str]") -> None:
     assert server.stdout
     folder = Path(server.stdout.readline().strip())
     server.communicate("\n", timeout=PATIENCE)
-    assert not folder.parent.exists()
+    assert not list(folder.parent.parent.glob(f"{folder.parent.name}*"))

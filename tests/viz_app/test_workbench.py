@@ -1,8 +1,6 @@
 """Trainings of visitors: one each, several at once, stopped and resumed, ended when their visitor leaves."""
 
 import gc
-import os
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +15,7 @@ from viz_app import workbench
 from viz_app.jobs import Lane
 from viz_app.presence import Visitor
 from viz_app.shared import JOBS
+from viz_app.temporary import new_folder
 from viz_app.uploads import Room
 from viz_app.workbench import Plan, Training, Workbench
 
@@ -181,19 +180,12 @@ def test_a_plan_takes_no_more_room_than_it_says(plan: Plan) -> None:
     assert 4 * numbers * kept < plan.room() < 3 * 4 * numbers * kept + (4 << 20)
 
 
-def test_what_killed_servers_left_is_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    old, new = tmp_path / "headlight-training-old", tmp_path / "headlight-training-new"
-    for folder in (old, new):
-        (folder / "run").mkdir(parents=True)
-    long_ago = time.time() - 2 * 24 * 3600
-    os.utime(old, (long_ago, long_ago))
-    workbench.sweep()
-    assert (old.exists(), new.exists()) == (False, True)
-
-
 def test_the_progress_is_read_from_the_end_of_a_long_log(tmp_path: Path) -> None:
     log = tmp_path / "log.txt"
     assert workbench.progress_in(log) == (0, 0)
     log.write_text("Reading 10/20\n" + "".join(f"\r 5%|▌   | {n}/1780 [00:21<02:01, loss 0.4]" for n in range(900)))
     assert workbench.progress_in(log) == (899, 1780)
+
+
+def test_a_training_lies_in_the_folder_that_goes_with_its_server() -> None:
+    assert Training(SMALL).data.parent == new_folder().parent
