@@ -6,7 +6,6 @@ python -m viz_app.spare     # reads one line of JSON: the arguments of the progr
 import atexit
 import json
 import os
-import select
 import subprocess
 import sys
 import threading
@@ -17,7 +16,7 @@ from pathlib import Path
 __all__ = ["SPARE", "Spare"]
 
 PROJECT = Path(__file__).resolve().parent.parent
-PATIENCE = 600.0  # seconds that it waits for a command; then it gives its memory back
+PATIENCE = 600.0  # seconds that it waits for a command; then it is ended, and its memory is free
 NICE = 10  # lets the pages of all visitors go first
 
 
@@ -35,7 +34,11 @@ class Spare:
             if self._waiting is not None and self._waiting.poll() is not None:
                 discard(self._waiting)
                 self._waiting = None
-            self._waiting = self._waiting or started()
+            if self._waiting is None:
+                self._waiting = started()
+                expiry = threading.Timer(PATIENCE, self._expire, [self._waiting])
+                expiry.daemon = True
+                expiry.start()
 
     def run(self, arguments: Sequence[str], log: Path) -> "subprocess.Popen[bytes]":
         """Have the program run in the process that waits, or in a new one.
@@ -58,6 +61,13 @@ class Spare:
         fresh = started()
         hand_over(command, fresh)
         return fresh
+
+    def _expire(self, process: "subprocess.Popen[bytes]") -> None:
+        """End a process that still waits. Here and not in the process: it cannot end while it is handed over."""
+        with self._lock:
+            if self._waiting is process:
+                discard(process)
+                self._waiting = None
 
     def end(self) -> None:
         """Before the server ends."""
@@ -91,7 +101,7 @@ def discard(process: "subprocess.Popen[bytes]") -> None:
 
 
 def hand_over(command: bytes, process: "subprocess.Popen[bytes]") -> bool:
-    """Whether the process took the command: one that waited too long has ended."""
+    """Whether the process could take the command: it may have been killed."""
     assert process.stdin is not None
     try:
         process.stdin.write(command)
@@ -102,12 +112,9 @@ def hand_over(command: bytes, process: "subprocess.Popen[bytes]") -> bool:
 
 
 def wait_for_command() -> int:
-    """What the process does. Without a command, because the server ended or nobody came, it just ends."""
+    """What the process does. Without a command, because the server ended, it just ends."""
     import model.__main__ as program
 
-    with suppress(OSError):  # Windows can wait for sockets alone
-        if not select.select([sys.stdin], [], [], PATIENCE)[0]:
-            return 0
     line = sys.stdin.readline()
     if not line:
         return 0

@@ -1,8 +1,14 @@
 """The process that waits for its command."""
 
+import threading
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tests.conftest import PATIENCE
+from tests.viz_app.test_gate import until
+from viz_app import spare as spares
 from viz_app.spare import Spare, hand_over
 
 
@@ -29,3 +35,23 @@ def test_the_process_that_waits_runs_the_program_and_a_dead_one_is_replaced(tmp_
     assert last is not None
     spare.end()
     assert last.poll() is not None
+
+
+def test_a_process_that_nobody_needs_ends_and_one_that_was_handed_over_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spare, timer = Spare(), threading.Timer
+    late = list[threading.Timer]()
+
+    def timed(seconds: float, *rest: Any) -> threading.Timer:
+        late.append(timer(0.0, *rest))
+        return late[-1] if len(late) == 1 else timer(seconds, *rest)
+
+    monkeypatch.setattr(spares.threading, "Timer", timed)
+    spare.prepare()
+    until(lambda: spare._waiting is None)
+    spare.prepare()
+    ran = spare.run(["toy", "reverse", "--data-dir", str(tmp_path)], tmp_path / "log.txt")
+    late[1].run()  # its time is over just now
+    assert ran.poll() is None
+    spares.discard(ran)
