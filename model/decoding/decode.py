@@ -210,7 +210,8 @@ class Decoding:
     def select(self, rows: Sequence[int], *, same_source: bool) -> None:
         index = torch.tensor(rows, device=self.memory.device)
         self.cache.select(index, same_source=same_source)
-        self.ahead = self.ahead[index]
+        if self.length < self.ahead.size(1):  # else all of it has been read
+            self.ahead = self.ahead[index]
         if not same_source:
             self.memory = self.memory[index]
             self.mask = None if self.mask is None else self.mask[index]

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from model.decoding.beam import beam
-from model.decoding.decode import Hypothesis, Search, filter_log_probs, finish, greedy, length_limit, sample
+from model.decoding.decode import Decoding, Hypothesis, Search, filter_log_probs, finish, greedy, length_limit, sample
 from model.network.cache import DecoderCache
 from model.network.transformer import Transformer
 from model.text.vocab import Specials
@@ -33,6 +33,19 @@ def test_cached_decode_equals_full_recomputation_in_every_logit_and_map(
             if name.rpartition(".")[2] in ("weights", "masked_scores", "queries", "keys", "values"):
                 joined = stepped.joined(name, [row] * 6)
                 torch.testing.assert_close(joined, full.passes(name)[0][row], atol=1e-5, rtol=0)
+
+
+def test_what_was_read_ahead_is_copied_only_until_it_has_been_read(source: Tensor) -> None:
+    with torch.inference_mode():
+        decoding = Decoding(make_model(), source[:1].expand(2, -1), SPECIALS, {0: 7, 1: 9})
+        read = decoding.ahead
+        decoding.advance([2, 2])
+        decoding.select([1, 1], same_source=True)
+        assert torch.equal(decoding.ahead, read[[1, 1]])
+        decoding.advance([7, 7])
+        last = decoding.ahead
+        decoding.select([1, 1], same_source=True)
+        assert decoding.ahead is last
 
 
 @pytest.mark.parametrize("search", [greedy, partial(beam, size=3), partial(sample, seed=5)])
