@@ -241,10 +241,12 @@ def find_direct(placed: Sequence[AttentionHooks], run: Callable[[], object]) -> 
         for hooks in placed
         for projection in hooks.projection
     ]
-    with tracing(record=("*.head_outputs",)) as trace:
-        run()
-    for handle in handles:
-        handle.remove()
+    try:
+        with tracing(record=("*.head_outputs",)) as trace:
+            run()
+    finally:
+        for handle in handles:
+            handle.remove()
     for hooks in placed:
         heads = trace.passes(hooks.head_outputs.name)[0].transpose(1, 2).flatten(2)  # (B, T, H·K)
         hooks.direct = hooks in read and torch.equal(read[hooks].reshape(-1), heads.reshape(-1))

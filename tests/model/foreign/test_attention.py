@@ -22,7 +22,7 @@ from transformers import (
     RobertaModel,
 )
 
-from model.foreign.attention import place_hooks
+from model.foreign.attention import find_direct, place_hooks
 from model.trace import ablate_heads, hook_name, tracing
 
 WORDS, LAYERS, HEADS = 60, 2, 4
@@ -112,3 +112,17 @@ def test_a_silenced_head_says_nothing_and_only_for_who_silenced_it(
     assert heads[:, 2].any()
     assert (silenced - before).abs().max() > 1e-3
     torch.testing.assert_close(run(model), before, **CLOSE)
+
+
+def test_a_model_that_fails_while_it_is_looked_at_keeps_no_hooks() -> None:
+    model = MAKERS["BERT"][1]().eval()
+    ids = torch.arange(5)[None]
+    placed = place_hooks(model, lambda: model(ids))
+
+    def fail() -> None:
+        model(ids)
+        raise ValueError
+
+    with pytest.raises(ValueError):  # noqa: PT011 - that of `fail`
+        find_direct(placed, fail)
+    assert not any(module._forward_pre_hooks for module in model.modules())
