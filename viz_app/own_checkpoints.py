@@ -1,13 +1,16 @@
 """Checkpoints that one visitor brings: an upload, or a folder of this machine. Nobody else sees them.
 
-What was uploaded lies in a temporary folder that is removed when the visitor's session is forgotten.
+They belong to a browser: all of its tabs see them, also after a reload. What was uploaded lies in a temporary folder
+that is removed when the last session of this browser is forgotten, or when others need the room and it has left.
 """
 
 import os
 import re
 import shutil
+import threading
 import weakref
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 from urllib.parse import urlsplit
@@ -17,6 +20,7 @@ import streamlit as st
 from model.checkpoint import CheckpointError, checkpoint_name
 from model.opening import read_any_config
 from viz_app.choices import choose
+from viz_app.presence import Visitor, visitor
 from viz_app.temporary import new_folder
 from viz_app.uploads import Room, unpack
 
@@ -55,6 +59,30 @@ class Upload:
         weakref.finalize(self, ROOM.give, size)
 
 
+@dataclass
+class Own:
+    """What one visitor brought."""
+
+    uploads: tuple[Upload, ...] = ()
+    folders: tuple[Path, ...] = ()
+
+
+OWN: weakref.WeakKeyDictionary[Visitor, Own] = weakref.WeakKeyDictionary()
+CHANGING = threading.Lock()  # a visitor may have several tabs
+
+
+def own() -> Own:
+    """What this visitor brought."""
+    return OWN.setdefault(visitor(), Own())
+
+
+def forget_who_left() -> None:
+    """Drop the uploads of visitors who have left."""
+    for owner in tuple(OWN):
+        if not owner.here():
+            OWN.pop(owner, None)
+
+
 def largest_upload() -> int:
     """MB, as the server is set up."""
     return int(st.get_option("server.maxUploadSize"))
@@ -62,8 +90,9 @@ def largest_upload() -> int:
 
 def own_checkpoints() -> dict[str, Path]:
     """Name → folder of what this visitor brought."""
-    uploads = {upload.folder.name: upload.folder for upload in st.session_state.get("uploads", ())}
-    return uploads | {checkpoint_name(folder): folder for folder in st.session_state.get("folders", ())}
+    mine = own()
+    uploads = {upload.folder.name: upload.folder for upload in mine.uploads}
+    return uploads | {checkpoint_name(folder): folder for folder in mine.folders}
 
 
 def alone() -> bool:
@@ -123,10 +152,14 @@ def size_of(folder: Path) -> int:
 
 
 def keep(name: str, fill: Callable[[Path], int], *, most: int, taken: Collection[str]) -> None:
+    if not ROOM.has(most):
+        forget_who_left()
     upload = Upload(f"{name}-own" if name in taken else name, fill, most=most)
     read_any_config(upload.folder)  # one that cannot be used is not kept
-    kept = [one for one in st.session_state.get("uploads", ()) if one.folder.name != upload.folder.name]
-    st.session_state["uploads"] = (*kept[1 - MOST :], upload)
+    mine = own()
+    with CHANGING:
+        kept = [one for one in mine.uploads if one.folder.name != upload.folder.name]
+        mine.uploads = (*kept[1 - MOST :], upload)
     open_now(upload.folder.name)
 
 
@@ -147,8 +180,9 @@ def add_folder(text: str, *, taken: Collection[str]) -> None:
     if checkpoint_name(folder) in taken:
         raise CheckpointError(f"There is a checkpoint {checkpoint_name(folder)} already; rename the folder.")
     read_any_config(folder)
-    folders = [one for one in st.session_state.get("folders", ()) if one != folder]
-    st.session_state["folders"] = (*folders, folder)
+    mine = own()
+    with CHANGING:
+        mine.folders = (*(one for one in mine.folders if one != folder), folder)
     open_now(checkpoint_name(folder))
 
 

@@ -22,7 +22,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.web.server.starlette.starlette_app_utils import decode_xsrf_token_string
 from streamlit.web.server.starlette.starlette_server_config import XSRF_COOKIE_NAME
 
-__all__ = ["AFTER_GOODBYE", "AFTER_SILENCE", "Visitor", "visitor"]
+__all__ = ["AFTER_GOODBYE", "AFTER_SILENCE", "Visitor", "tabs_beside", "visitor"]
 
 AFTER_GOODBYE = 45.0  # seconds after a tab was closed
 AFTER_SILENCE = 180.0  # seconds after a connection broke
@@ -63,6 +63,11 @@ class Visitor:
             self._tabs[session] = Tab(session, connection_of(session))
             self.last_here = time.monotonic()
 
+    def sessions(self) -> tuple[str, ...]:
+        """Of their tabs, those that have just gone included."""
+        with self._lock:
+            return tuple(self._tabs)
+
     def here(self) -> bool:
         """Whether one of their pages is open, or was a moment ago."""
         with self._lock:
@@ -88,6 +93,14 @@ def visitor() -> Visitor:
     context = get_script_run_ctx()
     found.seen(context.session_id if context else "")
     return found
+
+
+def tabs_beside(session: str) -> dict[str, bool]:
+    """The sessions of the browser that has this one, itself among them, and whether each is connected."""
+    with LOCK:
+        known = tuple(VISITORS.values())
+    sessions = next((found for visitor in known if session in (found := visitor.sessions())), (session,))
+    return {one: connection_of(one) is not None for one in sessions}
 
 
 def secret_of_browser() -> bytes | None:

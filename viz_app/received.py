@@ -8,6 +8,7 @@ import streamlit as st
 from starlette.exceptions import HTTPException
 from streamlit import runtime
 
+from viz_app.presence import tabs_beside
 from viz_app.shared import MEGABYTE
 
 __all__ = ["bound_received_files", "bounded"]
@@ -31,16 +32,25 @@ def bounded(files: Any) -> None:
     """
     add, adding = files.add_file, threading.Lock()
 
+    def waiting() -> dict[str, int]:
+        """Session → bytes. Of copies: a visitor who leaves takes files away meanwhile."""
+        return {
+            session: sum(len(one.data) for one in tuple(those.values()))
+            for session, those in tuple(files.file_storage.items())
+        }
+
     def add_file(session_id: str, file: Any) -> None:
         most = int(st.get_option("server.maxUploadSize")) * MEGABYTE
         with adding:
-            # Copies: a visitor who leaves takes files away meanwhile.
-            waiting = {
-                who: sum(len(one.data) for one in tuple(those.values()))
-                for who, those in tuple(files.file_storage.items())
-            }
-            too_much = waiting.get(session_id, 0) + len(file.data) > most
-            if too_much or sum(waiting.values()) + len(file.data) > VISITORS * most:
+            tabs = tabs_beside(session_id)
+            found = waiting()
+            if sum(found.get(tab, 0) for tab in tabs) + len(file.data) > most:
+                for tab, connected in tabs.items():  # what tabs left that were closed or loaded again
+                    if tab != session_id and not connected:
+                        files.remove_session_files(tab)
+                found = waiting()
+            too_much = sum(found.get(tab, 0) for tab in tabs) + len(file.data) > most
+            if too_much or sum(found.values()) + len(file.data) > VISITORS * most:
                 raise HTTPException(status_code=413, detail="Too many files are waiting")
             add(session_id, file)
 

@@ -126,6 +126,10 @@ class Room:
     def __init__(self, size: int) -> None:
         self._left, self._lock = size, threading.Lock()
 
+    def has(self, size: int) -> bool:
+        """Whether so many bytes are left."""
+        return size <= self._left
+
     def take(self, size: int) -> None:
         """Raises CheckpointError where others take too much."""
         with self._lock:

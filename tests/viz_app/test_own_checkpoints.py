@@ -1,10 +1,23 @@
-"""Who may name a folder of the machine: nobody who comes from elsewhere, through whatever stands before the server."""
+"""What visitors bring belongs to their browser; who may name a folder of the machine: nobody from elsewhere."""
 
+import gc
+import shutil
+from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
-from viz_app import own_checkpoints
+from model.checkpoint import CheckpointError
+from tests.conftest import BUNDLED
+from tests.viz_app.conftest import NAME, head_map
+from viz_app import own_checkpoints, presence
+from viz_app.own_checkpoints import MOST, OWN, Own, Upload
+from viz_app.presence import Visitor
+from viz_app.uploads import Room
+
+SIZE = 10_000  # bytes of the weights of a small folder
 
 
 @pytest.mark.parametrize(
@@ -43,3 +56,83 @@ def test_no_folders_for_whom_another_server_asks(monkeypatch: pytest.MonkeyPatch
         context = SimpleNamespace(headers=headers)
         monkeypatch.setattr(own_checkpoints, "st", SimpleNamespace(context=context, get_option=lambda _: "localhost"))
         assert own_checkpoints.alone() == alone, headers
+
+
+class Browser:
+    """Whose tab asks just now."""
+
+    def __init__(self) -> None:
+        self.visitor = self.another()
+
+    def another(self) -> Visitor:
+        self.visitor = Visitor()
+        self.visitor.seen("a session")
+        return self.visitor
+
+
+@pytest.fixture
+def browser(monkeypatch: pytest.MonkeyPatch) -> Browser:
+    browser = Browser()
+    monkeypatch.setattr(own_checkpoints, "visitor", lambda: browser.visitor)
+    monkeypatch.setattr(own_checkpoints, "open_now", lambda name: None)  # there is no page here
+    return browser
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    folder = tmp_path / "small"
+    folder.mkdir()
+    shutil.copy(BUNDLED / NAME / "config.json", folder)
+    (folder / "model.safetensors").write_bytes(bytes(SIZE))
+    return folder
+
+
+def keep(name: str, folder: Path) -> None:
+    own_checkpoints.add_copy(name, folder, but="training", taken=())
+
+
+def test_a_browser_has_a_few_uploads_however_many_tabs_and_others_see_none(
+    browser: Browser, small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own_checkpoints, "ROOM", Room(1 << 20))
+    for number in range(MOST + 2):  # each from a tab of its own
+        keep(f"copy-{number}", small)
+    found = own_checkpoints.own_checkpoints()
+    assert list(found) == [f"copy-{number}" for number in range(2, MOST + 2)]
+    gc.collect()
+    assert (1 << 20) - own_checkpoints.ROOM._left == MOST * own_checkpoints.size_of(small)
+    browser.another()  # the last session of the first one is forgotten
+    assert own_checkpoints.own_checkpoints() == {}
+    gc.collect()
+    assert own_checkpoints.ROOM._left == 1 << 20
+    assert not any(folder.exists() for folder in found.values())
+
+
+def test_who_has_left_makes_room_for_who_comes(browser: Browser, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(own_checkpoints, "ROOM", Room(2 * SIZE))
+    left = browser.visitor
+    keep("first", small)
+    browser.another()
+    with pytest.raises(CheckpointError, match="fill the room"):
+        keep("second", small)
+    left._tabs.clear()
+    keep("second", small)
+    assert list(own_checkpoints.own_checkpoints()) == ["second"]
+    assert left not in OWN
+
+
+def test_a_reload_keeps_what_was_brought(
+    open_app: Callable[..., AppTest], small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(presence, "secret_of_browser", lambda: b"a secret of 16 B")
+    app = open_app()
+
+    def fill(folder: Path) -> int:
+        shutil.copytree(BUNDLED / NAME, folder, dirs_exist_ok=True)
+        return 0
+
+    OWN[app.session_state["visitor"]] = Own(uploads=(Upload("kept-here", fill, most=0),))
+    again = open_app(checkpoint="kept-here", text="Ein Hund.")
+    assert again.session_state["checkpoint"] == "kept-here"
+    assert not again.error
+    assert head_map(again).size

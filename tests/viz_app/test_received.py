@@ -15,7 +15,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
 from tests.conftest import PATIENCE, ROOT
-from viz_app import received, temporary
+from viz_app import presence, received, temporary
 
 QUARTER = 25 << 20  # of what one visitor may send
 
@@ -38,6 +38,35 @@ def test_the_files_of_a_visitor_and_of_all_are_bounded_in_sum() -> None:
     store.remove_session_files("anna")
     send("emil", 0)
     assert sum(map(len, store.file_storage.values())) == 13
+
+
+def test_the_tabs_of_one_browser_share_what_it_may_send_and_a_reload_gives_it_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store, anna, connected = MemoryUploadedFileManager("/upload"), presence.Visitor(), {"one": 1, "two": 1, "ben": 1}
+    monkeypatch.setattr(presence, "connection_of", connected.get)
+    monkeypatch.setitem(presence.VISITORS, b"the secret of Anna", anna)
+    for session in ("one", "two", "three"):
+        anna.seen(session)
+
+    def send(session: str, number: int) -> None:
+        store.add_file(session, UploadedFileRec(file_id=str(number), name="a.bin", type="", data=bytes(QUARTER)))
+
+    received.bounded(store)
+    for number in range(4):
+        send(("one", "two")[number % 2], number)
+    for session in ("one", "two", "three"):
+        with pytest.raises(HTTPException, match="413"):
+            send(session, 4)
+    send("ben", 0)
+    del connected["one"]  # the page is loaded again, in a session of its own
+    connected["three"] = 1
+    send("three", 4)
+    assert {session: len(those) for session, those in store.file_storage.items() if those} == {
+        "two": 2,
+        "three": 1,
+        "ben": 1,
+    }
 
 
 class Leaving:

@@ -14,6 +14,7 @@ from model.inference.searching import forced_text
 from model.inference.translate import translate
 from model.opening import open_translator
 from tests.viz_app.conftest import array, charts
+from viz_app.own_checkpoints import OWN
 from viz_app.workbench import WORKBENCH, Plan, Training
 
 OpenApp = Callable[..., AppTest]
@@ -80,7 +81,7 @@ def test_a_model_is_trained_stopped_and_kept_and_the_map_is_its_own(open_app: Op
     assert app.session_state["checkpoint"] == "copy-trained-here"
     app = press(app, "Keep as a checkpoint")
     assert app.session_state["checkpoint"] == "copy-trained-here-2"
-    assert len(app.session_state["uploads"]) == 2
+    assert len(OWN[app.session_state["visitor"]].uploads) == 2
     app = press(app, "Start over")  # it is kept, so nothing is lost
     assert training_of(app) not in (training, None)
     press(app, "Stop")
