@@ -27,6 +27,7 @@ __all__ = [
     "CheckpointKey",
     "Listed",
     "checkpoint_figures",
+    "comparable",
     "list_one",
     "listed_checkpoints",
     "model_card",
@@ -68,6 +69,31 @@ def listed_checkpoints() -> list[Listed]:
     """
     found = find_checkpoints(checkpoint_folders())
     return [list_one(path) for path in (found | own_checkpoints() | found).values()]
+
+
+def comparable(key: CheckpointKey, mine: AnyConfig, found: Sequence[Listed]) -> dict[str, CheckpointKey]:
+    """The checkpoints that can read the same text; those that write the same language first, then those of one make.
+
+    Args:
+        key: Of the checkpoint that they are compared with.
+        mine: Its configuration.
+        found: All there are.
+    """
+    usable = [
+        (one.key, one.config)
+        for one in found
+        if one.config is not None
+        and one.key.path != key.path
+        and one.config.task == mine.task
+        and mine.tokenizer.source_language in ("", one.config.tokenizer.source_language)
+    ]
+    usable.sort(
+        key=lambda one: (
+            one[1].tokenizer.target_language != mine.tokenizer.target_language,
+            type(one[1].model) is not type(mine.model),
+        )
+    )
+    return {other.name: other for other, _ in usable}
 
 
 def list_one(path: Path) -> Listed:

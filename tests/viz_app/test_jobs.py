@@ -32,8 +32,8 @@ class Clock:
 class Bench:
     """Jobs that go on until `go_on` is set; `log` says which began."""
 
-    def __init__(self, **lanes: Lane) -> None:
-        self.jobs, self.log, self.go_on = Jobs(lanes), list[str](), threading.Event()
+    def __init__(self, clock: Callable[[], float] = time.monotonic, **lanes: Lane) -> None:
+        self.jobs, self.log, self.go_on = Jobs(lanes, clock=clock), list[str](), threading.Event()
 
     def work(self, name: str) -> Callable[[Report], str]:
         def do(report: Report) -> str:
@@ -130,16 +130,33 @@ def test_who_goes_away_loses_the_place_in_the_queue_and_those_behind_move_up(ben
     until(lambda: bench.log == ["a", "c"])
 
 
-def test_a_queue_says_when_a_job_begins(bench: Bench) -> None:
-    running, waiting, last = (bench.ask(name, Person()) for name in "abc")
+def test_a_queue_says_when_a_job_begins() -> None:
+    clock = Clock()
+    bench = Bench(clock, one=Lane(width=1, seconds=PATIENCE))
+    for seconds in (40, 50, 60):
+        wait(
+            bench.jobs.ask(seconds, lambda report, seconds=seconds: clock.advance(seconds), lane="one", owner=Person())
+        )
+    steps, go_on = [0], threading.Event()
+
+    def work(report: Report) -> None:
+        while not go_on.wait(0.001):
+            report(steps[0], 4)
+
+    running = bench.jobs.ask("a", work, lane="one", owner=Person())
+    waiting, last = (bench.ask(name, Person()) for name in "bc")
     until(lambda: running.first is not None)
     assert running.seconds_left() is None
-    running.first = time.monotonic() - 30, 0  # a quarter of it is done after thirty seconds
-    assert running.seconds_left() == pytest.approx(90, abs=5)
-    assert bench.jobs.seconds_until(waiting) == pytest.approx(90, abs=5)
-    assert bench.jobs.seconds_until(last) is None  # nobody knows how long the second takes
-    bench.jobs._times["one"].extend([40, 50, 60])
-    assert bench.jobs.seconds_until(last) == pytest.approx(140, abs=5)
+    assert bench.jobs.seconds_until(waiting) == 50  # the middle of the earlier jobs
+    clock.advance(30)
+    steps[0] = 1  # a quarter of it is done after thirty seconds
+    until(lambda: running.done == 1)
+    assert running.seconds_left() == 90
+    assert bench.jobs.seconds_until(waiting) == 90
+    assert bench.jobs.seconds_until(last) == 140
+    go_on.set()
+    bench.go_on.set()
+    wait(last)
 
 
 def test_the_times_of_earlier_jobs_are_measured() -> None:

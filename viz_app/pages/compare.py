@@ -28,7 +28,7 @@ from viz_app.figures.attention import MAX_TILE, difference_map, head_map
 from viz_app.figures.heads import head_grids
 from viz_app.figures.style import Axes
 from viz_app.headings import section
-from viz_app.listing import CheckpointKey, Listed
+from viz_app.listing import CheckpointKey
 from viz_app.navigation import page_link
 from viz_app.plain import plain
 from viz_app.sections.by_length import by_length
@@ -56,26 +56,6 @@ class Side:
 
     def translation(self, forced: Forced = ()) -> Translation:
         return services.translation_of(self.key, self.text, forced=forced, intervention=self.intervention)
-
-
-def others(key: CheckpointKey, found: Sequence[Listed]) -> dict[str, CheckpointKey]:
-    """The checkpoints that can read the same text; those that write the same language first, then those of one make."""
-    mine = loading.config_of(key)
-    usable = [
-        (one.key, one.config)
-        for one in found
-        if one.config is not None
-        and one.key.path != key.path
-        and one.config.task == mine.task
-        and mine.tokenizer.source_language in ("", one.config.tokenizer.source_language)
-    ]
-    usable.sort(
-        key=lambda one: (
-            one[1].tokenizer.target_language != mine.tokenizer.target_language,
-            type(one[1].model) is not type(mine.model),
-        )
-    )
-    return {other.name: other for other, _ in usable}
 
 
 def told_languages(other: CheckpointKey, mine: AnyConfig) -> CheckpointKey:
@@ -128,7 +108,7 @@ def paired(first: Axes, second: Axes, *, by_place: bool) -> Axes | None:
 
 found = listing.listed_checkpoints()
 key, config = checkpoint_choice.require_translator(found, also=("continuation", "reading"))
-offered = others(key, found)
+offered = listing.comparable(key, config, found)
 settle("compare", "checkpoints" if offered else "sentences", MODES)
 with st.container(key="set_compare"):
     modes, beside_column = st.columns([3, 2], vertical_alignment="bottom")

@@ -2,10 +2,11 @@
 
 import csv
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -15,10 +16,12 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from model.config import TrainConfig
+from model.corpora.batching import Batch
+from model.network.translators import OurTranslator, make_translator
 from model.recipe import Recipe
 from model.text.vocab import PAD_ID
 from model.training import runtime
-from model.training.tasks import make_task
+from model.training.tasks import TranslationTask, make_task
 from model.training.train import train
 from tests.conftest import toy_recipe
 from tests.model.network.test_classifier import recipe as classifier_recipe
@@ -78,9 +81,7 @@ def translations(few_pairs: Path, tmp_path_factory: pytest.TempPathFactory) -> R
     def run(kind: str = "words", **settings: object) -> Run:
         key = repr((kind, sorted(settings.items())))
         if key not in done:
-            recipe = toy_recipe(kind).with_settings(BASE | {"d_model": 16, "d_ff": 16, "max_length": 24} | settings)
-            done[key] = Run(tmp_path_factory.mktemp("run") / "run")
-            train(recipe, data_root=few_pairs, out=done[key].folder, device="cpu")
+            done[key] = trained(few_pairs, tmp_path_factory.mktemp("run") / "run", kind, **settings)
         return done[key]
 
     return run
@@ -97,6 +98,12 @@ def reviews(tmp_path_factory: pytest.TempPathFactory) -> Runs:
         return found
 
     return run
+
+
+def trained(data: Path, folder: Path, kind: str = "words", **settings: object) -> Run:
+    recipe = toy_recipe(kind).with_settings(BASE | {"d_model": 16, "d_ff": 16, "max_length": 24} | settings)
+    train(recipe, data_root=data, out=folder, device="cpu")
+    return Run(folder)
 
 
 def same_weights(one: Run, other: Run) -> bool:
@@ -143,21 +150,21 @@ COUNTED: dict[str, tuple[dict[str, object], Callable[[Run, Run], bool]]] = {
             other.history[-1]["learning_rate"] == pytest.approx(2 * base.history[-1]["learning_rate"], rel=1e-3)
         ),
     ),
-    "seed": ({"seed": 2}, lambda base, other: not same_weights(base, other)),
-    "attention_rate": ({"attention_rate": 0.1}, lambda base, other: not same_weights(base, other)),
-    "precision": ({"precision": "bf16"}, lambda base, other: not same_weights(base, other)),
 }
 
 # Settings that have a test of their own below.
 APART = {
     "adam_beta1",
     "adam_beta2",
+    "attention_rate",
     "bpe_dropout",
     "clip_norm",
     "compile",
     "fill_gaps",
     "label_smoothing",
     "patience",
+    "precision",
+    "seed",
     "word_dropout",
 }
 
@@ -202,23 +209,92 @@ def test_a_gradient_is_no_longer_than_clip_norm(translations: Runs, gradient: Te
     torch.testing.assert_close(first.adam("exp_avg") / 0.1, min(share, 1.0) * gradient, rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.6])
-def test_the_loss_of_training_is_smoothed_by_label_smoothing(
-    translations: Runs, few_pairs: Path, smoothing: float
-) -> None:
-    still = {"learning_rate": 1e-9, "dropout": 0.0, "max_epochs": 1}  # so the loss is that of the first weights
-    run = translations(label_smoothing=smoothing, **still)
-    recipe: Recipe = toy_recipe("words").with_settings(BASE | {"d_model": 16, "d_ff": 16, "max_length": 24} | still)
+STILL: dict[str, object] = {"learning_rate": 1e-9, "dropout": 0.0, "max_epochs": 1}  # the loss of the first weights
+
+
+def task_of(run: Run, few_pairs: Path, kind: str = "words", **settings: object) -> tuple[Any, OurTranslator]:
+    """The task of a run, and the model with which it began."""
+    recipe: Recipe = toy_recipe(kind).with_settings(BASE | {"d_model": 16, "d_ff": 16, "max_length": 24} | settings)
     task = make_task(recipe, data_root=few_pairs, folder=run.folder, device=torch.device("cpu"))
     torch.manual_seed(recipe.train.seed)
-    model, total, tokens = task.new_model().eval(), 0.0, 0
-    for batch in task.batches_of(1).in_order():
+    return task, task.new_model().eval()
+
+
+def loss_and_tokens(model: OurTranslator, batches: Iterable[Batch], smoothing: float) -> tuple[float, int]:
+    """The mean loss of a token, and how many tokens there are, without the code of training."""
+    total, tokens = 0.0, 0
+    for batch in batches:
         labels = batch.target[:, 1:]
         logits = model.project(model.decode(batch.target[:, :-1], *model.encode(batch.source)))
         kept = labels != PAD_ID
         total += F.cross_entropy(logits[kept], labels[kept], label_smoothing=smoothing, reduction="sum").item()
         tokens += int(kept.sum())
-    assert run.history[0]["train_loss"] == pytest.approx(total / tokens, rel=1e-4)
+    return total / tokens, tokens
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.6])
+def test_the_loss_of_training_is_smoothed_by_label_smoothing(
+    translations: Runs, few_pairs: Path, smoothing: float
+) -> None:
+    run = translations(label_smoothing=smoothing, **STILL)
+    task, model = task_of(run, few_pairs, **STILL)
+    expected, _ = loss_and_tokens(model, task.batches_of(1).in_order(), smoothing)
+    assert run.history[0]["train_loss"] == pytest.approx(expected, rel=1e-4)
+
+
+def test_self_attention_learns_at_its_share_of_the_rate(translations: Runs, few_pairs: Path) -> None:
+    whole, slower = (translations(max_steps=1, attention_rate=share) for share in (1.0, 0.25))
+    first = task_of(whole, few_pairs)[1].state_dict()
+    moved = 0
+    for name, before in first.items():
+        if (key := f"model.{name}") not in whole.state:
+            continue
+        steps = [run.state[key] - before for run in (whole, slower)]
+        share = 0.25 if ".self_attention." in name else 1.0
+        torch.testing.assert_close(steps[1], share * steps[0], rtol=1e-2, atol=1e-6)
+        moved += bool((".self_attention." in name) and steps[0].abs().max() > 1e-4)
+    assert moved > 0
+
+
+def test_half_precision_computes_gradients_with_the_error_of_its_eight_bits(
+    translations: Runs, gradient: Tensor
+) -> None:
+    short = translations(max_steps=1, adam_beta1=0.9, adam_beta2=0.98, clip_norm=1e6, precision="bf16")
+    error = float((short.adam("exp_avg") / (1 - 0.9) - gradient).norm() / gradient.norm())
+    assert 2**-12 < error < 2**-3  # single precision has errors below 2**-20
+
+
+def test_the_seed_decides_the_first_weights(translations: Runs) -> None:
+    one, other = (translations(seed=seed, **STILL) for seed in (1, 2))
+    matrices = [name for name in one.state if name.startswith("model.") and one.state[name].dim() > 1]
+    assert all((one.state[name] - other.state[name]).abs().max() > 1e-3 for name in matrices)
+
+
+@pytest.fixture
+def same_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every run begins with the same weights, whatever its seed."""
+
+    def new_model(task: TranslationTask) -> OurTranslator:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            return make_translator(task.model_config, pad_id=PAD_ID)
+
+    monkeypatch.setattr(TranslationTask, "new_model", new_model)
+
+
+@pytest.mark.usefixtures("same_start")
+def test_the_seed_decides_the_order_of_the_batches(few_pairs: Path, tmp_path: Path) -> None:
+    one, same, other = (trained(few_pairs, tmp_path / name, seed=seed) for name, seed in (("a", 1), ("b", 1), ("c", 2)))
+    assert same_weights(one, same)
+    assert not same_weights(one, other)
+
+
+@pytest.mark.usefixtures("same_start")
+def test_the_seed_decides_how_words_are_cut(few_pairs: Path, tmp_path: Path) -> None:
+    """All pairs are one batch, so their order changes nothing."""
+    cut = {"kind": "bpe", "bpe_dropout": 0.5, "batch_tokens": 100_000, **STILL}
+    losses = [trained(few_pairs, tmp_path / str(seed), seed=seed, **cut).history[0]["train_loss"] for seed in (1, 2)]
+    assert abs(losses[0] - losses[1]) > 1e-3
 
 
 def test_patience_is_how_many_epochs_without_improvement_a_run_goes_on(translations: Runs) -> None:
@@ -226,9 +302,21 @@ def test_patience_is_how_many_epochs_without_improvement_a_run_goes_on(translati
     assert [len(translations(patience=n, **still).history) for n in (1, 3)] == [2, 4]
 
 
-def test_dropout_of_byte_pairs_cuts_words_into_more_tokens(translations: Runs) -> None:
-    whole, cut = (translations("bpe", bpe_dropout=share, max_steps=4) for share in (0.0, 0.5))
-    assert not same_weights(whole, cut)
+def test_dropout_of_byte_pairs_cuts_words_into_more_tokens_and_others_in_each_epoch(
+    translations: Runs, few_pairs: Path
+) -> None:
+    settings = STILL | {"max_epochs": 2, "bpe_dropout": 0.5}
+    run = translations("bpe", **settings)
+    task, model = task_of(run, few_pairs, "bpe", **settings)
+    _, whole = loss_and_tokens(model, task.batches_of(1).in_order(), smoothing=0.1)
+    losses = []
+    for epoch in (1, 2):
+        batches, order = task.batches_of(epoch), {"seed": task.recipe.train.seed, "number": epoch}
+        loss, tokens = loss_and_tokens(model, [batches.load(rows, **order) for rows in batches.epoch(**order)], 0.1)
+        assert tokens > 1.1 * whole
+        assert run.history[epoch - 1]["train_loss"] == pytest.approx(loss, rel=1e-4)
+        losses.append(loss)
+    assert abs(losses[0] - losses[1]) > 1e-3
 
 
 def test_words_are_hidden_from_a_classifier_and_asked_for_where_gaps_are_filled(reviews: Runs) -> None:
