@@ -125,7 +125,20 @@ def test_no_label_of_forty_words_overprints_another_and_tips_stay_in_the_window(
     assert tip
     assert tip["x"] + tip["width"] <= 1280
     above = "([x, y]) => document.elementFromPoint(x, y).closest('.hl-tip') !== null"
-    assert page.evaluate(above, [tip["x"] + tip["width"] / 2, tip["y"] + tip["height"] - 4]), "nothing lies over it"
+    assert page.evaluate(above, [tip["x"] + tip["width"] / 2, tip["y"] + tip["height"] - 4]), "it lies over the map"
+    chips.first.hover()
+    on_top = page.evaluate(
+        """() => {
+            const tip = [...document.querySelectorAll('.hl-tip')].find(one => getComputedStyle(one).display !== 'none');
+            const box = tip.getBoundingClientRect();
+            return [...document.querySelectorAll('.hl-chip')].map(one => one.getBoundingClientRect())
+                .map(({ left, right, top, bottom }) => [(left + right) / 2, (top + bottom) / 2])
+                .filter(([x, y]) => box.left < x && x < box.right && box.top < y && y < box.bottom)
+                .map(([x, y]) => tip.contains(document.elementFromPoint(x, y)));
+        }"""
+    )
+    assert len(on_top) > 0, "chips of the next line lie below it"
+    assert all(on_top)
 
 
 def test_a_clicker_walks_the_snapshots_of_a_training(visit: Visit) -> None:

@@ -124,6 +124,14 @@ def test_a_masked_word_is_guessed(open_with: OpenApp) -> None:
     assert html(app).count('class="hl-tip"') == 1  # the ten candidates of the one masked token
 
 
+@pytest.mark.parametrize(("family", "said"), [("bert", "reads a text and writes nothing"), ("gpt2", "")])
+def test_the_board_says_why_it_measures_no_head(open_with: OpenApp, family: str, said: str) -> None:
+    captions = [one.value for one in open_with("heads", family).caption]
+    reasons = [one for one in captions if "is not measured here" in one]
+    assert len(reasons) == bool(said)
+    assert said in "".join(reasons)
+
+
 def test_heads_of_another_make_can_be_silenced(open_with: OpenApp) -> None:
     everything = "off.decoder.1.1-2-3-4~off.decoder.2.1-2-3-4"
     app = open_with("heads", "gpt2", intervention=everything)
