@@ -18,7 +18,7 @@ from model.opening import open_checkpoint, open_translator
 from model.text.listed import ListedTokenizer
 from model.text.tokenizers import TokenizerPair
 from model.text.vocab import OURS, PAD_ID, SPECIAL_TOKENS, UNK_ID
-from tests.foreign_families import family_named, make_family
+from tests.foreign_families import WINDOW, family_named, make_family
 from tests.model.test_state_dict import TOML, annotated, tutorial, write
 
 __all__ = ["CASES", "AnyCheckpoint", "Case"]
@@ -179,8 +179,7 @@ CASES: Mapping[str, Case] = {
     "Marian, which begins with padding": foreign("Marian", decoder_start_token_id=0, max_position_embeddings=40),
     "mT5 with wide heads": foreign("mT5, wide heads"),
     "GPT-2": foreign("GPT-2"),
-    "Qwen 3 with wide heads": foreign("Qwen 3, wide heads"),
-    "Gemma 3 with wide heads and a window": foreign("Gemma 3, wide heads"),
+    "Qwen 3 with wide heads and a window": foreign("Qwen 3, wide heads", use_sliding_window=True, **WINDOW),
     "BERT": foreign("BERT"),
     "BERT classifier": foreign("BERT classifier"),
     "ModernBERT classifier by the mean, with a window": foreign("ModernBERT classifier, mean"),

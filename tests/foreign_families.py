@@ -13,7 +13,7 @@ from transformers.models.auto import modeling_auto as auto
 
 from tests.foreign_folders import BEGIN, END, LABELS, NAMES, PAD, byte_level, sharpened
 
-__all__ = ["FAMILIES", "Family", "build", "family_named", "make_family"]
+__all__ = ["FAMILIES", "WINDOW", "Family", "build", "family_named", "make_family"]
 
 # The names that configurations have for their sizes; each family takes those that it knows.
 SIZES: Mapping[str, Any] = {

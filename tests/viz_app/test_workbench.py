@@ -17,7 +17,7 @@ from viz_app.presence import Visitor
 from viz_app.shared import JOBS
 from viz_app.temporary import new_folder
 from viz_app.uploads import Room
-from viz_app.workbench import Plan, Training, Workbench
+from viz_app.workbench import EPOCHS, Plan, Training, Workbench
 
 PATIENCE = 120  # seconds for what takes five on a free processor
 SMALL = Plan(toy="copy", longest=5, d_model=32, layers=1, heads=2)
@@ -74,7 +74,11 @@ def test_a_training_is_stopped_goes_on_where_it_was_and_reaches_the_limit(
     training.go_on(owner)
     first = wait_for(training, epochs=1)
     assert training.job is not None
-    assert 0 < training.job.done < training.job.steps
+    steps = pd.read_csv(training.folder / "history.csv")["step"].tolist()
+    assert steps, training.problem
+    wait_until(lambda: training.job.done >= steps[-1] or not training.active)  # the page hears of each step
+    assert training.job.done >= steps[-1]
+    assert training.job.steps == pytest.approx(EPOCHS * steps[0], rel=0.1)
     training.stop()
     assert training.saving
     assert not training.active
