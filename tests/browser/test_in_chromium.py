@@ -291,6 +291,10 @@ def test_every_page_draws_for_everybody_without_another_host(visit: Visit, path:
         assert page.locator(FIRST_PICTURES[path]).first.evaluate(ends) <= 720
     assert page.evaluate(CUT) == []
     if path == "training":  # the page with the least on it
+        for _ in range(3):
+            page.keyboard.press("Tab")
+        expect(page.get_by_role("link", name="Start here")).to_be_focused()
+        expect(page.get_by_role("link", name="Start here")).to_have_css("outline-style", "solid")
         page.get_by_role("button", name="Glossary").click()
         expect(page.get_by_role("region", name="Terms")).to_be_visible()
     check(page, colours_alone=scheme == "dark")
