@@ -149,7 +149,7 @@ def scaled(part: Any, scale: float, *, sizes: bool = False) -> Any:
     if isinstance(part, Mapping):
         return {
             name: value * scale
-            if (sizes and isinstance(value, int | float)) or name == "standoff"
+            if (sizes and isinstance(value, int | float)) or name in ("standoff", "minsize")
             else scaled(value, scale, sizes=name == "margin" or name.endswith("font"))
             for name, value in part.items()
         }
