@@ -66,7 +66,7 @@ function largeMap(home, told) {
       ...Array.from({ length: STOPS }, (_, i) => el("rect", {
         x, y: i * step, width: BAR, height: step + 0.5, fill: between(map.colours.scale, 1 - (i + 0.5) / STOPS),
       })),
-      ...map.bar.ticks.map(([share, text]) => el("text", { x: x + BAR + 4, y: Math.max(11, (1 - share) * height) }, text)),
+      ...map.bar.ticks.map(([share, text]) => el("text", { x: x + BAR + 4, y: Math.max(13, (1 - share) * height) }, text)),
       el("text", { x: title[0], y: title[1], "text-anchor": "middle", transform: `rotate(90 ${title.join(" ")})` }, map.bar.unit),
     ]);
   }
