@@ -310,6 +310,8 @@ def test_every_page_draws_for_everybody_without_another_host(visit: Visit, path:
         for place in ("document.documentElement", "document.querySelector('[data-testid=stMain]')"):
             page.wait_for_function(f"() => {place}.scrollWidth <= 390", timeout=60_000)
         assert page.evaluate(CUT) == []
+        narrowest = "all => Math.min(44, ...all.map(one => one.getBoundingClientRect().width))"
+        assert page.locator(".switches button").evaluate_all(narrowest) >= 24, "a finger finds every head"
 
 
 def test_the_first_picture_stands_in_the_first_screenful(visit: Visit) -> None:
