@@ -231,7 +231,7 @@ def test_a_cell_can_be_painted(visit: Visit) -> None:
     settle(page)
     cell = place_of(page, 0, "3", "1")
     page.mouse.move(*cell)
-    expect(page.locator(".hovertext")).to_contain_text("click to paint")
+    expect(page.locator(".hovertext")).to_contain_text("choose to paint")
     page.mouse.click(*cell)
     expect(page.get_by_text("Painted: cross layer 3 head 2, row 2, column 4: 1.")).to_be_visible()
     page.get_by_role("button", name="Wash off").click()
