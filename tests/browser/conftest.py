@@ -1,4 +1,4 @@
-"""A real Chromium before the real app, with every other host blocked."""
+"""A real Chromium before the real app, which finds no other host."""
 
 import os
 import shutil
@@ -12,7 +12,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Error, Locator, Page, Playwright, Request, Route, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    Error,
+    Locator,
+    Page,
+    Playwright,
+    Request,
+    ViewportSize,
+    expect,
+    sync_playwright,
+)
 
 from run import BROWSERS
 from tests.conftest import PATIENCE
@@ -29,7 +39,10 @@ DRAWN = """() => document.querySelector('[data-testid=stApp][data-test-script-st
     && !document.querySelector('[data-stale=true], [data-testid=stSkeleton]')
     && [...document.querySelectorAll('[data-testid=stPlotlyChart]')].every(
         chart => chart.querySelector('.js-plotly-plot')?.calcdata)"""
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+VIEWPORTS: dict[bool, ViewportSize] = {False: {"width": 1280, "height": 800}, True: {"width": 390, "height": 844}}
+# No host but this machine is found. Playwright could refuse requests too, but then the browser keeps nothing it fetched.
+ALONE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", ALONE]
 
 
 @dataclass
@@ -121,29 +134,68 @@ def cell(page: Page, query: int, key: int) -> Locator:
     return page.locator(f'.st-key-head_map [data-cell="{query},{key}"]')
 
 
-@pytest.fixture
-def visit(app: App, chromium: Browser) -> Iterator[Callable[..., Page]]:
-    """Open a page as a visitor of their own: `visit("masks?layer=1", scheme="dark")`."""
-    contexts = []
+@dataclass(kw_only=True)
+class Tabs:
+    """Tabs that wait for their next visitor: a new one fetches and compiles three megabytes of scripts first."""
 
-    def guard(route: Route, request: Request) -> None:
-        if request.url.startswith((app.url, "data:", "blob:")):
-            route.continue_()
-        else:
-            app.foreign.append(request.url)
-            route.abort()
+    app: App
+    chromium: Browser
+    free: dict[bool, list[Page]] = field(default_factory=lambda: {False: [], True: []})  # by whether it is a telephone's
 
-    def open_page(path: str = "", *, scheme: str = "light", phone: bool = False) -> Page:
-        viewport = {"width": 390, "height": 844} if phone else {"width": 1280, "height": 800}
-        context = chromium.new_context(viewport=viewport, color_scheme=scheme, has_touch=phone, is_mobile=phone)
+    def take(self, *, phone: bool) -> Page:
+        return self.free[phone].pop() if self.free[phone] else self.new(phone=phone)
+
+    def new(self, *, phone: bool) -> Page:
+        context = self.chromium.new_context(viewport=VIEWPORTS[phone], has_touch=phone, is_mobile=phone)
         context.set_default_timeout(2000 * WAIT)  # a first page may wait for its checkpoint
-        contexts.append(context)
-        context.route("**/*", guard)
-        page = context.new_page()
+        context.on("request", self.note)
+        return context.new_page()
+
+    def note(self, request: Request) -> None:
+        if not request.url.startswith((self.app.url, self.app.url.replace("http", "ws"), "data:", "blob:", "about:")):
+            self.app.foreign.append(request.url)
+
+    def give_back(self, page: Page, *, phone: bool) -> None:
+        """Forget the visitor: no cookie, nothing stored, no way back. What was fetched stays."""
+        for other in page.context.pages:
+            if other is not page:
+                other.close()
+        page.goto(f"{self.app.url}/_stcore/health")
+        page.evaluate("() => [localStorage, sessionStorage].forEach((store) => store.clear())")
+        page.context.clear_cookies()
+        tools = page.context.new_cdp_session(page)
+        tools.send("Page.resetNavigationHistory")
+        tools.detach()
+        if not phone:
+            page.mouse.move(-9, -9)  # outside, where no pointer has been yet
+        self.free[phone].append(page)
+
+
+@pytest.fixture(scope="session")
+def tabs(app: App, chromium: Browser) -> Tabs:
+    return Tabs(app=app, chromium=chromium)
+
+
+@pytest.fixture
+def visit(app: App, tabs: Tabs) -> Iterator[Callable[..., Page]]:
+    """Open a page as a visitor of their own: `visit("masks?layer=1", scheme="dark")`.
+
+    A test that changes the tab itself asks for one that is not `kept` for the next visitor.
+    """
+    taken: list[tuple[Page, bool, bool]] = []
+
+    def open_page(path: str = "", *, scheme: str = "light", phone: bool = False, kept: bool = True) -> Page:
+        page = tabs.take(phone=phone) if kept else tabs.new(phone=phone)
+        taken.append((page, phone, kept))
+        page.set_viewport_size(VIEWPORTS[phone])
+        page.emulate_media(color_scheme=scheme, reduced_motion="no-preference")
         page.goto(f"{app.url}/{path}")
         return page
 
     yield open_page
-    for context in contexts:
-        context.close()
+    for page, phone, kept in taken:
+        if kept:
+            tabs.give_back(page, phone=phone)
+        else:
+            page.context.close()
     assert app.foreign == []

@@ -41,7 +41,7 @@ def cells_of(drawing: ElementTree.Element, width: float) -> dict[tuple[float, fl
 
 
 def test_a_chart_is_saved_with_its_numbers_and_what_it_is_of(visit: Visit, tmp_path: Path) -> None:
-    page = visit(f"?checkpoint=everyday-en-de&layer=3&head=2&text={TEXT.replace('&', '%26')}", scheme="dark")
+    page = visit(f"?checkpoint=everyday-en-de&layer=3&head=2&text={TEXT.replace('&', '%26')}", scheme="dark", kept=False)
     page.context.add_init_script("window.print = () => { top.printed = document.documentElement.outerHTML; }")
     menu = page.locator(".st-key-head_map .hl-save")
     file = save(page, menu, "SVG", tmp_path)
