@@ -40,7 +40,7 @@ DRAWN = """() => document.querySelector('[data-testid=stApp][data-test-script-st
     && [...document.querySelectorAll('[data-testid=stPlotlyChart]')].every(
         chart => chart.querySelector('.js-plotly-plot')?.calcdata)"""
 VIEWPORTS: dict[bool, ViewportSize] = {False: {"width": 1280, "height": 800}, True: {"width": 390, "height": 844}}
-# No host but this machine is found. Playwright could refuse requests too, but then the browser keeps nothing it fetched.
+# No other host is found. Playwright could refuse requests too, but then the browser would keep nothing that it fetched.
 ALONE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", ALONE]
 
@@ -112,6 +112,12 @@ def settle(page: Page) -> None:
     page.wait_for_function(DRAWN)
 
 
+def visible_text(page: Page) -> str:
+    """What the page says once it has settled."""
+    settle(page)
+    return page.locator(".stMainBlockContainer").inner_text()
+
+
 def place_of(page: Page, chart: int, x: str, y: str) -> tuple[float, float]:
     """Where a point of a chart is on the screen; `x` and `y` are expressions of `plot`, what Plotly drew."""
     script = f"""() => {{
@@ -140,7 +146,7 @@ class Tabs:
 
     app: App
     chromium: Browser
-    free: dict[bool, list[Page]] = field(default_factory=lambda: {False: [], True: []})  # by whether it is a telephone's
+    free: dict[bool, list[Page]] = field(default_factory=lambda: {False: [], True: []})  # by: a telephone's?
 
     def take(self, *, phone: bool) -> Page:
         return self.free[phone].pop() if self.free[phone] else self.new(phone=phone)

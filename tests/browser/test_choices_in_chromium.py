@@ -7,6 +7,8 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import settle
+
 Visit = Callable[..., Page]
 
 
@@ -16,7 +18,7 @@ def steps_back(page: Page) -> int:
 
 def wait_for_layer(page: Page, layer: int) -> None:
     expect(page.get_by_text(f"Layer {layer} · ")).to_be_visible()
-    expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible()
+    settle(page)
 
 
 def take_layer(page: Page, layer: int) -> None:
@@ -39,7 +41,7 @@ def test_back_and_forward_restore_choices(visit: Visit) -> None:
     wait_for_layer(page, 2)
     page.go_back()
     wait_for_layer(page, 3)
-    assert "?" not in page.url
+    expect(page).not_to_have_url(re.compile("[?]"))
     page.go_forward()
     wait_for_layer(page, 2)
     expect(page.get_by_role("combobox", name="Layer")).to_have_value("2")
@@ -57,6 +59,7 @@ def test_a_page_switch_is_one_step_that_takes_the_choices_along(visit: Visit) ->
         assert choice in page.url
     assert steps_back(page) == before + 1
     expect(page.get_by_text("The difference is only rounding")).to_be_visible()
+    settle(page)
     page.get_by_text("Divide by √d_k").click()
     expect(page).to_have_url(re.compile("scaled=false"))
     page.go_back()
@@ -69,6 +72,7 @@ def test_a_page_switch_is_one_step_that_takes_the_choices_along(visit: Visit) ->
 def test_back_brings_a_sentence_and_what_was_forced_into_it(visit: Visit) -> None:
     page = visit("steps?text=A+dog+runs.&forced=1.300")
     expect(page.get_by_text("Forced:")).to_be_visible()
+    settle(page)
     field = page.get_by_label(re.compile("Type a sentence"))
     field.fill("A cat sleeps.")
     field.press("Enter")
@@ -84,7 +88,7 @@ def test_no_text_in_a_link_asks_another_host(visit: Visit, path: str) -> None:
     text = "a![p](//host1)b <img src=//host1/b> $\\includegraphics{//host1/c}$"
     page = visit(f"{path}checkpoint=multi30k-de-en-words&text={quote(text)}")
     expect(page.get_by_label(re.compile("Type a sentence"))).to_have_value(text)
-    expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible()
+    settle(page)
     expect(page.locator("img[src*='//host'], a[href^='//host']")).to_have_count(0)
     if "inside" in path:
         expect(page.get_by_text("The query of “a![p](//host1)b”")).to_be_visible()
@@ -93,6 +97,7 @@ def test_no_text_in_a_link_asks_another_host(visit: Visit, path: str) -> None:
 def test_a_code_that_is_read_aloud_leads_to_the_same_place(visit: Visit) -> None:
     page = visit("steps?text=A+dog+runs.&step=3")
     expect(page.get_by_text("step 3 of")).to_be_visible()
+    settle(page)
     page.get_by_role("button", name="Link to this page").click()
     # The title of the dialog is a heading too, and is there before the code.
     code = page.get_by_role("dialog").get_by_role("heading", name=re.compile(r"^\w{5}$")).inner_text()

@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 from model.checkpoint import load_checkpoint
 from model.inference.translate import translate
 from model.interventions import Head, Intervention
-from tests.browser.conftest import place_of, settle
+from tests.browser.conftest import place_of, settle, visible_text
 from tests.conftest import BUNDLED, PATIENCE
 from viz_app.examples import EVERYDAY, REVIEWS
 
@@ -30,11 +30,13 @@ def lines(page: Page) -> Locator:
 
 def test_lines_follow_heads_threshold_and_the_token_under_the_pointer(visit: Visit) -> None:
     page = visit(f"?{HERE}&view=lines&layer=3&head=1")
+    settle(page)
     expect(lines(page).first).to_be_attached()  # a level line has no height, so it counts as hidden
     at_first, first = lines(page).count(), page.get_by_role("switch", name="layer 3, head 1")
     colour = first.get_attribute("style")
     page.get_by_role("switch", name="layer 1, head 3").click()
     expect(lines(page)).not_to_have_count(at_first)
+    settle(page)
     both = lines(page).count()
     assert both > at_first
     assert len({line.get_attribute("stroke") for line in lines(page).all()}) == 2
@@ -80,9 +82,11 @@ def test_a_token_cannot_break_out_of_bertviz(visit: Visit) -> None:
 def test_play_slide_and_force_another_word(visit: Visit) -> None:
     page = visit(f"steps?{HERE}")
     expected = translate(load_checkpoint(BUNDLED / NAME), TEXT)
+    settle(page)
     expect(page.get_by_text(f"step 1 of {len(expected.written)}")).to_be_visible()
     page.get_by_role("button", name="Play").click()
-    expect(page.get_by_text(f"step 3 of {len(expected.written)}")).to_be_visible()
+    # The third step is past when a busy machine looks again.
+    expect(page.get_by_text(re.compile(rf"step ([3-9]|\d\d) of {len(expected.written)}"))).to_be_visible()
     page.get_by_role("button", name="Pause").click()
     page.get_by_label("Step", exact=True).fill("2")
     expect(page.get_by_text(f"step 2 of {len(expected.written)}")).to_be_visible()
@@ -97,16 +101,16 @@ def test_play_slide_and_force_another_word(visit: Visit) -> None:
     other = expected.written[1].candidates[1]
     page.locator(f"[data-id='{other.id}']").click()
     changed = translation(forced={1: other.id})
-    settle(page)  # while the page changes, the old sentence stands beside the new one
-    expect(page.locator(".hl-text")).to_have_text(changed)
+    expect(page.locator(".hl-text")).to_have_text([changed])
     expect(page.get_by_text("step 2 of")).to_be_visible()  # one stays where one was
+    settle(page)
     page.get_by_role("button", name="Undo").click()
-    settle(page)  # while the page changes, the old sentence stands beside the new one
-    expect(page.locator(".hl-text")).to_have_text(expected.text)
+    expect(page.locator(".hl-text")).to_have_text([expected.text])
 
 
 def test_a_click_in_the_tree_goes_on_from_there(visit: Visit) -> None:
     page = visit(f"steps?{HERE}&steps_view=beam&beam_size=3")
+    settle(page)
     expect(page.locator("g.node.best").first).to_be_visible()
     second = page.locator("g.node").nth(1)
     token = (second.locator("text").first.text_content() or "").strip()
@@ -118,6 +122,7 @@ def test_a_click_in_the_tree_goes_on_from_there(visit: Visit) -> None:
 def test_without_scaling_the_softmax_is_sharper(visit: Visit) -> None:
     page = visit(f"inside?{HERE}")
     expect(page.get_by_text("The difference is only rounding")).to_be_visible()
+    settle(page)
     page.get_by_text("Divide by √d_k").click()
     expect(page.get_by_text("A what-if.")).to_be_visible()
     expect(page).to_have_url(re.compile("scaled=false"))
@@ -126,9 +131,11 @@ def test_without_scaling_the_softmax_is_sharper(visit: Visit) -> None:
 def test_a_click_on_the_architecture_leads_to_that_layer(visit: Visit) -> None:
     page = visit(f"inside?{HERE}&inside_tab=Every+station&station_code=true")
     expect(page.get_by_role("button", name="decoder, layer 3, shown")).to_be_visible()
+    settle(page)
     page.get_by_role("button", name="encoder, layer 1, show it").click()
     expect(page.get_by_role("button", name="encoder, layer 1, shown")).to_be_visible()
     expect(page).to_have_url(re.compile("stack=encoder"))
+    settle(page)
     page.get_by_role("button", name="decoder, layer 2").press("Enter")
     expect(page.get_by_role("button", name="decoder, layer 2, shown")).to_be_visible()
     expect(page.get_by_text("The difference is only rounding")).to_be_visible()
@@ -139,8 +146,8 @@ def test_one_can_guess_before_one_sees(visit: Visit) -> None:
     expected = translate(load_checkpoint(BUNDLED / NAME), TEXT)
     expect(page.get_by_text("What comes next?")).to_be_visible()
     words = [token.text for token in expected.written]
-    assert expected.text not in page.locator(".stMainBlockContainer").inner_text()
-    assert page.locator(".candidate").count() == 0
+    assert expected.text not in visible_text(page)
+    expect(page.locator(".candidate")).to_have_count(0)
     expect(page.locator("button.chip").nth(1)).to_have_text("…")
     page.get_by_role("button", name="Show the ten best").click()
     expect(page.locator(".candidate.written .word")).to_have_text(words[0])
@@ -161,6 +168,7 @@ def test_one_can_guess_before_one_sees(visit: Visit) -> None:
 
 def test_a_click_on_a_token_goes_there_and_the_step_stands_in_the_link(visit: Visit) -> None:
     page = visit(f"steps?{HERE}")
+    settle(page)
     expect(page.get_by_text("step 1 of")).to_be_visible()
     page.locator("button.chip").nth(3).click()
     expect(page.get_by_text("step 4 of")).to_be_visible()
@@ -174,6 +182,7 @@ def test_a_click_on_a_token_goes_there_and_the_step_stands_in_the_link(visit: Vi
 def test_pointing_at_a_step_lights_its_line_of_code_and_the_other_way_round(visit: Visit) -> None:
     page = visit(f"inside?{HERE}&inside_tab=Every+station&station_code=true")
     expect(page.get_by_text("The difference is only rounding")).to_be_visible()
+    settle(page)  # until then stations come below, so that the last one is another, and what is above them grows
     for step, line in (("weights", "attention_weights(masked)"), ("fire", "self.activation(inner)")):
         card = page.locator(f"button.step[data-step={step}]").last
         code = page.locator(f".line[data-step={step}]").filter(has_text=line).last
@@ -193,7 +202,7 @@ def test_pointing_at_a_step_lights_its_line_of_code_and_the_other_way_round(visi
 def test_two_visitors_silence_different_heads_and_never_see_each_others(visit: Visit) -> None:
     first, second = (visit(f"heads?{HERE}&text={quote(TEXT)}") for _ in range(2))
     for page in (first, second):
-        expect(page.get_by_role("switch").first).to_be_visible()
+        settle(page)
     first.get_by_role("button", name="All heads off").click()
     every = Intervention(
         ablated=frozenset(
@@ -206,20 +215,22 @@ def test_two_visitors_silence_different_heads_and_never_see_each_others(visit: V
     one = Intervention(ablated=frozenset([Head("cross", 2, 1)]))
     expect(changed).to_have_text(translation(edits=one.edits()))
     expect(first.locator(".hl-lines bdi").nth(1)).to_have_text(translation(edits=every.edits()) or "(nothing)")
-    assert second.locator("button.head.off").count() == 1
-    assert first.locator("button.head.off").count() == 72
+    expect(second.locator("button.head.off")).to_have_count(1)
+    expect(first.locator("button.head.off")).to_have_count(72)
     # A link shows a colleague the same.
     expect(second).to_have_url(re.compile("intervention=off.cross.3.2"))
     colleague = visit(second.url.split("/", 3)[3])
     expect(colleague.locator(".hl-lines bdi").nth(1)).to_have_text(translation(edits=one.edits()))
     # Who translates beside them sees nothing of it.
-    expect(visit(f"?{HERE}&text={quote(TEXT)}").locator(".hl-text")).to_have_text(translation())
+    expect(visit(f"?{HERE}&text={quote(TEXT)}").locator(".hl-text")).to_have_text([translation()])
 
 
 def test_a_head_can_be_made_uniform_and_all_taken_back(visit: Visit) -> None:
     page = visit(f"heads?{HERE}&click_means=flatten")
+    settle(page)
     page.get_by_role("switch", name="encoder attention, layer 1, head 1").click()
     expect(page.get_by_role("switch", name="encoder attention, layer 1, head 1: uniform")).to_be_visible()
+    settle(page)
     page.get_by_role("button", name="As trained").click()
     expect(page.locator("button.head.uniform")).to_have_count(0)
 
@@ -240,6 +251,7 @@ def test_a_cell_can_be_painted(visit: Visit) -> None:
 
 def test_importance_can_be_measured_and_cancelled(visit: Visit) -> None:
     page = visit(f"heads?{HERE}")
+    settle(page)
     page.get_by_role("tab", name="Importance").click()
     page.get_by_role("button", name="Measure every head").click()
     page.get_by_role("button", name="Stop").click()
@@ -252,7 +264,10 @@ def test_importance_can_be_measured_and_cancelled(visit: Visit) -> None:
 
 def test_a_mistake_with_masks_can_be_chosen(visit: Visit) -> None:
     page = visit(f"masks?{HERE}")
+    settle(page)
     page.get_by_role("tab", name="Bug lab").click()
+    expect(page.get_by_text("Mask after the softmax", exact=True).first).to_be_visible()
+    settle(page)
     page.get_by_text("Mask after the softmax", exact=True).first.click()
     expect(page.get_by_text("rows no longer sum to 1")).to_be_visible()
     expect(page.get_by_text(re.compile(r"Rows sum to 0\.\d\d–"))).to_be_visible()
@@ -261,6 +276,7 @@ def test_a_mistake_with_masks_can_be_chosen(visit: Visit) -> None:
 @pytest.mark.parametrize(("checkpoint", "charts"), [(NAME, (4, 3, 3, 3)), ("imdb-sentiment", (4, 4, 1, 3))])
 def test_each_part_of_positions_can_be_opened(visit: Visit, checkpoint: str, charts: tuple[int, ...]) -> None:
     page = visit(f"positions?checkpoint={checkpoint}")
+    settle(page)
     names = ("Waves and counters", "Distances and rotation", "In a sentence", "The matrix")
     for name, count in zip(names, charts, strict=True):
         page.get_by_role("tab", name=name).click()
@@ -269,8 +285,9 @@ def test_each_part_of_positions_can_be_opened(visit: Visit, checkpoint: str, cha
 
 def test_a_review_can_be_chosen(visit: Visit) -> None:
     page = visit("sentiment")
-    expect(page.locator(".hl-text")).to_contain_text("positive")
+    expect(page.locator(".hl-text")).to_contain_text(["positive"])
+    settle(page)
     page.get_by_label("Examples").click()
     page.get_by_role("option", name=re.compile(re.escape(REVIEWS[2][:20]))).click()
-    expect(page.locator(".hl-text")).to_contain_text("negative")
+    expect(page.locator(".hl-text")).to_contain_text(["negative"])
     expect(page.locator(".hl-word").first).to_have_text("what")

@@ -12,6 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from model.checkpoint import load_checkpoint
 from model.inference.translate import translate
+from tests.browser.conftest import settle
 from tests.conftest import BUNDLED
 from viz_app.figures.colours import palette
 
@@ -22,6 +23,7 @@ INK = "#1b2530"
 
 
 def save(page: Page, menu: Locator, form: str, folder: Path) -> Path:
+    settle(page)
     menu.locator("summary").click()
     with page.expect_download() as download:
         menu.get_by_role("button", name=form).click()
@@ -41,7 +43,9 @@ def cells_of(drawing: ElementTree.Element, width: float) -> dict[tuple[float, fl
 
 
 def test_a_chart_is_saved_with_its_numbers_and_what_it_is_of(visit: Visit, tmp_path: Path) -> None:
-    page = visit(f"?checkpoint=everyday-en-de&layer=3&head=2&text={TEXT.replace('&', '%26')}", scheme="dark", kept=False)
+    page = visit(
+        f"?checkpoint=everyday-en-de&layer=3&head=2&text={TEXT.replace('&', '%26')}", scheme="dark", kept=False
+    )
     page.context.add_init_script("window.print = () => { top.printed = document.documentElement.outerHTML; }")
     menu = page.locator(".st-key-head_map .hl-save")
     file = save(page, menu, "SVG", tmp_path)
@@ -93,6 +97,7 @@ def test_a_chart_is_saved_with_its_numbers_and_what_it_is_of(visit: Visit, tmp_p
 def test_an_own_picture_is_saved_by_keys(visit: Visit, tmp_path: Path) -> None:
     page = visit("?checkpoint=everyday-en-de&view=lines&layer=3&head=2", scheme="dark")
     picture = page.locator("svg[data-lines]")
+    settle(page)
     summary = page.locator(".st-key-line_view .hl-save summary")
     summary.focus()
     summary.press("Enter")
