@@ -10,11 +10,11 @@ from viz_app.caption import begin_caption, facts, titles
 from viz_app.checkpoint_choice import checkpoint_picker
 from viz_app.chips import STYLE
 from viz_app.choices import publish_choices, restore_choices, start_afresh
-from viz_app.components import page_keys, save_pictures
 from viz_app.glossary import glossary
 from viz_app.headings import heading
 from viz_app.listing import listed_checkpoints
 from viz_app.navigation import PAGES, name_of, page_of
+from viz_app.page_parts import begin_parts, mount_parts
 from viz_app.presence import visitor
 from viz_app.present import present_switch, way_back
 from viz_app.received import bound_received_files
@@ -32,8 +32,6 @@ st.set_page_config(page_title="Headlight", page_icon=ICON, layout="wide")
 st.html(ASSETS / "page.css")
 st.html(ASSETS / "save.css")
 st.html(STYLE)
-with st.sidebar:
-    page_keys()
 
 
 @st.fragment(run_every=3600)
@@ -52,6 +50,7 @@ if place := wanted_place(st.query_params.to_dict()):
     start_afresh()
     st.switch_page(page_of(place.page), query_params=dict(place.choices))
 begin_caption()
+begin_parts()
 with turn():
     try:
         with boundary("The sidebar"):
@@ -67,8 +66,8 @@ with turn():
             page.run()
         with boundary("The link to this page"), link_place:
             share(name_of(page))
-        with boundary("Saving pictures"), st.sidebar:
-            save_pictures(facts(), titles())
+        with boundary("Keys, lines and saving pictures"), st.sidebar:
+            mount_parts(facts(), titles())
     finally:  # Streamlit may stop the run
         come_back()
         publish_choices(name_of(page))

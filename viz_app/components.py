@@ -8,7 +8,6 @@ updated. Every text is set as text, never as markup; colours are those of the fi
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,19 +18,18 @@ from model.analysis.source_code import CodeLine
 from model.analysis.station import Step
 from model.inference.search_tree import SearchTree
 from model.inference.translation import Translation
-from viz_app.caption import Facts
 from viz_app.component_data import (
     Snapshot,
     derivation_data,
     head_map_data,
     head_sheet_data,
     line_view_data,
-    look_data,
     stepper_data,
     training_view_data,
 )
 from viz_app.figures.architecture import Drawing
 from viz_app.figures.style import Axes
+from viz_app.scripts import asset
 
 __all__ = [
     "architecture_map",
@@ -42,66 +40,23 @@ __all__ = [
     "head_sheet",
     "key_choice",
     "line_view",
-    "look",
-    "page_keys",
-    "save_pictures",
     "stepper",
-    "told",
     "training_view",
 ]
 
 FloatArray = NDArray[np.float32]
-ASSETS = Path(__file__).parent / "assets"
 
 
 @cache
 def component(name: str, *with_: str) -> Any:
-    def joined(*files: str) -> str:
-        return "\n".join((ASSETS / file).read_text(encoding="utf-8") for file in files)
-
-    code = joined("common.js", *(f"{other}.js" for other in (*with_, name)))
-    style = joined("components.css", "save.css")
+    code = asset("common.js", *(f"{other}.js" for other in (*with_, name)))
+    style = asset("components.css", "save.css")
     return st.components.v2.component(f"headlight_{name}", html='<div class="root"></div>', css=style, js=code)
-
-
-def page_keys() -> None:
-    """How a page answers to fingers and keys, wherever these are on it; once a page."""
-    for name in ("touch", "keys", "map_keys", "tips"):
-        component(name)(key=name)
 
 
 def key_choice() -> None:
     """A switch for the one key that does something by itself."""
     component("key_choice")(key="key_choice")
-
-
-def told(text: str, *, languages: tuple[str, str], says: str = "") -> None:
-    """Have it read aloud to who listens what is written, by the model or by force, where it is news; once a run.
-
-    Args:
-        text: What is written, or nothing.
-        languages: In which one types, and that of `text`, as `languages.tag` says them.
-        says: What there is to say before, in English.
-    """
-    before = f"{says} Written:" if text else says
-    data = {"says": before.strip(), "text": text, "source": languages[0], "lang": languages[1]}
-    with st.sidebar:  # it shows nothing
-        component("told")(key="told", data=data)
-
-
-def save_pictures(facts: Facts, titles: Mapping[str, str]) -> None:
-    """Let every picture be saved as PNG, SVG or PDF with these facts below it; once a page.
-
-    Args:
-        facts: What all pictures of the page are of.
-        titles: Key of a chart → its title.
-    """
-    component("save", "picture")(key="save", data={"facts": facts, "titles": titles})
-
-
-def look(weights: FloatArray, kind: str, *, title: str, given: int, in_map: bool) -> None:
-    """Draw lines between the chips of `rows_of_chips`, and light up what is pointed at; see `look_data`."""
-    component("look")(key="look", data=look_data(weights, kind, title=title, given=given, in_map=in_map))
 
 
 def line_view(

@@ -7,7 +7,6 @@ import json
 from datetime import date
 from functools import cache
 from html import escape
-from pathlib import Path
 
 from model.inference.translation import Translation
 from model.kinds import KINDS
@@ -15,11 +14,11 @@ from viz_app.attention_view import view
 from viz_app.chips import STYLE, rows_of_chips, sentence, spoken
 from viz_app.component_data import Data, line_view_data, map_view_data, stepper_data
 from viz_app.plain import visible
+from viz_app.scripts import asset, scoped
 
 __all__ = ["MAX_TOKENS", "TooLongError", "report"]
 
 MAX_TOKENS = 120  # a side; more makes a file that no browser opens at once
-ASSETS = Path(__file__).parent / "assets"
 COMPONENTS = ("map_view", "line_view", "stepper", "save")
 SHARED = ("common.js", "picture.js", "large_map.js")
 ORDER = ("cross", "encoder", "decoder")  # the first stands open
@@ -66,7 +65,7 @@ def report(translation: Translation, *, text: str, name: str, made: date, note: 
     return PAGE.format(
         title=escape(visible(" → ".join(told))),
         heading=" → ".join(f"<bdi{spoken(lang)}>{escape(visible(one))}</bdi>" for one, lang in told.items()),
-        style="".join(asset(f"{name}.css") for name in ("report", "components", "save")),
+        style=asset("report.css", "components.css", "save.css"),
         chips=STYLE,
         body="\n".join(parts),
         name=escape(visible(name)),
@@ -112,16 +111,8 @@ def picture(component: str, data: Data, name: str) -> str:
 @cache
 def script() -> str:
     """The components, each in a scope of its own, and what builds them."""
-    own = (
-        f"{name}: (() => {{\n{asset(f'{name}.js').replace('export default function', 'return function', 1)}}})()"
-        for name in COMPONENTS
-    )
-    parts = (*map(asset, SHARED), f"const components = {{{', '.join(own)}}};", asset("report.js"))
-    return "\n".join(parts)
-
-
-def asset(name: str) -> str:
-    return (ASSETS / name).read_text(encoding="utf-8")
+    components = f"const components = {scoped(*COMPONENTS)};"
+    return "\n".join((asset(*SHARED), components, asset("report.js")))
 
 
 PAGE = """<!doctype html>

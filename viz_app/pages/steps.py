@@ -13,8 +13,8 @@ from viz_app.caption import tell
 from viz_app.charts import numbers
 from viz_app.chips import sentence
 from viz_app.choices import settle
-from viz_app.components import told
 from viz_app.ending import end_page
+from viz_app.page_parts import told
 from viz_app.plain import plain
 from viz_app.sections.asked_run import forced_into
 from viz_app.sections.forced_words import left_out

@@ -12,9 +12,9 @@ from viz_app.attention_view import choose, select_head, view, with_rollout, with
 from viz_app.caption import tell
 from viz_app.chips import MAX_CHIPS, rows_of_chips, sentence
 from viz_app.choices import settle
-from viz_app.components import look, told
 from viz_app.ending import end_page
 from viz_app.figures.attention import MAX_TILE
+from viz_app.page_parts import look, told
 from viz_app.plain import percent, plain
 from viz_app.present import presenting, walker
 from viz_app.sections import attention_drawings

@@ -20,11 +20,11 @@ from viz_app.caption import changes, tell
 from viz_app.charts import draw, numbers
 from viz_app.chips import compared
 from viz_app.choices import choose, settle, settle_number
-from viz_app.components import told
 from viz_app.figures.attention import MAX_SQUARES, clickable_map
 from viz_app.headings import section
 from viz_app.listing import CheckpointKey
 from viz_app.long_work import asked_for, wait_for
+from viz_app.page_parts import told
 from viz_app.plain import plain
 from viz_app.sections.head_effects import decisive_head, effects_sentence, effects_table, faces
 from viz_app.services import Run

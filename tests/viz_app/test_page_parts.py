@@ -1,0 +1,30 @@
+"""The one component that holds what a page does not show."""
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.viz_app.conftest import NAME, TEXT, component_data
+
+OpenApp = Callable[..., AppTest]
+EVERYWHERE = {"touch", "keys", "map_keys", "tips", "save"}
+
+
+@pytest.mark.parametrize(("page", "own"), [("start", set()), ("steps", {"told"}), ("translate", {"told", "look"})])
+def test_all_that_a_page_does_not_show_is_one_component(open_app: OpenApp, page: str, own: set[str]) -> None:
+    app = open_app(page, checkpoint=NAME, text=TEXT)
+    assert set(component_data(app, "page_parts")) == EVERYWHERE | own
+    names = [one.proto.component_name for one in app.sidebar.get("bidi_component")]
+    assert sorted(names) == ["headlight_key_choice", "headlight_page_parts"]
+
+
+def test_the_parts_follow_what_is_typed_and_keep_nothing_of_another_page(open_app: OpenApp) -> None:
+    app = open_app("translate", checkpoint=NAME, text=TEXT)
+    before = component_data(app, "page_parts")
+    app.text_input(key="text").set_value("Ein Hund schläft.").run()
+    after = component_data(app, "page_parts")
+    assert after["told"]["text"] not in ("", before["told"]["text"])
+    assert after["look"]["weights"] != before["look"]["weights"]
+    app.switch_page("viz_app/pages/start.py").run()
+    assert set(component_data(app, "page_parts")) == EVERYWHERE
