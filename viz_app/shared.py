@@ -12,6 +12,7 @@ from viz_app.cache import Cache, read_only
 from viz_app.gate import Gate
 from viz_app.jobs import Jobs, Lane
 from viz_app.machine import Seldom, cores, give_back_freed_memory, keep_heaps_few, memory
+from viz_app.waiting import waiting
 
 __all__ = [
     "CORES",
@@ -68,7 +69,7 @@ def remembered(says: str = "") -> Callable[[Callable[Arguments, Result]], Callab
 
             def compute() -> Result:
                 GATE.give_way()  # a page that asks for a hundred sentences lets others in between
-                with st.spinner(says) if says else nullcontext():
+                with waiting(says) if says else nullcontext():
                     return read_only(cast(Callable[..., Result], function)(*arguments))
 
             return RESULTS.get((function.__qualname__, *arguments), compute)
