@@ -18,6 +18,7 @@ from viz_app.page_parts import begin_parts, mount_parts
 from viz_app.presence import visitor
 from viz_app.present import present_switch, way_back
 from viz_app.received import bound_received_files
+from viz_app.scripts import asset
 from viz_app.share import share, wanted_place
 from viz_app.shared import turn
 
@@ -29,9 +30,7 @@ ICON, LOGO = str(ASSETS / "icon.svg"), str(ASSETS / "logo.svg")
 bound_received_files()
 guard_callbacks()
 st.set_page_config(page_title="Headlight", page_icon=ICON, layout="wide")
-st.html(ASSETS / "page.css")
-st.html(ASSETS / "save.css")
-st.html(STYLE)
+st.html(f"<style>{asset('page.css', 'save.css')}</style>{STYLE}")  # one element: each costs time with every change
 
 
 @st.fragment(run_every=3600)

@@ -1,4 +1,4 @@
-"""The JavaScript and the styles of our own components, as the app and a report send them to a browser."""
+"""Our own JavaScript and styles, as the app and a report send them to a browser."""
 
 from functools import cache
 from pathlib import Path
