@@ -40,6 +40,7 @@ __all__ = [
 ]
 
 FloatArray = NDArray[np.float32]
+NAN = np.float32("nan")
 Data = Mapping[str, object]
 # Why a step has no candidates: its token begins every text, or is of a prompt.
 GIVEN = (
@@ -93,7 +94,7 @@ def map_view_data(maps: FloatArray, allowed: NDArray[np.bool_], axes: Axes, *, k
 
 def with_nan(maps: FloatArray, allowed: NDArray[np.bool_]) -> FloatArray:
     """Maps (L, H, T, S) with NaN where the mask (L, T, S) forbids."""
-    return np.where(allowed[:, None], maps, np.float32("nan"))
+    return np.where(allowed[:, None], maps, NAN)
 
 
 def of_heads(maps: FloatArray, axes: Axes, *, kind: str, chosen: int) -> Data:
@@ -107,7 +108,6 @@ def of_heads(maps: FloatArray, axes: Axes, *, kind: str, chosen: int) -> Data:
         "query_title": axes.query_title,
         "key_title": axes.key_title,
         "languages": {"query": axes.query_lang, "key": axes.key_lang},
-        "causal": KINDS[kind].causal,
         "chosen": chosen,
         "colours": scale(),
         "alt": f"{KINDS[kind].title} attention",
@@ -188,7 +188,7 @@ def training_view_data(
     return {
         **common,
         "languages": {"query": axes.query_lang, "key": axes.key_lang, "written": written},
-        "weights": packed(np.stack([one.maps[layer, head] for one in snapshots])),
+        "weights": packed(np.stack([np.where(allowed[layer], one.maps[layer, head], NAN) for one in snapshots])),
         "snapshot": shown,
         "snapshots": [
             {"name": one.name, "text": one.text, "loss": one.loss, "picture": sheet_of_heads(one.maps, allowed)}

@@ -172,7 +172,7 @@ class Decoding:
         lengths, room = (source != model.pad_id).sum(dim=1).tolist(), model.config.max_length
         # What is forced is written to its end, as far as there are positions.
         forced_to = min(self.last_forced + 1, room)
-        self.limits = [max(limit or length_limit(n, room), forced_to) for n in lengths]
+        self.limits = [max(min(limit, room) if limit else length_limit(n, room), forced_to) for n in lengths]
         beginning = forced_beginning(model, specials, forced)[: max(self.limits)]
         self.ahead = self.read_ahead(beginning, specials.bos)
 

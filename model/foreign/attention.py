@@ -158,7 +158,7 @@ def attend(
     else:
         forbidden = attention_mask <= finfo(attention_mask.dtype).min / 2
         masked = (scores + attention_mask).masked_fill(forbidden, float("-inf"))
-        may_look = ~forbidden.expand_as(scores)
+        may_look = (~forbidden).expand_as(scores)
     hooks.mask(may_look[:, :1])  # one for all heads
     weights = hooks.weights(attention_weights(hooks.masked_scores(masked).float()))
     heads = hooks.head_outputs(weights.to(value.dtype) @ value)  # (B, H, T, K)

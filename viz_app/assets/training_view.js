@@ -103,10 +103,11 @@ function trainingView(root) {
     ]);
     const says = root.querySelector(".says"), size = data.queries.length * data.keys.length;
     fitSheet(root.querySelector(".sheet"), { ...data, rows: data.queries.length, columns: data.keys.length, tallest: TALLEST });
+    const weight = (t, s) => weights[stage * size + t * data.keys.length + s];
     large ??= largeMap(root.querySelector(".picture"), (sentence) => { says.textContent = sentence; });
     large.show({
       ...data, label, title: label,
-      masked: (t, s) => data.causal && s > t, weight: (t, s) => weights[stage * size + t * data.keys.length + s],
+      weight, masked: (t, s) => Number.isNaN(weight(t, s)),
     });
     oneTabStop(root, ".over");
   }

@@ -123,7 +123,9 @@ if mode == "checkpoints":
     if not offered:
         st.info("No other checkpoint reads this language; choose another one on the left.")
         end_page()
-    usual = next(filter(lambda name: loading.can_open(offered[name]), offered), next(iter(offered)))
+    wished, foremost = choices().chosen.get("beside"), next(iter(offered))
+    # Whether one can be opened is known only when it was opened.
+    usual = "" if wished in offered else next(filter(lambda name: loading.can_open(offered[name]), offered), foremost)
     settle("beside", usual, offered)
     beside = beside_column.selectbox("Compare with", list(offered), key="beside")
     try:
@@ -135,7 +137,7 @@ if mode == "checkpoints":
     hint, two_networks = st.columns([2.4, 1], vertical_alignment="center")
     with two_networks:
         offer_two_networks([one.key.name for one in found if one.config is not None])
-    if opening.look_for and text == opening.compared and beside == usual:
+    if opening.look_for and text == opening.compared and beside == foremost:
         hint.caption(f":material/lightbulb: {opening.look_for}")
 elif mode == "sentences":
     settle("second_text", examples_for(config)[-1])

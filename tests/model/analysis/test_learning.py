@@ -68,6 +68,14 @@ def test_every_snapshot_writes_the_beginning_of_what_it_writes_when_nothing_is_f
     assert set(same) == {True, False}  # both ways to find what it writes
 
 
+def test_a_text_that_fills_all_positions_can_be_followed() -> None:
+    checkpoint = load_checkpoint(BUNDLED / "multi30k-en-de")
+    text = "dog " * 200
+    trained = translate(checkpoint, text)
+    assert len(trained.written) == checkpoint.config.model.max_length
+    assert not stage(open_snapshot(checkpoint, find_snapshots(checkpoint.path)[0]), text, trained).finished
+
+
 def test_weights_of_another_model_get_a_sentence(tmp_path: Path) -> None:
     checkpoint = load_checkpoint(BUNDLED / "multi30k-en-de")
     wrong = shutil.copy(BUNDLED / "imdb-sentiment" / "model.safetensors", tmp_path / "step-000001.safetensors")
