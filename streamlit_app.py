@@ -14,7 +14,7 @@ from viz_app.glossary import glossary
 from viz_app.headings import heading
 from viz_app.listing import listed_checkpoints
 from viz_app.navigation import PAGES, name_of, page_of
-from viz_app.page_parts import begin_parts, mount_parts
+from viz_app.page_parts import begin_parts, mount_parts, page_keys
 from viz_app.presence import visitor
 from viz_app.present import present_switch, way_back
 from viz_app.received import bound_received_files
@@ -31,6 +31,8 @@ bound_received_files()
 guard_callbacks()
 st.set_page_config(page_title="Headlight", page_icon=ICON, layout="wide")
 st.html(f"<style>{asset('page.css', 'save.css')}</style>{STYLE}")  # one element: each costs time with every change
+with st.sidebar:
+    page_keys()
 
 
 @st.fragment(run_every=3600)
@@ -65,7 +67,7 @@ with turn():
             page.run()
         with boundary("The link to this page"), link_place:
             share(name_of(page))
-        with boundary("Keys, lines and saving pictures"), st.sidebar:
+        with boundary("Lines and saving pictures"), st.sidebar:
             mount_parts(facts(), titles())
     finally:  # Streamlit may stop the run
         come_back()

@@ -1,7 +1,7 @@
 """What each page has once and does not show: keys and touches, reading aloud, lines between words, saving pictures.
 
-A page gives them their data while it runs. They are mounted after it as one component: each component that is mounted
-costs the browser time with every change.
+Keys and touches are mounted before the page, which may take long. The others are given their data while it runs, and
+are mounted after it. Several are one component: each that is mounted costs the browser time with every change.
 """
 
 from collections.abc import Mapping
@@ -16,17 +16,22 @@ from viz_app.caption import Facts
 from viz_app.component_data import Data, look_data
 from viz_app.scripts import asset, scoped
 
-__all__ = ["begin_parts", "look", "mount_parts", "told"]
+__all__ = ["begin_parts", "look", "mount_parts", "page_keys", "told"]
 
 FloatArray = NDArray[np.float32]
-ALWAYS = ("touch", "keys", "map_keys", "tips")  # how a page answers to fingers and keys
-PARTS = (*ALWAYS, "told", "look", "save")
+KEYS = ("touch", "keys", "map_keys", "tips")  # how a page answers to fingers and keys
+PARTS = ("told", "look", "save")
 GIVEN = "given_to_parts"  # in the state of the visitor; not the key of the component, which has a value of its own
 
 
 def begin_parts() -> None:
     """Before the page."""
     st.session_state[GIVEN] = {}
+
+
+def page_keys() -> None:
+    """Before the page, once a run."""
+    together("page_keys", *KEYS)(key="page_keys", data={part: {} for part in KEYS})
 
 
 def told(text: str, *, languages: tuple[str, str], says: str = "") -> None:
@@ -57,13 +62,12 @@ def mount_parts(facts: Facts, titles: Mapping[str, str]) -> None:
         facts: What all pictures of the page are of; each saved picture has them below it.
         titles: Key of a chart → its title.
     """
-    always: dict[str, Data] = {part: {} for part in ALWAYS}
     save = {"facts": facts, "titles": titles}
-    together()(key="page_parts", data={**always, **st.session_state[GIVEN], "save": save})
+    together("page_parts", *PARTS)(key="page_parts", data={**st.session_state[GIVEN], "save": save})
 
 
 @cache
-def together() -> Any:
-    """The component of all parts; it needs no style, as nothing of it is seen."""
-    code = (asset("common.js", "picture.js"), f"const parts = {scoped(*PARTS)};", asset("page_parts.js"))
-    return st.components.v2.component("headlight_page_parts", html='<div class="root"></div>', js="\n".join(code))
+def together(name: str, *parts: str) -> Any:
+    """One component of several parts; it needs no style, as nothing of it is seen."""
+    code = (asset("common.js", "picture.js"), f"const parts = {scoped(*parts)};", asset("page_parts.js"))
+    return st.components.v2.component(f"headlight_{name}", html='<div class="root"></div>', js="\n".join(code))

@@ -1,4 +1,4 @@
-"""The one component that holds what a page does not show."""
+"""The two components that hold what a page does not show."""
 
 from collections.abc import Callable
 
@@ -8,15 +8,16 @@ from streamlit.testing.v1 import AppTest
 from tests.viz_app.conftest import NAME, TEXT, component_data
 
 OpenApp = Callable[..., AppTest]
-EVERYWHERE = {"touch", "keys", "map_keys", "tips", "save"}
+EVERYWHERE = {"save"}
 
 
 @pytest.mark.parametrize(("page", "own"), [("start", set()), ("steps", {"told"}), ("translate", {"told", "look"})])
-def test_all_that_a_page_does_not_show_is_one_component(open_app: OpenApp, page: str, own: set[str]) -> None:
+def test_all_that_a_page_does_not_show_is_two_components(open_app: OpenApp, page: str, own: set[str]) -> None:
     app = open_app(page, checkpoint=NAME, text=TEXT)
     assert set(component_data(app, "page_parts")) == EVERYWHERE | own
+    assert set(component_data(app, "page_keys")) == {"touch", "keys", "map_keys", "tips"}
     names = [one.proto.component_name for one in app.sidebar.get("bidi_component")]
-    assert sorted(names) == ["headlight_key_choice", "headlight_page_parts"]
+    assert sorted(names) == ["headlight_key_choice", "headlight_page_keys", "headlight_page_parts"]
 
 
 def test_the_parts_follow_what_is_typed_and_keep_nothing_of_another_page(open_app: OpenApp) -> None:
