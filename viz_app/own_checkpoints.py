@@ -67,20 +67,25 @@ class Own:
     folders: tuple[Path, ...] = ()
 
 
-OWN: weakref.WeakKeyDictionary[Visitor, Own] = weakref.WeakKeyDictionary()
+# Each session of the visitor holds the value, and nobody else does. A visitor may be known for longer: who trained is.
+OWN: weakref.WeakValueDictionary[Visitor, Own] = weakref.WeakValueDictionary()
 CHANGING = threading.Lock()  # a visitor may have several tabs
 
 
 def own() -> Own:
     """What this visitor brought."""
-    return OWN.setdefault(visitor(), Own())
+    me = visitor()
+    with CHANGING:
+        mine = OWN.setdefault(me, Own())
+    st.session_state["own_checkpoints"] = mine
+    return mine
 
 
 def forget_who_left() -> None:
     """Drop the uploads of visitors who have left."""
-    for owner in tuple(OWN):
+    for owner, theirs in tuple(OWN.items()):
         if not owner.here():
-            OWN.pop(owner, None)
+            theirs.uploads = ()
 
 
 def largest_upload() -> int:
