@@ -22,11 +22,14 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.web.server.starlette.starlette_app_utils import decode_xsrf_token_string
 from streamlit.web.server.starlette.starlette_server_config import XSRF_COOKIE_NAME
 
+from viz_app.machine import Seldom
+
 __all__ = ["AFTER_GOODBYE", "AFTER_SILENCE", "Visitor", "tabs_beside", "visitor"]
 
 AFTER_GOODBYE = 45.0  # seconds after a tab was closed
 AFTER_SILENCE = 180.0  # seconds after a connection broke
 SECRET = 16  # bytes
+REPEAT = 5.0  # seconds from one look at who has left to the next
 
 
 @dataclass(eq=False)
@@ -64,7 +67,7 @@ class Visitor:
             self.last_here = time.monotonic()
 
     def sessions(self) -> tuple[str, ...]:
-        """Of their tabs, those that have just gone included."""
+        """The sessions of all their tabs, also of those that were closed a moment ago."""
         with self._lock:
             return tuple(self._tabs)
 
@@ -92,7 +95,19 @@ def visitor() -> Visitor:
     st.session_state["visitor"] = found
     context = get_script_run_ctx()
     found.seen(context.session_id if context else "")
+    look_who_left()
     return found
+
+
+def look_at_all() -> None:
+    """Note who is gone: the time of a visitor who left begins when somebody looks."""
+    with LOCK:
+        known = tuple(VISITORS.values())
+    for one in known:
+        one.here()
+
+
+look_who_left = Seldom(work=look_at_all, seconds=REPEAT)
 
 
 def tabs_beside(session: str) -> dict[str, bool]:

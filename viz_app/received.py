@@ -13,7 +13,7 @@ from viz_app.shared import MEGABYTE
 
 __all__ = ["bound_received_files", "bounded"]
 
-VISITORS = 4  # who may each have as much waiting as one visitor may send
+VISITORS = 4  # how many visitors may use their whole limit at the same time
 
 
 def bound_received_files() -> None:

@@ -5,6 +5,8 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
+from weakref import WeakValueDictionary
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -12,10 +14,12 @@ from streamlit.testing.v1 import AppTest
 from model.checkpoint import CheckpointError
 from tests.conftest import BUNDLED
 from tests.viz_app.conftest import NAME, head_map
-from viz_app import own_checkpoints, presence
-from viz_app.own_checkpoints import MOST, OWN, Own, Upload
+from viz_app import machine, own_checkpoints, presence
+from viz_app.machine import Seldom
+from viz_app.own_checkpoints import MOST, OWN, Upload
 from viz_app.presence import Visitor
 from viz_app.uploads import Room
+from viz_app.workbench import WORKBENCH, Plan, Training
 
 SIZE = 10_000  # bytes of the weights of a small folder
 
@@ -58,24 +62,43 @@ def test_no_folders_for_whom_another_server_asks(monkeypatch: pytest.MonkeyPatch
         assert own_checkpoints.alone() == alone, headers
 
 
-class Browser:
-    """Whose tab asks just now."""
+class Server:
+    """Stands in for Streamlit and for the clock. A session is named by its browser and a number, such as "anna 1"."""
 
     def __init__(self) -> None:
-        self.visitor = self.another()
+        self.now, self.session = 1_000.0, ""
+        self.states: dict[str, dict[str, Any]] = {}
+        self.connections: dict[str, object] = {}
 
-    def another(self) -> Visitor:
-        self.visitor = Visitor()
-        self.visitor.seen("a session")
-        return self.visitor
+    def monotonic(self) -> float:
+        return self.now
+
+    @property
+    def session_state(self) -> dict[str, Any]:
+        return self.states[self.session]
+
+    def draw(self, session: str) -> Visitor:
+        """Draw a page in this session, which may be a new one."""
+        self.session = session
+        self.states.setdefault(session, {})
+        self.connections[session] = self
+        return presence.visitor()
 
 
 @pytest.fixture
-def browser(monkeypatch: pytest.MonkeyPatch) -> Browser:
-    browser = Browser()
-    monkeypatch.setattr(own_checkpoints, "visitor", lambda: browser.visitor)
+def server(monkeypatch: pytest.MonkeyPatch) -> Server:
+    server = Server()
+    monkeypatch.setattr(presence, "VISITORS", WeakValueDictionary())
+    monkeypatch.setattr(presence, "look_who_left", Seldom(work=presence.look_at_all, seconds=presence.REPEAT))
+    monkeypatch.setattr(presence, "secret_of_browser", lambda: server.session.partition(" ")[0].encode())
+    monkeypatch.setattr(presence, "get_script_run_ctx", lambda: SimpleNamespace(session_id=server.session))
+    monkeypatch.setattr(presence, "connection_of", server.connections.get)
+    for module in (presence, machine):
+        monkeypatch.setattr(module, "time", server)
+    for module in (presence, own_checkpoints):
+        monkeypatch.setattr(module, "st", server)
     monkeypatch.setattr(own_checkpoints, "open_now", lambda name: None)  # there is no page here
-    return browser
+    return server
 
 
 @pytest.fixture
@@ -92,33 +115,57 @@ def keep(name: str, folder: Path) -> None:
 
 
 def test_a_browser_has_a_few_uploads_however_many_tabs_and_others_see_none(
-    browser: Browser, small: Path, monkeypatch: pytest.MonkeyPatch
+    server: Server, small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(own_checkpoints, "ROOM", Room(1 << 20))
-    for number in range(MOST + 2):  # each from a tab of its own
+    for number in range(MOST + 2):
+        server.draw(f"anna {number}")
         keep(f"copy-{number}", small)
     found = own_checkpoints.own_checkpoints()
     assert list(found) == [f"copy-{number}" for number in range(2, MOST + 2)]
     gc.collect()
     assert (1 << 20) - own_checkpoints.ROOM._left == MOST * own_checkpoints.size_of(small)
-    browser.another()  # the last session of the first one is forgotten
+    server.draw("ben 1")
     assert own_checkpoints.own_checkpoints() == {}
+    assert all(folder.exists() for folder in found.values())
+
+
+def test_uploads_go_with_the_last_session_also_of_a_visitor_whose_training_stays(
+    server: Server, small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = Plan(toy="copy", longest=5, d_model=32, layers=1, heads=2)
+    anna = server.draw("anna 1")
+    monkeypatch.setitem(WORKBENCH._trainings, anna, Training(plan))
+    keep("uploaded", small)
+    server.draw("anna 2")
+    (folder,) = own_checkpoints.own_checkpoints().values()
+    del server.states["anna 1"]
     gc.collect()
-    assert own_checkpoints.ROOM._left == 1 << 20
-    assert not any(folder.exists() for folder in found.values())
+    assert folder.exists()
+    del server.states["anna 2"]
+    gc.collect()
+    assert not folder.exists()
+    assert server.draw("anna 3") is anna
+    assert own_checkpoints.own_checkpoints() == {}
 
 
-def test_who_has_left_makes_room_for_who_comes(browser: Browser, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_has_left_makes_room_for_who_comes(server: Server, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody asked about the first visitor before the second one needs the room."""
     monkeypatch.setattr(own_checkpoints, "ROOM", Room(2 * SIZE))
-    left = browser.visitor
+    server.draw("anna 1")
     keep("first", small)
-    browser.another()
+    server.draw("ben 1")
+    server.now += 3600
     with pytest.raises(CheckpointError, match="fill the room"):
-        keep("second", small)
-    left._tabs.clear()
+        keep("second", small)  # the first visitor is still here
+    server.now += presence.REPEAT
+    del server.connections["anna 1"]
+    server.draw("ben 1")
+    server.now += presence.AFTER_SILENCE
     keep("second", small)
     assert list(own_checkpoints.own_checkpoints()) == ["second"]
-    assert left not in OWN
+    server.draw("anna 1")
+    assert own_checkpoints.own_checkpoints() == {}
 
 
 def test_a_reload_keeps_what_was_brought(
@@ -131,7 +178,7 @@ def test_a_reload_keeps_what_was_brought(
         shutil.copytree(BUNDLED / NAME, folder, dirs_exist_ok=True)
         return 0
 
-    OWN[app.session_state["visitor"]] = Own(uploads=(Upload("kept-here", fill, most=0),))
+    OWN[app.session_state["visitor"]].uploads = (Upload("kept-here", fill, most=0),)
     again = open_app(checkpoint="kept-here", text="Ein Hund.")
     assert again.session_state["checkpoint"] == "kept-here"
     assert not again.error
