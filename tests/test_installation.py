@@ -13,7 +13,7 @@ from setuptools import Distribution
 from model import __version__
 from tests.conftest import PATIENCE, ROOT
 
-IN_A_FOLDER = ("streamlit_app.py", ".streamlit", "checkpoints", "tests")  # of an installation: headlight/
+IN_A_FOLDER = ("streamlit_app.py", "run.py", ".streamlit", "checkpoints", "tests")  # of an installation: headlight/
 # The command is asked for a translation, for the app (whose server is not started), and for a page of the app.
 SESSION = """
 import sys
@@ -76,7 +76,10 @@ def installation(monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, str], list[
 def test_an_installation_has_every_file_of_ours(installation: tuple[dict[str, str], list[str]]) -> None:
     rooms = (ROOT / room for room in ("model", "viz_app", "checkpoints", ".streamlit", "tests/data"))
     there = (path for room in rooms for path in room.rglob("[!.]*") if path.is_file() and path.suffix != ".pyc")
-    wanted = {path.relative_to(ROOT).as_posix() for path in there} | {"streamlit_app.py"}
+    wanted = {path.relative_to(ROOT).as_posix() for path in there} | {
+        "streamlit_app.py",
+        "run.py",  # setuptools takes every module that stands beside the router
+    }
     needless = re.compile("checkpoints/[^/]+/training/|tests/data/toy/")
     files, _ = installation
     assert set(files.values()) == {path for path in wanted if not needless.match(path)}
