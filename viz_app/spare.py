@@ -4,6 +4,7 @@ python -m viz_app.spare     # reads one line of JSON: the arguments of the progr
 """
 
 import atexit
+import errno
 import json
 import os
 import subprocess
@@ -48,7 +49,7 @@ class Spare:
             log: The file for its output.
 
         Raises:
-            OSError: no process can be started.
+            OSError: no process can be started, or it ends at once.
         """
         log.touch()
         command = json.dumps({"arguments": list(arguments), "log": str(log)}).encode() + b"\n"
@@ -59,7 +60,9 @@ class Spare:
                 return waiting
             discard(waiting)
         fresh = started()
-        hand_over(command, fresh)
+        if not hand_over(command, fresh):
+            discard(fresh)
+            raise ChildProcessError(errno.ECHILD, "The process ended before it got its task")
         return fresh
 
     def _expire(self, process: "subprocess.Popen[bytes]") -> None:

@@ -1,5 +1,7 @@
 """The process that waits for its command."""
 
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -55,3 +57,14 @@ def test_a_process_that_nobody_needs_ends_and_one_that_was_handed_over_does_not(
     late[1].run()  # its time is over just now
     assert ran.poll() is None
     spares.discard(ran)
+
+
+def test_a_process_that_takes_no_command_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def started() -> "subprocess.Popen[bytes]":
+        process = subprocess.Popen([sys.executable, "-c", ""], stdin=subprocess.PIPE)
+        process.wait(PATIENCE)
+        return process
+
+    monkeypatch.setattr(spares, "started", started)
+    with pytest.raises(OSError, match="ended before it got its task"):
+        Spare().run(["toy", "reverse"], tmp_path / "log.txt")

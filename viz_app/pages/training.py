@@ -1,5 +1,7 @@
 """Train one here: a small model learns a toy language while one watches."""
 
+from contextlib import suppress
+
 import streamlit as st
 
 from model.corpora.toys import LONGEST, SIZES, TOYS
@@ -36,7 +38,8 @@ layers.selectbox("Layers", LAYERS, key="toy_layers", disabled=busy, help="Of the
 heads.selectbox("Heads", HEADS, key="toy_heads", disabled=busy, help="A layer; each sees its share of the width.")
 buttons(training)
 if not busy:
-    SPARE.prepare()  # somebody may press Train
+    with suppress(OSError):  # it only saves time
+        SPARE.prepare()  # somebody may press Train
 if training is None:
     st.info(f"Once it has learned this, expect {TOYS[toy or 'reverse'].expect}. Press Train, and see.")
 else:
