@@ -128,19 +128,39 @@ def make(folder: Path) -> None:
         sys.exit(f"This Python cannot install pip. On Debian and Ubuntu: sudo apt install python{THIS_PYTHON}-venv")
     old = folder.with_name(f"{folder.name}.old")
     try:
-        if folder.exists() and any(folder.iterdir()):
-            if not (folder / STAMP).exists():
-                sys.exit(f"run.py did not make {folder}. Rename that folder, or name another one in HEADLIGHT_VENV.")
+        if is_filled(folder):
+            require_ours(folder)
+            require_ours(old)
             say("The environment is incomplete, or other versions are pinned now. It is made again.")
-            shutil.rmtree(old, ignore_errors=True)
+            remove(old)
             folder.rename(old)  # Windows refuses this as a whole while a program in it runs
-        shutil.rmtree(old, ignore_errors=True)
+        if (old / STAMP).exists():
+            remove(old)
         folder.mkdir(exist_ok=True)
         (folder / STAMP).write_text(UNFINISHED, encoding="utf-8")
     except OSError as error:
         sys.exit(f"{folder} cannot be replaced ({error}). Close the programs that use it, or remove it yourself.")
     venv.create(folder, symlinks=os.name != "nt")
     follow(folder, "ensurepip", "--default-pip", title="Installing pip")
+
+
+def is_filled(folder: Path) -> bool:
+    return folder.exists() and any(folder.iterdir())
+
+
+def require_ours(folder: Path) -> None:
+    """End with a sentence if a folder has something in it and no stamp of ours."""
+    if is_filled(folder) and not (folder / STAMP).exists():
+        sys.exit(f"run.py did not make {folder}. Rename that folder, or name another one in HEADLIGHT_VENV.")
+
+
+def remove(folder: Path) -> None:
+    """Remove an environment of ours. If something of it is left, because a program uses it, our stamp is too."""
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        if folder.exists():
+            (folder / STAMP).write_text(UNFINISHED, encoding="utf-8")
 
 
 def install(folder: Path, requirements: Path) -> None:

@@ -143,6 +143,32 @@ def test_a_folder_that_run_did_not_make_is_left_alone(here: Path) -> None:
     assert [path.name for path in folder.iterdir()] == ["mine"]
 
 
+def test_a_backup_that_run_did_not_make_is_left_alone(here: Path) -> None:
+    folder, backup = here / "venv", here / "venv.old"
+    backup.mkdir()
+    (backup / "mine").touch()
+    run.prepare(folder, run.APP)  # it does not need that name yet
+    stop_halfway(folder)
+    (folder / "left over").touch()
+    with pytest.raises(SystemExit, match=r"did not make .*venv\.old\. Rename that folder"):
+        run.prepare(folder, run.APP)
+    assert [path.name for path in backup.iterdir()] == ["mine"]
+    assert (folder / "left over").exists()
+    (backup / run.STAMP).touch()
+    run.prepare(folder, run.APP)
+    assert run.is_ready(folder, run.APP)
+    assert not backup.exists()
+
+
+def test_what_is_left_of_an_old_environment_is_known_as_ours(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = here / "venv.old"
+    (old / "used").mkdir(parents=True)
+    (old / run.STAMP).touch()
+    monkeypatch.setattr(run.shutil, "rmtree", lambda folder, **_: (folder / run.STAMP).unlink())
+    run.remove(old)
+    run.require_ours(old)
+
+
 def test_two_commands_at_once_make_one_environment(here: Path) -> None:
     folder = here / "venv"
     threads = [threading.Thread(target=run.prepare, args=(folder, run.APP)) for _ in range(2)]
