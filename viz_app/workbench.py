@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from model.checkpoint import CheckpointError
+from model.checkpoint import WEIGHTS, CheckpointError
 from model.corpora.corpora import CorpusError
 from model.corpora.toys import TOYS, write_toy
 from viz_app.jobs import Job, Owner, Report, TooLongError
@@ -95,6 +95,11 @@ class Training:
         return (self.folder / "training" / "state.safetensors").exists()
 
     @property
+    def learned(self) -> bool:
+        """Whether there is a model to look at and to keep."""
+        return (self.folder / WEIGHTS).exists()
+
+    @property
     def active(self) -> bool:
         """It waits for its turn, or goes on."""
         return self.job is not None and not self.job.finished.is_set() and bool(self.job.owners)
@@ -107,7 +112,7 @@ class Training:
     def go_on(self, owner: Owner) -> None:
         """Ask for its turn: it begins, or goes on from where it stopped, when those before it have ended."""
         if not (self.active or self.saving):
-            self.problem = ""
+            self.problem, self.kept = "", False
             self.job = JOBS.ask(("training", self.data), self._work, lane="training", owner=owner)
 
     def stop(self) -> None:
@@ -155,6 +160,7 @@ class Workbench:
         Raises:
             CheckpointError: others' files take all the room.
             CorpusError: nothing can be written.
+            QuotaError: another training of this visitor goes on.
         """
         with self._lock:
             if (before := self._trainings.pop(visitor, None)) is not None:
@@ -166,8 +172,19 @@ class Workbench:
                 self._forget(longer_than=0)
                 training = Training(plan)
             self._trainings[visitor] = training
-        training.go_on(visitor)
+            training.go_on(visitor)  # inside: a second tab may begin another one meanwhile
         return training
+
+    def resume(self, visitor: Visitor) -> None:
+        """Let the training of this visitor go on, if there is something left to do.
+
+        Raises:
+            QuotaError: another training of this visitor goes on.
+        """
+        with self._lock:
+            training = self._trainings.get(visitor)
+            if training is not None and training.begun and not training.finished:
+                training.go_on(visitor)
 
     def _forget(self, *, longer_than: float) -> None:
         """Drop what visitors left behind so many seconds ago."""

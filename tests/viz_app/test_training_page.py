@@ -1,7 +1,9 @@
 """Train one here: the buttons, the curves and the map of a model while it learns."""
 
+import errno
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pandas as pd
@@ -14,6 +16,9 @@ from model.inference.searching import forced_text
 from model.inference.translate import translate
 from model.opening import open_translator
 from tests.viz_app.conftest import array, charts
+from tests.viz_app.test_gate import until
+from viz_app import presence, spare
+from viz_app.jobs import Report
 from viz_app.own_checkpoints import OWN
 from viz_app.workbench import WORKBENCH, Plan, Training
 
@@ -98,6 +103,90 @@ def test_the_answer_to_the_dialog_deletes_what_was_not_kept(open_app: OpenApp) -
     after = training_of(app)
     assert after not in (before, None)
     after.stop()
+
+
+@pytest.fixture
+def two_tabs(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[AppTest, AppTest]]:
+    """Two tabs of one browser. What it trains learns at once, and goes on until it is stopped."""
+
+    def work(training: Training, report: Report) -> None:
+        (training.folder / "training").mkdir(parents=True, exist_ok=True)
+        for path in (training.folder / WEIGHTS, training.folder / "training" / "state.safetensors"):
+            path.touch()
+        while True:
+            report(1, 4)
+            time.sleep(0.01)
+
+    monkeypatch.setattr(Training, "_work", work)
+    monkeypatch.setattr(presence, "VISITORS", WeakValueDictionary())
+    monkeypatch.setattr(presence, "secret_of_browser", lambda: b"two tabs, 16 B !")
+    one, two = open_app("training", **SMALL), open_app("training", **SMALL)
+    yield one, two
+    stopped(two)
+
+
+def stopped(app: AppTest) -> Training:
+    """Stop the training of this browser, without its page."""
+    training = training_of(app)
+    assert training is not None
+    until(lambda: training.learned and training.begun)
+    training.stop()
+    until(lambda: not training.saving)
+    return training
+
+
+def test_the_buttons_of_a_tab_act_on_what_another_tab_trains_now(two_tabs: tuple[AppTest, AppTest]) -> None:
+    one, two = two_tabs
+    first = stopped(press(one, "Train"))
+    one.run()
+    press(press(two.run(), "Start over"), "Delete it and start over")
+    second = training_of(two)
+    assert second not in (first, None)
+    press(one, "Resume")
+    assert not one.error
+    assert (first.active, second.active) == (False, True)
+    stopped(two)
+    press(press(two.run(), "Start over"), "Delete it and start over")
+    press(one, "Stop")
+    assert not training_of(one).active
+    press(two.run(), "Resume")
+    assert training_of(two).active
+    assert (first.active, second.active) == (False, False)
+
+
+def test_what_another_tab_has_learned_is_not_deleted_unasked(two_tabs: tuple[AppTest, AppTest]) -> None:
+    one, two = two_tabs
+    learned = stopped(press(two, "Train"))
+    press(one, "Train")  # no training was there when it was drawn
+    assert training_of(one) is learned
+    press(press(two.run(), "Start over"), "Delete it and start over")
+    newer = training_of(two)
+    press(one, "Delete it and start over")  # it asked about the first one
+    assert training_of(one) is newer
+    assert newer.active
+
+
+def test_what_was_learned_after_it_was_kept_is_not_deleted_unasked(two_tabs: tuple[AppTest, AppTest]) -> None:
+    one, _ = two_tabs
+    training = stopped(press(one, "Train"))
+    training.kept = True
+    press(one.run(), "Resume")
+    stopped(one)
+    press(one.run(), "Start over")
+    assert training_of(one) is training
+
+
+def test_a_second_process_that_cannot_be_prepared_is_no_loss(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def started() -> None:
+        raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(spare, "started", started)
+    monkeypatch.setattr(spare.SPARE, "_waiting", None)
+    app = open_app("training", **SMALL)
+    assert not app.error
+    assert app.info
 
 
 @pytest.mark.parametrize("toy", TOYS)

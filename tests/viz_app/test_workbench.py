@@ -1,6 +1,7 @@
 """Trainings of visitors: one each, several at once, stopped and resumed, ended when their visitor leaves."""
 
 import gc
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from model.analysis.learning import snapshots_of
 from model.checkpoint import CheckpointError
 from model.opening import open_translator
 from viz_app import workbench
-from viz_app.jobs import Lane
+from viz_app.jobs import Lane, Report
 from viz_app.presence import Visitor
 from viz_app.shared import JOBS
 from viz_app.temporary import new_folder
@@ -130,6 +131,30 @@ def test_a_visitor_has_one_training_and_finds_it_again(owner: Person) -> None:
     gc.collect()
     assert not folder.exists()
     assert second.data.exists()
+
+
+def test_two_tabs_that_begin_at_once_leave_one_training(owner: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench, go_on, others = Workbench(), Training.go_on, list[threading.Thread]()
+
+    def work(training: Training, report: Report) -> None:
+        while True:
+            report(1, 4)
+            time.sleep(0.01)
+
+    def slowly(training: Training, owner: Person) -> None:
+        if not others:  # the second tab comes just now
+            others.append(threading.Thread(target=bench.begin, args=(owner, SMALL)))
+            others[0].start()
+            others[0].join(0.3)
+        go_on(training, owner)
+
+    monkeypatch.setattr(Training, "_work", work)
+    monkeypatch.setattr(Training, "go_on", slowly)
+    first = bench.begin(owner, SMALL)
+    others[0].join()
+    assert bench.of(owner) is not first
+    assert bench.of(owner).active
+    assert not first.active
 
 
 def test_what_visitors_left_behind_makes_room_for_others(owner: Person, monkeypatch: pytest.MonkeyPatch) -> None:

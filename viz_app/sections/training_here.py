@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import chain, count
+from pathlib import Path
 
 import streamlit as st
 
@@ -18,6 +19,7 @@ from viz_app.charts import draw
 from viz_app.figures.attention import head_map, overview
 from viz_app.figures.training import curves
 from viz_app.headings import section
+from viz_app.jobs import QuotaError
 from viz_app.long_work import about, queue_text
 from viz_app.navigation import page_link
 from viz_app.own_checkpoints import add_copy
@@ -37,9 +39,23 @@ def training_of_visitor() -> Training | None:
     return WORKBENCH.of(visitor())
 
 
-def begin() -> None:
-    """Callback: train what the controls say, in the place of what was trained before."""
-    state = st.session_state
+def loses(training: Training) -> bool:
+    """Whether a new training would delete what this one has learned, or learns just now."""
+    return not training.kept and (training.learned or training.active or training.saving)
+
+
+def begin(*, agreed: Path | None = None) -> None:
+    """Callback: train what the controls say, in the place of what was trained before.
+
+    Another tab may have begun a training since the button was drawn.
+
+    Args:
+        agreed: The folder of a training that the visitor agreed to delete.
+    """
+    state, before = st.session_state, training_of_visitor()
+    if before is not None and loses(before) and before.data != agreed:
+        state["training_question"] = True
+        return
     plan = Plan(
         toy=state["toy"],
         longest=state["toy_longest"],
@@ -49,8 +65,22 @@ def begin() -> None:
     )
     try:
         WORKBENCH.begin(visitor(), plan)
-    except (CheckpointError, CorpusError) as error:
+    except (CheckpointError, CorpusError, QuotaError) as error:
         state["training_problem"] = str(error)
+
+
+def stop() -> None:
+    """Callback: stop what this visitor trains now."""
+    if (training := training_of_visitor()) is not None:
+        training.stop()
+
+
+def resume() -> None:
+    """Callback: go on with what this visitor trained last."""
+    try:
+        WORKBENCH.resume(visitor())
+    except QuotaError as error:
+        st.session_state["training_problem"] = str(error)
 
 
 @st.dialog("Start over?")
@@ -60,15 +90,17 @@ def ask_before() -> None:
         "The model that you trained here is not kept yet. If you start over, it is deleted. "
         "To keep it, close this window and press **Keep as a checkpoint** first."
     )
-    if st.button("Delete it and start over", type="primary", on_click=begin):
+    training = training_of_visitor()
+    agreed = partial(begin, agreed=training.data if training else None)
+    if st.button("Delete it and start over", type="primary", on_click=agreed):
         st.rerun()
 
 
 def keep() -> None:
     """Callback: a copy of what was trained becomes a checkpoint of this visitor."""
     training = training_of_visitor()
-    if training is None:
-        return
+    if training is None or training.active or training.saving or not training.learned:
+        return  # another tab has begun it
     taken = {one.key.name for one in listing.listed_checkpoints()}
     name = f"{training.plan.toy}-trained-here"
     name = next(one for one in chain([name], (f"{name}-{number}" for number in count(2))) if one not in taken)
@@ -85,35 +117,24 @@ def buttons(training: Training | None) -> None:
     """What can be done just now."""
     going = training is not None and training.active
     saving = training is not None and training.saving
-    learned = training is not None and (training.folder / WEIGHTS).exists()
     left, middle, right = st.columns([1, 1, 1.6])
     if training is not None and (going or saving):
-        left.button("Stop", icon=":material/stop:", on_click=training.stop, disabled=saving, width="stretch")
+        left.button("Stop", icon=":material/stop:", on_click=stop, disabled=saving, width="stretch")
     else:
         words = "Train" if training is None else "Start over"
-        safe = not learned or training is None or training.kept
-        pressed = left.button(
-            words, icon=":material/play_arrow:", type="primary", on_click=begin if safe else None, width="stretch"
-        )
-        if pressed and not safe:
-            ask_before()
+        left.button(words, icon=":material/play_arrow:", type="primary", on_click=begin, width="stretch")
     if training is not None:
         can = not (going or saving or training.finished) and training.begun
-        middle.button(
-            "Resume",
-            icon=":material/resume:",
-            on_click=training.go_on,
-            args=(visitor(),),
-            disabled=not can,
-            width="stretch",
-        )
+        middle.button("Resume", icon=":material/resume:", on_click=resume, disabled=not can, width="stretch")
         right.button(
             "Keep as a checkpoint",
             icon=":material/save:",
             on_click=keep,
-            disabled=going or saving or not learned,
+            disabled=going or saving or not training.learned,
             width="stretch",
         )
+    if st.session_state.pop("training_question", False):
+        ask_before()
     if problem := st.session_state.pop("training_problem", ""):
         st.error(plain(problem))
     if kept := st.session_state.pop("training_kept", ""):
