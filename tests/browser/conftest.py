@@ -31,11 +31,12 @@ ROOT = Path(__file__).parents[2]
 WAIT = 30  # seconds for what a page is expected to show
 expect.set_options(timeout=1000 * WAIT)
 # The script has run, nothing of its earlier run is left, the browser has the code of every widget (what stands in its
-# place until then is lower, and the page would move under a pointer), our style too, which comes as one of them, and
-# Plotly has drawn what came.
+# place until then is lower, and the page would move under a pointer), our style too, which comes as one of them, the
+# keys of the page work, and Plotly has drawn what came.
 DRAWN = """() => document.querySelector('[data-testid=stApp][data-test-script-state=notRunning]')
     && [...document.querySelectorAll('style')].some(({ textContent }) => textContent.includes('.hl-chip'))
     && document.querySelector('.stMainBlockContainer [data-testid=stElementContainer]')
+    && document.documentElement.dataset.keys
     && !document.querySelector('[data-stale=true], [data-testid=stSkeleton]')
     && [...document.querySelectorAll('[data-testid=stPlotlyChart]')].every(
         chart => chart.querySelector('.js-plotly-plot')?.calcdata)"""

@@ -38,4 +38,5 @@ function stop(on) {
 
 export default function () {
   document.addEventListener("keydown", pressed); // the same one counts once
+  document.documentElement.dataset.keys = "ready";
 }
