@@ -29,7 +29,10 @@ def new_folder() -> Path:
         OSError: the disk is full.
     """
     with MAKING:
-        folder, _ = home()
+        folder, file = home()
+        if not (folder.is_dir() and Path(file.name).exists()):  # a program that cleans up has removed it
+            home.cache_clear()
+            folder, file = home()
     return Path(tempfile.mkdtemp(dir=folder))
 
 
@@ -73,4 +76,5 @@ def remove(file: Path) -> None:
     folder = folder_beside(file)
     shutil.rmtree(folder, ignore_errors=True)
     if not folder.exists():
-        file.unlink(missing_ok=True)
+        with suppress(OSError):  # it is gone already; Windows keeps a file that is open
+            file.unlink()

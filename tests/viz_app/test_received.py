@@ -1,11 +1,13 @@
 """Files that wait in memory are bounded in sum, and files on the disk go with their server."""
 
 import fcntl
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +142,40 @@ def test_a_file_that_was_taken_for_a_leftover_before_it_was_locked_is_not_used(
     with temporary.locked_file() as file:
         temporary.remove_leftovers()
         assert [str(path) for path in tmp_path.iterdir()] == [file.name]
+
+
+@pytest.mark.parametrize("lost", ["folder", "file"])
+def test_a_server_goes_on_when_another_program_removes_its_folder_or_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: str
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(temporary, "home", cache(temporary.home.__wrapped__))
+    ends = list[Callable[[], None]]()
+    monkeypatch.setattr(temporary.atexit, "register", lambda *entry: ends.append(partial(*entry)))
+    before = temporary.new_folder()
+    home, file = temporary.home()
+    if lost == "folder":
+        shutil.rmtree(home)
+    else:
+        Path(file.name).unlink()
+    after = temporary.new_folder()
+    assert after.is_dir()
+    assert after.parent != home
+    assert before.exists() == (lost == "file")  # somebody may still use it
+    assert temporary.new_folder().parent == after.parent
+    for end in ends:
+        end()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_still_open_on_windows_does_not_fail_the_end_of_a_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unlink(path: Path, missing_ok: bool = False) -> None:
+        raise PermissionError(13, "The process cannot access the file", str(path))
+
+    monkeypatch.setattr(Path, "unlink", unlink)
+    temporary.remove(tmp_path / f"{temporary.PREFIX}x{temporary.ALIVE}")
 
 
 def test_a_server_that_ends_removes_its_folder(server: "subprocess.Popen[str]") -> None:
