@@ -1,5 +1,6 @@
 """Data-parallel training by two real processes: the same mathematics as one process with the same global batch."""
 
+import multiprocessing
 import os
 import shutil
 import subprocess
@@ -11,19 +12,14 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from benchmarks.server import free_port
 from model.__main__ import main
 from model.checkpoint import load_checkpoint
 from tests.conftest import PATIENCE, ROOT, TOY_DATA, toy_toml
 
-COMMAND = ("-m", "model")
-GLOO_THREADS_LEFT = """
-import sys
-from pathlib import Path
-from model.__main__ import main
-main(sys.argv[1:])
-names = [path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm")]  # none but on Linux
-assert not any("gloo" in name for name in names), names
-"""
+# A process that has imported all that a run imports, now or later; each process of a run is a copy of it.
+COPIES = multiprocessing.get_context("forkserver")
+COPIES.set_forkserver_preload([__name__, "spacy.lang.de", "spacy.lang.en", "torch._dynamo"])
 
 
 def run(
@@ -36,9 +32,12 @@ def run(
     batch_tokens: int = 300,
     data: Path = TOY_DATA,
     options: Sequence[str] = (),
-    program: Sequence[str] = COMMAND,
+    launcher: bool = False,
 ) -> Path:
-    """Train with the command that a person types, in as many processes as asked; one alone is this one."""
+    """Train in as many processes as asked; one alone is this one.
+
+    With `launcher` they start as a person starts them. Then each imports the program, which takes most of the time.
+    """
     folder.mkdir(exist_ok=True)
     recipe = folder / "toy.toml"
     settings = {"batch_tokens": batch_tokens, "learning_rate": 2e-3, "warmup_steps": 5, "max_epochs": 2}
@@ -48,9 +47,16 @@ def run(
     if processes == 1:
         assert main(arguments) == 0
         return folder / "out"
+    said = launched(arguments, processes) if launcher else copied(arguments, processes, folder / "said")
+    assert said.count("Finished at step") == 1  # only the first process speaks
+    return folder / "out"
+
+
+def launched(arguments: list[str], processes: int) -> str:
+    """Run the command that a person types; return what it says."""
     launcher = ["-m", "torch.distributed.run", f"--nproc_per_node={processes}", "--standalone"]
     done = subprocess.run(
-        [sys.executable, *launcher, *program, *arguments],
+        [sys.executable, *launcher, "-m", "model", *arguments],
         cwd=ROOT,
         env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)},
         capture_output=True,
@@ -59,8 +65,41 @@ def run(
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.count("Finished at step") == 1  # only the first process speaks
-    return folder / "out"
+    return done.stdout
+
+
+def copied(arguments: list[str], processes: int, said: Path) -> str:
+    """Run the command in copies of a process that has imported it, with what a launcher would say to each."""
+    said.write_text("")
+    place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "OMP_NUM_THREADS": "1"}
+    count = str(processes)
+    team = [
+        COPIES.Process(
+            target=member, args=(arguments, place | {"WORLD_SIZE": count, "LOCAL_WORLD_SIZE": count}, rank, said)
+        )
+        for rank in range(processes)
+    ]
+    for one in team:
+        one.start()
+    for one in team:
+        one.join(PATIENCE)
+    assert [one.exitcode for one in team] == [0] * processes, said.read_text()[-3000:]
+    return said.read_text()
+
+
+def member(arguments: list[str], place: dict[str, str], rank: int, said: Path) -> None:
+    """One process of a run: it does what `python -m model` does, and leaves no thread of the exchange.
+
+    Such a thread that is left when Python ends now and then aborts a run that has succeeded.
+    """
+    os.environ.update(place | {"RANK": str(rank), "LOCAL_RANK": str(rank)})
+    with said.open("a") as output:
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(output.fileno(), stream.fileno())
+    code = main(arguments)
+    names = [path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm")]  # none but on Linux
+    assert not any("gloo" in name for name in names), names
+    sys.exit(code)
 
 
 def state(folder: Path, prefix: str) -> dict[str, torch.Tensor]:
@@ -71,9 +110,7 @@ def state(folder: Path, prefix: str) -> dict[str, torch.Tensor]:
 @pytest.mark.parametrize("steps", [1, 100_000])
 def test_two_processes_compute_what_one_does_with_the_same_global_batch(tmp_path: Path, steps: int) -> None:
     one = run(tmp_path / "one", processes=1, accumulate=2, steps=steps)
-    # A thread of the exchange that is left when Python ends now and then aborts a run that has succeeded.
-    (tmp_path / "train.py").write_text(GLOO_THREADS_LEFT)
-    two = run(tmp_path / "two", processes=2, accumulate=1, steps=steps, program=[str(tmp_path / "train.py")])
+    two = run(tmp_path / "two", processes=2, accumulate=1, steps=steps, launcher=steps == 1)
     # After the first step Adam's mean is the gradient, times 1 − β₁: compared before it is divided by its own size.
     prefix = "adam.exp_avg." if steps == 1 else "model."
     ours, theirs = state(one, prefix), state(two, prefix)
