@@ -1,30 +1,25 @@
 """Headlight: the router. Page configuration, checkpoint picker, navigation; the pages are in `viz_app/pages/`."""
 
-from pathlib import Path
-
 import streamlit as st
 
-import viz_app
-from viz_app.boundary import boundary, guard_callbacks, problems_of_callbacks
-from viz_app.caption import begin_caption, facts, titles
-from viz_app.checkpoint_choice import checkpoint_picker
-from viz_app.chips import STYLE
-from viz_app.choices import publish_choices, restore_choices, start_afresh
-from viz_app.glossary import glossary
-from viz_app.headings import heading
-from viz_app.listing import listed_checkpoints
-from viz_app.navigation import PAGES, name_of, page_of
-from viz_app.page_parts import begin_parts, mount_parts, page_keys
-from viz_app.presence import visitor
-from viz_app.present import present_switch, way_back
-from viz_app.received import bound_received_files
-from viz_app.scripts import asset
-from viz_app.share import share, wanted_place
-from viz_app.shared import turn
+from viz_app.components.page_parts import begin_parts, mount_parts, page_keys
+from viz_app.components.scripts import ASSETS, asset
+from viz_app.content.glossary import glossary
+from viz_app.server.presence import visitor
+from viz_app.server.received import bound_received_files
+from viz_app.server.shared import turn
+from viz_app.services.listing import listed_checkpoints
+from viz_app.session.boundary import boundary, guard_callbacks, problems_of_callbacks
+from viz_app.session.caption import begin_caption, facts, titles
+from viz_app.session.choices import publish_choices, restore_choices, start_afresh
+from viz_app.session.share import share, wanted_place
+from viz_app.widgets.checkpoint_choice import checkpoint_picker
+from viz_app.widgets.chips import STYLE
+from viz_app.widgets.headings import heading
+from viz_app.widgets.navigation import PAGES, name_of, page_of
+from viz_app.widgets.present import present_switch, way_back
 
 # An own file: the browser would fetch the icon of an emoji or a material symbol from another host.
-APP = Path(viz_app.__file__).parent  # which need not be beside this file, see pyproject.toml
-ASSETS = APP / "assets"
 ICON, LOGO = str(ASSETS / "icon.svg"), str(ASSETS / "logo.svg")
 
 bound_received_files()

@@ -18,8 +18,8 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.reference import machine, medians
-from model.checkpoint import Checkpoint, load_checkpoint
-from model.config import SearchConfig
+from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
+from model.config.search import SearchConfig
 from model.corpora.corpora import read_pairs
 from model.inference.searching import best_hypotheses, source_ids, written_ids
 from model.network.attention import MultiHeadAttention

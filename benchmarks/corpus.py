@@ -20,8 +20,9 @@ import torch
 
 from benchmarks.memory import high_water
 from benchmarks.reference import machine
-from model.config import TokenizerConfig, TrainConfig
-from model.recipe import Recipe
+from model.config.recipe import Recipe
+from model.config.run import TrainConfig
+from model.config.tokenizer import TokenizerConfig
 from model.training.tasks import TranslationTask
 
 PAIRS, WORDS, BATCHES = 2_000_000, 20_000, 200

@@ -15,13 +15,13 @@ import torch
 from torch import Tensor
 
 from benchmarks.reference import Peer, machine, medians, with_weights_of
-from model.checkpoint import ready
-from model.config import ModelConfig
+from model.checkpoints.checkpoint import ready
+from model.config.model import ModelConfig
 from model.decoding.decode import finish, greedy
 from model.network.transformer import Transformer
 from model.text.vocab import Specials
 from model.trace import tracing
-from viz_app.machine import threads
+from viz_app.server.machine import threads
 
 SOURCE, LENGTHS, WORDS = 15, (20, 100), 10_000
 CONFIG = ModelConfig(source_vocab_size=WORDS, target_vocab_size=WORDS, tie_embeddings="none")

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 
 from benchmarks.reference import machine
-from model.config import ModelConfig
-from model.corpora.batching import pad
+from model.config.model import ModelConfig
+from model.corpora.batch import pad
 from model.decoding.decode import finish, greedy
 from model.inference.translation import AttentionMaps, attention_maps
 from model.network.transformer import Transformer

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor, nn
 
-from model.config import ModelConfig
+from model.config.model import ModelConfig
 from model.network.attention import MultiHeadAttention
 from model.network.positional import sinusoidal_table
 from model.network.transformer import Transformer

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.profiler import ProfilerActivity, profile
 
 from benchmarks.reference import Peer, machine, medians
-from model.config import ModelConfig
+from model.config.model import ModelConfig
 from model.network.transformer import Transformer
 from model.training.tasks import TranslationLoss
 

@@ -16,13 +16,13 @@ import torch
 import transformers
 from numpy.typing import NDArray
 
-from model.checkpoint import Checkpoint, CheckpointError, ClassifierCheckpoint
+from model.checkpoints.checkpoint import Checkpoint, CheckpointError, ClassifierCheckpoint
 from model.foreign.architecture import architecture
 from model.foreign.open import read_library_config
 from model.inference.classify import classify
+from model.inference.opening import open_checkpoint
 from model.inference.translate import translate
 from model.interventions import Head, Intervention
-from model.opening import open_checkpoint
 from tests.foreign_families import FAMILIES, Family, make_family
 from tests.foreign_folders import MASK
 

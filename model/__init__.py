@@ -1,7 +1,7 @@
 """An encoder-decoder Transformer written to be read and looked into.
 
 Begin with `network/`: masks, positional, attention, layers, transformer. What a program needs is imported from here;
-the rooms may move.
+the rooms may move. What shows itself in a notebook is in `headlight`.
 
 Shapes, everywhere in this package:
     B  sentences of a batch        D  d_model, width of the residual stream
@@ -11,7 +11,7 @@ Shapes, everywhere in this package:
 A mask is True where a query may attend. Layers and heads are counted from 0.
 """
 
-from model.checkpoint import (
+from model.checkpoints.checkpoint import (
     Checkpoint,
     CheckpointError,
     ClassifierCheckpoint,
@@ -19,14 +19,15 @@ from model.checkpoint import (
     load_checkpoint,
     load_classifier,
 )
-from model.config import ConfigError, ModelConfig, SearchConfig
+from model.config.model import ModelConfig
+from model.config.recipe import Recipe, load_recipe
+from model.config.search import SearchConfig
+from model.config.section import ConfigError
 from model.inference.classify import Classification, classify
 from model.inference.translate import record_translation, translate, translate_lines
 from model.inference.translation import Translation
 from model.network.classifier import Classifier
 from model.network.transformer import Transformer
-from model.notebook import OpenCheckpoint, ShownTranslation, open_checkpoint
-from model.recipe import Recipe, load_recipe
 from model.trace import Trace, ablate_heads, hook_name, tracing
 
 __version__ = "0.1.0"
@@ -38,10 +39,8 @@ __all__ = [
     "ClassifierCheckpoint",
     "ConfigError",
     "ModelConfig",
-    "OpenCheckpoint",
     "Recipe",
     "SearchConfig",
-    "ShownTranslation",
     "Trace",
     "Transformer",
     "Translation",
@@ -52,7 +51,6 @@ __all__ = [
     "load_checkpoint",
     "load_classifier",
     "load_recipe",
-    "open_checkpoint",
     "record_translation",
     "tracing",
     "translate",

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.kinds import KINDS
+from model.config.kinds import KINDS
 from model.trace import Edit, ablate_heads, hook_name
 
 __all__ = ["Head", "Intervention", "PaintedCell", "scale_scores", "uniform_heads", "without_positions"]

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 
 from torch import Tensor, nn
 
-from model.kinds import KINDS
+from model.config.kinds import KINDS
 
 __all__ = [
     "Edit",

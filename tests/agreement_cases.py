@@ -10,16 +10,18 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from model.checkpoint import Checkpoint, CheckpointConfig, ClassifierCheckpoint, ready
-from model.config import AnyModelConfig, ClassifierConfig, ModelConfig, RecurrentConfig, TokenizerConfig, TrainConfig
+from model.checkpoints.checkpoint import Checkpoint, CheckpointConfig, ClassifierCheckpoint, ready
+from model.config.model import AnyModelConfig, ClassifierConfig, ModelConfig, RecurrentConfig
+from model.config.run import TrainConfig
+from model.config.tokenizer import TokenizerConfig
+from model.inference.opening import open_checkpoint, open_translator
 from model.network.classifier import Classifier
 from model.network.translators import make_translator
-from model.opening import open_checkpoint, open_translator
 from model.text.listed import ListedTokenizer
 from model.text.tokenizers import TokenizerPair
 from model.text.vocab import OURS, PAD_ID, SPECIAL_TOKENS, UNK_ID
 from tests.foreign_families import WINDOW, family_named, make_family
-from tests.model.test_state_dict import TOML, annotated, tutorial, write
+from tests.model.checkpoints.test_state_dict import TOML, annotated, tutorial, write
 
 __all__ = ["CASES", "AnyCheckpoint", "Case"]
 

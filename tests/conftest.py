@@ -12,10 +12,12 @@ import pytest
 import torch
 from hypothesis import HealthCheck, settings
 
-from model.checkpoint import Checkpoint, load_checkpoint
-from model.config import ModelConfig, TokenizerConfig, TrainConfig
+from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
+from model.config.model import ModelConfig
+from model.config.recipe import Recipe
+from model.config.run import TrainConfig
+from model.config.tokenizer import TokenizerConfig
 from model.network.transformer import Transformer
-from model.recipe import Recipe
 from model.training.train import train
 
 ROOT = Path(__file__).parent.parent
@@ -84,7 +86,7 @@ def toy_toml(**settings: object) -> str:
 
 
 # What takes long: folders and files of tests that train, serve or open large models, and fixtures that do.
-SLOW_FOLDERS = ("browser", "deploy", "model/training", "model/foreign", "model/corpora")
+SLOW_FOLDERS = ("browser", "deploy", "model/training", "model/foreign", "model/corpora", "weights")
 SLOW_FILES = {
     *("test_hostile_input", "test_spare"),  # these measure times
     *("test_alignment", "test_benchmarks", "test_bundled_checkpoints", "test_command_line", "test_docs"),

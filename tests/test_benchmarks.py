@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from benchmarks import corpus, decode, memory, train_step
-from model.config import ModelConfig
+from model.config.model import ModelConfig
 from tests.conftest import BUNDLED, ROOT, TOY_DATA
 
 SMALL = ModelConfig(

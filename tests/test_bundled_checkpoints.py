@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from model.analysis.importance import make_examples, sentence_losses
-from model.checkpoint import CheckpointConfig, load_checkpoint, load_classifier, read_config
-from model.config import VOCAB_SIZES
+from model.checkpoints.checkpoint import CheckpointConfig, load_checkpoint, load_classifier, read_config
+from model.config.model import VOCAB_SIZES
+from model.config.recipe import load_recipe
 from model.files import load_weights
 from model.inference.classify import classify
 from model.inference.translate import translate
-from model.recipe import load_recipe
 from tests.conftest import BUNDLED
 
 FOLDERS = sorted(path.parent for path in BUNDLED.glob("*/config.json"))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import model
+import headlight
 from tests.conftest import ROOT
 from tests.viz_app.conftest import array
 
@@ -72,14 +72,14 @@ def test_the_python_on_a_page_runs(page: Path) -> None:
 def test_the_signatures_on_the_page_are_those_of_the_code() -> None:
     text = (DOCS / "api.md").read_text(encoding="utf-8")
     told = re.findall(r"`(\w+)\((.*?)\)(?: -> .*?)?`", text)
-    functions = [(getattr(model, name), names) for name, names in told if hasattr(model, name)]
+    functions = [(getattr(headlight, name), names) for name, names in told if hasattr(headlight, name)]
     assert len(functions) > 8
     for function, names in functions:
         listed = re.findall(r"(?:^|, )(\w+)", re.sub(r'"[^"]*"|\[.*?\]', "", names))
         assert set(listed) <= set(inspect.signature(function).parameters), f"{function.__name__}({names})"
     for thing, names in (
-        (model.ShownTranslation, "a `ShownTranslation`"),
-        (model.OpenCheckpoint, "an `OpenCheckpoint`"),
+        (headlight.ShownTranslation, "a `ShownTranslation`"),
+        (headlight.OpenCheckpoint, "an `OpenCheckpoint`"),
     ):
         table = text.partition(f"| of {names} |")[2].partition("\n\n")[0]
         for name in re.findall(r"^\| ((?:`\w+.*?`(?:, )?)+) \|", table, flags=re.M):

@@ -13,7 +13,7 @@ from setuptools import Distribution
 from model import __version__
 from tests.conftest import PATIENCE, ROOT
 
-IN_A_FOLDER = ("streamlit_app.py", "run.py", ".streamlit", "checkpoints", "tests")  # of an installation: headlight/
+IN_A_FOLDER = ("streamlit_app.py", "run.py", ".streamlit", "checkpoints")  # of an installation: headlight/app/
 # The command is asked for a translation, for the app (whose server is not started), and for a page of the app.
 SESSION = """
 import sys
@@ -24,9 +24,9 @@ from streamlit.util import calc_hash
 from streamlit.web import bootstrap
 from model.corpora.aligned import read_aligned
 from model.corpora.class_list import read_class_list
-from model.places import checkpoint_folders, folder_for_new
-from viz_app.command import main
-from viz_app.navigation import PAGES
+from model.config.places import checkpoint_folders, folder_for_new
+from headlight.command import main
+from viz_app.widgets.navigation import PAGES
 
 def headlight(*arguments):
     sys.argv = ["headlight", *arguments]
@@ -74,17 +74,17 @@ def installation(monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, str], list[
 
 
 def test_an_installation_has_every_file_of_ours(installation: tuple[dict[str, str], list[str]]) -> None:
-    rooms = (ROOT / room for room in ("model", "viz_app", "checkpoints", ".streamlit", "tests/data"))
+    rooms = (ROOT / room for room in ("headlight", "model", "viz_app", "checkpoints", ".streamlit"))
     there = (path for room in rooms for path in room.rglob("[!.]*") if path.is_file() and path.suffix != ".pyc")
     wanted = {path.relative_to(ROOT).as_posix() for path in there} | {
         "streamlit_app.py",
         "run.py",  # setuptools takes every module that stands beside the router
     }
-    needless = re.compile("checkpoints/[^/]+/training/|tests/data/toy/")
+    needless = re.compile("checkpoints/[^/]+/training/")
     files, _ = installation
     assert set(files.values()) == {path for path in wanted if not needless.match(path)}
     for to, of in files.items():
-        assert to == (f"headlight/{of}" if of.startswith(IN_A_FOLDER) else of)
+        assert to == (f"headlight/app/{of}" if of.startswith(IN_A_FOLDER) else of)
 
 
 def test_an_installation_requires_what_requirements_txt_pins(installation: tuple[dict[str, str], list[str]]) -> None:
@@ -113,7 +113,7 @@ def test_the_command_works_in_an_installation(
     version, first, second, app, checkpoints, links, sentences, new, found = done.stdout.splitlines()
     assert version == f"Headlight {__version__}"
     assert (first, second) == ("Ich liebe dich.", "Wo ist der Bahnhof?")
-    assert app == f"{site / 'headlight' / 'streamlit_app.py'} False"  # with our settings
+    assert app == f"{site / 'headlight' / 'app' / 'streamlit_app.py'} False"  # with our settings
     assert "everyday-en-de" in checkpoints
     assert links == "['sentiment'] ['heads']"  # Streamlit finds the pages, which are not beside the script
     assert min(map(int, sentences.split())) > 20

@@ -12,16 +12,16 @@ from model.analysis.deletion import delete_each_word, words_of
 from model.analysis.padded_batch import padded_batch
 from model.analysis.patching import first_difference, paste, paste_every_head
 from model.analysis.silencing import effects_of_heads
-from model.checkpoint import load_checkpoint, load_classifier
+from model.checkpoints.checkpoint import load_checkpoint, load_classifier
 from model.inference.classify import classify
 from model.inference.translate import translate
 from model.inference.translation import Translation
 from model.interventions import Head, Intervention
 from tests.conftest import BUNDLED
-from viz_app.demonstrations import DEMONSTRATIONS, WITHOUT_ATTENTION
-from viz_app.examples import BATCHES, REVIEWS, examples_for
-from viz_app.listing import comparable, listed_checkpoints
-from viz_app.sections.right_masks import clearest_row
+from viz_app.content.demonstrations import DEMONSTRATIONS, WITHOUT_ATTENTION
+from viz_app.content.examples import BATCHES, REVIEWS, examples_for
+from viz_app.sections.masks.right_masks import clearest_row
+from viz_app.services.listing import comparable, listed_checkpoints
 
 TRANSFORMERS = [name for name in DEMONSTRATIONS if not name.startswith("gru")]
 WITH_HEADS = [name for name in DEMONSTRATIONS if name != WITHOUT_ATTENTION]

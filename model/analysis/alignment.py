@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from model.analysis.influence import influence
 from model.analysis.offered import require_cross_attention
 from model.analysis.statistics import merge_tokens, translation_rollout
-from model.checkpoint import Checkpoint
-from model.config import ConfigError
+from model.checkpoints.checkpoint import Checkpoint
+from model.config.section import ConfigError
 from model.corpora.aligned import AlignedPair, Links
 from model.inference.searching import forced_text
 from model.inference.translate import translate

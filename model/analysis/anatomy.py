@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.analysis.offered import require_values
-from model.checkpoint import Checkpoint
-from model.config import ConfigError
+from model.checkpoints.checkpoint import Checkpoint
+from model.config.section import ConfigError
 from model.decoding.decode import NOTHING_FORCED
 from model.inference.translate import record_translation
 from model.inference.translation import Recording, Translation

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from model.analysis.streams import FloatArray, head_matrices, linear_norm, output_rows, streams_of
-from model.checkpoint import Checkpoint
+from model.checkpoints.checkpoint import Checkpoint
 from model.decoding.decode import NOTHING_FORCED
 from model.inference.translate import record_translation
 from model.network.layers import DecoderLayer

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-from model.checkpoint import ClassifierCheckpoint
+from model.checkpoints.checkpoint import ClassifierCheckpoint
 from model.corpora.examples import shortened
 from model.inference.classify import classify, probabilities_of
 from model.inference.padding import padded_for

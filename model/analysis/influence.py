@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.analysis.streams import FloatArray, head_matrices, linear_norm, streams_of
-from model.checkpoint import Checkpoint
-from model.config import ConfigError
+from model.checkpoints.checkpoint import Checkpoint
+from model.config.section import ConfigError
 from model.decoding.decode import NOTHING_FORCED
 from model.inference.translate import record_translation
 from model.inference.translation import Translation

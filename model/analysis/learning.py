@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
-from model.checkpoint import Checkpoint, at_snapshot, find_snapshots
+from model.checkpoints.checkpoint import Checkpoint, at_snapshot, find_snapshots
+from model.inference.opening import open_translator
 from model.inference.translate import translate, write
 from model.inference.translation import AttentionMaps, Translation
-from model.opening import open_translator
 
 __all__ = ["MORE", "Stage", "open_snapshot", "outcome", "snapshots_of", "stage"]
 

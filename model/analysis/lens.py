@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.analysis.streams import streams_of
-from model.checkpoint import Checkpoint
+from model.checkpoints.checkpoint import Checkpoint
 from model.decoding.decode import NOTHING_FORCED
 from model.inference.translate import record_translation, translate
 from model.inference.translation import Translation

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.analysis.offered import require_masks
-from model.checkpoint import Checkpoint
+from model.checkpoints.checkpoint import Checkpoint
 from model.decoding.decode import length_limit
 from model.inference.padding import padded_for
 from model.inference.searching import source_ids, translated_ids

@@ -1,7 +1,8 @@
 """Why an analysis is not offered for a checkpoint, as a sentence that an error says and a page shows."""
 
-from model.checkpoint import Checkpoint
-from model.config import ConfigError, RecurrentConfig
+from model.checkpoints.checkpoint import Checkpoint
+from model.config.model import RecurrentConfig
+from model.config.section import ConfigError
 
 __all__ = ["require_cross_attention", "require_masks", "require_translation", "require_values"]
 

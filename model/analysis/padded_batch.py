@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 
 from model.analysis.offered import require_masks
-from model.checkpoint import Checkpoint
+from model.checkpoints.checkpoint import Checkpoint
 from model.inference.padding import padded_for
 from model.inference.searching import source_ids, translated_ids
 from model.network.masks import causal_mask, decoder_mask, padding_mask

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from model.analysis.importance import all_heads
 from model.analysis.offered import require_translation
-from model.checkpoint import Checkpoint
+from model.checkpoints.checkpoint import Checkpoint
 from model.inference.padding import padded_for
 from model.inference.translate import record_translation, translate
 from model.inference.translation import Translation

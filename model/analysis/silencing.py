@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.analysis.importance import all_heads
-from model.checkpoint import Checkpoint
+from model.checkpoints.checkpoint import Checkpoint
 from model.inference.padding import padded_for
 from model.inference.searching import require_writing
 from model.inference.translation import Translation

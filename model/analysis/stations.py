@@ -16,7 +16,7 @@ from model.analysis.attention_station import attended
 from model.analysis.source_code import CodeLine, code_of
 from model.analysis.station import Station, Step, at, length, moments, numbers, off, single
 from model.analysis.streams import FloatArray, linear_norm, output_rows, streams_of
-from model.checkpoint import Checkpoint
+from model.checkpoints.checkpoint import Checkpoint
 from model.decoding.decode import NOTHING_FORCED
 from model.inference.translate import record_translation
 from model.inference.translation import Recording, Translation

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from model.checkpoint import Checkpoint
-from model.config import ConfigError
+from model.checkpoints.checkpoint import Checkpoint
+from model.config.section import ConfigError
 from model.network.transformer import Transformer
 
 __all__ = ["FloatArray", "head_matrices", "linear_norm", "output_rows", "streams_of"]

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.analysis.streams import FloatArray, streams_of
-from model.checkpoint import Checkpoint
-from model.config import ConfigError, ModelConfig
+from model.checkpoints.checkpoint import Checkpoint
+from model.config.model import ModelConfig
+from model.config.section import ConfigError
 from model.decoding.decode import NOTHING_FORCED
 from model.inference.translate import record_translation
 from model.network.layers import DecoderLayer

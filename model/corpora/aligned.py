@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from model.corpora.corpora import CorpusError
-from model.places import HOME
 
 __all__ = ["ALIGNED", "AlignedPair", "Links", "cooccurrence", "error_rate", "read_aligned"]
 
-ALIGNED = HOME / "tests" / "data" / "aligned"
+ALIGNED = Path(__file__).parent / "alignments"
 Links = frozenset[tuple[int, int]]  # (source word, target word)
 
 

@@ -7,46 +7,18 @@ own. The order of an epoch follows from the seed and the epoch's number alone, s
 import random
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 from torchtext.data import BucketIterator, Dataset, batch
 
+from model.corpora.batch import Batch, Rows
 from model.corpora.examples import Example, Examples
-from model.text.vocab import PAD_ID
 
-__all__ = ["Batch", "Batches", "Rows", "pad"]
+__all__ = ["Batches"]
 
-Rows = list[int]  # the examples of a batch, by their numbers
 POOL = 100  # batches that are sorted together, as in torchtext
-
-
-def pad(
-    sequences: Sequence[Sequence[int]], *, pad_id: int = PAD_ID, device: torch.device | str | None = None
-) -> Tensor:
-    """Stack id sequences into (B, S), short ones filled with `pad_id`."""
-    ids = np.full((len(sequences), max(map(len, sequences))), pad_id, dtype=np.int64)
-    for row, sequence in zip(ids, sequences, strict=True):
-        row[: len(sequence)] = sequence
-    return torch.from_numpy(ids).to(device)
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Token ids of a few examples: source ends with `</s>`, target starts with `<s>` and ends with `</s>`."""
-
-    source: Tensor  # (B, S)
-    target: Tensor  # (B, T), or the thousandths of each class (B, C), or hidden words among padding (B, S)
-    target_tokens: int  # how many are to be predicted: all but `<s>` and padding
-
-    @classmethod
-    def of(cls, examples: Sequence[Example], *, device: torch.device | str = "cpu") -> "Batch":
-        sources, targets = zip(*examples, strict=True)
-        tokens = sum(map(len, targets)) - len(targets)
-        return cls(pad(sources, device=device), pad(targets, device=device), tokens)
 
 
 class Batches:

@@ -11,15 +11,14 @@ from functools import cache
 from itertools import product
 from pathlib import Path
 
-from model.config import ConfigError
+from model.config.section import ConfigError
 from model.corpora.chinese import simplified
 from model.corpora.overlap import canonical
-from model.places import HOME
 
 __all__ = ["CLASS_LISTS", "ClassSentence", "class_sentences", "read_class_list"]
 
 HAN = re.compile(r"[\u4e00-\u9fff]")
-CLASS_LISTS = HOME / "tests" / "data" / "class"
+CLASS_LISTS = Path(__file__).parent / "class_lists"
 
 
 @dataclass(frozen=True, kw_only=True)

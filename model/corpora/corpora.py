@@ -4,7 +4,7 @@ A corpus is either a folder `<data-dir>/<corpus>/`, or its `raw/`, of files `<sp
 `<split>.<language>.gz`, one sentence a line, line i of both languages belonging together; or one of `TATOEBA`, a single
 file of tab-separated pairs whose validation and test lines are listed in `model/corpora/splits/`.
 
-No sentence of the lists in `tests/data/class/` is in the training part of any corpus.
+No sentence of the lists in `model/corpora/class_lists/` is in the training part of any corpus.
 """
 
 import codecs
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
-from model.config import BACK, VARIED
+from model.config.run import BACK, VARIED
 from model.corpora.chinese import simplified
 from model.corpora.class_list import class_sentences
 from model.corpora.overlap import Pair, canonical, sides, without

@@ -8,7 +8,7 @@ from pathlib import Path
 import requests
 from tqdm import tqdm
 
-from model.config import ConfigError
+from model.config.section import ConfigError
 
 __all__ = ["CORPORA", "DownloadError", "RemoteCorpus", "download_corpus"]
 

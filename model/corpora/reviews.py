@@ -2,15 +2,15 @@
 
 `imdb` is two tables with a header line: label (0 negative, 1 positive), rating, file, film, text. `sst2` is two tables
 of sentence and label, `short-reviews` is drawn anew each time, see `model/corpora/short_reviews.py`, and
-`<corpus>-distilled` is a table of text and how sure a teacher is that it is positive, see `model/training/judge.py`. No
-review of the list in `tests/data/class/` is in the training part of any.
+`<corpus>-distilled` is a table of text and how sure a teacher is that it is positive, see `weights/judge.py`. No
+review of the list in `model/corpora/class_lists/` is in the training part of any.
 """
 
 import hashlib
 import re
 from pathlib import Path
 
-from model.config import DISTILLED
+from model.config.run import DISTILLED
 from model.corpora.class_list import CLASS_LISTS
 from model.corpora.corpora import CorpusError, read_lines
 from model.corpora.overlap import canonical
@@ -67,7 +67,7 @@ def table_at(folder: Path, name: str) -> Path:
         if path.is_file():
             return path
     origin = folder.name.removesuffix(DISTILLED)
-    remedy = "see the readme" if origin == folder.name else f"write it with: python -m model judge --corpus {origin}"
+    remedy = "see the readme" if origin == folder.name else f"write it with: python -m weights judge --corpus {origin}"
     raise CorpusError(f"There is no {name}.tsv or {name}.tsv.gz in {folder}; {remedy}.")
 
 

@@ -7,8 +7,8 @@ import transformers
 from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.models.auto import modeling_auto as auto
 
+from model.config.foreign import Task
 from model.files import CheckpointError
-from model.foreign_config import Task
 
 __all__ = ["architecture", "fills_gaps", "require_attention"]
 

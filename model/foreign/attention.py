@@ -18,8 +18,8 @@ from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedM
 from transformers.masking_utils import eager_mask
 from transformers.pytorch_utils import Conv1D
 
-from model.config import ConfigError
-from model.kinds import KINDS
+from model.config.kinds import KINDS
+from model.config.section import ConfigError
 from model.network.attention import attention_weights
 from model.safety import first_line
 from model.trace import HookPoint, active_trace, hook_name, tracing

@@ -6,10 +6,10 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from model.config import ConfigError
+from model.config.foreign import ForeignSizes
+from model.config.section import ConfigError
 from model.foreign.attention import find_direct, place_hooks
 from model.foreign.sizes import learned_positions, sizes_of
-from model.foreign_config import ForeignSizes
 from model.network.translator import HeadMixing, Translator
 
 __all__ = ["ForeignModel"]

@@ -16,8 +16,9 @@ import torch
 from torch import Tensor, nn
 from transformers import GenerationConfig, MarianConfig, MarianMTModel, PreTrainedTokenizerFast
 
-from model.checkpoint import Checkpoint
-from model.config import ConfigError, ModelConfig
+from model.checkpoints.checkpoint import Checkpoint
+from model.config.model import ModelConfig
+from model.config.section import ConfigError
 from model.network.attention import MultiHeadAttention
 from model.network.layers import DecoderLayer, EncoderLayer
 from model.network.transformer import Transformer

@@ -15,8 +15,11 @@ import torch
 from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig, PreTrainedModel
 from transformers.utils import logging
 
-from model.checkpoint import Checkpoint, ClassifierCheckpoint
-from model.config import ConfigError
+from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint
+from model.checkpoints.languages import code_of
+from model.config.foreign import ForeignConfig, ForeignSizes, ForeignTexts, Task
+from model.config.kinds import KINDS
+from model.config.section import ConfigError
 from model.files import CheckpointError
 from model.foreign.architecture import architecture, fills_gaps, require_attention
 from model.foreign.continuer import ForeignContinuer
@@ -25,9 +28,6 @@ from model.foreign.reader import ForeignClassifier, ForeignReader
 from model.foreign.sizes import classes_of, labels_of
 from model.foreign.tokenizer import ForeignTokenizer, frame
 from model.foreign.translator import ForeignTranslator, continuing
-from model.foreign_config import ForeignConfig, ForeignSizes, ForeignTexts, Task
-from model.kinds import KINDS
-from model.languages import code_of
 from model.network.translator import Translator
 from model.safety import first_line, read_claims, read_header, read_short, require_honest, require_room
 from model.text.panic import TokenizerPanicError, panics_as_errors

@@ -3,7 +3,7 @@
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from model.config import ConfigError
+from model.config.section import ConfigError
 from model.foreign.base import ForeignModel
 from model.foreign.sizes import few_tokens
 

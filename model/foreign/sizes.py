@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedConfig, PreTrainedModel
 
-from model.config import ConfigError
-from model.foreign_config import ForeignSizes
+from model.config.foreign import ForeignSizes
+from model.config.section import ConfigError
 
 __all__ = ["classes_of", "few_tokens", "labels_of", "learned_positions", "sizes_of"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from transformers import PreTrainedTokenizerBase
 
-from model.config import ConfigError
+from model.config.section import ConfigError
 from model.text.byte_pair import CONTINUES, byte_of_character, is_han
 from model.text.encoding import Encoding
 from model.text.panic import TokenizerPanicError, panics_as_errors

@@ -8,10 +8,10 @@ from torch import Tensor
 from transformers import Cache, DynamicCache, EncoderDecoderCache, GenerationConfig, PreTrainedModel
 from transformers.modeling_outputs import BaseModelOutput
 
-from model.config import ConfigError
+from model.config.kinds import KINDS
+from model.config.section import ConfigError
 from model.foreign.base import ForeignModel
 from model.foreign.sizes import few_tokens
-from model.kinds import KINDS
 from model.text.vocab import Specials
 
 __all__ = ["ForeignCache", "ForeignTranslator", "continuing"]

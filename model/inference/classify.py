@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.checkpoint import ClassifierCheckpoint
+from model.checkpoints.checkpoint import ClassifierCheckpoint
 from model.corpora.examples import shortened
 from model.inference.doubt import unread_share
 from model.inference.padding import padded_for

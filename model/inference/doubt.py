@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from model.checkpoint import Checkpoint
+from model.checkpoints.checkpoint import Checkpoint
 from model.inference.searching import GREEDY, best_hypotheses
 from model.inference.tokens import Token
 from model.inference.translation import Translation

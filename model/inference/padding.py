@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from model.corpora.batching import pad
+from model.corpora.batch import pad
 from model.network.classifier import Classifier
 from model.network.translator import Translator
 

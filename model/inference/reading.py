@@ -6,13 +6,13 @@ from typing import Any
 
 import torch
 
-from model.checkpoint import Checkpoint
+from model.checkpoints.checkpoint import Checkpoint
+from model.checkpoints.languages import tag
 from model.decoding.decode import Step
 from model.inference.padding import padded_for
 from model.inference.searching import source_ids
 from model.inference.tokens import Token, source_tokens, with_candidates
 from model.inference.translation import Recording, Translation, attention_maps, attention_masks
-from model.languages import tag
 from model.trace import Edit, tracing
 
 __all__ = ["record_reading"]

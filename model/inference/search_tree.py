@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from model.checkpoint import Checkpoint
-from model.config import SearchConfig
+from model.checkpoints.checkpoint import Checkpoint
+from model.config.search import SearchConfig
 from model.decoding.decode import NOTHING_FORCED, Branch, Fate, Step, finish
 from model.inference.searching import beginning, require_writing, search_from, written_ids
 

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from model.checkpoint import Checkpoint
-from model.config import ConfigError, SearchConfig
+from model.checkpoints.checkpoint import Checkpoint
+from model.config.search import SearchConfig
+from model.config.section import ConfigError
 from model.decoding.beam import beam
 from model.decoding.decode import NOTHING_FORCED, Hypothesis, Search, finish, greedy, sample
 from model.inference.padding import padded_for

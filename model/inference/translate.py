@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from model.checkpoint import Checkpoint
-from model.config import SearchConfig
+from model.checkpoints.checkpoint import Checkpoint
+from model.checkpoints.languages import tag
+from model.config.search import SearchConfig
 from model.decoding.decode import NOTHING_FORCED, Hypothesis, finish, forced_beginning
 from model.inference.reading import record_reading
 from model.inference.searching import (
@@ -17,7 +18,6 @@ from model.inference.searching import (
 )
 from model.inference.tokens import mark, source_tokens, written_tokens
 from model.inference.translation import Recording, Translation, attention_maps, attention_masks
-from model.languages import tag
 from model.network.translator import Translator
 from model.text.tokenizers import TokenizerPair
 from model.trace import Edit, tracing

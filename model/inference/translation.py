@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from model.config.kinds import KINDS
 from model.inference.tokens import Token
-from model.kinds import KINDS
 from model.network.translator import Translator
 from model.trace import Trace, hook_name
 

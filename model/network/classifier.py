@@ -6,7 +6,7 @@ Knows nothing of text, training or the screen.
 import torch
 from torch import Tensor, nn
 
-from model.config import ClassifierConfig
+from model.config.model import ClassifierConfig
 from model.network.attention import MultiHeadAttention
 from model.network.dropout import Dropout
 from model.network.masks import padding_mask

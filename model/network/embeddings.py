@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from model.config import ModelConfig, RecurrentConfig
+from model.config.model import ModelConfig, RecurrentConfig
 
 __all__ = ["initialize_embeddings", "token_embeddings"]
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from model.config import LayersConfig
+from model.config.model import LayersConfig
 from model.network.attention import MultiHeadAttention
 from model.network.cache import KeyValue
 from model.network.dropout import Dropout

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from model.config import RecurrentConfig
+from model.config.model import RecurrentConfig
 from model.network.attention import additive_scores, attention_weights, mask_scores
 from model.network.dropout import Dropout
 from model.network.embeddings import initialize_embeddings, token_embeddings

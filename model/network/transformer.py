@@ -8,7 +8,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from model.config import LayersConfig, ModelConfig
+from model.config.model import LayersConfig, ModelConfig
 from model.network.attention import MultiHeadAttention
 from model.network.cache import DecoderCache
 from model.network.dropout import Dropout

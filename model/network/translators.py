@@ -1,6 +1,6 @@
 """The architectures that translate: the Transformer, and the recurrent network before it."""
 
-from model.config import ModelConfig, RecurrentConfig
+from model.config.model import ModelConfig, RecurrentConfig
 from model.network.recurrent import RecurrentTranslator
 from model.network.transformer import Transformer
 

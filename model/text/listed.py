@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from model.config import ConfigError
+from model.config.section import ConfigError
 from model.safety import MOST_VOCABULARY, read_json, read_text
 from model.text.encoding import Encoding
 

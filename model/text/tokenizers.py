@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from model.config import ConfigError, TokenizerConfig
+from model.config.section import ConfigError
+from model.config.tokenizer import TokenizerConfig
 from model.safety import MOST_VOCABULARY, read_text
 from model.text.byte_pair import BytePairTokenizer
 from model.text.encoding import LearnedTokenizer, Tokenizer

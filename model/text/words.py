@@ -9,14 +9,13 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
-from torchtext.vocab import Vocab
-
-from model.config import ConfigError
+from model.config.section import ConfigError
 from model.text.encoding import Encoding
 from model.text.vocab import SPECIAL_TOKENS, UNK_ID
 
-if TYPE_CHECKING:  # spaCy takes most of a second to import, which what reads subwords need not wait for
+if TYPE_CHECKING:  # what reads subwords need not wait for these two
     from spacy.language import Language
+    from torchtext.vocab import Vocab
 
 __all__ = ["WordTokenizer", "parts"]
 
@@ -34,6 +33,13 @@ def rules(language: str) -> "Language":
         return spacy.blank(language)
     except ImportError as error:
         raise ConfigError(f"spaCy has no rules for the language {language!r}; use a code such as en or de.") from error
+
+
+def numbered(counts: Counter[str], *, min_freq: int = 1) -> "Vocab":
+    """The words with their numbers, after the special tokens; the most frequent first."""
+    from torchtext.vocab import Vocab
+
+    return Vocab(counts, min_freq=min_freq, specials=list(SPECIAL_TOKENS))
 
 
 def parts(text: str, *, longest: int = 100) -> Iterator[tuple[int, str]]:
@@ -55,7 +61,7 @@ class WordTokenizer:
     """
 
     def __init__(
-        self, *, language: str, lowercase: bool, vocab: Vocab, joins_left: Iterable[str], joins_right: Iterable[str]
+        self, *, language: str, lowercase: bool, vocab: "Vocab", joins_left: Iterable[str], joins_right: Iterable[str]
     ) -> None:
         self.language = language
         self.lowercase = lowercase
@@ -81,7 +87,7 @@ class WordTokenizer:
                 for key in ((left, "right"), (right, "left")):
                     inner[key] += 1
                     joined[key] += not spaced
-        vocab = Vocab(seen, min_freq=min_freq, specials=list(SPECIAL_TOKENS))
+        vocab = numbered(seen, min_freq=min_freq)
 
         def joining(side: str) -> list[str]:
             # Words before a full stop stand without a space too; only what joins nearly always is a joiner.
@@ -172,7 +178,7 @@ class WordTokenizer:
             raise ValueError("its words and its language are not all text")
         # Falling counts make torchtext keep the saved order.
         counts = Counter({word: len(words) - i for i, word in enumerate(words)})
-        return cls(vocab=Vocab(counts, specials=list(SPECIAL_TOKENS)), **state)
+        return cls(vocab=numbered(counts), **state)
 
     def _id(self, word: str) -> int:
         index: int = self.vocab.stoi.get(word, UNK_ID)

@@ -8,15 +8,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from model.config import ClassifierConfig
-from model.corpora.batching import Batch, Batches
+from model.config.model import ClassifierConfig
+from model.config.recipe import Recipe
+from model.corpora.batch import Batch
+from model.corpora.batching import Batches
 from model.corpora.examples import Example, Examples, labelled_texts
 from model.corpora.reviews import read_reviews
 from model.inference.classify import classify_lines
 from model.network.classifier import Classifier
 from model.network.loss import projected_cross_entropy
 from model.network.masks import padding_mask
-from model.recipe import Recipe
 from model.text.tokenizers import load_pair, train_single
 from model.text.vocab import EOS_ID, PAD_ID, UNK_ID
 from model.training.evaluate import accuracy

@@ -8,7 +8,7 @@ import sacrebleu
 import torch
 import torch.nn.functional as F
 
-from model.corpora.batching import Batch
+from model.corpora.batch import Batch
 from model.network.translator import Translator
 
 __all__ = ["Scores", "accuracy", "bleu_by_length", "corpus_bleu", "mean_loss", "moses_tokens", "score"]

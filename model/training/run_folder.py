@@ -12,11 +12,18 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from torch import Tensor
 
-from model.checkpoint import WEIGHTS, CheckpointConfig, CheckpointError, read_config, snapshot_path, write_config
-from model.config import VOCAB_SIZES, ConfigError
+from model.checkpoints.checkpoint import (
+    WEIGHTS,
+    CheckpointConfig,
+    CheckpointError,
+    read_config,
+    snapshot_path,
+    write_config,
+)
+from model.config.model import VOCAB_SIZES
+from model.config.recipe import Recipe
+from model.config.section import ConfigError, Section
 from model.files import remove_leftovers, save_weights, write_beside
-from model.recipe import Recipe
-from model.section import Section
 
 __all__ = ["RunFolder"]
 

@@ -12,7 +12,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
-from model.config import ConfigError
+from model.config.section import ConfigError
 from model.files import save_tensors
 
 __all__ = [

@@ -11,7 +11,8 @@ from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 from accelerate.utils import TorchDynamoPlugin
 
-from model.config import ConfigError, TrainConfig
+from model.config.run import TrainConfig
+from model.config.section import ConfigError
 
 __all__ = ["make_accelerator", "stop_on_signal"]
 

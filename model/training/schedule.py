@@ -7,8 +7,8 @@ from typing import Any
 
 from torch import nn
 
-from model.config import TrainConfig
-from model.corpora.batching import Rows
+from model.config.run import TrainConfig
+from model.corpora.batch import Rows
 from model.corpora.examples import batched
 from model.training.run_state import Progress
 from model.training.tasks import Task

@@ -10,14 +10,16 @@ from typing import Any, Protocol, TypeVar
 import torch
 from torch import Tensor, nn
 
-from model.config import AnyModelConfig, ClassifierConfig, ConfigError
-from model.corpora.batching import Batch, Batches
+from model.config.model import AnyModelConfig, ClassifierConfig
+from model.config.recipe import Recipe
+from model.config.section import ConfigError
+from model.corpora.batch import Batch
+from model.corpora.batching import Batches
 from model.corpora.corpora import SentencePairs, read_pairs
 from model.corpora.examples import Example, sentence_pairs
 from model.inference.translate import translate_lines
 from model.network.loss import projected_cross_entropy
 from model.network.translators import OurTranslator, make_translator
-from model.recipe import Recipe
 from model.text.tokenizers import LearnedPair, load_pair, train_pair
 from model.text.vocab import BOS_ID, EOS_ID, PAD_ID
 from model.training.classification import ClassificationTask, GapTask

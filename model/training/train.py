@@ -19,10 +19,10 @@ from accelerate.utils import broadcast_object_list, gather_object
 from torch import Tensor
 from tqdm import tqdm
 
-from model.checkpoint import CheckpointConfig, read_config
-from model.corpora.batching import Rows
-from model.device import pick_device
-from model.recipe import Recipe
+from model.checkpoints.checkpoint import CheckpointConfig, read_config
+from model.config.recipe import Recipe
+from model.corpora.batch import Rows
+from model.network.device import pick_device
 from model.training.run_folder import RunFolder
 from model.training.run_state import (
     Progress,

@@ -6,10 +6,11 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from model.checkpoint import WEIGHTS, read_config
-from model.config import AnyModelConfig, ConfigError
+from model.checkpoints.checkpoint import WEIGHTS, read_config
+from model.config.model import AnyModelConfig
+from model.config.recipe import Recipe
+from model.config.section import ConfigError
 from model.files import load_weights
-from model.recipe import Recipe
 
 __all__ = ["check_start", "start_from"]
 

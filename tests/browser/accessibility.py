@@ -16,7 +16,7 @@ RUN = """async (runOnly) => {
         { id, impact, help, target: target.flat().join(' '), html, why: failureSummary })));
 }"""
 BY_NAME = ("heading-order", "page-has-heading-one", "empty-heading")
-# axe reads no text of a drawing. Words on the colours of heatmaps and bars are left to tests/viz_app/test_contrast.py.
+# axe reads no text of a drawing. Words on the colours of heatmaps and bars are for the test_contrast.py of figures.
 FAINT = """() => {
     const parts = (colour) => (colour.match(/[\\d.]+/g) ?? []).map(Number);
     const ON_COLOURS = '.heatmaplayer, .barlayer';

@@ -7,12 +7,12 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from model.checkpoint import load_checkpoint
+from model.checkpoints.checkpoint import load_checkpoint
 from model.inference.translate import translate
 from model.interventions import Head, Intervention
 from tests.browser.conftest import place_of, settle, visible_text
 from tests.conftest import BUNDLED, PATIENCE
-from viz_app.examples import EVERYDAY, REVIEWS
+from viz_app.content.examples import EVERYDAY, REVIEWS
 
 Visit = Callable[..., Page]
 NAME = "everyday-de-en"

@@ -11,17 +11,17 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 from plotly.colors import get_colorscale, hex_to_rgb
 
-from model.checkpoint import load_checkpoint
+from model.checkpoints.checkpoint import load_checkpoint
 from model.inference.export import maps_csv
 from model.inference.translate import translate
 from model.inference.translation import Translation
 from tests.browser.accessibility import check
 from tests.browser.conftest import cell, settle, tile
 from tests.conftest import BUNDLED
-from viz_app.checkpoint_choice import FIRST
-from viz_app.examples import EVERYDAY
+from viz_app.content.examples import EVERYDAY
+from viz_app.content.plain import percent
 from viz_app.figures.colours import MASKED, SEQUENTIAL
-from viz_app.plain import percent
+from viz_app.widgets.checkpoint_choice import FIRST
 
 Visit = Callable[..., Page]
 FIRST_TEXT, SENTENCE = EVERYDAY["en"][0], "Two women are reading a newspaper."

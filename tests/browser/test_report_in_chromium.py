@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import Browser, Page, expect
 
-from model.checkpoint import load_checkpoint
+from model.checkpoints.checkpoint import load_checkpoint
 from model.inference.translate import translate
 from tests.browser.accessibility import check
 from tests.browser.conftest import settle
 from tests.conftest import BUNDLED
-from viz_app import report
-from viz_app.component_data import map_view_data
+from viz_app.components.data import map_view_data
+from viz_app.export import report
 from viz_app.figures.style import Axes
 
 Visit = Callable[..., Page]

@@ -8,7 +8,7 @@ import pytest
 
 from deploy import serve
 from deploy.serve import TEMPLATE, configuration
-from viz_app import machine
+from viz_app.server import machine
 
 TWO = ["127.0.0.1:9001", "10.0.0.2:9002"]
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from model.checkpoint import Checkpoint
+from model.checkpoints.checkpoint import Checkpoint
 from model.inference.translate import translate
 from model.interventions import Head, Intervention, PaintedCell, paint, scale_scores, uniform_heads, without_positions
 from model.network.transformer import Transformer

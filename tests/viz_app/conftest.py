@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from model.checkpoint import Checkpoint, load_checkpoint
+from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from tests.conftest import BUNDLED, PATIENCE, ROOT
-from viz_app.choices import OLD_TABS
-from viz_app.examples import EVERYDAY
+from viz_app.content.examples import EVERYDAY
+from viz_app.session.choices import OLD_TABS
 
 NAME = "everyday-de-en"
 TEXT = EVERYDAY["de"][0]

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import streamlit as st
 
-from viz_app import checkpoint_choice, controls, listing, loading
-from viz_app.charts import draw
+from viz_app.content.plain import plain
 from viz_app.figures import training
-from viz_app.headings import section
-from viz_app.own_checkpoints import own_checkpoints
-from viz_app.plain import plain
-from viz_app.sections.bring_your_own import bring_your_own, problem_with_upload, was_opened
+from viz_app.sections.checkpoints.bring_your_own import bring_your_own, problem_with_upload, was_opened
+from viz_app.services import listing, loading
+from viz_app.session.own_checkpoints import own_checkpoints
+from viz_app.widgets import checkpoint_choice, controls
+from viz_app.widgets.charts import draw
+from viz_app.widgets.headings import section
 
 QUALITY = {
     "translation": ("BLEU", "valid_bleu", "Greedy translations of the validation set, after each epoch."),

@@ -7,33 +7,34 @@ import streamlit as st
 
 from model.analysis.importance import all_heads
 from model.analysis.statistics import moved_weight
-from model.checkpoint import CheckpointError
-from model.config import ConfigError
-from model.foreign_config import ForeignConfig
+from model.checkpoints.checkpoint import CheckpointError
+from model.checkpoints.languages import short_code, usual_languages
+from model.config.foreign import ForeignConfig
+from model.config.kinds import KINDS
+from model.config.section import ConfigError
+from model.inference.opening import AnyConfig
 from model.inference.translation import Translation
 from model.interventions import Intervention
-from model.kinds import KINDS
-from model.languages import short_code, usual_languages
-from model.opening import AnyConfig
-from viz_app import checkpoint_choice, controls, listing, loading, services
-from viz_app.attention_view import AttentionView, select_head, view
-from viz_app.caption import changes, tell
-from viz_app.charts import draw
-from viz_app.chips import compared
-from viz_app.choices import choices, settle
-from viz_app.demonstrations import demonstration_for
-from viz_app.ending import end_page
-from viz_app.examples import examples_for
+from viz_app.components.attention_view import AttentionView, select_head, view
+from viz_app.content.demonstrations import demonstration_for
+from viz_app.content.examples import examples_for
+from viz_app.content.plain import plain
 from viz_app.figures.attention import MAX_TILE, difference_map, head_map
 from viz_app.figures.heads import head_grids
 from viz_app.figures.style import Axes
-from viz_app.headings import section
-from viz_app.listing import CheckpointKey
-from viz_app.navigation import page_link
-from viz_app.plain import plain
-from viz_app.sections.by_length import by_length
-from viz_app.sections.two_networks import offer_two_networks
-from viz_app.services import Forced
+from viz_app.sections.compare.by_length import by_length
+from viz_app.sections.compare.two_networks import offer_two_networks
+from viz_app.services import listing, loading, results
+from viz_app.services.listing import CheckpointKey
+from viz_app.services.results import Forced
+from viz_app.session.caption import changes, tell
+from viz_app.session.choices import choices, settle
+from viz_app.session.ending import end_page
+from viz_app.widgets import checkpoint_choice, controls
+from viz_app.widgets.charts import draw
+from viz_app.widgets.chips import compared
+from viz_app.widgets.headings import section
+from viz_app.widgets.navigation import page_link
 
 MODES = {"checkpoints": "Two checkpoints", "sentences": "Two sentences", "changed": "As trained and changed"}
 ROW, LABELS, HEIGHTS = 17, 100, (300, 480)  # pixels of a row with its word, of what stands below, of a map
@@ -52,10 +53,10 @@ class Side:
     name: str
     key: CheckpointKey
     text: str
-    intervention: Intervention = services.UNTOUCHED
+    intervention: Intervention = results.UNTOUCHED
 
     def translation(self, forced: Forced = ()) -> Translation:
-        return services.translation_of(self.key, self.text, forced=forced, intervention=self.intervention)
+        return results.translation_of(self.key, self.text, forced=forced, intervention=self.intervention)
 
 
 def told_languages(other: CheckpointKey, mine: AnyConfig) -> CheckpointKey:
@@ -141,7 +142,7 @@ if mode == "checkpoints":
         hint.caption(f":material/lightbulb: {opening.look_for}")
 elif mode == "sentences":
     settle("second_text", examples_for(config)[-1])
-    other_text = st.text_input("The other sentence", key="second_text", max_chars=services.MAX_CHARACTERS) or ""
+    other_text = st.text_input("The other sentence", key="second_text", max_chars=results.MAX_CHARACTERS) or ""
     if not other_text.strip():
         st.info("Type the other sentence.")
         end_page()

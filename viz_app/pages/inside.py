@@ -2,16 +2,17 @@
 
 import streamlit as st
 
-from viz_app import analyses, checkpoint_choice, controls, listing
-from viz_app.ending import end_page
-from viz_app.plain import plain
-from viz_app.sections.asked_run import ask_for_run
-from viz_app.sections.early_words import early_words
-from viz_app.sections.every_station import every_station
-from viz_app.sections.forced_words import say_what_is_forced
-from viz_app.sections.one_head import one_head
-from viz_app.sections.read_or_guessed import read_or_guessed
-from viz_app.sections.why_this_word import why_this_word
+from viz_app.content.plain import plain
+from viz_app.sections.inside.early_words import early_words
+from viz_app.sections.inside.every_station import every_station
+from viz_app.sections.inside.one_head import one_head
+from viz_app.sections.inside.read_or_guessed import read_or_guessed
+from viz_app.sections.inside.why_this_word import why_this_word
+from viz_app.services import analyses, listing
+from viz_app.session.ending import end_page
+from viz_app.widgets import checkpoint_choice, controls
+from viz_app.widgets.asked_run import ask_for_run
+from viz_app.widgets.forced_words import say_what_is_forced
 
 key, config = checkpoint_choice.require_attention(
     listing.listed_checkpoints(), of_transformer="the dot products of a Transformer", also=("continuation", "reading")

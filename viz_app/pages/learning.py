@@ -8,26 +8,28 @@ import pandas as pd
 import streamlit as st
 
 from model.analysis.learning import MORE, outcome, snapshots_of
-from model.checkpoint import CheckpointError
-from viz_app import checkpoint_choice, components, controls, listing, measuring, services
-from viz_app.attention_view import view
-from viz_app.caption import tell
-from viz_app.charts import numbers
-from viz_app.choices import settle
-from viz_app.component_data import Snapshot
-from viz_app.ending import end_page
+from model.checkpoints.checkpoint import CheckpointError
+from viz_app.components import elements
+from viz_app.components.attention_view import view
+from viz_app.components.data import Snapshot
+from viz_app.content.plain import plain
 from viz_app.figures.attention import MAX_TILE
 from viz_app.figures.numbers import numbers_of_map
-from viz_app.headings import section
-from viz_app.long_work import start_and_wait_for
-from viz_app.plain import plain
+from viz_app.services import listing, measuring, results
+from viz_app.session.caption import tell
+from viz_app.session.choices import settle
+from viz_app.session.ending import end_page
+from viz_app.widgets import checkpoint_choice, controls
+from viz_app.widgets.charts import numbers
+from viz_app.widgets.headings import section
+from viz_app.widgets.long_work import start_and_wait_for
 
 key, config = checkpoint_choice.require_snapshots(listing.listed_checkpoints())
 text = controls.ask_for_text(config)
 if not text.strip():
     st.info("Type a sentence above, or choose one of the examples; how its translation was learned appears here.")
     end_page()
-trained = services.translation_of(key, text)
+trained = results.translation_of(key, text)
 if max(len(trained.written), len(trained.source)) > MAX_TILE:
     st.info(
         f"This text has {len(trained.source)} tokens and its translation {len(trained.written)}; this page "
@@ -63,7 +65,7 @@ st.caption(
     "One sentence at several times of the training. Choose a head to enlarge it. All snapshots must write the last "
     "translation, so the rows stay the same."
 )
-components.training_view(
+elements.training_view(
     [
         Snapshot(name=name, text=text, loss=f"loss {stage.loss:.2f}", maps=stage.maps[kind])
         for name, text, stage in zip(names, written, stages, strict=True)

@@ -3,16 +3,17 @@
 import numpy as np
 import streamlit as st
 
-from model.kinds import KINDS
-from viz_app import analyses, checkpoint_choice, controls, listing, services
-from viz_app.caption import tell
-from viz_app.choices import choices, settle
-from viz_app.ending import end_page
-from viz_app.examples import BATCHES
+from model.config.kinds import KINDS
+from viz_app.content.examples import BATCHES
+from viz_app.content.plain import plain
 from viz_app.figures.style import Axes
-from viz_app.plain import plain
-from viz_app.sections.bug_lab import bug_lab
-from viz_app.sections.right_masks import clearest_row, right_masks
+from viz_app.sections.masks.bug_lab import bug_lab
+from viz_app.sections.masks.right_masks import clearest_row, right_masks
+from viz_app.services import analyses, listing, results
+from viz_app.session.caption import tell
+from viz_app.session.choices import choices, settle
+from viz_app.session.ending import end_page
+from viz_app.widgets import checkpoint_choice, controls
 
 key, config = checkpoint_choice.require_attention(
     listing.listed_checkpoints(), of_transformer="the masks of a Transformer"
@@ -44,7 +45,7 @@ if len(sentences) < 2:
     end_page()
 tell("Sentences", " / ".join(sentences))
 controls.say_greedy()
-batch = services.batch_of(key, sentences)
+batch = results.batch_of(key, sentences)
 
 # The bug lab opens with the first sentence, which its mistakes change; the masks with one that shows their triangle.
 in_lab = choices().chosen.get("mask_tab") == "bugs"

@@ -2,18 +2,19 @@
 
 import streamlit as st
 
-from model.checkpoint import CheckpointError
-from model.config import RecurrentConfig
-from model.foreign_config import ForeignConfig
-from viz_app import checkpoint_choice, controls, listing, loading, services
-from viz_app.choices import settle
-from viz_app.ending import end_page
-from viz_app.plain import plain
-from viz_app.sections.position_distance import distance_scores, distance_weights
-from viz_app.sections.position_matrix import position_matrix
-from viz_app.sections.position_relations import position_pairs, position_properties, position_rotation
-from viz_app.sections.position_sentence import position_sentence
-from viz_app.sections.position_waves import position_waves
+from model.checkpoints.checkpoint import CheckpointError
+from model.config.foreign import ForeignConfig
+from model.config.model import RecurrentConfig
+from viz_app.content.plain import plain
+from viz_app.sections.positions.distance import distance_scores, distance_weights
+from viz_app.sections.positions.matrix import position_matrix
+from viz_app.sections.positions.relations import position_pairs, position_properties, position_rotation
+from viz_app.sections.positions.sentence import position_sentence
+from viz_app.sections.positions.waves import position_waves
+from viz_app.services import listing, loading, results
+from viz_app.session.choices import settle
+from viz_app.session.ending import end_page
+from viz_app.widgets import checkpoint_choice, controls
 
 BASES = (10, 100, 1_000, 10_000, 100_000)
 WIDTHS = range(16, 513, 16)
@@ -64,7 +65,7 @@ if formula:
     settle("base", 10_000, BASES)
     width = middle.select_slider(name, widths, key="width")
     base = right.select_slider("Base of the wavelengths", BASES, key="base")
-    table = services.sinusoids(length, width, float(base))
+    table = results.sinusoids(length, width, float(base))
     same = (width, base) == (d_model, 10_000)
     settings.caption(
         "These are the numbers that the checkpoint uses."
@@ -104,7 +105,7 @@ if relations.open:
         else:
             st.info("A learned table follows no formula, so no rotation leads from one position to another.")
         if kind != "rotary":  # nothing is added whose values could be too large
-            tables = {"sinusoidal": services.sinusoids(max_length, d_model, 10_000.0)}
+            tables = {"sinusoidal": results.sinusoids(max_length, d_model, 10_000.0)}
             learned = loading.a_learned_table() if formula else own
             position_properties(tables if learned is None else tables | {"learned": learned})
 if sentence_tab.open:

@@ -5,20 +5,21 @@ import pandas as pd
 import streamlit as st
 
 from model.analysis.statistics import rollout
+from model.checkpoints.languages import tag
 from model.inference.doubt import UNREAD
-from model.languages import tag
-from viz_app import checkpoint_choice, controls, listing, services
-from viz_app.caption import tell
-from viz_app.charts import draw
-from viz_app.chips import sentence, weighted_text
-from viz_app.choices import settle
-from viz_app.ending import end_page
-from viz_app.examples import REVIEWS
+from viz_app.content.examples import REVIEWS
+from viz_app.content.plain import percent, plain
 from viz_app.figures.attention import head_map
 from viz_app.figures.style import Axes
-from viz_app.headings import section
-from viz_app.plain import percent, plain
-from viz_app.sections.word_deletion import word_deletion
+from viz_app.sections.sentiment.word_deletion import word_deletion
+from viz_app.services import listing, results
+from viz_app.session.caption import tell
+from viz_app.session.choices import settle
+from viz_app.session.ending import end_page
+from viz_app.widgets import checkpoint_choice, controls
+from viz_app.widgets.charts import draw
+from viz_app.widgets.chips import sentence, weighted_text
+from viz_app.widgets.headings import section
 
 POOLED = {
     "attention": (
@@ -58,7 +59,7 @@ with field:
         "Type or paste a film review in English",
         key="review",
         height=110,
-        max_chars=services.MAX_CHARACTERS,
+        max_chars=results.MAX_CHARACTERS,
     )
     st.button(
         "Read it", key="read_review", help="What was typed is read when one leaves the field; Ctrl+Enter does too."
@@ -68,7 +69,7 @@ tell("Review", text or "")
 if not (text or "").strip():
     st.info("Type a review above, or choose one of the examples.")
     end_page()
-reading = services.classification_of(key, text)
+reading = results.classification_of(key, text)
 with side:
     st.html(sentence(f"{reading.label}: {percent(reading.probabilities[reading.label])}"))
     for label, probability in reading.probabilities.items():

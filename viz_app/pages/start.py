@@ -2,14 +2,15 @@
 
 import streamlit as st
 
-from model.opening import AnyConfig
-from viz_app import checkpoint_choice, controls, listing, services
-from viz_app.chips import rows_of_chips
-from viz_app.examples import PURPOSES
-from viz_app.glossary import definitions
-from viz_app.listing import CheckpointKey
-from viz_app.navigation import PAGES, page_link
-from viz_app.share import code_field
+from model.inference.opening import AnyConfig
+from viz_app.content.examples import PURPOSES
+from viz_app.content.glossary import definitions
+from viz_app.services import listing, results
+from viz_app.services.listing import CheckpointKey
+from viz_app.session.share import code_field
+from viz_app.widgets import checkpoint_choice, controls
+from viz_app.widgets.chips import rows_of_chips
+from viz_app.widgets.navigation import PAGES, page_link
 
 WORDS = ("Token", "Subword mark", "</s>", "Attention weight", "Head", "Checkpoint")
 IN_PIECES = 5  # of `PURPOSES`: the sentence with a word that is cut into pieces
@@ -22,7 +23,7 @@ def tokens_of_a_sentence(key: CheckpointKey, config: AnyConfig) -> None:
     if not text.strip():
         st.info("Type a sentence to see its tokens.")
         return
-    found = services.translation_of(key, text)
+    found = results.translation_of(key, text)
     st.caption("The tokens that this model reads, and the tokens that it writes:")
     st.html(rows_of_chips({"reads": found.source, "writes": found.written}, languages=found.languages, lined=False))
 

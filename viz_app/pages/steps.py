@@ -6,18 +6,20 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from model.config import SearchConfig
-from viz_app import checkpoint_choice, components, controls, forcing, listing, services
-from viz_app.attention_view import looked_at
-from viz_app.caption import tell
-from viz_app.charts import numbers
-from viz_app.chips import sentence
-from viz_app.choices import settle
-from viz_app.ending import end_page
-from viz_app.page_parts import told
-from viz_app.plain import plain
-from viz_app.sections.asked_run import forced_into
-from viz_app.sections.forced_words import left_out
+from model.config.search import SearchConfig
+from viz_app.components import elements
+from viz_app.components.attention_view import looked_at
+from viz_app.components.page_parts import told
+from viz_app.content.plain import plain
+from viz_app.services import listing, results
+from viz_app.session.caption import tell
+from viz_app.session.choices import settle
+from viz_app.session.ending import end_page
+from viz_app.widgets import checkpoint_choice, controls, forcing
+from viz_app.widgets.asked_run import forced_into
+from viz_app.widgets.charts import numbers
+from viz_app.widgets.chips import sentence
+from viz_app.widgets.forced_words import left_out
 
 SEARCHES = {"greedy": "Greedy, step by step", "beam": "Beam search as a tree"}
 ROWS = {"cross": "cross", "decoder": "decoder self, masked"}
@@ -31,8 +33,8 @@ if not text.strip():
     end_page()
 
 forced = forced_into(key)
-free = services.translation_of(key, text)
-translation = services.translation_of(key, text, forced=forced)
+free = results.translation_of(key, text)
+translation = results.translation_of(key, text, forced=forced)
 spoken = translation.languages[1]
 tell("Translation", translation.text)
 if forced:
@@ -82,7 +84,7 @@ elif shown == "greedy":
         "choose a token; grey tokens are masked: at that step they do not exist yet."
     )
     settle("step", 0)
-    components.stepper(
+    elements.stepper(
         translation,
         kind=kind or offered[0],
         key="stepper",
@@ -103,7 +105,7 @@ else:
     with rows_column:
         settle("beam_size", 5, range(2, 9))
         size = st.slider("Beam size, prefixes kept", 2, 8, key="beam_size")
-    tree = services.search_tree_of(key, text, SearchConfig(method="beam", beam_size=size), forced)
+    tree = results.search_tree_of(key, text, SearchConfig(method="beam", beam_size=size), forced)
     told(tree.text, languages=translation.languages)
     st.html(sentence(tree.text, spoken) if tree.text else sentence("(the model wrote nothing)"))
     st.caption(
@@ -118,7 +120,7 @@ else:
         key="beam_tree",
         alt="The prefixes of the beam search",
     )
-    components.beam_tree(
+    elements.beam_tree(
         tree,
         lang=spoken,
         alt=f"Tree of a beam search with {len(tree.nodes)} prefixes; the winner is “{tree.text}”",

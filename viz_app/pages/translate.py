@@ -5,23 +5,25 @@ from functools import partial
 
 import streamlit as st
 
-from model.config import ConfigError, RecurrentConfig
-from model.kinds import KINDS
-from viz_app import analyses, checkpoint_choice, controls, listing, services
-from viz_app.attention_view import choose, select_head, view, with_rollout, with_value_norms
-from viz_app.caption import tell
-from viz_app.chips import MAX_CHIPS, rows_of_chips, sentence
-from viz_app.choices import settle
-from viz_app.ending import end_page
+from model.config.kinds import KINDS
+from model.config.model import RecurrentConfig
+from model.config.section import ConfigError
+from viz_app.components.attention_view import choose, select_head, view, with_rollout, with_value_norms
+from viz_app.components.page_parts import look, told
+from viz_app.content.plain import percent, plain
 from viz_app.figures.attention import MAX_TILE
-from viz_app.page_parts import look, told
-from viz_app.plain import percent, plain
-from viz_app.present import presenting, walker
-from viz_app.sections import attention_drawings
-from viz_app.sections.asked_run import ask_for_run
-from viz_app.sections.forced_words import left_out, say_what_is_forced
-from viz_app.sections.map_window import WINDOW, map_window
-from viz_app.sections.take_home import take_home
+from viz_app.sections.translate import attention_drawings
+from viz_app.sections.translate.map_window import WINDOW, map_window
+from viz_app.sections.translate.take_home import take_home
+from viz_app.services import analyses, listing, results
+from viz_app.session.caption import tell
+from viz_app.session.choices import settle
+from viz_app.session.ending import end_page
+from viz_app.widgets import checkpoint_choice, controls
+from viz_app.widgets.asked_run import ask_for_run
+from viz_app.widgets.chips import MAX_CHIPS, rows_of_chips, sentence
+from viz_app.widgets.forced_words import left_out, say_what_is_forced
+from viz_app.widgets.present import presenting, walker
 
 VIEWS = {"heatmaps": "Heatmaps", "lines": "Lines", "head": "BertViz heads", "model": "BertViz model"}
 
@@ -40,7 +42,7 @@ search, forced = run
 if not text.strip():
     st.info("Type a sentence above, or choose one of the examples; what the model makes of it appears here.")
     end_page()
-translation = services.translation_of(key, text, *run)
+translation = results.translation_of(key, text, *run)
 if translation.text:
     tell("Translation" if config.task == "translation" else "Text", translation.text)
 
@@ -65,10 +67,10 @@ if shares:
 with st.container():
     if forced:
         say_what_is_forced(key, text, forced)
-    elif config.task == "translation" and (reason := services.doubt_of(key, text, search)):
+    elif config.task == "translation" and (reason := results.doubt_of(key, text, search)):
         st.caption(DOUBTS[reason].format(plain(checkpoint_choice.language(config.tokenizer.source_language))))
-    if len(text) > services.MAX_CHARACTERS:
-        st.warning(f"The text has {len(text):,} characters; only the first {services.MAX_CHARACTERS:,} were read.")
+    if len(text) > results.MAX_CHARACTERS:
+        st.warning(f"The text has {len(text):,} characters; only the first {results.MAX_CHARACTERS:,} were read.")
     if translation.dropped:
         st.warning(
             f"This model has {config.model.max_length} positions"
@@ -92,7 +94,7 @@ with st.container(key="set_view"):
     kinds, views, heads_column = st.columns([3.2, 3.9, 2.4], vertical_alignment="bottom")
 for option in ("merge", "hide_special", "norms", "logarithmic"):
     settle(option, False)
-no_norms = "This model has no heads." if recurrent else services.why_no_norms(key)
+no_norms = "This model has no heads." if recurrent else results.why_no_norms(key)
 norms, logarithmic = st.session_state["norms"] and not no_norms, st.session_state["logarithmic"]
 with kinds:
     kind = controls.kind_picker(config.model.kinds, "kind", "cross")
@@ -100,7 +102,7 @@ settle("view", "heatmaps", VIEWS)
 how_shown = views.segmented_control("View", list(VIEWS), format_func=VIEWS.__getitem__, required=True, key="view")
 merge, hide_special = st.session_state["merge"], st.session_state["hide_special"]
 condense = {"merge": merge, "hide_special": hide_special}
-measured = with_value_norms(translation, services.value_norms_of(key, text, *run)) if norms else translation
+measured = with_value_norms(translation, results.value_norms_of(key, text, *run)) if norms else translation
 shown = view(measured, kind, **condense)
 with heads_column:
     layer, head = controls.head_picker(*shown.maps.shape[:2], aggregates=not recurrent)

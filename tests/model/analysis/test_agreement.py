@@ -28,8 +28,9 @@ from model.analysis.patching import first_difference, paste, paste_every_head
 from model.analysis.silencing import effects_of_heads
 from model.analysis.stations import stations
 from model.analysis.zeroing import value_zeroing
-from model.checkpoint import Checkpoint, ClassifierCheckpoint
-from model.config import ConfigError, SearchConfig
+from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint
+from model.config.search import SearchConfig
+from model.config.section import ConfigError
 from model.corpora.aligned import AlignedPair
 from model.decoding.decode import length_limit
 from model.foreign.reader import ForeignClassifier

@@ -8,7 +8,7 @@ import torch
 
 from model.analysis.alignment import Pointer, joined, links_of, pointed, words_at
 from model.analysis.influence import influence
-from model.checkpoint import load_checkpoint
+from model.checkpoints.checkpoint import load_checkpoint
 from model.corpora.aligned import AlignedPair, cooccurrence, error_rate, read_aligned
 from model.corpora.corpora import CorpusError
 from tests.conftest import BUNDLED

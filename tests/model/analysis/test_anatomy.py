@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from model.analysis.anatomy import anatomy, derive, value_norms
-from model.checkpoint import Checkpoint
-from model.config import ConfigError
+from model.checkpoints.checkpoint import Checkpoint
+from model.config.section import ConfigError
 from model.inference.translate import translate
 from tests.conftest import make_model
 

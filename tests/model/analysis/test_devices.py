@@ -14,8 +14,8 @@ from model.analysis.anatomy import anatomy, value_norms
 from model.analysis.importance import gradient_importance, loss_changes, make_examples
 from model.analysis.mask_bugs import BUGS, bug_weights, mask_bug
 from model.analysis.padded_batch import layer_stages, padded_batch
-from model.checkpoint import Checkpoint, load_classifier
-from model.config import SearchConfig
+from model.checkpoints.checkpoint import Checkpoint, load_classifier
+from model.config.search import SearchConfig
 from model.inference import padding
 from model.inference.classify import classify, classify_lines
 from model.inference.translate import translate

@@ -11,7 +11,7 @@ from model.analysis.importance import (
     make_examples,
     sentence_losses,
 )
-from model.checkpoint import Checkpoint
+from model.checkpoints.checkpoint import Checkpoint
 from model.interventions import Head
 from model.text.vocab import BOS_ID, EOS_ID
 from model.trace import active_trace, hook_name, tracing

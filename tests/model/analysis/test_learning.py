@@ -9,9 +9,9 @@ import torch
 from safetensors.torch import load_file
 
 from model.analysis.learning import MORE, open_snapshot, outcome, snapshots_of, stage
-from model.checkpoint import WEIGHTS, CheckpointError, find_snapshots, load_checkpoint
+from model.checkpoints.checkpoint import WEIGHTS, CheckpointError, find_snapshots, load_checkpoint
+from model.inference.opening import open_translator
 from model.inference.translate import translate
-from model.opening import open_translator
 from tests.conftest import BUNDLED
 from tests.foreign_folders import make_folder
 

@@ -3,13 +3,13 @@ import pytest
 import torch
 
 from model.analysis.mask_bugs import BUGS, BugReport, bug_weights, mask_bug, rerun_greedy
-from model.checkpoint import Checkpoint
+from model.checkpoints.checkpoint import Checkpoint
 from model.decoding.decode import finish, greedy, length_limit
 from model.inference.translate import translate
 from model.text.vocab import EOS_ID, OURS, PAD_ID
 from model.trace import tracing
 from tests.conftest import make_model
-from viz_app.sections.mask_mistakes import MISTAKES
+from viz_app.sections.masks.mask_mistakes import MISTAKES
 
 TEXTS = ("the dog runs .", "the small dog sees a red house .")
 

@@ -7,12 +7,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from model.__main__ import main
 from model.analysis.patching import ROWS, first_difference, paste, paste_every_head
-from model.checkpoint import Checkpoint, load_checkpoint
+from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
+from model.cli.main import main
+from model.inference.opening import open_translator
 from model.inference.translate import translate
 from model.interventions import Head
-from model.opening import open_translator
 from model.trace import hook_name
 from tests.conftest import BUNDLED
 

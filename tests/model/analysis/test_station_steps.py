@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from model.analysis.station import Station
 from model.analysis.stations import stations
-from model.checkpoint import Checkpoint, load_checkpoint
+from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from model.network.transformer import Transformer
 from tests.conftest import BUNDLED
 from tests.model.analysis.reference import linear, norm

@@ -9,7 +9,7 @@ import torch
 
 from model.analysis.source_code import code_of, steps_in
 from model.analysis.stations import stations
-from model.checkpoint import Checkpoint, load_checkpoint
+from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from model.inference.translate import translate
 from model.network.layers import FeedForward
 from model.network.transformer import Transformer

@@ -14,8 +14,9 @@ from model.analysis.influence import influence, shares
 from model.analysis.lens import decoder_lens, logit_lens
 from model.analysis.streams import linear_norm
 from model.analysis.zeroing import value_zeroing
-from model.checkpoint import Checkpoint, load_checkpoint
-from model.config import ConfigError, ModelConfig
+from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
+from model.config.model import ModelConfig
+from model.config.section import ConfigError
 from model.inference.translate import translate, translate_lines
 from model.inference.translation import Translation
 from model.network.transformer import Transformer

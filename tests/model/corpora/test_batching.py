@@ -2,7 +2,8 @@ import random
 
 import pytest
 
-from model.corpora.batching import Batch, Batches
+from model.corpora.batch import Batch
+from model.corpora.batching import Batches
 from model.corpora.corpora import read_pairs
 from model.corpora.examples import Example, Examples, labelled_texts, sentence_pairs, shortened
 from model.text.tokenizers import TokenizerPair, train_pair

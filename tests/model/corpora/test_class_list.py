@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from model.config import ConfigError
+from model.config.section import ConfigError
 from model.corpora.class_list import ClassSentence, class_sentences, read_class_list
 from model.corpora.overlap import canonical
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from model.config import ConfigError
+from model.config.section import ConfigError
 from model.corpora import download
 from model.corpora.download import CHUNK, DownloadError, RemoteCorpus, download_corpus
 

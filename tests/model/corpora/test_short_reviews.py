@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from model.__main__ import main
-from model.checkpoint import load_classifier
+from model.checkpoints.checkpoint import load_classifier
+from model.cli.main import main
 from model.corpora.corpora import CorpusError
 from model.corpora.overlap import canonical
 from model.corpora.reviews import class_reviews, read_reviews

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from huggingface_hub import close_session, constants
 
-from model.__main__ import main
+from model.cli.main import main
+from model.inference.opening import open_translator
 from model.inference.translate import translate
-from model.opening import open_translator
 from tests.foreign_folders import make_folder
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

@@ -19,12 +19,12 @@ from transformers import (
     PreTrainedModel,
 )
 
-from model.checkpoint import CheckpointError
-from model.config import ConfigError
+from model.checkpoints.checkpoint import CheckpointError
+from model.config.section import ConfigError
 from model.foreign import open as opening
 from model.foreign.tokenizer import LONGEST, ForeignTokenizer
+from model.inference.opening import open_checkpoint, open_translator, read_any_config
 from model.inference.translate import translate
-from model.opening import open_checkpoint, open_translator, read_any_config
 from tests.foreign_folders import CLASSIFIERS, FAMILIES
 
 TEXTS = ("The cat sat on the mat.",)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from model.analysis.anatomy import anatomy, derive, value_norms, why_unmixed
-from model.config import ConfigError
-from model.opening import open_translator
+from model.config.section import ConfigError
+from model.inference.opening import open_translator
 from tests.foreign_families import family_named, make_family
 
 TEXT = "The cat sat on the mat."

@@ -9,9 +9,9 @@ import pytest
 import torch
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
+from model.checkpoints.languages import between, code_of, short_code, usual_languages
+from model.inference.opening import open_translator
 from model.inference.translate import translate
-from model.languages import between, code_of, short_code, usual_languages
-from model.opening import open_translator
 from tests.conftest import PATIENCE, ROOT
 from tests.foreign_folders import make_many_languages
 

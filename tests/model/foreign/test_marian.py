@@ -9,17 +9,19 @@ import pytest
 import torch
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
-from model.__main__ import main
 from model.analysis.mask_bugs import BUGS, mask_bug
-from model.checkpoint import Checkpoint, load_checkpoint
-from model.config import ConfigError, ModelConfig, SearchConfig
+from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
+from model.cli.main import main
+from model.config.model import ModelConfig
+from model.config.search import SearchConfig
+from model.config.section import ConfigError
 from model.foreign.marian import to_fast_tokenizer, to_marian, write_marian
+from model.inference.opening import open_translator
 from model.inference.searching import source_ids
 from model.inference.translate import translate
 from model.network.transformer import Transformer
-from model.opening import open_translator
 from tests.conftest import BUNDLED
-from viz_app.examples import EVERYDAY
+from viz_app.content.examples import EVERYDAY
 
 STRANGE = ["</s> a", "a\n 你好", "〇 b", "two  spaces ", "你好 Anna", "naïve 🐕‍🦺", "A"]
 

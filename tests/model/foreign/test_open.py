@@ -18,14 +18,15 @@ from transformers import (
 )
 
 from model.analysis.anatomy import anatomy, derive, value_norms
-from model.checkpoint import ClassifierCheckpoint, find_checkpoints
-from model.config import ConfigError, SearchConfig
+from model.checkpoints.checkpoint import ClassifierCheckpoint, find_checkpoints
+from model.config.search import SearchConfig
+from model.config.section import ConfigError
 from model.foreign.continuer import ForeignContinuer
 from model.inference.classify import classify, classify_lines
+from model.inference.opening import open_checkpoint, open_translator, read_any_config
 from model.inference.search_tree import search_tree
 from model.inference.translate import translate, translate_lines
 from model.interventions import Head, Intervention, PaintedCell
-from model.opening import open_checkpoint, open_translator, read_any_config
 from tests.foreign_folders import CLASSIFIERS, CONTINUERS, FAMILIES, LABELS, MASK, READERS, TRANSLATORS
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}  # the same sums in another order, in single precision

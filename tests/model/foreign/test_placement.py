@@ -8,11 +8,11 @@ import pytest
 import torch
 from transformers import AutoConfig, AutoTokenizer, BartForConditionalGeneration, PreTrainedModel
 
-from model.checkpoint import Checkpoint
+from model.checkpoints.checkpoint import Checkpoint
 from model.foreign.open import architecture, load_model, pair_of, placement, wrap
+from model.inference.opening import open_translator
 from model.inference.translate import translate
 from model.inference.translation import Translation
-from model.opening import open_translator
 
 TEXT = "My sister likes apples, and my brother likes pears."
 

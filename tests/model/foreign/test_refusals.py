@@ -22,12 +22,12 @@ from transformers import (
 from transformers.utils import logging
 
 import model.foreign.open as opening
-from model.checkpoint import CheckpointError
-from model.config import ConfigError
+from model.checkpoints.checkpoint import CheckpointError
+from model.config.section import ConfigError
 from model.foreign.attention import attend
 from model.foreign.reader import ForeignReader
+from model.inference.opening import open_checkpoint, open_translator, read_any_config
 from model.inference.translate import translate
-from model.opening import open_checkpoint, open_translator, read_any_config
 from tests.foreign_families import family_named, make_family
 
 TEXT = "The cat sat on the mat."

@@ -12,8 +12,8 @@ from ruaccent import load_accentor
 from transformers import AutoModel, AutoTokenizer
 
 from model.analysis.anatomy import anatomy, derive
+from model.inference.opening import open_translator
 from model.inference.translate import translate
-from model.opening import open_translator
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}  # the same sums in another order, in single precision
 

@@ -24,7 +24,7 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
-from model.config import ConfigError
+from model.config.section import ConfigError
 from model.decoding.beam import beam
 from model.decoding.decode import finish, greedy, length_limit
 from model.foreign.translator import ForeignTranslator

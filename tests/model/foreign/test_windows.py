@@ -10,14 +10,14 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from model.checkpoint import ClassifierCheckpoint
-from model.config import SearchConfig
+from model.checkpoints.checkpoint import ClassifierCheckpoint
+from model.config.search import SearchConfig
 from model.foreign.architecture import architecture
 from model.foreign.open import read_library_config
 from model.inference.classify import classify
+from model.inference.opening import open_checkpoint, open_translator
 from model.inference.translate import translate
 from model.interventions import Head, Intervention, PaintedCell
-from model.opening import open_checkpoint, open_translator
 from tests.foreign_families import family_named, make_family
 
 TEXT = "The cat sat on the <mask>, and it was tired."

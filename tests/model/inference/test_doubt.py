@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model.__main__ import main
-from model.checkpoint import Checkpoint, load_checkpoint, read_config
+from model.checkpoints.checkpoint import Checkpoint, load_checkpoint, read_config
+from model.cli.main import main
 from model.corpora.class_list import CLASS_LISTS, read_class_list
 from model.inference.doubt import CERTAINTY, certainty, doubt, foreign_share, unread_share, usual_certainty
 from model.inference.translate import translate

@@ -1,7 +1,7 @@
 import pytest
 
-from model.checkpoint import Checkpoint
-from model.config import SearchConfig
+from model.checkpoints.checkpoint import Checkpoint
+from model.config.search import SearchConfig
 from model.inference.search_tree import search_tree
 from model.inference.translate import translate
 

@@ -3,8 +3,8 @@ import pytest
 import torch
 
 from model.analysis.padded_batch import layer_stages, padded_batch
-from model.checkpoint import Checkpoint
-from model.config import SearchConfig
+from model.checkpoints.checkpoint import Checkpoint
+from model.config.search import SearchConfig
 from model.decoding.decode import Hypothesis
 from model.inference.searching import written_ids
 from model.inference.translate import translate, translate_lines

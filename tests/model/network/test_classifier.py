@@ -11,14 +11,17 @@ import numpy as np
 import pytest
 import torch
 
-from model.__main__ import main
-from model.checkpoint import CheckpointError, ClassifierCheckpoint, load_checkpoint, load_classifier
-from model.config import ClassifierConfig, ConfigError, TokenizerConfig, TrainConfig
+from model.checkpoints.checkpoint import CheckpointError, ClassifierCheckpoint, load_checkpoint, load_classifier
+from model.cli.main import main
+from model.config.model import ClassifierConfig
+from model.config.recipe import Recipe
+from model.config.run import TrainConfig
+from model.config.section import ConfigError
+from model.config.tokenizer import TokenizerConfig
 from model.corpora.corpora import CorpusError
 from model.corpora.reviews import read_reviews
 from model.inference.classify import classify, classify_lines
 from model.network.classifier import Classifier
-from model.recipe import Recipe
 from model.text.vocab import EOS_ID, PAD_ID, UNK_ID
 from model.trace import ablate_heads, tracing
 from model.training.tasks import make_task

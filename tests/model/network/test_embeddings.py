@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from model.config import ClassifierConfig, ModelConfig, RecurrentConfig
+from model.config.model import ClassifierConfig, ModelConfig, RecurrentConfig
 from model.network.classifier import Classifier
 from model.network.translators import make_translator
 from model.training.tasks import TranslationLoss

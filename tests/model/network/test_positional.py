@@ -3,7 +3,8 @@ import math
 import pytest
 import torch
 
-from model.config import ClassifierConfig, ConfigError, ModelConfig
+from model.config.model import ClassifierConfig, ModelConfig
+from model.config.section import ConfigError
 from model.network.classifier import Classifier
 from model.network.positional import LearnedPositions, RotaryPositions, SinusoidalPositions, sinusoidal_table
 from model.trace import tracing

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from model.checkpoint import Checkpoint, load_checkpoint
-from model.config import ConfigError, RecurrentConfig, SearchConfig
+from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
+from model.config.model import RecurrentConfig
+from model.config.search import SearchConfig
+from model.config.section import ConfigError
 from model.decoding.decode import finish
 from model.inference.searching import start_search
 from model.inference.translate import translate

@@ -8,7 +8,8 @@ import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.config import ConfigError, TokenizerConfig
+from model.config.section import ConfigError
+from model.config.tokenizer import TokenizerConfig
 from model.corpora.corpora import read_pairs
 from model.text.byte_pair import BytePairTokenizer
 from model.text.tokenizers import load_pair, train_pair, train_single

@@ -4,7 +4,7 @@ import pytest
 import sacrebleu
 import torch
 
-from model.checkpoint import Checkpoint
+from model.checkpoints.checkpoint import Checkpoint
 from model.corpora.batching import Batches
 from model.corpora.corpora import read_pairs
 from model.corpora.examples import sentence_pairs

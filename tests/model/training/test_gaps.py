@@ -9,10 +9,10 @@ import torch
 import torch.nn.functional as F
 from safetensors.torch import load_file
 
-from model.checkpoint import CheckpointError, load_classifier
-from model.config import ConfigError
+from model.checkpoints.checkpoint import CheckpointError, load_classifier
+from model.config.recipe import Recipe, load_recipe
+from model.config.section import ConfigError
 from model.network.masks import padding_mask
-from model.recipe import Recipe, load_recipe
 from model.text.vocab import EOS_ID, PAD_ID, UNK_ID
 from model.training.tasks import make_task
 from model.training.train import train

@@ -13,8 +13,8 @@ import torch
 from safetensors.torch import load_file
 
 from benchmarks.server import free_port
-from model.__main__ import main
-from model.checkpoint import load_checkpoint
+from model.checkpoints.checkpoint import load_checkpoint
+from model.cli.main import main
 from tests.conftest import PATIENCE, ROOT, TOY_DATA, toy_toml
 
 # A process that has imported all that a run imports, now or later; each process of a run is a copy of it.

@@ -8,8 +8,8 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
-from model.config import ConfigError
-from model.recipe import load_recipe
+from model.config.recipe import load_recipe
+from model.config.section import ConfigError
 from model.training.run_folder import RunFolder
 from model.training.train import train
 from tests.conftest import TOY_DATA, toy_recipe

@@ -15,10 +15,10 @@ from safetensors import safe_open
 from safetensors.torch import load_file
 from torch import Tensor
 
-from model.config import TrainConfig
-from model.corpora.batching import Batch
+from model.config.recipe import Recipe
+from model.config.run import TrainConfig
+from model.corpora.batch import Batch
 from model.network.translators import OurTranslator, make_translator
-from model.recipe import Recipe
 from model.text.vocab import PAD_ID
 from model.training import runtime
 from model.training.tasks import TranslationTask, make_task

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from model.config.recipe import load_recipe
 from model.corpora.toys import TOYS, write_toy
+from model.inference.opening import open_translator
 from model.inference.searching import forced_text
 from model.inference.translate import translate
-from model.opening import open_translator
-from model.recipe import load_recipe
 from model.training.train import train
 
 

@@ -11,10 +11,10 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from model.__main__ import main
-from model.checkpoint import Checkpoint, CheckpointError, load_checkpoint
-from model.config import ConfigError
-from model.device import pick_device
+from model.checkpoints.checkpoint import Checkpoint, CheckpointError, load_checkpoint
+from model.cli.main import main
+from model.config.section import ConfigError
+from model.network.device import pick_device
 from model.text.vocab import UNK_ID
 from model.training import tasks
 from model.training.run_state import Progress, average_epochs, load_state, save_epoch, save_state

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from model.checkpoint import CheckpointError, load_checkpoint, load_classifier
-from model.config import ConfigError
+from model.checkpoints.checkpoint import CheckpointError, load_checkpoint, load_classifier
+from model.config.section import ConfigError
 from model.inference.translate import translate
 from model.training.train import DivergedError, train
 from tests.conftest import PATIENCE, ROOT, TOY_DATA, toy_recipe, toy_toml

@@ -4,9 +4,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from model.__main__ import main
-from model.checkpoint import CheckpointError, load_checkpoint
-from model.config import ConfigError
+from model.checkpoints.checkpoint import CheckpointError, load_checkpoint
+from model.cli.main import main
+from model.config.section import ConfigError
 from model.training.train import train
 from tests.conftest import TOY_DATA, toy_recipe, toy_toml
 

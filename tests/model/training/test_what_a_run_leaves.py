@@ -12,8 +12,8 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 from model import files
-from model.checkpoint import load_checkpoint
-from model.recipe import Recipe
+from model.checkpoints.checkpoint import load_checkpoint
+from model.config.recipe import Recipe
 from model.training import train as training
 from model.training.tasks import make_task
 from model.training.train import Trainer, train

@@ -1,0 +1,65 @@
+"""Headlight in a program or a notebook: checkpoints and translations that show themselves.
+
+    import headlight
+    headlight.open_checkpoint("everyday-en-de").translate("Where is the station?")
+
+All that `model` offers is here too. The command `headlight` is in `command.py`.
+"""
+
+from headlight.notebook import OpenCheckpoint, ShownTranslation, open_checkpoint
+from model import (
+    Checkpoint,
+    CheckpointError,
+    Classification,
+    Classifier,
+    ClassifierCheckpoint,
+    ConfigError,
+    ModelConfig,
+    Recipe,
+    SearchConfig,
+    Trace,
+    Transformer,
+    Translation,
+    __version__,
+    ablate_heads,
+    classify,
+    find_checkpoints,
+    hook_name,
+    load_checkpoint,
+    load_classifier,
+    load_recipe,
+    record_translation,
+    tracing,
+    translate,
+    translate_lines,
+)
+
+__all__ = [
+    "Checkpoint",
+    "CheckpointError",
+    "Classification",
+    "Classifier",
+    "ClassifierCheckpoint",
+    "ConfigError",
+    "ModelConfig",
+    "OpenCheckpoint",
+    "Recipe",
+    "SearchConfig",
+    "ShownTranslation",
+    "Trace",
+    "Transformer",
+    "Translation",
+    "__version__",
+    "ablate_heads",
+    "classify",
+    "find_checkpoints",
+    "hook_name",
+    "load_checkpoint",
+    "load_classifier",
+    "load_recipe",
+    "open_checkpoint",
+    "record_translation",
+    "tracing",
+    "translate",
+    "translate_lines",
+]

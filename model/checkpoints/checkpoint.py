@@ -1,0 +1,280 @@
+"""A checkpoint is a folder: `model.safetensors`, `config.json` and the tokenizer's files. Nothing in it is code.
+
+Weights are stored in half precision and computed with in single precision.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from torch import nn
+
+from model.config.foreign import ForeignConfig
+from model.config.model import (
+    TASKS,
+    VOCAB_SIZES,
+    AnyModelConfig,
+    ClassifierConfig,
+    ModelConfig,
+    RecurrentConfig,
+    sizes_of,
+)
+from model.config.run import TrainConfig
+from model.config.section import ConfigError
+from model.config.tokenizer import TokenizerConfig
+from model.files import CheckpointError, load_weights, write_beside
+from model.network.classifier import Classifier
+from model.network.translator import Translator
+from model.network.translators import make_translator
+from model.safety import read_short, require_modest
+from model.text.tokenizers import LearnedPair, TokenizerPair, load_pair
+from model.text.vocab import PAD_ID
+
+__all__ = [
+    "BY_LENGTH",
+    "DESCRIPTION",
+    "WEIGHTS",
+    "Checkpoint",
+    "CheckpointConfig",
+    "CheckpointError",
+    "ClassifierCheckpoint",
+    "at_snapshot",
+    "checkpoint_name",
+    "find_checkpoints",
+    "find_snapshots",
+    "load_checkpoint",
+    "load_classifier",
+    "read_config",
+    "snapshot_path",
+    "write_config",
+]
+
+FORMAT = 1
+BY_LENGTH = "bleu_lowercased of words "  # before the lengths, in the name of a figure
+WEIGHTS, CONFIG, DESCRIPTION = "model.safetensors", "config.json", "headlight.toml"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckpointConfig:
+    """What `config.json` holds."""
+
+    recipe: str
+    model: AnyModelConfig
+    tokenizer: TokenizerConfig
+    train: TrainConfig
+    task: str = "translation"
+    figures: Mapping[str, float] = field(default_factory=dict)  # measured results, name → value
+
+    def figure(self, name: str) -> float | None:
+        """A recorded result, such as `chrf`, on the first test set that this model was made for."""
+        places = ("test_2016_flickr", *(f"{corpus}.test" for corpus in self.train.corpora))
+        return next((self.figures[f"{place}.{name}"] for place in places if f"{place}.{name}" in self.figures), None)
+
+    @property
+    def bleu_by_length(self) -> dict[str, float]:
+        """Words of the source → lower-cased BLEU on captions, where `evaluate --by-length --record` was run."""
+        before = f"test_2016_flickr.{BY_LENGTH}"
+        return {name.removeprefix(before): value for name, value in self.figures.items() if name.startswith(before)}
+
+    @property
+    def bleu(self) -> float | None:
+        """BLEU on its test set where it was recorded: lower-cased if the model lower-cases."""
+        return self.figure("bleu_lowercased" if self.tokenizer.lowercase else "bleu")
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "task": self.task,
+            "recipe": self.recipe,
+            "model": self.model.to_dict(),
+            "tokenizer": self.tokenizer.to_dict(),
+            "train": self.train.to_dict(),
+            "figures": dict(self.figures),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Raises ConfigError where a part is missing or invalid."""
+        if values.get("format") != FORMAT:
+            raise ConfigError(f"format is {values.get('format')!r}; this version reads format {FORMAT}.")
+        missing = {"recipe", "model", "tokenizer", "train"} - set(values)
+        if missing:
+            raise ConfigError(f"it lacks {', '.join(sorted(missing))}.")
+        if not all(isinstance(values[name], Mapping) for name in ("model", "tokenizer", "train")):
+            raise ConfigError("model, tokenizer and train must be JSON objects.")
+        figures = values.get("figures", {})
+        if not isinstance(figures, Mapping) or not all(isinstance(v, int | float) for v in figures.values()):
+            raise ConfigError("figures must be a JSON object of numbers.")
+        task = values.get("task", "translation")
+        if not isinstance(task, str) or task not in TASKS:
+            raise ConfigError(f"task is {task!r}; this version knows {', '.join(TASKS)}.")
+        return cls(
+            recipe=str(values["recipe"]),
+            task=task,
+            model=sizes_of(task, values["model"]).from_dict(values["model"]),
+            tokenizer=TokenizerConfig.from_dict(values["tokenizer"]),
+            train=TrainConfig.from_dict(values["train"]),
+            figures=dict(figures),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loaded:
+    """A loaded checkpoint, ready to use: the model is in evaluation mode."""
+
+    path: Path
+    config: CheckpointConfig | ForeignConfig
+    tokenizers: TokenizerPair  # of a classifier: the same twice
+
+    @property
+    def name(self) -> str:
+        return checkpoint_name(self.path)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkpoint(Loaded):
+    """A translator."""
+
+    model: Translator
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassifierCheckpoint(Loaded):
+    """A text classifier."""
+
+    model: Classifier | Translator  # that of another make is called as a classifier is
+
+
+def write_config(folder: Path, config: CheckpointConfig) -> None:
+    write_beside(folder / CONFIG, json.dumps(config.to_dict(), indent=2) + "\n")
+
+
+def read_config(folder: Path) -> CheckpointConfig:
+    """Read and check `config.json` alone.
+
+    Raises:
+        CheckpointError: it is missing, not JSON, or not a configuration of this project.
+    """
+    try:
+        values = read_short(folder / CONFIG)
+        if not isinstance(values, dict):
+            raise ConfigError("it is not a JSON object.")
+        return CheckpointConfig.from_dict(values)
+    except FileNotFoundError as error:
+        raise CheckpointError(f"{folder.name} has no {CONFIG}, so it is not a checkpoint of Headlight.") from error
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"{CONFIG} of {folder.name} cannot be used: {error}") from error
+
+
+def snapshot_path(folder: Path, step: int) -> Path:
+    """Where the weights after `step` optimizer steps are kept, if they are."""
+    return folder / "snapshots" / f"step-{step:06d}.safetensors"
+
+
+def find_snapshots(folder: Path) -> dict[int, Path]:
+    """Step → the weights after it, in the order of the steps."""
+    named = [(re.fullmatch(r"step-(\d+)", path.stem), path) for path in folder.glob("snapshots/step-*.safetensors")]
+    return dict(sorted((int(match[1]), path) for match, path in named if match))
+
+
+def at_snapshot(checkpoint: Checkpoint, weights: Path) -> Checkpoint:
+    """The same translator with the weights of an earlier step.
+
+    Raises:
+        CheckpointError: they are missing, damaged, or of another model.
+    """
+    sizes = checkpoint.config.model
+    assert isinstance(sizes, ModelConfig | RecurrentConfig)
+    model = make_translator(sizes, pad_id=PAD_ID)
+    load_weights(weights, model)
+    return replace(checkpoint, model=ready(model, "cpu"))
+
+
+def load_checkpoint(folder: Path, *, device: str = "cpu", weights: Path | None = None) -> Checkpoint:
+    """Load a translator for use.
+
+    Args:
+        folder: Of the checkpoint.
+        device: Where the model is to be.
+        weights: Other weights than those of the checkpoint, such as a snapshot while there are no others yet.
+
+    Raises:
+        CheckpointError: any of its files is missing, damaged, or does not fit the others; or it is no translator.
+    """
+    config = read_config(folder)
+    if isinstance(config.model, ClassifierConfig):
+        raise CheckpointError(f"{folder.name} classifies texts and does not translate; choose another checkpoint.")
+    tokenizers, sizes = load_tokenizers(config, folder), config.model
+    require_modest(lambda: make_translator(sizes, pad_id=PAD_ID), sizes.to_dict(), folder)
+    model = make_translator(sizes, pad_id=PAD_ID)
+    load_weights(weights or folder / WEIGHTS, model)
+    return Checkpoint(path=folder, config=config, model=ready(model, device), tokenizers=tokenizers)
+
+
+def load_classifier(folder: Path, *, device: str = "cpu") -> ClassifierCheckpoint:
+    """Load a text classifier for use.
+
+    Raises:
+        CheckpointError: any of its files is missing, damaged, or does not fit the others; or it is no classifier.
+    """
+    config = read_config(folder)
+    if not isinstance(config.model, ClassifierConfig):
+        raise CheckpointError(f"{folder.name} translates and does not classify texts; choose another checkpoint.")
+    if config.train.fill_gaps:
+        raise CheckpointError(f"{folder.name} has learned to fill gaps, not to label; start a run from it with --init.")
+    tokenizers, sizes = load_tokenizers(config, folder), config.model
+    require_modest(lambda: Classifier(sizes, pad_id=PAD_ID), sizes.to_dict(), folder)
+    model = Classifier(sizes, pad_id=PAD_ID)
+    load_weights(folder / WEIGHTS, model)
+    return ClassifierCheckpoint(path=folder, config=config, model=ready(model, device), tokenizers=tokenizers)
+
+
+AnyModel = TypeVar("AnyModel", bound=nn.Module)
+
+
+def ready(model: AnyModel, device: str) -> AnyModel:
+    """The model where it is to be used, in evaluation mode, its matrices laid out for products with a few rows."""
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            # Column by column. Decoding waits for weights to come from memory: a token takes a third less time so.
+            module.weight.data = module.weight.data.t().contiguous().t()
+    return model.to(device).eval()
+
+
+def load_tokenizers(config: CheckpointConfig, folder: Path) -> LearnedPair:
+    try:
+        tokenizers = load_pair(config.tokenizer, folder)
+    except ConfigError as error:
+        raise CheckpointError(str(error)) from error
+    for name in VOCAB_SIZES[config.task]:
+        side, size = ("target" if name.startswith("target") else "source"), getattr(config.model, name)
+        found = getattr(tokenizers, side).size
+        if found != size:
+            raise CheckpointError(
+                f"The {side} tokenizer of {folder.name} has {found} tokens, but config.json says {name} is {size}."
+            )
+    return tokenizers
+
+
+def checkpoint_name(folder: Path) -> str:
+    """As people call it: of Hugging Face's cache, `models--ORG--NAME/snapshots/REVISION`, that is ORG/NAME."""
+    if folder.parent.name == "snapshots" and folder.parent.parent.name.startswith("models--"):
+        return folder.parent.parent.name.removeprefix("models--").replace("--", "/")
+    return folder.name
+
+
+def find_checkpoints(folders: Iterable[Path]) -> dict[str, Path]:
+    """Name → folder of every checkpoint directly below the given folders; the first of a name wins.
+
+    A checkpoint has a `config.json` or a `headlight.toml`. Of a folder that is laid out as Hugging Face's cache, the
+    snapshot that was changed last.
+    """
+    found: dict[str, Path] = {}
+    for folder in folders:
+        cached = sorted(folder.glob(f"models--*/snapshots/*/{CONFIG}"), key=lambda path: -path.lstat().st_mtime)
+        for config in (*sorted(folder.glob(f"*/{CONFIG}")), *sorted(folder.glob(f"*/{DESCRIPTION}")), *cached):
+            found.setdefault(checkpoint_name(config.parent), config.parent)
+    return found

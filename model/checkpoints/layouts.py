@@ -1,0 +1,141 @@
+"""How tutorials call the weights of a Transformer, and those weights under our own names."""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from model.checkpoints.checkpoint import DESCRIPTION
+from model.files import CheckpointError
+
+__all__ = ["LAYOUTS", "Names", "copy_weights"]
+
+# Our module → theirs. `[k]` is the k-th third of a matrix that holds queries, keys and values together.
+LAYOUTS: Mapping[str, Mapping[str, str]] = {
+    "torch": {
+        "{stack}.layers.{i}.self_attention.query_projection": "{stack}.layers.{i}.self_attn.in_proj[0]",
+        "{stack}.layers.{i}.self_attention.key_projection": "{stack}.layers.{i}.self_attn.in_proj[1]",
+        "{stack}.layers.{i}.self_attention.value_projection": "{stack}.layers.{i}.self_attn.in_proj[2]",
+        "{stack}.layers.{i}.self_attention.output_projection": "{stack}.layers.{i}.self_attn.out_proj",
+        "{stack}.layers.{i}.self_attention_residual.norm": "{stack}.layers.{i}.norm1",
+        "{stack}.layers.{i}.feed_forward.expand": "{stack}.layers.{i}.linear1",
+        "{stack}.layers.{i}.feed_forward.contract": "{stack}.layers.{i}.linear2",
+        "{stack}.norm": "{stack}.norm",
+        "encoder.layers.{i}.feed_forward_residual.norm": "encoder.layers.{i}.norm2",
+        "decoder.layers.{i}.feed_forward_residual.norm": "decoder.layers.{i}.norm3",
+        "decoder.layers.{i}.cross_attention_residual.norm": "decoder.layers.{i}.norm2",
+        "decoder.layers.{i}.cross_attention.query_projection": "decoder.layers.{i}.multihead_attn.in_proj[0]",
+        "decoder.layers.{i}.cross_attention.key_projection": "decoder.layers.{i}.multihead_attn.in_proj[1]",
+        "decoder.layers.{i}.cross_attention.value_projection": "decoder.layers.{i}.multihead_attn.in_proj[2]",
+        "decoder.layers.{i}.cross_attention.output_projection": "decoder.layers.{i}.multihead_attn.out_proj",
+    },
+    "annotated": {
+        "{stack}.layers.{i}.self_attention.query_projection": "{stack}.layers.{i}.self_attn.linears.0",
+        "{stack}.layers.{i}.self_attention.key_projection": "{stack}.layers.{i}.self_attn.linears.1",
+        "{stack}.layers.{i}.self_attention.value_projection": "{stack}.layers.{i}.self_attn.linears.2",
+        "{stack}.layers.{i}.self_attention.output_projection": "{stack}.layers.{i}.self_attn.linears.3",
+        "{stack}.layers.{i}.self_attention_residual.norm": "{stack}.layers.{i}.sublayer.0.norm",
+        "{stack}.layers.{i}.feed_forward.expand": "{stack}.layers.{i}.feed_forward.w_1",
+        "{stack}.layers.{i}.feed_forward.contract": "{stack}.layers.{i}.feed_forward.w_2",
+        "{stack}.norm": "{stack}.norm",
+        "encoder.layers.{i}.feed_forward_residual.norm": "encoder.layers.{i}.sublayer.1.norm",
+        "decoder.layers.{i}.feed_forward_residual.norm": "decoder.layers.{i}.sublayer.2.norm",
+        "decoder.layers.{i}.cross_attention_residual.norm": "decoder.layers.{i}.sublayer.1.norm",
+        "decoder.layers.{i}.cross_attention.query_projection": "decoder.layers.{i}.src_attn.linears.0",
+        "decoder.layers.{i}.cross_attention.key_projection": "decoder.layers.{i}.src_attn.linears.1",
+        "decoder.layers.{i}.cross_attention.value_projection": "decoder.layers.{i}.src_attn.linears.2",
+        "decoder.layers.{i}.cross_attention.output_projection": "decoder.layers.{i}.src_attn.linears.3",
+    },
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Names:
+    """The table [names]."""
+
+    layout: str
+    prefix: str
+    source_embedding: str
+    target_embedding: str
+    output: str
+    modules: Mapping[str, str]
+
+
+@torch.no_grad()
+def copy_weights(model: nn.Module, theirs: Mapping[str, Tensor], names: Names, checkpoint: str) -> None:
+    """Fill every parameter of ours.
+
+    Args:
+        model: Ours.
+        theirs: Name → tensor, as it was saved.
+        names: How they are called.
+        checkpoint: Its name.
+
+    Raises:
+        CheckpointError: tensors are missing, left over, or of another shape; it names them.
+    """
+    wanted = dict(model.named_parameters(remove_duplicate=False))
+    used, missing, misshapen = set[str](), list[str](), list[str]()
+    for ours, parameter in wanted.items():
+        their_name, tensor = found(ours, theirs, names)
+        used.add(their_name)
+        if tensor is None:
+            missing.append(their_name)
+        elif tensor.shape != parameter.shape:
+            shapes = f"{list(tensor.shape)} instead of {list(parameter.shape)}"
+            misshapen.append(f"{their_name} is {shapes}")
+        else:
+            parameter.copy_(tensor)
+    # Positions are computed, whoever saved them, unless they were learned.
+    surplus = [key for key in theirs if key not in used and not re.search(r"(^|\.)(pe|pos\w*|mask)(\.|$)", key)]
+    problems = {"missing": missing, "of another shape": misshapen, "left over": surplus}
+    if any(problems.values()):
+        said = "; ".join(f"{what}: {few(those)}" for what, those in problems.items() if those)
+        raise CheckpointError(f"The weights of {checkpoint} do not fit {DESCRIPTION}: {said}.")
+
+
+def few(names: list[str]) -> str:
+    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+
+
+def found(ours: str, theirs: Mapping[str, Tensor], names: Names) -> tuple[str, Tensor | None]:
+    """Their name of one of our parameters, and the tensor itself if they have it."""
+    module, _, part = ours.rpartition(".")
+    their_module = module_name(module, names)
+    third = re.fullmatch(r"(.*)\[(\d)\]", their_module)
+    if third:  # torch.nn.MultiheadAttention
+        name = f"{third[1]}_{part}"
+        tensor = theirs.get(name)
+        if tensor is not None and (tensor.dim() == 0 or len(tensor) % 3):
+            raise CheckpointError(f"{name} is {list(tensor.shape)}; its rows should be queries, keys and values.")
+        return name, None if tensor is None else tensor.chunk(3)[int(third[2])]
+    name = f"{their_module}.{'weight' if part == 'table' else part}"  # of learned positions
+    if name in theirs or names.layout != "annotated" or not their_module.endswith("norm"):
+        return name, theirs.get(name)
+    # Its own LayerNorm divides by the standard deviation of a sample, which is larger by √(n / (n − 1)).
+    name = f"{their_module}.{'a_2' if part == 'weight' else 'b_2'}"
+    tensor = theirs.get(name)
+    if tensor is None or part == "bias":
+        return name, tensor
+    return name, tensor.float() * math.sqrt((tensor.numel() - 1) / tensor.numel())
+
+
+def module_name(module: str, names: Names) -> str:
+    ends = {
+        "encoder.embedding.tokens": names.source_embedding,
+        "decoder.embedding.tokens": names.target_embedding,
+        "output_projection": names.output,
+    }
+    if module in ends:
+        return ends[module]
+    number = re.search(r"\.(\d+)\.", module)
+    stack, i = module.partition(".")[0], number[1] if number else ""
+    template = re.sub(r"\.\d+\.", ".{i}.", module)
+    for table in (names.modules, LAYOUTS[names.layout]):
+        theirs = table.get(template) or table.get(template.replace(stack, "{stack}", 1))
+        if theirs is not None:
+            return names.prefix + theirs.replace("{stack}", stack).replace("{i}", i)
+    return module

@@ -1,0 +1,113 @@
+"""What the arguments of the command line name: folders, checkpoints, and how to search."""
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from model.checkpoints.checkpoint import Checkpoint, CheckpointError, ClassifierCheckpoint, find_checkpoints
+from model.config.foreign import is_foreign
+from model.config.places import checkpoint_folders
+from model.config.search import SearchConfig
+from model.config.section import ConfigError
+from model.inference.opening import open_checkpoint, open_translator
+from model.inference.translate import translate, translate_lines
+from model.network.device import pick_device
+
+__all__ = [
+    "USUAL_BEAM",
+    "classifier_of",
+    "folder_at",
+    "own_folder_at",
+    "refuse",
+    "search_settings",
+    "texts_of",
+    "translator_of",
+    "written_for",
+]
+
+USUAL_BEAM = 5
+DRAWN = ("temperature", "top_k", "top_p", "seed")
+
+
+def folder_at(name: str) -> Path:
+    """A folder, or the name of a checkpoint in one of `checkpoint_folders`."""
+    if Path(name).is_dir():
+        return Path(name)
+    found = find_checkpoints(checkpoint_folders())
+    if name in found:
+        return found[name]
+    raise CheckpointError(
+        f"There is no checkpoint {name!r}. There are: {', '.join(found) or 'none'}; or give the path of a folder."
+    )
+
+
+def refuse(args: argparse.Namespace, names: Iterable[str], reason: str) -> None:
+    """Refuse options that the command would ignore.
+
+    Args:
+        args: Options that were not typed are None, False or absent.
+        names: Of the options that have no effect here.
+        reason: Why, and what to do; follows "… has no effect".
+
+    Raises:
+        ConfigError: one of them was typed.
+    """
+    for name in names:
+        value = getattr(args, name, None)
+        if value is not None and value is not False:
+            typed = f"--{name.replace('_', '-')}" + ("" if value is True else f" {value}")
+            raise ConfigError(f"{typed} has no effect {reason}")
+
+
+def search_settings(args: argparse.Namespace, *, usual_beam: int = USUAL_BEAM) -> SearchConfig:
+    """The search that the options name.
+
+    Raises:
+        ConfigError: a value is out of range, or an option has no effect on this search.
+    """
+    if getattr(args, "sample", False):
+        refuse(args, ["beam"], "with --sample. Leave out one of the two.")
+        drawn = {name: getattr(args, name) for name in DRAWN}
+        return SearchConfig(method="sample", **{name: value for name, value in drawn.items() if value is not None})
+    refuse(args, DRAWN, "without --sample. Add --sample, or leave it out.")
+    width = args.beam or usual_beam
+    return SearchConfig(method="beam", beam_size=width) if width > 1 else SearchConfig()
+
+
+def translator_of(args: argparse.Namespace) -> Checkpoint:
+    return open_translator(folder_at(args.checkpoint), device=str(pick_device(args.device)))
+
+
+def classifier_of(args: argparse.Namespace) -> ClassifierCheckpoint:
+    checkpoint = open_checkpoint(folder_at(args.checkpoint), device=str(pick_device(args.device)))
+    if not isinstance(checkpoint, ClassifierCheckpoint):
+        raise CheckpointError(f"{checkpoint.name} does not classify texts; choose another checkpoint.")
+    return checkpoint
+
+
+def own_folder_at(name: str, purpose: str) -> Path:
+    """As `folder_at`, of a checkpoint that Headlight trained, which alone has a record of its training.
+
+    Raises:
+        CheckpointError: there is none of that name, or another library made it.
+    """
+    folder = folder_at(name)
+    if is_foreign(folder):
+        raise CheckpointError(
+            f"{folder.name} is a folder of Hugging Face's transformers, without a record of its training. {purpose} "
+            "needs a checkpoint that was trained with Headlight."
+        )
+    return folder
+
+
+def written_for(checkpoint: Checkpoint, lines: Sequence[str], search: SearchConfig) -> list[str]:
+    """What is written for each line: its translation, its continuation, or itself with what was masked."""
+    if checkpoint.config.task == "translation":
+        return translate_lines(checkpoint.model, checkpoint.tokenizers, lines, search=search)
+    return [translate(checkpoint, line, search=search).text for line in lines]
+
+
+def texts_of(args: argparse.Namespace) -> Iterator[str]:
+    """Those in the arguments, else the lines of the standard input."""
+    return iter(args.texts) if args.texts else (line.rstrip("\n") for line in sys.stdin)

@@ -1,0 +1,21 @@
+"""`python -m model classify`: classify texts, or lines from the standard input."""
+
+import argparse
+
+from model.cli.arguments import CHECKPOINT, DEVICE, TEXTS, Commands
+from model.cli.asked import classifier_of, texts_of
+from model.inference.classify import classify
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(commands: Commands) -> None:
+    text = "classify texts, or lines from stdin: label and probability"
+    commands.add_parser("classify", parents=[CHECKPOINT, TEXTS, DEVICE], help=text)
+
+
+def run(args: argparse.Namespace) -> None:
+    checkpoint = classifier_of(args)
+    for text in texts_of(args):
+        result = classify(checkpoint, text)
+        print(f"{result.label}\t{result.probabilities[result.label]:.3f}", flush=True)

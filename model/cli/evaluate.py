@@ -1,0 +1,170 @@
+"""`python -m model evaluate`: how good a checkpoint is on a corpus, or on what a class types first, and how sure."""
+
+import argparse
+import dataclasses
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from model.checkpoints.checkpoint import BY_LENGTH, load_checkpoint, read_config, write_config
+from model.cli.arguments import BEAM, CHECKPOINT, DATA, DEVICE, Commands
+from model.cli.asked import (
+    USUAL_BEAM,
+    classifier_of,
+    folder_at,
+    own_folder_at,
+    refuse,
+    search_settings,
+    translator_of,
+    written_for,
+)
+from model.config.search import SearchConfig
+from model.corpora.batching import Batches
+from model.corpora.class_list import CLASS_LISTS, read_class_list
+from model.corpora.corpora import data_dir, read_pairs
+from model.corpora.examples import sentence_pairs
+from model.corpora.reviews import class_reviews, read_reviews
+from model.inference.classify import classify_lines
+from model.inference.doubt import CERTAINTY, RARE, usual_certainty
+from model.inference.opening import read_any_config
+from model.inference.translate import translate_lines
+from model.network.device import pick_device
+from model.training.evaluate import accuracy, bleu_by_length, mean_loss, score
+
+__all__ = ["add_parser", "run"]
+
+NOT_WITH_CLASS = ("corpus", "split", "data_dir", "beam", "json", "by_length", "certainty", "record")
+NOT_WITH_CERTAINTY = ("split", "beam", "json", "by_length")
+NOT_OF_CLASSIFIERS = ("certainty", "by_length", "beam")
+
+
+def run(args: argparse.Namespace) -> None:
+    if args.class_list:
+        refuse(args, NOT_WITH_CLASS, "with --class, which prints what is wrong in a list of its own. Leave it out.")
+        run_class_list(args)
+        return
+    folder = own_folder_at(args.checkpoint, "evaluate without --class")
+    config = read_config(folder)
+    if config.task == "classification":
+        refuse(args, NOT_OF_CLASSIFIERS, f"on {folder.name}, which classifies texts. Leave it out.")
+    if args.certainty:
+        refuse(args, NOT_WITH_CERTAINTY, "with --certainty. Leave out one of the two.")
+        run_certainty(folder, args)
+        return
+    corpus = args.corpus or config.train.corpora[0]
+    split = args.split or ("test_2016_flickr" if corpus == "multi30k" else "test")
+    evaluate = evaluate_classifier if config.task == "classification" else evaluate_translator
+    scores = evaluate(corpus, split, args)
+    place = split if corpus == "multi30k" else f"{corpus}.{split}"
+    if args.record:
+        measured = ("bleu", "bleu_lowercased", "bleu_tokenized", "chrf", "perplexity", "accuracy")
+        found = {f"{place}.{name}": round(scores[name], 2) for name in measured if scores.get(name) is not None}
+        found |= {f"{place}.{BY_LENGTH}{words}": round(bleu, 2) for words, _, bleu in scores.get("by_length", ())}
+        record(folder, found)
+    if args.json:
+        print(json.dumps({"checkpoint": folder.name, "split": place} | scores))
+        return
+    print(f"{folder.name} on {place}, {scores['examples']} examples")
+    for name, (label, unit) in LABELS.items():
+        if scores.get(name) is not None:
+            print(f"{label:24}{scores[name]:7.2f}   {scores.get(f'{name}_signature', unit)}")
+    for words, count, bleu in scores.get("by_length", ()):
+        print(f"{words + ' words':20} {count:5} sentences {bleu:6.2f} BLEU lower-cased")
+
+
+def run_class_list(args: argparse.Namespace) -> None:
+    """Print what the checkpoint gets wrong of what a class types first, and the share that it gets right."""
+    if read_any_config(folder_at(args.checkpoint)).task == "classification":
+        run_class_reviews(args)
+        return
+    checkpoint = translator_of(args)
+    languages = checkpoint.config.tokenizer
+    sentences = read_class_list(languages.source_language, languages.target_language, folder=CLASS_LISTS)
+    found = written_for(checkpoint, [sentence.source for sentence in sentences], SearchConfig())
+    for sentence, text in zip(sentences, found, strict=True):
+        if not sentence.accepts(text):
+            print(f"{sentence.source}\t{text}\t({min(sentence.answers, key=len)})")
+    right = sum(sentence.accepts(text) for sentence, text in zip(sentences, found, strict=True))
+    print(f"{checkpoint.name}: {right} of {len(sentences)} acceptable, {100 * right / len(sentences):.1f} %")
+
+
+def run_class_reviews(args: argparse.Namespace) -> None:
+    checkpoint, reviews = classifier_of(args), class_reviews()
+    found = classify_lines(checkpoint.model, checkpoint.tokenizers, [text for text, _ in reviews])
+    for (text, label), label_found in zip(reviews, found, strict=True):
+        if label != label_found:
+            print(f"{text}\t{checkpoint.model.config.labels[label_found]}")
+    right = accuracy(found, [label for _, label in reviews])
+    print(f"{checkpoint.name}: {right * len(reviews) / 100:.0f} of {len(reviews)} right, {right:.1f} %")
+
+
+def run_certainty(folder: Path, args: argparse.Namespace) -> None:
+    """Print how sure a translator is of all but a few of the validation sentences."""
+    checkpoint = translator_of(args)
+    languages, corpus = checkpoint.config.tokenizer, args.corpus or "+".join(read_config(folder).train.corpora)
+    pairs = read_pairs(data_dir(args.data_dir), corpus, "val", languages.source_language, languages.target_language)
+    value = round(usual_certainty(checkpoint, [source for source, _ in pairs]), 3)
+    if args.record:
+        record(folder, {CERTAINTY: value})
+    print(f"{folder.name} gives the tokens of all but {RARE} % of {len(pairs)} sentences {value} or more on average.")
+
+
+def record(folder: Path, figures: Mapping[str, float]) -> None:
+    config = read_config(folder)
+    write_config(folder, dataclasses.replace(config, figures={**config.figures, **figures}))
+
+
+def evaluate_translator(corpus: str, split: str, args: argparse.Namespace) -> dict[str, Any]:
+    folder = folder_at(args.checkpoint)
+    checkpoint = load_checkpoint(folder, device=str(pick_device(args.device)))
+    batch_tokens = read_config(folder).train.batch_tokens
+    model, tokenizers, languages = checkpoint.model, checkpoint.tokenizers, checkpoint.config.tokenizer
+    target = languages.target_language
+    pairs = read_pairs(data_dir(args.data_dir), corpus, split, languages.source_language, target)
+    examples = sentence_pairs(pairs, tokenizers, max_length=model.config.max_length)
+    hypotheses = translate_lines(model, tokenizers, [source for source, _ in pairs], search=search_settings(args))
+    device = next(model.parameters()).device
+    loss = mean_loss(model, Batches(examples, batch_tokens=batch_tokens, device=device).in_order())
+    references = [reference for _, reference in pairs]
+    scores = score(hypotheses, references, loss=loss, language=target).to_dict()
+    rows = bleu_by_length([source for source, _ in pairs], hypotheses, references, language=target)
+    return (
+        {"beam": args.beam or USUAL_BEAM, "examples": len(pairs)}
+        | scores
+        | ({"by_length": rows} if args.by_length else {})
+    )
+
+
+def evaluate_classifier(corpus: str, split: str, args: argparse.Namespace) -> dict[str, Any]:
+    checkpoint = classifier_of(args)
+    texts, labels = zip(*read_reviews(data_dir(args.data_dir), corpus, split), strict=True)
+    found = classify_lines(checkpoint.model, checkpoint.tokenizers, texts)
+    return {"examples": len(texts), "accuracy": accuracy(found, labels)}
+
+
+def add_parser(commands: Commands) -> None:
+    text = "BLEU, chrF and perplexity, or accuracy, on a split"
+    command = commands.add_parser("evaluate", parents=[CHECKPOINT, BEAM, DATA, DEVICE], help=text)
+    command.add_argument("--corpus", help="default: the first that it was trained on")
+    command.add_argument("--split", help="default: test_2016_flickr of multi30k, test of all others")
+    command.add_argument(
+        "--class", dest="class_list", action="store_true", help="what a class types first: the share it gets right"
+    )
+    command.add_argument("--json", action="store_true", help="print one JSON object")
+    command.add_argument("--by-length", action="store_true", help="BLEU of short sentences and of long ones too")
+    command.add_argument(
+        "--certainty", action="store_true", help="how sure it usually is: below that the page says that it is not"
+    )
+    command.add_argument("--record", action="store_true", help="write the figures into the checkpoint's config.json")
+
+
+LABELS = {
+    "bleu": ("BLEU", ""),
+    "bleu_lowercased": ("BLEU lower-cased", ""),
+    "bleu_tokenized": ("BLEU of Moses tokens", "lower-cased"),
+    "chrf": ("chrF", ""),
+    "loss": ("loss", "nats a token"),
+    "perplexity": ("perplexity", ""),
+    "accuracy": ("accuracy", "%"),
+}

@@ -1,0 +1,26 @@
+"""`python -m model fetch`: download a checkpoint from the Hugging Face Hub."""
+
+import argparse
+from pathlib import Path
+
+from model.cli.arguments import Commands
+from model.config.places import folder_for_new
+from model.inference.opening import read_any_config
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(commands: Commands) -> None:
+    text = "download a checkpoint from the Hugging Face Hub, which the app then finds"
+    command = commands.add_parser("fetch", help=text)
+    command.add_argument("repository", help="such as Helsinki-NLP/opus-mt-en-de")
+    command.add_argument("--out", help="folder to put it in (default: the first of $HEADLIGHT_CHECKPOINTS, else ours)")
+    command.add_argument("--revision", help="a branch, a tag or a commit; default: the newest")
+
+
+def run(args: argparse.Namespace) -> None:
+    from model.foreign.fetch import fetch
+
+    folder = fetch(args.repository, Path(args.out or folder_for_new()), revision=args.revision)
+    config = read_any_config(folder)
+    print(f"{args.repository} is in {folder}: {getattr(config, 'family', 'Headlight')}, {config.task}")

@@ -1,0 +1,64 @@
+"""The command line: python -m model train | evaluate | translate | classify | attention | export | fetch | …"""
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping
+from types import ModuleType
+
+from model.checkpoints.checkpoint import CheckpointError
+from model.cli import attention, classify, download, evaluate, export, fetch, toy, train, translate
+from model.config.section import ConfigError
+from model.corpora.corpora import CorpusError
+from model.corpora.download import DownloadError
+from model.training.train import DivergedError
+
+__all__ = ["COMMANDS", "main"]
+
+COMMANDS: dict[str, ModuleType] = {
+    "train": train,
+    "evaluate": evaluate,
+    "translate": translate,
+    "classify": classify,
+    "attention": attention,
+    "export": export,
+    "fetch": fetch,
+    "download": download,
+    "toy": toy,
+}
+
+
+def make_parser(program: str, about: str | None, commands: Mapping[str, ModuleType]) -> argparse.ArgumentParser:
+    """The parser of the whole command line; the name of the command is `command` in what it returns."""
+    parser = argparse.ArgumentParser(prog=program, description=about)
+    subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for command in commands.values():
+        command.add_parser(subparsers)
+    return parser
+
+
+CLOSED = 141  # what a shell shows of a program that the signal SIGPIPE ended
+
+
+def main(
+    argv: list[str] | None = None,
+    *,
+    program: str = "python -m model",
+    about: str | None = __doc__,
+    commands: Mapping[str, ModuleType] = COMMANDS,
+) -> int:
+    args = make_parser(program, about, commands).parse_args(argv)
+    try:
+        commands[args.command].run(args)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Nobody reads on, as behind `| head`. Python writes what is left at its end, which must not fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return CLOSED
+    except (CheckpointError, ConfigError, CorpusError, DivergedError, DownloadError) as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return 1
+    except UnicodeDecodeError as error:
+        print(f"Error: the input is not UTF-8: byte {error.object[error.start]:#04x}.", file=sys.stderr)
+        return 1
+    return 0

@@ -1,0 +1,166 @@
+"""The sizes of a model, of any architecture: flat frozen dataclasses, checked as they are built."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from model.config.kinds import KINDS
+from model.config.section import Section, require
+
+__all__ = [
+    "TASKS",
+    "VOCAB_SIZES",
+    "AnyModelConfig",
+    "ClassifierConfig",
+    "LayersConfig",
+    "ModelConfig",
+    "RecurrentConfig",
+    "sizes_of",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayersConfig(Section):
+    """What every stack of layers needs ("Attention Is All You Need", section 3; table 3 for the names)."""
+
+    d_model: int = 256
+    num_heads: int = 8
+    d_ff: int = 512
+    num_encoder_layers: int = 3
+    dropout: float = 0.1
+    norm: Literal["post", "pre"] = "post"
+    activation: Literal["relu", "gelu"] = "relu"
+    attention: Literal["scaled_dot_product", "additive"] = "scaled_dot_product"
+    positional: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal"
+    max_length: int = 256
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require_positive("d_model", "num_heads", "d_ff", "max_length", "num_encoder_layers")
+        require(
+            self.d_model % self.num_heads == 0,
+            f"d_model ({self.d_model}) must be divisible by num_heads ({self.num_heads}).",
+        )
+        require(
+            self.positional != "sinusoidal" or self.d_model % 2 == 0,
+            f"d_model ({self.d_model}) must be even for sinusoidal positions, which pair a sine with a cosine.",
+        )
+        require(
+            self.positional != "rotary" or self.d_model // self.num_heads % 2 == 0,
+            f"Rotary positions turn pairs of numbers, but a head has {self.d_model // self.num_heads} of them "
+            f"(d_model {self.d_model} / num_heads {self.num_heads}); an even number is needed.",
+        )
+        require(
+            self.positional != "rotary" or self.max_length > 1,
+            f"max_length is {self.max_length}; rotary positions tell two or more apart.",
+        )
+        require(
+            self.positional != "rotary" or self.attention == "scaled_dot_product",
+            f"attention is {self.attention}; rotary positions need the product of queries and keys.",
+        )
+        require(0.0 <= self.dropout < 1.0, f"dropout is {self.dropout}; it must be at least 0 and below 1.")
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of attention that the model has."""
+        return tuple(kind for kind in KINDS if self.layers_of(kind))
+
+    def layers_of(self, kind: str) -> int:
+        """How many layers have a kind of attention, one of `KINDS`."""
+        return self.num_encoder_layers if kind == "encoder" else 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelConfig(LayersConfig):
+    """Sizes of an encoder-decoder Transformer."""
+
+    source_vocab_size: int
+    target_vocab_size: int
+    num_decoder_layers: int = 3
+    # none: three separate matrices; target: target embedding = output projection; all: source embedding too
+    tie_embeddings: Literal["none", "target", "all"] = "all"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require_positive("source_vocab_size", "target_vocab_size", "num_decoder_layers")
+        require(self.positional != "rotary", "positional is rotary, which only a classifier has; choose another.")
+        require_one_vocabulary(self)
+
+    def layers_of(self, kind: str) -> int:
+        return self.num_encoder_layers if kind == "encoder" else self.num_decoder_layers
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecurrentConfig(Section):
+    """Sizes of a recurrent encoder-decoder: one layer, and one head that looks at the source, or none."""
+
+    architecture: Literal["recurrent"] = "recurrent"
+    d_model: int = 256  # of the embeddings
+    d_hidden: int = 256  # of the state, in each direction
+    attention: Literal["additive", "none"] = "additive"
+    dropout: float = 0.3
+    max_length: int = 256
+    source_vocab_size: int
+    target_vocab_size: int
+    tie_embeddings: Literal["none", "target", "all"] = "all"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require_positive("d_model", "d_hidden", "max_length", "source_vocab_size", "target_vocab_size")
+        require(0.0 <= self.dropout < 1.0, f"dropout is {self.dropout}; it must be at least 0 and below 1.")
+        require_one_vocabulary(self)
+
+    positional = "recurrence"  # no encoding: it reads in order
+    num_heads = num_encoder_layers = num_decoder_layers = 1
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of attention that the model has."""
+        return tuple(kind for kind in KINDS if self.layers_of(kind))
+
+    def layers_of(self, kind: str) -> int:
+        """How many layers have a kind of attention, one of `KINDS`."""
+        return int(kind == "cross" and self.attention == "additive")
+
+
+def require_one_vocabulary(config: ModelConfig | RecurrentConfig) -> None:
+    require(
+        config.tie_embeddings != "all" or config.source_vocab_size == config.target_vocab_size,
+        f'tie_embeddings = "all" needs one vocabulary, but source_vocab_size is {config.source_vocab_size} '
+        f'and target_vocab_size is {config.target_vocab_size}; use "target" or "none".',
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassifierConfig(LayersConfig):
+    """Sizes of an encoder with a pooling head."""
+
+    vocab_size: int
+    labels: tuple[str, ...]
+    pooling: Literal["attention", "mean"] = "attention"
+    several_labels = False  # each text has just one
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require_positive("vocab_size")
+        require(len(set(self.labels)) > 1, f"labels are {list(self.labels)}; there must be two different ones or more.")
+
+
+AnyModelConfig = ModelConfig | RecurrentConfig | ClassifierConfig
+
+
+TASKS: Mapping[str, type[ModelConfig] | type[ClassifierConfig]] = {
+    "translation": ModelConfig,
+    "classification": ClassifierConfig,
+}
+
+
+def sizes_of(
+    task: str, values: Mapping[str, Any]
+) -> type[ModelConfig] | type[RecurrentConfig] | type[ClassifierConfig]:
+    """Which sizes a model has: those of its task, or of another architecture that the values name."""
+    recurrent = task == "translation" and values.get("architecture") == "recurrent"
+    return RecurrentConfig if recurrent else TASKS[task]
+
+
+VOCAB_SIZES = {"translation": ("source_vocab_size", "target_vocab_size"), "classification": ("vocab_size",)}

@@ -1,0 +1,75 @@
+"""The settings of one training run, and what the name of its corpus says."""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from model.config.section import Section, require, require_seed
+
+__all__ = ["BACK", "DISTILLED", "VARIED", "TrainConfig"]
+
+# What `distill`, `vary` and `backtranslate` add to the name of a corpus; the last two make it for models that read one
+# language. What a back-translated one was made from need not be in both languages: nothing is tested on that.
+DISTILLED, VARIED, BACK = "-distilled", re.compile(r"-varied-[a-z]+$"), re.compile(r"-back-[a-z]+$")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig(Section):
+    """How a model is trained. Batches are counted in the tokens of their longer side, padding included."""
+
+    corpus: str
+    pretrain_corpus: str = ""  # read instead in the first epochs; the vocabulary is learned on it
+    pretrain_epochs: int = 0
+    batch_tokens: int = 2560
+    max_epochs: int = 40
+    max_steps: int = 100_000
+    learning_rate: float = 1e-3
+    warmup_steps: int = 800
+    cooldown_steps: int = 0  # the last ones, over which the learning rate falls to 0; 0: it never does
+    adam_beta1: float = 0.9
+    adam_beta2: float = 0.98
+    label_smoothing: float = 0.1
+    bpe_dropout: float = 0.0  # above 0 each epoch cuts words differently, after the batches were put together
+    word_dropout: float = 0.0  # share of a classifier's words that are read as unknown ones, others in each epoch
+    fill_gaps: bool = False  # learn which words it hides, not the labels: a start for a classifier that reads
+    attention_rate: float = 1.0  # share of the learning rate that self-attention has, to keep what it learned before
+    clip_norm: float = 1.0
+    average_epochs: int = 8
+    patience: int = 12
+    snapshot_steps: tuple[int, ...] = ()  # after which the weights are kept; the end of the run is added
+    seed: int = 1
+    precision: Literal["fp32", "bf16", "fp16"] = "fp32"
+    accumulate: int = 1  # batches that make one step of the optimizer, on each process
+    compile: bool = False  # torch.compile; pays on a GPU
+
+    @property
+    def corpora(self) -> tuple[str, ...]:
+        """What is learned and can be tested, corpus by corpus; a distilled or varied one by what it was made from."""
+        names = (VARIED.sub("", name.removesuffix(DISTILLED)) for name in self.corpus.split("+"))
+        return tuple(dict.fromkeys(name for name in names if not BACK.search(name)))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(bool(self.corpora), f"corpus is {self.corpus!r}; join it with a corpus that can be validated on.")
+        self.require_positive("batch_tokens", "max_epochs", "max_steps", "warmup_steps", "average_epochs", "patience")
+        self.require_positive("accumulate")
+        require_seed(self.seed)
+        require(
+            self.pretrain_epochs > 0 if self.pretrain_corpus else self.pretrain_epochs == 0,
+            f"pretrain_corpus is {self.pretrain_corpus!r} and pretrain_epochs is {self.pretrain_epochs}; "
+            "set both or neither.",
+        )
+        require(
+            min(self.snapshot_steps, default=0) >= 0, f"snapshot_steps are {self.snapshot_steps}; steps start at 0."
+        )
+        require(self.cooldown_steps >= 0, f"cooldown_steps is {self.cooldown_steps}; 0 is none.")
+        require(
+            0 < self.attention_rate <= 1,
+            f"attention_rate is {self.attention_rate}; it must be above 0 and at most 1, the rate of all else.",
+        )
+        require(self.learning_rate > 0, f"learning_rate is {self.learning_rate}; it must be above 0.")
+        for name in ("adam_beta1", "adam_beta2"):
+            require(0.0 <= getattr(self, name) < 1.0, f"{name} is {getattr(self, name)}; it must be in [0, 1).")
+        require(self.clip_norm > 0, f"clip_norm is {self.clip_norm}; it must be above 0.")
+        for name in ("bpe_dropout", "word_dropout", "label_smoothing"):
+            require(0.0 <= getattr(self, name) < 1.0, f"{name} is {getattr(self, name)}; it must be in [0, 1).")

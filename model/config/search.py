@@ -1,0 +1,37 @@
+"""The settings of a search for a translation."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from model.config.section import Section, require, require_seed
+
+__all__ = ["SearchConfig"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchConfig(Section):
+    """How a translation is searched for. `beam` uses the first two settings, `sample` the others, `greedy` none."""
+
+    method: Literal["greedy", "beam", "sample"] = "greedy"
+    beam_size: int = 5
+    length_penalty: float = 1.0
+    temperature: float = 1.0
+    top_k: int = 0  # 0: all
+    top_p: float = 1.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require_positive("beam_size")
+        # Beyond these, 32-bit log-probabilities divided by it are no numbers any more.
+        require(
+            0.001 <= self.temperature <= 1000,
+            f"temperature is {self.temperature}; it must be from 0.001 (almost greedy) to 1000 (almost uniform).",
+        )
+        require(self.top_k >= 0, f"top_k is {self.top_k}; it must be at least 1, or 0 for all tokens.")
+        require(0 < self.top_p <= 1, f"top_p is {self.top_p}; it must be above 0 and at most 1.")
+        require(
+            0 <= self.length_penalty <= 10,
+            f"length_penalty is {self.length_penalty}; it must be from 0 to 10; 1 ranks by the mean per token.",
+        )
+        require_seed(self.seed)

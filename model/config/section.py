@@ -1,0 +1,68 @@
+"""A section of a configuration: a flat frozen dataclass, built from a plain mapping and checked field by field.
+
+Every error names the offending values, so that it can be shown to a person as it stands.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
+
+__all__ = ["ConfigError", "Section", "require", "require_seed"]
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be built. The message names the values and the remedy."""
+
+
+def require(condition: bool, message: str) -> None:
+    if not condition:
+        raise ConfigError(message)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """Shared by the configurations below: built from a plain mapping, checked field by field."""
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Build from JSON or TOML values.
+
+        Raises:
+            ConfigError: a name is unknown or missing, a value has the wrong type, or values contradict each other.
+        """
+        known = {field.name for field in fields(cls)}
+        unknown = sorted(set(values) - known)
+        require(not unknown, f"{cls.__name__} has no setting {', '.join(unknown)}; it has {', '.join(sorted(known))}.")
+        try:
+            return cls(**values)
+        except TypeError as error:
+            raise ConfigError(f"{cls.__name__}: {str(error).partition('__init__() ')[2] or error}.") from error
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self).items()}
+
+    def require_positive(self, *names: str) -> None:
+        for name in names:
+            require(getattr(self, name) > 0, f"{name} is {getattr(self, name)}; it must be at least 1.")
+
+    def __post_init__(self) -> None:
+        for name, kind in get_type_hints(type(self)).items():
+            value = getattr(self, name)
+            if get_origin(kind) is Literal:
+                choices = ", ".join(map(repr, get_args(kind)))
+                require(value in get_args(kind), f"{name} is {value!r}; it must be one of {choices}.")
+            elif kind is float:
+                number = isinstance(value, int | float) and not isinstance(value, bool)
+                require(number, f"{name} is {value!r}; it must be a number.")
+            elif kind in (int, str, bool):
+                fits = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+                require(fits, f"{name} is {value!r}; it must be of type {kind.__name__}.")
+            elif get_origin(kind) is tuple:
+                item = get_args(kind)[0]
+                fits = isinstance(value, list | tuple) and all(type(v) is item for v in value)
+                require(fits, f"{name} is {value!r}; it must be a list of type {item.__name__}.")
+                object.__setattr__(self, name, tuple(value))  # JSON and TOML know lists alone
+
+
+def require_seed(seed: int) -> None:
+    require(-(2**63) <= seed < 2**63, f"seed is {seed}; it must fit into 64 bits. Choose a smaller number.")

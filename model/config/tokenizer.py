@@ -1,0 +1,26 @@
+"""How text becomes tokens."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from model.config.section import Section, require
+
+__all__ = ["TokenizerConfig"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenizerConfig(Section):
+    """How text becomes tokens. `words` uses min_freq and lowercase, `bpe` uses vocab_size."""
+
+    kind: Literal["bpe", "words"]
+    source_language: str
+    target_language: str = ""  # of a translation
+    vocab_size: int = 8000
+    min_freq: int = 2
+    lowercase: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.vocab_size >= 260, f"vocab_size is {self.vocab_size}; 256 bytes and 4 special tokens need 260.")
+        require(self.min_freq >= 1, f"min_freq is {self.min_freq}; it must be at least 1.")
+        require(not (self.lowercase and self.kind == "bpe"), 'lowercase = true needs kind = "words".')

@@ -1,0 +1,105 @@
+"""What a notebook shows of a translation: the numbers of the model, and nothing that a text could break."""
+
+import base64
+import html
+import json
+import re
+from datetime import date
+
+import numpy as np
+import pytest
+
+from headlight import ClassifierCheckpoint, OpenCheckpoint, ShownTranslation, open_checkpoint
+from model.checkpoints.checkpoint import CheckpointError
+from tests.viz_app.conftest import array
+from viz_app.export.report import MAX_TOKENS, TooLongError, report
+
+TEXT = "A dog runs </script><b>through & the snow."
+
+
+@pytest.fixture(scope="module")
+def opened() -> OpenCheckpoint:
+    found = open_checkpoint("everyday-en-de")
+    assert isinstance(found, OpenCheckpoint)
+    return found
+
+
+@pytest.fixture(scope="module")
+def shown(opened: OpenCheckpoint) -> ShownTranslation:
+    return opened.translate(TEXT)
+
+
+def told(page: str, name: str) -> dict[str, object]:
+    """What a component of the report was given."""
+    (found,) = re.findall(rf'<script type="application/json" id="{name}">(.*?)</script>', page, flags=re.S)
+    return dict(json.loads(found))
+
+
+@pytest.mark.parametrize("kind", ["cross", "encoder", "decoder"])
+def test_the_report_holds_the_very_numbers_of_the_model(shown: ShownTranslation, kind: str) -> None:
+    page = shown.html()
+    maps = told(page, f"maps-{kind}")
+    numbers = np.frombuffer(base64.b64decode(str(maps["maps"])), dtype="<f4")
+    visible = np.broadcast_to(shown.allowed(kind)[:, None], shown.maps[kind].shape)
+    np.testing.assert_array_equal(numbers, np.where(visible, shown.maps[kind], np.nan).ravel())
+    queries, keys = shown.tokens_of(kind)
+    assert (maps["queries"], maps["keys"]) == ([token.text for token in queries], [token.text for token in keys])
+    lines = np.frombuffer(base64.b64decode(str(told(page, f"lines-{kind}")["weights"])), dtype="<f4")
+    np.testing.assert_array_equal(lines, shown.maps[kind].ravel())
+
+
+def test_what_was_forced_is_told_in_the_report(opened: OpenCheckpoint) -> None:
+    assert "Not the model" not in opened.translate("A dog runs.").html()
+    forced = opened.translate("A dog runs.", forced={0: 300})
+    assert html.escape("Not the model's own: words of it were forced.") in forced.html()
+
+
+def test_a_text_stays_text_in_the_report(shown: ShownTranslation) -> None:
+    page = shown.html()
+    assert "<b>through" not in page
+    assert html.escape(TEXT) in page
+    # Each script ends where ours ends it: four pictures of three kinds, what is below one that is saved, and the code.
+    assert page.count("</script>") == page.count("<script") == 2 * 3 + 1 + 1 + 1
+    assert "http" not in re.sub(r'http-equiv|"http://www.w3.org/2000/svg"', "", page)
+
+
+def test_fifteen_tokens_fit_on_any_stick(opened: OpenCheckpoint) -> None:
+    found = opened.translate("My sister bought a small red car in Berlin last week, I think.")
+    assert len(found.source) >= 15
+    assert len(found.html().encode()) < 1_500_000
+
+
+def test_a_text_that_is_too_long_is_told_so(opened: OpenCheckpoint) -> None:
+    long = opened.translate("word " * (MAX_TOKENS + 5))
+    with pytest.raises(TooLongError, match=f"holds up to {MAX_TOKENS}"):
+        report(long, text="", name="", made=date(2026, 1, 1))
+    assert "Shorten it" in long._repr_html_()
+
+
+def test_a_notebook_gets_a_frame_of_its_own(shown: ShownTranslation) -> None:
+    frame = shown._repr_html_()
+    assert frame.count("<") == 2  # all else is escaped
+    assert html.unescape(re.findall(r'srcdoc="(.*?)"', frame, flags=re.S)[0]) == shown.html()
+
+
+def test_the_table_has_every_weight(shown: ShownTranslation) -> None:
+    table = shown.frame()
+    assert len(table) == sum(maps.size for maps in shown.maps.values())
+    rows = table[(table["attention"] == "cross") & (table["layer"] == 2) & (table["head"] == 5)]
+    np.testing.assert_array_equal(rows["weight"].to_numpy(), shown.maps["cross"][1, 4].ravel())
+
+
+def test_a_figure_has_the_map_that_was_asked_for(shown: ShownTranslation) -> None:
+    figure = shown.plot("cross", layer=1, head=4).to_plotly_json()
+    np.testing.assert_allclose(array(figure["data"][0]["z"]), shown.maps["cross"][1, 4], atol=1e-6)
+    assert "layer 2, head 5" in figure["layout"]["title"]["text"]
+    with pytest.raises(KeyError, match="there is cross, encoder, decoder"):
+        shown.plot("sideways")
+    with pytest.raises(IndexError):
+        shown.plot("cross", layer=99)
+
+
+def test_it_opens_by_name_and_says_what_there_is() -> None:
+    assert isinstance(open_checkpoint("imdb-sentiment"), ClassifierCheckpoint)
+    with pytest.raises(CheckpointError, match=r"There are: .*everyday-en-de"):
+        open_checkpoint("everyday-xx")

@@ -1,0 +1,391 @@
+"""Weights as tutorials save them: of `torch.nn.Transformer`, and of modules named as in "The Annotated Transformer"."""
+
+import copy
+import math
+import os
+import pickle
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from model.checkpoints.checkpoint import CheckpointError, find_checkpoints
+from model.checkpoints.state_dict import open_state_dict
+from model.inference.opening import open_checkpoint, open_translator, read_any_config
+from model.inference.translate import translate
+from model.network.positional import sinusoidal_table
+from model.safety import stored_tensors
+
+WORDS = ["<pad>", "<s>", "</s>", "<unk>", *["a", "small", "dog", "cat", "sees", "the", "red", "house", "and", "runs"]]
+D_MODEL, HEADS, D_FF, LAYERS, LENGTH = 32, 4, 48, 2, 40
+TEXT = "the small dog sees a zebra"
+CLOSE = {"atol": 2e-5, "rtol": 2e-5}  # the same sums in another order, in single precision
+TOML = f"""
+weights = "model.pt"
+vocabulary = "vocab.txt"
+tokens = "words"
+
+[model]
+d_model = {D_MODEL}
+num_heads = {HEADS}
+d_ff = {D_FF}
+num_encoder_layers = {LAYERS}
+num_decoder_layers = {LAYERS}
+max_length = {LENGTH}
+norm = "post"
+final_norm = true
+output_bias = true
+
+[specials]
+pad = "<pad>"
+bos = "<s>"
+eos = "</s>"
+unknown = "<unk>"
+
+[names]
+layout = "torch"
+prefix = "transformer."
+source_embedding = "source"
+target_embedding = "target"
+output = "generator"
+"""
+
+
+class Tutorial(nn.Module):
+    """What a tutorial writes around `torch.nn.Transformer`."""
+
+    def __init__(self, *, norm_first: bool = False) -> None:
+        super().__init__()
+        self.source, self.target = nn.Embedding(len(WORDS), D_MODEL), nn.Embedding(len(WORDS), D_MODEL)
+        self.transformer = nn.Transformer(
+            D_MODEL, HEADS, LAYERS, LAYERS, D_FF, dropout=0.0, batch_first=True, norm_first=norm_first
+        )
+        self.generator = nn.Linear(D_MODEL, len(WORDS))
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        positions = sinusoidal_table(LENGTH, D_MODEL)
+        read = self.source(source) * math.sqrt(D_MODEL) + positions[: source.size(1)]
+        written = self.target(target) * math.sqrt(D_MODEL) + positions[: target.size(1)]
+        mask = nn.Transformer.generate_square_subsequent_mask(target.size(1))
+        return self.generator(self.transformer(read, written, tgt_mask=mask))
+
+
+def tutorial(**settings: bool) -> Tutorial:
+    torch.manual_seed(0)
+    model = Tutorial(**settings).eval()
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if parameter.dim() > 1 and "transformer" in name:
+                parameter.mul_(2)  # attention that is sharp, not flat
+            elif "norm" in name or "bias" in name:
+                parameter.add_(0.1 * torch.randn(parameter.shape))
+    return model
+
+
+def write(folder: Path, model: nn.Module, text: str = TOML) -> Path:
+    folder.mkdir()
+    (folder / "headlight.toml").write_text(text)
+    (folder / "vocab.txt").write_text("\n".join(WORDS) + "\n")
+    torch.save({"epoch": 3, "state_dict": model.state_dict()}, folder / "model.pt")
+    return folder
+
+
+@torch.inference_mode()
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor")
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_torchs_own_transformer_computes_the_same_here(tmp_path: Path, norm_first: bool) -> None:
+    model = tutorial(norm_first=norm_first)
+    text = TOML.replace('"post"', '"pre"') if norm_first else TOML
+    checkpoint = open_translator(write(tmp_path / "mine", model, text))
+    found = translate(checkpoint, TEXT)
+    source = torch.tensor([[WORDS.index(word) if word in WORDS else 3 for word in TEXT.split()] + [2]])
+    assert [token.id for token in found.source] == source[0].tolist()
+    assert [token.text for token in found.source] == [*TEXT.split(), "</s>"]
+    assert [token.unknown for token in found.source].index(True) == 5
+    read = torch.tensor([[token.id for token in found.read]])
+    logits = model(source, read)
+    torch.testing.assert_close(checkpoint.model(source, read), logits, **CLOSE)
+    probabilities = logits.softmax(dim=-1)[0, range(read.size(1)), [token.id for token in found.written]]
+    np.testing.assert_allclose([token.probability for token in found.written], probabilities.numpy(), **CLOSE)
+    # The library tells the weights of one attention when it is asked: of the first layer of the encoder.
+    layer = model.transformer.encoder.layers[0]
+    x = model.source(source) * math.sqrt(D_MODEL) + sinusoidal_table(LENGTH, D_MODEL)[: source.size(1)]
+    x = layer.norm1(x) if norm_first else x
+    weights = layer.self_attn(x, x, x, need_weights=True, average_attn_weights=False)[1]
+    np.testing.assert_allclose(found.maps["encoder"][0], weights[0].numpy(), **CLOSE)
+
+
+class SampleNorm(nn.Module):
+    """The LayerNorm of the annotated Transformer divides by the standard deviation of a sample."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a_2, self.b_2 = nn.Parameter(torch.rand(D_MODEL) + 0.5), nn.Parameter(torch.randn(D_MODEL) / 10)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.a_2 * (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + 1e-6) + self.b_2
+
+
+class Named(nn.Module):
+    """A node of a tree of modules that only has to have the right names."""
+
+    def __init__(self, **children: nn.Module) -> None:
+        super().__init__()
+        for name, child in children.items():
+            self.add_module(name, child)
+
+
+def annotated() -> nn.Module:
+    def attention() -> nn.Module:
+        return Named(linears=nn.ModuleList(nn.Linear(D_MODEL, D_MODEL) for _ in range(4)))
+
+    def layer(*attentions: str) -> nn.Module:
+        feed_forward = Named(w_1=nn.Linear(D_MODEL, D_FF), w_2=nn.Linear(D_FF, D_MODEL))
+        sublayers = nn.ModuleList(Named(norm=SampleNorm()) for _ in range(len(attentions) + 1))
+        return Named(**{name: attention() for name in attentions}, feed_forward=feed_forward, sublayer=sublayers)
+
+    def stack(*attentions: str) -> nn.Module:
+        return Named(layers=nn.ModuleList(layer(*attentions) for _ in range(LAYERS)), norm=SampleNorm())
+
+    torch.manual_seed(0)
+    embeddings = [nn.Sequential(Named(lut=nn.Embedding(len(WORDS), D_MODEL))) for _ in range(2)]
+    return Named(
+        encoder=stack("self_attn"),
+        decoder=stack("self_attn", "src_attn"),
+        src_embed=embeddings[0],
+        tgt_embed=embeddings[1],
+        generator=Named(proj=nn.Linear(D_MODEL, len(WORDS))),
+    ).eval()
+
+
+def read_annotated(model: nn.Module, source: Tensor) -> Tensor:
+    """Its encoder, written out: x + sublayer(norm(x)), twice a layer, and a norm at the end."""
+
+    def part(name: str) -> nn.Module:
+        return model.get_submodule(name)
+
+    x = part("src_embed.0.lut")(source) * math.sqrt(D_MODEL) + sinusoidal_table(LENGTH, D_MODEL)[: source.size(1)]
+    for i in range(LAYERS):
+        at = f"encoder.layers.{i}"
+        read = part(f"{at}.sublayer.0.norm")(x)
+        q, k, v = (
+            part(f"{at}.self_attn.linears.{j}")(read).unflatten(-1, (HEADS, -1)).transpose(1, 2) for j in range(3)
+        )
+        heads = (q @ k.transpose(-2, -1) / math.sqrt(D_MODEL // HEADS)).softmax(dim=-1) @ v
+        x = x + part(f"{at}.self_attn.linears.3")(heads.transpose(1, 2).flatten(-2))
+        wide = part(f"{at}.feed_forward.w_1")(part(f"{at}.sublayer.1.norm")(x)).relu()
+        x = x + part(f"{at}.feed_forward.w_2")(wide)
+    return part("encoder.norm")(x)
+
+
+@torch.inference_mode()
+def test_the_annotated_transformer_computes_the_same_here(tmp_path: Path) -> None:
+    model = annotated()
+    names = 'layout = "annotated"\nsource_embedding = "src_embed.0.lut"\ntarget_embedding = "tgt_embed.0.lut"\n'
+    text = TOML.partition("[names]")[0].replace('"post"', '"pre"') + f'[names]\n{names}output = "generator.proj"\n'
+    checkpoint = open_translator(write(tmp_path / "mine", model, text))
+    source = torch.tensor([[4, 5, 6, 8, 2]])
+    torch.testing.assert_close(checkpoint.model.encode(source)[0], read_annotated(model, source), atol=1e-4, rtol=1e-4)
+    assert translate(checkpoint, TEXT).written
+
+
+def test_other_names_are_led_to_ours(tmp_path: Path) -> None:
+    model = tutorial()
+    renamed = {
+        name.replace("linear1", "ff.first").replace("linear2", "ff.second"): tensor
+        for name, tensor in model.state_dict().items()
+    }
+    folder = write(tmp_path / "mine", model)
+    torch.save(renamed, folder / "model.pt")
+    with pytest.raises(CheckpointError, match=r"missing: transformer\.encoder\.layers\.0\.linear1"):
+        open_checkpoint(folder)
+    (folder / "headlight.toml").write_text(
+        TOML
+        + "[names.modules]\n"
+        + '"{stack}.layers.{i}.feed_forward.expand" = "{stack}.layers.{i}.ff.first"\n'
+        + '"{stack}.layers.{i}.feed_forward.contract" = "{stack}.layers.{i}.ff.second"\n'
+    )
+    source, target = torch.tensor([[4, 5, 2]]), torch.tensor([[1, 6]])
+    with torch.inference_mode():
+        torch.testing.assert_close(open_translator(folder).model(source, target), model(source, target), **CLOSE)
+
+
+@torch.inference_mode()
+def test_a_source_that_was_filled_up_without_a_mask_is_so_here(tmp_path: Path) -> None:
+    model = tutorial()
+    text = TOML.replace('unknown = "<unk>"', 'unknown = "<unk>"\naround_source = true\nfill_source = 12')
+    checkpoint = open_translator(write(tmp_path / "mine", model, text))
+    found = translate(checkpoint, "the dog </s> runs")
+    ids = [1, WORDS.index("the"), WORDS.index("dog"), 3, WORDS.index("runs"), 2, *[0] * 6]
+    assert [token.id for token in found.source] == ids
+    assert found.maps["encoder"].shape == (LAYERS, HEADS, 12, 12)
+    assert found.maps["encoder"][..., 6:].max() > 0.1  # padding is looked at
+    read = torch.tensor([[token.id for token in found.read]])
+    written = [token.id for token in found.written]
+    probabilities = model(torch.tensor([ids]), read).softmax(dim=-1)[0, range(read.size(1)), written]
+    np.testing.assert_allclose([token.probability for token in found.written], probabilities.numpy(), **CLOSE)
+
+
+def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
+    folder = write(tmp_path / "mine", tutorial())
+    state = tutorial().state_dict()
+
+    def refused(changed: dict[str, Tensor]) -> str:
+        torch.save(changed, folder / "model.pt")
+        with pytest.raises(CheckpointError) as error:
+            open_checkpoint(folder)
+        return str(error.value)
+
+    lacking = dict(state)
+    del lacking["generator.bias"]
+    assert "missing: generator.bias" in refused(lacking)
+    assert "left over: extra.weight" in refused(state | {"extra.weight": torch.zeros(2)})
+    wide = refused(state | {"source.weight": torch.zeros(99, D_MODEL)})
+    assert f"of another shape: source.weight is [99, {D_MODEL}] instead of [{len(WORDS)}, {D_MODEL}]" in wide
+    # Positions that a module carried along are computed here.
+    torch.save(state | {"pos_encoder.pe": torch.zeros(1, LENGTH, D_MODEL)}, folder / "model.pt")
+    assert open_translator(folder).name == "mine"
+
+
+class Bomb:
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.mkdir, ("exploded",)
+
+
+def test_a_pickle_that_would_run_code_runs_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = write(tmp_path / "mine", tutorial())
+    (folder / "model.pt").write_bytes(pickle.dumps({"source.weight": Bomb()}))
+    with pytest.raises(CheckpointError, match="nothing of it was run"):
+        open_checkpoint(folder)
+    torch.save({"source.weight": Bomb()}, folder / "model.pt")
+    with pytest.raises(CheckpointError, match="nothing of it was run"):
+        open_checkpoint(folder)
+    assert not (tmp_path / "exploded").exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("d_model = 32", "d_model = 33", "d_model"),
+        ("d_model = 32", "d_modell = 32", "d_modell"),
+        ('layout = "torch"', 'layout = "keras"', "keras"),
+        ('pad = "<pad>"', 'pad = "<padding>"', "no token '<padding>'"),
+        ('weights = "model.pt"', 'weights = "../../secret.pt"', "not in the folder"),
+        ('vocabulary = "vocab.txt"', 'vocabulary = "nothing.txt"', "nothing.txt"),
+        ('weights = "model.pt"', "", "weights"),
+        ("[model]", "[model", "headlight.toml"),
+        ("output_bias = true", 'output_bias = "yes"', "true or false"),
+    ],
+)
+def test_a_description_that_is_wrong_gets_a_sentence(tmp_path: Path, old: str, new: str, says: str) -> None:
+    folder = write(tmp_path / "mine", tutorial(), TOML.replace(old, new))
+    with pytest.raises(CheckpointError, match=f"(?s)mine.*{says}|{says}"):
+        open_checkpoint(folder)
+
+
+def test_it_is_found_and_described_without_its_weights(tmp_path: Path) -> None:
+    folder = write(tmp_path / "mine", tutorial())
+    (folder / "model.pt").unlink()
+    assert find_checkpoints([tmp_path]) == {"mine": folder}
+    config = read_any_config(folder)
+    assert config.task == "translation"
+    assert config.model.kinds == ("cross", "encoder", "decoder")
+    with pytest.raises(CheckpointError, match=r"model\.pt cannot be read"):
+        open_checkpoint(folder)
+
+
+def test_a_checkpoint_once_loaded_is_its_own(tmp_path: Path) -> None:
+    model = tutorial()
+    before = copy.deepcopy(model.state_dict())
+    checkpoint = open_translator(write(tmp_path / "mine", model))
+    translate(checkpoint, TEXT)
+    assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
+
+
+def test_a_description_that_claims_too_much_is_refused_before_it_is_built(tmp_path: Path) -> None:
+    for number, (old, new) in enumerate(
+        {
+            "d_model = 32": "d_model = 65536",
+            "num_encoder_layers = 2": "num_encoder_layers = 100000000",
+            "max_length = 40": "max_length = 1000000000",
+            'unknown = "<unk>"': 'unknown = "<unk>"\nfill_source = 2000000000',
+        }.items()
+    ):
+        folder = write(tmp_path / str(number), tutorial(), TOML.replace(old, new))
+        with pytest.raises(CheckpointError):
+            open_checkpoint(folder)
+
+
+def test_a_tensor_that_is_larger_than_its_file_is_refused(tmp_path: Path) -> None:
+    folder = write(tmp_path / "mine", tutorial())
+    torch.save({"source.weight": torch.zeros(1).half().expand(10**13)}, folder / "model.pt")
+    with pytest.raises(CheckpointError, match="larger than what it holds"):
+        open_checkpoint(folder)
+
+
+def test_one_storage_under_many_names_stays_one(tmp_path: Path) -> None:
+    storage = torch.zeros(1000, 1000).half()
+    torch.save({f"name_{i}": storage for i in range(60)}, tmp_path / "model.pt")
+    found = stored_tensors(tmp_path / "model.pt")
+    assert len(found) == 60
+    assert len({tensor.data_ptr() for tensor in found.values()}) == 1
+
+
+def test_the_memory_that_a_description_asks_for_is_bounded_before_the_model_is_built(tmp_path: Path) -> None:
+    folder = write(tmp_path / "mine", tutorial(), TOML.replace(f"max_length = {LENGTH}", "max_length = 4096"))
+    assert open_checkpoint(folder, most_bytes=2_000_000).name == "mine"
+    with pytest.raises(CheckpointError, match="GB may be used here"):  # its positions take 1 MB
+        open_checkpoint(folder, most_bytes=1_000_000)
+
+
+def test_compressed_weights_are_refused_before_they_swell(tmp_path: Path) -> None:
+    torch.save({"source.weight": torch.zeros(1000, 1000)}, tmp_path / "whole.pt")
+    with zipfile.ZipFile(tmp_path / "whole.pt") as whole, zipfile.ZipFile(tmp_path / "small.pt", "w", 8) as small:
+        for name in whole.namelist():
+            small.writestr(name, whole.read(name))
+    assert (tmp_path / "small.pt").stat().st_size < 50_000
+    with pytest.raises(CheckpointError, match=r"small\.pt is compressed"):
+        stored_tensors(tmp_path / "small.pt")
+
+
+class Swelling:
+    """PyTorch allows a pickle to make one."""
+
+    def __reduce__(self) -> tuple[object, tuple[int]]:
+        return bytearray, (1 << 30,)
+
+
+@pytest.mark.parametrize("new", [True, False], ids=["archive", "before 1.6"])
+def test_a_pickle_builds_tensors_alone(tmp_path: Path, new: bool) -> None:
+    path = tmp_path / "model.pt"
+    torch.save({"source.weight": torch.arange(6.0)}, path, _use_new_zipfile_serialization=new)
+    torch.testing.assert_close(stored_tensors(path)["source.weight"], torch.arange(6.0))
+    torch.save({"epoch": Swelling()}, path, _use_new_zipfile_serialization=new)
+    with pytest.raises(CheckpointError, match="more than tensors") as error:
+        stored_tensors(path)
+    assert "bytearray" in str(error.value.__cause__)  # it was not made
+    torch.save({"epoch": [0] * 500_000}, path, _use_new_zipfile_serialization=new)
+    with pytest.raises(CheckpointError, match="more than tensors"):
+        stored_tensors(path)
+
+
+def test_a_second_pickle_hides_nothing(tmp_path: Path) -> None:
+    torch.save({"epoch": Swelling()}, tmp_path / "swells.pt")
+    with zipfile.ZipFile(tmp_path / "swells.pt") as swells, zipfile.ZipFile(tmp_path / "two.pt", "w") as two:
+        two.writestr("swells/other/data.pkl", pickle.dumps({}, protocol=2))  # PyTorch reads swells/data.pkl
+        for name in swells.namelist():
+            two.writestr(name, swells.read(name))
+    with pytest.raises(CheckpointError, match="more than tensors") as error:
+        stored_tensors(tmp_path / "two.pt")
+    assert "2 pickles" in str(error.value.__cause__)
+
+
+def test_a_matrix_of_queries_keys_and_values_has_three_parts(tmp_path: Path) -> None:
+    folder, name = write(tmp_path / "mine", tutorial()), "transformer.encoder.layers.0.self_attn.in_proj_weight"
+    torch.save(tutorial().state_dict() | {name: torch.zeros(1, D_MODEL)}, folder / "model.pt")
+    with pytest.raises(CheckpointError, match=r"in_proj_weight is \[1, 32\]; its rows should be queries"):
+        open_state_dict(folder)

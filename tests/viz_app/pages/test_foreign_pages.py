@@ -1,0 +1,230 @@
+"""Every page with checkpoints that we did not train: those of `transformers`, of each of their three tasks."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from model.checkpoints.languages import between
+from model.config.search import SearchConfig
+from model.inference.opening import open_translator
+from model.inference.translate import translate
+from tests.foreign_families import family_named, make_family
+from tests.foreign_folders import make_folder, make_many_languages
+from tests.viz_app.conftest import array, charts, component_data, head_map, html
+
+FAMILIES = ("t5", "gpt2", "bert")
+OTHERS = {"wide": "Qwen 3, wide heads", "bitnet": "BitNet", "latent": "DeepSeek V3", "bloom": "BLOOM"}
+WINDOW = {"window": "Gemma 3"}
+TEXT = "The cat sat on the mat."
+OpenApp = Callable[..., AppTest]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("others")
+    for family in (*FAMILIES, "bert-classifier"):
+        make_folder(root / f"small-{family}", family)
+    for name, title in (OTHERS | WINDOW).items():
+        make_family(root / f"small-{name}", family_named(title))
+    make_many_languages(root / "small-nllb", ("deu_Latn", "eng_Latn", "zho_Hans"))
+    return root
+
+
+@pytest.fixture
+def open_with(open_app: OpenApp, folder: Path, monkeypatch: pytest.MonkeyPatch) -> OpenApp:
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(folder))
+
+    def open_page(page: str, family: str, **query: str) -> AppTest:
+        return open_app(page, checkpoint=f"small-{family}", text=TEXT, **query)
+
+    return open_page
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_map_on_the_screen_is_the_models(open_with: OpenApp, folder: Path, family: str) -> None:
+    app = open_with("translate", family, layer="2", head="3")
+    checkpoint = open_translator(folder / f"small-{family}")
+    expected = translate(checkpoint, TEXT)
+    kind = checkpoint.model.config.kinds[0]
+    drawn, weights = np.nan_to_num(head_map(app)), expected.maps[kind][1, 2][:40, :40]
+    np.testing.assert_allclose(drawn, weights, atol=1e-6)
+    if expected.text:
+        assert expected.text.split()[0] in html(app)
+
+
+@pytest.mark.parametrize(("layer", "masked"), [("1", 4), ("2", None)])
+def test_a_cell_outside_a_window_is_shown_as_masked(open_with: OpenApp, layer: str, masked: int | None) -> None:
+    drawn = head_map(open_with("translate", "window", layer=layer, head="2"))
+    distance = np.arange(len(drawn))[:, None] - np.arange(drawn.shape[1])
+    np.testing.assert_array_equal(np.isnan(drawn), (distance < 0) | (distance >= (masked or len(drawn))))
+    rolled = head_map(open_with("translate", "window", layer="2", head="rollout"))
+    np.testing.assert_array_equal(np.isnan(rolled), distance < 0)  # through a layer without a window
+
+
+def test_a_model_of_many_languages_asks_for_two_and_keeps_to_them(open_with: OpenApp, folder: Path) -> None:
+    checkpoint = open_translator(folder / "small-nllb")
+    app = open_with("translate", "nllb", layer="2", head="3")
+    assert [
+        (app.selectbox(key=key).label, app.selectbox(key=key).value) for key in ("from_language", "into_language")
+    ] == [
+        ("From", "eng_Latn"),
+        ("Into", "deu_Latn"),
+    ]
+    app.selectbox(key="into_language").set_value("zho_Hans").run()
+    assert not app.exception
+    expected = translate(between(checkpoint, "eng_Latn", "zho_Hans"), TEXT)
+    kind = checkpoint.model.config.kinds[0]
+    np.testing.assert_allclose(np.nan_to_num(head_map(app)), expected.maps[kind][1, 2][:40, :40], atol=1e-6)
+    app.switch_page("viz_app/pages/steps.py").run()
+    assert not app.exception
+    assert app.selectbox(key="into_language").value == "zho_Hans"
+
+
+PAGES = ("translate", "steps", "inside", "positions", "masks", "heads", "checkpoints")
+REFUSED = {("steps", "bert"), ("masks", "bert"), ("masks", "gpt2"), ("positions", "t5")}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_works_or_says_why_not(open_with: OpenApp, page: str, family: str) -> None:
+    app = open_with(page, family)
+    said = " ".join(element.value for element in app.info)
+    titles = [element.value for element in app.header]
+    assert any(title.startswith("This page is about") for title in titles) == ((page, family) in REFUSED)
+    if (page, family) in REFUSED:
+        assert f"small-{family}" in said.replace("\\", "")
+        assert "left" in said
+
+
+@pytest.mark.parametrize("tab", ["What heads do", "Importance"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_heads_are_measured(open_with: OpenApp, family: str, tab: str) -> None:
+    app = open_with("heads", family, heads_tab=tab)
+    measured = tab == "What heads do" or family == "t5"
+    assert bool(charts(app)) == measured
+    assert measured or "translator" in app.info[0].value
+
+
+def test_a_prompt_and_its_continuation_are_told_apart(open_with: OpenApp) -> None:
+    app = open_with("translate", "gpt2")
+    shown = html(app)
+    assert shown.index("reads") < shown.index("writes")
+    assert "stopped after 40 tokens" in " ".join(element.value for element in app.caption)
+    assert app.text_input[0].label.startswith("Type the beginning of a text")
+
+
+def test_a_masked_word_is_guessed(open_with: OpenApp) -> None:
+    app = open_with("translate", "bert")
+    assert "&lt;mask&gt;" in app.text_input[0].label or "mask" in app.text_input[0].label
+    app.text_input[0].set_value("The <mask> sat on the mat.").run()
+    assert not app.exception
+    assert html(app).count('class="hl-tip"') == 1  # the ten candidates of the one masked token
+
+
+@pytest.mark.parametrize(("family", "said"), [("bert", "reads a text and writes nothing"), ("gpt2", "")])
+def test_the_board_says_why_it_measures_no_head(open_with: OpenApp, family: str, said: str) -> None:
+    captions = [one.value for one in open_with("heads", family).caption]
+    reasons = [one for one in captions if "is not measured here" in one]
+    assert len(reasons) == bool(said)
+    assert said in "".join(reasons)
+
+
+def test_heads_of_another_make_can_be_silenced(open_with: OpenApp) -> None:
+    everything = "off.decoder.1.1-2-3-4~off.decoder.2.1-2-3-4"
+    app = open_with("heads", "gpt2", intervention=everything)
+    texts = " ".join(element.value for element in app.caption)
+    assert "as trained had a log-probability" in texts
+    assert "(+0.00 nats)" not in texts
+
+
+@pytest.mark.parametrize("norms", ["true", "false"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_value_norms_and_rollout_are_offered(open_with: OpenApp, family: str, norms: str) -> None:
+    app = open_with("translate", family, norms=norms, head="rollout")
+    assert head_map(app).size
+    assert not app.exception
+
+
+def test_a_classifier_of_another_make_reads_a_review(open_with: OpenApp) -> None:
+    app = open_with("sentiment", "bert-classifier")
+    assert "&lt;b&gt;great&lt;/b&gt;" in html(app) or "terrible" in html(app) or "so-so" in html(app)
+    assert "<b>great</b>" not in html(app)
+    assert len(charts(app)) == 1
+    assert app.segmented_control(key="reading").options == ["rollout to the words", "first token"]
+    said = " ".join(element.value for element in app.markdown)
+    assert "the vector of the first token" in said
+    assert "learned query" not in said
+
+
+@pytest.mark.parametrize("bug", ["", "fill"])
+def test_the_bug_lab_runs_models_that_ban_nothing(open_with: OpenApp, bug: str) -> None:
+    app = open_with("masks", "t5", mask_tab="Bug lab", **({"bug": bug} if bug else {}))
+    assert not app.exception
+    assert len(charts(app)) >= 2
+
+
+def test_the_beam_tree_of_a_continuing_model_begins_where_the_prompt_ends(open_with: OpenApp, folder: Path) -> None:
+    app = open_with("steps", "gpt2", steps_view="beam", beam_size="3")
+    checkpoint = open_translator(folder / "small-gpt2")
+    expected = translate(checkpoint, TEXT, search=SearchConfig(method="beam", beam_size=3))
+    assert expected.text in html(app)
+    nodes = component_data(app, "beam_tree")["nodes"]
+    begin = [node for node in nodes if node["parent"] == -1]
+    assert {node["depth"] for node in begin} == {1}
+    assert len(begin) > 1  # a choice, which a prompt does not have
+    assert sum(node["best"] for node in nodes) == len(expected.written) - expected.given
+
+
+def test_a_step_of_the_prompt_offers_nothing_to_choose(open_with: OpenApp) -> None:
+    data = component_data(open_with("steps", "gpt2"), "stepper")
+    assert data["given"] > 0
+    assert "nothing is chosen" in data["given_says"]
+    data = component_data(open_with("steps", "nllb"), "stepper")
+    assert data["given"] == 1
+    assert "deu_Latn" in data["given_says"]
+
+
+def test_what_never_divides_says_so(open_with: OpenApp) -> None:
+    app = open_with("inside", "t5", kind="encoder")
+    assert app.toggle(key="scaled").disabled
+    assert "only rounding" in app.success[0].value
+    assert any("distance" in latex.value for latex in app.latex)
+
+
+def test_one_text_alone_has_neither_source_nor_target(open_with: OpenApp) -> None:
+    for family in ("gpt2", "bert"):
+        data = component_data(open_with("translate", family), "head_map")
+        for title in (data["query_title"], data["key_title"]):
+            assert "source" not in title
+            assert "target" not in title
+
+
+@pytest.mark.parametrize("family", ["wide", "latent"])
+def test_heads_of_another_width_than_the_model_are_taken_apart(open_with: OpenApp, family: str) -> None:
+    app = open_with("inside", family, head="3")
+    assert "only rounding" in app.success[0].value
+    vectors = charts(app)[-1]
+    heads, _, output = np.array(array(vectors["data"][0]["z"]), dtype=float)
+    assert np.isfinite(output).sum() == 32
+    width = np.isfinite(heads).sum() // 4
+    frame = vectors["layout"]["shapes"][0]
+    assert (frame["x0"], frame["x1"]) == (2 * width - 0.5, 3 * width - 0.5)
+    assert list(vectors["layout"]["xaxis"]["tickvals"]) == [0, width, 2 * width, 3 * width]
+
+
+def test_what_a_gate_or_a_norm_hides_is_said_and_not_computed(open_with: OpenApp) -> None:
+    app = open_with("inside", "bitnet")
+    assert "layer output" not in app.success[0].value
+    said = [info.value.replace("\\", "") for info in app.info]
+    assert any("The last step" in text and "a norm, a gate" in text for text in said)
+    app = open_with("translate", "bitnet", norms="true")
+    assert app.toggle(key="norms").disabled
+    assert "a norm, a gate" in app.toggle(key="norms").help.replace("\\", "")
+
+
+def test_side_by_side_with_what_cannot_be_opened_says_so(open_with: OpenApp) -> None:
+    app = open_with("compare", "gpt2", beside="small-bloom")
+    assert any("bloom" in info.value and "Choose another checkpoint" in info.value for info in app.info)

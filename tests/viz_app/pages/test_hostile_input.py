@@ -1,0 +1,162 @@
+"""Hostile input ends in a sentence soon, and another visitor of the same process hardly notices."""
+
+import json
+import shutil
+import threading
+import time
+import zipfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import torch
+
+from model.checkpoints.checkpoint import CheckpointError
+from model.inference.opening import open_checkpoint
+from tests.foreign_folders import make_folder
+from viz_app.content.plain import card
+from viz_app.session import choices
+
+SECONDS = 2.0  # of processor time until the sentence; other programs on a busy machine do not lengthen it
+RATIO = 3.0  # of a disturbed request's time to an undisturbed one's: beside another who computes it is 2
+TRIES = 3  # the best one counts: what a bound limits it limits each time
+REQUEST = 400  # pieces of work of one request, together some 0.1 s: a page of the app takes about as long
+
+
+def unpacks_to_gigabytes(folder: Path) -> None:
+    torch.save({"weight": torch.zeros(1000, 1000)}, folder / "whole.pt")
+    with zipfile.ZipFile(folder / "whole.pt") as whole:
+        members = {name: whole.read(name) for name in whole.namelist()}
+    (folder / "model.safetensors").unlink()
+    with zipfile.ZipFile(folder / "pytorch_model.bin", "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, content in members.items():
+            packed.writestr(name, content)
+
+
+def multiplies(folder: Path) -> None:
+    grows = {"type": "Replace", "pattern": {"String": "a"}, "content": "aaaaaaaaaa"}
+    change(folder / "tokenizer.json", normalizer={"type": "Sequence", "normalizers": [grows] * 6})
+
+
+def runs_away(folder: Path) -> None:
+    cuts = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}
+    change(folder / "tokenizer.json", pre_tokenizer=cuts)
+
+
+def is_made_of_lists(folder: Path) -> None:
+    (folder / "config.json").write_text(json.dumps({"format": 1, "task": [], "model": [[]]}))
+
+
+def is_nested(folder: Path) -> None:
+    (folder / "config.json").write_text("[" * 500_000)
+
+
+def change(path: Path, **values: object) -> None:
+    path.write_text(json.dumps(json.loads(path.read_text()) | values))
+
+
+def request(starting: Callable[[], object] = lambda: None) -> float:
+    """Seconds that a visitor waits for a page, from the moment before `starting`.
+
+    The smaller of two times: the wall time includes what other programs take, and the processor time of the process
+    includes what other threads do at the same time on other cores.
+    """
+    wall, processor = time.perf_counter(), time.process_time()
+    starting()
+    for _ in range(REQUEST):
+        json.dumps(list(range(2000)))
+    return min(time.perf_counter() - wall, time.process_time() - processor)
+
+
+def effect_of(hostile: Callable[[], object]) -> tuple[float, float]:
+    """How long the hostile input holds a request up, and what the input itself takes.
+
+    Requests follow one another until the input is done, and the longest one counts: the input may hold them up late.
+
+    Returns:
+        The time of that request as a ratio to one beside which nothing happens, and seconds of processor time.
+    """
+    ratios, seconds = [], []
+    both = threading.Barrier(2)  # it can be used again
+
+    def attempt() -> None:
+        both.wait(60)
+        began = time.thread_time()
+        hostile()
+        seconds.append(time.thread_time() - began)
+
+    with ThreadPoolExecutor(1) as pool:
+        for _ in range(TRIES):
+            before = request()
+            done = pool.submit(attempt)
+            disturbed = [request(lambda: both.wait(60))]
+            while not done.done():
+                disturbed.append(request())
+            done.result()
+            ratios.append(2 * max(disturbed) / (before + request()))
+    return min(ratios), min(seconds)
+
+
+def hold_the_interpreter() -> None:
+    sum(range(40_000_000))  # one call in C: no other thread of Python gets its turn
+
+
+def work_beside(seconds: float) -> None:
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        json.dumps(list(range(2000)))
+
+
+def work_and_hold() -> None:
+    work_beside(0.3)  # longer than the first request
+    hold_the_interpreter()
+
+
+def test_who_holds_the_interpreter_stops_the_visitor_and_who_works_beside_does_not() -> None:
+    assert effect_of(hold_the_interpreter)[0] > RATIO
+    assert effect_of(work_and_hold)[0] > RATIO
+    ratio, seconds = effect_of(lambda: work_beside(0.5))
+    assert ratio < RATIO
+    assert seconds >= 0.5
+
+
+@pytest.fixture(scope="module")
+def harmless(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that opens; what the library imports at the first one is no matter of this test."""
+    folder = make_folder(tmp_path_factory.mktemp("harmless") / "gpt2", "gpt2")
+    open_checkpoint(folder)
+    return folder
+
+
+@pytest.mark.parametrize("spoil", [unpacks_to_gigabytes, multiplies, runs_away, is_made_of_lists, is_nested])
+def test_a_hostile_folder_gets_a_sentence_soon_and_stops_nobody(
+    harmless: Path, tmp_path: Path, spoil: Callable[[Path], None]
+) -> None:
+    folder = shutil.copytree(harmless, tmp_path / "hostile")
+    spoil(folder)
+
+    def attempt() -> None:
+        with pytest.raises(CheckpointError) as error:
+            open_checkpoint(folder, most_bytes=100_000_000)
+        assert "hostile" in str(error.value) or "pytorch_model.bin" in str(error.value)
+
+    ratio, seconds = effect_of(attempt)
+    assert ratio < RATIO
+    assert seconds < SECONDS
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda: card("\n" * 50_000 + "~" * 50_000 + "`"),
+        lambda: choices.intervention("off.cross.1." + "1-" * 50_000),
+        lambda: choices.forced("1." * 50_000),
+        lambda: choices.fraction("9" * 100_000),
+    ],
+    ids=["a card of newlines", "an intervention", "forced words", "a number"],
+)
+def test_a_hostile_card_or_link_stops_nobody(use: Callable[[], object]) -> None:
+    ratio, seconds = effect_of(use)
+    assert ratio < RATIO
+    assert seconds < SECONDS

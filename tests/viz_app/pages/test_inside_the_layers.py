@@ -1,0 +1,172 @@
+"""Inside, beyond one head: what layers would say, what spoke for a word, what was read and what was guessed."""
+
+import base64
+import io
+import json
+import re
+from collections.abc import Callable
+from html import unescape
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from streamlit.testing.v1 import AppTest
+
+from model.analysis import zeroing
+from model.analysis.contributions import contributions
+from model.analysis.influence import influence
+from model.analysis.lens import decoder_lens, logit_lens
+from model.analysis.stations import stations
+from model.analysis.zeroing import value_zeroing
+from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
+from model.inference.translate import translate
+from tests.conftest import BUNDLED
+from tests.foreign_folders import make_folder
+from tests.viz_app.conftest import NAME, TEXT, array, charts, html, in_url
+
+OpenApp = Callable[..., AppTest]
+STATIONS = "Every station"
+TABS = ("What each layer would say", "Why this word?", "Read or guessed?")
+
+
+def test_the_grid_of_words_is_the_lens(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    app = open_app("inside", checkpoint=NAME, text=TEXT, inside_tab=TABS[0])
+    _, lens = logit_lens(checkpoint, TEXT)
+    (figure,) = charts(app)
+    np.testing.assert_allclose(array(figure["data"][0]["z"]), lens.probabilities, atol=1e-5)
+    text = figure["data"][0]["text"]  # each word has the ink that can be read on its colour
+    shown = [[unescape(re.sub(r"</?span[^>]*>", "", word)) for word in row] for row in text]
+    assert shown == [list(row) for row in lens.tokens]
+    read = [token.text for token in translate(checkpoint, TEXT).read]
+    repeated = sum(best == token for best, token in zip(lens.tokens[0], read, strict=True))
+    assert repeated > len(read) / 2, "the first row is the input"
+    assert any(f"no guess: in {repeated} of {len(read)} places" in caption.value for caption in app.caption)
+    written = [text.removesuffix(" …") for text in app.dataframe[0].value["translation"]]
+    assert written == [early.text for early in decoder_lens(checkpoint, TEXT)]
+
+
+def test_the_parts_on_the_page_are_those_of_the_words_that_are_chosen(
+    open_app: OpenApp, checkpoint: Checkpoint
+) -> None:
+    app = open_app("inside", checkpoint=NAME, text=TEXT, inside_tab=TABS[1], query="1")
+    word = translate(checkpoint, TEXT).written[1]
+    rivals = [candidate.id for candidate in word.candidates if candidate.id != word.id]
+    for rival in rivals[:2]:
+        app.selectbox(key="rival").set_value(rival).run()
+        assert not app.exception
+        found = contributions(checkpoint, TEXT, 1, rival)
+        z = array(charts(app)[0]["data"][0]["z"]).astype(float)
+        expected = [found.cross, found.decoder, found.feed_forward[:, None]]
+        np.testing.assert_allclose(z[:, ~np.isnan(z).all(axis=0)], np.concatenate(expected, axis=1), atol=1e-4)
+        total = next(match for part in app.markdown if (match := re.search(r"= \*\*([+-][\d.]+)\*\*", part.value)))
+        assert float(total[1]) == pytest.approx(found.difference, abs=2e-3)  # three decimals on the screen
+    assert in_url(app, "rival") == str(rivals[1])
+
+
+def test_the_bars_are_the_shares_of_source_and_target(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    app = open_app("inside", checkpoint=NAME, text=TEXT, inside_tab=TABS[2])
+    _, found = influence(checkpoint, TEXT)
+    bars, source, target, opinion = charts(app)
+    np.testing.assert_allclose(array(opinion["data"][0]["z"]), value_zeroing(checkpoint, TEXT).shares, atol=1e-4)
+    np.testing.assert_allclose(bars["data"][0]["y"], found.source.sum(axis=1), atol=1e-4)
+    np.testing.assert_allclose(bars["data"][1]["y"], found.target.sum(axis=1), atol=1e-4)
+    np.testing.assert_allclose(array(source["data"][0]["z"]), found.source, atol=1e-4)
+    np.testing.assert_allclose(np.nan_to_num(array(target["data"][0]["z"])), found.target, atol=1e-4)
+
+
+def test_a_text_that_is_too_long_for_the_second_opinion_is_told_so(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(zeroing, "MOST_PRODUCTS", 1)
+    app = open_app("inside", checkpoint=NAME, text=f"{TEXT} Now!", inside_tab=TABS[2])
+    assert "too long for value zeroing" in app.info[0].value
+    assert len(charts(app)) == 3  # what comes from ALTI+ is there
+
+
+@pytest.mark.parametrize("tab", [STATIONS, *TABS])
+@pytest.mark.parametrize("text", ["</script><b>$x$ [a](http://b) 🐕", "wort " * 120])
+def test_any_text_gives_a_sensible_tab(open_app: OpenApp, tab: str, text: str) -> None:
+    app = open_app("inside", checkpoint="multi30k-de-en-words", text=text, inside_tab=tab)
+    assert not app.error
+    assert charts(app) or "too long to be followed" in app.info[0].value
+
+
+@pytest.mark.parametrize(("tab", "family"), [(STATIONS, "t5"), (TABS[1], "gpt2"), (TABS[2], "bert")])
+def test_models_of_other_makes_are_told_that_their_stream_cannot_be_followed(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, others: Path, tab: str, family: str
+) -> None:
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(others))
+    app = open_app("inside", checkpoint=f"small-{family}", text="The cat sat.", inside_tab=tab)
+    assert "no Transformer of Headlight's own" in app.info[0].value.replace("\\", "")
+    assert not charts(app)
+
+
+@pytest.fixture(scope="module")
+def others(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("others")
+    for family in ("t5", "gpt2", "bert"):
+        make_folder(root / f"small-{family}", family)
+    return root
+
+
+@pytest.mark.parametrize("stack", ["encoder", "decoder"])
+def test_every_station_is_drawn_with_its_numbers_and_its_code(
+    open_app: OpenApp, checkpoint: Checkpoint, stack: str
+) -> None:
+    app = open_app(
+        "inside",
+        checkpoint=NAME,
+        text=TEXT,
+        inside_tab=STATIONS,
+        stack=stack,
+        station_layer="2",
+        station_place="3",
+        station_code="true",
+    )
+    _, found, _ = stations(checkpoint, TEXT, stack, 1, 2)
+    (figure,) = charts(app)
+    np.testing.assert_allclose(array(figure["data"][0]["z"]), [one.vector for one in found], atol=1e-4)
+    shown = [
+        json.loads(e.proto.json) for e in app.get("bidi_component") if e.proto.component_name.endswith("derivation")
+    ]
+    assert [one["alt"] for one in shown] == [one.name for one in found if one.steps]
+    for one, station in zip(shown, (one for one in found if one.steps), strict=True):
+        assert [step["name"] for step in one["steps"]] == [step.name for step in station.steps]
+        words = [["".join(word for word, _ in line["words"]) for line in function] for function in one["code"]]
+        assert words == [[line.text for line in function] for function in station.code]
+        for step, own in zip(one["steps"], station.steps, strict=True):
+            picture = Image.open(io.BytesIO(base64.b64decode(step["picture"].partition(",")[2])))
+            assert picture.size == own.numbers.shape[::-1]
+            strongest = np.unravel_index(np.nanargmax(own.numbers), own.numbers.shape)
+            red, _, blue, _ = picture.getpixel((int(strongest[1]), int(strongest[0])))
+            assert own.numbers.max() <= 0 or red > blue
+    assert "only rounding" in app.success[-1].value
+    app.toggle(key="station_code").set_value(False).run()
+    assert not any(e.proto.component_name.endswith("derivation") for e in app.get("bidi_component")), (
+        "the short version"
+    )
+    assert [formula.value.strip("$\n") for formula in app.latex][: len(found)] == [one.formula for one in found]
+
+
+@pytest.mark.parametrize("name", ["everyday-zh-en", "multi30k-de-en-words"])
+def test_the_last_layer_ends_in_the_ten_best_words(open_app: OpenApp, name: str) -> None:
+    app = open_app("inside", checkpoint=name, text="", inside_tab=STATIONS)
+    assert not charts(app)
+    app = open_app(
+        "inside", checkpoint=name, text="你好 Hallo", inside_tab=STATIONS, station_place="1", station_code="true"
+    )
+    first = translate(load_checkpoint(BUNDLED / name), "你好 Hallo").written[0]
+    table = app.dataframe[0].value
+    assert len(table) == 10
+    assert table["probability"].max() == pytest.approx(max(c.probability for c in first.candidates), abs=1e-3)
+
+
+def test_a_chip_has_a_bar_of_what_came_from_the_source(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    assert 'class="hl-share"' not in html(open_app("translate", checkpoint=NAME, text=TEXT))
+    app = open_app("translate", checkpoint=NAME, text=TEXT, shares="true")
+    _, found = influence(checkpoint, TEXT)
+    bars = [float(width) for width in re.findall(r'class="hl-share"><span style="width:([\d.]+)%', html(app))]
+    np.testing.assert_allclose(bars, 100 * found.source.sum(axis=1), atol=0.1)
+    app = open_app("translate", checkpoint="gru-de-en", text=TEXT, shares="true")
+    assert 'class="hl-share"' not in html(app)

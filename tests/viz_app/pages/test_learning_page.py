@@ -1,0 +1,117 @@
+"""Watch it learn: the pictures and the table are those of the snapshots."""
+
+import base64
+import io
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from streamlit.testing.v1 import AppTest
+
+from model.analysis.learning import open_snapshot, outcome, stage
+from model.checkpoints.checkpoint import CheckpointError, at_snapshot, find_snapshots, load_checkpoint
+from model.inference.translate import translate
+from tests.conftest import BUNDLED
+from tests.viz_app.conftest import component_data, in_url
+from viz_app.figures.learning import sheet_of_heads
+from viz_app.services.analyses import attempt_of
+from viz_app.services.listing import CheckpointKey
+
+OpenApp = Callable[..., AppTest]
+NAME, TEXT = "multi30k-en-de", "A woman reads a newspaper."
+
+
+def test_every_map_and_every_line_is_a_snapshots(open_app: OpenApp) -> None:
+    app = open_app("learning", checkpoint=NAME, text=TEXT, layer="2", head="5")
+    checkpoint = load_checkpoint(BUNDLED / NAME)
+    trained = translate(checkpoint, TEXT)
+    snapshots = find_snapshots(checkpoint.path).values()
+    stages = [*(stage(open_snapshot(checkpoint, path), TEXT, trained) for path in snapshots), outcome(trained)]
+    table = app.dataframe[0].value
+    assert [text.removesuffix(" …") for text in table["translation"]] == [one.text for one in stages]
+    np.testing.assert_allclose(table["loss, nats a token"], [one.loss for one in stages], atol=1e-5)
+    data = component_data(app, "training_view")
+    assert [one["name"] for one in data["snapshots"]] == list(table["after"])
+    assert [one["text"] for one in data["snapshots"]] == list(table["translation"])
+    shape = len(stages), len(data["queries"]), len(data["keys"])
+    weights = np.frombuffer(base64.b64decode(data["weights"]), "<f4").reshape(shape)
+    np.testing.assert_allclose(weights, [one.maps["cross"][1, 4] for one in stages], atol=1e-5)
+    for one, sent in zip(stages, data["snapshots"], strict=True):
+        maps = one.maps["cross"]
+        assert sent["picture"] == sheet_of_heads(maps, np.ones((len(maps), *maps.shape[2:]), dtype=bool))
+    # What is shown at first is the end of the training.
+    assert data["snapshot"] == len(stages) - 1
+
+
+def test_a_snapshot_stands_in_for_a_checkpoint_that_is_not_there_yet(tmp_path: Path) -> None:
+    for name in ("config.json", "tokenizer.json", "snapshots"):
+        (tmp_path / name).symlink_to(BUNDLED / NAME / name)
+    key = CheckpointKey(path=str(tmp_path), version="1")
+    checkpoint = load_checkpoint(BUNDLED / NAME)
+    for step, weights in list(find_snapshots(checkpoint.path).items())[::4]:
+        assert attempt_of(key, TEXT, "Eine Frau.", step)[0] == translate(at_snapshot(checkpoint, weights), TEXT).text
+    with pytest.raises(CheckpointError):
+        attempt_of(key, TEXT, "Eine Frau.")
+
+
+def test_all_heads_of_a_snapshot_stand_in_fields_of_equal_size_with_the_mask_in_grey() -> None:
+    maps = np.zeros((2, 3, 4, 5), dtype=np.float32)
+    maps[1, 2, 3, 0] = 1.0
+    allowed = np.tri(4, 5, dtype=bool)[None].repeat(2, axis=0)
+    picture = base64.b64decode(sheet_of_heads(maps, allowed).partition(",")[2])
+    fields = np.asarray(Image.open(io.BytesIO(picture))).reshape(2, 5, 3, 6, 4)  # a gap of one pixel below and beside
+    assert (fields[:, :4, :, :5][:, 0, :, 1:] == (140, 140, 140, 255)).all()
+    assert (fields[:, 4, ..., 3] == 0).all()
+    assert (fields[..., 5, 3] == 0).all()
+    lit = fields[1, 3, 2, 0]
+    assert (lit != fields[0, 3, 0, 0]).any()
+    assert (fields == lit).all(axis=-1).sum() == 1
+
+
+def test_the_snapshot_stands_in_the_link_and_survives_another_head(open_app: OpenApp) -> None:
+    app = open_app("learning", checkpoint=NAME, text=TEXT, snapshot="1000")
+    shown = component_data(app, "training_view")
+    assert shown["snapshots"][shown["snapshot"]]["name"] == "step 1,000"
+    app.selectbox(key="head").set_value("3").run()
+    after = component_data(app, "training_view")
+    assert (after["snapshot"], after["chosen"] % after["heads"]) == (shown["snapshot"], 2)
+    assert in_url(app, "snapshot") == "1000"
+
+
+def test_who_chose_a_checkpoint_without_snapshots_sees_one_that_has_them(open_app: OpenApp) -> None:
+    app = open_app("learning", checkpoint="everyday-de-en", text=TEXT)
+    assert f"follows {NAME}" in app.caption[0].value.replace("\\", "")
+    assert component_data(app, "training_view")
+
+
+@pytest.mark.parametrize("text", ["", "word " * 200])
+def test_nothing_and_much_get_a_sentence(open_app: OpenApp, text: str) -> None:
+    app = open_app("learning", checkpoint=NAME, text=text)
+    assert len(app.info) == 1
+    assert not app.dataframe
+
+
+def test_without_any_snapshots_a_sentence_says_how_to_get_them(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("viz_app.widgets.checkpoint_choice.snapshots_of", lambda folder: {})
+    app = open_app("learning")
+    assert "snapshot_steps" in app.error[0].value
+
+
+def test_only_translators_that_attend_are_followed(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("gru-de-en-plain", "imdb-sentiment"):
+        shutil.copytree(BUNDLED / name, tmp_path / f"kept-{name}")
+        (tmp_path / f"kept-{name}" / "snapshots").mkdir()
+        for step in (0, 10):
+            weights = tmp_path / f"kept-{name}" / "snapshots" / f"step-{step:06d}.safetensors"
+            shutil.copy(BUNDLED / name / "model.safetensors", weights)
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
+    for name in ("gru-de-en-plain", "imdb-sentiment"):
+        app = open_app("learning", checkpoint=f"kept-{name}", text=TEXT)
+        assert f"follows {NAME}" in app.caption[0].value.replace("\\", "")

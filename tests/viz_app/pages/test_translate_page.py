@@ -1,0 +1,179 @@
+"""Translate, as Streamlit's own harness runs it, against the model asked directly."""
+
+import base64
+import subprocess
+import sys
+from collections.abc import Callable
+from html import escape
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from model.analysis.anatomy import value_norms
+from model.analysis.statistics import rollout, translation_rollout
+from model.checkpoints.checkpoint import Checkpoint
+from model.config.search import SearchConfig
+from model.inference.searching import forced_text
+from model.inference.translate import translate
+from tests.conftest import PATIENCE, ROOT
+from tests.viz_app.conftest import NAME, TEXT, component_data, head_map, html
+from viz_app.content.plain import percent
+
+OpenApp = Callable[..., AppTest]
+
+
+@pytest.mark.parametrize("method", ["greedy", "beam", "sample"])
+def test_the_search_is_the_one_that_was_chosen(open_app: OpenApp, checkpoint: Checkpoint, method: str) -> None:
+    settings = {"temperature": "1.5", "top_k": "20", "seed": "3"} if method == "sample" else {}
+    app = open_app(checkpoint=NAME, method=method, **settings)
+    search = (
+        SearchConfig(method="sample", temperature=1.5, top_k=20, seed=3) if settings else SearchConfig(method=method)
+    )
+    expected = translate(checkpoint, TEXT, search=search)
+    assert f">{escape(expected.text)}</bdi>" in html(app)
+    np.testing.assert_allclose(head_map(app), expected.maps["cross"][2, 0], atol=1e-6)
+
+
+def test_what_the_model_cannot_read_is_told_beside_the_translation(open_app: OpenApp) -> None:
+    for text, told in (("Ein Mann liest ein Buch.", ""), ("Я тебя люблю.", "Most letters of this text")):
+        app = open_app(checkpoint=NAME, text=text)
+        assert any(told in caption.value for caption in app.caption) or not told
+        assert told or not any(":material/info:" in caption.value for caption in app.caption)
+
+
+def test_impossible_search_settings_fall_back(open_app: OpenApp) -> None:
+    app = open_app(method="sample", temperature="99", top_p="x", beam_size="0", seed="-1")
+    assert app.slider(key="temperature").value == 2.0
+    assert app.slider(key="top_p").value == 1.0
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_rollout_and_value_norms_on_the_screen(open_app: OpenApp, checkpoint: Checkpoint, kind: str) -> None:
+    translation, norms = value_norms(checkpoint, TEXT)
+    maps = translation.maps
+    decoder, cross = translation_rollout(maps["encoder"], maps["decoder"], maps["cross"])
+    rolled = {"encoder": rollout(maps["encoder"]), "decoder": decoder, "cross": cross}[kind]
+    app = open_app(checkpoint=NAME, kind=kind, head="rollout", layer="2")
+    shown = np.nan_to_num(head_map(app))
+    np.testing.assert_allclose(shown, np.where(rolled[1] > 0, rolled[1], 0), atol=1e-5)
+    app = open_app(checkpoint=NAME, kind=kind, head="3", layer="2", norms="true")
+    expected = maps[kind][1, 2] * norms[kind][1, 2]
+    np.testing.assert_allclose(np.nan_to_num(head_map(app)), expected, atol=1e-5)
+
+
+def test_a_logarithmic_scale_keeps_the_number_in_the_hover(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    app = open_app(checkpoint=NAME, logarithmic="true", layer="2", head="1")
+    data = component_data(app, "head_map")
+    np.testing.assert_allclose(head_map(app), translate(checkpoint, TEXT).maps["cross"][1, 0], atol=1e-6)
+    assert data["logarithmic"]
+    assert data["ticks"][:2] == [[1.0, "1"], [0.1, "0.1"]]
+
+
+def test_lines_carry_the_models_weights(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    app = open_app(checkpoint=NAME, view="lines", kind="encoder", layer="1", head="2")
+    data = component_data(app, "line_view")
+    maps = translate(checkpoint, TEXT).maps["encoder"]
+    found = np.frombuffer(base64.b64decode(data["weights"]), dtype="<f4").reshape(maps.shape)
+    # The page may compute with another number of threads, which add in another order.
+    np.testing.assert_allclose(found, maps, atol=1e-5)
+    assert data["chosen"] == [1]
+    assert data["names"][8] == "layer 2, head 1"
+
+
+def test_bertviz_is_imported_only_when_it_is_opened() -> None:
+    script = (
+        "import sys\n"
+        "from streamlit.testing.v1 import AppTest\n"
+        "app = AppTest.from_file('streamlit_app.py', default_timeout=600).run()\n"
+        "assert not app.exception and 'bertviz' not in sys.modules and 'mpld3' not in sys.modules\n"
+        "app.session_state['view'] = 'head'\n"
+        "app.run()\n"
+        "assert not app.exception and 'bertviz' in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("view", ["head", "model"])
+def test_bertviz_says_when_a_text_is_too_long(open_app: OpenApp, view: str) -> None:
+    app = open_app(checkpoint=NAME, view=view)
+    assert not app.info
+    app.text_input(key="text").set_value("Ein Hund " * 60).run()
+    assert not app.exception
+    assert "BertViz draws this view of up to" in app.info[0].value
+
+
+def test_the_table_of_alignments_holds_the_largest_cells(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    app = open_app(checkpoint=NAME, layer="3", head="2")
+    app.session_state["alignments"] = True
+    app.run()
+    table = app.dataframe[0].value
+    maps = translate(checkpoint, TEXT).maps["cross"][2, 1]
+    assert table["attention weight"].iloc[0] == pytest.approx(maps.max(), abs=1e-6)
+    first = table.iloc[0]
+    named = maps[first["position of the query"] - 1, first["position of the key"] - 1]
+    assert named == pytest.approx(maps.max(), abs=1e-6)  # of two nearly equal cells either may be the first
+
+
+def test_rollout_with_hidden_tokens_quotes_its_own_share(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    maps = translate(checkpoint, TEXT).maps
+    encoder, decoder = (
+        rollout(maps["encoder"])[1],
+        translation_rollout(maps["encoder"], maps["decoder"], maps["cross"])[0][1],
+    )
+    # Rows of the decoder's rollout hold only what came from the target, so their sum is the whole here.
+    shares = {"encoder": encoder[:-1, -1].mean(), "decoder": (decoder[1:, 0] / decoder[1:].sum(-1)).mean()}
+    for kind, share in shares.items():
+        app = open_app(checkpoint=NAME, kind=kind, head="rollout", layer="2", hide_special="true")
+        said = next(caption.value for caption in app.caption if "hidden columns" in caption.value)
+        assert f"hold {percent(share)} of the share" in said
+
+
+def test_the_help_of_beam_search_says_what_wins(open_app: OpenApp) -> None:
+    assert "best mean log-probability a token" in open_app().segmented_control(key="method").help
+
+
+def test_what_is_forced_step_by_step_is_kept_and_told_and_can_be_let_go(
+    open_app: OpenApp, checkpoint: Checkpoint
+) -> None:
+    free = translate(checkpoint, TEXT)
+    rival = free.written[1].candidates[1]
+    app = open_app(text=TEXT, checkpoint=NAME, forced=f"1.{rival.id}")
+    forced = translate(checkpoint, TEXT, forced={1: rival.id})
+    assert forced.text in html(app)
+    told = next(caption.value for caption in app.caption if "Forced:" in caption.value).replace("\\", "")
+    assert f"“{rival.token}” at step 2" in told
+    assert f"{forced.log_prob:.2f}" in told
+    assert free.text in told
+    np.testing.assert_allclose(head_map(app), forced.maps["cross"][-1, 0], atol=1e-5)
+    (button,) = [button for button in app.button if button.label == "Force nothing"]
+    button.click().run()
+    assert free.text in html(app)
+    assert not any("Forced:" in caption.value for caption in app.caption)
+
+
+def test_a_translation_that_one_types_oneself_has_its_maps(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    written = "When does the next bus leave?"
+    app = open_app(text=TEXT, checkpoint=NAME, method="typed", typed=written)
+    forced = translate(checkpoint, TEXT, forced=forced_text(checkpoint.tokenizers, written))
+    assert forced.text == written
+    assert written in html(app)
+    assert any("You typed this translation" in caption.value for caption in app.caption)
+    np.testing.assert_allclose(head_map(app), forced.maps["cross"][-1, 0], atol=1e-5)
+    app = open_app(text=TEXT, checkpoint=NAME, method="typed", typed="")
+    assert translate(checkpoint, TEXT).text in html(app)
+
+
+def test_the_newest_wish_counts_and_another_sentence_begins_afresh(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    app = open_app(text=TEXT, checkpoint=NAME, method="typed", typed="Hello there.")
+    assert "Hello there." in html(app)
+    app.text_input(key="text").set_value("Ein Hund rennt.").run()
+    assert translate(checkpoint, "Ein Hund rennt.").text in html(app)
+    assert app.segmented_control(key="method").value == "greedy"
+    rival = translate(checkpoint, TEXT).written[1].candidates[1]
+    app = open_app(text=TEXT, checkpoint=NAME, method="typed", typed="Hello there.", forced=f"1.{rival.id}")
+    (button,) = [button for button in app.button if button.label == "Force nothing"]
+    button.click().run()
+    assert translate(checkpoint, TEXT).text in html(app)
+    assert not any(button.label == "Force nothing" for button in app.button)

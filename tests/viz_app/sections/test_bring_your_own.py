@@ -1,0 +1,56 @@
+"""What a visitor reads on Checkpoints after bringing files: that they are open only if they are."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.conftest import BUNDLED
+from tests.viz_app.conftest import NAME
+
+OpenApp = Callable[..., AppTest]
+
+
+@pytest.fixture
+def bring(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], AppTest]:
+    """Name a folder of this machine on the page Checkpoints, and press Open it."""
+    monkeypatch.setattr("viz_app.sections.checkpoints.bring_your_own.alone", lambda: True)
+    app = open_app("checkpoints", checkpoint=NAME, open_your_own="true")
+    app.session_state["open_your_own"] = True
+    app.run()
+
+    def press(folder: Path) -> AppTest:
+        app.text_input(key="folder_to_open").set_value(str(folder))
+        next(button for button in app.button if button.label == "Open it").click().run()
+        assert not app.exception
+        return app
+
+    return press
+
+
+def test_a_folder_is_said_to_be_open_only_where_it_is(bring: Callable[[Path], AppTest], tmp_path: Path) -> None:
+    good, bad_config, bad_weights = (
+        shutil.copytree(BUNDLED / NAME, tmp_path / name, ignore=shutil.ignore_patterns("snapshots"))
+        for name in ("good", "bad-config", "bad-weights")
+    )
+    (bad_config / "config.json").write_text("[]")
+    (bad_weights / "model.safetensors").write_bytes(b"damaged")
+    app = bring(good)
+    assert [message.value for message in app.success] == ["good is open and chosen on the left."]
+    assert not app.error
+    app.run()
+    assert not app.success  # said once
+    app = bring(bad_config)
+    assert not app.success
+    assert [message.value for message in app.error] == [
+        r"config\.json of bad\-config cannot be used\: it is not a JSON object\."
+    ]
+    assert app.selectbox(key="checkpoint").value == "good"
+    app = bring(bad_weights)
+    assert not app.success
+    assert "damaged" in app.error[0].value
+    app = bring(tmp_path / "missing?")
+    assert not app.success
+    assert "is no folder" in app.error[0].value

@@ -1,0 +1,149 @@
+import io
+import stat
+import zipfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from model.checkpoints.checkpoint import CheckpointError
+from viz_app.server.uploads import Room
+from viz_app.server.uploads import unpack as unpack_up_to
+
+unpack = partial(unpack_up_to, most_mb=1)
+
+CONFIG = ("config.json", b"{}")
+
+
+def archive(*members: tuple[str, bytes], change: Callable[[zipfile.ZipInfo], None] | None = None) -> io.BytesIO:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as whole:
+        for name, content in members:
+            info = zipfile.ZipInfo(name)
+            info.compress_type = zipfile.ZIP_DEFLATED
+            if change:
+                change(info)
+            whole.writestr(info, content)
+    file.seek(0)
+    return file
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def test_a_folder_and_an_archive_of_it_arrive_flat(tmp_path: Path) -> None:
+    members = (CONFIG, ("model.safetensors", b"weights"), ("run.py", b"code"), ("1_Pooling/config.json", b"other"))
+    plain, zipped, bare = (tmp_path / name for name in ("plain", "zipped", "bare"))
+    for folder in (plain, zipped, bare):
+        folder.mkdir()
+    assert unpack([(f"mine/{name}", io.BytesIO(content)) for name, content in members], plain) == 9
+    unpack([("mine.zip", archive(*((f"mine/{name}", content) for name, content in members)))], zipped)
+    unpack([("MINE.ZIP", archive(*members))], bare)
+    for folder in (plain, zipped, bare):
+        assert names(folder) == ["config.json", "model.safetensors"]
+        assert (folder / "config.json").read_bytes() == b"{}"
+
+
+@pytest.mark.parametrize(
+    "name", ["../config.json", "mine/../../x.json", "/etc/x.json", "..\\x.json", "C:\\x.json", "a\0.json"]
+)
+def test_nothing_is_written_elsewhere(tmp_path: Path, name: str) -> None:
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    with pytest.raises(CheckpointError, match="written elsewhere"):
+        unpack([config_file(), (name, io.BytesIO(b"x"))], inside)
+    if "\0" not in name:  # an archive ends a name there
+        with pytest.raises(CheckpointError, match="written elsewhere"):
+            unpack([("a.zip", archive(CONFIG, (name, b"x")))], inside)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def config_file() -> tuple[str, io.BytesIO]:
+    return CONFIG[0], io.BytesIO(CONFIG[1])
+
+
+def test_a_link_in_an_archive_is_refused(tmp_path: Path) -> None:
+    def link(info: zipfile.ZipInfo) -> None:
+        info.create_system = 3
+        info.external_attr = (stat.S_IFLNK | 0o777) << 16
+
+    with pytest.raises(CheckpointError, match="is a link"):
+        unpack([("a.zip", archive(("config.json", b"/etc/passwd"), change=link))], tmp_path)
+
+
+def test_an_archive_that_swells_is_refused_before_it_fills_the_disk(
+    tmp_path: Path,
+) -> None:
+    bomb = archive(CONFIG, ("model.safetensors", bytes(50 << 20)))
+    assert len(bomb.getvalue()) < 1 << 20
+    with pytest.raises(CheckpointError, match="52 MB"):
+        unpack([("a.zip", bomb)], tmp_path)
+    # One that lies about its size is found out while it is read.
+    honest = bomb.getvalue()
+    size = (50 << 20).to_bytes(4, "little")
+    assert honest.count(size) == 2
+    with pytest.raises(CheckpointError, match=r"larger than|damaged|no archive"):
+        unpack([("a.zip", io.BytesIO(honest.replace(size, (1000).to_bytes(4, "little"))))], tmp_path)
+    assert sum(path.stat().st_size for path in tmp_path.rglob("*")) <= 2 << 20
+    with pytest.raises(CheckpointError, match="larger than"):
+        unpack([config_file(), ("model.safetensors", io.BytesIO(bytes(3 << 20)))], tmp_path)
+
+
+def test_many_files_and_what_is_no_archive_get_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="1,001 files"):
+        unpack([("a.zip", archive(CONFIG, *((f"{i}.json", b"") for i in range(1000))))], tmp_path)
+    whole = archive(CONFIG, ("vocab.txt", b"words " * 1000)).getvalue()
+    at = whole.index(b"vocab.txt") + len("vocab.txt") + 4
+    damaged = whole[:at] + bytes(byte ^ 255 for byte in whole[at : at + 4]) + whole[at + 4 :]
+    for content in (b"", b"PK\x03\x04", whole[: len(whole) // 2], damaged):
+        with pytest.raises(CheckpointError):
+            unpack([("a.zip", io.BytesIO(content))], tmp_path)
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with pytest.raises(CheckpointError, match=r"no config\.json"):
+        unpack([("notes.txt", io.BytesIO(b"hello"))], empty)
+
+
+def test_all_uploads_together_have_a_limit_that_comes_back() -> None:
+    room = Room(100)
+    room.take(60)
+    with pytest.raises(CheckpointError, match="try again"):
+        room.take(60)
+    room.give(60)
+    room.take(100)
+
+
+def test_what_a_system_adds_to_an_archive_is_left_out(tmp_path: Path) -> None:
+    mine = (("mine/config.json", b"{}"), ("mine/model.safetensors", b"x"))
+    unpack([("a.zip", archive(*mine, ("__MACOSX/mine/._config.json", b"x"), (".DS_Store", b"x")))], tmp_path)
+    assert names(tmp_path) == ["config.json", "model.safetensors"]
+
+
+def test_a_configuration_without_weights_is_no_checkpoint(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="no weights among these files"):
+        unpack([("config.json", io.BytesIO(b"{}"))], tmp_path)
+
+
+@pytest.mark.parametrize("how", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_compressions_that_cannot_be_read_piece_by_piece_are_refused(tmp_path: Path, how: int) -> None:
+    def change(info: zipfile.ZipInfo) -> None:
+        info.compress_type = how
+
+    with pytest.raises(CheckpointError, match="compressed in a way"):
+        unpack([("a.zip", archive(CONFIG, change=change))], tmp_path)
+
+
+def test_strange_names_get_a_sentence(tmp_path: Path) -> None:
+    for name in ("x" * 300 + ".json", "."):
+        with pytest.raises(CheckpointError):
+            unpack([("a.zip", archive((name, b"x")))], tmp_path)
+
+
+def test_where_the_checkpoint_lies_deeper_the_message_names_the_place(tmp_path: Path) -> None:
+    inner = archive(CONFIG, ("model.safetensors", b"x")).getvalue()
+    with pytest.raises(CheckpointError, match=r"'inner\.zip' is inside another one: unpack the outer one"):
+        unpack([("a.zip", archive(("inner.zip", inner)))], tmp_path)
+    with pytest.raises(CheckpointError, match="The folder 'mine/bert' has one: choose that folder"):
+        unpack([("a.zip", archive(("mine/bert/config.json", b"{}"), ("mine/notes.txt", b"x")))], tmp_path)

@@ -1,0 +1,116 @@
+import math
+
+import numpy as np
+import pytest
+
+from model.checkpoints.checkpoint import Checkpoint
+from model.config.search import SearchConfig
+from model.inference.export import count_weights
+from model.inference.searching import GREEDY
+from viz_app.server import shared
+from viz_app.server.cache import Cache, size_of
+from viz_app.services import analyses, listing, loading, measuring, results
+from viz_app.services.listing import CheckpointKey
+
+LONG = "A brown dog is running through the deep white snow near a small house. " * 40
+BATCH = tuple(LONG[i : i + 400] for i in range(4))  # as long as the page of masks takes them
+
+
+@pytest.fixture
+def key() -> CheckpointKey:
+    return next(listed.key for listed in listing.listed_checkpoints() if listed.key.name == "multi30k-en-de")
+
+
+def test_no_result_of_the_longest_text_takes_a_large_part_of_the_memory(key: CheckpointKey) -> None:
+    sizes = {
+        "translation": size_of(results.translation_of(key, LONG)),
+        "anatomy": size_of(results.anatomy_of(key, LONG, "encoder", 0)),
+        "encoder input": size_of(results.encoder_input_of(key, LONG)),
+        "batch": size_of(results.batch_of(key, BATCH)),
+        "stages": size_of(results.stages_of(key, BATCH, "encoder", 0, 0)),
+        "bug": size_of(results.bug_of(key, BATCH, "fill")),
+        "bug weights": size_of(results.bug_weights_of(key, BATCH, "fill", "encoder", 0, 0)),
+    }
+    megabytes = {name: size / 1e6 for name, size in sizes.items()}
+    assert megabytes["translation"] < 24, megabytes  # it is kept
+    assert max(size for name, size in megabytes.items() if name != "translation") < 6, megabytes
+
+
+def test_nobody_can_write_into_what_all_share(key: CheckpointKey) -> None:
+    translation = results.translation_of(key, "A dog runs.")
+    _, parts = results.anatomy_of(key, "A dog runs.", "cross", 0)
+    assert parts.mixing is not None
+    for array in (
+        translation.maps["cross"],
+        parts.weights,
+        parts.mixing.projection,
+        loading.position_table(key),
+        results.sinusoids(8, 16, 100.0),
+    ):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+
+
+def test_an_analysis_follows_the_translation_that_is_shown_however_it_was_found(key: CheckpointKey) -> None:
+    text, search = "Two dogs are playing in the snow.", SearchConfig(method="sample", temperature=1.5, seed=4)
+    forced = ((0, results.translation_of(key, text).written[1].id),)
+    shown = results.translation_of(key, text, search, forced)
+    assert shown.text != results.translation_of(key, text).text
+    written = [token.probability for token in shown.written]
+    translation, parts = results.anatomy_of(key, text, "cross", 1, search, forced)
+    np.testing.assert_allclose(parts.weights, shown.maps["cross"][1], atol=1e-5)
+    _, lens = analyses.lens_of(key, text, search, forced)
+    np.testing.assert_allclose(lens.written[-1], written, atol=1e-5)
+    last, place = loading.config_of(key).model.layers_of("decoder") - 1, 2
+    _, end = analyses.stations_of(key, text, "decoder", last, place, search, forced)
+    assert end is not None
+    assert end.words[0][2] == pytest.approx(shown.written[place].candidates[0].probability, abs=1e-5)
+    rival = shown.written[place].candidates[-1]
+    own = shown.written[place]
+    parts_of_word = analyses.contributions_of(key, text, place, rival.id, search, forced)
+    assert parts_of_word.difference == pytest.approx(math.log(own.probability / rival.probability), abs=1e-3)
+    assert translation.text == shown.text
+
+
+def test_all_bundled_checkpoints_stay_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "MODELS", Cache(capacity=shared.MODELS_SHARE, size=loading.model_bytes))
+    found = [listed.key for listed in listing.listed_checkpoints() if listed.config is not None]
+    models = [loading.loaded(key).model for key in found]
+    assert len(found) >= 6
+    assert all(loading.loaded(key).model is model for key, model in zip(found, models, strict=True))
+    assert loading.MODELS.size < 300e6
+
+
+def test_a_text_is_cut_before_anything_is_done_with_it(key: CheckpointKey) -> None:
+    beyond = "dog " * (results.MAX_CHARACTERS // 4)
+    assert results.translation_of(key, beyond) is results.translation_of(key, beyond + "cat")
+
+
+def test_a_table_of_a_long_text_is_refused_with_the_way_out(key: CheckpointKey) -> None:
+    short, long = results.translation_of(key, "A dog runs."), results.translation_of(key, LONG)
+    assert results.too_long_for_a_table(short) == ""
+    assert results.maps_of("csv", key, "A dog runs.", GREEDY).count(b"\n") == count_weights(short) + 1
+    assert f"{count_weights(long):,} weights" in results.too_long_for_a_table(long)
+
+
+def test_heads_are_measured_once_and_all_see_it(toy: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = (("the dog runs .", ""), ("the cat sees a house .", ""))
+    key = CheckpointKey(path=toy.name, version="1")
+    asked: list[CheckpointKey] = []
+
+    def translator(key: CheckpointKey) -> Checkpoint:
+        asked.append(key)
+        return toy
+
+    monkeypatch.setattr(measuring, "translator", translator)
+    assert measuring.importance_of(key, pairs) is None
+    told: list[tuple[int, int]] = []
+    for _ in range(2):
+        _, work = measuring.importance_work(key, pairs)
+        work(lambda done, steps: told.append((done, steps)))
+    found = measuring.importance_of(key, pairs)
+    assert found is not None
+    assert found["cross"].shape == (2, 1, 4)
+    assert np.abs(found["cross"]).max() > 0
+    assert len(asked) == 1
+    assert told[-1] == (len(told), len(told))

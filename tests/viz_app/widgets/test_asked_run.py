@@ -1,0 +1,93 @@
+"""The search and the forced words that a visitor asked for: pages that can show that run do, the others say so."""
+
+from collections.abc import Callable
+from html import escape
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from model.checkpoints.checkpoint import Checkpoint
+from model.config.search import SearchConfig
+from model.inference.searching import forced_text
+from model.inference.translate import translate
+from model.interventions import Intervention
+from tests.viz_app.conftest import NAME, TEXT, compared_lines
+
+OpenApp = Callable[..., AppTest]
+SAMPLING = SearchConfig(method="sample", temperature=2.0, seed=3)
+ASKED = {"method": "sample", "temperature": "2.0", "seed": "3"}
+GREEDY_RUN = "This page shows the greedy run"
+
+
+def tokens_read(app: AppTest) -> list[str]:
+    return [option.partition(" · ")[2] for option in app.selectbox(key="station_place").options]
+
+
+def differences(app: AppTest) -> float:
+    """How far the numbers of the page are from those of the model."""
+    (sentence,) = [one.value for one in app.success]
+    return float(sentence.partition(": ")[2].split(" ")[0].rstrip("."))
+
+
+def test_inside_follows_the_run_of_the_chosen_search(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    drawn = translate(checkpoint, TEXT, search=SAMPLING)
+    assert drawn.text != translate(checkpoint, TEXT).text
+    app = open_app("inside", checkpoint=NAME, text=TEXT, inside_tab="stations", **ASKED)
+    assert tokens_read(app) == [token.text for token in drawn.read]
+    assert differences(app) < 1e-4
+
+
+def test_inside_follows_forced_words_and_offers_the_way_back(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    app = open_app("inside", checkpoint=NAME, text=TEXT, inside_tab="stations", forced="1.300")
+    expected = translate(checkpoint, TEXT, forced={1: 300})
+    assert tokens_read(app) == [token.text for token in expected.read]
+    next(one for one in app.button if one.label == "Force nothing").click().run()
+    assert tokens_read(app) == [token.text for token in translate(checkpoint, TEXT).read]
+
+
+def test_a_typed_translation_is_followed_step_by_step(open_app: OpenApp) -> None:
+    app = open_app("steps", checkpoint=NAME, text=TEXT, method="typed", typed="A cat.")
+    assert any(one.value.startswith("You typed this translation") for one in app.caption)
+
+
+@pytest.mark.parametrize("page", ["translate", "steps"])
+def test_a_typed_translation_beyond_the_positions_names_them(
+    open_app: OpenApp, checkpoint: Checkpoint, page: str
+) -> None:
+    typed = "A cat. " * 120
+    tokens, positions = len(forced_text(checkpoint.tokenizers, typed.strip())), checkpoint.model.config.max_length
+    assert tokens > positions
+    app = open_app(page, checkpoint=NAME, text=TEXT, method="typed", typed=typed)
+    (said,) = [one.value for one in app.warning]
+    for number in (tokens, positions, tokens - positions):
+        assert f" {number:,} " in said
+
+
+@pytest.mark.parametrize(
+    ("page", "tab"),
+    [("compare", {}), ("learning", {}), ("masks", {}), ("steps", {}), ("heads", {"heads_tab": "paste"})],
+)
+def test_a_page_that_knows_no_search_says_that_it_shows_the_greedy_run(
+    open_app: OpenApp, page: str, tab: dict[str, str]
+) -> None:
+    app = open_app(page, checkpoint="everyday-de-en", method="beam", **tab)
+    assert sum(GREEDY_RUN in one.value for one in app.caption) == 1
+    app = open_app(page, checkpoint="everyday-de-en", **tab)
+    assert not any(GREEDY_RUN in one.value for one in app.caption)
+
+
+def test_the_board_compares_the_run_of_the_chosen_search(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    changed = Intervention.from_code("off.cross.3.1-2-3-4-5-6-7-8")
+    app = open_app("heads", checkpoint=NAME, text=TEXT, intervention=changed.code(), **ASKED)
+    expected = [
+        translate(checkpoint, TEXT, search=SAMPLING).text,
+        translate(checkpoint, TEXT, search=SAMPLING, edits=changed.edits()).text,
+    ]
+    assert compared_lines(app) == [escape(text) for text in expected]
+    assert not any("Blue: without this head" in one.value for one in app.markdown)  # is measured on the greedy run
+
+
+def test_the_board_keeps_what_is_forced(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    app = open_app("heads", checkpoint=NAME, text=TEXT, forced="1.300")
+    assert compared_lines(app)[0] == escape(translate(checkpoint, TEXT, forced={1: 300}).text)
+    assert any(one.value.startswith("Forced: ") for one in app.caption)

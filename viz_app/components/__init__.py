@@ -1,0 +1,1 @@
+"""Our own web components: what they are sent, and their JavaScript and CSS in `assets/`."""

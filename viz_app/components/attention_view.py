@@ -1,0 +1,209 @@
+"""What of a translation's maps a page shows: one kind, with words merged and special tokens hidden if asked."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from model.analysis.statistics import merge_tokens, rollout, translation_rollout
+from model.config.kinds import KINDS
+from model.inference.tokens import Token
+from model.inference.translation import Translation
+from model.text.byte_pair import CONTINUES
+from viz_app.figures.style import Axes
+
+__all__ = [
+    "AttentionView",
+    "ChosenMap",
+    "choose",
+    "looked_at",
+    "select_head",
+    "view",
+    "with_rollout",
+    "with_value_norms",
+]
+
+FloatArray = NDArray[np.float32]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttentionView:
+    """Maps (L, H, T, S) with their labels."""
+
+    maps: FloatArray
+    axes: Axes
+    allowed: NDArray[np.bool_]  # (L, T, S): False where the mask forbade every token of the cell
+    hidden_share: FloatArray  # (L, H): share of the weight of a row that is on hidden keys, in the mean
+
+
+def with_value_norms(translation: Translation, norms: Mapping[str, FloatArray]) -> Translation:
+    """Each weight times the length of what its key adds, ‖αf(x)‖ (Kobayashi et al. 2020, section 3)."""
+    maps = translation.maps
+    return replace(
+        translation,
+        maps={kind: weights * norms[kind][:, :, None] for kind, weights in maps.items()},
+    )
+
+
+def with_rollout(translation: Translation) -> Translation:
+    """Attention rollout through all layers so far in the place of each layer's heads; one "head" a layer."""
+    maps = translation.maps
+    masks = {kind: reached(mask) for kind, mask in translation.masks.items()}
+    if "cross" not in maps:
+        rolled = {kind: rollout(weights)[:, None] for kind, weights in maps.items()}
+        return replace(translation, maps=rolled, masks=masks)
+    decoder, cross = translation_rollout(maps["encoder"], maps["decoder"], maps["cross"])
+    rolled = {"encoder": rollout(maps["encoder"])[:, None], "decoder": decoder[:, None], "cross": cross[:, None]}
+    return replace(translation, maps=rolled, masks=masks)
+
+
+def reached(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """What a query can know of through all layers so far, of masks (L, T, T): windows add up."""
+    layers = [mask[0] | np.eye(len(mask[0]), dtype=bool)]
+    for own in mask[1:]:
+        layers.append((own.astype(np.int64) @ layers[-1] > 0) | layers[-1])
+    return np.stack(layers)
+
+
+def view(translation: Translation, kind: str, *, merge: bool, hide_special: bool) -> AttentionView:
+    """Choose and condense the maps of one kind of attention.
+
+    Args:
+        translation: With its recorded maps.
+        kind: One of `KINDS`.
+        merge: Join the tokens of a word, see `merge_tokens`.
+        hide_special: Leave out rows and columns of `<s>` and `</s>`.
+    """
+    maps: FloatArray = translation.maps[kind]
+    queries, keys = translation.tokens_of(kind)
+    query_groups, key_groups = groups(queries, merge), groups(keys, merge)
+    allowed = translation.allowed(kind).astype(np.float32)  # (L, T, S)
+    if merge:
+        maps, allowed = (merge_tokens(weights, query_groups, key_groups) for weights in (maps, allowed))
+    query_special, key_special = special(queries, query_groups), special(keys, key_groups)
+    # Never hide everything: an empty text consists of special tokens alone.
+    hide_queries = hide_special and not query_special.all()
+    hide_keys = hide_special and not key_special.all()
+    rows = ~query_special if hide_queries else np.ones_like(query_special)
+    columns = ~key_special if hide_keys else np.ones_like(key_special)
+    shown_rows = maps[..., rows, :]
+    return AttentionView(
+        maps=shown_rows[..., columns],
+        allowed=allowed[:, rows][:, :, columns] > 0,
+        axes=Axes(
+            queries=[label for label, shown in zip(labels(queries, query_groups), rows, strict=True) if shown],
+            keys=[label for label, shown in zip(labels(keys, key_groups), columns, strict=True) if shown],
+            query_title=f"query: {named(KINDS[kind].query, translation)}",
+            key_title=f"key: {named(KINDS[kind].key, translation)}",
+            query_lang=translation.language_of(KINDS[kind].queries),
+            key_lang=translation.language_of(KINDS[kind].keys),
+            query_notes=[] if merge or kind == "encoder" else steps(translation, rows),
+        ),
+        # Of the row's own sum: in the rollout of a decoder, source and target share a whole.
+        hidden_share=(shown_rows[..., ~columns].sum(axis=-1) / shown_rows.sum(axis=-1).clip(1e-9)).mean(axis=-1),
+    )
+
+
+def named(title: str, translation: Translation) -> str:
+    """Where there is one text alone, no source and no target."""
+    two = translation.source and translation.written
+    return title if two else title.removeprefix("target ").removeprefix("source ")
+
+
+def steps(translation: Translation, shown: NDArray[np.bool_]) -> list[str]:
+    """What the decoder does at each position that is shown."""
+    pairs = zip(translation.read, translation.written, shown, strict=True)
+    return [f"after reading “{read.text}”, writes “{written.text}”" for read, written, kept in pairs if kept]
+
+
+def groups(tokens: tuple[Token, ...], merge: bool) -> list[int]:
+    """For each token the index of its label: tokens of one word share it if merged; special tokens stand alone."""
+    index, found = -1, []
+    for i, token in enumerate(tokens):
+        same = merge and i > 0 and token.word >= 0 and token.word == tokens[i - 1].word
+        index += not same
+        found.append(index)
+    return found
+
+
+def labels(tokens: tuple[Token, ...], grouping: list[int]) -> list[str]:
+    joined = [""] * (grouping[-1] + 1)
+    for token, group in zip(tokens, grouping, strict=True):
+        joined[group] += token.text.removeprefix(CONTINUES) if joined[group] else token.text
+    # The space before a rare word can be a piece of its own.
+    return [text.lstrip("␣") or text for text in joined] if len(joined) < len(tokens) else joined
+
+
+def special(tokens: tuple[Token, ...], grouping: list[int]) -> NDArray[np.bool_]:
+    flags = np.zeros(grouping[-1] + 1, dtype=bool)
+    for token, group in zip(tokens, grouping, strict=True):
+        flags[group] |= token.special
+    return flags
+
+
+def select_head(maps: FloatArray, layer: int, head: int | str) -> FloatArray:
+    """One map (T, S): of a head counted from 0, or the "mean" or "max" over the heads of the layer."""
+    if isinstance(head, int):
+        return np.asarray(maps[layer, head])
+    return np.asarray(maps[layer].mean(axis=0) if head == "mean" else maps[layer].max(axis=0))
+
+
+def looked_at(translation: Translation, kind: str, step: int) -> pd.DataFrame:
+    """The row of every head at one step, below their mean, as a table with a column a key."""
+    rows = translation.maps[kind][:, :, step]  # (L, H, S)
+    layers, heads, width = rows.shape
+    keys = [f"{i} {token.text}" for i, token in enumerate(translation.tokens_of(kind)[1], start=1)]
+    names = [f"layer {layer + 1} · head {head + 1}" for layer in range(layers) for head in range(heads)]
+    flat = rows.reshape(-1, width)
+    return pd.DataFrame([flat.mean(axis=0), *flat], index=["mean of all", *names], columns=keys)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChosenMap:
+    """The one map that is drawn large."""
+
+    weights: FloatArray  # (T, S)
+    allowed: NDArray[np.bool_]  # (T, S): False where the mask forbids
+    name: str
+    unit: str
+    largest: float  # upper end of its colour scale
+    meaning: str  # of a cell or a row, for a person
+    hidden_share: float  # of a row on the keys that are hidden, in the mean; 0 where nothing sums to a whole
+
+
+def choose(
+    shown: AttentionView, rolled: AttentionView | None, layer: int, head: int | str, *, weighted: bool
+) -> ChosenMap:
+    """The map of a head, or the "mean", "max" or "rollout" of a layer, with what there is to say of it.
+
+    Args:
+        shown: The maps of all heads.
+        rolled: The same of `with_rollout`, for the "rollout" alone.
+        layer: Counted from 0.
+        head: Counted from 0, or one of the aggregates.
+        weighted: The maps of all heads are those of `with_value_norms`.
+    """
+    layers, heads = shown.maps.shape[:2]
+    if rolled is not None:
+        return ChosenMap(
+            weights=rolled.maps[layer, 0],
+            allowed=rolled.allowed[layer],
+            name=f"rollout through {layer + 1} of {layers} layers",
+            unit="share",
+            largest=1.0,
+            meaning="How much of each input token is left in each position.",
+            hidden_share=float(rolled.hidden_share[layer, 0]),
+        )
+    hidden = float(shown.hidden_share[layer, head] if isinstance(head, int) else shown.hidden_share[layer].mean())
+    sums = "" if hidden or weighted else "Each row sums to 1."
+    return ChosenMap(
+        weights=select_head(shown.maps, layer, head),
+        allowed=shown.allowed[layer],
+        name=f"head {head + 1}" if isinstance(head, int) else f"{head} over {heads} heads",
+        unit="weight × ‖value‖" if weighted else "attention weight",
+        largest=float(shown.maps.max()) if weighted else 1.0,
+        meaning=f"Each cell is the largest of {heads} weights." if head == "max" else sums,
+        hidden_share=0.0 if head == "max" or weighted else hidden,
+    )

@@ -1,0 +1,1 @@
+"""Texts: examples, the sentences that a page opens with, the glossary."""

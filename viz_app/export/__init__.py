@@ -1,0 +1,1 @@
+"""What a visitor takes home: a report, and the views of BertViz."""

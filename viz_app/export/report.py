@@ -1,0 +1,136 @@
+"""One translation as one HTML file: its tokens, its maps, its lines and its steps, to be opened anywhere.
+
+It holds its own pictures, which are those of the app, and asks no host for anything.
+"""
+
+import json
+from datetime import date
+from functools import cache
+from html import escape
+
+from model.config.kinds import KINDS
+from model.inference.translation import Translation
+from viz_app.components.attention_view import view
+from viz_app.components.data import Data, line_view_data, map_view_data, stepper_data
+from viz_app.components.scripts import asset, scoped
+from viz_app.content.plain import visible
+from viz_app.widgets.chips import STYLE, rows_of_chips, sentence, spoken
+
+__all__ = ["MAX_TOKENS", "TooLongError", "report"]
+
+MAX_TOKENS = 120  # a side; more makes a file that no browser opens at once
+COMPONENTS = ("map_view", "line_view", "stepper", "save")
+SHARED = ("common.js", "picture.js", "large_map.js")
+ORDER = ("cross", "encoder", "decoder")  # the first stands open
+
+
+class TooLongError(ValueError):
+    """The text has too many tokens for a report. The message names both numbers."""
+
+
+def report(translation: Translation, *, text: str, name: str, made: date, note: str = "") -> str:
+    """An HTML page with all that a model did for one text.
+
+    Args:
+        translation: With its maps.
+        text: What was typed; whatever it is, it stays text.
+        name: Of the checkpoint.
+        made: Stands in the page.
+        note: What was not the model's own choice, if anything.
+
+    Raises:
+        TooLongError: it has more than `MAX_TOKENS` tokens.
+    """
+    longest = max(len(translation.source), len(translation.read))
+    if longest > MAX_TOKENS:
+        raise TooLongError(f"This text has {longest} tokens; one file holds up to {MAX_TOKENS}. Shorten it.")
+    given = translation.given
+    rows = {"reads": translation.source or translation.read[: given + 1], "writes": translation.written[given:]}
+    told = {text: translation.languages[0]}
+    if translation.source and translation.written:
+        told[translation.text] = translation.languages[1]
+    kinds = [kind for kind in ORDER if kind in translation.maps]
+    parts = [
+        rows_of_chips(rows, languages=translation.languages, lined=False),
+        sentence(translation.text, translation.languages[1]) if translation.text else "",
+        f"<p><strong>{escape(visible(note))}</strong></p>" if note else "",
+        *(attention(translation, kind, is_open=kind == kinds[0]) for kind in kinds),
+    ]
+    if translation.written and (kind := next((kind for kind in ("cross", "decoder") if kind in kinds), "")):
+        parts.append(
+            folded("Step by step", picture("stepper", stepper_data(translation, kind=kind, fixed=True), "steps"))
+        )
+    facts = [("Checkpoint", name), ("Sentence", text), ("Translation", translation.text), ("Note", note)]
+    parts.append(picture("save", {"facts": [(what, visible(said)) for what, said in facts if said]}, "facts"))
+    return PAGE.format(
+        title=escape(visible(" → ".join(told))),
+        heading=" → ".join(f"<bdi{spoken(lang)}>{escape(visible(one))}</bdi>" for one, lang in told.items()),
+        style=asset("report.css", "components.css", "save.css"),
+        chips=STYLE,
+        body="\n".join(parts),
+        name=escape(visible(name)),
+        made=made.isoformat(),
+        script=script(),
+    )
+
+
+def attention(translation: Translation, kind: str, *, is_open: bool) -> str:
+    """All heads of one kind of attention, as maps and as lines."""
+    shown = view(translation, kind, merge=False, hide_special=False)
+    layers, heads = shown.maps.shape[:2]
+    first = (layers - 1) * heads
+    lines = line_view_data(
+        shown.maps,
+        shown.axes,
+        rows=[f"layer {i + 1}" for i in range(layers)],
+        chosen=[first],
+        largest=1.0,
+        alt=f"Lines between keys and queries of the {KINDS[kind].title} attention",
+    )
+    maps = picture(
+        "map_view", map_view_data(shown.maps, shown.allowed, shown.axes, kind=kind, chosen=first), f"maps-{kind}"
+    )
+    drawn = folded("As lines", picture("line_view", lines, f"lines-{kind}"))
+    title = f"Attention: {KINDS[kind].title}"
+    return folded(title, f"<p>{escape(KINDS[kind].shows)}</p>{maps}{drawn}", is_open=is_open)
+
+
+def folded(title: str, body: str, *, is_open: bool = False) -> str:
+    return f"<details{' open' if is_open else ''}><summary>{escape(title)}</summary>{body}</details>"
+
+
+def picture(component: str, data: Data, name: str) -> str:
+    """A place for a component and what it is told, where no text can end the script that holds it."""
+    numbers = json.dumps(data, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
+    return (
+        f'<div data-component="{component}" data-numbers="{name}"><div class="root"></div></div>'
+        f'<script type="application/json" id="{name}">{numbers}</script>'
+    )
+
+
+@cache
+def script() -> str:
+    """The components, each in a scope of its own, and what builds them."""
+    components = f"const components = {scoped(*COMPONENTS)};"
+    return "\n".join((asset(*SHARED), components, asset("report.js")))
+
+
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy"
+  content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:">
+<title>{title}</title>
+<style>{style}</style>
+{chips}
+</head>
+<body>
+<h1>{heading}</h1>
+{body}
+<footer>Made with Headlight on {made} from the checkpoint <bdi>{name}</bdi>. Every number is the model's own.</footer>
+<script type="module">{script}</script>
+</body>
+</html>
+"""

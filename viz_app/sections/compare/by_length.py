@@ -1,0 +1,63 @@
+"""How two checkpoints fare with longer sentences: what attention was invented for."""
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from model.checkpoints.checkpoint import CheckpointConfig
+from model.inference.opening import AnyConfig
+from viz_app.figures.style import shown
+from viz_app.figures.training import curves
+from viz_app.widgets.charts import draw
+from viz_app.widgets.headings import section
+
+__all__ = ["by_length"]
+
+HEIGHT = 360
+
+
+def by_length(configs: Mapping[str, AnyConfig], *, expanded: bool) -> None:
+    """Offer BLEU by the length of the source, where it was measured for all in the same way.
+
+    Args:
+        configs: By the names of their checkpoints.
+        expanded: Show it at once.
+    """
+    measured = {name: one.bleu_by_length for name, one in configs.items() if isinstance(one, CheckpointConfig)}
+    lengths = next(iter(measured.values()), {})
+    if len(measured) < len(configs) or not lengths or any(one.keys() != lengths.keys() for one in measured.values()):
+        return
+    place = st.expander(
+        "Quality for longer sentences",
+        icon=":material/trending_down:",
+        expanded=expanded,
+        on_change="rerun",
+        key="by_length_opened",
+    )
+    if not place.open:
+        return
+    one_vector = any(not config.model.kinds for config in configs.values())
+    with place:
+        section(
+            "BLEU by the length of the source",
+            "Lower-cased, on the 1,000 captions of the test set (as in figure 2 of Bahdanau et al. 2015)."
+            + (
+                " A network that puts a whole sentence into one vector gets worse with longer sentences."
+                if one_vector
+                else ""
+            ),
+        )
+        draw(
+            curves(
+                [shown(words) for words in lengths],
+                {shown(name): [one[words] for words in lengths] for name, one in measured.items()},
+                title="BLEU, lower-cased",
+                height=HEIGHT,
+                over="words of the source",
+            ),
+            key="by_length",
+            alt="; ".join(
+                f"{name}: " + ", ".join(f"{words} words {one[words]:.1f}" for words in lengths)
+                for name, one in measured.items()
+            ),
+        )

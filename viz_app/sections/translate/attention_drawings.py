@@ -1,0 +1,142 @@
+"""The maps of a translation drawn in several ways: all heads, one head, lines, BertViz, and a table."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from model.analysis.statistics import strongest
+from model.config.kinds import KINDS
+from viz_app.components import elements
+from viz_app.components.attention_view import AttentionView, ChosenMap
+from viz_app.figures.numbers import numbers_of_map, numbers_of_tiles
+from viz_app.widgets.charts import numbers
+from viz_app.widgets.controls import open_head
+from viz_app.widgets.headings import section
+from viz_app.widgets.present import SCALE, presenting
+
+__all__ = ["alignment_table", "all_heads", "bertviz", "lines", "one_head"]
+
+
+def all_heads(
+    shown: AttentionView, kind: str, layer: int, head: int | str, *, largest: float, logarithmic: bool
+) -> None:
+    """Draw every layer and head small; a click on one opens it."""
+    layers, heads = shown.maps.shape[:2]
+    section("Every layer and head", "" if presenting() else f"{KINDS[kind].shows} Choose one to open it.")
+    title = f"All heads, {KINDS[kind].title} attention"
+    says = f"{layers} × {heads} small heatmaps, one for each layer and head of the {KINDS[kind].title} attention"
+    found = numbers_of_tiles(
+        shown.maps.max(axis=-1).mean(axis=-1), "The largest number of a row, in the mean over the rows"
+    )
+    elements.head_sheet(
+        shown.maps,
+        shown.allowed,
+        chosen=(layer, head if isinstance(head, int) else None),
+        largest=largest,
+        logarithmic=logarithmic,
+        title=title,
+        alt=f"{says}. {found.says}",
+        key="overview",
+        on_open=open_head,
+    )
+    numbers({"": found.table}, says=found.says, key="overview", alt=says)
+
+
+def one_head(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, *, logarithmic: bool) -> None:
+    """Draw the chosen map large."""
+    says = "" if presenting() else chosen.meaning
+    section(f"Layer {layer + 1} · {chosen.name}.", says)
+    title = f"{KINDS[kind].title} attention, layer {layer + 1}, {chosen.name}"
+    alt = f"Heatmap of the {chosen.unit} of {title}: rows are queries, columns are keys"
+    visible = np.where(chosen.allowed, chosen.weights, np.float32("nan"))
+    found = numbers_of_map(visible, shown.axes.queries, shown.axes.keys, unit=chosen.unit)
+    elements.head_map(
+        chosen.weights,
+        shown.axes,
+        chosen.allowed,
+        unit=chosen.unit,
+        largest=chosen.largest,
+        logarithmic=logarithmic,
+        title=title,
+        alt=f"{alt}. {found.says}",
+        key="head_map",
+    )
+    numbers({"": found.table}, says=found.says, key="head_map", alt=alt)
+
+
+def lines(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, head: int | str) -> None:
+    """Draw lines between keys and queries: of any heads, or of the one aggregate that is chosen."""
+    st.caption(
+        "Each line joins a query (left) to a key (right); thicker = more weight. Choose a token to see only its lines."
+    )
+    layers, heads = shown.maps.shape[:2]
+    single = isinstance(head, int)
+    elements.line_view(
+        shown.maps if single else chosen.weights[None, None],
+        shown.axes,
+        rows=[f"layer {i + 1}" for i in range(layers)] if single else [chosen.name],
+        chosen=[layer * heads + int(head)] if single else [0],
+        largest=chosen.largest,
+        alt=f"Lines between keys and queries of the {KINDS[kind].title} attention",
+        key="line_view",
+    )
+
+
+def bertviz(shown: AttentionView, kind: str, layer: int, head: int | str, *, model_view: bool) -> None:
+    """Draw the weights with BertViz, which is imported here because it takes a second."""
+    from viz_app.export import bertviz_frame
+
+    which: bertviz_frame.View = "model" if model_view else "head"
+    limit = bertviz_frame.MAX_TOKENS[which]
+    if max(shown.maps.shape[2:]) > limit:
+        st.info(f"BertViz draws this view of up to {limit} tokens a side; shorten the text, or take the heatmaps.")
+        return
+    st.caption(
+        "BertViz (Vig 2019): queries on the left, keys on the right; "
+        + (
+            "choose a tile to enlarge it."
+            if model_view
+            else "each colour is a head, 1 to the left; choose one to hide it."
+        )
+    )
+    single = head if isinstance(head, int) else None
+    scale = SCALE if presenting() else 1.0
+    st.iframe(
+        bertviz_frame.document(
+            which,
+            kind,
+            shown.maps,
+            shown.axes,
+            layer=layer,
+            head=single,
+            dark=st.context.theme.type == "dark",
+            scale=scale,
+        ),
+        height=round(scale * bertviz_frame.height(which, shown.maps)),
+        alt=f"BertViz {which} view of the {KINDS[kind].title} attention{'' if model_view else f', layer {layer + 1}'}",
+    )
+
+
+def alignment_table(shown: AttentionView, chosen: ChosenMap, layer: int) -> None:
+    """List the largest cells of the chosen map."""
+    st.caption(f"The largest cells of the map of layer {layer + 1} · {chosen.name}, largest first.")
+    cells = strongest(chosen.weights, 25)
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "query": [shown.axes.queries[t] for t, _, _ in cells],
+                "position of the query": [t + 1 for t, _, _ in cells],
+                "key": [shown.axes.keys[s] for _, s, _ in cells],
+                "position of the key": [s + 1 for _, s, _ in cells],
+                chosen.unit: [value for *_, value in cells],
+            }
+        ),
+        hide_index=True,
+        height=300,
+        alt="Table of the strongest alignments",
+        column_config={
+            chosen.unit: st.column_config.ProgressColumn(
+                format="%.4f", min_value=0.0, max_value=max(chosen.largest, 1e-9)
+            )
+        },
+    )

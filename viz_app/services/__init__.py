@@ -1,0 +1,1 @@
+"""What pages ask for: checkpoints, results and analyses, as plain arrays."""

@@ -1,0 +1,200 @@
+"""What the pages ask of the analyses of one sentence: layers, words, heads and snapshots.
+
+As in `results`, results are plain arrays that cannot be written to, in a memory that is bounded in bytes.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from model.analysis.by_distance import score_by_distance
+from model.analysis.contributions import Contributions, contributions
+from model.analysis.importance import all_heads
+from model.analysis.influence import Influence, influence
+from model.analysis.learning import Stage, snapshots_of, stage
+from model.analysis.lens import EarlyReading, Lens, decoder_lens, logit_lens
+from model.analysis.offered import require_masks
+from model.analysis.patching import paste
+from model.analysis.silencing import Effects, effects_of_heads
+from model.analysis.station import Station
+from model.analysis.stations import Ending, stations
+from model.analysis.streams import streams_of
+from model.analysis.zeroing import Zeroing, value_zeroing
+from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
+from model.config.search import SearchConfig
+from model.config.section import ConfigError
+from model.corpora.aligned import AlignedPair, read_aligned
+from model.corpora.corpora import CorpusError
+from model.inference.searching import GREEDY, forced_text, require_writing
+from model.inference.translate import translate
+from model.inference.translation import Translation
+from model.interventions import Head
+from model.network.attention import MultiHeadAttention
+from viz_app.server.shared import remembered
+from viz_app.services.listing import CheckpointKey
+from viz_app.services.loading import FloatArray, config_of, loaded, snapshot, translator
+from viz_app.services.results import Forced, translation_of, without_maps, written_of
+
+__all__ = [
+    "aligned_pairs",
+    "attempt_of",
+    "contributions_of",
+    "early_readings_of",
+    "head_effects_of",
+    "influence_of",
+    "lens_of",
+    "pasted_of",
+    "scores_by_distance_of",
+    "stage_of",
+    "stations_of",
+    "why_no_effects",
+    "why_no_masks",
+    "why_no_stream",
+    "zeroing_of",
+]
+
+MOST_WORK = 2e11  # heads × tokens × parameters: three seconds on one core
+
+
+def why_no_stream(key: CheckpointKey) -> str:
+    """Why those that follow the stream are refused, or nothing where they are not."""
+    return refusal(streams_of, key)
+
+
+def why_no_masks(key: CheckpointKey) -> str:
+    """Why there are no masks to show, or nothing where there are."""
+    return refusal(require_masks, key)
+
+
+def refusal(require: Callable[[Checkpoint], object], key: CheckpointKey) -> str:
+    try:
+        require(translator(key))
+    except ConfigError as error:
+        return str(error)
+    return ""
+
+
+@remembered()
+def lens_of(
+    key: CheckpointKey, text: str, search: SearchConfig = GREEDY, forced: Forced = ()
+) -> tuple[Translation, Lens]:
+    """The translation without its maps, and its lens."""
+    written = written_of(key, text, search, forced)
+    translation, lens = logit_lens(translator(key), text, forced=written)
+    return without_maps(translation), lens
+
+
+@remembered("Translating after each layer …")
+def early_readings_of(key: CheckpointKey, text: str) -> tuple[EarlyReading, ...]:
+    return tuple(decoder_lens(translator(key), text))
+
+
+@remembered()
+def contributions_of(
+    key: CheckpointKey, text: str, position: int, rival: int, search: SearchConfig = GREEDY, forced: Forced = ()
+) -> Contributions:
+    written = written_of(key, text, search, forced)
+    return contributions(translator(key), text, position, rival, forced=written)
+
+
+@remembered()
+def stations_of(
+    key: CheckpointKey,
+    text: str,
+    stack: str,
+    layer: int,
+    place: int,
+    search: SearchConfig = GREEDY,
+    forced: Forced = (),
+) -> tuple[tuple[Station, ...], Ending | None]:
+    """The way of one token through one layer, and of the decoder's last layer its end."""
+    written = written_of(key, text, search, forced)
+    _, found, end = stations(translator(key), text, stack, layer, place, forced=written)
+    return tuple(found), end
+
+
+def scores_by_distance_of(key: CheckpointKey, layer: int, reach: int) -> FloatArray:
+    """What rotary positions alone give to the scores of a layer's heads, (H, 2 · reach + 1)."""
+    attention = loaded(key).model.get_submodule(f"encoder.layers.{layer}.self_attention")
+    assert isinstance(attention, MultiHeadAttention)
+    return score_by_distance(attention, reach)
+
+
+@remembered()
+def influence_of(
+    key: CheckpointKey, text: str, search: SearchConfig = GREEDY, forced: Forced = ()
+) -> tuple[Translation, Influence]:
+    """The translation without its maps, and what influenced each of its words."""
+    translation, found = influence(translator(key), text, written_of(key, text, search, forced))
+    return without_maps(translation), found
+
+
+@remembered("Zeroing one value after the other …")
+def zeroing_of(key: CheckpointKey, text: str, search: SearchConfig = GREEDY, forced: Forced = ()) -> Zeroing:
+    return value_zeroing(translator(key), text, forced=written_of(key, text, search, forced))
+
+
+@remembered("Silencing every head …")
+def head_effects_of(key: CheckpointKey, text: str) -> Effects | None:
+    """What silencing each head alone does to the greedy translation; None where `why_no_effects` says why not."""
+    if why_no_effects(key, text):
+        return None
+    return effects_of_heads(translator(key), translation_of(key, text))
+
+
+def why_no_effects(key: CheckpointKey, text: str) -> str:
+    """Why `head_effects_of` is not offered; nothing where it is."""
+    if reason := refusal(require_writing, key):
+        return reason
+    checkpoint, translation = translator(key), translation_of(key, text)
+    tokens = len(translation.source) + len(translation.written)
+    parameters = sum(parameter.numel() for parameter in checkpoint.model.parameters())
+    if len(all_heads(checkpoint.model)) * tokens * parameters <= MOST_WORK:
+        return ""
+    return f"{checkpoint.name} is too large for that with a text of this length. Shorten the text."
+
+
+@remembered()
+def pasted_of(key: CheckpointKey, giver: str, text: str, head: Head) -> Translation:
+    """The translation with one head of another run, without its maps."""
+    return without_maps(paste(translator(key), giver, text, head))
+
+
+@remembered()
+def aligned_pairs(key: CheckpointKey) -> tuple[AlignedPair, ...]:
+    """Pairs in the checkpoint's languages that were aligned by hand; none where there are none."""
+    texts = config_of(key).tokenizer
+    try:
+        return read_aligned(texts.source_language, texts.target_language)
+    except CorpusError:
+        return ()
+
+
+@remembered()
+def stage_of(key: CheckpointKey, text: str, step: int) -> Stage:
+    """A snapshot of a checkpoint's training before a text.
+
+    Raises:
+        CheckpointError: its weights cannot be loaded.
+    """
+    return stage(snapshot(key, step), text, translation_of(key, text))
+
+
+@remembered()
+def attempt_of(key: CheckpointKey, text: str, answer: str, step: int | None = None) -> tuple[str, Translation]:
+    """What a model that is still being trained writes, and its reading of the right answer.
+
+    The model is not kept in memory: the next state of it comes in two seconds.
+
+    Args:
+        key: Of the training's folder.
+        text: What it translates.
+        answer: The right translation.
+        step: Of the snapshot to look at; None for the checkpoint.
+
+    Raises:
+        CheckpointError: its weights cannot be loaded.
+    """
+    folder = Path(key.path)
+    checkpoint = load_checkpoint(folder, weights=None if step is None else snapshots_of(folder)[step])
+    forced = forced_text(checkpoint.tokenizers, answer)
+    return translate(checkpoint, text).text, translate(checkpoint, text, forced=forced)

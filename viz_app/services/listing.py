@@ -1,0 +1,185 @@
+"""Which checkpoints there are, and what their files say of them without loading a model.
+
+A key names a checkpoint by its folder and the state of its files: a retrained one is never confused with its
+predecessor.
+"""
+
+import io
+import os
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from model.checkpoints.checkpoint import CheckpointError, checkpoint_name, find_checkpoints
+from model.config.places import checkpoint_folders
+from model.inference.opening import AnyConfig, read_any_config
+from model.safety import MOST_TEXT, read_header, read_text
+from viz_app.content.plain import card
+from viz_app.server.shared import remembered
+from viz_app.server.uploads import WEIGHTS
+from viz_app.session.own_checkpoints import own_checkpoints
+
+__all__ = [
+    "CheckpointKey",
+    "Listed",
+    "checkpoint_figures",
+    "comparable",
+    "list_one",
+    "listed_checkpoints",
+    "model_card",
+    "read_once",
+    "training_history",
+]
+
+LONGEST_CARD = 50_000  # characters
+
+
+@dataclass(frozen=True)
+class CheckpointKey:
+    """Names one state of one checkpoint, and of one of many languages, which it reads and which it writes."""
+
+    path: str
+    version: str
+    source: str = ""
+    target: str = ""
+
+    @property
+    def name(self) -> str:
+        return checkpoint_name(Path(self.path))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listed:
+    """A checkpoint that was found: its configuration, or the sentence that says why it cannot be used."""
+
+    key: CheckpointKey
+    config: AnyConfig | None
+    problem: str = ""
+    megabytes: float = 0.0
+
+
+def listed_checkpoints() -> list[Listed]:
+    """Everything that looks like a checkpoint, read anew each time: a freshly trained one appears at once.
+
+    What this visitor brought comes last, and hides nothing of the same name.
+    """
+    found = find_checkpoints(checkpoint_folders())
+    return [list_one(path) for path in (found | own_checkpoints() | found).values()]
+
+
+def comparable(key: CheckpointKey, mine: AnyConfig, found: Sequence[Listed]) -> dict[str, CheckpointKey]:
+    """The checkpoints that can read the same text; those that write the same language first, then those of one make.
+
+    Args:
+        key: Of the checkpoint that they are compared with.
+        mine: Its configuration.
+        found: All there are.
+    """
+    usable = [
+        (one.key, one.config)
+        for one in found
+        if one.config is not None
+        and one.key.path != key.path
+        and one.config.task == mine.task
+        and mine.tokenizer.source_language in ("", one.config.tokenizer.source_language)
+    ]
+    usable.sort(
+        key=lambda one: (
+            one[1].tokenizer.target_language != mine.tokenizer.target_language,
+            type(one[1].model) is not type(mine.model),
+        )
+    )
+    return {other.name: other for other, _ in usable}
+
+
+def list_one(path: Path) -> Listed:
+    stats = files_of(path)
+    version = "|".join(f"{name}:{stat.st_mtime_ns}:{stat.st_size}" for name, stat in stats)
+    key = CheckpointKey(path=str(path), version=version)
+    megabytes = sum(stat.st_size for _, stat in stats) / 1e6
+    try:
+        config = read_once(key)
+        if not any(name.endswith(WEIGHTS) for name, _ in stats):
+            raise CheckpointError(f"{path.name} has no model.safetensors yet; its training may still be running.")
+    except CheckpointError as error:
+        return Listed(key=key, config=None, problem=str(error), megabytes=megabytes)
+    return Listed(key=key, config=config, megabytes=megabytes)
+
+
+def files_of(path: Path) -> list[tuple[str, os.stat_result]]:
+    """Name and state of each file, without those that a training is replacing just now."""
+    found = []
+    with suppress(OSError):
+        for entry in os.scandir(path):
+            with suppress(OSError):
+                if entry.is_file() and not entry.name.startswith("."):
+                    found.append((entry.name, entry.stat()))
+    return sorted(found)
+
+
+@remembered()
+def read_once(key: CheckpointKey) -> AnyConfig:
+    return read_any_config(Path(key.path))
+
+
+@remembered()
+def training_history(key: CheckpointKey, quality: str) -> pd.DataFrame | None:
+    """`history.csv`, or None where there is none that can be read and has the column `quality`."""
+    try:
+        history = pd.read_csv(io.StringIO(read_text(Path(key.path) / "history.csv", most=MOST_TEXT)))
+    except (OSError, ValueError):
+        return None
+    return history if {"step", "train_loss", "valid_loss", quality} <= set(history.columns) and len(history) else None
+
+
+@remembered()
+def model_card(key: CheckpointKey) -> str:
+    """The checkpoint's README.md as Markdown that asks no other host, without its first heading; or nothing."""
+    try:
+        with (Path(key.path) / "README.md").open(encoding="utf-8") as file:
+            text = file.read(LONGEST_CARD + 1)
+    except (OSError, UnicodeDecodeError):
+        return ""
+    cut = len(text) > LONGEST_CARD
+    text = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.DOTALL).lstrip()  # what is said to the Hub
+    shown = card(text.partition("\n")[2] if text.startswith("# ") else text)
+    return f"{shown}\n\nThe card is longer; only its first {LONGEST_CARD:,} characters are shown." if cut else shown
+
+
+def checkpoint_figures(found: Sequence[Listed]) -> pd.DataFrame:
+    """One row a checkpoint, for the table of all of them."""
+    return pd.DataFrame([figures_row(listed) for listed in found])
+
+
+def figures_row(listed: Listed) -> dict[str, object]:
+    row: dict[str, object] = {"checkpoint": listed.key.name, "size, MB": listed.megabytes, "problem": listed.problem}
+    config = listed.config
+    if config is None:
+        return row
+    return row | {
+        "task": config.task,
+        "family": getattr(config, "family", "Headlight"),
+        "languages": " → ".join(filter(None, (config.tokenizer.source_language, config.tokenizer.target_language))),
+        "tokens": {"bpe": "subwords (BPE)", "words": "words", "pieces": "subwords"}[config.tokenizer.kind],
+        "positions": config.model.positional,
+        "layers": f"{config.model.num_encoder_layers} + {getattr(config.model, 'num_decoder_layers', 0)}",
+        "heads": config.model.num_heads,
+        "parameters": count_parameters(listed.key),
+        "memory, MB": 4e-6 * (count_parameters(listed.key) or 0),
+        "BLEU": config.bleu,
+        "chrF": config.figure("chrf"),
+        "accuracy": config.figure("accuracy"),
+    }
+
+
+@remembered()
+def count_parameters(key: CheckpointKey) -> int | None:
+    """Numbers stored in the weights, read from their header; None where it cannot be read."""
+    try:
+        return read_header(Path(key.path)).numbers
+    except CheckpointError:
+        return None

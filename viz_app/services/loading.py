@@ -1,0 +1,134 @@
+"""The models that all visitors share, never changed; as many stay loaded as there is memory for."""
+
+import os
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+import torch
+from numpy.typing import NDArray
+
+from model.analysis.learning import open_snapshot, snapshots_of
+from model.checkpoints.checkpoint import Checkpoint, CheckpointError, ClassifierCheckpoint
+from model.checkpoints.languages import between
+from model.config.section import ConfigError
+from model.inference.opening import AnyConfig, open_checkpoint
+from model.network.device import pick_device
+from viz_app.server.cache import Cache
+from viz_app.server.machine import threads
+from viz_app.server.shared import GATE, MEGABYTE, MODELS_SHARE, remembered
+from viz_app.services.listing import CheckpointKey, listed_checkpoints
+
+__all__ = [
+    "a_learned_table",
+    "can_open",
+    "config_of",
+    "loaded",
+    "parameter_table",
+    "position_table",
+    "snapshot",
+    "translator",
+]
+
+FloatArray = NDArray[np.float32]
+DEVICE = os.environ.get("HEADLIGHT_DEVICE", "cpu")
+torch.set_num_threads(threads())
+os.environ.setdefault("HF_HUB_OFFLINE", "1")  # the app asks no host but its own
+
+
+def loaded(key: CheckpointKey) -> Checkpoint | ClassifierCheckpoint:
+    """The model that all visitors share; as many stay loaded as there is memory for."""
+
+    def load() -> Checkpoint | ClassifierCheckpoint:
+        folder = Path(key.path)
+        with st.spinner("Loading the checkpoint …"):
+            device = pick_device(DEVICE)
+            most = MODELS_SHARE if device.type == "cpu" else None  # else it is not this memory that is filled
+            return open_checkpoint(folder, device=str(device), most_bytes=most)
+
+    checkpoint = MODELS.get(replace(key, source="", target=""), load)
+    if key.target and isinstance(checkpoint, Checkpoint):
+        return between(checkpoint, key.source, key.target)
+    return checkpoint
+
+
+def snapshot(key: CheckpointKey, step: int) -> Checkpoint:
+    """A checkpoint as it was after `step` steps of its training; kept in memory with the other models.
+
+    Raises:
+        CheckpointError: its weights cannot be loaded.
+    """
+    trained = translator(key)
+    return MODELS.get((key, step), lambda: open_snapshot(trained, snapshots_of(trained.path)[step]))
+
+
+def model_bytes(checkpoint: object) -> int:
+    """Of the parameters and buffers, and of a tokenizer as large as any."""
+    assert isinstance(checkpoint, Checkpoint | ClassifierCheckpoint)
+    tensors = [*checkpoint.model.parameters(), *checkpoint.model.buffers()]
+    return sum(tensor.nbytes for tensor in tensors) + 8 * MEGABYTE
+
+
+MODELS = Cache(capacity=MODELS_SHARE, size=model_bytes, waiting=GATE.outside)
+
+
+def translator(key: CheckpointKey) -> Checkpoint:
+    """Raises CheckpointError where the checkpoint is no translator."""
+    checkpoint = loaded(key)
+    if not isinstance(checkpoint, Checkpoint):
+        raise CheckpointError(f"{key.name} classifies texts and does not translate.")
+    return checkpoint
+
+
+def config_of(key: CheckpointKey) -> AnyConfig:
+    """Raises CheckpointError where the checkpoint cannot be loaded."""
+    return loaded(key).config
+
+
+@remembered()
+def can_open(key: CheckpointKey) -> bool:
+    """Whether the checkpoint can be loaded."""
+    try:
+        loaded(key)
+    except (CheckpointError, ConfigError):
+        return False
+    return True
+
+
+def position_table(key: CheckpointKey) -> FloatArray:
+    """The checkpoint's own positional encoding, (max_length, d_model); of rotary ones the turns, (max_length, K).
+
+    Raises:
+        CheckpointError: it has no such table.
+    """
+    checkpoint = loaded(key)
+    found = checkpoint.model.position_table()
+    if found is None:
+        raise CheckpointError(f"{key.name} has no table of its positions.")
+    table: FloatArray = found.cpu().numpy()
+    table.setflags(write=False)  # it is the model's own memory
+    return table
+
+
+def a_learned_table() -> FloatArray | None:
+    """The positions of the first checkpoint that learned them, to be compared with sinusoids; None without one."""
+    for listed in listed_checkpoints():
+        if listed.config is not None and listed.config.model.positional == "learned":
+            with suppress(CheckpointError, ConfigError):  # its own page says what is wrong with it
+                return position_table(listed.key)
+    return None
+
+
+@remembered()
+def parameter_table(key: CheckpointKey) -> pd.DataFrame:
+    """Parameters per module, as the model has them in memory: shared matrices are counted once."""
+    model = loaded(key).model
+    rows = [(name, p.numel()) for name, p in model.named_parameters()]
+    table = pd.DataFrame(rows, columns=["name", "parameters"])
+    table["module"] = table["name"].str.replace(r"\.(weight|bias)$", "", regex=True)
+    grouped = table.groupby("module", sort=False)["parameters"].sum().reset_index()
+    grouped["share"] = grouped["parameters"] / grouped["parameters"].sum()
+    return grouped

@@ -1,0 +1,179 @@
+"""What takes long: done once for all who ask the same, in steps between which others go first; see `long_work`."""
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.analysis.alignment import Pointer, links_of
+from model.analysis.importance import all_heads, loss_changes, make_examples
+from model.analysis.learning import Stage
+from model.analysis.patching import Pasting, paste_every_head
+from model.checkpoints.checkpoint import Checkpoint
+from model.corpora.aligned import Links
+from model.inference.translate import translate
+from model.interventions import Head, Intervention
+from viz_app.server.cache import read_only
+from viz_app.server.jobs import Report
+from viz_app.server.shared import GATE, MAX_CHARACTERS, RESULTS, known
+from viz_app.services.analyses import aligned_pairs, stage_of
+from viz_app.services.listing import CheckpointKey
+from viz_app.services.loading import translator
+from viz_app.services.pairs import Pairs, in_batches
+from viz_app.services.results import gradient_importance_of, translation_of
+
+__all__ = [
+    "alignment_work",
+    "finding_work",
+    "importance_of",
+    "importance_work",
+    "links_of_pairs",
+    "pasting_of",
+    "pasting_work",
+    "stages_of",
+    "stages_work",
+]
+
+FloatArray = NDArray[np.float32]
+MAX_ALONE = 24  # heads; of those that matter less, hardly one changes a word
+Work = tuple[Hashable, Callable[[Report], object]]  # the subject of a job, and the job
+
+
+def importance_of(key: CheckpointKey, pairs: Pairs) -> Mapping[str, FloatArray] | None:
+    """Kind → rise in each sentence's loss when a head is silenced, (N, L, H); None where it is not measured yet."""
+    return cast(Mapping[str, FloatArray] | None, RESULTS.peek(importance_work(key, pairs)[0]))
+
+
+def importance_work(key: CheckpointKey, pairs: Pairs) -> Work:
+    """Silence each head in turn.
+
+    Args:
+        key: Of a translator.
+        pairs: Sentences and their translations, or nothing for the model's own.
+    """
+    return kept(("importance", key, pairs), lambda report: measured(translator(key), pairs, report))
+
+
+def finding_work(key: CheckpointKey, text: str) -> Work:
+    """Find one head, or a group that needs all of its heads, whose removal changes the translation."""
+    return kept(("decisive heads", key, text), lambda report: decisive_heads(key, text, report))
+
+
+def links_of_pairs(key: CheckpointKey) -> tuple[Mapping[Pointer, Links], ...] | None:
+    """What each pointer links in each of the `aligned_pairs`; None where that is not known yet."""
+    return cast(tuple[Mapping[Pointer, Links], ...] | None, RESULTS.peek(alignment_work(key)[0]))
+
+
+def alignment_work(key: CheckpointKey) -> Work:
+    """Link the words of each of the `aligned_pairs`."""
+    return kept(("alignment", key), lambda report: links(key, report))
+
+
+def pasting_of(key: CheckpointKey, giver: str, text: str) -> Pasting | None:
+    """How much closer each head of another run brings a translation; None where that is not known yet."""
+    return cast(Pasting | None, RESULTS.peek(pasting_work(key, giver, text)[0]))
+
+
+def pasting_work(key: CheckpointKey, giver: str, text: str) -> Work:
+    """Paste each head of the run over `giver` into the run over `text`. The translations differ."""
+    giver, text = giver[:MAX_CHARACTERS], text[:MAX_CHARACTERS]
+    return kept(
+        ("pasting", key, giver, text), lambda report: paste_every_head(translator(key), giver, text, report=report)
+    )
+
+
+def stages_of(key: CheckpointKey, text: str, steps: Sequence[int]) -> list[Stage] | None:
+    """The snapshots after these steps before a text; None where one is not known yet."""
+    found = [known(stage_of, key, text, step) for step in steps]
+    return None if None in found else cast(list[Stage], found)
+
+
+def stages_work(key: CheckpointKey, text: str, steps: Sequence[int]) -> Work:
+    """Have each snapshot translate a text. Raises CheckpointError: the weights of one cannot be loaded."""
+
+    def stages(report: Report) -> list[Stage]:
+        found = []
+        for done, step in enumerate(steps):
+            report(done, len(steps))
+            found.append(stage_of(key, text, step))
+        return found
+
+    return ("snapshots", key, text), in_turns(stages)
+
+
+def kept(subject: Hashable, compute: Callable[[Report], object]) -> Work:
+    """A job that keeps its result."""
+    return subject, in_turns(lambda report: RESULTS.get(subject, lambda: read_only(compute(report))))
+
+
+def in_turns(compute: Callable[[Report], object]) -> Callable[[Report], object]:
+    """Compute inside the gate, and let others in between two steps."""
+
+    def work(report: Report) -> object:
+        def step(done: int, steps: int) -> None:
+            report(done, steps)
+            GATE.give_way()
+
+        with GATE.inside():
+            return compute(step)
+
+    return work
+
+
+def decisive_heads(key: CheckpointKey, text: str, report: Report) -> frozenset[Head]:
+    """Try heads one by one, then 2, 4, 8 … together; those come first whose gradients say that they matter."""
+    importance = gradient_importance_of(key, ((text, ""),))
+    heads = all_heads(translator(key).model)
+    heads.sort(key=lambda head: -importance[head.kind][0, head.layer, head.head])
+    alone = [frozenset({head}) for head in heads[:MAX_ALONE]]
+    together = [frozenset(heads[: 2**power]) for power in range(1, len(heads).bit_length())]
+    trained = translation_of(key, text).text
+    done, steps = 0, len(alone) + len(together) + len(heads)
+
+    def changes(silenced: frozenset[Head]) -> bool:
+        nonlocal done
+        report(done, steps)
+        done += 1
+        return translate(translator(key), text, edits=Intervention(ablated=silenced).edits()).text != trained
+
+    silenced = next(filter(changes, (*alone, *together)), frozenset(heads))
+    for head in [head for head in reversed(heads) if head in silenced]:  # what is not needed speaks again
+        if len(silenced) > 1 and changes(silenced - {head}):
+            silenced -= {head}
+    return silenced
+
+
+def links(key: CheckpointKey, report: Report) -> tuple[Mapping[Pointer, Links], ...]:
+    pairs, found = aligned_pairs(key), []
+    for done, pair in enumerate(pairs):
+        report(done, len(pairs))
+        found.append(links_of(translator(key), pair))
+    return tuple(found)
+
+
+def measured(checkpoint: Checkpoint, pairs: Pairs, report: Report) -> dict[str, FloatArray]:
+    model = checkpoint.model
+    heads = all_heads(model)
+    found = {
+        kind: np.zeros((len(pairs), model.config.layers_of(kind), model.config.num_heads), dtype=np.float32)
+        for kind in model.config.kinds
+    }
+    few = in_batches(pairs)
+    examples = Unhurried([make_examples(checkpoint, some) for some in Unhurried(few)])
+    for done, (head, changes) in enumerate(loss_changes(model, examples), start=1):
+        found[head.kind][:, head.layer, head.head] = changes
+        report(done, len(heads))
+    return found
+
+
+Item = TypeVar("Item")
+
+
+class Unhurried(tuple[Item, ...]):
+    """Batches of long work: between two of them, visitors who wait go first."""
+
+    def __iter__(self) -> Iterator[Item]:
+        for item in super().__iter__():
+            GATE.give_way()
+            yield item

@@ -1,0 +1,1 @@
+"""Inputs and pictures that several pages share."""

@@ -1,0 +1,235 @@
+"""Tokens as chips: a row of small labelled boxes, shaded by probability, with the runners-up on hover."""
+
+from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
+from html import escape
+from itertools import cycle
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.inference.tokens import Token
+from viz_app.content.plain import percent, visible
+
+__all__ = [
+    "MAX_CHIPS",
+    "STYLE",
+    "batch_table",
+    "changed_text",
+    "chips",
+    "compared",
+    "rows_of_chips",
+    "sentence",
+    "weighted_text",
+]
+
+STYLE = """<style>
+.hl-row{display:grid;grid-template-columns:3.4rem 1fr;align-items:baseline;line-height:1.35;margin:0 0 3px}
+.hl-row .hl-name{opacity:.75;font-size:14px}
+.hl-row .hl-chips{display:flex;flex-wrap:wrap;gap:3px 4px}
+.hl-chip{position:relative;border-radius:5px;padding:1px 7px;border:1px solid rgba(128,128,128,.35);
+ font-size:14px;cursor:default;white-space:pre;max-width:20rem;overflow-x:clip;text-overflow:ellipsis}
+.hl-chip.hl-special{font-style:italic}
+.hl-chip.hl-unknown{border-style:dashed;text-decoration:underline dotted}
+.hl-chip .hl-tip{display:none;position:absolute;z-index:1000;top:115%;left:0;background:#1b2530;color:#fff;
+ border-radius:6px;padding:6px 10px;font-size:max(14px,.8rem);font-style:normal;box-shadow:0 2px 10px rgba(0,0,0,.35);
+ min-width:9.5rem}
+.hl-chip:hover,.hl-chip:focus{overflow:visible;outline:none}
+.hl-chip:hover .hl-tip,.hl-chip:focus .hl-tip{display:block}
+.hl-tip div{display:flex;justify-content:space-between;gap:14px}
+.hl-share{display:block;height:4px;border-radius:2px;background:#e69f00;margin:1px 0 2px;
+ overflow:hidden;outline:1px solid #fff}
+.hl-share span{display:block;height:100%;background:#0072b2}
+.hl-heading{font-size:1.1rem!important;margin:0!important;padding:0!important;line-height:1.3}
+.hl-section h2{display:inline;font-size:1rem!important;font-weight:600;margin:0!important;padding:0!important}
+.hl-section span{opacity:.9;font-size:.9rem}
+.hl-heading span{font-size:.95rem;font-weight:400;opacity:.85;margin-left:.5rem}
+.hl-looks{position:relative;isolation:isolate}
+.stElementContainer:has(.hl-chip:is(:hover,:focus)){position:relative;z-index:1000}
+.hl-looks.hl-lined .hl-row+.hl-row{margin-top:26px;position:relative}
+@media (pointer:coarse){.hl-looks.hl-lined .hl-row+.hl-row{margin-top:44px}}
+.hl-looks>svg{position:absolute;inset:0;z-index:-1;pointer-events:none;overflow:visible}
+.hl-looks line{stroke:light-dark(#c2410c,#ff8f52);stroke-linecap:round}
+.hl-chip.hl-looked{box-shadow:inset 0 0 0 2px #e8590c;
+ background:color-mix(in srgb,#e8590c var(--hl-weight,0%),transparent)!important}
+.hl-chip.hl-asks{outline:2px solid #e8590c}
+.js-plotly-plot{position:relative}
+.hl-text{overflow-wrap:anywhere;font-size:1.12rem;font-weight:600;margin:2px 0 0}
+.hl-words{line-height:1.9;max-height:15rem;overflow-y:auto}
+.hl-word{border-radius:4px;padding:1px 3px;display:inline-block}
+.hl-lines{display:grid;grid-template-columns:fit-content(24rem) 1fr;gap:0 1.5rem;line-height:1.6}
+.hl-lines .hl-name{opacity:.7}
+.hl-lines mark{background:rgba(232,89,12,.28);color:inherit;border-radius:3px;padding:0 2px}
+.hl-lines mark.hl-gone{margin-left:3px}
+.hl-lines mark.hl-gone::before{content:"[…]"}
+.hl-batch{overflow-x:auto;border:1px solid rgba(128,128,128,.35);border-radius:6px}
+.hl-batch table{border-collapse:collapse;font-size:14px;white-space:pre;margin:0}
+.hl-batch th{font-weight:400;text-align:left;opacity:.8}
+.hl-batch td,.hl-batch th{padding:3px 10px;border-right:1px solid rgba(128,128,128,.25);line-height:1.3}
+.hl-batch td span{display:block;opacity:.8;font-size:14px}
+.hl-batch .hl-pad{background:rgba(128,128,128,.22);font-style:italic}
+.hl-terms{max-height:60vh;overflow-y:auto}
+.hl-terms dl,.hl-definitions dl{margin:0}
+.hl-terms dt,.hl-definitions dt{font-weight:600}
+.hl-terms dd,.hl-definitions dd{margin:0 0 .6rem}
+.hl-more{opacity:.7;font-size:.85rem}
+.st-key-start_pages a,.st-key-start_pages a *{white-space:normal!important;overflow:visible!important}
+.st-key-start_pages a{height:auto!important}
+[data-testid=stCaptionContainer]{color:inherit;opacity:.8}
+.stMultiSelect [data-tag]{background:rgba(128,128,128,.16)!important}
+.stMultiSelect [data-tag],.stMultiSelect [data-tag] *{color:inherit!important}
+</style>"""
+MAX_CHIPS = 80
+
+
+def chips(name: str, tokens: Sequence[Token], *, shares: Sequence[float] = (), lang: str = "") -> str:
+    """HTML of one row of chips; everything that came from a person is escaped.
+
+    Args:
+        name: Stands before the row.
+        tokens: Written ones are shaded by their probability, stronger = more probable.
+        shares: Of each token, how much of it came from the source, 0 to 1: a bar below it; or none.
+        lang: In which language the tokens are, as `languages.tag` says it.
+    """
+    padded = (*shares, *(None for _ in tokens[len(shares) :]))
+    shown = enumerate(zip(tokens[:MAX_CHIPS], padded, strict=False))
+    boxes = "".join(chip(token, share, number=i, lang=lang) for i, (token, share) in shown)
+    more = f'<span class="hl-more">and {len(tokens) - MAX_CHIPS} more</span>' if len(tokens) > MAX_CHIPS else ""
+    label = f'<span class="hl-name">{escape(name)}</span>'
+    return f'<div class="hl-row" data-row="{escape(name)}">{label}<div class="hl-chips">{boxes}{more}</div></div>'
+
+
+def rows_of_chips(
+    rows: Mapping[str, Sequence[Token]],
+    *,
+    languages: tuple[str, str],
+    shares: Sequence[float] = (),
+    lined: bool = True,
+) -> str:
+    """HTML of what a model "reads" and what it "writes", in the languages of the two, with room for lines between them
+    where these are to be drawn.
+    """
+    found = (
+        chips(name, tokens, shares=shares if name == "writes" else (), lang=languages[name == "writes"])
+        for name, tokens in rows.items()
+        if tokens
+    )
+    room = " hl-lined" if lined and max(map(len, rows.values()), default=0) <= MAX_CHIPS else ""
+    return f'<div class="hl-looks{room}">{"".join(found)}</div>'
+
+
+def batch_table(
+    name: str, tokens: Sequence[Sequence[str]], ids: NDArray[np.int64], *, padding: int, lang: str = ""
+) -> str:
+    """HTML of a padded batch, a row a sentence: its tokens, as text, over their ids.
+
+    Args:
+        name: What the sentences are.
+        tokens: B × S.
+        ids: (B, S).
+        padding: The id of what fills short sentences, in grey.
+        lang: Of the sentences.
+    """
+    rows = "".join(
+        f'<tr><th scope="row">{escape(name)} {number}</th>'
+        + "".join(
+            f"<td{' class=hl-pad' if i == padding else spoken(lang)}>{escape(visible(token))}<span>{i}</span></td>"
+            for token, i in zip(line, line_ids.tolist(), strict=True)
+        )
+        + "</tr>"
+        for number, (line, line_ids) in enumerate(zip(tokens, ids, strict=True), start=1)
+    )
+    label = f"Tokens of the batch over their ids: {name}"
+    return f'<div class="hl-batch" role="region" aria-label="{escape(label)}" tabindex="0"><table>{rows}</table></div>'
+
+
+def spoken(lang: str) -> str:
+    """The attribute that says in which language a text is, so that it is read aloud as that."""
+    return f' lang="{escape(lang)}"' if lang else ""
+
+
+def sentence(text: str, lang: str = "") -> str:
+    """HTML of a translation, large; it may be anything, so nothing in it is taken as markup."""
+    return f'<div class="hl-text"><bdi{spoken(lang)}>{escape(visible(text))}</bdi></div>'
+
+
+def compared(*groups: Sequence[tuple[str, str]], languages: Sequence[str] = ("",)) -> str:
+    """HTML of named texts below each other, with marks where one differs from the first of its group.
+
+    Args:
+        groups: (name, text).
+        languages: Of the texts, of all groups in their order; one for all.
+    """
+    rows = (
+        f'<span class="hl-name">{escape(visible(name))}</span>'
+        f"<bdi{spoken(lang)}>{marked(first.split(), text.split())}</bdi>"
+        for (first, name, text), lang in zip(
+            ((group[0][1], name, text) for group in groups for name, text in group), cycle(languages), strict=False
+        )
+    )
+    return f'<div class="hl-lines">{"".join(rows)}</div>'
+
+
+def marked(before: Sequence[str], after: Sequence[str]) -> str:
+    if not after:
+        return "<em>(nothing)</em>"
+    html = ""
+    for what, begin, stop, start, end in SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():
+        words = escape(visible(" ".join(after[start:end])))
+        if what == "delete":
+            gone = escape(f"left out: {visible(' '.join(before[begin:stop]))}", quote=True)
+            html += f'<mark class="hl-gone" role="img" aria-label="{gone}" title="{gone}"></mark>'
+        else:
+            html += (" " if start else "") + (words if what == "equal" else f"<mark>{words}</mark>")
+    return html
+
+
+def weighted_text(tokens: Sequence[str], weights: Sequence[float], lang: str = "") -> str:
+    """HTML of a text whose words are shaded by their weights, the largest strongest, with the number on hover."""
+    largest = max(weights) or 1.0
+    words = "".join(
+        f'<span class="hl-word" title="{weight:.4f}" '
+        f'style="background:rgba(47,111,176,{0.75 * weight / largest:.3f})"><bdi>{escape(visible(token))}</bdi></span> '
+        for token, weight in zip(tokens, weights, strict=True)
+    )
+    return f'<div class="hl-words"{spoken(lang)}>{words}</div>'
+
+
+def changed_text(words: Sequence[str], changes: Sequence[float], lang: str = "") -> str:
+    """HTML of a text whose words are coloured by what happens without them, with the number on hover: blue with a line
+    below where a number falls, red with a line above where it rises.
+    """
+    largest = max(map(abs, changes), default=0.0) or 1.0
+    spans = "".join(
+        f'<span class="hl-word" title="without it {change:+.4f}" style="background:rgba({colour},{strength:.3f});'
+        f'border-{side}:3px solid rgba({colour},{strength:.3f})"><bdi>{escape(visible(word))}</bdi></span> '
+        for word, change in zip(words, changes, strict=True)
+        for colour, side in [("178,24,43", "top") if change > 0 else ("33,102,172", "bottom")]
+        for strength in [0.6 * abs(change) / largest]
+    )
+    return f'<div class="hl-words"{spoken(lang)}>{spans}</div>'
+
+
+def chip(token: Token, share: float | None = None, *, number: int, lang: str = "") -> str:
+    special = " hl-special" if token.special else " hl-unknown" if token.unknown else ""
+    title = ' title="Not in the vocabulary: the model reads &lt;unk&gt; instead"' if token.unknown else ""
+    own = "" if token.special else spoken(lang)
+    text = f"<bdi{own}>{escape(visible(token.text))}</bdi>"
+    if not token.candidates:
+        return f'<span class="hl-chip{special}" data-i="{number}"{title}>{text}</span>'
+    rows = "".join(
+        f"<div><bdi{spoken(lang)}>{escape(visible(c.token))}</bdi><span>{percent(c.probability)}</span></div>"
+        for c in token.candidates[:5]
+    )
+    says = f"{visible(token.text)}, probability {percent(token.probability)}"
+    bar = ""
+    if share is not None:
+        says += f", {percent(share)} from the source"
+        bar = f'<span class="hl-share"><span style="width:{100 * share:.1f}%"></span></span>'
+        rows += f"<div><em>from the source</em><span>{percent(share)}</span></div>"
+    label = escape(says, quote=True)
+    return (
+        f'<span class="hl-chip{special}" data-i="{number}" tabindex="0" role="group" aria-label="{label}" '
+        f'style="background:rgba(47,111,176,{0.08 + 0.6 * token.probability:.3f})">'
+        f'{text}{bar}<span class="hl-tip">{rows}</span></span>'
+    )

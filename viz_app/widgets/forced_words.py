@@ -1,0 +1,47 @@
+"""Words that a visitor made the model write, and what it would have written."""
+
+import streamlit as st
+
+from viz_app.content.plain import plain
+from viz_app.services import loading, results
+from viz_app.services.listing import CheckpointKey
+from viz_app.widgets import controls, forcing
+
+__all__ = ["left_out", "say_what_is_forced"]
+
+
+def left_out(forced: results.Forced, positions: int) -> str:
+    """A sentence on typed tokens that the model has no positions for; nothing where there are positions for all."""
+    typed = len(forced)
+    if typed <= positions:
+        return ""
+    return (
+        f"Your translation has {typed:,} tokens, the end mark included, and this model has {positions:,} positions: "
+        f"the last {typed - positions:,} tokens were left out. Type a shorter translation."
+    )
+
+
+def say_what_is_forced(key: CheckpointKey, text: str, forced: results.Forced) -> None:
+    """Name them and what they cost, and offer the way back."""
+    free, translation = results.translation_of(key, text), results.translation_of(key, text, forced=forced)
+    written = translation.written
+    typed = controls.typed_translation(loading.config_of(key))
+    if typed:
+        words = "You typed this translation"
+    else:
+        words = "Forced: " + ", ".join(
+            f"“{plain(written[at].text)}” at step {at + 1}" for at, _ in forced if at < len(written)
+        )
+    said, back = st.columns([5, 1.3], vertical_alignment="center")
+    said.caption(
+        f"{words}. Its log-probability is {translation.log_prob:.2f}; by itself the model writes “{plain(free.text)}” "
+        f"with {free.log_prob:.2f}."
+    )
+    if too_long := left_out(forced, loading.config_of(key).model.max_length):
+        st.warning(too_long)
+    back.button(
+        "Force nothing",
+        icon=":material/restart_alt:",
+        on_click=forcing.type_nothing if typed else forcing.force_nothing,
+        width="stretch",
+    )

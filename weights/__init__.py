@@ -1,0 +1,1 @@
+"""Tooling that made our corpora and checkpoints once. It is no part of the library."""

@@ -1,0 +1,24 @@
+"""Tooling that made our corpora and checkpoints once: python -m weights vary | distill | judge | backtranslate"""
+
+import sys
+from types import ModuleType
+
+from model.cli.main import main as command_line
+from weights.cli import backtranslate, distill, judge, vary
+
+__all__ = ["main"]
+
+COMMANDS: dict[str, ModuleType] = {
+    "vary": vary,
+    "distill": distill,
+    "judge": judge,
+    "backtranslate": backtranslate,
+}
+
+
+def main(argv: list[str] | None = None) -> int:
+    return command_line(argv, program="python -m weights", about=__doc__, commands=COMMANDS)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

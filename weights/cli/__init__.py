@@ -1,0 +1,1 @@
+"""The commands of `python -m weights`: one file per command."""

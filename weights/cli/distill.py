@@ -1,0 +1,22 @@
+"""`python -m weights distill`: write a corpus with a checkpoint's translations."""
+
+import argparse
+
+from model.cli.arguments import BEAM, CHECKPOINT, DATA, DEVICE, Commands
+from model.cli.asked import search_settings, translator_of
+from model.corpora.corpora import data_dir
+from weights.distill import distill
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(commands: Commands) -> None:
+    text = "write a corpus with a checkpoint's translations, to learn from"
+    command = commands.add_parser("distill", parents=[CHECKPOINT, BEAM, DATA, DEVICE], help=text)
+    command.add_argument("--corpus", default="multi30k", help="what the checkpoint translates the training split of")
+
+
+def run(args: argparse.Namespace) -> None:
+    teacher, root = translator_of(args), data_dir(args.data_dir)
+    folder = distill(teacher, data_root=root, corpus=args.corpus, search=search_settings(args))
+    print(f"{args.corpus}, as {args.checkpoint} translates it, is in {folder}")

@@ -1,0 +1,26 @@
+"""`python -m weights vary`: write a corpus of variants of the training pairs."""
+
+import argparse
+
+from model.cli.arguments import DATA, Commands
+from model.corpora.corpora import data_dir
+from weights.variety import vary
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(commands: Commands) -> None:
+    text = "write a corpus of variants of the training pairs of English and German or Chinese"
+    command = commands.add_parser("vary", parents=[DATA], help=text)
+    command.add_argument("corpus")
+    command.add_argument("--source", default="en", help="the language that will be read, default en")
+    command.add_argument("--target", default="de", help="the language that will be written, default de")
+    command.add_argument("--own", type=int, default=6000, help="how many sentences of our own, default 6000")
+    command.add_argument("--seed", type=int, default=1)
+
+
+def run(args: argparse.Namespace) -> None:
+    folder = vary(
+        data_dir(args.data_dir), args.corpus, languages=(args.source, args.target), own=args.own, seed=args.seed
+    )
+    print(f"Variants of {args.corpus} are in {folder}")
