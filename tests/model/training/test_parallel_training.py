@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import torch
@@ -20,6 +21,12 @@ from tests.conftest import PATIENCE, ROOT, TOY_DATA, toy_toml
 # A process that has imported all that a run imports, now or later; each process of a run is a copy of it.
 COPIES = multiprocessing.get_context("forkserver")
 COPIES.set_forkserver_preload([__name__, "spacy.lang.de", "spacy.lang.en", "torch._dynamo"])
+
+
+@pytest.fixture(autouse=True)
+def no_page_as_main(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new process imports the main module first. Tests of pages may leave a page there, which runs in no process."""
+    monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
 
 
 def run(

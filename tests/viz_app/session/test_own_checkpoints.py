@@ -92,7 +92,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Server:
     monkeypatch.setattr(presence, "VISITORS", WeakValueDictionary())
     monkeypatch.setattr(presence, "look_who_left", Seldom(work=presence.look_at_all, seconds=presence.REPEAT))
     monkeypatch.setattr(presence, "secret_of_browser", lambda: server.session.partition(" ")[0].encode())
-    monkeypatch.setattr(presence, "get_script_run_ctx", lambda: SimpleNamespace(session_id=server.session))
+    monkeypatch.setattr(presence, "session_id", lambda: server.session)
     monkeypatch.setattr(presence, "connection_of", server.connections.get)
     for module in (presence, machine):
         monkeypatch.setattr(module, "time", server)
