@@ -219,7 +219,8 @@ def start_module(folder: Path, *module: str, output: BinaryIO | None = None) -> 
     """Start `python -m` in the environment, in the root of the repository."""
     path = os.pathsep.join((os.path.dirname(interpreter(folder)), os.environ.get("PATH", os.defpath)))
     errors = subprocess.STDOUT if output else None
-    command = [interpreter(folder), "-m", *module]
+    at_once = ["-u"] if output else []  # who follows a file sees each line when it is written
+    command = [interpreter(folder), *at_once, "-m", *module]
     return subprocess.Popen(command, cwd=ROOT, env=os.environ | {"PATH": path}, stdout=output, stderr=errors)
 
 
