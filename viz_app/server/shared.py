@@ -41,7 +41,7 @@ JOBS = Jobs(
         "search": Lane(width=1, seconds=120),
         "pasting": Lane(width=1, seconds=120),
         "alignment": Lane(width=1, seconds=300),
-        "snapshots": Lane(width=CORES, seconds=120),
+        "snapshots": Lane(width=16, seconds=120),
     }
 )
 MODELS_SHARE = memory() // 6  # a model that people bring may be a hundred times as large as ours
