@@ -5,6 +5,7 @@ processes serve the app on one machine, `HEADLIGHT_PROCESSES` says how many, and
 """
 
 import ctypes
+import gc
 import math
 import os
 import threading
@@ -12,9 +13,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
-__all__ = ["Seldom", "cores", "give_back_freed_memory", "keep_heaps_few", "memory", "threads"]
+__all__ = ["Seldom", "cores", "freeze_imports", "give_back_freed_memory", "keep_heaps_few", "memory", "threads"]
 
 GROUPS = Path("/sys/fs/cgroup")
 OWN_GROUPS = Path("/proc/self/cgroup")
@@ -30,6 +32,16 @@ def cores(*, groups: Path = GROUPS, own: Path = OWN_GROUPS) -> int:
         (period,) = first_numbers(folder / "cpu.cfs_period_us", 1) or (1.0,)
         found.append(quota / period if quota > 0 else math.inf)
     return max(1, math.ceil(min(found) / processes()))
+
+
+@cache
+def freeze_imports() -> None:
+    """After the first page: what is imported stays, so the search for garbage need not walk through it again and again.
+
+    With forty visitors that search would stop all of them, now and then for seconds.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def threads() -> int:

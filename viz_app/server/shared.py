@@ -11,7 +11,7 @@ import streamlit as st
 from viz_app.server.cache import Cache, read_only
 from viz_app.server.gate import Gate
 from viz_app.server.jobs import Jobs, Lane
-from viz_app.server.machine import Seldom, cores, give_back_freed_memory, keep_heaps_few, memory
+from viz_app.server.machine import Seldom, cores, freeze_imports, give_back_freed_memory, keep_heaps_few, memory
 from viz_app.server.waiting import waiting
 
 __all__ = [
@@ -112,3 +112,4 @@ def turn() -> Iterator[None]:
             yield
     finally:  # a page may stop early, or be stopped by the next thing that is typed
         tidy_up()
+        freeze_imports()

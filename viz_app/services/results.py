@@ -4,7 +4,6 @@ Results are plain arrays that cannot be written to, no more than a page asks for
 in bytes.
 """
 
-import gc
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
@@ -260,8 +259,3 @@ def stages_of(key: CheckpointKey, texts: tuple[str, ...], kind: str, layer: int,
 def sinusoids(length: int, d_model: int, base: float) -> FloatArray:
     table: FloatArray = sinusoidal_table(length, d_model, base=base).numpy()
     return table
-
-
-# All that is imported stays: the search for garbage need not walk through all of torch again and again.
-gc.collect()
-gc.freeze()
