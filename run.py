@@ -82,7 +82,7 @@ def stamp_of(requirements: Path, version: str) -> str:
 
 
 def is_ready(folder: Path, requirements: Path) -> bool:
-    """Whether all is installed as it is pinned now. An environment for the tests serves the app too."""
+    """Whether everything that is pinned now is installed. An environment for the tests also serves the app."""
     version = version_of(folder)  # empty if the Python is broken: no stamp begins so
     return read(folder / STAMP) in {stamp_of(each, version) for each in (requirements, ALL)}
 

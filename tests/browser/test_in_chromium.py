@@ -148,7 +148,7 @@ def test_hovering_a_cell_names_query_key_and_weight(visit: Visit) -> None:
     expect(hover).to_contain_text(f"after reading “<s>”, writes “{expected.written[0].text}”")
     expect(hover).to_contain_text(f"key: {expected.source[0].text}")
     expect(hover).to_contain_text(f"{expected.maps['cross'][2, 0, 0, 0]:.6f}"[:7])
-    assert page.locator("[aria-live=polite]").count() == 0, "all is told in one place"
+    assert page.locator("[aria-live=polite]").count() == 0, "every change is announced in one place"
     page.locator(".st-key-head_map svg.map").press("ArrowRight")
     told = re.compile(r"^query: after reading .+; key: .+; attention weight: [\d.e-]{1,7}$")
     expect(page.locator("[data-ear]")).to_have_text(told)

@@ -88,7 +88,7 @@ def test_play_and_a_candidate_keep_the_focus_and_what_is_told_is_told_in_one_pla
     settle(page)
     told = page.locator("[role=status][data-ear]")
     expect(told).to_have_text("")  # at first one reads the page
-    assert page.locator("[aria-live=polite]").count() == 0, "all is told in one place"
+    assert page.locator("[aria-live=polite]").count() == 0, "every change is announced in one place"
     place = told.element_handle()
     page.emulate_media(reduced_motion="reduce")
     button = page.locator("[data-testid=stBaseButton-secondary]").first

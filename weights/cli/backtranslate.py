@@ -14,7 +14,9 @@ def add_parser(commands: Commands) -> None:
     text = "write a corpus of sentences and a checkpoint's translations, to learn the other direction from"
     command = commands.add_parser("backtranslate", parents=[CHECKPOINT, BEAM, DATA, DEVICE], help=text)
     command.add_argument("--corpus", default="multi30k", help="whose training sentences the checkpoint translates")
-    command.add_argument("--apart", nargs="*", default=[], metavar="CORPUS", help="of whose tests nothing comes in")
+    command.add_argument(
+        "--apart", nargs="*", default=[], metavar="CORPUS", help="leave out sentences of the tests of these"
+    )
 
 
 def run(args: argparse.Namespace) -> None:
