@@ -6,18 +6,18 @@ from viz_app.components.page_parts import begin_parts, mount_parts, page_keys
 from viz_app.components.scripts import ASSETS, asset
 from viz_app.content.glossary import glossary
 from viz_app.server.presence import visitor
-from viz_app.server.received import bound_received_files
-from viz_app.server.shared import turn
+from viz_app.server.server_state import turn
+from viz_app.server.upload_memory import bound_received_files
 from viz_app.services.listing import listed_checkpoints
 from viz_app.session.boundary import boundary, guard_callbacks, problems_of_callbacks
-from viz_app.session.caption import begin_caption, facts, titles
 from viz_app.session.choices import publish_choices, restore_choices, start_afresh
-from viz_app.session.share import share, wanted_place
+from viz_app.session.links import share, wanted_place
+from viz_app.session.page_facts import begin_caption, facts, titles
 from viz_app.widgets.checkpoint_choice import checkpoint_picker
 from viz_app.widgets.chips import STYLE
 from viz_app.widgets.headings import heading
 from viz_app.widgets.navigation import PAGES, name_of, page_of
-from viz_app.widgets.present import present_switch, way_back
+from viz_app.widgets.presenter_mode import present_switch, way_back
 
 # An own file: the browser would fetch the icon of an emoji or a material symbol from another host.
 ICON, LOGO = str(ASSETS / "icon.svg"), str(ASSETS / "logo.svg")

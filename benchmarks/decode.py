@@ -21,7 +21,7 @@ from model.decoding.decode import finish, greedy
 from model.network.transformer import Transformer
 from model.text.vocab import Specials
 from model.trace import tracing
-from viz_app.server.machine import threads
+from viz_app.server.resources import threads
 
 SOURCE, LENGTHS, WORDS = 15, (20, 100), 10_000
 CONFIG = ModelConfig(source_vocab_size=WORDS, target_vocab_size=WORDS, tie_embeddings="none")

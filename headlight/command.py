@@ -4,7 +4,7 @@ import sys
 
 from model import __version__
 from model.cli.main import main as command_line
-from model.config.places import HOME
+from model.config.paths import HOME
 from viz_app.server.streamlit_bridge import start_app
 
 __all__ = ["main"]

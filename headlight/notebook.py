@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint
-from model.cli.asked import folder_at
+from model.cli.resolve import folder_at
 from model.config.kinds import KINDS
 from model.config.search import SearchConfig
 from model.inference.export import maps_frame

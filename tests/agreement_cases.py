@@ -17,9 +17,9 @@ from model.config.tokenizer import TokenizerConfig
 from model.inference.opening import open_checkpoint, open_translator
 from model.network.classifier import Classifier
 from model.network.translators import make_translator
-from model.text.listed import ListedTokenizer
 from model.text.tokenizers import TokenizerPair
 from model.text.vocab import OURS, PAD_ID, SPECIAL_TOKENS, UNK_ID
+from model.text.vocabulary_list import ListedTokenizer
 from tests.foreign_families import WINDOW, family_named, make_family
 from tests.model.checkpoints.test_state_dict import TOML, annotated, tutorial, write
 

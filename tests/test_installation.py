@@ -24,7 +24,7 @@ from streamlit.util import calc_hash
 from streamlit.web import bootstrap
 from model.corpora.aligned import read_aligned
 from model.corpora.class_list import read_class_list
-from model.config.places import checkpoint_folders, folder_for_new
+from model.config.paths import checkpoint_folders, folder_for_new
 from headlight.command import main
 from viz_app.widgets.navigation import PAGES
 

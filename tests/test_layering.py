@@ -26,9 +26,9 @@ FORBIDDEN = {
     "model.cli": SCREEN,
     "model.cli.attention": ("streamlit", "plotly", "bertviz"),  # hands a translation over to the report: the one door
     "viz_app.server": ("torch", "plotly"),
-    **dict.fromkeys(("viz_app.server.presence", "viz_app.server.shared"), ("torch", "plotly", "model")),
+    **dict.fromkeys(("viz_app.server.presence", "viz_app.server.server_state"), ("torch", "plotly", "model")),
     **dict.fromkeys(
-        ("viz_app.server.cache", "viz_app.server.gate", "viz_app.server.jobs", "viz_app.server.machine"),
+        ("viz_app.server.cache", "viz_app.server.gate", "viz_app.server.jobs", "viz_app.server.resources"),
         (*MATHEMATICS, "plotly"),
     ),
     "viz_app.services": ("plotly",),
@@ -43,7 +43,7 @@ FORBIDDEN = {
     "viz_app.sections": ("torch", "plotly"),
     "viz_app.pages": ("torch", "plotly"),
 }
-KEEPERS = ("viz_app.server.shared", "viz_app.services.loading")  # of results, and of models
+KEEPERS = ("viz_app.server.server_state", "viz_app.services.loading")  # of results, and of models
 BRIDGE = "viz_app.server.streamlit_bridge"  # to what Streamlit does not document
 
 

@@ -4,14 +4,14 @@ import sys
 from types import ModuleType
 
 from model.cli.main import main as command_line
-from weights.cli import backtranslate, distill, judge, vary
+from weights.cli import backtranslate, distill, soft_labels, vary
 
 __all__ = ["main"]
 
 COMMANDS: dict[str, ModuleType] = {
     "vary": vary,
     "distill": distill,
-    "judge": judge,
+    "judge": soft_labels,
     "backtranslate": backtranslate,
 }
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from model.analysis.availability import require_cross_attention
 from model.analysis.influence import influence
-from model.analysis.offered import require_cross_attention
 from model.analysis.statistics import merge_tokens, translation_rollout
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.section import ConfigError

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from model.analysis.offered import require_values
+from model.analysis.availability import require_values
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.section import ConfigError
 from model.decoding.decode import NOTHING_FORCED

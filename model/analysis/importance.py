@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.analysis.offered import require_translation
+from model.analysis.availability import require_translation
 from model.checkpoints.checkpoint import Checkpoint
 from model.inference.padding import padded_for
 from model.inference.searching import source_ids, translated_ids

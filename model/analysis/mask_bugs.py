@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.analysis.offered import require_masks
+from model.analysis.availability import require_masks
 from model.checkpoints.checkpoint import Checkpoint
 from model.decoding.decode import length_limit
 from model.inference.padding import padded_for

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from model.analysis.offered import require_masks
+from model.analysis.availability import require_masks
 from model.checkpoints.checkpoint import Checkpoint
 from model.inference.padding import padded_for
 from model.inference.searching import source_ids, translated_ids

@@ -13,8 +13,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from model.analysis.availability import require_translation
 from model.analysis.importance import all_heads
-from model.analysis.offered import require_translation
 from model.checkpoints.checkpoint import Checkpoint
 from model.inference.padding import padded_for
 from model.inference.translate import record_translation, translate

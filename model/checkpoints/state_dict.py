@@ -48,9 +48,9 @@ from model.files import CheckpointError
 from model.network.masks import padding_mask
 from model.network.transformer import Transformer
 from model.safety import MOST_TEXT, Header, read_text, require_honest, require_room, stored_tensors
-from model.text.listed import ListedTokenizer, read_vocabulary
 from model.text.tokenizers import TokenizerPair
 from model.text.vocab import Specials
+from model.text.vocabulary_list import ListedTokenizer, read_vocabulary
 
 __all__ = ["DESCRIPTION", "open_state_dict", "read_description"]
 

@@ -5,7 +5,7 @@ from datetime import date
 from pathlib import Path
 
 from model.cli.arguments import CHECKPOINT, Commands, add_search_options, positive
-from model.cli.asked import folder_at, search_settings
+from model.cli.resolve import folder_at, search_settings
 from model.config.section import ConfigError
 from model.files import write_beside
 from model.inference.export import FORMATS

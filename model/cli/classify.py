@@ -3,7 +3,7 @@
 import argparse
 
 from model.cli.arguments import CHECKPOINT, DEVICE, TEXTS, Commands
-from model.cli.asked import classifier_of, texts_of
+from model.cli.resolve import classifier_of, texts_of
 from model.inference.classify import classify
 
 __all__ = ["add_parser", "run"]

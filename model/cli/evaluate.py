@@ -9,7 +9,7 @@ from typing import Any
 
 from model.checkpoints.checkpoint import BY_LENGTH, load_checkpoint, read_config, write_config
 from model.cli.arguments import BEAM, CHECKPOINT, DATA, DEVICE, Commands
-from model.cli.asked import (
+from model.cli.resolve import (
     USUAL_BEAM,
     classifier_of,
     folder_at,
@@ -26,7 +26,7 @@ from model.corpora.corpora import data_dir, read_pairs
 from model.corpora.examples import sentence_pairs
 from model.corpora.reviews import class_reviews, read_reviews
 from model.inference.classify import classify_lines
-from model.inference.doubt import CERTAINTY, RARE, usual_certainty
+from model.inference.confidence import CERTAINTY, RARE, usual_certainty
 from model.inference.opening import read_any_config
 from model.inference.translate import translate_lines
 from model.network.device import pick_device

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from model.cli.arguments import CHECKPOINT, Commands
-from model.cli.asked import folder_at
+from model.cli.resolve import folder_at
 from model.inference.opening import open_translator
 
 __all__ = ["add_parser", "run"]

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from model.cli.arguments import Commands
-from model.config.places import folder_for_new
+from model.config.paths import folder_for_new
 from model.inference.opening import read_any_config
 
 __all__ = ["add_parser", "run"]

@@ -4,8 +4,8 @@ import argparse
 from pathlib import Path
 
 from model.cli.arguments import DATA, DEVICE, Commands, setting
-from model.cli.asked import own_folder_at
-from model.config.places import folder_for_new
+from model.cli.resolve import own_folder_at
+from model.config.paths import folder_for_new
 from model.config.recipe import load_recipe
 from model.corpora.corpora import data_dir
 from model.training.train import train

@@ -7,7 +7,7 @@ from itertools import islice
 from model.checkpoints.checkpoint import Checkpoint
 from model.checkpoints.languages import between, usual_languages
 from model.cli.arguments import BEAM, CHECKPOINT, DEVICE, TEXTS, Commands, add_search_options
-from model.cli.asked import search_settings, texts_of, translator_of, written_for
+from model.cli.resolve import search_settings, texts_of, translator_of, written_for
 from model.config.foreign import ForeignConfig
 from model.config.section import ConfigError
 

@@ -2,7 +2,7 @@
 
 `imdb` is two tables with a header line: label (0 negative, 1 positive), rating, file, film, text. `sst2` is two tables
 of sentence and label, `short-reviews` is drawn anew each time, see `model/corpora/short_reviews.py`, and
-`<corpus>-distilled` is a table of text and how sure a teacher is that it is positive, see `weights/judge.py`. No
+`<corpus>-distilled` is a table of text and how sure a teacher is that it is positive, see `weights/soft_labels.py`. No
 review of the list in `model/corpora/class_lists/` is in the training part of any.
 """
 

@@ -6,7 +6,7 @@ A frame such as "It isn't {good}." has the label of its last word turned round o
 import random
 from collections.abc import Iterator, Sequence
 
-from model.corpora.drawn import words
+from model.corpora.substitutions import words
 
 __all__ = ["short_reviews"]
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from model.corpora.corpora import CorpusError, write_pairs
-from model.corpora.drawn import words
-from model.corpora.drawn_chinese import numeral
 from model.corpora.overlap import Pair, sides, without
+from model.corpora.substitutions import words
+from model.corpora.substitutions_chinese import numeral
 
 __all__ = ["LONGEST", "TOYS", "Toy", "write_toy"]
 

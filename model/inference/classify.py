@@ -11,7 +11,7 @@ from torch import Tensor
 
 from model.checkpoints.checkpoint import ClassifierCheckpoint
 from model.corpora.examples import shortened
-from model.inference.doubt import unread_share
+from model.inference.confidence import unread_share
 from model.inference.padding import padded_for
 from model.network.classifier import Classifier
 from model.network.translator import Translator

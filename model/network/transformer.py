@@ -15,7 +15,7 @@ from model.network.dropout import Dropout
 from model.network.embeddings import initialize_embeddings, token_embeddings
 from model.network.layers import DecoderLayer, EncoderLayer
 from model.network.masks import causal_mask, decoder_mask, padding_mask
-from model.network.neighbours import look_at_neighbours
+from model.network.neighbour_heads import look_at_neighbours
 from model.network.positional import LearnedPositions, PositionalEncoding, SinusoidalPositions
 from model.network.precision import working_dtype
 from model.network.translator import Translator

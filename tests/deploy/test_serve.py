@@ -8,7 +8,7 @@ import pytest
 
 from deploy import serve
 from deploy.serve import TEMPLATE, configuration
-from viz_app.server import machine
+from viz_app.server import resources
 
 TWO = ["127.0.0.1:9001", "10.0.0.2:9002"]
 
@@ -68,8 +68,8 @@ def test_no_process_gets_the_port_where_visitors_come(monkeypatch: pytest.Monkey
 
 def test_processes_share_the_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     none = {"groups": tmp_path, "own": tmp_path / "none"}
-    whole = machine.memory(**none)
+    whole = resources.memory(**none)
     monkeypatch.setenv("HEADLIGHT_PROCESSES", "4")
-    assert machine.memory(**none) == pytest.approx(whole / 4, abs=1)
+    assert resources.memory(**none) == pytest.approx(whole / 4, abs=1)
     monkeypatch.setenv("HEADLIGHT_PROCESSES", "1000")
-    assert machine.cores(**none) == 1
+    assert resources.cores(**none) == 1

@@ -1,7 +1,7 @@
 import pytest
 
+from weights.augmentation import phrases
 from weights.fragments import association, cut, fragments, links
-from weights.variety import phrases
 
 NOUNS = {"dog": "Hund", "cat": "Kater", "car": "Wagen", "tree": "Baum"}
 COLOURS = {"red": "roter", "green": "grüner", "old": "alter"}

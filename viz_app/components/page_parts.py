@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from viz_app.components.data import Data, look_data
 from viz_app.components.scripts import asset, scoped
-from viz_app.session.caption import Facts
+from viz_app.session.page_facts import Facts
 
 __all__ = ["begin_parts", "look", "mount_parts", "page_keys", "told"]
 

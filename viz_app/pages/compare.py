@@ -23,13 +23,13 @@ from viz_app.figures.attention import MAX_TILE, difference_map, head_map
 from viz_app.figures.heads import head_grids
 from viz_app.figures.style import Axes
 from viz_app.sections.compare.by_length import by_length
-from viz_app.sections.compare.two_networks import offer_two_networks
+from viz_app.sections.compare.recurrent_pair import offer_two_networks
 from viz_app.services import listing, loading, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.results import Forced
-from viz_app.session.caption import changes, tell
 from viz_app.session.choices import choices, settle
-from viz_app.session.ending import end_page
+from viz_app.session.page_end import end_page
+from viz_app.session.page_facts import changes, tell
 from viz_app.widgets import checkpoint_choice, controls
 from viz_app.widgets.charts import draw
 from viz_app.widgets.chips import compared

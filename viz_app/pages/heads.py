@@ -6,14 +6,14 @@ from model.config.model import RecurrentConfig
 from viz_app.content.demonstrations import demonstration_for
 from viz_app.sections.heads.ablation_board import ablation_board
 from viz_app.sections.heads.head_importance import head_importance
+from viz_app.sections.heads.head_patching import pasted_heads
 from viz_app.sections.heads.head_roles import head_roles
-from viz_app.sections.heads.pasted_heads import pasted_heads
 from viz_app.sections.heads.sentence_set import sentence_set
 from viz_app.sections.heads.word_alignment import word_alignment
 from viz_app.services import listing
 from viz_app.widgets import checkpoint_choice, controls
-from viz_app.widgets.asked_run import ask_for_run
-from viz_app.widgets.forced_words import say_what_is_forced
+from viz_app.widgets.forced_words_note import say_what_is_forced
+from viz_app.widgets.run_controls import ask_for_run
 
 key, config = checkpoint_choice.require_attention(listing.listed_checkpoints(), also=("continuation", "reading"))
 board, roles, importance, aligning, pasting = controls.tabs(

@@ -3,16 +3,16 @@
 import streamlit as st
 
 from viz_app.content.plain import plain
-from viz_app.sections.inside.early_words import early_words
 from viz_app.sections.inside.every_station import every_station
+from viz_app.sections.inside.logit_lens import early_words
 from viz_app.sections.inside.one_head import one_head
 from viz_app.sections.inside.read_or_guessed import read_or_guessed
 from viz_app.sections.inside.why_this_word import why_this_word
 from viz_app.services import analyses, listing
-from viz_app.session.ending import end_page
+from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice, controls
-from viz_app.widgets.asked_run import ask_for_run
-from viz_app.widgets.forced_words import say_what_is_forced
+from viz_app.widgets.forced_words_note import say_what_is_forced
+from viz_app.widgets.run_controls import ask_for_run
 
 key, config = checkpoint_choice.require_attention(
     listing.listed_checkpoints(), of_transformer="the dot products of a Transformer", also=("continuation", "reading")

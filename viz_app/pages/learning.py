@@ -15,10 +15,10 @@ from viz_app.components.data import Snapshot
 from viz_app.content.plain import plain
 from viz_app.figures.attention import MAX_TILE
 from viz_app.figures.numbers import numbers_of_map
-from viz_app.services import listing, measuring, results
-from viz_app.session.caption import tell
+from viz_app.services import listing, long_analyses, results
 from viz_app.session.choices import settle
-from viz_app.session.ending import end_page
+from viz_app.session.page_end import end_page
+from viz_app.session.page_facts import tell
 from viz_app.widgets import checkpoint_choice, controls
 from viz_app.widgets.charts import numbers
 from viz_app.widgets.headings import section
@@ -38,9 +38,9 @@ if max(len(trained.written), len(trained.source)) > MAX_TILE:
     end_page()
 steps = list(snapshots_of(Path(key.path)))
 try:
-    earlier = measuring.stages_of(key, text, steps)
+    earlier = long_analyses.stages_of(key, text, steps)
     if earlier is None:
-        subject, work = measuring.stages_work(key, text, steps)
+        subject, work = long_analyses.stages_work(key, text, steps)
         earlier = start_and_wait_for(subject, work, lane="snapshots", step="Snapshot")
 except CheckpointError as error:
     st.error(plain(str(error)))

@@ -10,9 +10,9 @@ from viz_app.figures.style import Axes
 from viz_app.sections.masks.bug_lab import bug_lab
 from viz_app.sections.masks.right_masks import clearest_row, right_masks
 from viz_app.services import analyses, listing, results
-from viz_app.session.caption import tell
 from viz_app.session.choices import choices, settle
-from viz_app.session.ending import end_page
+from viz_app.session.page_end import end_page
+from viz_app.session.page_facts import tell
 from viz_app.widgets import checkpoint_choice, controls
 
 key, config = checkpoint_choice.require_attention(

@@ -13,7 +13,7 @@ from viz_app.sections.positions.sentence import position_sentence
 from viz_app.sections.positions.waves import position_waves
 from viz_app.services import listing, loading, results
 from viz_app.session.choices import settle
-from viz_app.session.ending import end_page
+from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice, controls
 
 BASES = (10, 100, 1_000, 10_000, 100_000)

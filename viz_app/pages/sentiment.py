@@ -6,16 +6,16 @@ import streamlit as st
 
 from model.analysis.statistics import rollout
 from model.checkpoints.languages import tag
-from model.inference.doubt import UNREAD
+from model.inference.confidence import UNREAD
 from viz_app.content.examples import REVIEWS
 from viz_app.content.plain import percent, plain
 from viz_app.figures.attention import head_map
 from viz_app.figures.style import Axes
 from viz_app.sections.sentiment.word_deletion import word_deletion
 from viz_app.services import listing, results
-from viz_app.session.caption import tell
 from viz_app.session.choices import settle
-from viz_app.session.ending import end_page
+from viz_app.session.page_end import end_page
+from viz_app.session.page_facts import tell
 from viz_app.widgets import checkpoint_choice, controls
 from viz_app.widgets.charts import draw
 from viz_app.widgets.chips import sentence, weighted_text

@@ -7,7 +7,7 @@ from viz_app.content.examples import PURPOSES
 from viz_app.content.glossary import definitions
 from viz_app.services import listing, results
 from viz_app.services.listing import CheckpointKey
-from viz_app.session.share import code_field
+from viz_app.session.links import code_field
 from viz_app.widgets import checkpoint_choice, controls
 from viz_app.widgets.chips import rows_of_chips
 from viz_app.widgets.navigation import PAGES, page_link

@@ -12,14 +12,14 @@ from viz_app.components.attention_view import looked_at
 from viz_app.components.page_parts import told
 from viz_app.content.plain import plain
 from viz_app.services import listing, results
-from viz_app.session.caption import tell
 from viz_app.session.choices import settle
-from viz_app.session.ending import end_page
-from viz_app.widgets import checkpoint_choice, controls, forcing
-from viz_app.widgets.asked_run import forced_into
+from viz_app.session.page_end import end_page
+from viz_app.session.page_facts import tell
+from viz_app.widgets import checkpoint_choice, controls, forced_tokens
 from viz_app.widgets.charts import numbers
 from viz_app.widgets.chips import sentence
-from viz_app.widgets.forced_words import left_out
+from viz_app.widgets.forced_words_note import left_out
+from viz_app.widgets.run_controls import forced_into
 
 SEARCHES = {"greedy": "Greedy, step by step", "beam": "Beam search as a tree"}
 ROWS = {"cross": "cross", "decoder": "decoder self, masked"}
@@ -48,12 +48,14 @@ settle("steps_kind", offered[0], offered)
 shown = searches.segmented_control(
     "Search", list(SEARCHES), format_func=SEARCHES.__getitem__, required=True, key="steps_view"
 )
-undoing.button("Undo", icon=":material/undo:", disabled=not forcing.can_undo(), on_click=forcing.undo, width="stretch")
+undoing.button(
+    "Undo", icon=":material/undo:", disabled=not forced_tokens.can_undo(), on_click=forced_tokens.undo, width="stretch"
+)
 resetting.button(
     "Force nothing",
     icon=":material/restart_alt:",
     disabled=not forced,
-    on_click=forcing.type_nothing if controls.typed_translation(config) else forcing.force_nothing,
+    on_click=forced_tokens.type_nothing if controls.typed_translation(config) else forced_tokens.force_nothing,
     width="stretch",
     help="Let the model write by itself again.",
 )
@@ -88,8 +90,8 @@ elif shown == "greedy":
         translation,
         kind=kind or offered[0],
         key="stepper",
-        on_force=forcing.force,
-        on_step=forcing.stay_at,
+        on_force=forced_tokens.force,
+        on_step=forced_tokens.stay_at,
         step=st.session_state["step"] - 1 if st.session_state["step"] else None,
         guess=guess,
     )
@@ -125,7 +127,7 @@ else:
         lang=spoken,
         alt=f"Tree of a beam search with {len(tree.nodes)} prefixes; the winner is “{tree.text}”",
         key="beam_tree",
-        on_pick=partial(forcing.force_path, tree),
+        on_pick=partial(forced_tokens.force_path, tree),
     )
 controls.how(
     "How it is computed",

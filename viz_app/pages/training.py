@@ -7,10 +7,10 @@ import streamlit as st
 from model.corpora.toys import LONGEST, SIZES, TOYS
 from viz_app.content.plain import plain
 from viz_app.sections.training.training_here import WIDTHS, buttons, follow, training_of_visitor
-from viz_app.server.spare import SPARE
-from viz_app.server.workbench import EPOCHS
-from viz_app.session.caption import tell
+from viz_app.server.training_jobs import EPOCHS
+from viz_app.server.warm_process import SPARE
 from viz_app.session.choices import settle
+from viz_app.session.page_facts import tell
 from viz_app.widgets import controls
 
 HEADS, LAYERS = (1, 2, 4, 8), (1, 2, 3)

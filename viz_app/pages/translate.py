@@ -13,17 +13,17 @@ from viz_app.components.page_parts import look, told
 from viz_app.content.plain import percent, plain
 from viz_app.figures.attention import MAX_TILE
 from viz_app.sections.translate import attention_drawings
+from viz_app.sections.translate.downloads import take_home
 from viz_app.sections.translate.map_window import WINDOW, map_window
-from viz_app.sections.translate.take_home import take_home
 from viz_app.services import analyses, listing, results
-from viz_app.session.caption import tell
 from viz_app.session.choices import settle
-from viz_app.session.ending import end_page
+from viz_app.session.page_end import end_page
+from viz_app.session.page_facts import tell
 from viz_app.widgets import checkpoint_choice, controls
-from viz_app.widgets.asked_run import ask_for_run
 from viz_app.widgets.chips import MAX_CHIPS, rows_of_chips, sentence
-from viz_app.widgets.forced_words import left_out, say_what_is_forced
-from viz_app.widgets.present import presenting, walker
+from viz_app.widgets.forced_words_note import left_out, say_what_is_forced
+from viz_app.widgets.presenter_mode import presenting, walker
+from viz_app.widgets.run_controls import ask_for_run
 
 VIEWS = {"heatmaps": "Heatmaps", "lines": "Lines", "head": "BertViz heads", "model": "BertViz model"}
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import streamlit as st
 
-from viz_app.server.machine import Seldom
+from viz_app.server.resources import Seldom
 from viz_app.server.streamlit_bridge import (
     connection_of,
     said_goodbye,

@@ -6,13 +6,13 @@ As in `results`, results are plain arrays that cannot be written to, in a memory
 from collections.abc import Callable
 from pathlib import Path
 
+from model.analysis.availability import require_masks
 from model.analysis.by_distance import score_by_distance
 from model.analysis.contributions import Contributions, contributions
 from model.analysis.importance import all_heads
 from model.analysis.influence import Influence, influence
 from model.analysis.learning import Stage, snapshots_of, stage
 from model.analysis.lens import EarlyReading, Lens, decoder_lens, logit_lens
-from model.analysis.offered import require_masks
 from model.analysis.patching import paste
 from model.analysis.silencing import Effects, effects_of_heads
 from model.analysis.station import Station
@@ -29,7 +29,7 @@ from model.inference.translate import translate
 from model.inference.translation import Translation
 from model.interventions import Head
 from model.network.attention import MultiHeadAttention
-from viz_app.server.shared import remembered
+from viz_app.server.server_state import remembered
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.loading import FloatArray, config_of, loaded, snapshot, translator
 from viz_app.services.results import Forced, translation_of, without_maps, written_of

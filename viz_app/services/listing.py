@@ -15,11 +15,11 @@ from pathlib import Path
 import pandas as pd
 
 from model.checkpoints.checkpoint import CheckpointError, checkpoint_name, find_checkpoints
-from model.config.places import checkpoint_folders
+from model.config.paths import checkpoint_folders
 from model.inference.opening import AnyConfig, read_any_config
 from model.safety import MOST_TEXT, read_header, read_text
 from viz_app.content.plain import card
-from viz_app.server.shared import remembered
+from viz_app.server.server_state import remembered
 from viz_app.server.uploads import WEIGHTS
 from viz_app.session.own_checkpoints import own_checkpoints
 

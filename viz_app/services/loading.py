@@ -18,8 +18,8 @@ from model.config.section import ConfigError
 from model.inference.opening import AnyConfig, open_checkpoint
 from model.network.device import pick_device
 from viz_app.server.cache import Cache
-from viz_app.server.machine import threads
-from viz_app.server.shared import GATE, MEGABYTE, MODELS_SHARE, remembered
+from viz_app.server.resources import threads
+from viz_app.server.server_state import GATE, MEGABYTE, MODELS_SHARE, remembered
 from viz_app.services.listing import CheckpointKey, listed_checkpoints
 
 __all__ = [

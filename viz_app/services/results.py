@@ -21,7 +21,7 @@ from model.checkpoints.checkpoint import CheckpointError, ClassifierCheckpoint
 from model.config.kinds import KINDS
 from model.config.search import SearchConfig
 from model.inference.classify import Classification, classify
-from model.inference.doubt import Doubt, doubt
+from model.inference.confidence import Doubt, doubt
 from model.inference.export import FORMATS, count_weights
 from model.inference.search_tree import SearchTree, search_tree
 from model.inference.searching import GREEDY, forced_text
@@ -29,10 +29,10 @@ from model.inference.translate import record_translation, translate
 from model.inference.translation import Translation
 from model.interventions import Intervention
 from model.network.positional import sinusoidal_table
-from viz_app.server.shared import GATE, MAX_CHARACTERS, remembered
+from viz_app.server.server_state import GATE, MAX_CHARACTERS, remembered
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.loading import config_of, loaded, translator
-from viz_app.services.pairs import Pairs
+from viz_app.services.sentence_batches import Pairs
 
 __all__ = [
     "MAX_CHARACTERS",

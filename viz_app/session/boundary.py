@@ -14,7 +14,7 @@ from model.config.section import ConfigError
 from model.corpora.corpora import CorpusError
 from viz_app.content.plain import as_sentence, plain
 from viz_app.server.streamlit_bridge import FragmentHandledException, SessionState
-from viz_app.session.ending import PageEnded
+from viz_app.session.page_end import PageEnded
 
 __all__ = ["boundary", "guard_callbacks", "problems_of_callbacks"]
 

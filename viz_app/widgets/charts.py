@@ -9,8 +9,8 @@ import streamlit as st
 
 from viz_app.figures.numbers import numbers_of
 from viz_app.figures.style import enlarged
-from viz_app.session.caption import entitle
-from viz_app.widgets.present import SCALE, presenting
+from viz_app.session.page_facts import entitle
+from viz_app.widgets.presenter_mode import SCALE, presenting
 
 __all__ = ["draw", "numbers"]
 

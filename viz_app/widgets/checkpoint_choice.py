@@ -16,9 +16,9 @@ from model.inference.opening import AnyConfig
 from viz_app.content.plain import as_sentence, plain
 from viz_app.services import loading
 from viz_app.services.listing import CheckpointKey, Listed
-from viz_app.session.caption import tell
 from viz_app.session.choices import choices, choose, settle
-from viz_app.session.ending import end_page
+from viz_app.session.page_end import end_page
+from viz_app.session.page_facts import tell
 from viz_app.widgets.navigation import page_link
 
 __all__ = [

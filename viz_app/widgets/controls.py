@@ -11,10 +11,10 @@ from model.inference.opening import AnyConfig
 from model.inference.searching import GREEDY
 from viz_app.content.examples import PURPOSES, TOY_EXAMPLES, on_offer_for
 from viz_app.content.plain import plain
-from viz_app.session.caption import tell
 from viz_app.session.choices import choices, choose, fits_into_a_link, settle, settle_number
+from viz_app.session.page_facts import tell
 from viz_app.widgets.checkpoint_choice import language
-from viz_app.widgets.forcing import pin_text, start_afresh_for
+from viz_app.widgets.forced_tokens import pin_text, start_afresh_for
 
 if TYPE_CHECKING:
     from viz_app.server.streamlit_bridge import TabContainer

@@ -12,7 +12,7 @@ import streamlit as st
 
 from viz_app.server.jobs import Job, QuotaError, Report, StoppedError, TooLongError
 from viz_app.server.presence import Visitor, visitor
-from viz_app.server.shared import GATE, JOBS
+from viz_app.server.server_state import GATE, JOBS
 
 __all__ = ["about", "asked_for", "queue_text", "start_and_wait_for", "wait_for"]
 

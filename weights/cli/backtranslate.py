@@ -3,7 +3,7 @@
 import argparse
 
 from model.cli.arguments import BEAM, CHECKPOINT, DATA, DEVICE, Commands
-from model.cli.asked import search_settings, translator_of
+from model.cli.resolve import search_settings, translator_of
 from model.corpora.corpora import data_dir
 from weights.backtranslate import backtranslate
 

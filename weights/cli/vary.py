@@ -4,7 +4,7 @@ import argparse
 
 from model.cli.arguments import DATA, Commands
 from model.corpora.corpora import data_dir
-from weights.variety import vary
+from weights.augmentation import vary
 
 __all__ = ["add_parser", "run"]
 

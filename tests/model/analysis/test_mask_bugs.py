@@ -9,7 +9,7 @@ from model.inference.translate import translate
 from model.text.vocab import EOS_ID, OURS, PAD_ID
 from model.trace import tracing
 from tests.conftest import make_model
-from viz_app.sections.masks.mask_mistakes import MISTAKES
+from viz_app.sections.masks.bug_descriptions import MISTAKES
 
 TEXTS = ("the dog runs .", "the small dog sees a red house .")
 

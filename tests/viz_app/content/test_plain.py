@@ -70,7 +70,7 @@ def test_what_a_foreign_checkpoint_says_is_text(
 def test_without_any_checkpoint_its_page_says_what_to_do(
     open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("model.config.places.CHECKPOINTS", tmp_path)
+    monkeypatch.setattr("model.config.paths.CHECKPOINTS", tmp_path)
     app = open_app("checkpoints")
     assert "python -m model train" in app.error[0].value
 

@@ -18,7 +18,7 @@ from model.inference.translate import translate
 from model.interventions import Head, Intervention, PaintedCell
 from tests.viz_app.conftest import NAME, TEXT, array, charts, compared_lines, component_data, html, in_url, tab
 from viz_app.content.examples import BATCHES
-from viz_app.sections.masks.mask_mistakes import MISTAKES
+from viz_app.sections.masks.bug_descriptions import MISTAKES
 from viz_app.services import analyses
 
 OpenApp = Callable[..., AppTest]

@@ -295,6 +295,6 @@ def test_a_new_checkpoint_appears_and_a_broken_one_gets_a_sentence(
 def test_without_any_checkpoint_the_page_says_what_to_do(
     open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("model.config.places.CHECKPOINTS", tmp_path)
+    monkeypatch.setattr("model.config.paths.CHECKPOINTS", tmp_path)
     app = open_app()
     assert "python -m model train" in app.error[0].value

@@ -17,9 +17,9 @@ from model.inference.searching import forced_text
 from model.inference.translate import translate
 from tests.viz_app.conftest import array, charts
 from tests.viz_app.server.test_gate import until
-from viz_app.server import presence, spare
+from viz_app.server import presence, warm_process
 from viz_app.server.jobs import Report
-from viz_app.server.workbench import WORKBENCH, Plan, Training
+from viz_app.server.training_jobs import WORKBENCH, Plan, Training
 from viz_app.session.own_checkpoints import OWN
 
 OpenApp = Callable[..., AppTest]
@@ -182,8 +182,8 @@ def test_a_second_process_that_cannot_be_prepared_is_no_loss(
     def started() -> None:
         raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
 
-    monkeypatch.setattr(spare, "started", started)
-    monkeypatch.setattr(spare.SPARE, "_waiting", None)
+    monkeypatch.setattr(warm_process, "started", started)
+    monkeypatch.setattr(warm_process.SPARE, "_waiting", None)
     app = open_app("training", **SMALL)
     assert not app.error
     assert app.info

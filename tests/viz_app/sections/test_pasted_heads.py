@@ -12,7 +12,7 @@ from model.interventions import Head
 from tests.conftest import BUNDLED
 from tests.viz_app.conftest import array, charts, compared_lines
 from viz_app.server.jobs import Lane
-from viz_app.server.shared import JOBS
+from viz_app.server.server_state import JOBS
 
 OpenApp = Callable[..., AppTest]
 NAME, GIVER, TEXT = "multi30k-en-de", "A woman is reading a book.", "A man is reading a book."

@@ -7,9 +7,9 @@ from model.checkpoints.checkpoint import Checkpoint
 from model.config.search import SearchConfig
 from model.inference.export import count_weights
 from model.inference.searching import GREEDY
-from viz_app.server import shared
+from viz_app.server import server_state
 from viz_app.server.cache import Cache, size_of
-from viz_app.services import analyses, listing, loading, measuring, results
+from viz_app.services import analyses, listing, loading, long_analyses, results
 from viz_app.services.listing import CheckpointKey
 
 LONG = "A brown dog is running through the deep white snow near a small house. " * 40
@@ -73,7 +73,7 @@ def test_an_analysis_follows_the_translation_that_is_shown_however_it_was_found(
 
 
 def test_all_bundled_checkpoints_stay_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "MODELS", Cache(capacity=shared.MODELS_SHARE, size=loading.model_bytes))
+    monkeypatch.setattr(loading, "MODELS", Cache(capacity=server_state.MODELS_SHARE, size=loading.model_bytes))
     found = [listed.key for listed in listing.listed_checkpoints() if listed.config is not None]
     models = [loading.loaded(key).model for key in found]
     assert len(found) >= 6
@@ -102,13 +102,13 @@ def test_heads_are_measured_once_and_all_see_it(toy: Checkpoint, monkeypatch: py
         asked.append(key)
         return toy
 
-    monkeypatch.setattr(measuring, "translator", translator)
-    assert measuring.importance_of(key, pairs) is None
+    monkeypatch.setattr(long_analyses, "translator", translator)
+    assert long_analyses.importance_of(key, pairs) is None
     told: list[tuple[int, int]] = []
     for _ in range(2):
-        _, work = measuring.importance_work(key, pairs)
+        _, work = long_analyses.importance_work(key, pairs)
         work(lambda done, steps: told.append((done, steps)))
-    found = measuring.importance_of(key, pairs)
+    found = long_analyses.importance_of(key, pairs)
     assert found is not None
     assert found["cross"].shape == (2, 1, 4)
     assert np.abs(found["cross"]).max() > 0

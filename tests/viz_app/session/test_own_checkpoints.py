@@ -14,11 +14,11 @@ from streamlit.testing.v1 import AppTest
 from model.checkpoints.checkpoint import CheckpointError
 from tests.conftest import BUNDLED
 from tests.viz_app.conftest import NAME, head_map
-from viz_app.server import machine, presence
-from viz_app.server.machine import Seldom
+from viz_app.server import presence, resources
 from viz_app.server.presence import Visitor
+from viz_app.server.resources import Seldom
+from viz_app.server.training_jobs import WORKBENCH, Plan, Training
 from viz_app.server.uploads import Room
-from viz_app.server.workbench import WORKBENCH, Plan, Training
 from viz_app.session import own_checkpoints
 from viz_app.session.own_checkpoints import MOST, OWN, Upload
 
@@ -94,7 +94,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Server:
     monkeypatch.setattr(presence, "secret_of_browser", lambda: server.session.partition(" ")[0].encode())
     monkeypatch.setattr(presence, "session_id", lambda: server.session)
     monkeypatch.setattr(presence, "connection_of", server.connections.get)
-    for module in (presence, machine):
+    for module in (presence, resources):
         monkeypatch.setattr(module, "time", server)
     for module in (presence, own_checkpoints):
         monkeypatch.setattr(module, "st", server)

@@ -20,11 +20,11 @@ from viz_app.components.page_parts import told
 from viz_app.content.plain import plain
 from viz_app.figures.attention import MAX_SQUARES, clickable_map
 from viz_app.sections.heads.head_effects import decisive_head, effects_sentence, effects_table, faces
-from viz_app.services import analyses, loading, measuring, results
+from viz_app.services import analyses, loading, long_analyses, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.results import Run
-from viz_app.session.caption import changes, tell
 from viz_app.session.choices import choose, settle, settle_number
+from viz_app.session.page_facts import changes, tell
 from viz_app.widgets import controls
 from viz_app.widgets.charts import draw, numbers
 from viz_app.widgets.chips import compared
@@ -130,7 +130,7 @@ def what_became(
 
 def search(key: CheckpointKey, text: str, *, wanted: bool) -> None:
     """Find what matters, from the click to the result, which becomes the intervention."""
-    subject, work = measuring.finding_work(key, text)
+    subject, work = long_analyses.finding_work(key, text)
     if wanted or asked_for(subject):
         silenced = wait_for(subject, work, lane="search", step="Translation")
         if silenced is not None:

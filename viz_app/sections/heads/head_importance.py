@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from model.analysis.statistics import rank_agreement
 from model.config.kinds import KINDS
 from viz_app.figures.heads import head_grids
-from viz_app.services import measuring, results
+from viz_app.services import long_analyses, results
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.pairs import Pairs, in_batches
+from viz_app.services.sentence_batches import Pairs, in_batches
 from viz_app.widgets import controls
 from viz_app.widgets.charts import draw
 from viz_app.widgets.headings import section
@@ -50,9 +50,9 @@ def head_importance(key: CheckpointKey, pairs: Pairs) -> None:
         alt="Gradient estimate of the importance of every head",
     )
     section("Measured", "Silence one head after another: how much does the loss rise?")
-    changes = measuring.importance_of(key, pairs)
+    changes = long_analyses.importance_of(key, pairs)
     if changes is None:
-        subject, work = measuring.importance_work(key, pairs)
+        subject, work = long_analyses.importance_work(key, pairs)
         if not asked_for(subject) and not st.button("Measure every head", icon=":material/play_arrow:", key="measure"):
             return
         changes = wait_for(subject, work, lane="importance", step="Head")

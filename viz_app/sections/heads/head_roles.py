@@ -8,7 +8,7 @@ from model.config.kinds import KINDS
 from viz_app.figures.heads import head_grids
 from viz_app.services import results
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.pairs import Pairs
+from viz_app.services.sentence_batches import Pairs
 from viz_app.session.choices import settle
 from viz_app.widgets import controls
 from viz_app.widgets.charts import draw

@@ -5,9 +5,9 @@ import streamlit as st
 from model.inference.opening import AnyConfig
 from viz_app.content.examples import MORE, examples_for
 from viz_app.content.plain import plain
-from viz_app.services.pairs import Pairs
+from viz_app.services.sentence_batches import Pairs
 from viz_app.session.choices import settle
-from viz_app.session.ending import end_page
+from viz_app.session.page_end import end_page
 
 __all__ = ["MAX_LINES", "Pairs", "sentence_set"]
 

@@ -6,7 +6,7 @@ import streamlit as st
 from model.analysis.alignment import Pointer
 from model.corpora.aligned import cooccurrence, error_rate
 from viz_app.content.plain import percent
-from viz_app.services import analyses, measuring
+from viz_app.services import analyses, long_analyses
 from viz_app.services.listing import CheckpointKey
 from viz_app.widgets import controls
 from viz_app.widgets.headings import section
@@ -23,9 +23,9 @@ def word_alignment(key: CheckpointKey) -> None:
             "Words were aligned by hand for English and German alone; choose a translator of these two on the left."
         )
         return
-    found = measuring.links_of_pairs(key)
+    found = long_analyses.links_of_pairs(key)
     if found is None:
-        subject, work = measuring.alignment_work(key)
+        subject, work = long_analyses.alignment_work(key)
         found = start_and_wait_for(subject, work, lane="alignment", step="Sentence")
         if found is None:
             return

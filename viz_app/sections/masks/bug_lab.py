@@ -12,7 +12,7 @@ from model.checkpoints.languages import tag
 from viz_app.content.plain import percent
 from viz_app.figures.attention import head_map
 from viz_app.figures.style import Axes
-from viz_app.sections.masks.mask_mistakes import MISTAKES
+from viz_app.sections.masks.bug_descriptions import MISTAKES
 from viz_app.services import loading, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle

@@ -18,8 +18,8 @@ from viz_app.figures.attention import head_map, overview
 from viz_app.figures.training import curves
 from viz_app.server.jobs import QuotaError
 from viz_app.server.presence import visitor
-from viz_app.server.shared import GATE
-from viz_app.server.workbench import EPOCHS, WORKBENCH, Plan, Training
+from viz_app.server.server_state import GATE
+from viz_app.server.training_jobs import EPOCHS, WORKBENCH, Plan, Training
 from viz_app.services import analyses, listing
 from viz_app.session.boundary import boundary
 from viz_app.session.own_checkpoints import add_copy

@@ -12,7 +12,7 @@ from viz_app.figures.numbers import numbers_of_map, numbers_of_tiles
 from viz_app.widgets.charts import numbers
 from viz_app.widgets.controls import open_head
 from viz_app.widgets.headings import section
-from viz_app.widgets.present import SCALE, presenting
+from viz_app.widgets.presenter_mode import SCALE, presenting
 
 __all__ = ["alignment_table", "all_heads", "bertviz", "lines", "one_head"]
 

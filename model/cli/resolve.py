@@ -7,7 +7,7 @@ from pathlib import Path
 
 from model.checkpoints.checkpoint import Checkpoint, CheckpointError, ClassifierCheckpoint, find_checkpoints
 from model.config.foreign import is_foreign
-from model.config.places import checkpoint_folders
+from model.config.paths import checkpoint_folders
 from model.config.search import SearchConfig
 from model.config.section import ConfigError
 from model.inference.opening import open_checkpoint, open_translator

@@ -10,7 +10,7 @@ import pytest
 from model.checkpoints.checkpoint import Checkpoint, load_checkpoint, read_config
 from model.cli.main import main
 from model.corpora.class_list import CLASS_LISTS, read_class_list
-from model.inference.doubt import CERTAINTY, certainty, doubt, foreign_share, unread_share, usual_certainty
+from model.inference.confidence import CERTAINTY, certainty, doubt, foreign_share, unread_share, usual_certainty
 from model.inference.translate import translate
 from model.text.vocab import UNK_ID
 from tests.conftest import BUNDLED, TOY_DATA

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from model.corpora import phrasebook
-from model.corpora.drawn import Drawn, words
 from model.corpora.overlap import Pair
+from model.corpora.substitutions import Drawn, words
 
 __all__ = ["CHINESE", "SUMS", "numeral"]
 

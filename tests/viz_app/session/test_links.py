@@ -4,8 +4,8 @@ import socket
 
 import pytest
 
-from viz_app.session import share
-from viz_app.session.share import CODES, SIGNS, Codes, Place
+from viz_app.session import links
+from viz_app.session.links import CODES, SIGNS, Codes, Place
 
 
 def test_a_code_leads_to_its_place_however_it_is_typed() -> None:
@@ -30,7 +30,7 @@ def test_the_oldest_codes_are_forgotten_first() -> None:
 
 
 def test_two_places_never_share_a_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(share, "LENGTH", 1)  # so that many meet
+    monkeypatch.setattr(links, "LENGTH", 1)  # so that many meet
     codes = Codes(most=100)
     places = [Place("masks", (("layer", str(i)),)) for i in range(20)]
     made = [codes.code_of(place) for place in places]
@@ -38,26 +38,26 @@ def test_two_places_never_share_a_code(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_link_says_what_was_chosen_as_text() -> None:
-    assert share.link("http://room:8501/steps?old=1", (("text", "a & b?"),)) == "http://room:8501/steps?text=a+%26+b%3F"
+    assert links.link("http://room:8501/steps?old=1", (("text", "a & b?"),)) == "http://room:8501/steps?text=a+%26+b%3F"
     assert CODES.most <= 1_000
 
 
 def test_a_link_carries_an_address_that_others_reach_or_says_that_they_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(share, "own_address", lambda: "192.168.7.5")
-    assert share.for_others("http://room:8501/steps", "localhost") == ("http://room:8501/steps", "")
-    url, limit = share.for_others("http://localhost:8501/steps", "localhost")
+    monkeypatch.setattr(links, "own_address", lambda: "192.168.7.5")
+    assert links.for_others("http://room:8501/steps", "localhost") == ("http://room:8501/steps", "")
+    url, limit = links.for_others("http://localhost:8501/steps", "localhost")
     assert url == "http://localhost:8501/steps"
     assert "this computer alone" in limit
     for listens_at in (None, "0.0.0.0"):
-        assert share.for_others("http://localhost:8501/steps", listens_at) == ("http://192.168.7.5:8501/steps", "")
-    assert share.for_others("http://127.0.0.1/steps", "10.0.0.9") == ("http://10.0.0.9/steps", "")
-    monkeypatch.setattr(share, "own_address", lambda: None)
-    url, limit = share.for_others("http://localhost:8501/", None)
+        assert links.for_others("http://localhost:8501/steps", listens_at) == ("http://192.168.7.5:8501/steps", "")
+    assert links.for_others("http://127.0.0.1/steps", "10.0.0.9") == ("http://10.0.0.9/steps", "")
+    monkeypatch.setattr(links, "own_address", lambda: None)
+    url, limit = links.for_others("http://localhost:8501/", None)
     assert "in no network" in limit
 
 
 def test_the_address_of_this_computer_is_one_of_its_own() -> None:
-    address = share.own_address()
+    address = links.own_address()
     if address is not None:
         with socket.socket() as server:
             server.bind((address, 0))  # as only an own address allows

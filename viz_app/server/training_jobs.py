@@ -24,10 +24,10 @@ from model.corpora.corpora import CorpusError
 from model.corpora.toys import TOYS, write_toy
 from viz_app.server.jobs import Job, Owner, Report, TooLongError
 from viz_app.server.presence import Visitor
-from viz_app.server.shared import JOBS, MEGABYTE
-from viz_app.server.spare import SPARE
+from viz_app.server.server_state import JOBS, MEGABYTE
 from viz_app.server.temporary import new_folder
 from viz_app.server.uploads import Room
+from viz_app.server.warm_process import SPARE
 
 __all__ = ["EPOCHS", "SNAPSHOTS", "WORKBENCH", "Plan", "Training", "Workbench"]
 

@@ -17,7 +17,7 @@ from tqdm import tqdm
 from model.config.run import DISTILLED
 from model.corpora.corpora import CorpusError
 from model.corpora.reviews import judged_line, read_reviews
-from weights.ngrams import NgramJudge
+from weights.ngram_classifier import NgramJudge
 
 __all__ = ["judge"]
 

@@ -1,6 +1,6 @@
-"""A process that has imported the program and waits for its command: a training starts seconds sooner.
+"""A process that has imported the program and waits for a command, so that a training starts seconds sooner.
 
-python -m model.cli.waiting     # reads one line of JSON: the arguments of the program, and the file for its output
+python -m model.cli.wait_for_command     # reads one line of JSON: the arguments, and the file for the output
 """
 
 import json

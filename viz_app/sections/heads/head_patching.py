@@ -13,10 +13,10 @@ from viz_app.content.plain import visible
 from viz_app.figures.attention import difference_map
 from viz_app.figures.heads import head_grids
 from viz_app.figures.style import Axes
-from viz_app.services import analyses, loading, measuring, results
+from viz_app.services import analyses, loading, long_analyses, results
 from viz_app.services.listing import CheckpointKey
-from viz_app.session.caption import tell
 from viz_app.session.choices import settle
+from viz_app.session.page_facts import tell
 from viz_app.widgets import controls
 from viz_app.widgets.charts import draw
 from viz_app.widgets.chips import compared
@@ -55,9 +55,9 @@ def pasted_heads(key: CheckpointKey, config: AnyConfig, text: str) -> None:
     if first_difference(theirs, ours) is None:
         st.info("Both translations are the same, so there is no word to come closer to; change a word of the giver.")
         return
-    found = measuring.pasting_of(key, giver, text)
+    found = long_analyses.pasting_of(key, giver, text)
     if found is None:
-        subject, work = measuring.pasting_work(key, giver, text)
+        subject, work = long_analyses.pasting_work(key, giver, text)
         found = start_and_wait_for(subject, work, lane="pasting", step="Run")
     if found is None:
         return

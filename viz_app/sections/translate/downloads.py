@@ -9,7 +9,7 @@ import streamlit as st
 from model.config.search import SearchConfig
 from model.inference.translation import Translation
 from viz_app.export.report import MAX_TOKENS, report
-from viz_app.server.shared import GATE
+from viz_app.server.server_state import GATE
 from viz_app.services import results
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.results import Forced

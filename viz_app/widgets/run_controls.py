@@ -3,8 +3,8 @@
 from viz_app.services import loading, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.results import Forced, Run
-from viz_app.session.caption import tell
-from viz_app.widgets import controls, forcing
+from viz_app.session.page_facts import tell
+from viz_app.widgets import controls, forced_tokens
 
 __all__ = ["ask_for_run", "forced_into"]
 
@@ -33,4 +33,4 @@ def forced_into(key: CheckpointKey) -> Forced:
     if typed := controls.typed_translation(loading.config_of(key)):
         return results.spelled(key, typed)
     model = loading.translator(key).model.config
-    return forcing.forced_tokens(model.target_vocab_size, model.max_length)
+    return forced_tokens.forced_tokens(model.target_vocab_size, model.max_length)

@@ -5,7 +5,7 @@ import streamlit as st
 from viz_app.content.plain import plain
 from viz_app.services import loading, results
 from viz_app.services.listing import CheckpointKey
-from viz_app.widgets import controls, forcing
+from viz_app.widgets import controls, forced_tokens
 
 __all__ = ["left_out", "say_what_is_forced"]
 
@@ -42,6 +42,6 @@ def say_what_is_forced(key: CheckpointKey, text: str, forced: results.Forced) ->
     back.button(
         "Force nothing",
         icon=":material/restart_alt:",
-        on_click=forcing.type_nothing if typed else forcing.force_nothing,
+        on_click=forced_tokens.type_nothing if typed else forced_tokens.force_nothing,
         width="stretch",
     )

@@ -4,7 +4,7 @@ import argparse
 
 from model.cli.arguments import DATA, Commands
 from model.corpora.corpora import data_dir
-from weights.judge import judge
+from weights.soft_labels import judge
 
 __all__ = ["add_parser", "run"]
 

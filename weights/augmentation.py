@@ -13,9 +13,9 @@ from pathlib import Path
 
 from model.corpora.chinese import traditional
 from model.corpora.corpora import TATOEBA, CorpusError, read_pairs, write_pairs
-from model.corpora.drawn import EMOJI, GERMAN, Drawn
-from model.corpora.drawn_chinese import CHINESE
 from model.corpora.overlap import Pair, sides, without
+from model.corpora.substitutions import EMOJI, GERMAN, Drawn
+from model.corpora.substitutions_chinese import CHINESE
 from weights.fragments import fragments
 
 __all__ = ["LETTERS", "VARIANTS", "filled", "phrases", "varied", "vary"]

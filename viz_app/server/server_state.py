@@ -11,8 +11,8 @@ import streamlit as st
 from viz_app.server.cache import Cache, read_only
 from viz_app.server.gate import Gate
 from viz_app.server.jobs import Jobs, Lane
-from viz_app.server.machine import Seldom, cores, freeze_imports, give_back_freed_memory, keep_heaps_few, memory
-from viz_app.server.waiting import waiting
+from viz_app.server.resources import Seldom, cores, freeze_imports, give_back_freed_memory, keep_heaps_few, memory
+from viz_app.server.waiting_message import waiting
 
 __all__ = [
     "CORES",

@@ -7,11 +7,11 @@ import pytest
 
 from model.corpora import phrasebook
 from model.corpora.corpora import read_pairs, write_pairs
-from model.corpora.drawn import GERMAN, NAMES, NUMBER_WORDS, Drawn
-from model.corpora.drawn_chinese import CHINESE, SUMS, numeral
 from model.corpora.phrasebook import Phrasebook
+from model.corpora.substitutions import GERMAN, NAMES, NUMBER_WORDS, Drawn
+from model.corpora.substitutions_chinese import CHINESE, SUMS, numeral
 from weights.__main__ import main as write_corpus
-from weights.variety import (
+from weights.augmentation import (
     LETTERS,
     VARIANTS,
     bare,

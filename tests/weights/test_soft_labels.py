@@ -18,10 +18,10 @@ from model.corpora.reviews import read_reviews
 from model.training.classification import ClassificationLoss
 from model.training.train import train
 from tests.model.network.test_classifier import recipe, write_reviews
-from weights import ngrams
+from weights import ngram_classifier
 from weights.__main__ import main as write_corpus
-from weights.judge import CUTS, LONGEST_PIECE, MIXTURE, NEIGHBOURS, TRUST, mixtures, pieces
-from weights.ngrams import NgramJudge, grams_of
+from weights.ngram_classifier import NgramJudge, grams_of
+from weights.soft_labels import CUTS, LONGEST_PIECE, MIXTURE, NEIGHBOURS, TRUST, mixtures, pieces
 
 TEXTS = [
     *("good good fun", "it was good", "not bad", "not bad , fun", "it was fun"),
@@ -60,8 +60,8 @@ def test_the_weights_are_those_of_logistic_regression_over_log_ratios() -> None:
     ratio = np.log(first / first.sum() / (second / second.sum()))
     shares = np.array([judge.share(text) for text in TEXTS])
     # Where the loss is least its slope is 0: each weight is what the misjudged texts that hold its n-gram pull it to.
-    weights = ngrams.STRENGTH * (labels - shares) @ (holds * ratio)  # (N,)
-    scores = (holds * ratio) @ weights + ngrams.STRENGTH * (labels - shares).sum()
+    weights = ngram_classifier.STRENGTH * (labels - shares) @ (holds * ratio)  # (N,)
+    scores = (holds * ratio) @ weights + ngram_classifier.STRENGTH * (labels - shares).sum()
     np.testing.assert_allclose(shares, 1 / (1 + np.exp(-scores)), atol=1e-4)  # as near as 60 rounds come
     assert shares.std() > 0.01
 

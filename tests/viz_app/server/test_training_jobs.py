@@ -12,13 +12,13 @@ import pytest
 from model.analysis.learning import snapshots_of
 from model.checkpoints.checkpoint import CheckpointError
 from model.inference.opening import open_translator
-from viz_app.server import workbench
+from viz_app.server import training_jobs
 from viz_app.server.jobs import Lane, Report
 from viz_app.server.presence import Visitor
-from viz_app.server.shared import JOBS
+from viz_app.server.server_state import JOBS
 from viz_app.server.temporary import new_folder
+from viz_app.server.training_jobs import EPOCHS, Plan, Training, Workbench
 from viz_app.server.uploads import Room
-from viz_app.server.workbench import EPOCHS, Plan, Training, Workbench
 
 PATIENCE = 120  # seconds for what takes five on a free processor
 SMALL = Plan(toy="copy", longest=5, d_model=32, layers=1, heads=2)
@@ -158,7 +158,7 @@ def test_two_tabs_that_begin_at_once_leave_one_training(owner: Person, monkeypat
 
 
 def test_what_visitors_left_behind_makes_room_for_others(owner: Person, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workbench, "ROOM", Room(SMALL.room() + 1))
+    monkeypatch.setattr(training_jobs, "ROOM", Room(SMALL.room() + 1))
     bench = Workbench()
     left = bench.begin(owner, SMALL)
     left.stop()
@@ -185,15 +185,15 @@ def test_a_training_that_fails_says_why(owner: Person) -> None:
 
 
 def test_its_folder_goes_with_it_and_no_room_stays_taken() -> None:
-    left = workbench.ROOM._left
+    left = training_jobs.ROOM._left
     training = Training(SMALL)
     folder = training.data
     assert folder.exists()
-    assert workbench.ROOM._left == left - SMALL.room()
+    assert training_jobs.ROOM._left == left - SMALL.room()
     del training
     gc.collect()
     assert not folder.exists()
-    assert workbench.ROOM._left == left
+    assert training_jobs.ROOM._left == left
 
 
 @pytest.mark.parametrize("plan", [SMALL, Plan(toy="dates", longest=8, d_model=128, layers=3, heads=8)])
@@ -205,15 +205,17 @@ def test_a_plan_takes_no_more_room_than_it_says(plan: Plan) -> None:
     sizes = dict.fromkeys(VOCAB_SIZES["translation"], 512)
     config = load_recipe("toy").with_settings(plan.settings()).model_config(**sizes)
     numbers = sum(p.numel() for p in make_translator(config, pad_id=0).parameters())  # type: ignore[arg-type]
-    kept = len(workbench.SNAPSHOTS) + 1 + 2 + 3  # snapshots and the end; the best and the last; weights and Adam's two
+    kept = (
+        len(training_jobs.SNAPSHOTS) + 1 + 2 + 3
+    )  # snapshots and the end; the best and the last; weights and Adam's two
     assert 4 * numbers * kept < plan.room() < 3 * 4 * numbers * kept + (4 << 20)
 
 
 def test_the_progress_is_read_from_the_end_of_a_long_log(tmp_path: Path) -> None:
     log = tmp_path / "log.txt"
-    assert workbench.progress_in(log) == (0, 0)
+    assert training_jobs.progress_in(log) == (0, 0)
     log.write_text("Reading 10/20\n" + "".join(f"\r 5%|▌   | {n}/1780 [00:21<02:01, loss 0.4]" for n in range(900)))
-    assert workbench.progress_in(log) == (899, 1780)
+    assert training_jobs.progress_in(log) == (899, 1780)
 
 
 def test_a_training_lies_in_the_folder_that_goes_with_its_server() -> None:

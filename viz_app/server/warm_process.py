@@ -1,6 +1,6 @@
 """A process that has imported the program already and waits for its command: a training starts seconds sooner.
 
-What it does is in `model/cli/waiting.py`.
+What it does is in `model/cli/wait_for_command.py`.
 """
 
 import atexit
@@ -83,7 +83,7 @@ class Spare:
 def started() -> "subprocess.Popen[bytes]":
     alone = os.environ | {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
     process = subprocess.Popen(
-        [sys.executable, "-m", "model.cli.waiting"],
+        [sys.executable, "-m", "model.cli.wait_for_command"],
         cwd=PROJECT,
         env=alone,
         stdin=subprocess.PIPE,

@@ -4,7 +4,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from viz_app.server.machine import Seldom, cores, give_back_freed_memory, memory
+from viz_app.server.resources import Seldom, cores, give_back_freed_memory, memory
 
 UNLIMITED = str(2**63 - 4096)  # what version 1 says without a limit
 

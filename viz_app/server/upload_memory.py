@@ -8,7 +8,7 @@ import streamlit as st
 from starlette.exceptions import HTTPException
 
 from viz_app.server.presence import tabs_beside
-from viz_app.server.shared import MEGABYTE
+from viz_app.server.server_state import MEGABYTE
 from viz_app.server.streamlit_bridge import received_files
 
 __all__ = ["bound_received_files", "bounded"]
