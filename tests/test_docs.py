@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import headlight
+from docs.architecture import PICTURE, drawing, room_imports
 from tests.conftest import ROOT
 from tests.viz_app.conftest import array
 
@@ -91,3 +92,15 @@ def test_the_signatures_on_the_page_are_those_of_the_code() -> None:
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     for link in re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
         assert (page.parent / link).exists(), link
+
+
+def test_the_picture_of_the_rooms_shows_the_imports_of_the_code() -> None:
+    assert PICTURE.read_text(encoding="utf-8") == drawing(), "run: python -m docs.architecture"
+
+
+def test_the_page_on_architecture_describes_every_room_and_names_files_that_exist() -> None:
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    for room in room_imports().nodes:
+        assert re.search(rf"`{room.partition('.')[2] or room}[`/.]", text), room
+    for path in re.findall(r"`((?:model|viz_app|tests)/[\w/.]+)`", text):
+        assert (ROOT / path).exists(), path

@@ -1,14 +1,10 @@
 """Data flows one way; the imports of the code prove it."""
 
 import ast
-from collections.abc import Iterator
-from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
-PACKAGES = ("model", "viz_app", "headlight", "weights")
-FILES = [*(path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))), ROOT / "streamlit_app.py"]
+from docs.architecture import IMPORTS, PACKAGES, TREES, room
 
-# Downward only: a room imports from itself and from the rooms before it, inside functions too.
+# A room imports only from itself and from the rooms before it, also inside functions.
 ROOMS = (
     *("model.files", "model.safety", "model.config", "model.trace", "model.text", "model.network", "model.checkpoints"),
     *("model.corpora", "model.foreign", "model.decoding", "model.inference", "model.interventions", "model.analysis"),
@@ -47,40 +43,8 @@ KEEPERS = ("viz_app.server.server_state", "viz_app.services.loading")  # of resu
 BRIDGE = "viz_app.server.streamlit_bridge"  # to what Streamlit does not document
 
 
-def module(path: Path) -> str:
-    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-
-
-TREES = {module(path): ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
-PLACES = {module(path): path.relative_to(ROOT).parent.parts for path in FILES}
-
-
-def imports(name: str) -> Iterator[str]:
-    """Full names of what a module imports, relative imports included."""
-    package = PLACES[name]
-    for node in ast.walk(TREES[name]):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            above = package[: len(package) + 1 - node.level] if node.level else ()
-            yield from (".".join(filter(None, (*above, node.module, alias.name))) for alias in node.names)
-
-
-IMPORTS = {name: tuple(imports(name)) for name in TREES}
-
-
 def within(name: str, package: str) -> bool:
     return name == package or name.startswith(package + ".")
-
-
-def room(name: str) -> str:
-    """The room of a module, or of a name in one."""
-    first, *others = name.split(".")
-    if first in ("model", "viz_app") and others:
-        place = ROOT / first / others[0]
-        if place.is_dir() or place.with_suffix(".py").is_file():
-            return f"{first}.{others[0]}"
-    return first  # the package itself offers the name
 
 
 def test_every_room_imports_downward_alone() -> None:
