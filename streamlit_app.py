@@ -7,6 +7,7 @@ from viz_app.components.scripts import ASSETS, asset
 from viz_app.content.glossary import glossary
 from viz_app.server.presence import visitor
 from viz_app.server.server_state import turn
+from viz_app.server.streamlit_bridge import keep_reconnecting
 from viz_app.server.upload_memory import bound_received_files
 from viz_app.services.listing import listed_checkpoints
 from viz_app.session.boundary import boundary, guard_callbacks, problems_of_callbacks
@@ -28,15 +29,6 @@ st.set_page_config(page_title="Headlight", page_icon=ICON, layout="wide")
 st.html(f"<style>{asset('page.css', 'save.css')}</style>{STYLE}")  # one element: each costs time with every change
 with st.sidebar:
     page_keys()
-
-
-@st.fragment(run_every=3600)
-def come_back() -> None:
-    """Nothing to see. After a broken connection Streamlit's page asks anew only where something runs by itself.
-
-    Without this, a page whose server was started again would stand there dead, and forget the first change after it.
-    """
-
 
 visitor()  # is here, whichever page this is
 restore_choices()
@@ -65,5 +57,5 @@ with turn():
         with boundary("Lines and saving pictures"), st.sidebar:
             mount_parts(facts(), titles())
     finally:  # Streamlit may stop the run
-        come_back()
+        keep_reconnecting()
         publish_choices(name_of(page))

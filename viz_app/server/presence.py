@@ -20,8 +20,8 @@ import streamlit as st
 
 from viz_app.server.resources import Seldom
 from viz_app.server.streamlit_bridge import (
+    browser_closed,
     connection_of,
-    said_goodbye,
     secret_of_browser,
     session_id,
 )
@@ -50,7 +50,7 @@ class Tab:
         now = time.monotonic()
         if self.gone_since is None:
             self.gone_since = now
-        return now - self.gone_since < (AFTER_GOODBYE if said_goodbye(self.connection) else AFTER_SILENCE)
+        return now - self.gone_since < (AFTER_GOODBYE if browser_closed(self.connection) else AFTER_SILENCE)
 
 
 class Visitor:

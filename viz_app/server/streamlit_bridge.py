@@ -1,8 +1,13 @@
-"""All that Headlight uses of Streamlit beyond what Streamlit documents, seen in version 1.67.
+"""Everything that Headlight uses of Streamlit and that Streamlit does not document, as of version 1.67.
 
-An update of Streamlit may change any of it without a word. No other file of the app imports Streamlit's inside.
+A new version of Streamlit may change any of it without notice. No other file of the app imports internals of
+Streamlit. `tests/viz_app/server/test_streamlit_bridge.py` has one test for each of them, which says what has changed
+and which function here to repair. The same for the page in the browser: `viz_app/components/assets/bridge.js`.
 """
 
+import threading
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import streamlit as st
@@ -17,21 +22,33 @@ from streamlit.web.server.starlette.starlette_server_config import XSRF_COOKIE_N
 
 __all__ = [
     "FragmentHandledException",
-    "SessionState",
     "StreamlitPage",
     "TabContainer",
-    "add_script_run_ctx",
+    "browser_closed",
     "connection_of",
-    "get_script_run_ctx",
+    "has_page",
+    "join_page",
+    "keep_reconnecting",
     "received_files",
-    "said_goodbye",
     "secret_of_browser",
     "session_id",
     "start_app",
     "went_through_history",
+    "wrap_callbacks",
 ]
 
-SECRET = 16  # bytes
+SECRET = 16  # bytes of the secret that Streamlit gives each browser
+HOUR = 3600  # seconds
+
+
+def has_page() -> bool:
+    """Whether this thread runs the script for a page. A job does not."""
+    return get_script_run_ctx(suppress_warning=True) is not None
+
+
+def join_page(thread: threading.Thread) -> None:
+    """Let a thread that is not started yet write on the page of the thread that calls this."""
+    add_script_run_ctx(thread)
 
 
 def session_id() -> str:
@@ -41,9 +58,33 @@ def session_id() -> str:
 
 
 def went_through_history() -> bool:
-    """Whether the browser's Back or Forward asked for this run."""
+    """Whether the browser's Back or Forward button caused this run."""
     context = get_script_run_ctx()
     return context is not None and context.is_history_navigation
+
+
+@cache
+def wrap_callbacks(run: Callable[[Callable[[], None]], None]) -> None:
+    """Make Streamlit call `run(callback)` instead of each callback, in this process; the second call does nothing.
+
+    Callbacks run before the script, where no page can catch what they raise. The callbacks of widgets and those of
+    components pass one method of Streamlit, and this replaces it.
+    """
+    states: Any = SessionState
+    original = states._run_callback_and_record_rerun
+
+    def wrapped(self: SessionState, votes: object, callback: Callable[[], None]) -> None:
+        original(self, votes, lambda: run(callback))
+
+    states._run_callback_and_record_rerun = wrapped
+
+
+@st.fragment(run_every=HOUR)
+def keep_reconnecting() -> None:
+    """Show nothing. After a broken connection the page runs again only if a fragment on it runs by itself.
+
+    Without this, a page whose server has restarted would not react, and would lose the first change after that.
+    """
 
 
 def received_files() -> Any:
@@ -52,25 +93,29 @@ def received_files() -> Any:
 
 
 def start_app(script: str, *options: str) -> int:
-    """Do what `streamlit run` does; returns its exit code."""
-    from streamlit.web import cli  # what serves the app has it already
+    """Do the same as `streamlit run`; returns its exit code."""
+    from streamlit.web import cli  # slow to import, and a running app does not need it
 
     return int(cli.main(["run", script, *options], prog_name="headlight") or 0)
 
 
 def secret_of_browser() -> bytes | None:
+    """The secret in the cookie that Streamlit gives each browser; None if the browser sent no cookie."""
     cookie = st.context.cookies.to_dict().get(XSRF_COOKIE_NAME)
     secret = decode_xsrf_token_string(cookie)[0] if isinstance(cookie, str) else None
     return secret if secret and len(secret) >= SECRET else None
 
 
 def connection_of(session: str) -> object | None:
-    """The connection of a session, None where its browser is gone."""
+    """The connection of a session; None after its browser has gone."""
     return Runtime.instance().get_client(session) if Runtime.exists() else None
 
 
-def said_goodbye(connection: Any) -> bool:
-    """Whether the browser itself closed the connection; uvicorn keeps the frame in which it said so."""
+def browser_closed(connection: Any) -> bool:
+    """Whether the browser itself closed the connection: uvicorn keeps the closing frame that it received.
+
+    True if this cannot be seen any more.
+    """
     try:
         return connection._websocket._receive.__self__.conn.close_rcvd is not None
     except AttributeError:

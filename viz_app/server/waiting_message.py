@@ -7,7 +7,7 @@ from threading import Lock, Timer
 
 import streamlit as st
 
-from viz_app.server.streamlit_bridge import add_script_run_ctx, get_script_run_ctx
+from viz_app.server.streamlit_bridge import has_page, join_page
 
 __all__ = ["waiting"]
 
@@ -21,7 +21,7 @@ def waiting(says: str) -> Iterator[None]:
     `st.spinner` tells the browser of its end even where it was never seen, and the browser would draw the page again.
     So it starts after a moment, in another thread; it shows itself half a second later.
     """
-    if get_script_run_ctx(suppress_warning=True) is None:  # long work, which has no page
+    if not has_page():
         yield
         return
     spinner, lock = ExitStack(), Lock()
@@ -33,7 +33,7 @@ def waiting(says: str) -> Iterator[None]:
                 spinner.enter_context(st.spinner(says))
 
     timer = Timer(MOMENT, copy_context().run, args=(start,))
-    add_script_run_ctx(timer)
+    join_page(timer)
     timer.start()
     try:
         yield

@@ -4,8 +4,6 @@ import logging
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
-from typing import Any
 
 import streamlit as st
 
@@ -13,7 +11,7 @@ from model.checkpoints.checkpoint import CheckpointError
 from model.config.section import ConfigError
 from model.corpora.corpora import CorpusError
 from viz_app.content.plain import as_sentence, plain
-from viz_app.server.streamlit_bridge import FragmentHandledException, SessionState
+from viz_app.server.streamlit_bridge import FragmentHandledException, wrap_callbacks
 from viz_app.session.page_end import PageEnded
 
 __all__ = ["boundary", "guard_callbacks", "problems_of_callbacks"]
@@ -60,20 +58,9 @@ def boundary(
         )
 
 
-@cache
 def guard_callbacks() -> None:
-    """Have Streamlit run every callback inside a boundary, in this process; does so once.
-
-    Callbacks run before the script, where no page can catch what they raise. All of them, those of widgets and those of
-    components, pass one method of Streamlit, which this replaces.
-    """
-    states: Any = SessionState
-    run = states._run_callback_and_record_rerun
-
-    def guarded(self: SessionState, votes: object, callback: Callable[[], None]) -> None:
-        run(self, votes, lambda: attempt(callback))
-
-    states._run_callback_and_record_rerun = guarded
+    """Run every callback inside a boundary, in this process; the second call does nothing."""
+    wrap_callbacks(attempt)
 
 
 def attempt(callback: Callable[[], None]) -> None:

@@ -3,12 +3,12 @@
 import streamlit as st
 
 from viz_app.server.presence import VISITORS, visitor
-from viz_app.server.streamlit_bridge import said_goodbye
+from viz_app.server.streamlit_bridge import browser_closed
 
 me = visitor()
 st.markdown(f"visitor {id(me)}")
 st.markdown(f"known {len(VISITORS)}")
 for tab in sorted(me._tabs.values(), key=lambda tab: tab.session):
     here = tab.here()
-    words = "open" if tab.gone_since is None else "closed" if said_goodbye(tab.connection) else "lost"
+    words = "open" if tab.gone_since is None else "closed" if browser_closed(tab.connection) else "lost"
     st.markdown(f"tab {tab.session} {words}" + ("" if here else ", too long ago"))

@@ -107,7 +107,7 @@ async def visit_all(url: str) -> tuple[list[Answer], list[Tab]]:
 
 
 def test_a_real_server_knows_a_browser_again_and_how_its_tabs_went_away() -> None:
-    """What the bridge reads in Streamlit's and uvicorn's objects is still there."""
+    """The canary of `connection_of` and `browser_closed`: what they read in Streamlit and uvicorn is still there."""
     # In a thread of its own: a browser test in this process may have left an event loop in this one.
     with streamlit("tests/viz_app/server/presence_page.py") as server, ThreadPoolExecutor(1) as pool:
         answers, tabs = pool.submit(asyncio.run, visit_all(server.url)).result()
@@ -115,5 +115,8 @@ def test_a_real_server_knows_a_browser_again_and_how_its_tabs_went_away() -> Non
     assert third[0] == first[0]
     assert other[0] != first[0]
     states = {text.split()[1]: text.split()[2] for text in third if text.startswith("tab")}
-    assert [states[tab.session] for tab in tabs[:3]] == ["closed", "lost", "open"]
+    assert [states[tab.session] for tab in tabs[:3]] == ["closed", "lost", "open"], (
+        "Streamlit or uvicorn no longer says how a connection ended. Repair `browser_closed` or `connection_of` in "
+        "viz_app/server/streamlit_bridge.py."
+    )
     assert "known 1" in other  # one who gives no secret is known to nobody
