@@ -1,1 +1,1 @@
-"""Texts: examples, the sentences that a page opens with, the glossary."""
+"""Texts: examples, the opening sentences of the pages, the glossary."""

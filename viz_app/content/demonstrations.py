@@ -1,7 +1,7 @@
-"""The sentences with which a page opens, chosen so that what the page promises shows in them.
+"""The sentences that a page opens with, chosen so that the effect that the page promises is visible.
 
-They are our own. Which of them works depends on the weights, so each is for the checkpoints of one recipe;
-`tests/test_promises.py` computes that it works.
+All sentences are our own. The effect depends on the weights, so each recipe has its own sentences.
+`tests/test_promises.py` computes every promised effect.
 """
 
 from collections.abc import Mapping
@@ -9,34 +9,35 @@ from dataclasses import dataclass
 
 from model.config.foreign import ForeignConfig
 from model.inference.opening import AnyConfig
-from viz_app.content.examples import GIVERS, examples_for
+from viz_app.content.examples import DONORS, examples_for
 
 __all__ = ["DEMONSTRATIONS", "WITHOUT_ATTENTION", "WITH_ATTENTION", "Demonstration", "demonstration_for"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Demonstration:
-    """For the checkpoints of one recipe."""
+    """The opening sentences for the checkpoints of one recipe; "" where a page has no use for one."""
 
-    order: str  # Positions: without positions it has another translation
+    order: str = ""  # Positional encoding: the translation changes without positions
     reordered: str = ""  # the same tokens in an order that means something else
-    heads: str  # Heads: a few heads decide its translation
-    receiver: str  # Paste a head: one head of the run over the donor, pasted here, changes the translation
-    donor: str
-    compared: str  # Side by side: the checkpoint that is offered first translates it differently
-    look_for: str = ""  # what the two translations teach
+    heads: str  # Heads: a few heads decide the translation
+    receiver: str = ""  # Patch a head: one head's output for the donor changes the translation of the receiver
+    donor: str = ""
+    compared: str  # Side by side: the checkpoint that is offered first writes a different translation
+    look_for: str = ""  # what the two translations show
 
 
-WITH_ATTENTION, WITHOUT_ATTENTION = "gru-de-en", "gru-de-en-plain"  # one with attention, one without
-TWO_NETWORKS = Demonstration(
-    order="",
-    heads="Ein brauner Hund rennt durch den Schnee.",
-    receiver="",
-    donor="",
-    compared="Eine Frau mit einem blauen Hut liest auf einer Bank im Park ein Buch, während ihr Hund schläft.",
-    look_for="The same network with attention and without. Without it, one vector must hold the whole sentence: "
-    "what has become of the hat, the book and the dog?",
+WITH_ATTENTION, WITHOUT_ATTENTION = "gru-de-en", "gru-de-en-plain"  # the same network, with attention and without
+CAPTIONS_EN_DE = "multi30k-en-de has read only captions of photos. Which words does it leave out or invent?"
+CAPTIONS_DE_EN = (
+    "multi30k-de-en-words has read only captions of photos. What does it write for a sentence that is not a caption?"
 )
+ONE_VECTOR = (
+    "The same network with attention and without. Without attention, one vector must hold the whole sentence. Look for "
+    "the hat, the book and the dog in both translations."
+)
+WORD_ORDER = "The same sentence in two languages. Where are the verb and the time in each?"
+
 DEMONSTRATIONS: Mapping[str, Demonstration] = {
     "everyday-en-de": Demonstration(
         order="The boy loves the girl.",
@@ -45,7 +46,7 @@ DEMONSTRATIONS: Mapping[str, Demonstration] = {
         receiver="Where is the hotel?",
         donor="Where is the school?",
         compared="My sister bought a new car last week.",
-        look_for="multi30k-en-de has read only captions of photos. Which words does it leave out or invent?",
+        look_for=CAPTIONS_EN_DE,
     ),
     "everyday-de-en": Demonstration(
         order="Die Katze beobachtet die Frau.",
@@ -54,7 +55,7 @@ DEMONSTRATIONS: Mapping[str, Demonstration] = {
         receiver="Das ist mein Hund.",
         donor="Das ist dein Hund.",
         compared="Ich weiß nicht, wo sie wohnt.",
-        look_for="multi30k-de-en-words has read only captions of photos. What does it make of a sentence without one?",
+        look_for=CAPTIONS_DE_EN,
     ),
     "everyday-en-zh": Demonstration(
         order="The boy loves the girl.",
@@ -63,7 +64,7 @@ DEMONSTRATIONS: Mapping[str, Demonstration] = {
         receiver="Where is the station?",
         donor="When is the train?",
         compared="My sister bought a new car last week.",
-        look_for="The same sentence in two languages: where do the verb and the time stand in each?",
+        look_for=WORD_ORDER,
     ),
     "everyday-zh-en": Demonstration(
         order="我等他。",
@@ -80,7 +81,7 @@ DEMONSTRATIONS: Mapping[str, Demonstration] = {
         receiver="A man is holding a dog.",
         donor="A man is holding a baby.",
         compared="My sister bought a new car last week.",
-        look_for="multi30k-en-de has read only captions of photos. Which words does it leave out or invent?",
+        look_for=CAPTIONS_EN_DE,
     ),
     "multi30k-de-en-words": Demonstration(
         order="Die Frau sieht das Mädchen.",
@@ -89,23 +90,29 @@ DEMONSTRATIONS: Mapping[str, Demonstration] = {
         receiver="Ein Mann sitzt auf einem Stuhl.",
         donor="Ein Mann sitzt auf einer Bank.",
         compared="Ich weiß nicht, wo sie wohnt.",
-        look_for="multi30k-de-en-words has read only captions of photos. What does it make of a sentence without one?",
+        look_for=CAPTIONS_DE_EN,
     ),
-    WITH_ATTENTION: TWO_NETWORKS,
-    WITHOUT_ATTENTION: TWO_NETWORKS,
+    **dict.fromkeys(
+        (WITH_ATTENTION, WITHOUT_ATTENTION),
+        Demonstration(
+            heads="Ein brauner Hund rennt durch den Schnee.",
+            compared="Eine Frau mit einem blauen Hut liest auf einer Bank im Park ein Buch, während ihr Hund schläft.",
+            look_for=ONE_VECTOR,
+        ),
+    ),
 }
 
 
 def demonstration_for(config: AnyConfig) -> Demonstration:
-    """The sentences for a checkpoint; for one that is not ours, its examples."""
+    """Return the opening sentences of a checkpoint: its recipe's, or its examples where the recipe has none."""
     recipe = "" if isinstance(config, ForeignConfig) else config.recipe
-    if found := DEMONSTRATIONS.get(recipe):
-        return found
+    if prepared := DEMONSTRATIONS.get(recipe):
+        return prepared
     examples = examples_for(config)
     return Demonstration(
         order=examples[0],
         heads=examples[0],
         receiver=examples[0],
-        donor=GIVERS.get(examples[0], examples[-1]),
+        donor=DONORS.get(examples[0], examples[-1]),
         compared=examples[0],
     )

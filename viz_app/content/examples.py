@@ -1,4 +1,4 @@
-"""Example sentences of our own. The first of each is what a newcomer sees."""
+"""Example sentences, written for Headlight. A page opens with the first one of its list."""
 
 from collections.abc import Mapping
 
@@ -8,17 +8,17 @@ from model.inference.opening import AnyConfig
 __all__ = [
     "BATCHES",
     "CAPTIONS",
+    "DONORS",
     "EVERYDAY",
-    "GIVERS",
     "MORE",
     "PURPOSES",
     "REVIEWS",
     "TOY_EXAMPLES",
     "examples_for",
-    "on_offer_for",
+    "offered_examples",
 ]
 
-# By source language; all as many, so that a visitor who changes the checkpoint stays at the same place of the list.
+# By source language. All lists have the same length: a visitor who changes the checkpoint keeps the same list position.
 CAPTIONS = {
     "en": (
         "A brown dog is running through the snow.",
@@ -66,52 +66,52 @@ EVERYDAY = {
         "我从来没去过北京。",
     ),
 }
-# Sentence → what to look for in its translation, for models of everyday sentences; of all pairs of languages the same
-# phenomena in the same order: reordering, a verb in two parts, negation, ambiguity, a pronoun, a word in pieces,
-# agreement, and one that goes wrong.
+# (source, target) → sentence → what to look for in its translation; for models of everyday sentences. All pairs show
+# the same phenomena in the same order: reordering, a verb in two parts, negation, ambiguity, a pronoun, a word that is
+# split into tokens, agreement, and a sentence that the model gets wrong.
 PURPOSES: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("en", "de"): {
-        "Yesterday I bought a red car.": "Reordering: “bought” becomes two words, far apart. Where do both look?",
-        "The boy gets up at seven o'clock.": "A verb in two parts: “gets up” becomes “steht … auf”, the hour between.",
-        "I do not like coffee.": "Negation: “do not” becomes one word. Which head joins them?",
-        "He sits on the bank.": "Ambiguity: a bank for money or that of a river? German has two words; see which.",
-        "The dog sleeps because it is tired.": "A pronoun: “it” is the dog, which German calls “er”. Does a head know?",
-        "The dishwasher is broken.": "A word in pieces: see how the model reads “dishwasher”, then merge subwords.",
-        "The girl is small, but the boys are big.": "Agreement: each “the” becomes another word, which looks ahead.",
-        "It is raining cats and dogs.": "It goes wrong: the idiom is taken word for word. How sure is it?",
+        "Yesterday I bought a red car.": "Reordering: “bought” becomes two words far apart. What do both attend to?",
+        "The boy gets up at seven o'clock.": "A verb in two parts: “gets up” becomes “steht … auf”, around the time.",
+        "I do not like coffee.": "Negation: “do not” becomes one word. Which head attends to both words?",
+        "He sits on the bank.": "Ambiguity: a money bank or a river bank? German has two words. Which is written?",
+        "The dog sleeps because it is tired.": "A pronoun: “it” is the dog, “er” in German. Does a head link them?",
+        "The dishwasher is broken.": "Split into tokens: see how the model reads “dishwasher”. Then merge subwords.",
+        "The girl is small, but the boys are big.": "Agreement: each “the” needs the article that fits its noun.",
+        "It is raining cats and dogs.": "A failure: the model translates the idiom word for word. How confident is it?",
     },
     ("de", "en"): {
-        "Gestern habe ich ein rotes Auto gekauft.": "Reordering: “habe … gekauft” is one word. What does it look at?",
-        "Der Junge steht um sieben Uhr auf.": "A verb in two parts: “auf” changes what “steht” means. Is it seen?",
-        "Ich mag keinen Kaffee.": "Negation: “keinen” becomes “don't”, at another place. Which head joins them?",
-        "Er sitzt auf der Bank.": "Ambiguity: “Bank” is a bench or a bank. What tells the model which?",
-        "Der Hund schläft, weil er müde ist.": "A pronoun: “er” is the dog. Does a head of the encoder know?",
-        "Die Spülmaschine ist kaputt.": "A word in pieces: see how the model reads it, and what it makes of that.",
+        "Gestern habe ich ein rotes Auto gekauft.": "Reordering: “habe … gekauft” is one word. What does it attend to?",
+        "Der Junge steht um sieben Uhr auf.": "A verb in two parts: “auf” changes “steht”. Does a head link them?",
+        "Ich mag keinen Kaffee.": "Negation: “keinen” becomes “don't” and moves. Which head links them?",
+        "Er sitzt auf der Bank.": "Ambiguity: “Bank” is a bench or a money bank. Which words help the model choose?",
+        "Der Hund schläft, weil er müde ist.": "A pronoun: “er” is the dog. Does an encoder head link them?",
+        "Die Spülmaschine ist kaputt.": "Split into tokens: see how the model reads “Spülmaschine” and translates it.",
         "Meine alten Freunde sind sehr nett.": "Agreement: German marks the plural four times, English twice.",
-        "Das ist mir Wurst.": "It goes wrong: the idiom is not known. How sure is it?",
+        "Das ist mir Wurst.": "A failure: the model does not know this idiom. How confident is it?",
     },
     ("en", "zh"): {
-        "Yesterday I bought a red car.": "A word that English does not have: what does “了” look at?",
-        "The boy gets up at seven o'clock.": "Reordering: when something is done stands before what is done.",
-        "I do not like coffee.": "Negation: “do not” becomes one character. Which head joins them?",
-        "He sits on the bank.": "Ambiguity: a bank for money or that of a river? Chinese has two words; see which.",
-        "The dog sleeps because it is tired.": "A pronoun: “it” is the dog. Does a head of the encoder know?",
-        "The dishwasher is broken.": "A word in pieces: see how the model reads “dishwasher”, then merge subwords.",
-        "The girl is small, but the boys are big.": "Agreement: Chinese has none. What becomes of each “the”?",
-        "It is raining cats and dogs.": "An idiom: is it taken word for word? How sure is the model?",
+        "Yesterday I bought a red car.": "A word that English does not have: which words does “了” attend to?",
+        "The boy gets up at seven o'clock.": "Reordering: Chinese puts the time before the verb.",
+        "I do not like coffee.": "Negation: “do not” becomes one character. Which head attends to both words?",
+        "He sits on the bank.": "Ambiguity: a money bank or a river bank? Chinese has two words. Which is written?",
+        "The dog sleeps because it is tired.": "A pronoun: “it” is the dog. Does an encoder head link them?",
+        "The dishwasher is broken.": "Split into tokens: see how the model reads “dishwasher”. Then merge subwords.",
+        "The girl is small, but the boys are big.": "Agreement: Chinese has none and no article. Where does “the” go?",
+        "It is raining cats and dogs.": "An idiom: does the model translate it word for word? How confident is it?",
     },
     ("zh", "en"): {
-        "我昨天买了一辆红色的车。": "Reordering: “昨天” stands second here. Where does English put it?",
-        "他每天七点起床。": "A verb in two parts: “起床” becomes “gets up”. Where do both words look?",
-        "我不喜欢咖啡。": "Negation: “不” becomes “don't”. Which head joins them?",
-        "他去银行。": "Ambiguity: English “bank” is two words in Chinese; this one is for money.",
-        "狗在睡觉，因为它累了。": "A pronoun: “它” is the dog. Does a head of the encoder know?",
-        "洗碗机坏了。": "A word in pieces: each character is a token. Which of them does an English word look at?",
-        "他有三个孩子。": "Agreement: Chinese has no plural, English needs one. What does it look at?",
-        "入乡随俗。": "It goes wrong: the proverb is not known. How sure is it?",
+        "我昨天买了一辆红色的车。": "Reordering: “昨天” is the second word here. Where does English put it?",
+        "他每天七点起床。": "A verb in two parts: “起床” becomes “gets up”. Which characters do both words attend to?",
+        "我不喜欢咖啡。": "Negation: “不” becomes “don't”. Which head links them?",
+        "他去银行。": "Ambiguity: English “bank” has two meanings. Chinese has two words. This one is for money.",
+        "狗在睡觉，因为它累了。": "A pronoun: “它” is the dog. Does an encoder head link them?",
+        "洗碗机坏了。": "Split into tokens: each character is one. Which of them does an English word attend to?",
+        "他有三个孩子。": "Agreement: Chinese nouns have no plural, English nouns do. What does the plural attend to?",
+        "入乡随俗。": "A failure: the model does not know this proverb. How confident is it?",
     },
 }
-# Of the toy languages that are trained here.
+# For the toy languages, which a visitor can train.
 TOY_EXAMPLES = {
     "letters": ("b e a c o n", "m a n g o", "a b c d e f", "l a m b", "p o l k a"),
     "dates": (
@@ -122,8 +122,8 @@ TOY_EXAMPLES = {
         "the third of October nineteen ninety",
     ),
 }
-# For an example, one that differs from it by a word: what a head says of the one is pasted into the other.
-GIVERS = {
+# Example → a donor that differs from it in one word. One head's output for the donor is patched into the example.
+DONORS = {
     "Where is the station?": "Where is the hotel?",
     "A brown dog is running through the snow.": "A brown horse is running through the snow.",
     "Wann fährt der nächste Zug?": "Wann fährt der nächste Bus?",
@@ -132,7 +132,7 @@ GIVERS = {
 }
 EVERYDAY_CORPORA, CAPTION_CORPORA = {"cmn-eng", "cmn-eng-2026", "deu-eng"}, {"multi30k", "3am"}
 
-# With the captions, enough to measure heads on.
+# Together with the captions, these are enough to measure the roles of heads.
 MORE = {
     "en": (
         "A girl is painting a green door.",
@@ -187,7 +187,7 @@ MORE = {
     ),
 }
 
-# Sentences of different lengths, so that a batch has padding; the last has more words than padding.
+# Sentences of different lengths, so that the batch has padding. The last one has more words than padding.
 BATCHES = {
     "en": (
         "A dog runs.",
@@ -211,7 +211,7 @@ BATCHES = {
     "dates": TOY_EXAMPLES["dates"][2:],
 }
 
-# Of the first, single words turn the class when they are deleted.
+# In the first one, deleting a single word can change the class.
 REVIEWS = (
     "Not a bad film at all, although it is far too long.",
     "A warm and clever film. The story is simple, but the actors are wonderful and I laughed from the first minute to "
@@ -238,7 +238,7 @@ MASKED = (
 
 
 def examples_for(config: AnyConfig) -> tuple[str, ...]:
-    """Sentences of the kind that a checkpoint was trained on, or that fit what it does."""
+    """Examples that fit a checkpoint's training data or task, in its source language."""
     language = config.tokenizer.source_language
     captions = CAPTIONS.get(language, CAPTIONS["en"])
     if isinstance(config, ForeignConfig):
@@ -256,8 +256,8 @@ def examples_for(config: AnyConfig) -> tuple[str, ...]:
     return (*everyday[:3], *captions[:2]) if CAPTION_CORPORA & set(corpora) else everyday
 
 
-def on_offer_for(config: AnyConfig) -> tuple[str, ...]:
-    """`examples_for`, and of a model of everyday sentences those with a purpose."""
+def offered_examples(config: AnyConfig) -> tuple[str, ...]:
+    """Return `examples_for`, and the sentences of `PURPOSES` for a model of everyday sentences."""
     examples = examples_for(config)
     if isinstance(config, ForeignConfig) or not EVERYDAY_CORPORA & set(config.train.corpora):
         return examples

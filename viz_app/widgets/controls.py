@@ -9,7 +9,7 @@ from model.config.kinds import KINDS
 from model.config.search import SearchConfig
 from model.inference.opening import AnyConfig
 from model.inference.searching import GREEDY
-from viz_app.content.examples import PURPOSES, TOY_EXAMPLES, on_offer_for
+from viz_app.content.examples import PURPOSES, TOY_EXAMPLES, offered_examples
 from viz_app.content.plain import plain
 from viz_app.session.choices import choices, choose, fits_into_a_link, settle, settle_number
 from viz_app.session.page_facts import tell
@@ -72,7 +72,7 @@ def ask_for_text_and_search(config: AnyConfig, *, first: str = "") -> tuple[str,
 
 
 def ask(config: AnyConfig, *, with_search: bool, first: str = "") -> tuple[str, SearchConfig]:
-    examples = on_offer_for(config)
+    examples = offered_examples(config)
     offered = st.session_state.get("examples_offered", examples)
     if offered != examples and (typed := choices().chosen.get("text")) in offered:
         # An example for another checkpoint would only make nonsense; what a person typed stays.

@@ -23,7 +23,7 @@ def test_it_explains_the_words_on_real_tokens_and_leads_to_every_page(
         assert GLOSSARY[term] in shown
     assert "&lt;/s&gt;" in shown
     source = [token.text for token in translate(checkpoint, app.text_input(key="text").value).source]
-    assert any(token.startswith("·") for token in source), "a word in pieces"
+    assert any(token.startswith("·") for token in source), "a word split into subwords"
     assert all(token.replace("</s>", "&lt;/s&gt;") in shown for token in source)
     links = {link.proto.page: link.proto.label for link in app.get("page_link")}
     assert list(PAGES) == ["start", *(page or "translate" for page in links)]

@@ -93,7 +93,7 @@ def test_a_link_shows_the_same_when_our_examples_are_others(open_app: OpenApp, m
     app = open_app()
     text = app.text_input(key="text").value
     link = url(app.selectbox(key="layer").set_value("2").run())
-    monkeypatch.setattr(controls, "on_offer_for", lambda config: ["Another example."])
+    monkeypatch.setattr(controls, "offered_examples", lambda config: ["Another example."])
     assert open_app().text_input(key="text").value == "Another example."
     assert open_app(**link).text_input(key="text").value == text
 

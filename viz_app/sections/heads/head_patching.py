@@ -8,7 +8,7 @@ from model.config.kinds import KINDS
 from model.inference.opening import AnyConfig
 from model.interventions import Head
 from viz_app.content.demonstrations import demonstration_for
-from viz_app.content.examples import GIVERS, examples_for
+from viz_app.content.examples import DONORS, examples_for
 from viz_app.content.plain import visible
 from viz_app.figures.attention import difference_map
 from viz_app.figures.heads import head_grids
@@ -32,7 +32,7 @@ LARGEST = 20_000_000  # parameters of a model that can be run some hundred times
 def pasted_heads(key: CheckpointKey, config: AnyConfig, text: str) -> None:
     """Ask for the sentence that gives, and draw how much closer each of its heads brings this one to its word."""
     opening = demonstration_for(config)
-    settle("giver", opening.donor if text == opening.receiver else GIVERS.get(text, examples_for(config)[-1]))
+    settle("giver", opening.donor if text == opening.receiver else DONORS.get(text, examples_for(config)[-1]))
     giver = st.text_input(
         "The sentence that gives its heads; best, it differs from the one above by one word",
         key="giver",
