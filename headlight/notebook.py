@@ -72,8 +72,8 @@ class ShownTranslation(Translation):
         shown = view(self, kind, merge=False, hide_special=False)
         layers, heads = shown.maps.shape[:2]
         title = f"{KINDS[kind].title}, layer {layer % layers + 1}, head {head % heads + 1}"
-        drawn = head_map(shown.maps[layer, head], shown.axes, shown.allowed[layer], height=400)
-        return drawn.update_layout(title={"text": title}, margin={"t": 48})
+        picture = head_map(shown.maps[layer, head], shown.axes, shown.allowed[layer], height=400)
+        return picture.figure.update_layout(title={"text": title}, margin={"t": 48})
 
     def html(self) -> str:
         """All of it as one HTML page, see `viz_app/export/report.py`.

@@ -2,27 +2,31 @@
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from viz_app.figures.colours import ACCENT, COVER, SEQUENTIAL, colour_bar, grey_where, signed_scale, weight_scale
+from viz_app.figures.colours import ACCENT, SEQUENTIAL, colour_bar, grey_where, signed_scale, weight_scale
+from viz_app.figures.picture import Picture, map_picture, overview_summary, overview_table
 from viz_app.figures.pixels import painted, png
 from viz_app.figures.style import Axes, Settings, axis, figure, label_settings, map_figure, shown, unique_labels
 
 __all__ = [
     "MAX_SQUARES",
     "MAX_TILE",
+    "SHARPNESS",
     "clickable_map",
     "difference_map",
     "head_map",
     "overview",
     "pooled",
+    "sharpness",
 ]
 
 FloatArray = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
+SHARPNESS = "The largest weight of each row, averaged over the rows"
 MAX_NOTED = 1600  # cells; each carries its text to the browser
 MAX_TILE = 48  # cells a side of an overview tile; more would be smaller than a pixel
 MAX_SQUARES = 2_000  # cells of a map that can be clicked; each is an element of the browser's page
@@ -33,7 +37,6 @@ UNSEEN: Settings = {
     "selected": {"marker": {"opacity": 0}},
     "unselected": {"marker": {"opacity": 0}},
     "showlegend": False,
-    "meta": COVER,
 }
 
 
@@ -67,7 +70,7 @@ def overview(
     height: int,
     largest: float = 1.0,
     logarithmic: bool = False,
-) -> go.Figure:
+) -> Picture:
     """Draw every layer and head as one picture with gutters between the tiles.
 
     An unseen square lies over each tile; its `customdata` is (layer, head).
@@ -90,18 +93,12 @@ def overview(
     centres_y = [layer * (rows + gap_y) + (rows - 1) / 2 for layer in range(layers)]
     centres_x = [head * (columns + gap_x) + (columns - 1) / 2 for head in range(heads)]
     picture = png(painted(scale["z"], low=scale["zmin"], high=scale["zmax"], masked=masked))
-    squares = {
-        **tile_squares(centres_x, centres_y, axes, height=height),
-        "meta": {
-            "tiles": maps.max(axis=-1).mean(axis=-1).tolist(),
-            "unit": "The largest number of a row, in the mean over the rows",
-        },
-    }
+    squares = tile_squares(centres_x, centres_y, axes, height=height)
     layer, chosen_head = chosen
     first, last = (0, heads - 1) if chosen_head is None else (chosen_head, chosen_head)
     frame = tile_frame(layer, first, last, size=(rows, columns), gaps=(gap_y, gap_x))
     height_, width = scale["z"].shape
-    return figure(
+    drawn = figure(
         [{"type": "image", "source": picture, "hoverinfo": "skip"}, squares],
         numbered("head", centres_x, range=[-0.5 - gap_x, width - 0.5 + gap_x], side="bottom"),
         numbered("layer", centres_y, range=[height_ - 0.5 + gap_y, -0.5 - gap_y], scaleanchor=False),
@@ -111,6 +108,15 @@ def overview(
         hovermode="closest",
         hoverdistance=60,
     )
+    sharpest = sharpness(maps)
+    return Picture(
+        figure=drawn, table=partial(overview_table, sharpest), summary=overview_summary(sharpest, unit=SHARPNESS)
+    )
+
+
+def sharpness(maps: FloatArray) -> FloatArray:
+    """The largest weight of each row of (L, H, T, S), averaged over the rows: (L, H)."""
+    return np.asarray(maps.max(axis=-1).mean(axis=-1))
 
 
 def tile_squares(centres_x: Sequence[float], centres_y: Sequence[float], axes: Axes, *, height: int) -> Settings:
@@ -166,7 +172,7 @@ def head_map(
     unit: str = "attention weight",
     largest: float = 1.0,
     logarithmic: bool = False,
-) -> go.Figure:
+) -> Picture:
     """Draw one map (T, S) large: query rows, key columns, the exact number on hover, grey where the mask forbids.
 
     Args:
@@ -179,7 +185,12 @@ def head_map(
         logarithmic: The colour scale; the hover tells the number itself.
     """
     traces = map_traces(weights, axes, allowed, unit=unit, largest=largest, logarithmic=logarithmic)
-    return map_figure(traces, axes, height=height)
+    return map_picture(map_figure(traces, axes, height=height), visible(weights, allowed), axes, unit=unit)
+
+
+def visible(numbers: FloatArray, allowed: BoolArray) -> FloatArray:
+    """The numbers (T, S), NaN where the mask forbids."""
+    return np.where(allowed, numbers, np.float32("nan")).astype(np.float32)
 
 
 def noted(weights: FloatArray, axes: Axes) -> list[list[str]] | None:
@@ -193,15 +204,15 @@ def map_traces(
     weights: FloatArray, axes: Axes, allowed: BoolArray, *, unit: str, largest: float = 1.0, logarithmic: bool = False
 ) -> list[Settings]:
     place = {"type": "heatmap", **label_settings(axes), "hoverongaps": False}
-    visible = np.where(allowed, weights, np.float32("nan")).astype(np.float32)
+    shown_weights = visible(weights, allowed)
     number = "%{customdata:.6f}" if logarithmic else "%{z:.6f}"
     notes = noted(weights, axes)
     query = "%{text}" if notes else "%{y}"
     drawn = {
         **place,
-        **weight_scale(visible, largest=largest, logarithmic=logarithmic),
+        **weight_scale(shown_weights, largest=largest, logarithmic=logarithmic),
         **({"text": notes} if notes else {}),
-        **({"customdata": visible} if logarithmic else {}),
+        **({"customdata": shown_weights} if logarithmic else {}),
         "colorscale": SEQUENTIAL,
         "colorbar": colour_bar(unit, largest=largest, logarithmic=logarithmic),
         "hovertemplate": f"query: {query}<br>key: %{{x}}<br>{unit}: {number}<extra></extra>",
@@ -214,15 +225,15 @@ def map_traces(
 
 def difference_map(
     difference: FloatArray, axes: Axes, allowed: BoolArray, *, height: int, unit: str = "difference"
-) -> go.Figure:
+) -> Picture:
     """Draw one map minus another (T, S): red where it is above 0, blue below, grey where the mask forbids."""
     bound = max(float(np.abs(difference[allowed]).max(initial=0.0)), 1e-6)
     place = {"type": "heatmap", **label_settings(axes), "hoverongaps": False}
-    visible = np.where(allowed, difference, np.float32("nan")).astype(np.float32)
+    shown_difference = visible(difference, allowed)
     traces = [
         {
             **place,
-            **signed_scale(visible, bound=bound),
+            **signed_scale(shown_difference, bound=bound),
             "colorbar": colour_bar(unit),
             "hovertemplate": (
                 f"{axes.query_title}: %{{y}}<br>{axes.key_title}: %{{x}}<br>{unit}: %{{z:+.6f}}<extra></extra>"
@@ -231,10 +242,10 @@ def difference_map(
     ]
     if not allowed.all():
         traces.append({**place, **grey_where(~allowed), "hoverinfo": "skip"})
-    return map_figure(traces, axes, height=height)
+    return map_picture(map_figure(traces, axes, height=height), shown_difference, axes, unit=unit, signed=True)
 
 
-def clickable_map(weights: FloatArray, axes: Axes, allowed: BoolArray, *, height: int) -> go.Figure:
+def clickable_map(weights: FloatArray, axes: Axes, allowed: BoolArray, *, height: int) -> Picture:
     """As `head_map`, with an unseen square over every allowed cell whose `customdata` is (query, key).
 
     Of a map with more than `MAX_SQUARES` allowed cells, those with the largest weights can be clicked.
@@ -252,4 +263,5 @@ def clickable_map(weights: FloatArray, axes: Axes, allowed: BoolArray, *, height
         "text": [f"{weights[cell]:.6f}" for cell in cells],
         "hovertemplate": "query: %{y}<br>key: %{x}<br>weight: %{text}<br>choose to paint<extra></extra>",
     }
-    return map_figure([*traces, squares], axes, height=height, hovermode="closest")
+    drawn = map_figure([*traces, squares], axes, height=height, hovermode="closest")
+    return map_picture(drawn, visible(weights, allowed), axes, unit="attention weight")

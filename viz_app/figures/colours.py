@@ -13,7 +13,6 @@ from viz_app.figures.style import TEXT, Settings
 __all__ = [
     "ACCENT",
     "ALLOWED",
-    "COVER",
     "DIVERGING",
     "LEVELS",
     "LINES",
@@ -38,7 +37,6 @@ MASKED = "#8c8c8c"  # forbidden by a mask
 ALLOWED = "#56b4e9"  # open in a mask
 ACCENT = "#e8590c"  # what is chosen
 LINES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999")  # Okabe and Ito 2008
-COVER: Settings = {"part": "cover"}  # of a trace that has no numbers of its own, see `numbers_of`
 DECADES = 4  # of a logarithmic scale
 LEVELS = 256  # of a picture of pixels
 
@@ -78,7 +76,7 @@ def signed_scale(values: FloatArray, *, bound: float) -> Settings:
 def grey_where(masked: NDArray[np.bool_]) -> Settings:
     """How a heatmap paints masked cells (rows, columns) grey and leaves the others to the trace below it."""
     z = np.where(masked, np.float32(1), np.float32("nan"))
-    return {"z": z, "colorscale": [(0, MASKED), (1, MASKED)], "showscale": False, "meta": COVER}
+    return {"z": z, "colorscale": [(0, MASKED), (1, MASKED)], "showscale": False}
 
 
 def scale_ticks(*, largest: float, logarithmic: bool) -> list[float]:

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from viz_app.figures.colours import DIVERGING, SEQUENTIAL, colour_bar, legible
-from viz_app.figures.style import TEXT, Settings, axis, figure
+from viz_app.figures.picture import Picture, map_picture
+from viz_app.figures.style import TEXT, Axes, Settings, axis, figure
 
 __all__ = ["head_grids"]
 
@@ -23,7 +23,7 @@ def head_grids(
     notes: Mapping[str, Sequence[Sequence[str]]] | None = None,
     signed: bool = False,
     height: int,
-) -> go.Figure:
+) -> Picture:
     """Draw the grids of all kinds as one heatmap with gaps, the number in each cell where there is room for it.
 
     Args:
@@ -55,7 +55,6 @@ def head_grids(
         "zmax": ends[1],
         "colorscale": DIVERGING if signed else SEQUENTIAL,
         "colorbar": colour_bar(unit),
-        "meta": {"columns": column_names(values)},
         "xgap": 2,
         "ygap": 2,
         "hoverongaps": False,
@@ -69,7 +68,7 @@ def head_grids(
         }
         for start, width, name in zip(starts, widths, values, strict=True)
     ]
-    return figure(
+    drawn = figure(
         [trace],
         axis(
             "head",
@@ -86,6 +85,13 @@ def head_grids(
         margin={"t": 30},
         annotations=headings,
     )
+    axes = Axes(
+        queries=[str(layer + 1) for layer in range(layers)],
+        keys=column_names(values),
+        query_title="layer",
+        key_title="head",
+    )
+    return map_picture(drawn, canvas, axes, unit=unit, signed=signed)
 
 
 def column_names(values: Mapping[str, FloatArray]) -> list[str]:

@@ -24,6 +24,7 @@ __all__ = [
     "shown",
     "text_width",
     "unique_labels",
+    "visible_label",
 ]
 
 Settings = dict[str, object]  # of a trace, an axis or a layout, as Plotly names them
@@ -54,12 +55,15 @@ class Axes:
     query_notes: Sequence[str] = ()  # T, or none: what the hover says of each query
 
 
-def shown(token: str, *, limit: int = MAX_LABEL) -> str:
-    """A token as text that Plotly shows as it is: its markup defused, its blanks visible, its length bounded."""
+def visible_label(token: str, *, limit: int = MAX_LABEL) -> str:
+    """A token with line breaks and tabs as signs, cut at `limit` characters."""
     visible = token.replace("\n", "↵").replace("\t", "⇥").replace("\r", "␍")
-    if len(visible) > limit:
-        visible = visible[: limit - 1] + "…"
-    return visible.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return f"{visible[: limit - 1]}…" if len(visible) > limit else visible
+
+
+def shown(token: str, *, limit: int = MAX_LABEL) -> str:
+    """As `visible_label`, with its markup escaped for Plotly."""
+    return visible_label(token, limit=limit).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def unique_labels(tokens: Sequence[str]) -> list[str]:

@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-import plotly.graph_objects as go
-
 from viz_app.figures.colours import LINES
-from viz_app.figures.style import GRID, LEGEND, axis, figure
+from viz_app.figures.picture import Picture, line_picture
+from viz_app.figures.style import GRID, LEGEND, axis, figure, shown
 
 __all__ = ["curves"]
 
@@ -18,7 +17,7 @@ def curves(
     height: int,
     over: str = "training step",
     span: tuple[float, float] | None = None,
-) -> go.Figure:
+) -> Picture:
     """Draw named series over the training step, or over something else.
 
     Args:
@@ -29,14 +28,15 @@ def curves(
         over: Title of the horizontal axis.
         span: Ends of the vertical axis; None: as far as the values go.
     """
+    points = [shown(one) if isinstance(one, str) else one for one in x]
     traces = [
         {
-            **{"type": "scatter", "x": list(x), "y": list(values), "name": name, "mode": "lines+markers"},
+            **{"type": "scatter", "x": points, "y": list(values), "name": shown(name), "mode": "lines+markers"},
             **{"line": {"color": colour}, "marker": {"size": 4}, "cliponaxis": False},
         }
         for colour, (name, values) in zip(LINES, series.items(), strict=False)
     ]
-    return figure(
+    drawn = figure(
         traces,
         axis(over),
         axis(title, **GRID, **({"range": list(span)} if span else {})),
@@ -46,3 +46,5 @@ def curves(
         legend=LEGEND,
         hovermode="x unified",
     )
+    names = [one if isinstance(one, str) else f"{one:.10g}" for one in x]
+    return line_picture(drawn, names, series, x_title=over, unit=title)

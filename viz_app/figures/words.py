@@ -1,13 +1,14 @@
 """Pictures made of words: a grid of them shaded by probability, and shares of each as stacked bars."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from viz_app.figures.colours import LINES, SEQUENTIAL, colour_bar, ink, legible
-from viz_app.figures.style import GRID, LEGEND, TEXT, Settings, axis, figure, shown, text_width, unique_labels
+from viz_app.figures.picture import Picture, line_picture, map_summary, map_table
+from viz_app.figures.style import GRID, LEGEND, TEXT, Axes, Settings, axis, figure, shown, text_width, unique_labels
 
 __all__ = ["stacked_shares", "word_grid"]
 
@@ -26,7 +27,7 @@ def word_grid(
     column_title: str,
     notes: Sequence[Sequence[str]],
     height: int,
-) -> go.Figure:
+) -> Picture:
     """Draw a word a cell, the darker the less probable.
 
     Args:
@@ -51,7 +52,6 @@ def word_grid(
         "texttemplate": "%{text}",
         "textfont": {"size": 14},
         "customdata": [[shown(note, limit=120) for note in line] for line in notes],
-        "meta": {"part": "notes"},
         "zmin": 0.0,
         "zmax": 1.0,
         "colorscale": SEQUENTIAL,
@@ -61,18 +61,22 @@ def word_grid(
         "hovertemplate": "%{y}<br>%{customdata}<extra></extra>",
     }
     named = {"type": "category", "automargin": False}
-    return figure(
+    drawn = figure(
         [trace],
         axis(column_title, tickangle=-45, **named),
         axis(row_title, autorange="reversed", **named),
         height=height,
         margin={"l": 46 + text_width(rows), "r": 88, "b": 50 + 0.72 * text_width([shown(name) for name in columns])},
     )
+    axes = Axes(queries=rows, keys=columns, query_title=row_title, key_title=column_title)
+    return Picture(
+        figure=drawn,
+        table=partial(map_table, probabilities, axes, cells=notes),
+        summary=map_summary(probabilities, axes, unit="probability"),
+    )
 
 
-def stacked_shares(
-    series: Mapping[str, Sequence[float]], labels: Sequence[str], *, title: str, height: int
-) -> go.Figure:
+def stacked_shares(series: Mapping[str, Sequence[float]], labels: Sequence[str], *, title: str, height: int) -> Picture:
     """Draw shares of a whole as one stacked bar for each label.
 
     Args:
@@ -97,7 +101,7 @@ def stacked_shares(
         }
         for colour, (name, values) in zip(LINES, series.items(), strict=False)
     ]
-    return figure(
+    drawn = figure(
         traces,
         axis(title, type="category", automargin=False, tickangle=-45),
         axis("share", range=[0, 1], tickvals=FIFTHS, ticktext=[f"{100 * share:.0f} %" for share in FIFTHS], **GRID),
@@ -108,3 +112,4 @@ def stacked_shares(
         showlegend=True,
         legend={**LEGEND, "font": TEXT, "traceorder": "normal"},
     )
+    return line_picture(drawn, labels, series, x_title=title, unit="share")

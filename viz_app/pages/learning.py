@@ -14,7 +14,7 @@ from viz_app.components.attention_view import view
 from viz_app.components.data import Snapshot
 from viz_app.content.plain import plain
 from viz_app.figures.attention import MAX_TILE
-from viz_app.figures.numbers import numbers_of_map
+from viz_app.figures.picture import map_summary, map_table
 from viz_app.services import listing, long_analyses, results
 from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
@@ -81,10 +81,9 @@ elements.training_view(
     on_snapshot=partial(controls.choose_nth, "snapshot", tuple(ids)),
 )
 visible = np.where(shown.allowed[layer], stages[number].maps[kind][layer, int(head)], np.float32("nan"))
-found = numbers_of_map(visible, shown.axes.queries, shown.axes.keys)
 numbers(
-    {"": found.table},
-    says=f"{names[number].capitalize()}. {found.says}",
+    {"": partial(map_table, visible, shown.axes)},
+    summary=f"{names[number].capitalize()}. {map_summary(visible, shown.axes, unit='attention weight')}",
     key="training_view",
     alt=f"Attention weights of layer {layer + 1}, head {int(head) + 1}, {names[number]}",
 )

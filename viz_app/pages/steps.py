@@ -99,7 +99,7 @@ elif shown == "greedy":
     if not guess:
         numbers(
             {"": partial(looked_at, translation, kind or offered[0], step)},
-            says=f"At step {step + 1} “{translation.written[step].text}” is written: the weights of every head.",
+            summary=f"At step {step + 1} “{translation.written[step].text}” is written: the weights of every head.",
             key="stepper",
             alt="Where each head looks at this step",
         )
@@ -118,7 +118,7 @@ else:
     )
     numbers(
         {"": partial(pd.DataFrame, [asdict(node) for node in tree.nodes])},
-        says=f"{len(tree.nodes)} prefixes were weighed; the winner is “{tree.text}”.",
+        summary=f"{len(tree.nodes)} prefixes were weighed; the winner is “{tree.text}”.",
         key="beam_tree",
         alt="The prefixes of the beam search",
     )

@@ -37,12 +37,12 @@ def test_the_figures_use_it() -> None:
         **{"notes": [["", "", ""]] * 2, "height": 200},
     )
     numbers = head_grids({"cross": grid}, unit="nats", height=200)
-    for figure in (words, numbers):
-        (trace,) = figure.data
+    for picture in (words, numbers):
+        (trace,) = picture.figure.data
         assert all("<span style=" in text for line in trace.text for text in line)
         inks = {text.partition(">")[0] for line in trace.text for text in line}
         assert len(inks) == 2, "black on what is bright, white on what is dark"
-    for bar in stacked_shares({"one": [0.4], "two": [0.6]}, ["a"], title="word", height=200).data:
+    for bar in stacked_shares({"one": [0.4], "two": [0.6]}, ["a"], title="word", height=200).figure.data:
         assert contrast(rgb(bar.textfont.color), rgb(bar.marker.color)) >= 4.5
 
 

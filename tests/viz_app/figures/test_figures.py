@@ -1,6 +1,7 @@
 import base64
 import io
 import json
+import re
 
 import numpy as np
 import plotly.graph_objects as go
@@ -11,6 +12,7 @@ from plotly.colors import hex_to_rgb, sample_colorscale
 from viz_app.figures import attention, heads, masks, positions, training, vectors, words
 from viz_app.figures.attention import MAX_TILE, head_map, overview, pooled
 from viz_app.figures.colours import MASKED
+from viz_app.figures.picture import Picture
 from viz_app.figures.style import LINE, Axes, enlarged, unique_labels
 
 INVISIBLE = "\u200b\u2060"  # no width: what tells equal labels apart
@@ -24,7 +26,7 @@ def weights(layers: int, heads: int, rows: int, columns: int) -> np.ndarray:
 
 def test_head_map_shows_the_exact_numbers_query_rows_and_key_columns() -> None:
     maps = weights(1, 1, 3, 2)[0, 0]
-    figure = head_map(maps, AXES, OPEN, height=300)
+    figure = head_map(maps, AXES, OPEN, height=300).figure
     heatmap = figure.data[0]
     np.testing.assert_array_equal(heatmap.z, maps)
     assert (heatmap.zmin, heatmap.zmax) == (0, 1)
@@ -70,7 +72,7 @@ def pixels(image: go.Image) -> np.ndarray:
 
 def test_overview_puts_every_head_in_its_own_tile_in_one_trace() -> None:
     maps = weights(2, 3, 4, 5)
-    figure = overview(maps, AXES, np.ones(maps[:, 0].shape, dtype=bool), chosen=(1, 2), height=300)
+    figure = overview(maps, AXES, np.ones(maps[:, 0].shape, dtype=bool), chosen=(1, 2), height=300).figure
     canvas, squares = figure.data
     assert [type(trace) for trace in figure.data] == [go.Image, go.Scatter]
     drawn = pixels(canvas)
@@ -85,12 +87,16 @@ def test_overview_puts_every_head_in_its_own_tile_in_one_trace() -> None:
 
 def test_overview_frames_the_chosen_head_or_the_whole_layer() -> None:
     maps = weights(2, 3, 4, 5)
-    squares = overview(maps, AXES, np.ones(maps[:, 0].shape, dtype=bool), chosen=(1, 2), height=300).data[1]
+    squares = overview(maps, AXES, np.ones(maps[:, 0].shape, dtype=bool), chosen=(1, 2), height=300).figure.data[1]
     x = dict(zip(map(tuple, squares.customdata), zip(squares.x, squares.y, strict=True), strict=True))
-    frame = overview(maps, AXES, np.ones(maps[:, 0].shape, dtype=bool), chosen=(1, 2), height=300).layout.shapes[0]
+    frame = overview(maps, AXES, np.ones(maps[:, 0].shape, dtype=bool), chosen=(1, 2), height=300).figure.layout.shapes[
+        0
+    ]
     inside = [key for key, (px, py) in x.items() if frame.x0 < px < frame.x1 and frame.y0 < py < frame.y1]
     assert inside == [(1, 2)]
-    frame = overview(maps, AXES, np.ones(maps[:, 0].shape, dtype=bool), chosen=(0, None), height=300).layout.shapes[0]
+    frame = overview(
+        maps, AXES, np.ones(maps[:, 0].shape, dtype=bool), chosen=(0, None), height=300
+    ).figure.layout.shapes[0]
     inside = [key for key, (px, py) in x.items() if frame.x0 < px < frame.x1 and frame.y0 < py < frame.y1]
     assert inside == [(0, 0), (0, 1), (0, 2)]
 
@@ -107,12 +113,12 @@ def test_pooling_keeps_small_maps_and_the_peaks_of_large_ones() -> None:
 
 def test_masks_have_two_colours_and_what_they_forbid_is_grey_in_scores_and_weights() -> None:
     mask = np.tri(3, 2, dtype=bool)
-    figure = masks.mask_map(mask, AXES, height=200)
+    figure = masks.mask_map(mask, AXES, height=200).figure
     np.testing.assert_array_equal(figure.data[0].z, mask)
     scores = np.where(mask, np.float32(1.5), np.float32("-inf"))
-    weights_figure = head_map(np.where(mask, np.float32(0.5), np.float32(0)), AXES, mask, height=200)
-    for figure in (masks.score_map(scores, AXES, bound=2.0, height=200), weights_figure):
-        shown, forbidden = figure.data
+    weights_picture = head_map(np.where(mask, np.float32(0.5), np.float32(0)), AXES, mask, height=200)
+    for picture in (masks.score_map(scores, AXES, bound=2.0, height=200), weights_picture):
+        shown, forbidden = picture.figure.data
         np.testing.assert_array_equal(np.isnan(shown.z), ~mask)
         np.testing.assert_array_equal(np.isnan(forbidden.z), mask)
         assert {colour for _, colour in forbidden.colorscale} == {MASKED}
@@ -121,7 +127,7 @@ def test_masks_have_two_colours_and_what_they_forbid_is_grey_in_scores_and_weigh
 def test_overview_paints_the_masked_cells_of_every_tile() -> None:
     maps = weights(2, 3, 4, 4)
     mask = np.tri(4, dtype=bool)
-    drawn = pixels(overview(maps, AXES, mask[None].repeat(len(maps), axis=0), chosen=(0, 0), height=300).data[0])
+    drawn = pixels(overview(maps, AXES, mask[None].repeat(len(maps), axis=0), chosen=(0, 0), height=300).figure.data[0])
     grey = (drawn[..., :3] == hex_to_rgb(MASKED)).all(axis=-1) & (drawn[..., 3] == 255)
     assert grey.sum() == 2 * 3 * (~mask).sum()
     np.testing.assert_array_equal(grey[:4, :4], ~mask)
@@ -129,18 +135,17 @@ def test_overview_paints_the_masked_cells_of_every_tile() -> None:
 
 def test_numbers_travel_as_binary_arrays_not_as_text() -> None:
     maps = weights(3, 8, 20, 20)
-    for figure in (
+    for picture in (
         positions.matrix(maps[0, 0], height=200),
         positions.similarity(maps[0, 0], height=200),
     ):
-        z = json.loads(figure.to_json())["data"][0]["z"]
+        z = json.loads(picture.figure.to_json())["data"][0]["z"]
         assert z["dtype"] == "f4"
-    assert (
-        len(overview(maps, AXES, np.ones(maps[:, 0].shape, dtype=bool), chosen=(0, 0), height=300).to_json()) < 40_000
-    )
+    drawn = overview(maps, AXES, np.ones(maps[:, 0].shape, dtype=bool), chosen=(0, 0), height=300).figure
+    assert len(drawn.to_json()) < 40_000
 
 
-def figures(rows: int, columns: int) -> dict[str, go.Figure]:
+def pictures(rows: int, columns: int) -> dict[str, Picture]:
     """One of each kind, of a map of so many rows and columns."""
     maps = weights(3, 8, rows, columns)
     one, table = maps[0, 0], maps[0, 0] - np.float32(0.5)
@@ -187,46 +192,57 @@ def figures(rows: int, columns: int) -> dict[str, go.Figure]:
     }
 
 
-@pytest.mark.parametrize("name", figures(3, 4))
+@pytest.mark.parametrize("name", pictures(3, 4))
 def test_plotly_knows_every_setting_of_every_figure(name: str) -> None:
-    figure = figures(3, 4)[name]
+    figure = pictures(3, 4)[name].figure
     go.Figure(figure.to_dict())  # raises ValueError where it does not
     axes = [figure.layout.xaxis, figure.layout.yaxis]
     assert all(font.size >= 14 for axis in axes for font in (axis.title.font, axis.tickfont))
 
 
 def test_a_figure_of_the_longest_text_fits_into_a_message() -> None:
-    longest = figures(256, 256)
-    longest["word grid"] = figures(MAX_TILE, MAX_TILE)["word grid"]  # its page takes no more
-    sizes = {name: len(figure.to_json()) / 1e6 for name, figure in longest.items()}  # MB
+    longest = pictures(256, 256)
+    longest["word grid"] = pictures(MAX_TILE, MAX_TILE)["word grid"]  # its page takes no more
+    sizes = {name: len(picture.figure.to_json()) / 1e6 for name, picture in longest.items()}  # MB
     assert max(sizes.values()) < 1.5, sizes
+
+
+@pytest.mark.parametrize("name", pictures(3, 4))
+def test_every_picture_has_a_table_and_a_summary(name: str) -> None:
+    picture = pictures(3, 4)[name]
+    table = picture.table()
+    assert table.size, "the table has cells"
+    assert table.index.is_unique
+    assert table.columns.is_unique
+    assert picture.summary.endswith(".")
+    assert re.search(r"\d", picture.summary), "the summary names a number"
 
 
 def test_a_large_map_can_be_clicked_where_its_weights_are() -> None:
     maps, mask = weights(1, 1, 90, 90)[0, 0], np.tri(90, dtype=bool)
     named = Axes(queries=[str(i) for i in range(90)], keys=[str(i) for i in range(90)], query_title="", key_title="")
-    squares = attention.clickable_map(maps, named, mask, height=300).data[-1]
+    squares = attention.clickable_map(maps, named, mask, height=300).figure.data[-1]
     cells = {tuple(cell) for cell in squares.customdata}
     assert len(cells) == attention.MAX_SQUARES < mask.sum()
     assert all(mask[cell] for cell in cells)
     left = [maps[t, s] for t in range(90) for s in range(t + 1) if (t, s) not in cells]
     assert min(maps[cell] for cell in cells) >= max(left)
     five = Axes(queries=list("abcde"), keys=list("abcde"), query_title="", key_title="")
-    small = attention.clickable_map(maps[:5, :5], five, mask[:5, :5], height=300).data[-1]
+    small = attention.clickable_map(maps[:5, :5], five, mask[:5, :5], height=300).figure.data[-1]
     assert {tuple(cell) for cell in small.customdata} == set(zip(*np.nonzero(mask[:5, :5]), strict=True))
 
 
 def test_position_scales_are_symmetric_about_zero() -> None:
     table = np.array([[0.5, -2.0], [1.0, 0.0]], dtype=np.float32)
-    heatmap = positions.matrix(table, height=200).data[0]
+    heatmap = positions.matrix(table, height=200).figure.data[0]
     assert (heatmap.zmin, heatmap.zmax) == (-2.0, 2.0)
-    figure = positions.curves(table, [1], height=200)
+    figure = positions.curves(table, [1], height=200).figure
     np.testing.assert_array_equal(figure.data[0].y, table[:, 1])
 
 
 def test_training_curves_name_their_series_only_where_there_are_several() -> None:
-    one = training.curves([1, 2], {"validation": [3.0, 2.0]}, title="BLEU", height=200)
-    two = training.curves([1, 2], {"training": [4.0, 3.0], "validation": [3.0, 2.0]}, title="loss", height=200)
+    one = training.curves([1, 2], {"validation": [3.0, 2.0]}, title="BLEU", height=200).figure
+    two = training.curves([1, 2], {"training": [4.0, 3.0], "validation": [3.0, 2.0]}, title="loss", height=200).figure
     assert (one.layout.showlegend, two.layout.showlegend) == (False, True)
     assert list(two.data[1].y) == [3.0, 2.0]
 
@@ -234,7 +250,7 @@ def test_training_curves_name_their_series_only_where_there_are_several() -> Non
 def test_an_enlarged_figure_has_larger_text_and_room_for_it_and_the_same_numbers() -> None:
     axes = Axes(queries=["a", "b"] * 15, keys=["c"], query_title="query: target token being written", key_title="key")
     numbers = np.ones((30, 1), dtype=np.float32)
-    drawn = head_map(numbers, axes, numbers > 0, height=300)
+    drawn = head_map(numbers, axes, numbers > 0, height=300).figure
     large = enlarged(drawn, 2)
     for side in ("xaxis", "yaxis"):
         assert large.layout[side].tickfont.size == 2 * drawn.layout[side].tickfont.size
@@ -252,5 +268,5 @@ def test_each_row_of_a_map_is_as_high_as_its_label_however_long_the_labels_below
     rows, labels = 25, ["Donaudampfschifffahrt"] * 25
     axes = Axes(queries=labels, keys=labels, query_title="query", key_title="key")
     square = np.ones((rows, rows), dtype=np.float32)
-    drawn = head_map(square / rows, axes, square > 0, height=200).layout
+    drawn = head_map(square / rows, axes, square > 0, height=200).figure.layout
     assert drawn.height - drawn.margin.t - drawn.margin.b >= LINE * rows

@@ -6,7 +6,6 @@ import streamlit as st
 
 from model.checkpoints.checkpoint import CheckpointConfig
 from model.inference.opening import AnyConfig
-from viz_app.figures.style import shown
 from viz_app.figures.training import curves
 from viz_app.widgets.charts import draw
 from viz_app.widgets.headings import section
@@ -49,8 +48,8 @@ def by_length(configs: Mapping[str, AnyConfig], *, expanded: bool) -> None:
         )
         draw(
             curves(
-                [shown(words) for words in lengths],
-                {shown(name): [one[words] for words in lengths] for name, one in measured.items()},
+                list(lengths),
+                {name: [one[words] for words in lengths] for name, one in measured.items()},
                 title="BLEU, lower-cased",
                 height=HEIGHT,
                 over="words of the source",

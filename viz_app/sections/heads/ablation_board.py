@@ -154,7 +154,7 @@ def offer_effects(effects: Effects, before: Translation) -> None:
     with table:
         numbers(
             {"": partial(effects_table, effects, [token.text for token in before.written])},
-            says=f"Log-probability of the {what} as trained: {before.log_prob:.2f}. Each row silences one head.",
+            summary=f"Log-probability of the {what} as trained: {before.log_prob:.2f}. Each row silences one head.",
             key="head_board",
             alt=f"What silencing each head does to the {what}",
         )

@@ -138,7 +138,7 @@ def one_station(number: int, station: Station, *, of: str, with_code: bool) -> N
         derivation(station.steps, station.code, alt=station.name, title=title, key=f"station_{number}")
         numbers(
             {step.name: partial(pd.DataFrame, step.numbers) for step in station.steps},
-            says=station.steps[-1].formula,
+            summary=station.steps[-1].formula,
             key=f"station_{number}",
             alt=station.name,
         )

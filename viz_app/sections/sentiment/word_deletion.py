@@ -34,12 +34,13 @@ def word_deletion(key: CheckpointKey, text: str, reading: Classification) -> Non
             tag(loading.config_of(key).tokenizer.source_language),
         )
     )
+    whole = reading.probabilities[reading.label]
     says, table = st.columns([6, 1.1], vertical_alignment="center")
     says.caption(summary(found, reading))
     with table:
         numbers(
             {"": partial(deletion_table, found, reading)},
-            says=f"Probability of “{reading.label}” with all words: {percent(reading.probabilities[reading.label])}.",
+            summary=f"Probability of “{reading.label}” with all words: {percent(whole)}.",
             key="deletions",
             alt="What the class becomes without each word",
         )

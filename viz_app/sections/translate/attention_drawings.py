@@ -1,5 +1,7 @@
 """The maps of a translation drawn in several ways: all heads, one head, lines, BertViz, and a table."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -8,7 +10,8 @@ from model.analysis.statistics import strongest
 from model.config.kinds import KINDS
 from viz_app.components import elements
 from viz_app.components.attention_view import AttentionView, ChosenMap
-from viz_app.figures.numbers import numbers_of_map, numbers_of_tiles
+from viz_app.figures.attention import SHARPNESS, sharpness
+from viz_app.figures.picture import map_summary, map_table, overview_summary, overview_table
 from viz_app.widgets.charts import numbers
 from viz_app.widgets.controls import open_head
 from viz_app.widgets.headings import section
@@ -25,9 +28,8 @@ def all_heads(
     section("Every layer and head", "" if presenting() else f"{KINDS[kind].shows} Choose one to open it.")
     title = f"All heads, {KINDS[kind].title} attention"
     says = f"{layers} × {heads} small heatmaps, one for each layer and head of the {KINDS[kind].title} attention"
-    found = numbers_of_tiles(
-        shown.maps.max(axis=-1).mean(axis=-1), "The largest number of a row, in the mean over the rows"
-    )
+    sharpest = sharpness(shown.maps)
+    summary = overview_summary(sharpest, unit=SHARPNESS)
     elements.head_sheet(
         shown.maps,
         shown.allowed,
@@ -35,11 +37,11 @@ def all_heads(
         largest=largest,
         logarithmic=logarithmic,
         title=title,
-        alt=f"{says}. {found.says}",
+        alt=f"{says}. {summary}",
         key="overview",
         on_open=open_head,
     )
-    numbers({"": found.table}, says=found.says, key="overview", alt=says)
+    numbers({"": partial(overview_table, sharpest)}, summary=summary, key="overview", alt=says)
 
 
 def one_head(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, *, logarithmic: bool) -> None:
@@ -49,7 +51,7 @@ def one_head(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, *, 
     title = f"{KINDS[kind].title} attention, layer {layer + 1}, {chosen.name}"
     alt = f"Heatmap of the {chosen.unit} of {title}: rows are queries, columns are keys"
     visible = np.where(chosen.allowed, chosen.weights, np.float32("nan"))
-    found = numbers_of_map(visible, shown.axes.queries, shown.axes.keys, unit=chosen.unit)
+    summary = map_summary(visible, shown.axes, unit=chosen.unit)
     elements.head_map(
         chosen.weights,
         shown.axes,
@@ -58,10 +60,10 @@ def one_head(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, *, 
         largest=chosen.largest,
         logarithmic=logarithmic,
         title=title,
-        alt=f"{alt}. {found.says}",
+        alt=f"{alt}. {summary}",
         key="head_map",
     )
-    numbers({"": found.table}, says=found.says, key="head_map", alt=alt)
+    numbers({"": partial(map_table, visible, shown.axes)}, summary=summary, key="head_map", alt=alt)
 
 
 def lines(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, head: int | str) -> None:
