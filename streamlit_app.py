@@ -11,9 +11,9 @@ from viz_app.server.streamlit_bridge import keep_reconnecting
 from viz_app.server.upload_memory import bound_received_files
 from viz_app.services.listing import listed_checkpoints
 from viz_app.session.boundary import boundary, guard_callbacks, problems_of_callbacks
-from viz_app.session.choices import publish_choices, restore_choices, start_afresh
+from viz_app.session.choices import clear_choices, publish_choices, restore_choices
 from viz_app.session.links import share, wanted_place
-from viz_app.session.page_facts import begin_caption, facts, titles
+from viz_app.session.page_facts import clear_page_facts, page_facts, picture_titles
 from viz_app.widgets.checkpoint_choice import checkpoint_picker
 from viz_app.widgets.chips import STYLE
 from viz_app.widgets.headings import heading
@@ -35,9 +35,9 @@ restore_choices()
 st.logo(LOGO, size="large", icon_image=ICON)
 page = st.navigation([page_of(name) for name in PAGES])
 if place := wanted_place(st.query_params.to_dict()):
-    start_afresh()
+    clear_choices()
     st.switch_page(page_of(place.page), query_params=dict(place.choices))
-begin_caption()
+clear_page_facts()
 begin_parts()
 with turn():
     try:
@@ -55,7 +55,7 @@ with turn():
         with boundary("The link to this page"), link_place:
             share(name_of(page))
         with boundary("Lines and saving pictures"), st.sidebar:
-            mount_parts(facts(), titles())
+            mount_parts(page_facts(), picture_titles())
     finally:  # Streamlit may stop the run
         keep_reconnecting()
         publish_choices(name_of(page))

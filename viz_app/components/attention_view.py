@@ -17,7 +17,7 @@ from viz_app.figures.style import Axes
 __all__ = [
     "AttentionView",
     "ChosenMap",
-    "choose",
+    "chosen_map",
     "looked_at",
     "select_head",
     "view",
@@ -173,7 +173,7 @@ class ChosenMap:
     hidden_share: float  # of a row on the keys that are hidden, in the mean; 0 where nothing sums to a whole
 
 
-def choose(
+def chosen_map(
     shown: AttentionView, rolled: AttentionView | None, layer: int, head: int | str, *, weighted: bool
 ) -> ChosenMap:
     """The map of a head, or the "mean", "max" or "rollout" of a layer, with what there is to say of it.

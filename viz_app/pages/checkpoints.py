@@ -10,9 +10,10 @@ from viz_app.figures import training
 from viz_app.sections.checkpoints.bring_your_own import bring_your_own, problem_with_upload, was_opened
 from viz_app.services import listing, loading
 from viz_app.session.own_checkpoints import own_checkpoints
-from viz_app.widgets import checkpoint_choice, controls
+from viz_app.widgets import checkpoint_choice
 from viz_app.widgets.charts import draw
 from viz_app.widgets.headings import section
+from viz_app.widgets.tabs import tabs
 
 QUALITY = {
     "translation": ("BLEU", "valid_bleu", "Greedy translations of the validation set, after each epoch."),
@@ -75,7 +76,7 @@ with messages:
     was_opened(key.name)
 st.header(plain(key.name))
 st.caption("The checkpoint that is chosen on the left.")
-card, curves, parameters, configuration = controls.tabs(
+card, curves, parameters, configuration = tabs(
     {"card": "Model card", "curves": "Training curves", "parameters": "Parameters", "configuration": "Configuration"},
     "checkpoint_tab",
 )

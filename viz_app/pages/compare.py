@@ -29,12 +29,15 @@ from viz_app.services.listing import CheckpointKey
 from viz_app.services.results import Forced
 from viz_app.session.choices import choices, settle
 from viz_app.session.page_end import end_page
-from viz_app.session.page_facts import changes, tell
-from viz_app.widgets import checkpoint_choice, controls
+from viz_app.session.page_facts import add_fact, describe_changes
+from viz_app.widgets import checkpoint_choice
 from viz_app.widgets.charts import draw
 from viz_app.widgets.chips import compared
+from viz_app.widgets.explanation import explanation
+from viz_app.widgets.head_picker import pick_head, pick_kind, picker_columns
 from viz_app.widgets.headings import section
 from viz_app.widgets.navigation import page_link
+from viz_app.widgets.text_field import require_text
 
 MODES = {"checkpoints": "Two checkpoints", "sentences": "Two sentences", "changed": "As trained and changed"}
 ROW, LABELS, HEIGHTS = 17, 100, (300, 480)  # pixels of a row with its word, of what stands below, of a map
@@ -115,10 +118,7 @@ with st.container(key="set_compare"):
     modes, beside_column = st.columns([3, 2], vertical_alignment="bottom")
 mode = modes.segmented_control("Compare", list(MODES), format_func=MODES.__getitem__, required=True, key="compare")
 opening = demonstration_for(config)
-text = controls.ask_for_text(config, first=opening.compared)
-if not text.strip():
-    st.info("Type a sentence above, or choose one of the examples.")
-    end_page()
+text = require_text(config, opening=opening.compared)
 if mode == "checkpoints":
     checkpoint_choice.require_known(choices().chosen.get("beside"), found)
     if not offered:
@@ -144,8 +144,7 @@ elif mode == "sentences":
     settle("second_text", examples_for(config)[-1])
     other_text = st.text_input("The other sentence", key="second_text", max_chars=results.MAX_CHARACTERS) or ""
     if not other_text.strip():
-        st.info("Type the other sentence.")
-        end_page()
+        end_page("Type the other sentence.")
     left, right = Side(name="first", key=key, text=text), Side(name="second", key=key, text=other_text)
 else:
     settle("intervention", Intervention())
@@ -158,11 +157,11 @@ else:
     right = Side(name="changed", key=key, text=text, intervention=intervention)
 
 if mode == "checkpoints":
-    tell("Compared with", right.name)
+    add_fact("Compared with", right.name)
 elif mode == "sentences":
-    tell("Second sentence", right.text)
+    add_fact("Second sentence", right.text)
 else:
-    tell("Changed", changes(right.intervention))
+    add_fact("Changed", describe_changes(right.intervention))
 first, second = left.translation(), right.translation()
 languages = {loading.config_of(side.key).tokenizer.target_language for side in (left, right)}
 texts = [(left.name, first.text), (right.name, second.text)]
@@ -175,8 +174,7 @@ if not common:
     st.info("One of the two has no attention, so there are translations to compare, and no maps.")
     end_page()
 words = () if mode == "sentences" else words_for(left, right)
-with st.container(key="set_compared_heads"):
-    kinds_column, picker, forcing = st.columns([3, 2.4, 2.6], vertical_alignment="bottom")
+kinds_column, picker, forcing = picker_columns("kind", "head", "toggle", key="set_compared_heads")
 settle("same_words", True)
 force = forcing.toggle(
     "The same words in both",
@@ -190,21 +188,20 @@ if max(len(tokens) for one in (first, second) for tokens in (one.source, one.rea
     st.info(f"Maps are compared for texts of up to {MAX_TILE} tokens; shorten the text.")
     end_page()
 with kinds_column:
-    kind = controls.kind_picker(common, "kind", "cross")
+    kind = pick_kind(common)
 merge = mode == "checkpoints" and words != tuple(enumerate(token.id for token in first.written))
 views: list[AttentionView] = [view(one, kind, merge=merge, hide_special=False) for one in (first, second)]
 shapes = [one.maps.shape[:2] for one in views]
 same_heads = shapes[0] == shapes[1]
 if same_heads:
     with picker:
-        chosen = controls.head_picker(*shapes[0], aggregates=False)
+        layer, head = pick_head(*shapes[0])
 section("What they look at", f"One head of each, on the same scale. {KINDS[kind].shows}")
 maps, allowed, height = [], [], height_of(views)
 for column, side, shown in zip(st.columns(2), (left, right), views, strict=True):
     with column:
         if not same_heads:
-            chosen = controls.head_picker(*shown.maps.shape[:2], aggregates=False, of="" if side is left else "beside_")
-        layer, head = chosen[0], int(chosen[1])
+            layer, head = pick_head(*shown.maps.shape[:2], prefix="" if side is left else "beside_")
         maps.append(select_head(shown.maps, layer, head))
         allowed.append(shown.allowed[layer])
         told = ", made to write the words of the left one" if side is right and words and force else ""
@@ -238,7 +235,7 @@ with heads:
         )
     else:
         st.caption("The two have different numbers of layers or heads, so heads cannot be paired.")
-controls.how(
+explanation(
     "How it is computed",
     "Both maps are those of the models' own passes. With the same words in both, the right one is forced to write what "
     "the left one wrote. Where the two cut words differently, pieces are merged into words first: the weights of a "

@@ -11,12 +11,14 @@ from viz_app.sections.heads.head_roles import head_roles
 from viz_app.sections.heads.sentence_set import sentence_set
 from viz_app.sections.heads.word_alignment import word_alignment
 from viz_app.services import listing
-from viz_app.widgets import checkpoint_choice, controls
-from viz_app.widgets.forced_words_note import say_what_is_forced
-from viz_app.widgets.run_controls import ask_for_run
+from viz_app.widgets import checkpoint_choice
+from viz_app.widgets.forced_words_note import forced_words_note
+from viz_app.widgets.run_controls import require_run
+from viz_app.widgets.tabs import tabs
+from viz_app.widgets.text_field import require_text
 
 key, config = checkpoint_choice.require_attention(listing.listed_checkpoints(), also=("continuation", "reading"))
-board, roles, importance, aligning, pasting = controls.tabs(
+board, roles, importance, aligning, pasting = tabs(
     {
         "board": "Ablation board",
         "roles": "What heads do",
@@ -28,13 +30,10 @@ board, roles, importance, aligning, pasting = controls.tabs(
 )
 if board.open:
     with board:
-        text, run = ask_for_run(key, first=demonstration_for(config).heads)
-        if text.strip():
-            if run.forced:
-                say_what_is_forced(key, text, run.forced)
-            ablation_board(key, text, run)
-        else:
-            st.info("Type a sentence above, or choose one of the examples.")
+        text, run = require_run(key, opening=demonstration_for(config).heads)
+        if run.forced:
+            forced_words_note(key, text, run.forced)
+        ablation_board(key, text, run)
 if roles.open:
     with roles:
         head_roles(key, sentence_set(config))
@@ -51,7 +50,5 @@ if pasting.open:
     with pasting:
         if config.task != "translation" or isinstance(config.model, RecurrentConfig):
             st.info("Heads are pasted between translations by a Transformer; choose one on the left.")
-        elif (text := controls.ask_for_text(config, first=demonstration_for(config).receiver)).strip():
-            pasted_heads(key, config, text)
         else:
-            st.info("Type a sentence above, or choose one of the examples.")
+            pasted_heads(key, config, require_text(config, opening=demonstration_for(config).receiver))

@@ -9,20 +9,17 @@ from viz_app.sections.inside.one_head import one_head
 from viz_app.sections.inside.read_or_guessed import read_or_guessed
 from viz_app.sections.inside.why_this_word import why_this_word
 from viz_app.services import analyses, listing
-from viz_app.session.page_end import end_page
-from viz_app.widgets import checkpoint_choice, controls
-from viz_app.widgets.forced_words_note import say_what_is_forced
-from viz_app.widgets.run_controls import ask_for_run
+from viz_app.widgets import checkpoint_choice
+from viz_app.widgets.forced_words_note import forced_words_note
+from viz_app.widgets.run_controls import require_run
+from viz_app.widgets.tabs import tabs
 
 key, config = checkpoint_choice.require_attention(
     listing.listed_checkpoints(), of_transformer="the dot products of a Transformer", also=("continuation", "reading")
 )
-text, run = ask_for_run(key)
-if not text.strip():
-    st.info("Type a sentence above, or choose one of the examples; what happens inside the model appears here.")
-    end_page()
+text, run = require_run(key)
 if run.forced:
-    say_what_is_forced(key, text, run.forced)
+    forced_words_note(key, text, run.forced)
 SECTIONS = {
     "stations": ("Every station", every_station),
     "layers": ("What each layer would say", early_words),
@@ -30,7 +27,7 @@ SECTIONS = {
     "read": ("Read or guessed?", read_or_guessed),
 }
 labels = {"head": "One head"} | {name: label for name, (label, _) in SECTIONS.items()}
-head, *others = controls.tabs(labels, "inside_tab")
+head, *others = tabs(labels, "inside_tab")
 if head.open:
     with head:
         one_head(key, config, text, run)

@@ -16,19 +16,19 @@ from viz_app.content.plain import plain
 from viz_app.figures.attention import MAX_TILE
 from viz_app.figures.picture import map_summary, map_table
 from viz_app.services import listing, long_analyses, results
-from viz_app.session.choices import settle
+from viz_app.session.choices import choose_by_index, settle
 from viz_app.session.page_end import end_page
-from viz_app.session.page_facts import tell
-from viz_app.widgets import checkpoint_choice, controls
+from viz_app.session.page_facts import add_fact
+from viz_app.widgets import checkpoint_choice
 from viz_app.widgets.charts import numbers
+from viz_app.widgets.explanation import explanation
+from viz_app.widgets.head_picker import heads_per_kind, open_head, pick_kind_and_head, picker_columns
 from viz_app.widgets.headings import section
 from viz_app.widgets.long_work import start_and_wait_for
+from viz_app.widgets.text_field import require_text
 
 key, config = checkpoint_choice.require_snapshots(listing.listed_checkpoints())
-text = controls.ask_for_text(config)
-if not text.strip():
-    st.info("Type a sentence above, or choose one of the examples; how its translation was learned appears here.")
-    end_page()
+text = require_text(config)
 trained = results.translation_of(key, text)
 if max(len(trained.written), len(trained.source)) > MAX_TILE:
     st.info(
@@ -50,17 +50,13 @@ if earlier is None:
 stages = [*earlier, outcome(trained)]
 names = [*(f"step {step:,}" for step in steps), "trained"]
 written = [stage.text if stage.finished else f"{stage.text} …" for stage in stages]
-with st.container(key="set_snapshots"):
-    kinds, heads_column = st.columns([3.2, 2.4], vertical_alignment="bottom")
-with kinds:
-    kind = controls.kind_picker(config.model.kinds, "kind", "cross")
+columns = picker_columns("kind", "head", key="set_snapshots")
+kind, layer, head = pick_kind_and_head(columns, heads_per_kind(config))
 shown = view(trained, kind, merge=False, hide_special=False)
-with heads_column:
-    layer, head = controls.head_picker(*shown.maps.shape[:2], aggregates=False)
 ids = [*map(str, steps), "trained"]  # what links call the snapshots
 settle("snapshot", ids[-1], ids)
 number = ids.index(st.session_state["snapshot"])
-tell("Snapshot", names[number])
+add_fact("Snapshot", names[number])
 st.caption(
     "One sentence at several times of the training. Choose a head to enlarge it. All snapshots must write the last "
     "translation, so the rows stay the same."
@@ -74,18 +70,18 @@ elements.training_view(
     shown.allowed,
     kind=kind,
     written=trained.languages[1],
-    chosen=(layer, int(head)),
+    chosen=(layer, head),
     shown=number,
     key="training_view",
-    on_open=controls.open_head,
-    on_snapshot=partial(controls.choose_nth, "snapshot", tuple(ids)),
+    on_open=open_head,
+    on_snapshot=partial(choose_by_index, "snapshot", tuple(ids)),
 )
-visible = np.where(shown.allowed[layer], stages[number].maps[kind][layer, int(head)], np.float32("nan"))
+visible = np.where(shown.allowed[layer], stages[number].maps[kind][layer, head], np.float32("nan"))
 numbers(
     {"": partial(map_table, visible, shown.axes)},
     summary=f"{names[number].capitalize()}. {map_summary(visible, shown.axes, unit='attention weight')}",
     key="training_view",
-    alt=f"Attention weights of layer {layer + 1}, head {int(head) + 1}, {names[number]}",
+    alt=f"Attention weights of layer {layer + 1}, head {head + 1}, {names[number]}",
 )
 section(
     "What it wrote",
@@ -106,7 +102,7 @@ st.dataframe(
         ),
     },
 )
-controls.how(
+explanation(
     "How it is computed",
     "Snapshots of the weights were kept while the model was trained. Each is loaded and translates the sentence "
     "greedily; then the translation of the trained model is forced upon it, token by token, and its attention and the "

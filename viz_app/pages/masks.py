@@ -12,8 +12,10 @@ from viz_app.sections.masks.right_masks import clearest_row, right_masks
 from viz_app.services import analyses, listing, results
 from viz_app.session.choices import choices, settle
 from viz_app.session.page_end import end_page
-from viz_app.session.page_facts import tell
-from viz_app.widgets import checkpoint_choice, controls
+from viz_app.session.page_facts import add_fact
+from viz_app.widgets import checkpoint_choice
+from viz_app.widgets.search_picker import note_greedy_search
+from viz_app.widgets.tabs import tabs
 
 key, config = checkpoint_choice.require_attention(
     listing.listed_checkpoints(), of_transformer="the masks of a Transformer"
@@ -41,10 +43,9 @@ texts = [
 ]
 sentences = tuple(text for text in texts if text and text.strip())
 if len(sentences) < 2:
-    st.info("Type at least two sentences: one alone needs no padding.")
-    end_page()
-tell("Sentences", " / ".join(sentences))
-controls.say_greedy()
+    end_page("Type at least two sentences: one sentence needs no padding.")
+add_fact("Sentences", " / ".join(sentences))
+note_greedy_search()
 batch = results.batch_of(key, sentences)
 
 # The bug lab opens with the first sentence, which its mistakes change; the masks with one that shows their triangle.
@@ -78,7 +79,7 @@ allowed = {
     "cross": np.broadcast_to(padded, (len(read), len(source))),
 }
 
-right_tab, bug_tab = controls.tabs({"right": "As it should be", "bugs": "Bug lab"}, "mask_tab")
+right_tab, bug_tab = tabs({"right": "As it should be", "bugs": "Bug lab"}, "mask_tab")
 if right_tab.open:
     with right_tab:
         right_masks(key, sentences, row, axes, allowed)

@@ -14,7 +14,8 @@ from viz_app.sections.positions.waves import position_waves
 from viz_app.services import listing, loading, results
 from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
-from viz_app.widgets import checkpoint_choice, controls
+from viz_app.widgets import checkpoint_choice
+from viz_app.widgets.tabs import tabs
 
 BASES = (10, 100, 1_000, 10_000, 100_000)
 WIDTHS = range(16, 513, 16)
@@ -77,7 +78,7 @@ else:
     with right:
         st.caption("A learned table has no formula and so no wavelengths to set: what you see is what training made.")
 
-matrix_tab, waves, relations, sentence_tab = controls.tabs(
+matrix_tab, waves, relations, sentence_tab = tabs(
     {
         "matrix": "The matrix",
         "waves": "Waves and counters",

@@ -15,11 +15,14 @@ from viz_app.sections.sentiment.word_deletion import word_deletion
 from viz_app.services import listing, results
 from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
-from viz_app.session.page_facts import tell
-from viz_app.widgets import checkpoint_choice, controls
+from viz_app.session.page_facts import add_fact
+from viz_app.widgets import checkpoint_choice
 from viz_app.widgets.charts import draw
 from viz_app.widgets.chips import sentence, weighted_text
+from viz_app.widgets.explanation import explanation
+from viz_app.widgets.head_picker import pick_head
 from viz_app.widgets.headings import section
+from viz_app.widgets.text_field import note_text_too_long_for_link, use_example
 
 POOLED = {
     "attention": (
@@ -51,7 +54,7 @@ with side:
         index=None,
         key="review_example",
         placeholder="Choose a review",
-        on_change=controls.use_example,
+        on_change=use_example,
         args=("review_example", "review"),
     )
 with field:
@@ -64,11 +67,10 @@ with field:
     st.button(
         "Read it", key="read_review", help="What was typed is read when one leaves the field; Ctrl+Enter does too."
     )
-controls.say_what_no_link_holds(text or "")
-tell("Review", text or "")
+note_text_too_long_for_link(text or "")
+add_fact("Review", text or "")
 if not (text or "").strip():
-    st.info("Type a review above, or choose one of the examples.")
-    end_page()
+    end_page("Type a review above, or choose one of the examples.")
 reading = results.classification_of(key, text)
 with side:
     st.html(sentence(f"{reading.label}: {percent(reading.probabilities[reading.label])}"))
@@ -121,8 +123,8 @@ with left:
     )
 with right:
     section("Encoder self-attention", "For every word (row), how much it mixes in each other word (column).")
-    layer, head = controls.head_picker(layers, heads, aggregates=False, of="review_")
-    maps = reading.encoder[layer, int(head)]
+    layer, head = pick_head(layers, heads, prefix="review_")
+    maps = reading.encoder[layer, head]
     if len(maps) > MAX_MAP:
         st.caption(f"The first {MAX_MAP} of {len(maps)} words are drawn.")
         maps = maps[:MAX_MAP, :MAX_MAP]
@@ -135,9 +137,9 @@ with right:
             height=430,
         ),
         key="review_map",
-        alt=f"Encoder self-attention of layer {layer + 1}, head {int(head) + 1} over the words of the review",
+        alt=f"Encoder self-attention of layer {layer + 1}, head {head + 1} over the words of the review",
     )
-controls.how(
+explanation(
     "How it is computed",
     f"The encoder reads the review; {POOLED[reading.pooled_by][0]}"
     + (" A text may have several labels: each has a probability of its own." if reading.several_labels else ""),

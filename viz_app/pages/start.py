@@ -8,9 +8,10 @@ from viz_app.content.glossary import definitions
 from viz_app.services import listing, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.links import code_field
-from viz_app.widgets import checkpoint_choice, controls
+from viz_app.widgets import checkpoint_choice
 from viz_app.widgets.chips import rows_of_chips
 from viz_app.widgets.navigation import PAGES, page_link
+from viz_app.widgets.text_field import ask_for_text
 
 WORDS = ("Token", "Subword mark", "</s>", "Attention weight", "Head", "Checkpoint")
 IN_PIECES = 5  # of `PURPOSES`: the sentence with a word that is cut into pieces
@@ -19,7 +20,7 @@ IN_PIECES = 5  # of `PURPOSES`: the sentence with a word that is cut into pieces
 def tokens_of_a_sentence(key: CheckpointKey, config: AnyConfig) -> None:
     """Ask for a sentence, and show its tokens and those of its translation."""
     purposes = list(PURPOSES.get((config.tokenizer.source_language, config.tokenizer.target_language), ()))
-    text = controls.ask_for_text(config, first=purposes[IN_PIECES] if purposes else "")
+    text = ask_for_text(config, opening=purposes[IN_PIECES] if purposes else "")
     if not text.strip():
         st.info("Type a sentence to see its tokens.")
         return

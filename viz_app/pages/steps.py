@@ -13,13 +13,15 @@ from viz_app.components.page_parts import told
 from viz_app.content.plain import plain
 from viz_app.services import listing, results
 from viz_app.session.choices import settle
-from viz_app.session.page_end import end_page
-from viz_app.session.page_facts import tell
-from viz_app.widgets import checkpoint_choice, controls, forced_tokens
+from viz_app.session.page_facts import add_fact
+from viz_app.widgets import checkpoint_choice, forced_tokens
 from viz_app.widgets.charts import numbers
 from viz_app.widgets.chips import sentence
-from viz_app.widgets.forced_words_note import left_out
-from viz_app.widgets.run_controls import forced_into
+from viz_app.widgets.explanation import explanation
+from viz_app.widgets.forced_words_note import dropped_tokens_warning
+from viz_app.widgets.run_controls import chosen_forced_tokens
+from viz_app.widgets.search_picker import beam_size_slider, typed_translation
+from viz_app.widgets.text_field import require_text
 
 SEARCHES = {"greedy": "Greedy, step by step", "beam": "Beam search as a tree"}
 ROWS = {"cross": "cross", "decoder": "decoder self, masked"}
@@ -27,18 +29,15 @@ FITTING = 5  # steps of a tree that are seen at once
 MAX_STEPS = 60  # beyond, the pictures of this page are wider than any screen
 
 key, config = checkpoint_choice.require_attention(listing.listed_checkpoints(), also=("continuation",))
-text = controls.ask_for_text(config, forces=True)
-if not text.strip():
-    st.info("Type a sentence above, or choose one of the examples; its decode appears here.")
-    end_page()
+text = require_text(config, forces=True)
 
-forced = forced_into(key)
+forced = chosen_forced_tokens(key)
 free = results.translation_of(key, text)
 translation = results.translation_of(key, text, forced=forced)
 spoken = translation.languages[1]
-tell("Translation", translation.text)
+add_fact("Translation", translation.text)
 if forced:
-    tell("Forced", "words of it were not the model's own choice")
+    add_fact("Forced", "words of it were not the model's own choice")
 
 with st.container(key="set_steps"):
     searches, rows_column, undoing, resetting = st.columns([3.2, 2.4, 1, 1.3], vertical_alignment="bottom")
@@ -55,19 +54,19 @@ resetting.button(
     "Force nothing",
     icon=":material/restart_alt:",
     disabled=not forced,
-    on_click=forced_tokens.type_nothing if controls.typed_translation(config) else forced_tokens.force_nothing,
+    on_click=forced_tokens.clear_typed_translation if typed_translation(config) else forced_tokens.clear_forced_tokens,
     width="stretch",
     help="Let the model write by itself again.",
 )
 if forced:
     written = translation.written
     words = ", ".join(f"“{plain(written[at].text)}” at step {at + 1}" for at, _ in forced if at < len(written))
-    what = "You typed this translation" if controls.typed_translation(config) else f"Forced: {words}"
+    what = "You typed this translation" if typed_translation(config) else f"Forced: {words}"
     st.caption(
         f"{what}. Greedy log-probability {translation.log_prob:.2f}; by itself the model writes "
         f"“{plain(free.text)}” with {free.log_prob:.2f}."
     )
-    if too_long := left_out(forced, config.model.max_length):
+    if too_long := dropped_tokens_warning(forced, config.model.max_length):
         st.warning(too_long)
 
 if len(translation.written) - translation.given > MAX_STEPS or translation.given > MAX_STEPS:
@@ -91,7 +90,7 @@ elif shown == "greedy":
         kind=kind or offered[0],
         key="stepper",
         on_force=forced_tokens.force,
-        on_step=forced_tokens.stay_at,
+        on_step=forced_tokens.remember_step,
         step=st.session_state["step"] - 1 if st.session_state["step"] else None,
         guess=guess,
     )
@@ -105,8 +104,7 @@ elif shown == "greedy":
         )
 else:
     with rows_column:
-        settle("beam_size", 5, range(2, 9))
-        size = st.slider("Beam size, prefixes kept", 2, 8, key="beam_size")
+        size = beam_size_slider()
     tree = results.search_tree_of(key, text, SearchConfig(method="beam", beam_size=size), forced)
     told(tree.text, languages=translation.languages)
     st.html(sentence(tree.text, spoken) if tree.text else sentence("(the model wrote nothing)"))
@@ -129,7 +127,7 @@ else:
         key="beam_tree",
         on_pick=partial(forced_tokens.force_path, tree),
     )
-controls.how(
+explanation(
     "How it is computed",
     "The decoder's last state, projected to the vocabulary, gives a probability for every token. Greedy search writes "
     "the likeliest. Entropy says how undecided the model was: 0 nats, one token has all the probability. A forced "

@@ -10,8 +10,8 @@ from viz_app.sections.training.training_here import WIDTHS, buttons, follow, tra
 from viz_app.server.training_jobs import EPOCHS
 from viz_app.server.warm_process import SPARE
 from viz_app.session.choices import settle
-from viz_app.session.page_facts import tell
-from viz_app.widgets import controls
+from viz_app.session.page_facts import add_fact
+from viz_app.widgets.explanation import explanation
 
 HEADS, LAYERS = (1, 2, 4, 8), (1, 2, 3)
 
@@ -45,11 +45,11 @@ if training is None:
 else:
     plan = training.plan
     sizes = f"d_model {plan.d_model}, {plan.layers} + {plan.layers} layers of {plan.heads} heads"
-    tell("Model", f"trained here: {TOYS[plan.toy].task}; {sizes}")
+    add_fact("Model", f"trained here: {TOYS[plan.toy].task}; {sizes}")
     if training.problem:
         st.error(f"The training stopped early: {plain(training.problem)}")
     st.fragment(follow, run_every=1.0 if busy else None)(training, going)
-controls.how(
+explanation(
     "How it is computed",
     "The same program as `python -m model train toy` on the command line: Adam, teacher forcing, batches of 1,024 "
     "tokens, pre-norm layers, sinusoidal positions, no dropout. After each pass over the pairs it writes 200 others by "

@@ -8,7 +8,7 @@ import streamlit as st
 from model.config.kinds import KINDS
 from model.config.model import RecurrentConfig
 from model.config.section import ConfigError
-from viz_app.components.attention_view import choose, select_head, view, with_rollout, with_value_norms
+from viz_app.components.attention_view import chosen_map, select_head, view, with_rollout, with_value_norms
 from viz_app.components.page_parts import look, told
 from viz_app.content.plain import percent, plain
 from viz_app.figures.attention import MAX_TILE
@@ -18,12 +18,14 @@ from viz_app.sections.translate.map_window import WINDOW, map_window
 from viz_app.services import analyses, listing, results
 from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
-from viz_app.session.page_facts import tell
-from viz_app.widgets import checkpoint_choice, controls
+from viz_app.session.page_facts import add_fact
+from viz_app.widgets import checkpoint_choice
 from viz_app.widgets.chips import MAX_CHIPS, rows_of_chips, sentence
-from viz_app.widgets.forced_words_note import left_out, say_what_is_forced
+from viz_app.widgets.explanation import explanation
+from viz_app.widgets.forced_words_note import dropped_tokens_warning, forced_words_note
+from viz_app.widgets.head_picker import pick_head, pick_head_or_aggregate, pick_kind, picker_columns, walk_heads
 from viz_app.widgets.presenter_mode import presenting, walker
-from viz_app.widgets.run_controls import ask_for_run
+from viz_app.widgets.run_controls import require_run
 
 VIEWS = {"heatmaps": "Heatmaps", "lines": "Lines", "head": "BertViz heads", "model": "BertViz model"}
 
@@ -37,14 +39,11 @@ DOUBTS = {
 
 key, config = checkpoint_choice.require_translator(listing.listed_checkpoints(), also=("continuation", "reading"))
 writes = config.task != "reading"
-text, run = ask_for_run(key)
+text, run = require_run(key)
 search, forced = run
-if not text.strip():
-    st.info("Type a sentence above, or choose one of the examples; what the model makes of it appears here.")
-    end_page()
 translation = results.translation_of(key, text, *run)
 if translation.text:
-    tell("Translation" if config.task == "translation" else "Text", translation.text)
+    add_fact("Translation" if config.task == "translation" else "Text", translation.text)
 
 given = translation.given
 rows = {"reads": translation.source or translation.read[: given + 1], "writes": translation.written[given:]}
@@ -66,7 +65,7 @@ if shares:
 # In a place of its own: what comes and goes must not move what follows, which the browser would build anew.
 with st.container():
     if forced:
-        say_what_is_forced(key, text, forced)
+        forced_words_note(key, text, forced)
     elif config.task == "translation" and (reason := results.doubt_of(key, text, search)):
         st.caption(DOUBTS[reason].format(plain(checkpoint_choice.language(config.tokenizer.source_language))))
     if len(text) > results.MAX_CHARACTERS:
@@ -79,7 +78,7 @@ with st.container():
         )
     if not translation.finished and config.task == "continuation":
         st.caption(f"The model would go on; it was stopped after {len(translation.written) - given} tokens.")
-    elif not translation.finished and not left_out(forced, config.model.max_length):
+    elif not translation.finished and not dropped_tokens_warning(forced, config.model.max_length):
         st.warning("The model did not end its translation; it was stopped at the length limit for this source.")
 
 if not config.model.kinds:
@@ -90,14 +89,13 @@ if not config.model.kinds:
     end_page()
 
 recurrent = isinstance(config.model, RecurrentConfig)
-with st.container(key="set_view"):
-    kinds, views, heads_column = st.columns([3.2, 3.9, 2.4], vertical_alignment="bottom")
+kinds, views, heads_column = picker_columns("kind", "view", "head", key="set_view")
 for option in ("merge", "hide_special", "norms", "logarithmic"):
     settle(option, False)
 no_norms = "This model has no heads." if recurrent else results.why_no_norms(key)
 norms, logarithmic = st.session_state["norms"] and not no_norms, st.session_state["logarithmic"]
 with kinds:
-    kind = controls.kind_picker(config.model.kinds, "kind", "cross")
+    kind = pick_kind(config.model.kinds)
 settle("view", "heatmaps", VIEWS)
 how_shown = views.segmented_control("View", list(VIEWS), format_func=VIEWS.__getitem__, required=True, key="view")
 merge, hide_special = st.session_state["merge"], st.session_state["hide_special"]
@@ -105,10 +103,11 @@ condense = {"merge": merge, "hide_special": hide_special}
 measured = with_value_norms(translation, results.value_norms_of(key, text, *run)) if norms else translation
 shown = view(measured, kind, **condense)
 with heads_column:
-    layer, head = controls.head_picker(*shown.maps.shape[:2], aggregates=not recurrent)
-walker(partial(controls.walk_heads, *shown.maps.shape[:2]))
+    pick = pick_head if recurrent else pick_head_or_aggregate
+    layer, head = pick(*shown.maps.shape[:2])
+walker(partial(walk_heads, *shown.maps.shape[:2]))
 rolled = view(with_rollout(translation), kind, **condense) if head == "rollout" else None
-chosen = choose(shown, rolled, layer, head, weighted=norms)
+chosen = chosen_map(shown, rolled, layer, head, weighted=norms)
 
 if max(map(len, rows.values())) <= MAX_CHIPS:
     as_written = not (merge or hide_special or norms)
@@ -157,7 +156,7 @@ with st.container(key="set_shown", horizontal=True, gap="small", vertical_alignm
             help="A bar below each written word: how much of it came from the source (blue) and how much from the "
             "words before it (orange). See the page Inside.",
         )
-    controls.how(
+    explanation(
         "How it is computed",
         "These are the weights that the model used while it "
         + ("wrote this, recorded at each step of the decode. " if writes else "read this. ")

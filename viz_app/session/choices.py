@@ -9,7 +9,7 @@ included, so that it shows the same picture when our defaults are others. Ids in
 """
 
 import re
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -24,14 +24,15 @@ from viz_app.server.streamlit_bridge import went_through_history
 
 __all__ = [
     "choices",
-    "choose",
+    "choose_by_index",
+    "clear_choice",
+    "clear_choices",
     "fits_into_a_link",
-    "forget",
     "publish_choices",
     "restore_choices",
+    "set_choice",
     "settle",
     "settle_number",
-    "start_afresh",
 ]
 
 MAX_IN_URL = 2_000  # characters of one choice as the URL writes them: servers take some 8,000 for all of it
@@ -207,12 +208,17 @@ def from_url() -> dict[str, object]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def choose(name: str, value: object) -> None:
+def set_choice(name: str, value: object) -> None:
     """Choose in a visitor's place, in a callback or before the widget of this name."""
     choices().chosen[name] = st.session_state[name] = value
 
 
-def forget(name: str) -> None:
+def choose_by_index(name: str, values: Sequence[str], index: int) -> None:
+    """Callback: choose the value with this index, counted from 0. It keeps nothing of its page alive but the values."""
+    set_choice(name, values[index])
+
+
+def clear_choice(name: str) -> None:
     """Before the widget of this name: nothing is chosen."""
     choices().chosen.pop(name, None)
     st.session_state.pop(name, None)
@@ -236,7 +242,7 @@ def give(name: str, value: object, default: object) -> None:
     kept.settled[name] = kept.shown[name] = st.session_state[name] = value
 
 
-def start_afresh() -> None:
+def clear_choices() -> None:
     """Forget every choice; the run that comes takes them from the URL, as that of one who comes by a link."""
     for name in ("choices", *FORMS):
         st.session_state.pop(name, None)

@@ -22,7 +22,7 @@ from model.inference.opening import read_any_config
 from viz_app.server.presence import Visitor, visitor
 from viz_app.server.temporary import new_folder
 from viz_app.server.uploads import Room, unpack
-from viz_app.session.choices import choose
+from viz_app.session.choices import set_choice
 
 __all__ = ["add_copy", "add_folder", "add_upload", "alone", "largest_upload", "own_checkpoints"]
 
@@ -192,5 +192,5 @@ def add_folder(text: str, *, taken: Collection[str]) -> None:
 
 
 def open_now(name: str) -> None:
-    choose("checkpoint", name)
+    set_choice("checkpoint", name)
     st.session_state["upload_opened"] = name

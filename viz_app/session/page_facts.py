@@ -6,39 +6,47 @@ import streamlit as st
 
 from model.interventions import Intervention
 
-__all__ = ["Facts", "begin_caption", "changes", "entitle", "facts", "tell", "titles"]
+__all__ = [
+    "Facts",
+    "add_fact",
+    "clear_page_facts",
+    "describe_changes",
+    "page_facts",
+    "picture_titles",
+    "set_picture_title",
+]
 
 Facts = Sequence[tuple[str, str]]  # such as ("Sentence", "Where is the station?")
 MAX_FACT = 600  # characters; a picture shows the first lines
 
 
-def begin_caption() -> None:
+def clear_page_facts() -> None:
     """Before the page."""
-    st.session_state["caption"], st.session_state["picture_titles"] = {}, {}
+    st.session_state["page_facts"], st.session_state["picture_titles"] = {}, {}
 
 
-def tell(name: str, value: str) -> None:
-    """Say what a page is about; what is said again under the same name takes the place of the first."""
-    st.session_state.setdefault("caption", {})[name] = value[:MAX_FACT]
+def add_fact(name: str, value: str) -> None:
+    """State a fact about the page. It replaces an earlier fact of the same name."""
+    st.session_state.setdefault("page_facts", {})[name] = value[:MAX_FACT]
 
 
-def entitle(picture: str, title: str) -> None:
+def set_picture_title(picture: str, title: str) -> None:
     """Give the picture of this key the title that it has when it is saved."""
     st.session_state.setdefault("picture_titles", {})[picture] = title
 
 
-def titles() -> dict[str, str]:
+def picture_titles() -> dict[str, str]:
     """After the page: the key of each picture → its title."""
     return dict(st.session_state["picture_titles"])
 
 
-def facts() -> Facts:
-    """After the page: all that it told."""
-    return list(st.session_state["caption"].items())
+def page_facts() -> Facts:
+    """After the page: all its facts."""
+    return list(st.session_state["page_facts"].items())
 
 
-def changes(intervention: Intervention) -> str:
-    """What an intervention changes, in a line."""
+def describe_changes(intervention: Intervention) -> str:
+    """What an intervention changes, in one line."""
     counted = {
         "heads silenced": len(intervention.ablated),
         "heads made uniform": len(intervention.uniform),

@@ -8,7 +8,7 @@ import streamlit as st
 
 from viz_app.figures.picture import Picture
 from viz_app.figures.style import enlarged
-from viz_app.session.page_facts import entitle
+from viz_app.session.page_facts import set_picture_title
 from viz_app.widgets.presenter_mode import SCALE, presenting
 
 __all__ = ["draw", "numbers"]
@@ -35,7 +35,7 @@ def draw(
         fills: Fill the height of the window (`assets/page.css`), with the figure's own height as the minimum.
         wide: Keep the picture wider than a phone and let it scroll there.
     """
-    entitle(key, title or alt)
+    set_picture_title(key, title or alt)
     figure = enlarged(picture.figure, SCALE) if presenting() else picture.figure
     place = "fills" if fills else "wide" if wide else ""
     with st.container(key=f"{place}_{key}") if place else nullcontext():

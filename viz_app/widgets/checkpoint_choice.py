@@ -16,9 +16,9 @@ from model.inference.opening import AnyConfig
 from viz_app.content.plain import as_sentence, plain
 from viz_app.services import loading
 from viz_app.services.listing import CheckpointKey, Listed
-from viz_app.session.choices import choices, choose, settle
+from viz_app.session.choices import choices, set_choice, settle
 from viz_app.session.page_end import end_page
-from viz_app.session.page_facts import tell
+from viz_app.session.page_facts import add_fact
 from viz_app.widgets.navigation import page_link
 
 __all__ = [
@@ -63,7 +63,7 @@ def checkpoint_picker(found: Sequence[Listed]) -> None:
         return
     wanted = choices().chosen.get("checkpoint")
     if wanted not in configs and REPLACED.get(str(wanted)) in configs:
-        choose("checkpoint", REPLACED[str(wanted)])
+        set_choice("checkpoint", REPLACED[str(wanted)])
     # Ours first, and of those English, which most visitors can type into.
     names = sorted(
         configs,
@@ -244,7 +244,7 @@ def require_snapshots(found: Sequence[Listed]) -> tuple[CheckpointKey, AnyConfig
 
 
 def opened(key: CheckpointKey) -> tuple[CheckpointKey, AnyConfig]:
-    tell("Checkpoint", key.name)
+    add_fact("Checkpoint", key.name)
     try:
         return key, loading.config_of(key)
     except (CheckpointError, ConfigError) as error:

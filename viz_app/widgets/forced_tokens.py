@@ -9,34 +9,34 @@ import streamlit as st
 
 from model.inference.search_tree import SearchTree
 from viz_app.services.results import Forced
-from viz_app.session.choices import choices, choose, forget, settle
+from viz_app.session.choices import choices, clear_choice, set_choice, settle
 
 __all__ = [
     "can_undo",
+    "clear_for_new_subject",
+    "clear_forced_tokens",
+    "clear_typed_translation",
     "force",
-    "force_nothing",
     "force_path",
     "forced_tokens",
-    "pin_text",
-    "start_afresh_for",
-    "stay_at",
-    "type_nothing",
+    "keep_text",
+    "remember_step",
     "undo",
 ]
 
 MAX_UNDO = 50
 
 
-def start_afresh_for(subject: str) -> None:
+def clear_for_new_subject(subject: str) -> None:
     """Tokens are forced into the translation of one sentence by one checkpoint; a link may bring them along."""
     kept = choices()
     if kept.subject == subject:
         return
     if kept.subject is not None:
         for name in ("forced", "step", "typed"):
-            forget(name)
+            clear_choice(name)
         if kept.chosen.get("method") == "typed":
-            forget("method")
+            clear_choice("method")
     kept.subject, st.session_state["forced_earlier"] = subject, []
 
 
@@ -72,35 +72,35 @@ def force_path(tree: SearchTree, node: int) -> None:
     change(tuple(enumerate(tree.path(node), start=tree.given)))
 
 
-def stay_at(step: int) -> None:
+def remember_step(step: int) -> None:
     """Remember a step of the decode, which then stands in the link, counted from 1."""
-    choose("step", step + 1)
+    set_choice("step", step + 1)
 
 
-def force_nothing() -> None:
+def clear_forced_tokens() -> None:
     change(())
 
 
-def type_nothing() -> None:
+def clear_typed_translation() -> None:
     """The model writes by itself again, and not what the visitor typed."""
-    choose("method", "greedy")
+    set_choice("method", "greedy")
     change(())
 
 
 def change(forced: Forced) -> None:
     if choices().chosen.get("method") == "typed":
-        choose("method", "greedy")  # the newest wish counts
-    pin_text()
+        set_choice("method", "greedy")  # the newest wish counts
+    keep_text()
     earlier().append(now())
     del earlier()[:-MAX_UNDO]
-    choose("forced", forced)
+    set_choice("forced", forced)
 
 
-def pin_text() -> None:
+def keep_text() -> None:
     """Callback: the sentence that something is forced into is chosen now; other pages may open on other examples."""
-    choose("text", st.session_state["text"])
+    set_choice("text", st.session_state["text"])
 
 
 def undo() -> None:
     if can_undo():  # a second click may come before the page has heard of the first
-        choose("forced", earlier().pop())
+        set_choice("forced", earlier().pop())

@@ -5,12 +5,13 @@ import streamlit as st
 from viz_app.content.plain import plain
 from viz_app.services import loading, results
 from viz_app.services.listing import CheckpointKey
-from viz_app.widgets import controls, forced_tokens
+from viz_app.widgets import forced_tokens
+from viz_app.widgets.search_picker import typed_translation
 
-__all__ = ["left_out", "say_what_is_forced"]
+__all__ = ["dropped_tokens_warning", "forced_words_note"]
 
 
-def left_out(forced: results.Forced, positions: int) -> str:
+def dropped_tokens_warning(forced: results.Forced, positions: int) -> str:
     """A sentence on typed tokens that the model has no positions for; nothing where there are positions for all."""
     typed = len(forced)
     if typed <= positions:
@@ -21,11 +22,11 @@ def left_out(forced: results.Forced, positions: int) -> str:
     )
 
 
-def say_what_is_forced(key: CheckpointKey, text: str, forced: results.Forced) -> None:
+def forced_words_note(key: CheckpointKey, text: str, forced: results.Forced) -> None:
     """Name them and what they cost, and offer the way back."""
     free, translation = results.translation_of(key, text), results.translation_of(key, text, forced=forced)
     written = translation.written
-    typed = controls.typed_translation(loading.config_of(key))
+    typed = typed_translation(loading.config_of(key))
     if typed:
         words = "You typed this translation"
     else:
@@ -37,11 +38,11 @@ def say_what_is_forced(key: CheckpointKey, text: str, forced: results.Forced) ->
         f"{words}. Its log-probability is {translation.log_prob:.2f}; by itself the model writes “{plain(free.text)}” "
         f"with {free.log_prob:.2f}."
     )
-    if too_long := left_out(forced, loading.config_of(key).model.max_length):
+    if too_long := dropped_tokens_warning(forced, loading.config_of(key).model.max_length):
         st.warning(too_long)
     back.button(
         "Force nothing",
         icon=":material/restart_alt:",
-        on_click=forced_tokens.type_nothing if typed else forced_tokens.force_nothing,
+        on_click=forced_tokens.clear_typed_translation if typed else forced_tokens.clear_forced_tokens,
         width="stretch",
     )

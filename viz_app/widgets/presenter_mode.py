@@ -10,7 +10,7 @@ import streamlit as st
 
 from viz_app.components.elements import key_choice
 from viz_app.components.scripts import ASSETS
-from viz_app.session.choices import choose, settle
+from viz_app.session.choices import set_choice, settle
 
 __all__ = ["SCALE", "present_switch", "presenting", "walker", "way_back"]
 
@@ -51,7 +51,7 @@ def way_back() -> None:
             "Leave",
             key="leave_present",
             icon=":material/close_fullscreen:",
-            on_click=partial(choose, "present", False),
+            on_click=partial(set_choice, "present", False),
         )
 
 

@@ -3,34 +3,39 @@
 from viz_app.services import loading, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.results import Forced, Run
-from viz_app.session.page_facts import tell
-from viz_app.widgets import controls, forced_tokens
+from viz_app.session.page_facts import add_fact
+from viz_app.widgets import forced_tokens
+from viz_app.widgets.search_picker import typed_translation
+from viz_app.widgets.text_field import require_text, require_text_and_search
 
-__all__ = ["ask_for_run", "forced_into"]
+__all__ = ["chosen_forced_tokens", "require_run"]
 
 
-def ask_for_run(key: CheckpointKey, *, first: str = "") -> tuple[str, Run]:
-    """Ask for a text and for a search; the pages that show one run of the model all show this one.
+def require_run(key: CheckpointKey, *, opening: str = "") -> tuple[str, Run]:
+    """Ask for a text and for a search. All pages that show one run of the model show this run.
 
     Args:
-        key: Of the checkpoint.
-        first: With what the page opens; by default the first example.
+        key: The key of the checkpoint.
+        opening: The text before the visitor types one; by default the first example.
+
+    Raises:
+        PageEnded: the text field is empty.
     """
     config = loading.config_of(key)
     if config.task == "reading":  # writes nothing
-        return controls.ask_for_text(config, first=first), Run()
-    text, search = controls.ask_for_text_and_search(config, first=first)
+        return require_text(config, opening=opening), Run()
+    text, search = require_text_and_search(config, opening=opening)
     run = Run(search)
-    if run == Run() and text.strip():
-        run = Run(forced=forced_into(key))
+    if run == Run():
+        run = Run(forced=chosen_forced_tokens(key))
     if run.forced:
-        tell("Forced", "words of it were not the model's own choice")
+        add_fact("Forced", "words of it were not the model's own choice")
     return text, run
 
 
-def forced_into(key: CheckpointKey) -> Forced:
+def chosen_forced_tokens(key: CheckpointKey) -> Forced:
     """What is forced into a greedy translation: all of it where it was typed, else the words that were clicked."""
-    if typed := controls.typed_translation(loading.config_of(key)):
+    if typed := typed_translation(loading.config_of(key)):
         return results.spelled(key, typed)
     model = loading.translator(key).model.config
     return forced_tokens.forced_tokens(model.target_vocab_size, model.max_length)

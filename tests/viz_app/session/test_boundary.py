@@ -14,7 +14,7 @@ from tests.conftest import PATIENCE
 from tests.viz_app.conftest import NAME, head_map, in_url
 from viz_app.services import results
 from viz_app.session.boundary import boundary
-from viz_app.widgets import controls
+from viz_app.widgets import text_field
 
 OpenApp = Callable[..., AppTest]
 WHOLE = "Ein Mann schläft auf einer grünen Bank."
@@ -72,7 +72,7 @@ def test_a_page_whose_callback_fails_is_drawn_with_its_choices(
 ) -> None:
     app = open_app("translate", checkpoint=NAME, text=WHOLE)
     with monkeypatch.context() as broken:
-        broken.setattr(controls, "choose", lambda *_: 1 / 0)
+        broken.setattr(text_field, "set_choice", lambda *_: 1 / 0)
         app.selectbox(key="example").select_index(0).run()
     assert not app.exception
     assert "Your last action failed" in app.error[0].value

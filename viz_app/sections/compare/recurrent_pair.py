@@ -5,7 +5,7 @@ from collections.abc import Collection
 import streamlit as st
 
 from viz_app.content.demonstrations import DEMONSTRATIONS, WITH_ATTENTION, WITHOUT_ATTENTION
-from viz_app.session.choices import choose
+from viz_app.session.choices import set_choice
 
 __all__ = ["offer_two_networks"]
 
@@ -25,6 +25,6 @@ def offer_two_networks(names: Collection[str]) -> None:
 
 def compare_them() -> None:
     """Callback: both networks, and a sentence that is too long for the one without attention."""
-    choose("checkpoint", WITH_ATTENTION)
-    choose("beside", WITHOUT_ATTENTION)
-    choose("text", DEMONSTRATIONS[WITH_ATTENTION].compared)
+    set_choice("checkpoint", WITH_ATTENTION)
+    set_choice("beside", WITHOUT_ATTENTION)
+    set_choice("text", DEMONSTRATIONS[WITH_ATTENTION].compared)

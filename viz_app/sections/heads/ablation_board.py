@@ -23,11 +23,11 @@ from viz_app.sections.heads.head_effects import decisive_head, effects_sentence,
 from viz_app.services import analyses, loading, long_analyses, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.results import Run
-from viz_app.session.choices import choose, settle, settle_number
-from viz_app.session.page_facts import changes, tell
-from viz_app.widgets import controls
+from viz_app.session.choices import set_choice, settle, settle_number
+from viz_app.session.page_facts import add_fact, describe_changes
 from viz_app.widgets.charts import draw, numbers
 from viz_app.widgets.chips import compared
+from viz_app.widgets.head_picker import pick_kind_and_head, picker_columns
 from viz_app.widgets.headings import section
 from viz_app.widgets.long_work import asked_for, wait_for
 
@@ -51,8 +51,8 @@ def ablation_board(key: CheckpointKey, text: str, run: Run) -> None:
     before = results.translation_of(key, text, *run)
     after = results.translation_of(key, text, *run, intervention)
     if intervention:
-        tell("Changed", changes(intervention))
-    tell("Translation", after.text)
+        add_fact("Changed", describe_changes(intervention))
+    add_fact("Translation", after.text)
 
     settle("click_means", "silence", CLICKS)
     modes, places, one, everything, nothing = st.columns([2.6, 1.9, 1.7, 1.2, 1.3], vertical_alignment="bottom")
@@ -80,7 +80,7 @@ def ablation_board(key: CheckpointKey, text: str, run: Run) -> None:
         "As trained",
         icon=":material/restart_alt:",
         disabled=not intervention,
-        on_click=choose,
+        on_click=set_choice,
         args=("intervention", Intervention()),
         width="stretch",
     )
@@ -134,7 +134,7 @@ def search(key: CheckpointKey, text: str, *, wanted: bool) -> None:
     if wanted or asked_for(subject):
         silenced = wait_for(subject, work, lane="search", step="Translation")
         if silenced is not None:
-            choose("intervention", Intervention(ablated=silenced))
+            set_choice("intervention", Intervention(ablated=silenced))
             st.rerun()
 
 
@@ -162,7 +162,7 @@ def offer_effects(effects: Effects, before: Translation) -> None:
 
 def silence(head: Head) -> None:
     """Callback: this head is off, the others are on."""
-    choose("intervention", Intervention(ablated=frozenset({head})))
+    set_choice("intervention", Intervention(ablated=frozenset({head})))
 
 
 def named(head: Head) -> str:
@@ -186,7 +186,7 @@ def now() -> Intervention:
 
 def change(**changes: Any) -> None:
     """Replace parts of this visitor's intervention."""
-    choose("intervention", replace(now(), **changes))
+    set_choice("intervention", replace(now(), **changes))
 
 
 def toggle(kind: str, layer: int, number: int) -> None:
@@ -218,15 +218,12 @@ def paint(intervention: Intervention, after: Translation, kinds: Sequence[str]) 
         "Choose its new value, then a cell: the rest of the row shares what is left. The map "
         "is the model's own, after all changes.",
     )
-    kinds_column, heads_column, value, clear = st.columns([3.2, 2.4, 2, 1.2], vertical_alignment="bottom")
-    with kinds_column:
-        kind = controls.kind_picker(kinds, "kind", "cross")
+    *columns, value, clear = picker_columns("kind", "head", "slider", "button")
+    kind, layer, number = pick_kind_and_head(columns, {kind: after.maps[kind].shape[:2] for kind in kinds})
     shown = view(after, kind, merge=False, hide_special=False)
-    with heads_column:
-        layer, number = controls.head_picker(*shown.maps.shape[:2], aggregates=False)
     settle_number("painted_weight", 1.0, 0.0, 1.0)
     value.slider("New weight", 0.0, 1.0, step=0.05, key="painted_weight")
-    head = Head(kind, layer, int(number))
+    head = Head(kind, layer, number)
     clear.button(
         "Wash off",
         disabled=not intervention.painted,
@@ -237,11 +234,11 @@ def paint(intervention: Intervention, after: Translation, kinds: Sequence[str]) 
     )
 
     draw(
-        clickable_map(np.asarray(shown.maps[layer, int(number)]), shown.axes, shown.allowed[layer], height=380),
+        clickable_map(np.asarray(shown.maps[layer, number]), shown.axes, shown.allowed[layer], height=380),
         key="paint_map",
         fills=True,
         on_select=partial(paint_cell, head),
-        alt=f"Attention weights of layer {layer + 1}, head {int(number) + 1}; choose a cell to paint it",
+        alt=f"Attention weights of layer {layer + 1}, head {number + 1}; choose a cell to paint it",
     )
     if shown.allowed[layer].sum() > MAX_SQUARES:
         st.caption(f"Of a map as large as this, the {MAX_SQUARES:,} largest weights can be chosen.")

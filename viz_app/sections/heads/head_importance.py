@@ -12,10 +12,10 @@ from viz_app.figures.heads import head_grids
 from viz_app.services import long_analyses, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.sentence_batches import Pairs, in_batches
-from viz_app.widgets import controls
 from viz_app.widgets.charts import draw
 from viz_app.widgets.headings import section
 from viz_app.widgets.long_work import asked_for, wait_for
+from viz_app.widgets.progress import with_progress
 
 __all__ = ["head_importance"]
 
@@ -40,7 +40,7 @@ def head_importance(key: CheckpointKey, pairs: Pairs) -> None:
         "Gradient estimate",
         "Michel et al. 2019: |∂loss/∂ξ|, where ξ multiplies a head's output. It takes one pass and changes no head.",
     )
-    few_at_a_time = controls.with_progress(in_batches(pairs), "Batch", at_least=3)
+    few_at_a_time = with_progress(in_batches(pairs), "Batch", at_least=3)
     parts = [results.gradient_importance_of(key, few) for few in few_at_a_time]
     gradients = {kind: np.concatenate([part[kind] for part in parts]) for kind in parts[0]}
     draw(

@@ -16,10 +16,11 @@ from viz_app.figures.style import Axes
 from viz_app.services import analyses, loading, long_analyses, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
-from viz_app.session.page_facts import tell
-from viz_app.widgets import controls
+from viz_app.session.page_facts import add_fact
 from viz_app.widgets.charts import draw
 from viz_app.widgets.chips import compared
+from viz_app.widgets.explanation import explanation
+from viz_app.widgets.head_picker import pick_head, pick_kind, picker_columns
 from viz_app.widgets.headings import section
 from viz_app.widgets.long_work import start_and_wait_for
 
@@ -41,7 +42,7 @@ def pasted_heads(key: CheckpointKey, config: AnyConfig, text: str) -> None:
     if not giver or not giver.strip():
         st.info("Type the other sentence.")
         return
-    tell("Heads taken from", giver)
+    add_fact("Heads taken from", giver)
     ours, theirs = results.translation_of(key, text), results.translation_of(key, giver)
     st.html(compared([("this one", ours.text), ("the giver", theirs.text)], languages=ours.languages[1:]))
     if max(len(tokens) for one in (ours, theirs) for tokens in (one.source, one.written)) > MOST:
@@ -80,17 +81,15 @@ def pasted_heads(key: CheckpointKey, config: AnyConfig, text: str) -> None:
             f"Heads of the encoder are left out: the sentences have {len(theirs.source)} and {len(ours.source)} "
             "tokens, so their places do not correspond."
         )
-    kinds, picker = st.columns([3.2, 2.4], vertical_alignment="bottom")
+    kinds, picker = picker_columns("kind", "head")
     offered = [kind for kind in found.heads if np.isfinite(found.heads[kind]).any()]
     strongest = max(offered, key=lambda kind: float(np.nanmax(found.heads[kind])))
     with kinds:
-        kind = controls.kind_picker(offered, "pasted_kind", strongest)
+        kind = pick_kind(offered, key="pasted_kind", default=strongest)
     layers, heads = found.heads[kind].shape
     first = np.unravel_index(int(found.heads[kind].argmax()), (layers, heads))
     with picker:
-        layer, head = controls.head_picker(
-            layers, heads, aggregates=False, of=f"pasted_{kind}_", first=(int(first[0]), int(first[1]))
-        )
+        layer, head = pick_head(layers, heads, prefix=f"pasted_{kind}_", default=(int(first[0]), int(first[1])))
     section("At which place?", "The same, but pasted at only one place. Each row is a head: layer · number.")
     places = [token.text for token in (ours.source if kind == "encoder" else ours.read[: found.place + 1])]
     grid = found.places[kind].reshape(layers * heads, -1)
@@ -110,13 +109,13 @@ def pasted_heads(key: CheckpointKey, config: AnyConfig, text: str) -> None:
         key="pasted_places",
         alt="How much closer each head brings the translation when it is pasted at one place",
     )
-    pasted = analyses.pasted_of(key, giver, text, Head(kind, layer, int(head)))
+    pasted = analyses.pasted_of(key, giver, text, Head(kind, layer, head))
     section(
         "The translation with this head",
-        f"{KINDS[kind].title}, layer {layer + 1}, head {int(head) + 1}, pasted at every place.",
+        f"{KINDS[kind].title}, layer {layer + 1}, head {head + 1}, pasted at every place.",
     )
     st.html(compared([("this one", ours.text), ("with the pasted head", pasted.text)], languages=ours.languages[1:]))
-    controls.how(
+    explanation(
         "How it is computed",
         "Activation patching (Vig et al. 2020). Both runs read the same words up to the place where the translations "
         "part. There the difference of the logits of the two words is taken: of the giver's run, of this one's, and of "

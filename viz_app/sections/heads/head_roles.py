@@ -10,9 +10,9 @@ from viz_app.services import results
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.sentence_batches import Pairs
 from viz_app.session.choices import settle
-from viz_app.widgets import controls
 from viz_app.widgets.charts import draw
 from viz_app.widgets.headings import section
+from viz_app.widgets.progress import with_progress
 
 __all__ = ["head_roles"]
 
@@ -32,7 +32,7 @@ MEANINGS = {
 def head_roles(key: CheckpointKey, pairs: Pairs) -> None:
     """Draw one metric of every head, and the table of suggested roles."""
     texts = tuple(sentence for sentence, _ in pairs)
-    each = [results.head_metrics_of(key, text) for text in controls.with_progress(texts, "Sentence", at_least=15)]
+    each = [results.head_metrics_of(key, text) for text in with_progress(texts, "Sentence", at_least=15)]
     found = {kind: mean_over_queries([metrics[kind] for metrics in each]) for kind in each[0]}
     settle("metric", "entropy", METRICS)
     metric = (

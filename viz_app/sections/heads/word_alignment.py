@@ -8,7 +8,7 @@ from model.corpora.aligned import cooccurrence, error_rate
 from viz_app.content.plain import percent
 from viz_app.services import analyses, long_analyses
 from viz_app.services.listing import CheckpointKey
-from viz_app.widgets import controls
+from viz_app.widgets.explanation import explanation
 from viz_app.widgets.headings import section
 from viz_app.widgets.long_work import start_and_wait_for
 
@@ -57,7 +57,7 @@ def word_alignment(key: CheckpointKey) -> None:
             "when the word is": st.column_config.TextColumn(width="small"),
         },
     )
-    controls.how(
+    explanation(
         "How it is computed",
         "The person's translation is forced upon the model, and each target word is linked to the source word with the "
         "most weight; pieces of a word are added up as keys and averaged as queries, `</s>` is left out. A is what is "

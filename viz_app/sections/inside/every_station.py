@@ -15,7 +15,7 @@ from viz_app.figures.style import Axes
 from viz_app.figures.vectors import rows
 from viz_app.services import analyses, loading, results
 from viz_app.services.listing import CheckpointKey
-from viz_app.session.choices import choose, settle
+from viz_app.session.choices import set_choice, settle
 from viz_app.widgets.charts import draw, numbers
 from viz_app.widgets.headings import section
 
@@ -124,8 +124,8 @@ def outline_of(sizes: ModelConfig) -> Outline:
 
 def go_to_layer(stack: str, layer: int) -> None:
     """Callback of the architecture."""
-    choose("stack", stack)
-    choose("station_layer", layer + 1)
+    set_choice("stack", stack)
+    set_choice("station_layer", layer + 1)
 
 
 def one_station(number: int, station: Station, *, of: str, with_code: bool) -> None:

@@ -10,8 +10,8 @@ from viz_app.services import analyses, loading
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.results import Run
 from viz_app.session.choices import settle
-from viz_app.widgets import controls
 from viz_app.widgets.charts import draw
+from viz_app.widgets.explanation import explanation
 from viz_app.widgets.headings import section
 
 __all__ = ["early_words"]
@@ -93,7 +93,7 @@ def early_words(key: CheckpointKey, text: str, run: Run) -> None:
             "translation": st.column_config.TextColumn(width="large", help="… : stopped at the length limit"),
         },
     )
-    controls.how(
+    explanation(
         "How it is computed",
         "The logit lens (nostalgebraist 2020) takes the state of the decoder after layer l, behind the last norm where "
         "the model has one, and multiplies it with the matrix that makes logits. The DecoderLens (Langedijk et al. "

@@ -14,8 +14,8 @@ from viz_app.figures.style import Axes
 from viz_app.services import results
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle, settle_number
-from viz_app.widgets import controls
 from viz_app.widgets.charts import draw
+from viz_app.widgets.head_picker import heads_per_kind, pick_kind_and_head, picker_columns
 from viz_app.widgets.headings import section
 
 __all__ = ["one_head"]
@@ -26,13 +26,8 @@ ROUNDING = 1e-2  # of the largest number that the heads found; a norm or a gate 
 
 def one_head(key: CheckpointKey, config: AnyConfig, text: str, run: results.Run) -> None:
     """Ask for a head and a query, and follow it."""
-    with st.container(key="set_one_head"):
-        kinds, heads_column, queries = st.columns([3.2, 2.4, 2.4], vertical_alignment="bottom")
-    with kinds:
-        kind = controls.kind_picker(config.model.kinds, "kind", "cross")
-    with heads_column:
-        layer, head = controls.head_picker(config.model.layers_of(kind), config.model.num_heads, aggregates=False)
-    head = int(head)
+    *columns, queries = picker_columns("kind", "head", "query", key="set_one_head")
+    kind, layer, head = pick_kind_and_head(columns, heads_per_kind(config))
     try:
         translation, parts = results.anatomy_of(key, text, kind, layer, *run)
     except ConfigError as error:

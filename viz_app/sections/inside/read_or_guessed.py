@@ -13,8 +13,8 @@ from viz_app.figures.words import stacked_shares
 from viz_app.services import analyses
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.results import Run
-from viz_app.widgets import controls
 from viz_app.widgets.charts import draw
+from viz_app.widgets.explanation import explanation
 from viz_app.widgets.headings import section
 
 __all__ = ["read_or_guessed"]
@@ -72,7 +72,7 @@ def read_or_guessed(key: CheckpointKey, text: str, run: Run) -> None:
                 alt=f"Heatmap of the share of each {title} in each written word",
             )
     second_opinion(key, text, run, written)
-    controls.how(
+    explanation(
         "How it is computed",
         "ALTI+ (Ferrando et al. 2022). The output of attention at a place is a sum of vectors, one from each place. "
         "The residual belongs to the place's own vector; in cross-attention it counts for the words before. A vector "

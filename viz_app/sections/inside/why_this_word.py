@@ -8,8 +8,8 @@ from viz_app.figures.heads import head_grids
 from viz_app.services import analyses, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
-from viz_app.widgets import controls
 from viz_app.widgets.charts import draw
+from viz_app.widgets.explanation import explanation
 from viz_app.widgets.headings import section
 
 __all__ = ["why_this_word"]
@@ -77,7 +77,7 @@ def why_this_word(key: CheckpointKey, text: str, run: results.Run) -> None:
         + f" = **{parts.total:+.3f}**, which differs from the model's own difference by "
         f"{abs(parts.total - parts.difference):.1g}."
     )
-    controls.how(
+    explanation(
         "How it is computed",
         "Every head, every feed-forward and the embedding add a vector to the stream that ends in the logits. A "
         "LayerNorm on the way is linear once its standard deviation is held at what it was, so each vector can be "

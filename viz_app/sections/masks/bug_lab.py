@@ -16,9 +16,9 @@ from viz_app.sections.masks.bug_descriptions import MISTAKES
 from viz_app.services import loading, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
-from viz_app.widgets import controls
 from viz_app.widgets.charts import draw
 from viz_app.widgets.chips import compared
+from viz_app.widgets.head_picker import heads_per_kind, pick_kind_and_head, picker_columns
 from viz_app.widgets.headings import section
 
 __all__ = ["bug_lab"]
@@ -51,13 +51,8 @@ def bug_lab(
     st.markdown(bug.explanation)
     right, wrong = results.bug_of(key, sentences), results.bug_of(key, sentences, name or "fill")
 
-    with st.container(key="set_bug_head"):
-        kinds, picker = st.columns([3.2, 2.4], vertical_alignment="bottom")
-    with kinds:
-        kind = controls.kind_picker(loading.config_of(key).model.kinds, "mask_kind", "decoder")
-    with picker:
-        model = loading.translator(key).model.config
-        layer, head = controls.head_picker(model.layers_of(kind), model.num_heads, aggregates=False)
+    columns, sizes = picker_columns("kind", "head", key="set_bug_head"), heads_per_kind(loading.config_of(key))
+    kind, layer, head = pick_kind_and_head(columns, sizes, key="mask_kind", default="decoder")
     left, other = st.columns(2)
     for place, made, report, title in (
         (left, "", right, "With the right mask"),
@@ -67,13 +62,13 @@ def bug_lab(
             section(title, leak_sentence(report, kind, row))
             draw(
                 head_map(
-                    results.bug_weights_of(key, sentences, made, kind, layer, row)[int(head)],
+                    results.bug_weights_of(key, sentences, made, kind, layer, row)[head],
                     axes[kind],
                     allowed[kind] | (report is wrong),
                     height=HEIGHT,
                 ),
                 key=f"bug_{title}",
-                alt=f"Attention weights of layer {layer + 1}, head {int(head) + 1}: {title}",
+                alt=f"Attention weights of layer {layer + 1}, head {head + 1}: {title}",
             )
 
     section(

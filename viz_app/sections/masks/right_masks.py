@@ -14,9 +14,10 @@ from viz_app.figures.attention import head_map
 from viz_app.figures.style import Axes
 from viz_app.services import loading, results
 from viz_app.services.listing import CheckpointKey
-from viz_app.widgets import controls
 from viz_app.widgets.charts import draw
 from viz_app.widgets.chips import batch_table
+from viz_app.widgets.explanation import explanation
+from viz_app.widgets.head_picker import heads_per_kind, pick_kind_and_head, picker_columns
 from viz_app.widgets.headings import section
 
 __all__ = ["clearest_row", "right_masks"]
@@ -80,15 +81,11 @@ def right_masks(
         "One head's real numbers",
         "The scores before the mask, after it (grey = −∞), and the weights after the softmax: exactly 0 where masked.",
     )
-    kinds, picker = st.columns(2, vertical_alignment="bottom")
-    with kinds:
-        kind = controls.kind_picker(loading.config_of(key).model.kinds, "mask_kind", "decoder")
-    model = loading.translator(key).model.config
-    with picker:
-        layer, head = controls.head_picker(model.layers_of(kind), model.num_heads, aggregates=False)
+    columns, sizes = picker_columns("kind", "head"), heads_per_kind(loading.config_of(key))
+    kind, layer, head = pick_kind_and_head(columns, sizes, key="mask_kind", default="decoder")
     mask = allowed[kind]
     heads = results.stages_of(key, sentences, kind, layer, row)
-    stage = {name: heads[name][int(head)] for name in results.STAGES}
+    stage = {name: heads[name][head] for name in results.STAGES}
     bound = float(np.abs(stage["scores"]).max()) or 1.0
     before, after, softmax = st.columns(3)
     for column, name, title in (
@@ -100,19 +97,19 @@ def right_masks(
             draw(
                 masks.score_map(stage[name], axes[kind], bound=bound, height=HEIGHT),
                 key=f"stage_{name}",
-                alt=f"{title} of layer {layer + 1}, head {int(head) + 1}",
+                alt=f"{title} of layer {layer + 1}, head {head + 1}",
             )
     with softmax:
         st.caption("Weights after the softmax")
         draw(
             head_map(stage["weights"], axes[kind], mask, height=HEIGHT),
             key="stage_weights",
-            alt=f"Attention weights of layer {layer + 1}, head {int(head) + 1} after the softmax",
+            alt=f"Attention weights of layer {layer + 1}, head {head + 1} after the softmax",
         )
     masked_weight = float(np.where(mask, 0.0, stage["weights"]).max())
     worst_sum = float(np.abs(stage["weights"].sum(axis=-1) - 1).max())
     st.caption(f"Largest weight on a masked key: {masked_weight:g}. Row sums differ from 1 by at most {worst_sum:.2g}.")
-    controls.how(
+    explanation(
         "How it is computed",
         "The mask puts minus infinity where attention is forbidden; e to the minus infinity is 0, so the softmax "
         "leaves exactly nothing there, and the rest still sums to 1.",

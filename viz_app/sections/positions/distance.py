@@ -9,9 +9,12 @@ from viz_app.figures import positions
 from viz_app.services import analyses, results
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
-from viz_app.widgets import controls
+from viz_app.session.page_end import end_page
 from viz_app.widgets.charts import draw
+from viz_app.widgets.explanation import explanation
+from viz_app.widgets.head_picker import pick_layer
 from viz_app.widgets.headings import section
+from viz_app.widgets.text_field import note_text_too_long_for_link
 
 __all__ = ["distance_scores", "distance_weights"]
 
@@ -33,7 +36,7 @@ def distance_scores(key: CheckpointKey, config: AnyConfig) -> None:
         key="distance_scores",
         alt=f"Score by the distance of query and key, a curve for each head of layer {layer + 1}",
     )
-    controls.how(
+    explanation(
         "Where it comes from",
         "A query is Wx + b and a key W′y + b′, each turned by its position. Multiplied out, the product of the biases "
         "b and b′ knows no word, and once they are turned it depends on the distance alone (Su et al. 2021, equation "
@@ -49,10 +52,9 @@ def distance_weights(key: CheckpointKey, config: AnyConfig) -> None:
     text = st.text_area(
         "Type or paste a film review in English", key="review", height=80, max_chars=results.MAX_CHARACTERS
     )
-    controls.say_what_no_link_holds(text or "")
-    if not (text or "").strip():
-        st.info("Type a review above.")
-        return
+    note_text_too_long_for_link(text or "")
+    if not text.strip():
+        end_page("Type a review above.")
     reading = results.classification_of(key, text)
     section(
         "How far each head looks here",
@@ -72,5 +74,5 @@ def layer_picker(layers: int) -> int:
     """Choose a layer, counted from 0, where there are several."""
     if layers == 1:
         return 0
-    settle("review_layer", str(layers), controls.numbers(layers))
-    return int(st.columns([1, 4])[0].selectbox("Layer", controls.numbers(layers), key="review_layer")) - 1
+    with st.columns([1, 4])[0]:
+        return pick_layer(layers, prefix="review_")

@@ -6,8 +6,8 @@ from numpy.typing import NDArray
 
 from model.analysis.statistics import cosine_similarity
 from viz_app.figures import positions
-from viz_app.widgets import controls
 from viz_app.widgets.charts import draw
+from viz_app.widgets.explanation import explanation
 from viz_app.widgets.headings import section
 
 __all__ = ["position_matrix"]
@@ -42,7 +42,7 @@ def position_matrix(table: NDArray[np.float32], *, kind: str) -> None:
         alt=f"Heatmap of the positional encoding, {table.shape[0]} positions by {table.shape[1]} dimensions",
     )
     if kind in FORMULAS:
-        controls.how("The formula", *FORMULAS[kind])
+        explanation("The formula", *FORMULAS[kind])
 
     curve_column, similarity_column = st.columns(2)
     with curve_column:
@@ -62,7 +62,7 @@ def position_matrix(table: NDArray[np.float32], *, kind: str) -> None:
             key="similarity",
             alt="Heatmap of the cosine similarity between positions",
         )
-        controls.how(
+        explanation(
             "How to read it",
             "Near the diagonal, positions are alike; sinusoids depend on the distance alone, so every diagonal has one "
             "colour. A learned table need not, and positions that training rarely saw look like noise.",

@@ -13,10 +13,10 @@ from viz_app.figures import positions
 from viz_app.services import results
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
-from viz_app.widgets import controls
 from viz_app.widgets.charts import draw
 from viz_app.widgets.chips import compared
 from viz_app.widgets.headings import section
+from viz_app.widgets.text_field import require_text
 
 __all__ = ["position_sentence"]
 
@@ -29,10 +29,7 @@ def position_sentence(key: CheckpointKey, config: AnyConfig, own: NDArray[np.flo
         config: Its configuration.
         own: Its encoding, (max_length, D).
     """
-    text = controls.ask_for_text(config, first=demonstration_for(config).order)
-    if not text.strip():
-        st.info("Type a sentence above.")
-        return
+    text = require_text(config, opening=demonstration_for(config).order)
     translation, vectors, total = results.encoder_input_of(key, text)
     tokens = [token.text for token in translation.source]
     bound = float(np.abs(total).max())

@@ -23,8 +23,8 @@ from viz_app.server.training_jobs import EPOCHS, WORKBENCH, Plan, Training
 from viz_app.services import analyses, listing
 from viz_app.session.boundary import boundary
 from viz_app.session.own_checkpoints import add_copy
-from viz_app.widgets import controls
 from viz_app.widgets.charts import draw
+from viz_app.widgets.head_picker import clicked_head, open_tile
 from viz_app.widgets.headings import section
 from viz_app.widgets.long_work import about, queue_text
 from viz_app.widgets.navigation import page_link
@@ -227,11 +227,11 @@ def looks(training: Training, key: listing.CheckpointKey) -> None:
         return
     shown = view(reading, "cross", merge=False, hide_special=False)
     layers, heads = shown.maps.shape[:2]
-    layer, head = controls.clicked_head(layers, heads, of="trained_")
+    layer, head = clicked_head(layers, heads, prefix="trained_")
     draw(
         overview(shown.maps, shown.axes, shown.allowed, chosen=(layer, head), height=ROW * layers + BELOW),
         key="training_board",
-        on_select=partial(controls.open_tile, "training_board", of="trained_"),
+        on_select=partial(open_tile, "training_board", prefix="trained_"),
         alt=f"{layers} × {heads} small heatmaps, one for each layer and head of the cross attention",
     )
     draw(

@@ -13,7 +13,7 @@ from viz_app.components.attention_view import AttentionView, ChosenMap
 from viz_app.figures.attention import SHARPNESS, sharpness
 from viz_app.figures.picture import map_summary, map_table, overview_summary, overview_table
 from viz_app.widgets.charts import numbers
-from viz_app.widgets.controls import open_head
+from viz_app.widgets.head_picker import open_head
 from viz_app.widgets.headings import section
 from viz_app.widgets.presenter_mode import SCALE, presenting
 
@@ -77,7 +77,7 @@ def lines(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, head: 
         shown.maps if single else chosen.weights[None, None],
         shown.axes,
         rows=[f"layer {i + 1}" for i in range(layers)] if single else [chosen.name],
-        chosen=[layer * heads + int(head)] if single else [0],
+        chosen=[layer * heads + head if isinstance(head, int) else 0],
         largest=chosen.largest,
         alt=f"Lines between keys and queries of the {KINDS[kind].title} attention",
         key="line_view",

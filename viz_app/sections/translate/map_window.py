@@ -8,7 +8,7 @@ import streamlit as st
 from model.analysis.statistics import strongest
 from viz_app.components.attention_view import AttentionView, ChosenMap
 from viz_app.content.plain import visible
-from viz_app.session.choices import choose, settle
+from viz_app.session.choices import set_choice, settle
 
 __all__ = ["WINDOW", "map_window"]
 
@@ -72,4 +72,4 @@ def go_to(cells: Sequence[tuple[int, int]], sizes: Sequence[int]) -> None:
         return
     st.session_state["strongest"] = None
     for name, at, size in zip(("window_row", "window_column"), cells[found], sizes, strict=True):
-        choose(name, 1 + max(0, min(at - WINDOW // 2, size - WINDOW)))
+        set_choice(name, 1 + max(0, min(at - WINDOW // 2, size - WINDOW)))

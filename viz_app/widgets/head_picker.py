@@ -1,0 +1,152 @@
+"""The pickers for a kind of attention, a layer and a head, and clicks on pictures of all heads.
+
+Layers and heads count from 1 in the widgets and in links, and from 0 in code.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, get_args
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from model.config.kinds import KINDS
+from model.inference.opening import AnyConfig
+from viz_app.session.choices import set_choice, settle
+
+__all__ = [
+    "Aggregate",
+    "clicked_head",
+    "heads_per_kind",
+    "open_head",
+    "open_tile",
+    "pick_head",
+    "pick_head_or_aggregate",
+    "pick_kind",
+    "pick_kind_and_head",
+    "pick_layer",
+    "picker_columns",
+    "walk_heads",
+]
+
+Aggregate = Literal["mean", "max", "rollout"]
+AGGREGATES: tuple[Aggregate, ...] = get_args(Aggregate)
+WIDTHS = {"kind": 3.2, "view": 3.9, "head": 2.4, "query": 2.4, "toggle": 2.6, "slider": 2.0, "button": 1.2}
+
+
+def picker_columns(*names: str, key: str = "") -> list[DeltaGenerator]:
+    """A row of columns for pickers, aligned at the bottom.
+
+    Args:
+        names: Names from `WIDTHS`, one for each column.
+        key: The key of the row, which style sheets use.
+    """
+    place = st.container(key=key or None)
+    return place.columns([WIDTHS[name] for name in names], vertical_alignment="bottom")
+
+
+def heads_per_kind(config: AnyConfig) -> dict[str, tuple[int, int]]:
+    """For each kind of attention of a model: the number of its layers and of the heads in a layer."""
+    return {kind: (config.model.layers_of(kind), config.model.num_heads) for kind in config.model.kinds}
+
+
+def pick_kind_and_head(
+    columns: Sequence[DeltaGenerator],
+    sizes: Mapping[str, tuple[int, int]],
+    *,
+    key: str = "kind",
+    default: str = "cross",
+) -> tuple[str, int, int]:
+    """Choose a kind of attention, a layer and a head of it.
+
+    Args:
+        columns: The column of the kind, and that of layer and head; see `picker_columns`.
+        sizes: Kind → number of layers, heads per layer; see `heads_per_kind`.
+        key: The key of the kind.
+        default: The kind until the visitor chooses one.
+    """
+    kind_column, head_column = columns
+    with kind_column:
+        kind = pick_kind(list(sizes), key=key, default=default)
+    with head_column:
+        return kind, *pick_head(*sizes[kind])
+
+
+def pick_kind(kinds: Sequence[str], *, key: str = "kind", default: str = "cross") -> str:
+    """Choose one of the kinds of attention of a model; `default` if it is one of them, else the first."""
+    usual = default if default in kinds else kinds[0]
+    settle(key, usual, kinds)
+    return (
+        st.segmented_control("Attention", kinds, format_func=lambda kind: KINDS[kind].title, required=True, key=key)
+        or usual
+    )
+
+
+def pick_head(layers: int, heads: int, *, prefix: str = "", default: tuple[int, int] | None = None) -> tuple[int, int]:
+    """Choose a layer and a head.
+
+    Args:
+        layers: How many layers there are.
+        heads: How many heads a layer has.
+        prefix: The beginning of the names of the two choices, where they are not the heads of the translator.
+        default: Layer and head until the visitor chooses; by default the first head of the last layer.
+    """
+    default_layer, default_head = default or (layers - 1, 0)
+    left, right = st.columns(2)
+    with left:
+        layer = pick_layer(layers, prefix=prefix, default=default_layer)
+    with right:
+        name = pick_name(numbers(heads), key=f"{prefix}head", default=default_head)
+    return layer, int(name) - 1
+
+
+def pick_head_or_aggregate(layers: int, heads: int) -> tuple[int, int | Aggregate]:
+    """Choose a layer, and a head of it or a map made from all its heads."""
+    left, right = st.columns(2)
+    with left:
+        layer = pick_layer(layers)
+    with right:
+        name = pick_name([*numbers(heads), *AGGREGATES], key="head")
+    aggregate = next((one for one in AGGREGATES if one == name), None)
+    return layer, int(name) - 1 if aggregate is None else aggregate
+
+
+def pick_layer(layers: int, *, prefix: str = "", default: int | None = None) -> int:
+    """Choose a layer, by default the last."""
+    usual = layers - 1 if default is None else default
+    return int(pick_name(numbers(layers), key=f"{prefix}layer", default=usual, label="Layer")) - 1
+
+
+def pick_name(names: list[str], *, key: str, default: int = 0, label: str = "Head") -> str:
+    settle(key, names[default], names)
+    return st.selectbox(label, names, key=key)
+
+
+def clicked_head(layers: int, heads: int, *, prefix: str) -> tuple[int, int]:
+    """The layer and the head that `open_tile` chose, for a page without `pick_head`."""
+    settle(f"{prefix}layer", str(layers), numbers(layers))
+    settle(f"{prefix}head", "1", numbers(heads))
+    return int(st.session_state[f"{prefix}layer"]) - 1, int(st.session_state[f"{prefix}head"]) - 1
+
+
+def open_tile(chart: str, *, prefix: str = "") -> None:
+    """Callback of a picture of all heads: choose the layer and the head that the visitor clicked."""
+    points = st.session_state[chart].selection.points
+    if points and "customdata" in points[0]:
+        open_head(*points[0]["customdata"], prefix=prefix)
+
+
+def open_head(layer: int, head: int, *, prefix: str = "") -> None:
+    """Choose a layer and a head, counted from 0."""
+    set_choice(f"{prefix}layer", str(layer + 1))
+    set_choice(f"{prefix}head", str(head + 1))
+
+
+def walk_heads(layers: int, heads: int, step: int) -> None:
+    """Choose the next head (1) or the previous head (-1), in the order of the page, row by row."""
+    layer, head = int(st.session_state["layer"]) - 1, st.session_state["head"]
+    index = layer * heads + (int(head) - 1 if head.isdecimal() else -(step > 0))
+    open_head(*divmod((index + step) % (layers * heads), heads))
+
+
+def numbers(count: int) -> list[str]:
+    return [str(i + 1) for i in range(count)]

@@ -1,0 +1,95 @@
+"""The search that chooses the tokens of a translation, and a translation that the visitor types instead."""
+
+import streamlit as st
+
+from model.config.search import SearchConfig
+from model.inference.opening import AnyConfig
+from model.inference.searching import GREEDY
+from viz_app.session.choices import choices, settle, settle_number
+from viz_app.widgets.forced_tokens import keep_text
+
+__all__ = ["beam_size_slider", "note_greedy_search", "search_picker", "typed_translation"]
+
+METHODS = {"greedy": "Greedy", "beam": "Beam", "sample": "Sampling", "typed": "Typed by you"}
+NOT_GREEDY = {
+    "beam": "This page shows the greedy run, not that of the beam search.",
+    "sample": "This page shows the greedy run, not that of the sampling.",
+}
+BEAM_SIZES = range(2, 9)
+
+
+def search_picker(*, translates: bool) -> SearchConfig:
+    """Choose how the next token is chosen, in a popover; a translation may also be typed."""
+    methods = [method for method in METHODS if translates or method != "typed"]
+    settle("method", "greedy", methods)
+    with st.popover(METHODS[st.session_state["method"]], icon=":material/tune:", width="stretch"):
+        method = st.segmented_control(
+            "Search",
+            methods,
+            format_func=METHODS.__getitem__,
+            required=True,
+            key="method",
+            help="Greedy: the likeliest token at each step. Beam: several prefixes grow side by side; of those that "
+            "end, the one with the best mean log-probability a token wins. Sampling: each token is drawn at random.",
+        )
+        if method == "beam":
+            return SearchConfig(method="beam", beam_size=beam_size_slider())
+        if method == "sample":
+            return sampling_settings()
+        if method == "typed":
+            translation_field()
+        else:
+            st.caption("Greedy search has no settings.")
+    return GREEDY
+
+
+def beam_size_slider() -> int:
+    settle("beam_size", 5, BEAM_SIZES)
+    return st.slider("Beam size, prefixes kept", BEAM_SIZES[0], BEAM_SIZES[-1], key="beam_size")
+
+
+def sampling_settings() -> SearchConfig:
+    settle_number("temperature", 1.0, 0.1, 2.0)
+    settle("top_k", 0, range(51))
+    settle_number("top_p", 1.0, 0.05, 1.0)
+    settle("seed", 0, range(1000))
+    temperature = st.slider("Temperature", 0.1, 2.0, step=0.1, key="temperature", help="Above 1: bolder.")
+    top_k = st.slider("Top-k, 0 = all tokens", 0, 50, key="top_k", help="Draw among the k likeliest tokens.")
+    top_p = st.slider(
+        "Top-p", 0.05, 1.0, step=0.05, key="top_p", help="Draw among the fewest tokens that hold this share."
+    )
+    seed = st.number_input("Seed", 0, 999, key="seed", help="The same seed draws the same translation.")
+    return SearchConfig(method="sample", temperature=temperature, top_k=top_k, top_p=top_p, seed=int(seed))
+
+
+def translation_field() -> None:
+    settle("typed", "")
+    st.text_input(
+        "The translation",
+        key="typed",
+        max_chars=2000,
+        on_change=keep_text,
+        help="The model is made to write this, word by word.",
+    )
+
+
+def typed_translation(config: AnyConfig) -> str:
+    """The translation that the visitor typed, or an empty text; also on pages without the field."""
+    chosen = choices().chosen
+    typed = chosen.get("method") == "typed" and config.task == "translation"
+    return str(chosen.get("typed", "")).strip() if typed else ""
+
+
+def note_greedy_search(*, forces: bool = False) -> None:
+    """On a page that always shows greedy search: say so where the visitor chose another search or forced words.
+
+    Args:
+        forces: Whether the page applies forced words.
+    """
+    chosen = choices().chosen
+    method = str(chosen.get("method"))
+    forced = chosen.get("forced") or (method == "typed" and chosen.get("typed"))
+    if method in NOT_GREEDY:
+        st.caption(f":material/info: {NOT_GREEDY[method]}")
+    elif forced and not forces:
+        st.caption(":material/info: This page shows the greedy run, without the words that you forced.")

@@ -1,0 +1,139 @@
+"""The text field that several pages share, with its list of examples.
+
+All pages show the same text: it stands under one key, see `choices`.
+"""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from model.config.search import SearchConfig
+from model.inference.opening import AnyConfig
+from model.inference.searching import GREEDY
+from viz_app.content.examples import PURPOSES, TOY_EXAMPLES, offered_examples
+from viz_app.content.plain import plain
+from viz_app.session.choices import choices, fits_into_a_link, set_choice, settle
+from viz_app.session.page_end import end_page
+from viz_app.session.page_facts import add_fact
+from viz_app.widgets.checkpoint_choice import language
+from viz_app.widgets.forced_tokens import clear_for_new_subject
+from viz_app.widgets.search_picker import note_greedy_search, search_picker
+
+__all__ = [
+    "ask_for_text",
+    "note_text_too_long_for_link",
+    "require_text",
+    "require_text_and_search",
+    "use_example",
+]
+
+NO_TEXT = "Type a sentence above, or choose one of the examples."
+
+
+def require_text(config: AnyConfig, *, opening: str = "", forces: bool = False) -> str:
+    """Ask for a text. Without a text, the page ends here with one sentence.
+
+    Args:
+        config: The configuration of the checkpoint.
+        opening: The text before the visitor types one; by default the first example.
+        forces: Whether the page applies forced words.
+
+    Raises:
+        PageEnded: the field is empty.
+    """
+    return required(ask_for_text(config, opening=opening, forces=forces))
+
+
+def require_text_and_search(config: AnyConfig, *, opening: str = "") -> tuple[str, SearchConfig]:
+    """Ask for a text and for the search that writes its translation; see `require_text`."""
+    text, search = ask(config, with_search=True, opening=opening)
+    return required(text), search
+
+
+def ask_for_text(config: AnyConfig, *, opening: str = "", forces: bool = False) -> str:
+    """Ask for a text, which may be empty; see `require_text`.
+
+    The page shows greedy search. Where the visitor chose another search, a note says so.
+    """
+    text, _ = ask(config, with_search=False, opening=opening)
+    if config.task != "reading":
+        note_greedy_search(forces=forces)
+    return text
+
+
+def required(text: str) -> str:
+    if not text.strip():
+        end_page(NO_TEXT)
+    return text
+
+
+def ask(config: AnyConfig, *, with_search: bool, opening: str) -> tuple[str, SearchConfig]:
+    examples = offered_examples(config)
+    replace_example_of_other_checkpoint(examples)
+    settle("text", opening or examples[0])
+    with st.container(key="set_text"):
+        field, menu, *search_column = st.columns(
+            [5, 1.4, 1.2] if with_search else [5, 1.4], vertical_alignment="bottom"
+        )
+    text = field.text_input(f"{what_to_type(config)} and press Enter", key="text") or ""
+    languages = config.tokenizer.source_language, config.tokenizer.target_language
+    clear_for_new_subject("|".join((st.session_state["checkpoint"], *languages, text)))
+    with menu:
+        example_list(examples)
+    search = GREEDY
+    for column in search_column:
+        with column:
+            search = search_picker(translates=config.task == "translation")
+    note_text_too_long_for_link(text)
+    add_fact("Sentence", text)
+    if purpose := PURPOSES.get(languages, {}).get(text):
+        st.caption(f":material/lightbulb: {purpose}")
+    return text, search
+
+
+def replace_example_of_other_checkpoint(examples: Sequence[str]) -> None:
+    """Replace an example for the last checkpoint by one for this checkpoint. A text that a visitor typed stays."""
+    offered = st.session_state.get("examples_offered", examples)
+    if offered != examples and (chosen := choices().chosen.get("text")) in offered:
+        index = offered.index(chosen)
+        set_choice("text", examples[index] if index < len(examples) else examples[0])
+    st.session_state["examples_offered"] = examples
+
+
+def example_list(examples: Sequence[str]) -> None:
+    st.selectbox(
+        "Examples",
+        examples,
+        index=None,
+        key="example",
+        placeholder="Examples",
+        label_visibility="collapsed",
+        on_change=use_example,
+        args=("example", "text"),
+    )
+
+
+def what_to_type(config: AnyConfig) -> str:
+    """The label of the text field, which depends on the task of the model."""
+    if config.task == "continuation":
+        return "Type the beginning of a text"
+    if config.task == "reading":
+        mask = getattr(config.tokenizer, "mask", "")
+        return "Type a text" + (f" ({plain(mask)} stands for a word to guess)" if mask else "")
+    name = language(config.tokenizer.source_language)
+    if name in TOY_EXAMPLES:
+        return f"Type {name} with spaces between them" if name == "letters" else "Type a date in words"
+    return f"Type a sentence in {plain(name)}" if name else "Type a text"
+
+
+def use_example(example: str, field: str) -> None:
+    """Callback of a list of examples: copy the chosen example into the text field, and clear the list."""
+    if st.session_state[example]:
+        set_choice(field, st.session_state[example])
+        st.session_state[example] = None
+
+
+def note_text_too_long_for_link(*texts: str) -> None:
+    """Show a note where a text is too long for the URL."""
+    if not all(map(fits_into_a_link, texts)):
+        st.caption("This text is too long for a link: a link to this page leaves it out.")
