@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.elements.lib.mutable_tab_container import TabContainer
 from streamlit.errors import FragmentHandledException
 from streamlit.navigation.page import StreamlitPage
@@ -21,6 +22,7 @@ from streamlit.web.server.starlette.starlette_app_utils import decode_xsrf_token
 from streamlit.web.server.starlette.starlette_server_config import XSRF_COOKIE_NAME
 
 __all__ = [
+    "DeltaGenerator",
     "FragmentHandledException",
     "StreamlitPage",
     "TabContainer",

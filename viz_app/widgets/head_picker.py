@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from model.config.kinds import KINDS
 from model.inference.opening import AnyConfig
+from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.session.choices import set_choice, settle
 
 __all__ = [
