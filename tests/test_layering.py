@@ -40,6 +40,7 @@ FORBIDDEN = {
     "viz_app.pages": ("torch", "plotly"),
 }
 KEEPERS = ("viz_app.server.server_state", "viz_app.services.loading")  # of results, and of models
+TORCHTEXT = "model.text.torchtext_parts"
 BRIDGE = "viz_app.server.streamlit_bridge"  # to what Streamlit does not document
 
 
@@ -67,6 +68,11 @@ def test_no_room_imports_what_it_must_not_know() -> None:
 def test_the_inside_of_streamlit_is_known_to_one_file() -> None:
     knows = {name for name, imported in IMPORTS.items() if any(other.startswith("streamlit.") for other in imported)}
     assert knows == {BRIDGE}
+
+
+def test_torchtext_is_known_to_one_file() -> None:
+    """It is no longer developed, so one file must be enough to replace it."""
+    assert {name for name, imported in IMPORTS.items() if any(within(o, "torchtext") for o in imported)} == {TORCHTEXT}
 
 
 def test_results_and_models_are_kept_in_one_place_each_and_bounded_in_bytes() -> None:

@@ -32,8 +32,8 @@ class Recipe:
         require(
             has_target == (self.task == "translation"), "target_language belongs to a translation, and to it alone."
         )
-        cut_anew = self.tokenizer.kind == "bpe" and has_target
-        require(cut_anew or not self.train.bpe_dropout, 'bpe_dropout needs a translation with kind = "bpe".')
+        resegments = self.tokenizer.kind == "bpe" and has_target
+        require(resegments or not self.train.bpe_dropout, 'bpe_dropout needs a translation with kind = "bpe".')
         require(not (has_target and self.train.word_dropout), "word_dropout belongs to a classification.")
         require(not (has_target and self.train.fill_gaps), "fill_gaps belongs to a classification.")
         require(

@@ -10,7 +10,7 @@ from model.config.section import ConfigError
 from model.text.byte_pair import CONTINUES, byte_of_character, is_han
 from model.text.encoding import Encoding
 from model.text.panic import TokenizerPanicError, panics_as_errors
-from model.text.words import parts
+from model.text.words import short_parts
 
 __all__ = ["ForeignTokenizer", "frame"]
 
@@ -50,7 +50,9 @@ class ForeignTokenizer:
             encoded = encoded_by(backend, text)
             ids, offsets = tuple(encoded.ids), tuple(encoded.offsets)
         else:
-            pieces = [piece for _, part in parts(text, longest=LONGEST) for piece in self._tokenizer.tokenize(part)]
+            pieces = [
+                piece for _, part in short_parts(text, longest=LONGEST) for piece in self._tokenizer.tokenize(part)
+            ]
             ids = tuple(self._tokenizer.convert_tokens_to_ids(pieces))
             offsets = places(text, [self._read(piece)[0] for piece in pieces])
         tokens = self.tokens(ids)

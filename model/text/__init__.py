@@ -1,1 +1,1 @@
-"""Text to token ids and back, and nothing else."""
+"""From text to token ids, and back."""

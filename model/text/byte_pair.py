@@ -1,4 +1,4 @@
-"""Subwords: words are cut into frequent pieces, so that every text has ids."""
+"""Byte-level byte-pair encoding: words are split into frequent subwords, so every text has ids."""
 
 import json
 import random
@@ -17,11 +17,11 @@ from model.text.vocab import SPECIAL_TOKENS
 __all__ = ["CONTINUES", "BytePairTokenizer"]
 
 HAN = r"\p{Han}"
-CONTINUES = "·"  # stands before a piece that continues a word, in what a person is shown
+CONTINUES = "·"  # shown before a subword that continues a word
 
 
 def spaced(text: str) -> str:
-    """A leading space makes a word the same token at the start of a text as inside it; Chinese needs none."""
+    """Add a leading space, so that a word is the same token at the start of a text and inside it; not for Chinese."""
     return text if not text or is_han(text[0]) else " " + text
 
 
@@ -31,16 +31,16 @@ def is_han(character: str) -> bool:
 
 @cache
 def byte_of_character() -> dict[str, int]:
-    """The printable stand-ins that byte-level BPE uses for the 256 bytes (Radford et al. 2019, released encoder)."""
+    """The printable character that byte-level BPE writes for each byte (Radford et al. 2019, released encoder)."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in printable]
     return {chr(b): b for b in printable} | {chr(256 + i): b for i, b in enumerate(others)}
 
 
 def with_pipeline(bpe: tokenizers.models.BPE) -> tokenizers.Tokenizer:
-    """All that a tokenizer of ours does to a text before and after its merges."""
+    """A tokenizer with our steps before and after the merges."""
     tokenizer = tokenizers.Tokenizer(bpe)
-    # Chinese has no spaces: each character stands alone, or whole clauses would become tokens.
+    # Chinese has no spaces. Without this split, whole clauses would become tokens.
     one_character = tokenizers.pre_tokenizers.Split(tokenizers.Regex(HAN), behavior="isolated")
     byte_level = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Sequence([one_character, byte_level])
@@ -49,12 +49,11 @@ def with_pipeline(bpe: tokenizers.models.BPE) -> tokenizers.Tokenizer:
 
 
 class BytePairTokenizer:
-    """Byte-level BPE (Sennrich et al. 2016): every text has ids, and `decode(encode(text).ids)` gives it back."""
+    """Byte-level BPE (Sennrich et al. 2016): every text has ids, and `decode(encode(text).ids)` returns the text."""
 
     def __init__(self, bpe: tokenizers.Tokenizer) -> None:
         self._bpe = bpe
-        # Special tokens are ids that the model gives, never text that a person types: `</s>` in a sentence is four
-        # ordinary characters.
+        # Only the model writes special tokens. A person who types `</s>` types four ordinary characters.
         bpe.encode_special_tokens = True
         self._bytes = [self._token_bytes(i) for i in range(bpe.get_vocab_size())]
 
@@ -105,12 +104,12 @@ class BytePairTokenizer:
             position += len(self._bytes[i])
         return tuple(words)
 
-    def cut_anew(self, ids: Sequence[int], *, dropout: float, draws: random.Random) -> list[int]:
+    def resegment(self, ids: Sequence[int], *, dropout: float, draws: random.Random) -> list[int]:
         """BPE-dropout (Provilkov et al. 2020, algorithm 1): at each step, each possible merge is left out at random.
 
-        Written out because the library's own draws cannot be seeded, so a resumed run would see other pieces.
+        The library can do this too, but its random numbers cannot be seeded: a resumed run would see other subwords.
         """
-        pieces: list[int] = []
+        subwords: list[int] = []
         for _, word in groupby(zip(self.words(ids), ids, strict=True), key=lambda pair: pair[0]):
             symbols = [self._id_of_byte[byte] for _, i in word for byte in self._bytes[i]]
             while merges := [
@@ -121,12 +120,12 @@ class BytePairTokenizer:
             ]:
                 _, at, merged = min(merges)
                 symbols[at : at + 2] = [merged]
-            pieces += symbols
-        return pieces
+            subwords += symbols
+        return subwords
 
     @cached_property
     def _merges(self) -> dict[tuple[int, int], tuple[tuple[int, int]]]:
-        """Two neighbours → the rank of their merge, low ones first, and the id that they become."""
+        """Two neighbours → the rank of their merge and the new id. Low ranks are merged first."""
         model = json.loads(self.to_json())["model"]
         vocab = model["vocab"]
         return {(vocab[a], vocab[b]): ((rank, vocab[a + b]),) for rank, (a, b) in enumerate(model["merges"])}
@@ -141,7 +140,11 @@ class BytePairTokenizer:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Take the vocabulary and the merges; every other part has to be ours, so its cost is known."""
+        """Take the vocabulary and the merges. Every other part must be ours, so that its cost is known.
+
+        Raises:
+            ValueError, KeyError, TypeError, AttributeError: the text is not a tokenizer of Headlight.
+        """
         values = json.loads(text)
         bpe = values["model"]
         vocabulary, merges = bpe["vocab"], [tuple(pair) for pair in bpe["merges"]]
@@ -157,7 +160,7 @@ class BytePairTokenizer:
         if different := [name for name in ours if name != "model" and values.get(name) != ours[name]]:
             raise ValueError(f"its {' and '.join(different)} differ from those of Headlight")
         if different := [name for name, value in ours["model"].items() if bpe.get(name) != value]:
-            raise ValueError(f"its {' and '.join(different)} of the model differ from those of Headlight")
+            raise ValueError(f"its model settings {' and '.join(different)} differ from those of Headlight")
         return cls(tokenizer)
 
     def _token_bytes(self, i: int) -> bytes:

@@ -1,4 +1,4 @@
-"""What every tokenizer offers: one protocol for subwords and whole words."""
+"""The protocol of all tokenizers, for subwords and whole words."""
 
 import random
 from collections.abc import Sequence
@@ -10,20 +10,20 @@ __all__ = ["Encoding", "LearnedTokenizer", "Tokenizer"]
 
 @dataclass(frozen=True, kw_only=True)
 class Encoding:
-    """A tokenized text, without special tokens; all tuples have one entry a token."""
+    """A tokenized text without special tokens. All tuples have one entry per token."""
 
     ids: tuple[int, ...]
-    tokens: tuple[str, ...]  # as shown to a person
+    tokens: tuple[str, ...]  # as shown on the screen
     offsets: tuple[tuple[int, int], ...]  # start and end character in the text
-    words: tuple[int, ...]  # which word the token is a part of, counted from 0
+    words: tuple[int, ...]  # the word that the token belongs to, counted from 0
 
 
 class Tokenizer(Protocol):
-    """One language of a checkpoint."""
+    """The tokenizer of one language of a checkpoint."""
 
     @property
     def size(self) -> int:
-        """How many ids there are, special tokens included."""
+        """The number of ids, special tokens included."""
         ...
 
     def encode(self, text: str) -> Encoding: ...
@@ -33,28 +33,28 @@ class Tokenizer(Protocol):
         ...
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text that a person reads; special tokens are left out."""
+        """The text of the ids, without special tokens."""
         ...
 
     def tokens(self, ids: Sequence[int]) -> tuple[str, ...]:
-        """Each id as shown to a person."""
+        """The text of each id as shown on the screen."""
         ...
 
     def words(self, ids: Sequence[int]) -> tuple[int, ...]:
-        """For each id, which word it is a part of, counted from 0."""
+        """For each id the word that it belongs to, counted from 0."""
         ...
 
 
 class LearnedTokenizer(Tokenizer, Protocol):
-    """One that we learned from texts, and can write into a checkpoint."""
+    """A tokenizer that Headlight learned from texts and can save in a checkpoint."""
 
-    def cut_anew(self, ids: Sequence[int], *, dropout: float, draws: random.Random) -> Sequence[int]:
-        """The same text cut into other tokens at random, where its kind can."""
+    def resegment(self, ids: Sequence[int], *, dropout: float, draws: random.Random) -> Sequence[int]:
+        """Split the same text into other tokens at random, if this kind of tokenizer can."""
         ...
 
     def to_json(self) -> str: ...
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Raises ValueError, KeyError or TypeError where the text is not what `to_json` wrote."""
+        """Raises ValueError, KeyError or TypeError if `to_json` did not write the text."""
         ...

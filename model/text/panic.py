@@ -1,4 +1,4 @@
-"""An error of the tokenizers library that is no `Exception`: its Rust code ends with a panic. Here it becomes one."""
+"""Turns a panic of the tokenizers library's Rust code, which is not an `Exception`, into an `Exception`."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,12 +7,12 @@ __all__ = ["TokenizerPanicError", "panics_as_errors"]
 
 
 class TokenizerPanicError(Exception):
-    """The library failed at something that it did not expect."""
+    """The tokenizers library failed unexpectedly."""
 
 
 @contextmanager
 def panics_as_errors() -> Iterator[None]:
-    """Raise `TokenizerPanicError` in the place of a panic; what else is raised passes."""
+    """Raise `TokenizerPanicError` instead of a panic. Other exceptions pass through."""
     try:
         yield
     except BaseException as error:

@@ -1,4 +1,4 @@
-"""The tokenizers of a checkpoint: learned from its training texts, written into its folder, read from there."""
+"""The tokenizers of a checkpoint: learned from its training texts, saved in its folder and loaded again."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ __all__ = ["LearnedPair", "TokenizerPair", "load_pair", "train_pair", "train_sin
 
 @dataclass(frozen=True, kw_only=True)
 class TokenizerPair:
-    """The tokenizers of a checkpoint; a joint vocabulary is the same object twice."""
+    """The tokenizers of a checkpoint. With a joint vocabulary, both are the same object."""
 
     source: Tokenizer
     target: Tokenizer
@@ -26,7 +26,7 @@ class TokenizerPair:
 
 @dataclass(frozen=True, kw_only=True)
 class LearnedPair(TokenizerPair):
-    """Of a checkpoint of ours."""
+    """The tokenizers of a checkpoint that Headlight trained."""
 
     source: LearnedTokenizer
     target: LearnedTokenizer
@@ -36,7 +36,7 @@ class LearnedPair(TokenizerPair):
         return self.source is self.target
 
     def files(self) -> dict[str, str]:
-        """Name → content of the files in a checkpoint's folder that `load_pair` reads."""
+        """Name → content of the files that `load_pair` reads."""
         if self.joint:
             return {"tokenizer.json": self.source.to_json()}
         return {"source_tokenizer.json": self.source.to_json(), "target_tokenizer.json": self.target.to_json()}
@@ -47,7 +47,7 @@ def shared(tokenizer: LearnedTokenizer) -> LearnedPair:
 
 
 def train_single(config: TokenizerConfig, texts: Iterable[str]) -> LearnedPair:
-    """Learn the vocabulary of texts that are not translated; both sides of the result are the same.
+    """Learn one vocabulary from texts that are not translated. Both sides of the result are the same object.
 
     Raises:
         ConfigError: spaCy does not know the language.
@@ -59,7 +59,7 @@ def train_single(config: TokenizerConfig, texts: Iterable[str]) -> LearnedPair:
 
 
 def train_pair(config: TokenizerConfig, pairs: Iterable[tuple[str, str]]) -> LearnedPair:
-    """Learn the vocabularies from the training sentences, which are gone through more than once.
+    """Learn the vocabularies from the training sentences, which are read more than once.
 
     Raises:
         ConfigError: spaCy does not know a language.
@@ -80,14 +80,14 @@ def load_pair(config: TokenizerConfig, folder: Path) -> LearnedPair:
     """Read the files of `LearnedPair.files`.
 
     Raises:
-        ConfigError: a file is missing or not a tokenizer of this kind.
+        ConfigError: a file is missing, or is not a tokenizer of this kind.
     """
 
     def load(kind: type[BytePairTokenizer] | type[WordTokenizer], name: str) -> LearnedTokenizer:
         try:
             return kind.from_json(read_text(folder / name, most=MOST_VOCABULARY))
         except FileNotFoundError as error:
-            raise ConfigError(f"{folder.name} has no {name}.") from error
+            raise ConfigError(f"{folder.name} has no file {name}.") from error
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ConfigError(f"{name} in {folder.name} is not a {config.kind} tokenizer: {error}") from error
 

@@ -1,4 +1,4 @@
-"""The special tokens: ours, the same four ids in every vocabulary of this project, and what any vocabulary has."""
+"""Special tokens: the four ids that all our vocabularies share, and the description that fits any model."""
 
 from dataclasses import dataclass
 
@@ -10,19 +10,19 @@ __all__ = ["BOS", "BOS_ID", "EOS", "EOS_ID", "OURS", "PAD", "PAD_ID", "SPECIAL_T
 
 @dataclass(frozen=True, kw_only=True)
 class Specials:
-    """The ids that are no text of a person, and how a model uses them."""
+    """The ids that are not text, and how a model uses them."""
 
-    bos: int  # what the decoder reads first
-    eos: int  # what ends a text that is written
-    more_ends: tuple[int, ...] = ()  # other tokens that end it too
+    bos: int  # the first token that the decoder reads
+    eos: int  # ends a written text
+    more_ends: tuple[int, ...] = ()  # other tokens that also end it
     banned: tuple[int, ...] = ()  # never written unless forced, whatever their probability
-    first: int | None = None  # begins every text and is no choice, as the target language of mBART: it costs nothing
-    before: tuple[int, ...] = ()  # stand before a source
-    after: tuple[int, ...] = ()  # stand after a source
-    fill: tuple[int, ...] = ()  # what a source was filled up with, of a model that learned without a padding mask
-    unknown: int | None = None  # stands for what is not in the vocabulary
-    mask: int | None = None  # stands for what the model is to guess
-    marks: frozenset[int] = frozenset()  # all that stand for no text, in whatever place
+    first: int | None = None  # always written first, such as the language token of mBART
+    before: tuple[int, ...] = ()  # added before a source
+    after: tuple[int, ...] = ()  # added after a source
+    fill: tuple[int, ...] = ()  # added up to a fixed length, for a model that was trained without a padding mask
+    unknown: int | None = None  # for text that is not in the vocabulary
+    mask: int | None = None  # for the token that the model guesses
+    marks: frozenset[int] = frozenset()  # all special tokens
 
 
 OURS = Specials(

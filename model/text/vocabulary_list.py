@@ -1,4 +1,4 @@
-"""A tokenizer whose vocabulary is a list that somebody made: characters, or words between spaces."""
+"""A tokenizer for a given list of tokens: characters, or words between spaces."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ __all__ = ["ListedTokenizer", "read_vocabulary"]
 
 
 class ListedTokenizer:
-    """Each piece of a text is a token of the list, or the unknown one."""
+    """Each character or word of a text is a token of the list, or the unknown token."""
 
     def __init__(
         self,
@@ -26,9 +26,9 @@ class ListedTokenizer:
         """
         Args:
             vocabulary: Token → id.
-            kind: What a token is; words stand between spaces.
-            unknown: The id of everything else, which is left out if there is none.
-            marks: Ids that stand for no text.
+            kind: What a token is. Words are separated by spaces.
+            unknown: The id of text that is not in the list. Without it such text is left out.
+            marks: Ids of special tokens, which have no text.
         """
         self._ids = vocabulary
         self._tokens = {i: token for token, i in vocabulary.items()}
@@ -44,7 +44,7 @@ class ListedTokenizer:
         found = ((self._id(match[0]), match) for match in self._pattern.finditer(text))
         known = [(i, match) for i, match in found if i is not None]
         ids = tuple(i for i, _ in known)
-        # What a person typed is shown, not what stands for it.
+        # The typed text is shown, also where its id is that of the unknown token.
         tokens = tuple(match[0] for _, match in known)
         return Encoding(
             ids=ids, tokens=tokens, offsets=tuple(match.span() for _, match in known), words=self.words(ids)
@@ -76,10 +76,10 @@ class ListedTokenizer:
 
 
 def read_vocabulary(path: Path) -> dict[str, int]:
-    """Of a JSON object from tokens to ids, a JSON list, or a text file with a token a line.
+    """Read token → id from a JSON object, a JSON list, or a text file with one token per line.
 
     Raises:
-        ConfigError: the file is missing, or none of these.
+        ConfigError: the file is missing, or has another form.
     """
     try:
         read = read_json if path.suffix == ".json" else read_text
@@ -90,5 +90,7 @@ def read_vocabulary(path: Path) -> dict[str, int]:
     if isinstance(found, list) and all(isinstance(token, str) for token in found):
         found = {token: i for i, token in enumerate(found) if token != ""}
     if not found or not isinstance(found, dict) or not all(type(i) is int and i >= 0 for i in found.values()):
-        raise ConfigError(f"{path.name} is no vocabulary: it should lead from tokens to ids.")
+        raise ConfigError(
+            f"{path.name} is not a vocabulary. It must be a JSON object from tokens to ids, or a list of tokens."
+        )
     return found

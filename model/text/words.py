@@ -1,4 +1,4 @@
-"""Whole words, as the classic Multi30k pipeline has them: cut by spaCy, numbered by torchtext, rare ones `<unk>`."""
+"""Whole words, as in the classic Multi30k pipeline: spaCy splits the text, torchtext numbers the words."""
 
 import json
 import random
@@ -13,19 +13,20 @@ from model.config.section import ConfigError
 from model.text.encoding import Encoding
 from model.text.vocab import SPECIAL_TOKENS, UNK_ID
 
-if TYPE_CHECKING:  # what reads subwords need not wait for these two
+if TYPE_CHECKING:  # a program that reads only subwords does not wait for spaCy and torchtext
     from spacy.language import Language
-    from torchtext.vocab import Vocab
 
-__all__ = ["WordTokenizer", "parts"]
+    from model.text.torchtext_parts import Vocab
+
+__all__ = ["WordTokenizer", "short_parts"]
 
 
 @lru_cache(maxsize=8)  # a few megabytes each, and a quarter of a second to build
-def rules(language: str) -> "Language":
-    """The rules of spaCy for cutting a language into words; no download.
+def spacy_rules(language: str) -> "Language":
+    """The rules by which spaCy splits a language into words. They need no download.
 
     Raises:
-        ConfigError: it has none for this language.
+        ConfigError: spaCy has no rules for this language.
     """
     import spacy
 
@@ -36,17 +37,16 @@ def rules(language: str) -> "Language":
 
 
 def numbered(counts: Counter[str], *, min_freq: int = 1) -> "Vocab":
-    """The words with their numbers, after the special tokens; the most frequent first."""
-    from torchtext.vocab import Vocab
+    from model.text.torchtext_parts import word_vocabulary
 
-    return Vocab(counts, min_freq=min_freq, specials=list(SPECIAL_TOKENS))
+    return word_vocabulary(counts, min_freq=min_freq)
 
 
-def parts(text: str, *, longest: int = 100) -> Iterator[tuple[int, str]]:
-    """The text in parts that tokenizers cut quickly, each with the place of its first character.
+def short_parts(text: str, *, longest: int = 100) -> Iterator[tuple[int, str]]:
+    """Parts of a text that a tokenizer splits quickly, each with the position of its first character.
 
-    spaCy takes signs off a word one by one and looks at the whole rest each time: 20,000 brackets take it 33 seconds.
-    So what stands between two spaces is cut after every `longest` characters.
+    spaCy removes punctuation from a word sign by sign and reads the whole rest each time: 20,000 brackets take 33
+    seconds. So a word without spaces is divided after every `longest` characters.
     """
     ends = [match.end() for match in re.finditer(rf"\S{{{longest}}}(?=\S)", text)]
     for start, end in pairwise((0, *ends, len(text))):
@@ -54,10 +54,10 @@ def parts(text: str, *, longest: int = 100) -> Iterator[tuple[int, str]]:
 
 
 class WordTokenizer:
-    """Words by spaCy's rules for the language, numbered by a torchtext `Vocab`; rare words are `<unk>`.
+    """Words by spaCy's rules for the language, numbered by a torchtext `Vocab`. Rare words become `<unk>`.
 
-    Detokenizing follows what was seen in training: a token that mostly stood without a space before it (or after it)
-    is joined again, so `n't`, commas and the hyphen of `t-shirt` need no rules of their own.
+    `decode` repeats what the training texts show: a token that mostly had no space before it (or after it) is joined
+    again. So `n't`, commas and the hyphen of `t-shirt` need no rules of their own.
     """
 
     def __init__(
@@ -68,30 +68,31 @@ class WordTokenizer:
         self.vocab = vocab
         self.joins_left = frozenset(joins_left)
         self.joins_right = frozenset(joins_right)
-        self._nlp = rules(language)
+        self._nlp = spacy_rules(language)
 
     @classmethod
     def train(cls, texts: Iterable[str], *, language: str, lowercase: bool, min_freq: int) -> Self:
-        nlp = rules(language)
-        seen: Counter[str] = Counter()
-        inner: Counter[tuple[str, str]] = Counter()
-        joined: Counter[tuple[str, str]] = Counter()
+        nlp = spacy_rules(language)
+        counts: Counter[str] = Counter()
+        beside: Counter[tuple[str, str]] = Counter()  # how often a word has a neighbour on a side
+        joined: Counter[tuple[str, str]] = Counter()  # and how often without a space
         for text in texts:
             words = [
                 (token.text.lower() if lowercase else token.text, bool(token.whitespace_))
                 for token in nlp(text)
                 if not token.is_space
             ]
-            seen.update(word for word, _ in words)
+            counts.update(word for word, _ in words)
             for (left, spaced), (right, _) in pairwise(words):
                 for key in ((left, "right"), (right, "left")):
-                    inner[key] += 1
+                    beside[key] += 1
                     joined[key] += not spaced
-        vocab = numbered(seen, min_freq=min_freq)
+        vocab = numbered(counts, min_freq=min_freq)
 
         def joining(side: str) -> list[str]:
-            # Words before a full stop stand without a space too; only what joins nearly always is a joiner.
-            return [w for w in vocab.itos if inner[w, side] and joined[w, side] > 0.7 * inner[w, side] and cls._thin(w)]
+            # A word before a full stop has no space after it either. Only a token that nearly always joins is a joiner.
+            often = (w for w in vocab.itos if beside[w, side] and joined[w, side] > 0.7 * beside[w, side])
+            return [w for w in often if is_punctuation_or_clitic(w)]
 
         return cls(
             language=language,
@@ -100,11 +101,6 @@ class WordTokenizer:
             joins_left=joining("left"),
             joins_right=joining("right"),
         )
-
-    @staticmethod
-    def _thin(word: str) -> bool:
-        """Punctuation, or a clitic such as 's, n't and na that spaCy cut off."""
-        return not word.isalpha() or len(word) <= 2
 
     @property
     def size(self) -> int:
@@ -123,14 +119,14 @@ class WordTokenizer:
         return [[self._id(word) for word, _, _ in self._words(text)] for text in texts]
 
     def _words(self, text: str) -> list[tuple[str, int, int]]:
-        """Each word with its first character in the text and the one after its last."""
+        """Each word, the position of its first character, and the position after its last character."""
         words: list[tuple[str, int, int]] = []
-        for first, token in ((first, token) for first, part in parts(text) for token in self._nlp(part)):
+        for first, token in ((first, token) for first, part in short_parts(text) for token in self._nlp(part)):
             start, end = first + token.idx, first + token.idx + len(token.text)
             if token.is_space:
                 continue
             word = token.text.lower() if self.lowercase else token.text
-            # spaCy cuts capitals otherwise: I'M and U.S. whole, i'm and u.s. in pieces that are known.
+            # spaCy keeps I'M and U.S. whole, but splits i'm and u.s. into words that are in the vocabulary.
             if word != token.text and len(word) == end - start and self._id(word) == UNK_ID:
                 words += [(t.text, start + t.idx, start + t.idx + len(t.text)) for t in self._nlp(word)]
             else:
@@ -155,8 +151,8 @@ class WordTokenizer:
     def words(self, ids: Sequence[int]) -> tuple[int, ...]:
         return tuple(range(len(ids)))
 
-    def cut_anew(self, ids: Sequence[int], *, dropout: float, draws: random.Random) -> Sequence[int]:
-        """Words have one way to be cut."""
+    def resegment(self, ids: Sequence[int], *, dropout: float, draws: random.Random) -> Sequence[int]:
+        """Whole words have only one segmentation."""
         return ids
 
     def to_json(self) -> str:
@@ -175,11 +171,16 @@ class WordTokenizer:
         words = state.pop("words")
         texts = [*words, *state["joins_left"], *state["joins_right"], state["language"]]
         if not all(isinstance(word, str) for word in texts) or not state["language"].isalpha():
-            raise ValueError("its words and its language are not all text")
-        # Falling counts make torchtext keep the saved order.
+            raise ValueError("its words and its language must be text")
+        # torchtext sorts by count, so decreasing counts keep the saved order.
         counts = Counter({word: len(words) - i for i, word in enumerate(words)})
         return cls(vocab=numbered(counts), **state)
 
     def _id(self, word: str) -> int:
         index: int = self.vocab.stoi.get(word, UNK_ID)
         return index if index >= len(SPECIAL_TOKENS) else UNK_ID
+
+
+def is_punctuation_or_clitic(word: str) -> bool:
+    """Clitics are short parts such as 's, n't and na, which spaCy separates from a word."""
+    return not word.isalpha() or len(word) <= 2

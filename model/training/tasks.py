@@ -102,14 +102,14 @@ class TranslationTask:
         if not len(examples):
             raise ConfigError(f"No training pair fits into max_length ({self.model_config.max_length}); raise it.")
         self.left_out += examples.left_out
-        vary = self._cut_anew if config.bpe_dropout else None
+        vary = self._resegment if config.bpe_dropout else None
         return Batches(examples, batch_tokens=config.batch_tokens, device=device, vary=vary)
 
-    def _cut_anew(self, example: Example, draws: random.Random) -> Example:
+    def _resegment(self, example: Example, draws: random.Random) -> Example:
         (*source, _), (_, *target, _) = example
         dropout = self.recipe.train.bpe_dropout
-        source = [*self.tokenizers.source.cut_anew(source, dropout=dropout, draws=draws), EOS_ID]
-        target = [BOS_ID, *self.tokenizers.target.cut_anew(target, dropout=dropout, draws=draws), EOS_ID]
+        source = [*self.tokenizers.source.resegment(source, dropout=dropout, draws=draws), EOS_ID]
+        target = [BOS_ID, *self.tokenizers.target.resegment(target, dropout=dropout, draws=draws), EOS_ID]
         return (source, target) if max(len(source), len(target)) <= self.model_config.max_length else example
 
     def batches_of(self, epoch: int) -> Batches:
