@@ -11,7 +11,7 @@ from model.cli import attention, classify, download, evaluate, export, fetch, to
 from model.config.section import ConfigError
 from model.corpora.corpora import CorpusError
 from model.corpora.download import DownloadError
-from model.training.train import DivergedError
+from model.training.diverged import DivergedError
 
 __all__ = ["COMMANDS", "main"]
 

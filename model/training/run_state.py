@@ -1,6 +1,7 @@
-"""What a training run needs to go on: one safetensors file, replaced as a whole, and the weights of the last epochs.
+"""What a training run needs to continue: one safetensors file, replaced as a whole, and the weights of recent epochs.
 
-Weights, optimizer, where the run stands, the random numbers of each of its processes, and the scale of an fp16 loss.
+The file holds the weights, the optimizer, the progress, the random numbers of each process, and the scale of an fp16
+loss.
 """
 
 import json
@@ -29,7 +30,7 @@ __all__ = [
 
 @dataclass(kw_only=True)
 class Progress:
-    """Where a run stands; saved with the weights."""
+    """How far a run has come. It is saved with the weights."""
 
     step: int = 0
     epoch: int = 1
@@ -42,13 +43,22 @@ class Progress:
     stale_epochs: int = 0
     history: list[dict[str, float]] = field(default_factory=list)
 
+    def count_step(self, *, batches: int, loss: float, items: int, seconds: float) -> None:
+        """Add one step of the optimizer; `loss` is summed over the `items`."""
+        self.step += 1
+        self.batches_done += batches
+        self.epoch_loss += loss
+        self.epoch_items += items
+        self.epoch_seconds += seconds
+        self.seconds += seconds
+
     def begin_epoch(self) -> None:
         self.epoch += 1
         self.batches_done, self.epoch_items = 0, 0
         self.epoch_loss, self.epoch_seconds = 0.0, 0.0
 
     def row(self, measured: Mapping[str, float], *, rate: float, unit: str) -> dict[str, float]:
-        """This epoch's line of `history.csv`."""
+        """The line of this epoch in `history.csv`."""
         return {
             "epoch": self.epoch,
             "step": self.step,
@@ -61,14 +71,14 @@ class Progress:
 
 
 def copy_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
-    """Overwrite the model's parameters; raises KeyError or RuntimeError where names or shapes differ."""
+    """Overwrite the model's parameters. Raises KeyError or RuntimeError if names or shapes differ."""
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(weights[name])
 
 
 def random_state(device: torch.device) -> dict[str, Tensor]:
-    """The random number generators of this process: of the processor and of its device."""
+    """The state of the random number generators of this process: of the CPU, and of its device."""
     states = {"cpu": torch.get_rng_state()}
     if device.type != "cpu":
         states[device.type] = torch.get_device_module(device).get_rng_state()
@@ -84,15 +94,15 @@ def save_state(
     random_states: Sequence[Mapping[str, Tensor]],
     scaler: torch.amp.GradScaler | None = None,
 ) -> None:
-    """Write weights, optimizer, progress, the random numbers of every process and, in fp16, the scale of the loss.
+    """Write all that the run needs to continue.
 
     Args:
         path: The file to replace.
-        model: Its parameters are kept in full precision.
+        model: Its parameters are saved in full precision.
         optimizer: Of these parameters.
-        progress: Where the run stands.
-        random_states: `random_state` of each process, in the order of their ranks.
-        scaler: Where there is one.
+        progress: How far the run has come.
+        random_states: The `random_state` of each process, in the order of their ranks.
+        scaler: Scales the loss in fp16.
     """
     tensors = {f"model.{name}": p.detach() for name, p in model.named_parameters()}
     for name, parameter in model.named_parameters():
@@ -114,12 +124,12 @@ def load_state(
     rank: int = 0,
     scaler: torch.amp.GradScaler | None = None,
 ) -> Progress:
-    """Read what `save_state` wrote into the model, the optimizer, the generators of this process and the scaler.
+    """Read the file of `save_state` into the model, the optimizer, the random numbers of this process and the scaler.
 
-    A process that the run did not have before keeps the random numbers that it has.
+    A process that is new in the run keeps its own random numbers.
 
     Raises:
-        ConfigError: the file is damaged, or was written by a run of another recipe.
+        ConfigError: the file is damaged, or belongs to a run of another recipe.
     """
     try:
         with safe_open(path, framework="pt") as file:
@@ -133,9 +143,9 @@ def load_state(
                 entries = {key: tensors.pop(f"adam.{key}.{name}") for key in ("step", "exp_avg", "exp_avg_sq")}
                 optimizer.state[parameter] = {key: value.to(parameter.device) for key, value in entries.items()}
     except (SafetensorError, KeyError, RuntimeError, TypeError, ValueError) as error:
-        raise ConfigError(f"{path} does not fit this recipe or is damaged: {error}") from error
+        raise ConfigError(f"{path} does not fit this recipe, or it is damaged: {error}") from error
     if tensors:
-        raise ConfigError(f"{path} holds {min(tensors)}, which this recipe does not have.")
+        raise ConfigError(f"{path} holds the tensor {min(tensors)}, which this recipe does not have.")
     for kind in ("cpu", "cuda", "mps"):
         state = random_states.get(f"random.{rank}.{kind}")
         if state is not None and kind == "cpu":
@@ -148,14 +158,14 @@ def load_state(
 
 
 def save_epoch(folder: Path, weights: Mapping[str, Tensor], *, epoch: int, keep: int) -> None:
-    """Keep the weights of an epoch, and of the `keep` latest ones only."""
+    """Save the weights of an epoch, and delete all but the `keep` latest epochs."""
     save_tensors(folder / f"epoch-{epoch:04d}.safetensors", weights)
     for old in epoch_files(folder)[:-keep]:
         old.unlink()
 
 
 def average_epochs(folder: Path) -> dict[str, Tensor]:
-    """The mean of the kept epochs, name by name ("Attention Is All You Need", section 6.1)."""
+    """The mean of the saved epochs, parameter by parameter ("Attention Is All You Need", section 6.1)."""
     files = epoch_files(folder)
     total: dict[str, Tensor] = {}
     for path in files:

@@ -15,7 +15,8 @@ import pytest
 from model.checkpoints.checkpoint import CheckpointError, load_checkpoint, load_classifier
 from model.config.section import ConfigError
 from model.inference.translate import translate
-from model.training.train import DivergedError, train
+from model.training.diverged import DivergedError
+from model.training.train import train
 from tests.conftest import PATIENCE, ROOT, TOY_DATA, toy_recipe, toy_toml
 
 
@@ -115,7 +116,7 @@ def test_a_loss_that_explodes_ends_the_run_with_the_last_good_checkpoint(tmp_pat
     kept = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*.safetensors")}
     wild = toy_recipe("words", max_epochs=20, learning_rate=1e30, warmup_steps=1)
     message = (
-        r"At step \d+ the loss \(.*\) or its gradient is not finite, .* Lower learning_rate \(now .*--precision fp32"
+        r"The loss \(.*\) or its gradient is not finite at step \d+, .* Lower learning_rate \(now .*--precision fp32"
     )
     with pytest.raises(DivergedError, match=message):
         train(wild, data_root=TOY_DATA, out=tmp_path / "run", device="cpu", resume=True)
