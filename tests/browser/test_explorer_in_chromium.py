@@ -203,7 +203,7 @@ def test_two_visitors_silence_different_heads_and_never_see_each_others(visit: V
     first, second = (visit(f"heads?{HERE}&text={quote(TEXT)}") for _ in range(2))
     for page in (first, second):
         settle(page)
-    first.get_by_role("button", name="All heads off").click()
+    first.get_by_role("button", name="Silence all heads").click()
     every = Intervention(
         ablated=frozenset(
             Head(kind, la, h) for kind in ("encoder", "decoder", "cross") for la in range(3) for h in range(8)
@@ -231,7 +231,7 @@ def test_a_head_can_be_made_uniform_and_all_taken_back(visit: Visit) -> None:
     page.get_by_role("switch", name="encoder attention, layer 1, head 1").click()
     expect(page.get_by_role("switch", name="encoder attention, layer 1, head 1: uniform")).to_be_visible()
     settle(page)
-    page.get_by_role("button", name="As trained").click()
+    page.get_by_role("button", name="Clear changes").click()
     expect(page.locator("button.head.uniform")).to_have_count(0)
 
 
@@ -245,7 +245,7 @@ def test_a_cell_can_be_painted(visit: Visit) -> None:
     expect(page.locator(".hovertext")).to_contain_text("choose to paint")
     page.mouse.click(*cell)
     expect(page.get_by_text("Painted: cross layer 3 head 2, row 2, column 4: 1.")).to_be_visible()
-    page.get_by_role("button", name="Wash off").click()
+    page.get_by_role("button", name="Clear painted weights").click()
     expect(page.get_by_text("Painted:")).to_have_count(0)
 
 

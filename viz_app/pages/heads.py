@@ -1,4 +1,4 @@
-"""Heads: what each of them does, how much it matters, and what becomes of the translation without it."""
+"""Heads: what each head does, how much it matters, and the translation without it."""
 
 import streamlit as st
 
@@ -6,7 +6,7 @@ from model.config.model import RecurrentConfig
 from viz_app.content.demonstrations import demonstration_for
 from viz_app.sections.heads.ablation_board import ablation_board
 from viz_app.sections.heads.head_importance import head_importance
-from viz_app.sections.heads.head_patching import pasted_heads
+from viz_app.sections.heads.head_patching import head_patching
 from viz_app.sections.heads.head_roles import head_roles
 from viz_app.sections.heads.sentence_set import sentence_set
 from viz_app.sections.heads.word_alignment import word_alignment
@@ -17,17 +17,16 @@ from viz_app.widgets.run_controls import require_run
 from viz_app.widgets.tabs import tabs
 from viz_app.widgets.text_field import require_text
 
+TABS = {
+    "board": "Ablation board",
+    "roles": "What heads do",
+    "importance": "Importance",
+    "alignment": "Alignment",
+    "paste": "Patch a head",
+}
+
 key, config = checkpoint_choice.require_attention(listing.listed_checkpoints(), also=("continuation", "reading"))
-board, roles, importance, aligning, pasting = tabs(
-    {
-        "board": "Ablation board",
-        "roles": "What heads do",
-        "importance": "Importance",
-        "alignment": "Alignment",
-        "paste": "Paste a head",
-    },
-    "heads_tab",
-)
+board, roles, importance, alignment, patching = tabs(TABS, "heads_tab")
 if board.open:
     with board:
         text, run = require_run(key, opening=demonstration_for(config).heads)
@@ -42,13 +41,13 @@ if importance.open:
         if config.task == "translation":
             head_importance(key, sentence_set(config))
         else:
-            st.info("Importance is measured on translations; choose a translator on the left.")
-if aligning.open:
-    with aligning:
+            st.info("Importance is measured on translations. Choose a translator on the left.")
+if alignment.open:
+    with alignment:
         word_alignment(key)
-if pasting.open:
-    with pasting:
+if patching.open:
+    with patching:
         if config.task != "translation" or isinstance(config.model, RecurrentConfig):
-            st.info("Heads are pasted between translations by a Transformer; choose one on the left.")
+            st.info("Heads are patched between two translations by a Transformer. Choose a Transformer on the left.")
         else:
-            pasted_heads(key, config, require_text(config, opening=demonstration_for(config).receiver))
+            head_patching(key, config, require_text(config, opening=demonstration_for(config).receiver))

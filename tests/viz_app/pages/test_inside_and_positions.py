@@ -81,7 +81,7 @@ def test_positions_switched_off_by_a_link_are_told_and_switched_on_again(
     assert in_url(app, "intervention") is None
     app.toggle(key="board_positions").set_value(False).run()
     assert in_url(app, "intervention") == "nopositions"
-    next(button for button in app.button if button.label == "As trained").click().run()
+    next(button for button in app.button if button.label == "Clear changes").click().run()
     assert app.toggle(key="board_positions").value
 
 

@@ -45,7 +45,7 @@ def test_the_bug_lab_shows_what_each_mistake_does(open_app: OpenApp, checkpoint:
 def test_the_board_silences_the_heads_of_this_visitor_alone(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     first, second = (open_app("heads", checkpoint=NAME, text=TEXT) for _ in range(2))
     ablated = frozenset(Head("cross", layer, head) for layer in range(3) for head in range(8))
-    button(first, "All heads off").click().run()
+    button(first, "Silence all heads").click().run()
     every = first.session_state["intervention"].ablated
     assert ablated < every
     expected = translate(checkpoint, TEXT, edits=Intervention(ablated=every).edits())
@@ -58,7 +58,7 @@ def test_the_board_silences_the_heads_of_this_visitor_alone(open_app: OpenApp, c
     second.run()
     assert not second.session_state["intervention"]
     assert compared_lines(second) == [as_trained, as_trained]
-    button(first, "As trained").click().run()
+    button(first, "Clear changes").click().run()
     assert not first.session_state["intervention"]
 
 
@@ -79,7 +79,7 @@ def test_a_board_without_colours_says_why(open_app: OpenApp, monkeypatch: pytest
     assert not any("(≠)" in markdown.value for markdown in app.markdown)
 
 
-def test_the_board_says_of_every_head_what_it_does_before_any_click(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+def test_the_board_shows_the_effect_of_every_head_before_any_click(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     app = open_app("heads", checkpoint=NAME)
     text = app.text_input(key="text").value
     before = translate(checkpoint, text)
@@ -94,7 +94,7 @@ def test_the_board_says_of_every_head_what_it_does_before_any_click(open_app: Op
     channels = [hex_to_rgb(boards["cross"]["faces"][layer][head]["colour"]) for layer, head in (red, blue)]
     assert channels[0][0] > channels[0][2]
     assert channels[1][0] < channels[1][2]
-    button(app, "Silence the main ≠").click().run()
+    button(app, "Silence the decisive head").click().run()
     (silenced,) = app.session_state["intervention"].ablated
     assert found.places[silenced.kind][silenced.layer, silenced.head] >= 0
     first, after = compared_lines(app)
@@ -136,7 +136,7 @@ def test_what_heads_do_and_their_importance(open_app: OpenApp, checkpoint: Check
     assert not app.exception
     grid = array(charts(app)[0]["data"][0]["z"])
     assert grid.shape == (3, 3 * 8 + 2)
-    assert "2 sentences" in html(app)
+    assert "Sentences: 2" in html(app)
     assert "rarest" not in app.segmented_control(key="metric").options
     app = tab(app, "heads_tab", "Importance")
     pairs = [(TEXT, ""), ("Eine Frau lacht.", "A woman is laughing.")]
@@ -148,32 +148,32 @@ def test_what_heads_do_and_their_importance(open_app: OpenApp, checkpoint: Check
     app.button(key="measure").click().run()
     assert not app.exception
     assert len(charts(app)) == 2
-    assert any("takes 10 sentences or more" in caption.value for caption in app.caption)
+    assert any("at least 10 sentences" in caption.value for caption in app.caption)
     assert not any("correlation" in caption.value for caption in app.caption)
 
 
-def test_measured_importance_is_what_the_gradient_estimates_and_how_surely_is_said(open_app: OpenApp) -> None:
+def test_the_gradient_ranks_the_heads_like_the_measurement_and_the_interval_is_shown(open_app: OpenApp) -> None:
     app = open_app("heads", heads_tab="Importance")
     app.button(key="measure").click().run()
-    said = next(caption.value for caption in app.caption if "correlation" in caption.value)
-    numbers = re.search(r"correlation of ([\d.-]+) .*between ([\d.-]+) and ([\d.-]+) when the 20 sentences", said)
+    comparison = next(caption.value for caption in app.caption if "correlation" in caption.value)
+    numbers = re.search(r"20 sentences.*correlation of ([\d.-]+) .*interval: ([\d.-]+) to ([\d.-]+)", comparison)
     assert numbers
     found, low, high = map(float, numbers.groups())
     assert 0.5 < low <= found <= high < 1
 
 
-def test_a_cell_painted_in_a_silenced_head_is_told(open_app: OpenApp) -> None:
+def test_a_cell_painted_in_a_silenced_head_is_named_with_the_reason(open_app: OpenApp) -> None:
     app = open_app("heads", checkpoint=NAME, intervention="off.cross.1.1~paint.cross.1.1.1.1.0.5")
     assert any("its head is silenced" in caption.value for caption in app.caption)
 
 
-def test_a_painted_cell_that_changes_nothing_is_told(open_app: OpenApp) -> None:
+def test_a_painted_cell_without_effect_is_named_with_the_reason(open_app: OpenApp) -> None:
     code = "paint.cross.2.3.9.2.0.5~paint.decoder.1.1.1.1.0.4~paint.decoder.1.2.2.9.0.5~paint.cross.1.1.1.1.0.5"
     app = open_app("heads", checkpoint=NAME, text="Ein Hund.", intervention=code)
     painted, idle = (
         next(c.value for c in app.caption if c.value.startswith(word)) for word in ("Painted:", "Without effect:")
     )
     assert painted == "Painted: cross layer 1 head 1, row 1, column 1: 0.5."
-    assert re.search(r"row 9, column 2: 0.5 \(here are \d rows and \d columns\)", idle)
-    assert "head 1, row 1, column 1: 0.4 (the only key of its row keeps all the weight)" in idle
+    assert re.search(r"row 9, column 2: 0.5 \(this map has \d rows and \d columns\)", idle)
+    assert "head 1, row 1, column 1: 0.4 (its row has only one key, which keeps all the weight)" in idle
     assert "row 2, column 9: 0.5" in idle

@@ -1,4 +1,4 @@
-"""What every head does for one translation, before any click: the colours of the board, its sentence and its table."""
+"""The effect of silencing each head alone: the colours of the ablation board, its sentence and its table."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,57 +16,53 @@ Face = Mapping[str, object]
 
 
 def largest_change(effects: Effects) -> float:
-    """Of all heads, up or down, in nats; the ends of the colours."""
+    """Over all heads, up or down, in nats; the ends of the colour scale."""
     return max(float(np.abs(grid).max()) for grid in effects.changes.values())
 
 
 def faces(effects: Effects) -> dict[str, list[list[Face]]]:
-    """Kind → (L, H) of how the button of a head looks, and what it says besides its state."""
+    """Kind → (L, H): the colours of a head's button, and the effect of silencing it in words."""
     bound = max(largest_change(effects), 1e-6)
     colours = ["#" + bytes(row[:3]).hex() for row in palette(signed=True)]
 
-    def face(change: float, place: int) -> Face:
+    def face(change: float, position: int) -> Face:
         colour = colours[round((change / bound + 1) / 2 * (LEVELS - 1))]
-        says = f"without it {change:+.3f} nats" + (f", and another word at place {place + 1}" if place >= 0 else "")
-        return {"colour": colour, "ink": ink(colour), "says": says, "decides": place >= 0}
+        effect = f"{change:+.3f} nats when silenced"
+        if position >= 0:
+            effect += f"; token {position + 1} changes"
+        return {"colour": colour, "ink": ink(colour), "says": effect, "decides": position >= 0}
 
     return {
         kind: [
-            [face(float(change), int(place)) for change, place in zip(changes, places, strict=True)]
-            for changes, places in zip(grid, effects.places[kind], strict=True)
+            [face(float(change), int(position)) for change, position in zip(changes, positions, strict=True)]
+            for changes, positions in zip(grid, effects.places[kind], strict=True)
         ]
         for kind, grid in effects.changes.items()
     }
 
 
-def effects_sentence(effects: Effects, *, what: str) -> str:
-    """What the colours of the board mean, and how many heads change the text by themselves.
-
-    Args:
-        effects: Of all heads.
-        what: "translation" or "text".
-    """
-    places = np.concatenate([grid.ravel() for grid in effects.places.values()])
-    alone = int((places >= 0).sum())
-    changes = "changes" if alone == 1 else "change"
+def effects_sentence(effects: Effects) -> str:
+    """The meaning of the board's colours, and the number of heads that change the text when silenced alone."""
+    positions = np.concatenate([grid.ravel() for grid in effects.places.values()])
     return (
-        f"**Blue: without this head the {what} is less likely. Red: more likely** (change in log-probability, up to "
-        f"{largest_change(effects):.2f} nats). {alone or 'None'} of {len(places)} heads (≠) {changes} the {what} alone."
+        f"**Blue: without this head the model's text is less likely. Red: more likely** (change in log-probability, up "
+        f"to {largest_change(effects):.2f} nats). Heads that change the text when silenced alone (≠): "
+        f"{int((positions >= 0).sum())} of {len(positions)}."
     )
 
 
 def decisive_head(effects: Effects) -> Head | None:
-    """Of the heads that change the text alone, the one that it needs most; None where no head does."""
-    found = [
+    """Of the heads that change the text alone, the one that lowers its log-probability most; None without any."""
+    candidates = [
         (float(grid[layer, head]), Head(kind, layer, head))
         for kind, grid in effects.changes.items()
         for layer, head in np.argwhere(effects.places[kind] >= 0).tolist()
     ]
-    return min(found)[1] if found else None
+    return min(candidates)[1] if candidates else None
 
 
 def effects_table(effects: Effects, written: Sequence[str]) -> pd.DataFrame:
-    """One row a head, the one that the translation needs most first.
+    """One row per head, the largest fall of the log-probability first.
 
     Args:
         effects: Of all heads.
@@ -75,14 +71,14 @@ def effects_table(effects: Effects, written: Sequence[str]) -> pd.DataFrame:
     rows = []
     for kind, grid in effects.changes.items():
         for layer, head in np.ndindex(*grid.shape):
-            place = int(effects.places[kind][layer, head])
+            position = int(effects.places[kind][layer, head])
             rows.append(
                 {
                     "attention": KINDS[kind].title,
                     "layer": layer + 1,
                     "head": head + 1,
                     "change (nats)": float(grid[layer, head]),
-                    "writes another word instead of": written[place] if place >= 0 else "",
+                    "first token that changes": written[position] if position >= 0 else "",
                 }
             )
     return pd.DataFrame(rows).sort_values("change (nats)", ignore_index=True)

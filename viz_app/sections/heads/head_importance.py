@@ -1,4 +1,4 @@
-"""How much each head matters: what silencing it costs, and what the gradient expects."""
+"""The importance of each head: how much the loss rises without it, and how much the gradient predicts."""
 
 from collections.abc import Mapping
 
@@ -20,22 +20,33 @@ from viz_app.widgets.progress import with_progress
 __all__ = ["head_importance"]
 
 FloatArray = NDArray[np.float32]
-ENOUGH = 10  # sentences; with fewer, another draw of them gives another order of the heads
+Grids = Mapping[str, FloatArray]  # kind → (N, L, H), for N sentences
+MIN_SENTENCES = 10  # with fewer, other sentences give another order of the heads
 
 
 def head_importance(key: CheckpointKey, pairs: Pairs) -> None:
-    """Draw the gradient estimate at once, and the measured changes when a person asks for them."""
-    given = sum(bool(translation) for _, translation in pairs)
-    st.markdown(
-        f"The loss is measured on {'the given translations' if given == len(pairs) else 'translations'} of "
-        f"{len(pairs)} sentences, in nats per token."
-        + (
-            ""
-            if given == len(pairs)
-            else " A sentence without a given translation uses the model's own translation. The change then shows how "
-            "much the model needs a head for what it writes."
+    """Draw the gradient estimate at once, and the measured importance when the visitor asks for it."""
+    st.markdown(f"The loss is in nats per token. Sentences: {len(pairs)}.")
+    if not all(translation for _, translation in pairs):
+        st.markdown(
+            "Where a sentence has no given translation, the model's own is used. The change then shows how much the "
+            "model needs a head for what it writes."
         )
+    gradients = gradient_estimate(key, pairs)
+    changes = measured_changes(key, pairs)
+    if changes is None:
+        return
+    draw(
+        head_grids(mean_by_title(changes), unit="nats", signed=True, height=280),
+        key="measured",
+        wide=True,
+        alt="Change in loss when each head is silenced",
     )
+    st.caption("Red: the loss rises without this head. Blue: it falls. Mean over the sentences.")
+    st.caption(comparison(gradients, changes, len(pairs)))
+
+
+def gradient_estimate(key: CheckpointKey, pairs: Pairs) -> Grids:
     section(
         "Gradient estimate",
         "Michel et al. 2019: |∂loss/∂ξ|, where ξ multiplies a head's output. It takes one pass and changes no head.",
@@ -44,49 +55,45 @@ def head_importance(key: CheckpointKey, pairs: Pairs) -> None:
     parts = [results.gradient_importance_of(key, few) for few in few_at_a_time]
     gradients = {kind: np.concatenate([part[kind] for part in parts]) for kind in parts[0]}
     draw(
-        head_grids(named(gradients), unit="nats", height=280),
+        head_grids(mean_by_title(gradients), unit="nats", height=280),
         key="gradient",
         wide=True,
         alt="Gradient estimate of the importance of every head",
     )
+    return gradients
+
+
+def measured_changes(key: CheckpointKey, pairs: Pairs) -> Grids | None:
+    """The change of the loss without each head; None until it is measured."""
     section("Measured", "Silence one head after another: how much does the loss rise?")
     changes = long_analyses.importance_of(key, pairs)
-    if changes is None:
-        subject, work = long_analyses.importance_work(key, pairs)
-        if not asked_for(subject) and not st.button("Measure every head", icon=":material/play_arrow:", key="measure"):
-            return
-        changes = wait_for(subject, work, lane="importance", step="Head")
-        if changes is None:
-            return
+    if changes is not None:
+        return changes
+    subject, work = long_analyses.importance_work(key, pairs)
+    if not asked_for(subject) and not st.button("Measure every head", icon=":material/play_arrow:", key="measure"):
+        return None
+    if wait_for(subject, work, lane="importance", step="Head") is not None:
         st.rerun()
-    draw(
-        head_grids(named(changes), unit="nats", signed=True, height=280),
-        key="measured",
-        wide=True,
-        alt="Change in loss when each head is silenced",
-    )
-    st.caption(
-        "Red: the model needs this head; blue: it does better without, in the mean over the sentences. "
-        + compared(gradients, changes, len(pairs))
-    )
+    return None
 
 
-def compared(gradients: Mapping[str, FloatArray], changes: Mapping[str, FloatArray], sentences: int) -> str:
-    """What the gradients say of the measured changes, both kind → (N, L, H), and how sure that is."""
-    if sentences < ENOUGH:
-        return f"To compare the two pictures takes {ENOUGH} sentences or more."
+def comparison(gradients: Grids, changes: Grids, sentences: int) -> str:
+    """How well the gradients rank the measured changes, and how certain this is."""
+    if sentences < MIN_SENTENCES:
+        return f"The comparison of the two pictures needs at least {MIN_SENTENCES} sentences."
     estimated, sizes = (
         np.concatenate([grids[kind].reshape(sentences, -1) for kind in gradients], axis=1)
         for grids in (gradients, {kind: np.abs(grid) for kind, grid in changes.items()})
     )
-    found, low, high = rank_agreement(estimated, sizes)
+    correlation, low, high = rank_agreement(estimated, sizes)
     return (
-        "A gradient without its sign estimates how far the loss of a sentence moves, up or down: it ranks the heads "
-        f"as the mean size of the measured changes does with a correlation of {found:.2f} (Spearman; 1 = the same "
-        f"order; 95 % of the time between {low:.2f} and {high:.2f} when the {sentences} sentences are drawn again)."
+        "A gradient without its sign estimates the size of a change, not its direction. Over "
+        f"{sentences} sentences, its order of the heads and the order by the mean size of the measured changes have a "
+        f"rank correlation of {correlation:.2f} (Spearman; 1 = the same order; 95 % bootstrap interval: {low:.2f} to "
+        f"{high:.2f})."
     )
 
 
-def named(grids: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-    """The mean over sentences, by the name of the kind."""
+def mean_by_title(grids: Grids) -> dict[str, FloatArray]:
+    """The mean over the sentences, by the title of the kind of attention."""
     return {KINDS[kind].title: grid.mean(axis=0) for kind, grid in grids.items()}

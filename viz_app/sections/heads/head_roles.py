@@ -1,7 +1,11 @@
-"""What heads do, on average over many sentences, and the roles that this suggests."""
+"""What heads do: metrics of each head, averaged over many sentences, and the role that they suggest."""
 
+from collections.abc import Mapping
+
+import numpy as np
 import pandas as pd
 import streamlit as st
+from numpy.typing import NDArray
 
 from model.analysis.statistics import METRICS, mean_over_queries, suggested_role
 from model.config.kinds import KINDS
@@ -16,49 +20,68 @@ from viz_app.widgets.progress import with_progress
 
 __all__ = ["head_roles"]
 
+Grids = Mapping[str, Mapping[str, NDArray[np.float32]]]  # kind → metric → (L, H)
+Roles = Mapping[str, list[list[str]]]  # kind → (L, H) of a role, or nothing
+
 POSITIONAL = ("distance", "previous", "same", "next")
-ROLES = {"": "", "previous": "previous token", "same": "same token", "next": "next token", "end": "sentence mark"}
-MEANINGS = {
-    "entropy": "how spread out the weights are, in nats",
-    "confidence": "the largest weight of a row",
-    "distance": "how many tokens away the weight lies",
-    "previous": "share on the token before",
-    "same": "share on the same position",
-    "next": "share on the token after",
-    "end": "share on the special token: </s> of the source, <s> of the target",
+ROLES = {"": "", "previous": "previous token", "same": "same token", "next": "next token", "end": "special token"}
+TITLES = {
+    "entropy": "Entropy",
+    "confidence": "Confidence",
+    "distance": "Distance",
+    "previous": "Previous",
+    "same": "Same",
+    "next": "Next",
+    "end": "End",
 }
+MEANINGS = {
+    "entropy": "How spread out the weights of a row are, in nats.",
+    "confidence": "The largest weight of a row.",
+    "distance": "How many tokens away the weight lies, on average.",
+    "previous": "The share of the weight on the previous token.",
+    "same": "The share of the weight on the token itself.",
+    "next": "The share of the weight on the next token.",
+    "end": "The share of the weight on the special token: </s> of the source, <s> of the target.",
+}
+UNITS = {"entropy": "nats", "distance": "tokens"}
 
 
 def head_roles(key: CheckpointKey, pairs: Pairs) -> None:
     """Draw one metric of every head, and the table of suggested roles."""
     texts = tuple(sentence for sentence, _ in pairs)
     each = [results.head_metrics_of(key, text) for text in with_progress(texts, "Sentence", at_least=15)]
-    found = {kind: mean_over_queries([metrics[kind] for metrics in each]) for kind in each[0]}
+    grids = {kind: mean_over_queries([metrics[kind] for metrics in each]) for kind in each[0]}
+    roles = {kind: roles_of(metrics) for kind, metrics in grids.items()}
+    metric_of_every_head(grids, roles, sentences=len(texts))
+    table_of_roles(grids, roles)
+
+
+def roles_of(metrics: Mapping[str, NDArray[np.float32]]) -> list[list[str]]:
+    """The suggested role of each head (L, H) of one kind of attention; nothing for a head without a single role."""
+    layers, heads = metrics["entropy"].shape
+    return [
+        [
+            ROLES[suggested_role({name: float(values[layer, head]) for name, values in metrics.items()})]
+            for head in range(heads)
+        ]
+        for layer in range(layers)
+    ]
+
+
+def metric_of_every_head(grids: Grids, roles: Roles, *, sentences: int) -> None:
     settle("metric", "entropy", METRICS)
     metric = (
-        st.segmented_control("Metric", list(METRICS), format_func=str.capitalize, required=True, key="metric")
+        st.segmented_control("Metric", list(METRICS), format_func=TITLES.__getitem__, required=True, key="metric")
         or "entropy"
     )
-    roles = {
-        kind: [
-            [
-                ROLES[suggested_role({name: float(values[layer, head]) for name, values in metrics.items()})]
-                for head in range(metrics["entropy"].shape[1])
-            ]
-            for layer in range(len(metrics["entropy"]))
-        ]
-        for kind, metrics in found.items()
-    }
-    section(
-        metric.capitalize(),
-        f"{MEANINGS[metric].capitalize()}. The mean over all queries of {len(texts)} "
-        f"{'sentence' if len(texts) == 1 else 'sentences'}."
-        + (" Cross-attention has no common positions, so it is left empty." if metric in POSITIONAL else ""),
-    )
+    meaning = f"{MEANINGS[metric]} Mean over all queries. Sentences: {sentences}."
+    if metric in POSITIONAL:
+        meaning += " Cross-attention is empty: its queries and keys are tokens of different texts."
+    section(TITLES[metric], meaning)
     draw(
         head_grids(
-            {KINDS[kind].title: metrics[metric] for kind, metrics in found.items()},
-            unit="nats" if metric == "entropy" else "tokens" if metric == "distance" else "share",
+            {KINDS[kind].title: metrics[metric] for kind, metrics in grids.items()},
+            unit=UNITS.get(metric, "share"),
             notes={
                 KINDS[kind].title: [[role or "no single role" for role in row] for row in roles[kind]] for kind in roles
             },
@@ -66,24 +89,26 @@ def head_roles(key: CheckpointKey, pairs: Pairs) -> None:
         ),
         key="head_metric",
         wide=True,
-        alt=f"{metric} of every layer and head of the three kinds of attention",
+        alt=f"{TITLES[metric]} of every head, for each kind of attention",
     )
+
+
+def table_of_roles(grids: Grids, roles: Roles) -> None:
     section(
         "Suggested roles",
-        "Heads that put more than half of their weight on one kind of place (after Voita et al. "
-        "2019, who also found heads for rare words, which takes counts of words, and syntactic ones, which takes a "
-        "parser).",
+        "Heads that put more than half of their weight on one kind of position (after Voita et al. 2019). Voita et al. "
+        "also found heads for rare words, which need word counts, and for syntax, which need a parser.",
     )
     rows = [
         {"attention": KINDS[kind].title, "layer": layer + 1, "head": head + 1, "suggested role": role}
-        | {name: float(values[layer, head]) for name, values in found[kind].items()}
+        | {name: float(values[layer, head]) for name, values in grids[kind].items()}
         for kind, grid in roles.items()
         for layer, row in enumerate(grid)
         for head, role in enumerate(row)
         if role
     ]
     if not rows:
-        st.info("No head puts more than half of its weight on one kind of place in these sentences.")
+        st.info("In these sentences, no head puts more than half of its weight on one kind of position.")
         return
     st.dataframe(
         pd.DataFrame(rows),

@@ -1,4 +1,4 @@
-"""The sentences over which heads are measured: ours, pasted, or from a file."""
+"""The sentences on which heads are measured: our examples, the visitor's text, or a file."""
 
 import streamlit as st
 
@@ -11,12 +11,13 @@ from viz_app.session.page_end import end_page
 
 __all__ = ["MAX_LINES", "Pairs", "sentence_set"]
 
-MAX_LINES, MAX_LINE = 100, 500
-SOURCES = {"ours": "Our examples", "pasted": "Pasted", "file": "From a file"}
+MAX_LINES, MAX_LINE = 100, 500  # lines, characters of a line
+SOURCES = {"ours": "Our examples", "pasted": "Your text", "file": "A file"}
+FORMAT = "One sentence per line; you can add a tab and its translation"
 
 
 def sentence_set(config: AnyConfig) -> Pairs:
-    """Ask for sentences; stops the page with a sentence where there is none."""
+    """Ask for sentences; without any, a message ends the page."""
     settle("sentences_from", "ours", SOURCES)
     source = st.segmented_control(
         "Sentences", list(SOURCES), format_func=SOURCES.__getitem__, required=True, key="sentences_from"
@@ -24,34 +25,32 @@ def sentence_set(config: AnyConfig) -> Pairs:
     if source == "ours":
         more = MORE.get(config.tokenizer.source_language, ())
         return tuple((text, "") for text in (*examples_for(config), *more))
-    if source == "pasted":
-        settle("pasted", "")
-        text = st.text_area(
-            "One sentence a line; after a tab, its translation if you have one",
-            key="pasted",
-            max_chars=50_000,
-            height=120,
-        )
-    else:
-        file = st.file_uploader(
-            "A text file, UTF-8: one sentence a line; after a tab, its translation if you have one",
-            type=["txt", "tsv"],
-            max_upload_size=1,
-        )
-        try:
-            text = file.getvalue().decode("utf-8-sig") if file else ""
-        except UnicodeDecodeError:
-            name = plain(file.name) if file else "The file"
-            st.error(f"{name} is not UTF-8 text. Save it as UTF-8 and open it again.")
-            end_page()
-    lines = [line for line in (text or "").splitlines() if line.strip()]
+    text = typed_text() if source == "pasted" else text_of_file()
+    lines = [line for line in text.splitlines() if line.strip()]
     if not lines:
-        st.info("Give at least one sentence.")
+        st.info("Add at least one sentence.")
         end_page()
-    if len(lines) > MAX_LINES or max(map(len, lines)) > MAX_LINE:
+    longest = max(map(len, lines))
+    if len(lines) > MAX_LINES or longest > MAX_LINE:
         st.warning(
-            f"{len(lines)} lines, the longest of {max(map(len, lines))} characters: the first {MAX_LINES} lines and "
-            f"{MAX_LINE} characters of each are used."
+            f"The text has {len(lines)} lines, and its longest line has {longest} characters. Only the first "
+            f"{MAX_LINES} lines and the first {MAX_LINE} characters of each line are used."
         )
-    pairs = (line[:MAX_LINE].partition("\t") for line in lines[:MAX_LINES])
-    return tuple((sentence.strip(), translation.strip()) for sentence, _, translation in pairs)
+    parts = (line[:MAX_LINE].partition("\t") for line in lines[:MAX_LINES])
+    return tuple((sentence.strip(), translation.strip()) for sentence, _, translation in parts)
+
+
+def typed_text() -> str:
+    settle("pasted", "")
+    return st.text_area(FORMAT, key="pasted", max_chars=50_000, height=120) or ""
+
+
+def text_of_file() -> str:
+    file = st.file_uploader(f"A UTF-8 text file. {FORMAT}", type=["txt", "tsv"], max_upload_size=1)
+    if not file:
+        return ""
+    try:
+        return file.getvalue().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        st.error(f"{plain(file.name)} is not UTF-8 text. Save it as UTF-8, and open it again.")
+        end_page()

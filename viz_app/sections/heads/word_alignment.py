@@ -1,10 +1,12 @@
-"""Which heads point at the word that is being translated: their links against those that a person drew."""
+"""Word alignment: how often a head's largest weight is on the source word that a person linked to the target word."""
+
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 import streamlit as st
 
 from model.analysis.alignment import Pointer
-from model.corpora.aligned import cooccurrence, error_rate
+from model.corpora.aligned import AlignedPair, Links, cooccurrence, error_rate
 from viz_app.content.plain import percent
 from viz_app.services import analyses, long_analyses
 from viz_app.services.listing import CheckpointKey
@@ -14,39 +16,57 @@ from viz_app.widgets.long_work import start_and_wait_for
 
 __all__ = ["word_alignment"]
 
+Row = tuple[str, str, float]  # what points, when the word is "written" or "read", alignment error rate
+
 
 def word_alignment(key: CheckpointKey) -> None:
-    """Sort all heads, and the ways to sum them up, by how often they are wrong."""
+    """List all heads, and the summaries of all heads, by their alignment error rate."""
     pairs = analyses.aligned_pairs(key)
     if not pairs:
         st.info(
-            "Words were aligned by hand for English and German alone; choose a translator of these two on the left."
+            "Alignments made by hand exist for English and German only. Choose a translator between these two "
+            "languages on the left."
         )
         return
-    found = long_analyses.links_of_pairs(key)
-    if found is None:
+    links = long_analyses.links_of_pairs(key)
+    if links is None:
         subject, work = long_analyses.alignment_work(key)
-        found = start_and_wait_for(subject, work, lane="alignment", step="Sentence")
-        if found is None:
-            return
-    rows = [
-        (named(pointer), pointer.when, error_rate([links[pointer] for links in found], pairs)) for pointer in found[0]
-    ]
-    what, when, least = min(rows, key=lambda row: row[-1])
-    rows.append(("which words go together", "–", error_rate(cooccurrence(pairs), pairs)))
-    rows.sort(key=lambda row: row[-1])
+        links = start_and_wait_for(subject, work, lane="alignment", step="Sentence")
+    if links is None:
+        return
+    rows = error_rates(links, pairs)
+    pointer, when, least = rows[0]
+    rows.append(("co-occurrence of words", "–", error_rate(cooccurrence(pairs), pairs)))
     section(
         "Which head points at the word that it translates?",
-        f"{len(pairs)} captions and their translations were aligned by hand, word by word. The best: {what}, when the "
-        f"word is {when}, with an alignment error rate of {percent(least)}.",
+        f"A person aligned {len(pairs)} captions and their translations word by word. Best: {pointer}, when the word "
+        f"is {when}, with an alignment error rate of {percent(least)}.",
     )
     st.caption(
-        "A head of the cross-attention is tested at two times: when the word is *written*, and one step later, when "
-        "the decoder *reads* it. Many heads know only then which word it was."
+        "A head of the cross-attention is tested twice: when the word is *written*, and one step later, when the "
+        "decoder *reads* it. Many heads find the word only then."
     )
+    draw_table(sorted(rows, key=lambda row: row[-1]))
+    how_it_is_computed()
+
+
+def error_rates(links: Sequence[Mapping[Pointer, Links]], pairs: Sequence[AlignedPair]) -> list[Row]:
+    """One row per pointer, the best first."""
+    rows = [
+        (pointer_name(pointer), pointer.when, error_rate([each[pointer] for each in links], pairs))
+        for pointer in links[0]
+    ]
+    return sorted(rows, key=lambda row: row[-1])
+
+
+def pointer_name(pointer: Pointer) -> str:
+    return f"layer {pointer.layer + 1}, head {pointer.head + 1}" if pointer.name == "head" else pointer.name
+
+
+def draw_table(rows: Sequence[Row]) -> None:
     st.dataframe(
         pd.DataFrame(
-            [(what, when, 100 * rate) for what, when, rate in rows],
+            [(pointer, when, 100 * rate) for pointer, when, rate in rows],
             columns=["what points", "when the word is", "alignment error rate, %"],
         ),
         hide_index=True,
@@ -57,18 +77,16 @@ def word_alignment(key: CheckpointKey) -> None:
             "when the word is": st.column_config.TextColumn(width="small"),
         },
     )
+
+
+def how_it_is_computed() -> None:
     explanation(
         "How it is computed",
-        "The person's translation is forced upon the model, and each target word is linked to the source word with the "
-        "most weight; pieces of a word are added up as keys and averaged as queries, `</s>` is left out. A is what is "
-        "linked, S the links that a person was sure of, P those that are possible too, such as of an article (Och and "
-        "Ney 2003). Asking one step later is Chen et al. 2020; **ALTI+** follows what the tokens really gave, see "
-        "*Inside*; “which words go together” has seen nothing but these sentences (IBM Model 1).",
+        "The model is forced to write the person's translation. Each target word is linked to the source word with the "
+        "most weight. The tokens of one word are summed as keys and averaged as queries; `</s>` is left out. A are the "
+        "links found. S are the links that the person was sure of. P also has the possible links, such as those of "
+        "articles (Och and Ney 2003). Reading the weights one step later is from Chen et al. 2020. **ALTI+** follows "
+        "the vectors that the tokens really contribute; see *Inside*. “Co-occurrence of words” sees only these "
+        "sentences and no model (IBM Model 1).",
         r"\mathrm{AER} = 1 - \frac{|A \cap S| + |A \cap P|}{|A| + |S|}",
     )
-
-
-def named(pointer: Pointer) -> str:
-    if pointer.name != "head":
-        return pointer.name
-    return f"layer {pointer.layer + 1}, head {pointer.head + 1}"

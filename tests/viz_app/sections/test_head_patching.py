@@ -1,4 +1,4 @@
-"""Heads, paste a head: the page's numbers are those of the analysis."""
+"""Heads, patch a head: the page shows the numbers of the analysis."""
 
 from collections.abc import Callable
 
@@ -15,33 +15,31 @@ from viz_app.server.jobs import Lane
 from viz_app.server.server_state import JOBS
 
 OpenApp = Callable[..., AppTest]
-NAME, GIVER, TEXT = "multi30k-en-de", "A woman is reading a book.", "A man is reading a book."
+NAME, DONOR, TEXT = "multi30k-en-de", "A woman is reading a book.", "A man is reading a book."
 
 
-def test_the_grids_and_the_translation_are_those_of_the_pasting(open_app: OpenApp) -> None:
+def test_the_grids_and_the_translation_are_those_of_the_analysis(open_app: OpenApp) -> None:
     app = open_app(
         "heads",
         checkpoint=NAME,
         text=TEXT,
-        giver=GIVER,
+        giver=DONOR,
         heads_tab="Paste a head",
         pasted_kind="cross",
         pasted_cross_layer="3",
         pasted_cross_head="2",
     )
     checkpoint = load_checkpoint(BUNDLED / NAME)
-    found = paste_every_head(checkpoint, GIVER, TEXT)
+    found = paste_every_head(checkpoint, DONOR, TEXT)
     assert found is not None
     everywhere, at_places = (array(chart["data"][0]["z"]).astype(float) for chart in charts(app))
     expected = np.concatenate([found.heads[kind] for kind in found.heads], axis=1)
     np.testing.assert_allclose(everywhere[:, ~np.isnan(everywhere).all(axis=0)], expected, atol=1e-4)
     np.testing.assert_allclose(at_places, found.places["cross"].reshape(at_places.shape), atol=1e-4)
-    assert compared_lines(app)[-1] == paste(checkpoint, GIVER, TEXT, Head("cross", 2, 1)).text
+    assert compared_lines(app)[-1] == paste(checkpoint, DONOR, TEXT, Head("cross", 2, 1)).text
 
 
-def test_pasting_has_a_bound_that_is_a_sentence_and_starts_again(
-    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_patching_stops_at_its_time_limit_and_starts_again(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as bounded:
         bounded.setitem(JOBS.lanes, "pasting", Lane(width=1, seconds=0.0))
         app = open_app(
@@ -60,14 +58,14 @@ def test_pasting_has_a_bound_that_is_a_sentence_and_starts_again(
 
 
 @pytest.mark.parametrize(
-    ("giver", "says"), [(TEXT, "Both translations are the same"), (" ", "Type the other"), ("word " * 90, "up to 25")]
+    ("donor", "reason"), [(TEXT, "Both translations are the same"), (" ", "Type a donor"), ("word " * 90, "up to 25")]
 )
-def test_what_cannot_be_pasted_gets_a_sentence(open_app: OpenApp, giver: str, says: str) -> None:
-    app = open_app("heads", checkpoint=NAME, text=TEXT, giver=giver, heads_tab="Paste a head")
-    assert says in app.info[0].value
+def test_texts_that_cannot_be_patched_get_a_reason(open_app: OpenApp, donor: str, reason: str) -> None:
+    app = open_app("heads", checkpoint=NAME, text=TEXT, giver=donor, heads_tab="Paste a head")
+    assert reason in app.info[0].value
     assert not charts(app)
 
 
-def test_a_recurrent_network_is_led_to_a_transformer(open_app: OpenApp) -> None:
+def test_a_recurrent_network_leads_to_a_transformer(open_app: OpenApp) -> None:
     app = open_app("heads", checkpoint="gru-de-en", text="Ein Mann.", giver="Eine Frau.", heads_tab="Paste a head")
     assert "by a Transformer" in app.info[0].value

@@ -1,0 +1,91 @@
+"""Paint a weight: replace one attention weight of one head by a chosen value."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from model.inference.translation import Translation
+from model.interventions import Head, Intervention, PaintedCell
+from viz_app.components.attention_view import AttentionView, view
+from viz_app.figures.attention import MAX_SQUARES, clickable_map
+from viz_app.sections.heads.intervention_choice import change, head_name, paint_cell
+from viz_app.session.choices import settle_number
+from viz_app.widgets.charts import draw
+from viz_app.widgets.head_picker import pick_kind_and_head, picker_columns
+from viz_app.widgets.headings import section
+
+__all__ = ["paint_weight"]
+
+
+def paint_weight(intervention: Intervention, after: Translation, kinds: Sequence[str]) -> None:
+    """Ask for a head, a weight and a cell of the head's map.
+
+    Args:
+        intervention: The changes so far.
+        after: The translation with these changes.
+        kinds: Of attention, which the model has.
+    """
+    section(
+        "Paint a weight",
+        "Choose a new weight, then a cell. The other cells of its row share the rest. The map shows the model after "
+        "all changes.",
+    )
+    shown, head = head_choice(intervention, after, kinds)
+    draw(
+        clickable_map(np.asarray(shown.maps[head.layer, head.head]), shown.axes, shown.allowed[head.layer], height=380),
+        key="paint_map",
+        fills=True,
+        on_select=partial(paint_cell, head),
+        alt=f"Attention weights of layer {head.layer + 1}, head {head.head + 1}; choose a cell to paint it",
+    )
+    if shown.allowed[head.layer].sum() > MAX_SQUARES:
+        st.caption(f"This map is large. Only its {MAX_SQUARES:,} largest weights can be painted.")
+    painted_cells(intervention, after)
+
+
+def head_choice(intervention: Intervention, after: Translation, kinds: Sequence[str]) -> tuple[AttentionView, Head]:
+    *columns, weight, clear = picker_columns("kind", "head", "slider", "button")
+    head = Head(*pick_kind_and_head(columns, {kind: after.maps[kind].shape[:2] for kind in kinds}))
+    settle_number("painted_weight", 1.0, 0.0, 1.0)
+    weight.slider("New weight", 0.0, 1.0, step=0.05, key="painted_weight")
+    clear.button(
+        "Clear painted weights",
+        disabled=not intervention.painted,
+        on_click=change,
+        kwargs={"painted": frozenset()},
+        width="stretch",
+    )
+    return view(after, head.kind, merge=False, hide_special=False), head
+
+
+def painted_cells(intervention: Intervention, after: Translation) -> None:
+    """List the painted cells: those with an effect, and those without, each with the reason."""
+    painted = sorted(intervention.painted, key=lambda cell: (cell.head, cell.query))
+    reasons = {cell: why_without_effect(cell, after) for cell in painted}
+    effective = [cell_name(cell) for cell, reason in reasons.items() if not reason]
+    idle = [f"{cell_name(cell)} ({reason})" for cell, reason in reasons.items() if reason]
+    if effective:
+        st.caption(f"Painted: {'; '.join(effective)}.")
+    if idle:
+        st.caption(f"Without effect: {'; '.join(idle)}.")
+
+
+def cell_name(cell: PaintedCell) -> str:
+    return f"{head_name(cell.head)}, row {cell.query + 1}, column {cell.key + 1}: {cell.weight:g}"
+
+
+def why_without_effect(cell: PaintedCell, translation: Translation) -> str:
+    """Why a painted cell changes nothing in this translation; empty where it has its weight."""
+    maps = translation.maps[cell.head.kind]
+    queries, keys = maps.shape[2:]
+    if cell.query >= queries or cell.key >= keys:
+        return f"this map has {queries} rows and {keys} columns"
+    if not translation.allowed(cell.head.kind)[cell.head.layer, cell.query, cell.key]:
+        return "this cell is masked"
+    weight = cell.weight_in(maps) or 0.0
+    if abs(weight - cell.weight) < 1e-6:
+        return ""
+    # Heads are silenced after they are painted.
+    return "its row has only one key, which keeps all the weight" if weight > cell.weight else "its head is silenced"
