@@ -26,7 +26,7 @@ MIN_SENTENCES = 10  # with fewer, other sentences give another order of the head
 
 def head_importance(key: CheckpointKey, pairs: Pairs) -> None:
     """Draw the gradient estimate at once, and the measured importance when the visitor asks for it."""
-    st.markdown(f"The loss is in nats per token. Sentences: {len(pairs)}.")
+    st.markdown(f"The loss is measured on translations, in nats per token. Sentences: {len(pairs)}.")
     if not all(translation for _, translation in pairs):
         st.markdown(
             "Where a sentence has no given translation, the model's own is used. The change then shows how much the "

@@ -97,7 +97,7 @@ def table_of_roles(grids: Grids, roles: Roles) -> None:
     section(
         "Suggested roles",
         "Heads that put more than half of their weight on one kind of position (after Voita et al. 2019). Voita et al. "
-        "also found heads for rare words, which need word counts, and for syntax, which need a parser.",
+        "also found heads for rare words and for syntax. Finding those takes word counts and a parser.",
     )
     rows = [
         {"attention": KINDS[kind].title, "layer": layer + 1, "head": head + 1, "suggested role": role}
