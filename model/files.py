@@ -38,7 +38,7 @@ def write_beside(path: Path, content: str | bytes | Iterable[bytes]) -> None:
             os.fsync(file.fileno())  # a power cut must not leave the new name with no content
         beside.replace(path)
     except OSError as error:
-        raise CheckpointError(f"{path} could not be written ({error}); the earlier one is kept.") from error
+        raise CheckpointError(f"{path} could not be written ({error}). The earlier file is kept.") from error
     finally:
         beside.unlink(missing_ok=True)
 
@@ -70,7 +70,7 @@ def save_weights(path: Path, weights: Mapping[str, Tensor]) -> None:
     half = {name: tensor.to(torch.float16) for name, tensor in weights.items()}
     broken = [name for name, tensor in half.items() if not tensor.isfinite().all()]
     if broken:
-        raise CheckpointError(f"{broken[0]} is not finite in half precision; {path.name} was not written.")
+        raise CheckpointError(f"{broken[0]} is not finite in half precision. {path.name} was not written.")
     path.parent.mkdir(parents=True, exist_ok=True)
     save_tensors(path, half)
 
@@ -87,13 +87,15 @@ def load_weights(path: Path, model: nn.Module) -> None:
         with safe_open(path, framework="pt") as file:
             found = set(file.keys())
             for name in sorted(wanted.keys() ^ found):
-                kind = "lacks" if name in wanted else "has the unknown tensor"
-                raise CheckpointError(f"{where} {kind} {name}; it was made for another configuration.")
+                problem = (
+                    f"{name} is missing in {where}" if name in wanted else f"{where} has the unknown tensor {name}"
+                )
+                raise CheckpointError(f"{problem}. The file was made for another configuration.")
             for name, parameter in wanted.items():
                 shape = tuple(file.get_slice(name).get_shape())
                 if shape != tuple(parameter.shape):
                     raise CheckpointError(
-                        f"{name} in {where} has shape {shape}, but config.json asks for {tuple(parameter.shape)}."
+                        f"{name} in {where} has shape {shape}, but config.json requires {tuple(parameter.shape)}."
                     )
             with torch.no_grad():
                 for name, parameter in wanted.items():
@@ -101,4 +103,4 @@ def load_weights(path: Path, model: nn.Module) -> None:
     except FileNotFoundError as error:
         raise CheckpointError(f"{path.parent.name} has no {path.name} yet.") from error
     except (SafetensorError, OSError) as error:
-        raise CheckpointError(f"{where} is damaged or not a safetensors file ({error}); copy it again.") from error
+        raise CheckpointError(f"{where} is damaged or not a safetensors file ({error}). Copy it again.") from error

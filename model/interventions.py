@@ -68,8 +68,8 @@ class Intervention:
         for head, query in rows:
             if rows.count((head, query)) > 1:
                 raise ValueError(
-                    f"Two weights are painted in row {query + 1} of {head.kind} attention, layer {head.layer + 1}, "
-                    f"head {head.head + 1}; one row can hold one."
+                    f"Two weights are painted in row {query + 1} of layer {head.layer + 1}, head {head.head + 1} "
+                    f"({head.kind}). Paint at most one weight per row."
                 )
 
     def __bool__(self) -> bool:
@@ -137,7 +137,7 @@ class Intervention:
             elif part == "nopositions":
                 positions = False
             else:
-                raise ValueError(f"{part!r} is not a change that a link can hold.")
+                raise ValueError(f"The link has an unknown change: {part!r}.")
         return cls(
             ablated=frozenset(heads["off"]),
             uniform=frozenset(heads["uniform"]),

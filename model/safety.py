@@ -77,7 +77,7 @@ def read_claims(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise CheckpointError(f"config.json of {folder.name} cannot be used: {first_line(error)}") from error
     if not isinstance(values, dict):
-        raise CheckpointError(f"config.json of {folder.name} cannot be used: it is no JSON object.")
+        raise CheckpointError(f"config.json of {folder.name} cannot be used: it is not a JSON object.")
     require_possible(values, folder.name)
     return values
 
@@ -88,7 +88,7 @@ def require_possible(claims: Mapping[str, Any], name: str) -> None:
         most = MOST_MODULES if COUNTS.fullmatch(key) else LARGEST
         if not -LARGEST <= value <= most:
             raise CheckpointError(
-                f"config.json of {name} says that {key} is {value:,}; models with up to {most:,} are opened."
+                f"In config.json of {name}, {key} is {value:,}. The largest value that opens is {most:,}."
             )
 
 
@@ -101,7 +101,7 @@ def read_text(path: Path, *, most: int) -> str:
     with path.open("rb") as file:
         found = file.read(most + 1)
     if len(found) > most:
-        raise ValueError(f"{path.name} is longer than {most / 1e6:,.0f} MB.")
+        raise ValueError(f"{path.name} is larger than {most / 1e6:,.0f} MB.")
     return found.decode("utf-8")
 
 
@@ -158,14 +158,12 @@ def read_header(folder: Path) -> Header:
             with safe_open(file, framework="np") as opened:
                 shapes |= {name: tuple(opened.get_slice(name).get_shape()) for name in opened.keys()}  # noqa: SIM118
         except (OSError, SafetensorError) as error:
-            raise CheckpointError(f"{file.name} of {folder.name} is damaged: {error}") from error
+            raise CheckpointError(f"{file.name} of {folder.name} is damaged ({error}). Copy it again.") from error
     if files:
         return Header(shapes=shapes)
     files = weight_files(folder, "pytorch_model.bin")
     if not files:
-        raise CheckpointError(
-            f"{folder.name} has no model.safetensors and no pytorch_model.bin, so there are no weights to open."
-        )
+        raise CheckpointError(f"{folder.name} has no weights: it has neither model.safetensors nor pytorch_model.bin.")
     for file in files:
         shapes |= {name: tuple(tensor.shape) for name, tensor in stored_tensors(file).items()}
     return Header(shapes=shapes)
@@ -185,14 +183,16 @@ def stored_tensors(path: Path) -> dict[str, Tensor]:
     except OSError as error:
         raise CheckpointError(f"{path.name} cannot be read: {error}") from error
     except Exception as error:  # a pickle may hold anything; PyTorch refuses what is no tensor
-        raise CheckpointError(f"{path.name} holds more than tensors, or is damaged; nothing of it was run.") from error
+        raise CheckpointError(
+            f"{path.name} is damaged, or it contains more than tensors. No code in it was run."
+        ) from error
     for name in ("state_dict", "model_state_dict", "model"):  # as training loops wrap it
         if isinstance(loaded, dict) and isinstance(loaded.get(name), dict):
             loaded = loaded[name]
     if not isinstance(loaded, dict) or not all(isinstance(value, Tensor) for value in loaded.values()):
-        raise CheckpointError(f"{path.name} is no state dict: it should lead from names to tensors.")
+        raise CheckpointError(f"{path.name} is not a state dict. A state dict maps names to tensors.")
     if any(tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes() for tensor in loaded.values()):
-        raise CheckpointError(f"{path.name} has a tensor that is larger than what it holds.")
+        raise CheckpointError(f"{path.name} is damaged: a tensor is larger than its data.")
     return {str(name): tensor for name, tensor in loaded.items()}
 
 
@@ -215,7 +215,7 @@ def require_plain(path: Path) -> bool:
         with zipfile.ZipFile(file) as archive:
             members = archive.infolist()
             if any(member.compress_type != zipfile.ZIP_STORED for member in members):
-                raise CheckpointError(f"{path.name} is compressed, which torch.save does not do; save it again.")
+                raise CheckpointError(f"{path.name} is compressed. Save it again with torch.save, without compression.")
             # PyTorch reads one of them, and pays no attention to case.
             pickles = [member for member in members if member.filename.lower().endswith("data.pkl")]
             if len(pickles) != 1:
@@ -231,9 +231,9 @@ def require_harmless(file: BinaryIO) -> None:
         if step.name in ("GLOBAL", "INST") and not HARMLESS.fullmatch(str(argument)):
             raise ValueError(f"it names {argument}.")
         if step.name in ("STACK_GLOBAL", "EXT1", "EXT2", "EXT4"):
-            raise ValueError("it names what is not seen.")
+            raise ValueError("it names an object that cannot be checked.")
         if count > MOST_STEPS:
-            raise ValueError("it is longer than a state dict.")
+            raise ValueError("it has more steps than a state dict.")
 
 
 def weight_files(folder: Path, name: str) -> list[Path]:
@@ -258,8 +258,8 @@ def require_room(numbers: int, name: str, most_bytes: int | None) -> None:
     needed = numbers * BYTES
     if most_bytes is not None and needed > most_bytes:
         raise CheckpointError(
-            f"{name} has {numbers / 1e6:,.0f} million weights and needs {needed / 1e9:.1f} GB of memory; "
-            f"{most_bytes / 1e9:.1f} GB may be used here."
+            f"{name} has {numbers / 1e6:,.0f} million weights and needs {needed / 1e9:.1f} GB of memory. "
+            f"The limit here is {most_bytes / 1e9:.1f} GB. Choose a smaller model."
         )
 
 
@@ -281,8 +281,8 @@ def require_honest(build: Callable[[], nn.Module], claims: Mapping[str, Any], he
     for key, value in numbers_in(dict(claims)):
         if COUNTS.fullmatch(key) and not key.startswith("max_") and value > len(header.shapes):
             raise CheckpointError(
-                f"The configuration of {name} says that {key} is {value:,}; its files hold {len(header.shapes):,} "
-                "tensors."
+                f"In the configuration of {name}, {key} is {value:,}, but its files hold only "
+                f"{len(header.shapes):,} tensors."
             )
     learned, computed = counted(build, name)
     if learned > SLACK * header.numbers or computed > COMPUTED:
@@ -304,7 +304,7 @@ def counted(build: Callable[[], nn.Module], name: str) -> tuple[int, int]:
             built = build()
         return sum(part.numel() for part in built.parameters()), sum(part.numel() for part in built.buffers())
     except Exception as error:  # sizes that do not fit each other fail in as many ways as there are models
-        raise CheckpointError(f"The configuration of {name} describes no model: {first_line(error)}") from error
+        raise CheckpointError(f"The configuration of {name} fits no model: {first_line(error)}") from error
 
 
 def require_modest(build: Callable[[], nn.Module], claims: Mapping[str, Any], folder: Path) -> None:

@@ -145,14 +145,15 @@ def foreign(title: str, **settings: object) -> Case:
 
 
 NO_STREAM = dict.fromkeys(
-    ("layers", "encoder_layers", "contributions", "influence", "value_zeroing", "stations"), "followed inside"
+    ("layers", "encoder_layers", "contributions", "influence", "value_zeroing", "stations"),
+    "Headlight's own Transformers",
 )
 NO_PRODUCTS = {"one_head": "no dot products"}
 NO_ATTENTION = {"typed_alignment": "no cross-attention"}
 ONE_STACK = dict.fromkeys(
     ("typed_alignment", "no_future", "padding", "pasting", "importance"), "and does not translate"
 )
-READS = dict.fromkeys(("effects", "search_tree"), "writes nothing") | {"lines": "Only a model that translates"}
+READS = dict.fromkeys(("effects", "search_tree"), "writes nothing") | {"lines": "Only a translator"}
 UNMASKED = dict.fromkeys(("no_future", "padding"), "without a padding mask")
 RECURRENT = (
     NO_STREAM | dict.fromkeys(("no_future", "padding"), "no causal mask") | {"lengths_of_values": "no value vectors"}

@@ -57,8 +57,8 @@ def links_of(checkpoint: Checkpoint, pair: AlignedPair) -> dict[Pointer, Links]:
     translation = translation or translate(checkpoint, source, forced=forced)
     if not translation.finished or translation.dropped:
         raise ConfigError(
-            f"{checkpoint.name} has {checkpoint.model.config.max_length} positions, which are too few for a text of "
-            f"{len(pieces.ids)} tokens and its translation of {len(written.ids)}. Shorten both."
+            f"{checkpoint.name} has {checkpoint.model.config.max_length} positions. The sentence has {len(pieces.ids)} "
+            f"tokens and its translation has {len(written.ids)}, which is too many. Shorten both."
         )
     cross = translation.maps["cross"]  # (L, H, T, S)
     maps: dict[tuple[str, int, int], FloatArray] = {

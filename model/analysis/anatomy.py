@@ -83,7 +83,10 @@ def anatomy(
     """
     config = checkpoint.model.config
     if config.attention != "scaled_dot_product":
-        raise ConfigError(f"{checkpoint.name} uses {config.attention} attention, which has no dot products to follow.")
+        raise ConfigError(
+            f"{checkpoint.name} uses {config.attention} attention, which has no dot products to follow. Choose a model "
+            "with scaled dot products."
+        )
     names = {stage: hook_name(kind, layer, stage) for stage in STAGES}
     translation, recording = record_translation(
         checkpoint, text, record=(*names.values(), hook_name(kind, layer, "bias")), forced=forced

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from model.analysis.streams import FloatArray, head_matrices, linear_norm, output_rows, streams_of
+from model.analysis.streams import FloatArray, head_matrices, linear_norm, output_rows, require_transformer
 from model.checkpoints.checkpoint import Checkpoint
 from model.decoding.decode import NOTHING_FORCED
 from model.inference.translate import record_translation
@@ -56,7 +56,7 @@ def contributions(
     Raises:
         ConfigError: the model's stream cannot be followed.
     """
-    model = streams_of(checkpoint)
+    model = require_transformer(checkpoint)
     record = ("decoder.embedding.*", "decoder.layers.*.stream", "decoder.layers.*.head_outputs")
     translation, recording = record_translation(checkpoint, text, record=record, forced=forced)
 

@@ -6,12 +6,13 @@ of the place itself; in cross-attention it is a vector of its own, that of the t
 brings the sum nearer to the output. These shares are multiplied layer by layer.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from model.analysis.streams import FloatArray, head_matrices, linear_norm, streams_of
+from model.analysis.streams import FloatArray, head_matrices, linear_norm, require_transformer
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.section import ConfigError
 from model.decoding.decode import NOTHING_FORCED
@@ -48,12 +49,16 @@ def influence(
     Raises:
         ConfigError: the model's stream cannot be followed, or the text is too long.
     """
-    model = streams_of(checkpoint)
+    model = require_transformer(checkpoint)
     record = ("*.stream", "*.embedding.sum", "*.values")
     translation, recording = record_translation(checkpoint, text, record=record, forced=forced)
     longest = max(len(translation.source), len(translation.read))
     if longest**2 * model.config.d_model > MOST:
-        raise ConfigError(f"Texts of {longest} tokens are too long to be followed word by word.")
+        limit = math.isqrt(MOST // model.config.d_model)
+        raise ConfigError(
+            f"The sentence or its translation has {longest} tokens. {checkpoint.name} can be followed word by word up "
+            f"to {limit} tokens. Shorten the sentence."
+        )
     differences = []
 
     def layer(kind: str, index: int, block: str, into: str) -> FloatArray:

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.analysis.streams import streams_of
+from model.analysis.streams import require_transformer
 from model.checkpoints.checkpoint import Checkpoint
 from model.decoding.decode import NOTHING_FORCED
 from model.inference.translate import record_translation, translate
@@ -53,7 +53,7 @@ def logit_lens(
     Raises:
         ConfigError: the model's stream cannot be followed.
     """
-    model = streams_of(checkpoint)
+    model = require_transformer(checkpoint)
     layers = range(model.config.num_decoder_layers)
     names = ("decoder.embedding.sum", *(f"decoder.layers.{i}.feed_forward_residual.stream" for i in layers))
     translation, recording = record_translation(checkpoint, text, record=names, forced=forced)
@@ -75,7 +75,7 @@ def decoder_lens(checkpoint: Checkpoint, text: str) -> list[EarlyReading]:
     Raises:
         ConfigError: the model's stream cannot be followed.
     """
-    model = streams_of(checkpoint)
+    model = require_transformer(checkpoint)
     names = [f"encoder.layers.{i}.feed_forward_residual.stream" for i in range(model.config.num_encoder_layers)]
     states = ("encoder.embedding.sum", *names)
     whole, recording = record_translation(checkpoint, text, record=states)

@@ -1,4 +1,4 @@
-"""A part of the model on a token's way through it, as operations with their numbers and the code that computes them."""
+"""A station: one part of the model on a token's way, with its steps, their numbers and the code that computes them."""
 
 from dataclasses import dataclass
 
@@ -10,53 +10,67 @@ from model.analysis.source_code import CodeLine
 from model.analysis.streams import FloatArray
 from model.inference.translation import Recording
 
-__all__ = ["Station", "Step", "at", "length", "moments", "numbers", "off", "single"]
+__all__ = [
+    "Station",
+    "Step",
+    "format_length",
+    "largest_difference",
+    "mean_and_variance",
+    "recorded_at",
+    "to_float32",
+    "to_float64",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
     """One operation of a station."""
 
-    name: str  # as the line of code that computes it says
+    name: str  # the same as in the comment `# step: …` beside the line that computes it
     formula: str
-    numbers: NDArray[np.float32]  # (R, C): what it makes, a row for each head where there are heads
+    numbers: NDArray[np.float32]  # (R, C), the result; one row per head where there are heads
     rows: str = ""  # what the rows are, where there are several
-    shares: bool = False  # they lie between 0 and 1
-    facts: tuple[tuple[str, str], ...] = ()  # name and number, as text
+    shares: bool = False  # the numbers lie between 0 and 1
+    facts: tuple[tuple[str, str], ...] = ()  # (name, number as text)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Station:
-    """What a token's vector is after one part of the model."""
+    """A part of the model, with the vector that a token has after it."""
 
     name: str
     formula: str  # LaTeX
     vector: NDArray[np.float32]  # (D,), computed here from what the model had before this part
-    difference: float  # the largest of its steps from the model's own
+    difference: float  # the largest difference of a step from the model's own tensor
     steps: tuple[Step, ...] = ()
-    code: tuple[tuple[CodeLine, ...], ...] = ()  # functions that compute them
+    code: tuple[tuple[CodeLine, ...], ...] = ()  # the functions that compute the steps
 
 
-def at(recording: Recording, name: str, place: int) -> FloatArray:
-    return recording.array(name)[..., place, :].astype(np.float64)
+def recorded_at(recording: Recording, name: str, position: int) -> FloatArray:
+    """What passed the hook point `name` at one position, (…, D), in double precision."""
+    return recording.array(name)[..., position, :].astype(np.float64)
 
 
-def numbers(tensor: torch.Tensor) -> FloatArray:
+def to_float64(tensor: torch.Tensor) -> FloatArray:
+    """A tensor of the model as an array in double precision, for computing."""
     return tensor.detach().cpu().double().numpy()
 
 
-def single(array: FloatArray) -> NDArray[np.float32]:
+def to_float32(array: FloatArray) -> NDArray[np.float32]:
+    """An array in single precision, for showing."""
     return array.astype(np.float32)
 
 
-def off(found: FloatArray, own: FloatArray) -> float:
-    """The largest difference; where both are minus infinity there is none."""
-    return float(np.abs(np.where(found == own, 0.0, found - own)).max())
+def largest_difference(ours: FloatArray, models: FloatArray) -> float:
+    """The largest absolute difference of two arrays. Two infinities with the same sign do not differ."""
+    return float(np.abs(np.where(ours == models, 0.0, ours - models)).max())
 
 
-def moments(x: FloatArray) -> tuple[tuple[str, str], ...]:
+def mean_and_variance(x: FloatArray) -> tuple[tuple[str, str], ...]:
+    """Both as facts of a `Step`."""
     return (("mean", f"{x.mean():.4f}"), ("variance", f"{x.var():.4f}"))
 
 
-def length(x: FloatArray) -> str:
+def format_length(x: FloatArray) -> str:
+    """The Euclidean length of a vector, as text."""
     return f"{np.linalg.norm(x):.3f}"

@@ -10,12 +10,12 @@ from model.checkpoints.checkpoint import Checkpoint
 from model.config.section import ConfigError
 from model.network.transformer import Transformer
 
-__all__ = ["FloatArray", "head_matrices", "linear_norm", "output_rows", "streams_of"]
+__all__ = ["FloatArray", "head_matrices", "linear_norm", "output_rows", "require_transformer"]
 
 FloatArray = NDArray[np.float64]
 
 
-def streams_of(checkpoint: Checkpoint) -> Transformer:
+def require_transformer(checkpoint: Checkpoint) -> Transformer:
     """The model, if its residual stream can be followed.
 
     Raises:
@@ -23,7 +23,8 @@ def streams_of(checkpoint: Checkpoint) -> Transformer:
     """
     if not isinstance(checkpoint.model, Transformer):
         raise ConfigError(
-            f"{checkpoint.name} is no Transformer of Headlight's own, whose layers can be followed inside."
+            f"{checkpoint.name} is not one of Headlight's own Transformers. Only in those can this analysis follow the "
+            "vectors through the layers. Choose another checkpoint."
         )
     return checkpoint.model
 

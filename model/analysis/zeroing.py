@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.analysis.streams import FloatArray, streams_of
+from model.analysis.streams import FloatArray, require_transformer
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.model import ModelConfig
 from model.config.section import ConfigError
@@ -52,7 +52,7 @@ def value_zeroing(checkpoint: Checkpoint, text: str, *, forced: Mapping[int, int
     Raises:
         ConfigError: the model's stream cannot be followed, or the text is too long.
     """
-    model = streams_of(checkpoint)
+    model = require_transformer(checkpoint)
     layers = range(model.config.num_decoder_layers)
     streams = ["decoder.embedding.sum", *(f"decoder.layers.{i}.feed_forward_residual.stream" for i in layers)]
     last = f"encoder.layers.{model.config.num_encoder_layers - 1}.feed_forward_residual.stream"
@@ -85,8 +85,9 @@ def require_short(config: ModelConfig, written: int, read: int) -> None:
     products = config.num_decoder_layers * attended * row
     if products > MOST_PRODUCTS:
         raise ConfigError(
-            f"A source of {read} tokens and a translation of {written} are too long for value zeroing: they take "
-            f"{products / 1e9:,.0f} billion multiplications, and the limit is {MOST_PRODUCTS / 1e9:,.0f} billion."
+            f"A source of {read} tokens and a translation of {written} tokens are too long for value zeroing. They "
+            f"need {products / 1e9:,.0f} billion multiplications; the limit is {MOST_PRODUCTS / 1e9:,.0f} billion. "
+            "Shorten the sentence."
         )
 
 

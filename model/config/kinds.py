@@ -1,6 +1,6 @@
-"""The kinds of attention, each said once: where it lies, what its rows and columns are, and what it is called.
+"""The kinds of attention. Each is described once: its place in the model, its rows and columns, and its names.
 
-A Transformer has some of them: an encoder-decoder all three, a model that only reads or only writes a single one.
+An encoder-decoder Transformer has all three. A model that only reads, or only continues a text, has one.
 """
 
 from collections.abc import Mapping
@@ -17,14 +17,15 @@ class Kind:
     """One kind of attention."""
 
     name: str  # in code, files and links
-    stack: Literal["encoder", "decoder"]  # whose layers have it
-    module: str  # of such a layer
-    queries: Tokens  # which tokens label the rows of its maps
-    keys: Tokens  # which tokens label the columns
-    title: str  # as a person reads it
+    stack: Literal["encoder", "decoder"]  # the stack that has it in every layer
+    module: str  # its name in a layer
+    queries: Tokens  # the tokens that label the rows of its maps
+    keys: Tokens  # the tokens that label the columns
+    title: str  # a short label
+    full_name: str  # the name inside a sentence
     query: str  # what a row is
     key: str  # what a column is
-    shows: str  # what its maps show, a sentence
+    shows: str  # what its maps show, as a sentence
 
     @property
     def aligned(self) -> bool:
@@ -33,7 +34,7 @@ class Kind:
 
     @property
     def causal(self) -> bool:
-        """A query may attend only to keys that do not come after it."""
+        """A query may attend only to its own position and the positions before it."""
         return self.aligned and self.stack == "decoder"
 
 
@@ -44,9 +45,10 @@ CROSS = Kind(
     queries="written",
     keys="source",
     title="cross",
+    full_name="cross-attention",
     query="target token being written",
     key="source token looked at",
-    shows="For every token it writes (row), how much the decoder looks at each source token (column).",
+    shows="Each cell shows how much the decoder attends to one source token (column) when it writes a token (row).",
 )
 ENCODER = Kind(
     name="encoder",
@@ -55,9 +57,10 @@ ENCODER = Kind(
     queries="source",
     keys="source",
     title="encoder self",
+    full_name="encoder self-attention",
     query="source token being encoded",
     key="source token looked at",
-    shows="For every source token (row), how much the encoder mixes in each source token (column).",
+    shows="Each cell shows how much the encoder attends to one source token (column) when it encodes another (row).",
 )
 DECODER = Kind(
     name="decoder",
@@ -66,8 +69,12 @@ DECODER = Kind(
     queries="read",
     keys="read",
     title="decoder self, masked",
+    full_name="decoder self-attention",
     query="target token just read",
     key="target token read so far",
-    shows="For every token it has read (row), how much the decoder looks at that token and the earlier ones (column).",
+    shows=(
+        "Each cell shows how much the decoder attends to the same or an earlier token (column) after it has read a "
+        "token (row)."
+    ),
 )
-KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (CROSS, ENCODER, DECODER)}  # in the order of the screen
+KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (CROSS, ENCODER, DECODER)}  # in the order on the screen

@@ -43,20 +43,20 @@ class LayersConfig(Section):
         )
         require(
             self.positional != "sinusoidal" or self.d_model % 2 == 0,
-            f"d_model ({self.d_model}) must be even for sinusoidal positions, which pair a sine with a cosine.",
+            f"d_model ({self.d_model}) must be even: sinusoidal positions pair each sine with a cosine.",
         )
         require(
             self.positional != "rotary" or self.d_model // self.num_heads % 2 == 0,
-            f"Rotary positions turn pairs of numbers, but a head has {self.d_model // self.num_heads} of them "
-            f"(d_model {self.d_model} / num_heads {self.num_heads}); an even number is needed.",
+            f"The width of a head is {self.d_model // self.num_heads} (d_model {self.d_model} / num_heads "
+            f"{self.num_heads}); it must be even, because rotary positions rotate pairs of numbers.",
         )
         require(
             self.positional != "rotary" or self.max_length > 1,
-            f"max_length is {self.max_length}; rotary positions tell two or more apart.",
+            f"max_length is {self.max_length}; rotary positions need at least 2.",
         )
         require(
             self.positional != "rotary" or self.attention == "scaled_dot_product",
-            f"attention is {self.attention}; rotary positions need the product of queries and keys.",
+            f'attention is {self.attention!r}; rotary positions need "scaled_dot_product".',
         )
         require(0.0 <= self.dropout < 1.0, f"dropout is {self.dropout}; it must be at least 0 and below 1.")
 
@@ -83,7 +83,10 @@ class ModelConfig(LayersConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require_positive("source_vocab_size", "target_vocab_size", "num_decoder_layers")
-        require(self.positional != "rotary", "positional is rotary, which only a classifier has; choose another.")
+        require(
+            self.positional != "rotary",
+            'positional is "rotary", but only a classifier supports it. Choose "sinusoidal" or "learned".',
+        )
         require_one_vocabulary(self)
 
     def layers_of(self, kind: str) -> int:
@@ -126,8 +129,8 @@ class RecurrentConfig(Section):
 def require_one_vocabulary(config: ModelConfig | RecurrentConfig) -> None:
     require(
         config.tie_embeddings != "all" or config.source_vocab_size == config.target_vocab_size,
-        f'tie_embeddings = "all" needs one vocabulary, but source_vocab_size is {config.source_vocab_size} '
-        f'and target_vocab_size is {config.target_vocab_size}; use "target" or "none".',
+        f'tie_embeddings = "all" needs a shared vocabulary, but source_vocab_size is {config.source_vocab_size} '
+        f'and target_vocab_size is {config.target_vocab_size}. Use "target" or "none".',
     )
 
 
@@ -143,7 +146,10 @@ class ClassifierConfig(LayersConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require_positive("vocab_size")
-        require(len(set(self.labels)) > 1, f"labels are {list(self.labels)}; there must be two different ones or more.")
+        require(
+            len(set(self.labels)) > 1,
+            f"labels are {list(self.labels)}; a classifier needs at least two different ones.",
+        )
 
 
 AnyModelConfig = ModelConfig | RecurrentConfig | ClassifierConfig

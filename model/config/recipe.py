@@ -28,31 +28,51 @@ class Recipe:
 
     def __post_init__(self) -> None:
         require(self.task in TASKS, f"task is {self.task!r}; it must be one of {', '.join(map(repr, TASKS))}.")
-        has_target = bool(self.tokenizer.target_language)
-        require(
-            has_target == (self.task == "translation"), "target_language belongs to a translation, and to it alone."
-        )
-        resegments = self.tokenizer.kind == "bpe" and has_target
-        require(resegments or not self.train.bpe_dropout, 'bpe_dropout needs a translation with kind = "bpe".')
-        require(not (has_target and self.train.word_dropout), "word_dropout belongs to a classification.")
-        require(not (has_target and self.train.fill_gaps), "fill_gaps belongs to a classification.")
-        require(
-            self.train.word_dropout > 0 or not self.train.fill_gaps,
-            f"fill_gaps needs gaps, but word_dropout is {self.train.word_dropout}; 0.2 is usual.",
-        )
-        require(has_target or not self.train.pretrain_corpus, "pretrain_corpus belongs to a translation.")
+        self.require_settings_of_the_task()
         for name in VOCAB_SIZES[self.task]:
             remedy = "vocab_size" if self.tokenizer.kind == "bpe" else "min_freq"
             require(
                 name not in self.model,
-                f"{name} is counted when the vocabulary is learned and cannot be set; set tokenizer.{remedy} instead.",
+                f"{name} cannot be set: it is counted after the vocabulary is learned. Set tokenizer.{remedy} instead.",
             )
         size = self.tokenizer.vocab_size
         model = self.model_config(**dict.fromkeys(VOCAB_SIZES[self.task], size))
-        attends = not isinstance(model, RecurrentConfig)
-        require(attends or self.train.attention_rate == 1, "attention_rate needs self-attention, which a GRU has not.")
+        rate = self.train.attention_rate
+        require(
+            rate == 1 or not isinstance(model, RecurrentConfig),
+            f"attention_rate is {rate}, but a recurrent network has no self-attention. Set it to 1.",
+        )
         if isinstance(model, ClassifierConfig):
-            require(len(model.labels) == 2, f"labels are {list(model.labels)}; what there is to learn from has two.")
+            require(len(model.labels) == 2, f"labels are {list(model.labels)}; the corpora for classifiers have two.")
+
+    def require_settings_of_the_task(self) -> None:
+        """Refuse a setting that the task or the tokenizer does not support.
+
+        Raises:
+            ConfigError: the message names the setting and the remedy.
+        """
+        train, language = self.train, self.tokenizer.target_language
+        translates = self.task == "translation"
+        require(bool(language) or not translates, "target_language is missing; a translation needs one.")
+        require(
+            translates or not language,
+            f"target_language is {language!r}, but the task is {self.task}. Only a translation has a target language.",
+        )
+        require(
+            not train.bpe_dropout or (translates and self.tokenizer.kind == "bpe"),
+            f'bpe_dropout is {train.bpe_dropout}; it works only for a translation with tokenizer.kind = "bpe".',
+        )
+        for name in ("word_dropout", "fill_gaps"):
+            value = getattr(train, name)
+            require(not (translates and value), f"{name} is {value}; it works only for a classification.")
+        require(
+            train.word_dropout > 0 or not train.fill_gaps,
+            f"fill_gaps needs hidden words, but word_dropout is {train.word_dropout}. A usual value is 0.2.",
+        )
+        require(
+            translates or not train.pretrain_corpus,
+            f"pretrain_corpus is {train.pretrain_corpus!r}; it works only for a translation.",
+        )
 
     def model_config(self, **vocab_sizes: int) -> AnyModelConfig:
         """The model's configuration, once the sizes of the vocabularies are known.
@@ -92,13 +112,13 @@ def load_recipe(name: str) -> Recipe:
     path = Path(name) if name.endswith(".toml") else RECIPES / f"{name}.toml"
     if not path.is_file():
         bundled = ", ".join(sorted(p.stem for p in RECIPES.glob("*.toml")))
-        raise ConfigError(f"There is no recipe {name!r}. Bundled: {bundled}; or give the path of a .toml file.")
+        raise ConfigError(f"There is no recipe {name!r}. Choose one of {bundled}, or give the path of a .toml file.")
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path.name} is not valid TOML: {error}") from error
     missing = {"tokenizer", "train", "model"} - set(values)
-    require(not missing, f"{path.name} lacks the section {', '.join(sorted(missing))}.")
+    require(not missing, f"These sections are missing in {path.name}: {', '.join(sorted(missing))}.")
     return Recipe(
         name=path.stem,
         tokenizer=TokenizerConfig.from_dict(values["tokenizer"]),

@@ -50,26 +50,32 @@ class TrainConfig(Section):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(bool(self.corpora), f"corpus is {self.corpus!r}; join it with a corpus that can be validated on.")
+        require(
+            bool(self.corpora),
+            f"corpus is {self.corpus!r}, which has no validation sentences. Add one that has them: corpus+other.",
+        )
         self.require_positive("batch_tokens", "max_epochs", "max_steps", "warmup_steps", "average_epochs", "patience")
         self.require_positive("accumulate")
         require_seed(self.seed)
         require(
             self.pretrain_epochs > 0 if self.pretrain_corpus else self.pretrain_epochs == 0,
-            f"pretrain_corpus is {self.pretrain_corpus!r} and pretrain_epochs is {self.pretrain_epochs}; "
-            "set both or neither.",
+            f"pretrain_corpus is {self.pretrain_corpus!r} and pretrain_epochs is {self.pretrain_epochs}. "
+            "Set both or neither.",
         )
         require(
-            min(self.snapshot_steps, default=0) >= 0, f"snapshot_steps are {self.snapshot_steps}; steps start at 0."
+            min(self.snapshot_steps, default=0) >= 0,
+            f"snapshot_steps is {list(self.snapshot_steps)}; each step must be at least 0.",
         )
-        require(self.cooldown_steps >= 0, f"cooldown_steps is {self.cooldown_steps}; 0 is none.")
+        require(
+            self.cooldown_steps >= 0,
+            f"cooldown_steps is {self.cooldown_steps}; it must be at least 0. 0 means no cooldown.",
+        )
         require(
             0 < self.attention_rate <= 1,
-            f"attention_rate is {self.attention_rate}; it must be above 0 and at most 1, the rate of all else.",
+            f"attention_rate is {self.attention_rate}; it must be above 0 and at most 1.",
         )
         require(self.learning_rate > 0, f"learning_rate is {self.learning_rate}; it must be above 0.")
-        for name in ("adam_beta1", "adam_beta2"):
-            require(0.0 <= getattr(self, name) < 1.0, f"{name} is {getattr(self, name)}; it must be in [0, 1).")
         require(self.clip_norm > 0, f"clip_norm is {self.clip_norm}; it must be above 0.")
-        for name in ("bpe_dropout", "word_dropout", "label_smoothing"):
-            require(0.0 <= getattr(self, name) < 1.0, f"{name} is {getattr(self, name)}; it must be in [0, 1).")
+        for name in ("adam_beta1", "adam_beta2", "bpe_dropout", "word_dropout", "label_smoothing"):
+            value = getattr(self, name)
+            require(0.0 <= value < 1.0, f"{name} is {value}; it must be at least 0 and below 1.")

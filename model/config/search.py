@@ -32,6 +32,7 @@ class SearchConfig(Section):
         require(0 < self.top_p <= 1, f"top_p is {self.top_p}; it must be above 0 and at most 1.")
         require(
             0 <= self.length_penalty <= 10,
-            f"length_penalty is {self.length_penalty}; it must be from 0 to 10; 1 ranks by the mean per token.",
+            f"length_penalty is {self.length_penalty}; it must be from 0 to 10. With 1, the best mean log-probability "
+            "per token wins.",
         )
         require_seed(self.seed)

@@ -32,7 +32,10 @@ class Section:
         """
         known = {field.name for field in fields(cls)}
         unknown = sorted(set(values) - known)
-        require(not unknown, f"{cls.__name__} has no setting {', '.join(unknown)}; it has {', '.join(sorted(known))}.")
+        require(
+            not unknown,
+            f"{cls.__name__} has no setting {', '.join(unknown)}. Its settings are: {', '.join(sorted(known))}.",
+        )
         try:
             return cls(**values)
         except TypeError as error:

@@ -21,6 +21,9 @@ class TokenizerConfig(Section):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(self.vocab_size >= 260, f"vocab_size is {self.vocab_size}; 256 bytes and 4 special tokens need 260.")
+        require(
+            self.vocab_size >= 260,
+            f"vocab_size is {self.vocab_size}; it must be at least 260, for 256 bytes and 4 special tokens.",
+        )
         require(self.min_freq >= 1, f"min_freq is {self.min_freq}; it must be at least 1.")
         require(not (self.lowercase and self.kind == "bpe"), 'lowercase = true needs kind = "words".')

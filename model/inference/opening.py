@@ -81,7 +81,7 @@ def open_translator(folder: Path, *, device: str = "cpu") -> Checkpoint:
     """
     checkpoint = open_checkpoint(folder, device=device)
     if not isinstance(checkpoint, Checkpoint):
-        raise CheckpointError(f"{checkpoint.name} classifies texts and does not translate; choose another checkpoint.")
+        raise CheckpointError(f"{checkpoint.name} classifies texts and does not translate. Choose another checkpoint.")
     return checkpoint
 
 

@@ -99,7 +99,7 @@ def beginning_of(
 def require_writing(checkpoint: Checkpoint) -> None:
     """Raises ConfigError for a model that writes nothing, so that there is no search and no log-probability."""
     if checkpoint.config.task == "reading":
-        raise ConfigError(f"{checkpoint.name} reads a text and writes nothing.")
+        raise ConfigError(f"{checkpoint.name} reads a text and writes nothing. Choose a model that writes.")
 
 
 def forced_text(tokenizers: TokenizerPair, text: str) -> dict[int, int]:
@@ -169,7 +169,7 @@ def best_hypotheses(
         ConfigError: the model does not translate.
     """
     if model.task != "translation":
-        raise ConfigError(f"The task of this model is {model.task}. Only a model that translates takes many texts.")
+        raise ConfigError(f"The task of this model is {model.task}. Only a translator takes many texts at once.")
     ids = [source_ids(tokenizers, line, model.config.max_length)[0] for line in lines]
     todo = sorted((i for i, line in enumerate(lines) if line.strip()), key=lambda i: len(ids[i]))
     done: list[Hypothesis | None] = [None] * len(lines)

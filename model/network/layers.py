@@ -27,7 +27,7 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         inner = self.expand(x)  # (B, T, F); step: expand
-        units = self.activation(inner)  # step: fire
+        units = self.activation(inner)  # step: activation
         return self.contract(self.dropout(units))  # (B, T, D); step: contract
 
 
@@ -47,7 +47,7 @@ class Residual(nn.Module):
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         if self.pre:
-            added = sublayer(self.norm(x))  # step: norm in front
+            added = sublayer(self.norm(x))  # step: norm first
             return self.stream(x + self.dropout(added))  # step: add to the stream
         total = x + self.dropout(sublayer(x))  # step: add
         return self.stream(self.norm(total))  # step: norm

@@ -111,7 +111,7 @@ def test_a_code_that_is_read_aloud_leads_to_the_same_place(visit: Visit) -> None
 
 def test_every_one_of_several_fast_clicks_counts(visit: Visit) -> None:
     page = visit("heads")
-    heads = page.get_by_role("switch", name=re.compile("^cross attention, layer 1, head"))
+    heads = page.get_by_role("switch", name=re.compile("^cross-attention, layer 1, head"))
     expect(heads).to_have_count(8)
     for number in (1, 2, 3, 4, 5, 6, 6):  # while the page still works on the first
         heads.nth(number - 1).evaluate("button => button.click()")

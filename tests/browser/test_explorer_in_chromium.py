@@ -183,7 +183,7 @@ def test_pointing_at_a_step_lights_its_line_of_code_and_the_other_way_round(visi
     page = visit(f"inside?{HERE}&inside_tab=Every+station&station_code=true")
     expect(page.get_by_text("The difference is only rounding")).to_be_visible()
     settle(page)  # until then stations come below, so that the last one is another, and what is above them grows
-    for step, line in (("weights", "attention_weights(masked)"), ("fire", "self.activation(inner)")):
+    for step, line in (("weights", "attention_weights(masked)"), ("activation", "self.activation(inner)")):
         card = page.locator(f"button.step[data-step={step}]").last
         code = page.locator(f".line[data-step={step}]").filter(has_text=line).last
         card.hover()
@@ -210,8 +210,8 @@ def test_two_visitors_silence_different_heads_and_never_see_each_others(visit: V
         )
     )
     changed = second.locator(".hl-lines bdi").nth(1)
-    second.get_by_role("switch", name="cross attention, layer 3, head 2").click()
-    expect(second.get_by_role("switch", name="cross attention, layer 3, head 2: silenced")).to_be_visible()
+    second.get_by_role("switch", name="cross-attention, layer 3, head 2").click()
+    expect(second.get_by_role("switch", name="cross-attention, layer 3, head 2: silenced")).to_be_visible()
     one = Intervention(ablated=frozenset([Head("cross", 2, 1)]))
     expect(changed).to_have_text(translation(edits=one.edits()))
     expect(first.locator(".hl-lines bdi").nth(1)).to_have_text(translation(edits=every.edits()) or "(nothing)")

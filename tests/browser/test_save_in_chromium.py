@@ -123,7 +123,7 @@ def test_the_words_and_the_lines_between_them_are_saved(visit: Visit, tmp_path: 
     drawn = int((found.maps["cross"][2, 1] >= 0.2).sum())
     expect(page.locator(".hl-looks > svg line")).to_have_count(drawn)
     drawing = ElementTree.parse(save(page, page.locator(".hl-looks .hl-save"), "SVG", tmp_path)).getroot()
-    assert "cross attention, layer 3, head 2" in drawing.findtext(f"{SVG}title", "")
+    assert "cross-attention, layer 3, head 2" in drawing.findtext(f"{SVG}title", "")
     words = words_of(drawing)
     tokens = [token.text.strip() for token in (*found.source, *found.written)]
     assert [word for word in words if word in tokens] == tokens  # and nothing of what opens over them
@@ -170,7 +170,7 @@ def test_a_view_of_bertviz_is_saved_in_ink_that_is_read_on_paper(visit: Visit, t
     expect(page.frame_locator(".stIFrame").locator("svg text").first).to_be_visible()
     assert "layer 2" in (page.locator(".stIFrame").get_attribute("title") or "")
     drawing = ElementTree.parse(save(page, page.locator(".stIFrame + .hl-save"), "SVG", tmp_path)).getroot()
-    assert drawing.findtext(f"{SVG}title") == "BertViz head view of the cross attention, layer 2"
+    assert drawing.findtext(f"{SVG}title") == "BertViz head view of the cross-attention, layer 2"
     assert {"dog", "runs", "Hund", "Sentence: A dog runs."} <= {word.strip() for word in words_of(drawing)}
     assert {text.get("fill") for text in drawing.iter(f"{SVG}text")} == {INK}
     assert len(list(drawing.iter(f"{SVG}line"))) >= 25  # each of five written tokens to each of five that are read

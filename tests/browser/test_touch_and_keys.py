@@ -141,7 +141,7 @@ def test_a_token_of_the_line_view_can_be_focused(visit: Visit) -> None:
 def test_the_board_and_the_tree_answer_to_the_keyboard_and_keep_the_focus(visit: Visit) -> None:
     page = visit(f"heads?{TEXT}")
     settle(page)
-    head = page.get_by_role("switch", name="cross attention, layer 1, head 3")
+    head = page.get_by_role("switch", name="cross-attention, layer 1, head 3")
     head.focus()
     page.keyboard.press("Space")
     expect(head).to_have_attribute("aria-checked", "false")
@@ -207,13 +207,13 @@ def test_arrow_keys_walk_a_map_and_paint_a_cell(visit: Visit) -> None:
 def test_the_heads_of_the_board_are_one_tab_stop(visit: Visit) -> None:
     page = visit(f"heads?{TEXT}")
     settle(page)
-    first = page.get_by_role("switch", name="cross attention, layer 1, head 1:")
+    first = page.get_by_role("switch", name="cross-attention, layer 1, head 1:")
     first.focus()
     for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
         page.keyboard.press(key)
-    expect(page.get_by_role("switch", name="cross attention, layer 2, head 3:")).to_be_focused()
+    expect(page.get_by_role("switch", name="cross-attention, layer 2, head 3:")).to_be_focused()
     page.keyboard.press("Space")
-    expect(page.get_by_role("switch", name="cross attention, layer 2, head 3: silenced")).to_be_focused()
+    expect(page.get_by_role("switch", name="cross-attention, layer 2, head 3: silenced")).to_be_focused()
     page.keyboard.press("Tab")
     assert "layer" not in focused(page), "the next stop is after the board"
 
@@ -223,7 +223,7 @@ def test_the_menu_of_a_telephone_closes_when_a_page_is_chosen_and_fingers_find_e
     settle(page)
     page.get_by_test_id("stExpandSidebarButton").tap()
     page.get_by_role("link", name="Heads").tap()
-    expect(page.get_by_role("switch", name="cross attention, layer 1, head 1:")).to_be_visible()
+    expect(page.get_by_role("switch", name="cross-attention, layer 1, head 1:")).to_be_visible()
     page.wait_for_function("() => document.querySelector('[data-testid=stSidebar]').getBoundingClientRect().right <= 0")
     settle(page)
     page.wait_for_function("() => document.querySelector('[data-testid=stMain]').scrollWidth <= 390")

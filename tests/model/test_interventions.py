@@ -108,7 +108,7 @@ def test_the_only_allowed_key_keeps_its_weight_and_the_map_tells(toy: Checkpoint
 
 
 def test_two_weights_in_one_row_are_refused_with_the_row() -> None:
-    with pytest.raises(ValueError, match="row 3 of cross attention, layer 1, head 2; one row can hold one"):
+    with pytest.raises(ValueError, match=r"row 3 of layer 1, head 2 \(cross\).*one weight per row"):
         Intervention.from_code("paint.cross.1.2.3.1.0.5~paint.cross.1.2.3.2.0.5")
 
 
@@ -173,7 +173,7 @@ def test_a_weight_is_written_as_plain_digits(weight: float, digits: str) -> None
     ["off", "off.cross.0.1", "off.sideways.1.1", "off.cross.1.1-", "paint.cross.1.1.1.1.1.5", "off.cross.1.٣", "~"],
 )
 def test_a_code_that_is_not_ours_is_named(code: str) -> None:
-    with pytest.raises(ValueError, match="is not a change that a link can hold"):
+    with pytest.raises(ValueError, match="unknown change: "):
         Intervention.from_code(code)
 
 

@@ -200,5 +200,5 @@ def test_what_cannot_be_judged_or_learned_from_is_named(tmp_path: Path, capsys: 
         (tmp_path / "reviews-distilled" / "train.tsv").write_text(f"Fine.\t1.000\n{line}\n")
         with pytest.raises(CorpusError, match=r"Line 2 of .* is not a text, a tab and a number from 0 to 1"):
             read_reviews(tmp_path, "reviews-distilled", "train")
-    with pytest.raises(ConfigError, match=r"labels are \['bad', 'good', 'so so'\]; what .* has two"):
+    with pytest.raises(ConfigError, match=r"labels are \['bad', 'good', 'so so'\]; .* have two"):
         recipe(labels=["bad", "good", "so so"])

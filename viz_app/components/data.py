@@ -110,7 +110,7 @@ def of_heads(maps: FloatArray, axes: Axes, *, kind: str, chosen: int) -> Data:
         "languages": {"query": axes.query_lang, "key": axes.key_lang},
         "chosen": chosen,
         "colours": scale(),
-        "alt": f"{KINDS[kind].title} attention",
+        "alt": f"{KINDS[kind].full_name}",
     }
 
 

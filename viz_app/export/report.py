@@ -85,7 +85,7 @@ def attention(translation: Translation, kind: str, *, is_open: bool) -> str:
         rows=[f"layer {i + 1}" for i in range(layers)],
         chosen=[first],
         largest=1.0,
-        alt=f"Lines between keys and queries of the {KINDS[kind].title} attention",
+        alt=f"Lines between keys and queries of the {KINDS[kind].full_name}",
     )
     maps = picture(
         "map_view", map_view_data(shown.maps, shown.allowed, shown.axes, kind=kind, chosen=first), f"maps-{kind}"

@@ -113,7 +113,7 @@ if max(map(len, rows.values())) <= MAX_CHIPS:
     as_written = not (merge or hide_special or norms)
     own = chosen.weights if as_written else select_head(translation.maps[kind], layer, "mean" if rolled else head)
     name = chosen.name if as_written or not rolled else "mean of the heads"
-    title = f"What the words looked at: {KINDS[kind].title} attention, layer {layer + 1}, {name}"
+    title = f"What the words looked at: {KINDS[kind].full_name}, layer {layer + 1}, {name}"
     in_map = as_written and max(own.shape) <= WINDOW and how_shown == "heatmaps"
     with st.sidebar:  # it shows nothing of its own
         look(own, kind, title=title, given=given, in_map=in_map)

@@ -16,8 +16,8 @@ from model.analysis.lens import EarlyReading, Lens, decoder_lens, logit_lens
 from model.analysis.patching import paste
 from model.analysis.silencing import Effects, effects_of_heads
 from model.analysis.station import Station
-from model.analysis.stations import Ending, stations
-from model.analysis.streams import streams_of
+from model.analysis.stations import WordPrediction, stations
+from model.analysis.streams import require_transformer
 from model.analysis.zeroing import Zeroing, value_zeroing
 from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from model.config.search import SearchConfig
@@ -57,7 +57,7 @@ MOST_WORK = 2e11  # heads × tokens × parameters: three seconds on one core
 
 def why_no_stream(key: CheckpointKey) -> str:
     """Why those that follow the stream are refused, or nothing where they are not."""
-    return refusal(streams_of, key)
+    return refusal(require_transformer, key)
 
 
 def why_no_masks(key: CheckpointKey) -> str:
@@ -105,7 +105,7 @@ def stations_of(
     place: int,
     search: SearchConfig = GREEDY,
     forced: Forced = (),
-) -> tuple[tuple[Station, ...], Ending | None]:
+) -> tuple[tuple[Station, ...], WordPrediction | None]:
     """The way of one token through one layer, and of the decoder's last layer its end."""
     written = written_of(key, text, search, forced)
     _, found, end = stations(translator(key), text, stack, layer, place, forced=written)

@@ -85,11 +85,11 @@ def written_out(model: Any, stack: str, ids: Sequence[int], memory: Tensor | Non
                 continue
             module, residual = getattr(layer, name), getattr(layer, f"{name}_residual")
             asks = norm(residual.norm, x) if pre else x
-            found: list[Steps] = [{"norm in front": asks}] if pre else []
+            found: list[Steps] = [{"norm first": asks}] if pre else []
             if name == "feed_forward":
                 inner = linear(module.expand, asks)
                 units = torch.nn.functional.gelu(inner) if activation == "gelu" else inner.clamp(min=0)
-                found.append({"expand": inner, "fire": units, "contract": linear(module.contract, units)})
+                found.append({"expand": inner, "activation": units, "contract": linear(module.contract, units)})
             else:
                 other = asks if name == "self_attention" else memory
                 assert other is not None
@@ -135,6 +135,6 @@ def test_what_is_said_of_a_norm_is_of_what_it_reads() -> None:
     add, after = stations_by_name["Add and norm"].steps
     assert dict(after.facts)["μ"] == f"{add.numbers.mean():.4f}"
     assert float(dict(after.facts)["σ²"]) == pytest.approx(add.numbers.var(), abs=1e-3)
-    assert float(dict(add.facts)["length of what is added"]) == pytest.approx(
+    assert float(dict(add.facts)["length of o"]) == pytest.approx(
         np.linalg.norm(stations_by_name["Feed-forward"].vector), abs=2e-3
     )

@@ -63,7 +63,7 @@ def test_the_way_ends_in_the_words_that_the_model_considered() -> None:
 def test_the_code_is_what_runs_without_its_docstring() -> None:
     code = code_of(FeedForward.forward)
     assert code[0].text == "def forward(self, x: Tensor) -> Tensor:"
-    assert [line.step for line in code] == ["", "expand", "fire", "contract"]
+    assert [line.step for line in code] == ["", "expand", "activation", "contract"]
     source = inspect.getsource(FeedForward)
     assert all(line.text.strip() in source for line in code)
 
@@ -93,9 +93,9 @@ def test_attention_is_taken_apart_as_the_model_computes_it() -> None:
         assert (
             np.isnan(steps["mask"]).sum(axis=1).tolist() == [len(translation.read) - 2 if kind == "decoder" else 0] * 8
         )
-    fire = next(station for station in found if station.name == "Feed-forward").steps[1]
-    assert fire.numbers.min() == 0
-    assert fire.facts[0] == ("units that fire", f"{(fire.numbers > 0).sum()} of 512")
+    activation = next(station for station in found if station.name == "Feed-forward").steps[1]
+    assert activation.numbers.min() == 0
+    assert activation.facts[0] == ("active units", f"{(activation.numbers > 0).sum()} of 512")
 
 
 def test_with_the_norms_in_front_each_has_a_station_of_its_own() -> None:

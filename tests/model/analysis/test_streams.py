@@ -203,7 +203,7 @@ def test_a_place_moves_as_far_as_without_the_value_in_the_layers_own_modules(any
 
 @pytest.mark.parametrize("ask", [logit_lens, decoder_lens, influence, value_zeroing])
 def test_a_network_without_such_layers_is_refused_with_a_sentence(ask: Callable[[Checkpoint, str], object]) -> None:
-    with pytest.raises(ConfigError, match="gru-de-en is no Transformer"):
+    with pytest.raises(ConfigError, match="gru-de-en is not one of Headlight's own Transformers"):
         ask(load_checkpoint(BUNDLED / "gru-de-en"), "Ein Hund.")
 
 

@@ -61,7 +61,7 @@ BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "wrong shape": (
         lambda f: replace_weights(f, lambda w: w.update({"encoder.layers.0.feed_forward.expand.bias": torch.zeros(3)})),
-        r"expand\.bias .* has shape \(3,\), but config\.json asks for \(128,\)",
+        r"expand\.bias .* has shape \(3,\), but config\.json requires \(128,\)",
     ),
     "no config": (lambda f: (f / "config.json").unlink(), "has no config.json"),
     "config is text": (lambda f: (f / "config.json").write_text("hello"), "config.json of copy cannot be used"),
@@ -78,8 +78,8 @@ BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda f: (f / "config.json").write_text("[" * 500 + "]" * 500),
         "nested too deeply",
     ),
-    "long": (lambda f: (f / "config.json").write_text(" " * 2_000_000), "config.json is longer than 1 MB"),
-    "very wide": (lambda f: change_config(f, "model", "d_model", 10**10), "d_model is 10,000,000,000; models"),
+    "long": (lambda f: (f / "config.json").write_text(" " * 2_000_000), "config.json is larger than 1 MB"),
+    "very wide": (lambda f: change_config(f, "model", "d_model", 10**10), r"d_model is 10,000,000,000\. The largest"),
     "very wide layers": (lambda f: change_config(f, "model", "d_ff", 10**9), "describes .* weights, but its files"),
     "bad heads": (
         lambda f: change_config(f, "model", "num_heads", 7),

@@ -259,10 +259,10 @@ def test_a_pickle_that_would_run_code_runs_none(tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     folder = write(tmp_path / "mine", tutorial())
     (folder / "model.pt").write_bytes(pickle.dumps({"source.weight": Bomb()}))
-    with pytest.raises(CheckpointError, match="nothing of it was run"):
+    with pytest.raises(CheckpointError, match="No code in it was run"):
         open_checkpoint(folder)
     torch.save({"source.weight": Bomb()}, folder / "model.pt")
-    with pytest.raises(CheckpointError, match="nothing of it was run"):
+    with pytest.raises(CheckpointError, match="No code in it was run"):
         open_checkpoint(folder)
     assert not (tmp_path / "exploded").exists()
 
@@ -323,7 +323,7 @@ def test_a_description_that_claims_too_much_is_refused_before_it_is_built(tmp_pa
 def test_a_tensor_that_is_larger_than_its_file_is_refused(tmp_path: Path) -> None:
     folder = write(tmp_path / "mine", tutorial())
     torch.save({"source.weight": torch.zeros(1).half().expand(10**13)}, folder / "model.pt")
-    with pytest.raises(CheckpointError, match="larger than what it holds"):
+    with pytest.raises(CheckpointError, match="a tensor is larger than its data"):
         open_checkpoint(folder)
 
 
@@ -338,7 +338,7 @@ def test_one_storage_under_many_names_stays_one(tmp_path: Path) -> None:
 def test_the_memory_that_a_description_asks_for_is_bounded_before_the_model_is_built(tmp_path: Path) -> None:
     folder = write(tmp_path / "mine", tutorial(), TOML.replace(f"max_length = {LENGTH}", "max_length = 4096"))
     assert open_checkpoint(folder, most_bytes=2_000_000).name == "mine"
-    with pytest.raises(CheckpointError, match="GB may be used here"):  # its positions take 1 MB
+    with pytest.raises(CheckpointError, match=r"The limit here is 0\.0 GB"):  # its positions take 1 MB
         open_checkpoint(folder, most_bytes=1_000_000)
 
 

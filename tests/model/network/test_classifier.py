@@ -182,9 +182,9 @@ def test_word_dropout_hides_as_many_words_as_it_says_and_others_in_each_epoch(da
 
 
 def test_configurations_that_cannot_be_are_refused(trained: Path) -> None:
-    with pytest.raises(ConfigError, match=r"labels are \['one'\]; there must be two"):
+    with pytest.raises(ConfigError, match=r"labels are \['one'\]; .* at least two"):
         recipe(labels=["one"])
-    with pytest.raises(ConfigError, match="target_language belongs to a translation"):
+    with pytest.raises(ConfigError, match="target_language is missing; a translation needs one"):
         Recipe(
             name="x",
             tokenizer=TokenizerConfig(kind="words", source_language="en"),

@@ -109,13 +109,13 @@ def test_a_classifier_with_rotary_positions_reads_the_order_and_adds_nothing() -
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"d_model": 6, "num_heads": 2}, "a head has 3 of them"),
-        ({"max_length": 1}, "max_length is 1; rotary positions tell two or more apart"),
-        ({"attention": "additive"}, "attention is additive; rotary positions need the product"),
+        ({"d_model": 6, "num_heads": 2}, r"width of a head is 3 .* must be even"),
+        ({"max_length": 1}, "max_length is 1; rotary positions need at least 2"),
+        ({"attention": "additive"}, "attention is 'additive'; rotary positions need \"scaled_dot_product\""),
     ],
 )
 def test_what_cannot_be_turned_is_refused(settings: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         rotary(**settings)
-    with pytest.raises(ConfigError, match="rotary, which only a classifier has"):
+    with pytest.raises(ConfigError, match="only a classifier supports it"):
         ModelConfig(source_vocab_size=9, target_vocab_size=9, positional="rotary")

@@ -111,14 +111,14 @@ def test_self_attention_may_learn_more_slowly_and_keep_what_it_learned(data: Pat
     assert moved[1.0]["encoder.layers.0.self_attention.query_projection.weight"] == pytest.approx(0.05, rel=0.02)
     with pytest.raises(ConfigError, match=r"attention_rate is 0\.0; it must be above 0 and at most 1"):
         gap_recipe(attention_rate=0.0)
-    with pytest.raises(ConfigError, match="attention_rate needs self-attention, which a GRU has not"):
+    with pytest.raises(ConfigError, match=r"attention_rate is 0\.1, but a recurrent network has no self-attention"):
         load_recipe("gru-de-en").with_settings({"attention_rate": 0.1})
 
 
 def test_gaps_are_needed_to_be_filled() -> None:
-    with pytest.raises(ConfigError, match=r"fill_gaps needs gaps, but word_dropout is 0\.0"):
+    with pytest.raises(ConfigError, match=r"fill_gaps needs hidden words, but word_dropout is 0\.0"):
         gap_recipe(word_dropout=0.0)
-    with pytest.raises(ConfigError, match="fill_gaps belongs to a classification"):
+    with pytest.raises(ConfigError, match=r"fill_gaps is True; .* only for a classification"):
         toy_recipe("words").with_settings({"fill_gaps": True})
 
 

@@ -98,7 +98,7 @@ def test_models_of_other_makes_are_told_that_their_stream_cannot_be_followed(
 ) -> None:
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(others))
     app = open_app("inside", checkpoint=f"small-{family}", text="The cat sat.", inside_tab=tab)
-    assert "no Transformer of Headlight's own" in app.info[0].value.replace("\\", "")
+    assert "not one of Headlight's own Transformers" in app.info[0].value.replace("\\", "")
     assert not charts(app)
 
 

@@ -232,12 +232,12 @@ def looks(training: Training, key: listing.CheckpointKey) -> None:
         overview(shown.maps, shown.axes, shown.allowed, chosen=(layer, head), height=ROW * layers + BELOW),
         key="training_board",
         on_select=partial(open_tile, "training_board", prefix="trained_"),
-        alt=f"{layers} × {heads} small heatmaps, one for each layer and head of the cross attention",
+        alt=f"{layers} × {heads} small heatmaps, one for each layer and head of the cross-attention",
     )
     draw(
         head_map(shown.maps[layer, head], shown.axes, shown.allowed[layer], height=MAP),
         key="training_map",
-        alt=f"Heatmap of layer {layer + 1}, head {head + 1} of the {KINDS['cross'].title} attention",
+        alt=f"Heatmap of layer {layer + 1}, head {head + 1} of the {KINDS['cross'].full_name}",
     )
     sign = "right" if own == answer else f"it should be {plain(answer)}"
     st.markdown(f"By itself it makes of “{plain(text)}”: **{plain(own) or '(nothing)'}** ({sign}).")

@@ -26,8 +26,8 @@ def all_heads(
     """Draw every layer and head small; a click on one opens it."""
     layers, heads = shown.maps.shape[:2]
     section("Every layer and head", "" if presenting() else f"{KINDS[kind].shows} Choose one to open it.")
-    title = f"All heads, {KINDS[kind].title} attention"
-    says = f"{layers} × {heads} small heatmaps, one for each layer and head of the {KINDS[kind].title} attention"
+    title = f"All heads, {KINDS[kind].full_name}"
+    says = f"{layers} × {heads} small heatmaps, one for each layer and head of the {KINDS[kind].full_name}"
     sharpest = sharpness(shown.maps)
     summary = overview_summary(sharpest, unit=SHARPNESS)
     elements.head_sheet(
@@ -48,7 +48,7 @@ def one_head(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, *, 
     """Draw the chosen map large."""
     says = "" if presenting() else chosen.meaning
     section(f"Layer {layer + 1} · {chosen.name}.", says)
-    title = f"{KINDS[kind].title} attention, layer {layer + 1}, {chosen.name}"
+    title = f"{KINDS[kind].full_name}, layer {layer + 1}, {chosen.name}"
     alt = f"Heatmap of the {chosen.unit} of {title}: rows are queries, columns are keys"
     visible = np.where(chosen.allowed, chosen.weights, np.float32("nan"))
     summary = map_summary(visible, shown.axes, unit=chosen.unit)
@@ -79,7 +79,7 @@ def lines(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, head: 
         rows=[f"layer {i + 1}" for i in range(layers)] if single else [chosen.name],
         chosen=[layer * heads + head if isinstance(head, int) else 0],
         largest=chosen.largest,
-        alt=f"Lines between keys and queries of the {KINDS[kind].title} attention",
+        alt=f"Lines between keys and queries of the {KINDS[kind].full_name}",
         key="line_view",
     )
 
@@ -115,7 +115,7 @@ def bertviz(shown: AttentionView, kind: str, layer: int, head: int | str, *, mod
             scale=scale,
         ),
         height=round(scale * bertviz_frame.height(which, shown.maps)),
-        alt=f"BertViz {which} view of the {KINDS[kind].title} attention{'' if model_view else f', layer {layer + 1}'}",
+        alt=f"BertViz {which} view of the {KINDS[kind].full_name}{'' if model_view else f', layer {layer + 1}'}",
     )
 
 
