@@ -24,9 +24,9 @@ from viz_app.figures.heads import head_grids
 from viz_app.figures.style import Axes
 from viz_app.sections.compare.by_length import by_length
 from viz_app.sections.compare.recurrent_pair import offer_two_networks
-from viz_app.services import listing, loading, results
+from viz_app.services import listing, loading, translations
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.results import Forced
+from viz_app.services.translations import Forced
 from viz_app.session.choices import choices, settle
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact, describe_changes
@@ -56,10 +56,10 @@ class Side:
     name: str
     key: CheckpointKey
     text: str
-    intervention: Intervention = results.UNTOUCHED
+    intervention: Intervention = translations.UNTOUCHED
 
     def translation(self, forced: Forced = ()) -> Translation:
-        return results.translation_of(self.key, self.text, forced=forced, intervention=self.intervention)
+        return translations.translation_of(self.key, self.text, forced=forced, intervention=self.intervention)
 
 
 def told_languages(other: CheckpointKey, mine: AnyConfig) -> CheckpointKey:
@@ -142,7 +142,7 @@ if mode == "checkpoints":
         hint.caption(f":material/lightbulb: {opening.look_for}")
 elif mode == "sentences":
     settle("second_text", examples_for(config)[-1])
-    other_text = st.text_input("The other sentence", key="second_text", max_chars=results.MAX_CHARACTERS) or ""
+    other_text = st.text_input("The other sentence", key="second_text", max_chars=translations.MAX_CHARACTERS) or ""
     if not other_text.strip():
         end_page("Type the other sentence.")
     left, right = Side(name="first", key=key, text=text), Side(name="second", key=key, text=other_text)

@@ -15,7 +15,7 @@ from viz_app.components.data import Snapshot
 from viz_app.content.plain import plain
 from viz_app.figures.attention import MAX_TILE
 from viz_app.figures.picture import map_summary, map_table
-from viz_app.services import listing, long_analyses, results
+from viz_app.services import listing, long_analyses, translations
 from viz_app.session.choices import choose_by_index, settle
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact
@@ -29,7 +29,7 @@ from viz_app.widgets.text_field import require_text
 
 key, config = checkpoint_choice.require_snapshots(listing.listed_checkpoints())
 text = require_text(config)
-trained = results.translation_of(key, text)
+trained = translations.translation_of(key, text)
 if max(len(trained.written), len(trained.source)) > MAX_TILE:
     st.info(
         f"This text has {len(trained.source)} tokens and its translation {len(trained.written)}; this page "

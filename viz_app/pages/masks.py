@@ -9,7 +9,7 @@ from viz_app.content.plain import plain
 from viz_app.figures.style import Axes
 from viz_app.sections.masks.bug_lab import bug_lab
 from viz_app.sections.masks.right_masks import clearest_row, right_masks
-from viz_app.services import analyses, listing, results
+from viz_app.services import analyses, listing, padded_batches
 from viz_app.session.choices import choices, settle
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact
@@ -46,7 +46,7 @@ if len(sentences) < 2:
     end_page("Type at least two sentences: one sentence needs no padding.")
 add_fact("Sentences", " / ".join(sentences))
 note_greedy_search()
-batch = results.batch_of(key, sentences)
+batch = padded_batches.batch_of(key, sentences)
 
 # The bug lab opens with the first sentence, which its mistakes change; the masks with one that shows their triangle.
 in_lab = choices().chosen.get("mask_tab") == "bugs"

@@ -11,7 +11,7 @@ from viz_app.sections.positions.matrix import position_matrix
 from viz_app.sections.positions.relations import position_pairs, position_properties, position_rotation
 from viz_app.sections.positions.sentence import position_sentence
 from viz_app.sections.positions.waves import position_waves
-from viz_app.services import listing, loading, results
+from viz_app.services import listing, position_tables
 from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice
@@ -27,7 +27,7 @@ if isinstance(config.model, RecurrentConfig):
         listing.listed_checkpoints(), of_transformer="the positions of a Transformer"
     )
 try:
-    own = loading.position_table(key)
+    own = position_tables.position_table(key)
 except CheckpointError:
     st.header("This page is about tables of positions, and this model has none")
     st.info(
@@ -66,7 +66,7 @@ if formula:
     settle("base", 10_000, BASES)
     width = middle.select_slider(name, widths, key="width")
     base = right.select_slider("Base of the wavelengths", BASES, key="base")
-    table = results.sinusoids(length, width, float(base))
+    table = position_tables.sinusoids(length, width, float(base))
     same = (width, base) == (d_model, 10_000)
     settings.caption(
         "These are the numbers that the checkpoint uses."
@@ -106,8 +106,8 @@ if relations.open:
         else:
             st.info("A learned table follows no formula, so no rotation leads from one position to another.")
         if kind != "rotary":  # nothing is added whose values could be too large
-            tables = {"sinusoidal": results.sinusoids(max_length, d_model, 10_000.0)}
-            learned = loading.a_learned_table() if formula else own
+            tables = {"sinusoidal": position_tables.sinusoids(max_length, d_model, 10_000.0)}
+            learned = position_tables.a_learned_table() if formula else own
             position_properties(tables if learned is None else tables | {"learned": learned})
 if sentence_tab.open:
     with sentence_tab:

@@ -12,7 +12,7 @@ from viz_app.content.plain import percent, plain
 from viz_app.figures.attention import head_map
 from viz_app.figures.style import Axes
 from viz_app.sections.sentiment.word_deletion import word_deletion
-from viz_app.services import listing, results
+from viz_app.services import classifications, listing, translations
 from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact
@@ -62,7 +62,7 @@ with field:
         "Type or paste a film review in English",
         key="review",
         height=110,
-        max_chars=results.MAX_CHARACTERS,
+        max_chars=translations.MAX_CHARACTERS,
     )
     st.button(
         "Read it", key="read_review", help="What was typed is read when one leaves the field; Ctrl+Enter does too."
@@ -71,7 +71,7 @@ note_text_too_long_for_link(text or "")
 add_fact("Review", text or "")
 if not (text or "").strip():
     end_page("Type a review above, or choose one of the examples.")
-reading = results.classification_of(key, text)
+reading = classifications.classification_of(key, text)
 with side:
     st.html(sentence(f"{reading.label}: {percent(reading.probabilities[reading.label])}"))
     for label, probability in reading.probabilities.items():

@@ -5,7 +5,7 @@ import streamlit as st
 from model.inference.opening import AnyConfig
 from viz_app.content.examples import PURPOSES
 from viz_app.content.glossary import definitions
-from viz_app.services import listing, results
+from viz_app.services import listing, translations
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.links import code_field
 from viz_app.widgets import checkpoint_choice
@@ -24,7 +24,7 @@ def tokens_of_a_sentence(key: CheckpointKey, config: AnyConfig) -> None:
     if not text.strip():
         st.info("Type a sentence to see its tokens.")
         return
-    found = results.translation_of(key, text)
+    found = translations.translation_of(key, text)
     st.caption("The tokens that this model reads, and the tokens that it writes:")
     st.html(rows_of_chips({"reads": found.source, "writes": found.written}, languages=found.languages, lined=False))
 

@@ -11,7 +11,7 @@ from viz_app.components import elements
 from viz_app.components.attention_view import looked_at
 from viz_app.components.page_parts import told
 from viz_app.content.plain import plain
-from viz_app.services import listing, results
+from viz_app.services import listing, translations
 from viz_app.session.choices import settle
 from viz_app.session.page_facts import add_fact
 from viz_app.widgets import checkpoint_choice, forced_tokens
@@ -32,8 +32,8 @@ key, config = checkpoint_choice.require_attention(listing.listed_checkpoints(), 
 text = require_text(config, forces=True)
 
 forced = chosen_forced_tokens(key)
-free = results.translation_of(key, text)
-translation = results.translation_of(key, text, forced=forced)
+free = translations.translation_of(key, text)
+translation = translations.translation_of(key, text, forced=forced)
 spoken = translation.languages[1]
 add_fact("Translation", translation.text)
 if forced:
@@ -105,7 +105,7 @@ elif shown == "greedy":
 else:
     with rows_column:
         size = beam_size_slider()
-    tree = results.search_tree_of(key, text, SearchConfig(method="beam", beam_size=size), forced)
+    tree = translations.search_tree_of(key, text, SearchConfig(method="beam", beam_size=size), forced)
     told(tree.text, languages=translation.languages)
     st.html(sentence(tree.text, spoken) if tree.text else sentence("(the model wrote nothing)"))
     st.caption(

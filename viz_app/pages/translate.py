@@ -15,7 +15,7 @@ from viz_app.figures.attention import MAX_TILE
 from viz_app.sections.translate import attention_drawings
 from viz_app.sections.translate.downloads import take_home
 from viz_app.sections.translate.map_window import WINDOW, map_window
-from viz_app.services import analyses, listing, results
+from viz_app.services import analyses, head_analyses, listing, translations
 from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact
@@ -41,7 +41,7 @@ key, config = checkpoint_choice.require_translator(listing.listed_checkpoints(),
 writes = config.task != "reading"
 text, run = require_run(key)
 search, forced = run
-translation = results.translation_of(key, text, *run)
+translation = translations.translation_of(key, text, *run)
 if translation.text:
     add_fact("Translation" if config.task == "translation" else "Text", translation.text)
 
@@ -66,10 +66,10 @@ if shares:
 with st.container():
     if forced:
         forced_words_note(key, text, forced)
-    elif config.task == "translation" and (reason := results.doubt_of(key, text, search)):
+    elif config.task == "translation" and (reason := translations.doubt_of(key, text, search)):
         st.caption(DOUBTS[reason].format(plain(checkpoint_choice.language(config.tokenizer.source_language))))
-    if len(text) > results.MAX_CHARACTERS:
-        st.warning(f"The text has {len(text):,} characters; only the first {results.MAX_CHARACTERS:,} were read.")
+    if len(text) > translations.MAX_CHARACTERS:
+        st.warning(f"The text has {len(text):,} characters; only the first {translations.MAX_CHARACTERS:,} were read.")
     if translation.dropped:
         st.warning(
             f"This model has {config.model.max_length} positions"
@@ -92,7 +92,7 @@ recurrent = isinstance(config.model, RecurrentConfig)
 kinds, views, heads_column = picker_columns("kind", "view", "head", key="set_view")
 for option in ("merge", "hide_special", "norms", "logarithmic"):
     settle(option, False)
-no_norms = "This model has no heads." if recurrent else results.why_no_norms(key)
+no_norms = "This model has no heads." if recurrent else head_analyses.why_no_norms(key)
 norms, logarithmic = st.session_state["norms"] and not no_norms, st.session_state["logarithmic"]
 with kinds:
     kind = pick_kind(config.model.kinds)
@@ -100,7 +100,7 @@ settle("view", "heatmaps", VIEWS)
 how_shown = views.segmented_control("View", list(VIEWS), format_func=VIEWS.__getitem__, required=True, key="view")
 merge, hide_special = st.session_state["merge"], st.session_state["hide_special"]
 condense = {"merge": merge, "hide_special": hide_special}
-measured = with_value_norms(translation, results.value_norms_of(key, text, *run)) if norms else translation
+measured = with_value_norms(translation, head_analyses.value_norms_of(key, text, *run)) if norms else translation
 shown = view(measured, kind, **condense)
 with heads_column:
     pick = pick_head if recurrent else pick_head_or_aggregate

@@ -32,7 +32,7 @@ from model.network.attention import MultiHeadAttention
 from viz_app.server.server_state import remembered
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.loading import FloatArray, config_of, loaded, snapshot, translator
-from viz_app.services.results import Forced, translation_of, without_maps, written_of
+from viz_app.services.translations import Forced, translation_of, without_maps, written_of
 
 __all__ = [
     "aligned_pairs",

@@ -1,7 +1,6 @@
 """The models that all visitors share, never changed; as many stay loaded as there is memory for."""
 
 import os
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,15 +19,13 @@ from model.network.device import pick_device
 from viz_app.server.cache import Cache
 from viz_app.server.resources import threads
 from viz_app.server.server_state import GATE, MEGABYTE, MODELS_SHARE, remembered
-from viz_app.services.listing import CheckpointKey, listed_checkpoints
+from viz_app.services.listing import CheckpointKey
 
 __all__ = [
-    "a_learned_table",
     "can_open",
     "config_of",
     "loaded",
     "parameter_table",
-    "position_table",
     "snapshot",
     "translator",
 ]
@@ -96,30 +93,6 @@ def can_open(key: CheckpointKey) -> bool:
     except (CheckpointError, ConfigError):
         return False
     return True
-
-
-def position_table(key: CheckpointKey) -> FloatArray:
-    """The checkpoint's own positional encoding, (max_length, d_model); of rotary ones the turns, (max_length, K).
-
-    Raises:
-        CheckpointError: it has no such table.
-    """
-    checkpoint = loaded(key)
-    found = checkpoint.model.position_table()
-    if found is None:
-        raise CheckpointError(f"{key.name} has no table of its positions.")
-    table: FloatArray = found.cpu().numpy()
-    table.setflags(write=False)  # it is the model's own memory
-    return table
-
-
-def a_learned_table() -> FloatArray | None:
-    """The positions of the first checkpoint that learned them, to be compared with sinusoids; None without one."""
-    for listed in listed_checkpoints():
-        if listed.config is not None and listed.config.model.positional == "learned":
-            with suppress(CheckpointError, ConfigError):  # its own page says what is wrong with it
-                return position_table(listed.key)
-    return None
 
 
 @remembered()

@@ -18,10 +18,11 @@ from viz_app.server.cache import read_only
 from viz_app.server.jobs import Report
 from viz_app.server.server_state import GATE, MAX_CHARACTERS, RESULTS, known
 from viz_app.services.analyses import aligned_pairs, stage_of
+from viz_app.services.head_analyses import gradient_importance_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.loading import translator
-from viz_app.services.results import gradient_importance_of, translation_of
 from viz_app.services.sentence_batches import Pairs, in_batches
+from viz_app.services.translations import translation_of
 
 __all__ = [
     "alignment_work",

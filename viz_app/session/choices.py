@@ -59,7 +59,7 @@ def fraction(text: str) -> float | None:
 
 
 def forced(text: str) -> tuple[tuple[int, int], ...] | None:
-    """`results.Forced` from position.token, one or several."""
+    """`translations.Forced` from position.token, one or several."""
     if not re.fullmatch(r"\d{1,4}\.\d{1,7}(-\d{1,4}\.\d{1,7})*", text, re.ASCII):
         return None
     return tuple((int(at), int(token)) for at, _, token in (part.partition(".") for part in text.split("-")))

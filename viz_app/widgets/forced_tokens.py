@@ -8,7 +8,7 @@ point, so they rely on nothing but the session.
 import streamlit as st
 
 from model.inference.search_tree import SearchTree
-from viz_app.services.results import Forced
+from viz_app.services.translations import Forced
 from viz_app.session.choices import choices, clear_choice, set_choice, settle
 
 __all__ = [

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from viz_app.content.plain import plain
-from viz_app.services import loading, results
+from viz_app.services import loading, translations
 from viz_app.services.listing import CheckpointKey
 from viz_app.widgets import forced_tokens
 from viz_app.widgets.search_picker import typed_translation
@@ -11,7 +11,7 @@ from viz_app.widgets.search_picker import typed_translation
 __all__ = ["dropped_tokens_warning", "forced_words_note"]
 
 
-def dropped_tokens_warning(forced: results.Forced, positions: int) -> str:
+def dropped_tokens_warning(forced: translations.Forced, positions: int) -> str:
     """A sentence on typed tokens that the model has no positions for; nothing where there are positions for all."""
     typed = len(forced)
     if typed <= positions:
@@ -22,9 +22,9 @@ def dropped_tokens_warning(forced: results.Forced, positions: int) -> str:
     )
 
 
-def forced_words_note(key: CheckpointKey, text: str, forced: results.Forced) -> None:
+def forced_words_note(key: CheckpointKey, text: str, forced: translations.Forced) -> None:
     """Name them and what they cost, and offer the way back."""
-    free, translation = results.translation_of(key, text), results.translation_of(key, text, forced=forced)
+    free, translation = translations.translation_of(key, text), translations.translation_of(key, text, forced=forced)
     written = translation.written
     typed = typed_translation(loading.config_of(key))
     if typed:

@@ -1,8 +1,8 @@
 """What a visitor asks of the model: a text, how its translation is searched for, and which words are forced into it."""
 
-from viz_app.services import loading, results
+from viz_app.services import loading, translations
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.results import Forced, Run
+from viz_app.services.translations import Forced, Run
 from viz_app.session.page_facts import add_fact
 from viz_app.widgets import forced_tokens
 from viz_app.widgets.search_picker import typed_translation
@@ -36,6 +36,6 @@ def require_run(key: CheckpointKey, *, opening: str = "") -> tuple[str, Run]:
 def chosen_forced_tokens(key: CheckpointKey) -> Forced:
     """What is forced into a greedy translation: all of it where it was typed, else the words that were clicked."""
     if typed := typed_translation(loading.config_of(key)):
-        return results.spelled(key, typed)
+        return translations.tokens_to_force(key, typed)
     model = loading.translator(key).model.config
     return forced_tokens.forced_tokens(model.target_vocab_size, model.max_length)

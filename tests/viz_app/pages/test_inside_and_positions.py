@@ -103,7 +103,7 @@ def test_positions_of_models_of_any_size(
     open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, positions: int, width: int
 ) -> None:
     own = sinusoidal_table(positions, width).numpy()
-    monkeypatch.setattr("viz_app.services.loading.position_table", lambda key: own)
+    monkeypatch.setattr("viz_app.services.position_tables.position_table", lambda key: own)
     for name in ("The matrix", "Waves and counters", "Distances and rotation"):
         app = open_app("positions", position_tab=name)
         assert app.select_slider(key="width").value == width

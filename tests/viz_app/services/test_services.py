@@ -9,7 +9,17 @@ from model.inference.export import count_weights
 from model.inference.searching import GREEDY
 from viz_app.server import server_state
 from viz_app.server.cache import Cache, size_of
-from viz_app.services import analyses, listing, loading, long_analyses, results
+from viz_app.services import (
+    analyses,
+    head_analyses,
+    listing,
+    loading,
+    long_analyses,
+    map_files,
+    padded_batches,
+    position_tables,
+    translations,
+)
 from viz_app.services.listing import CheckpointKey
 
 LONG = "A brown dog is running through the deep white snow near a small house. " * 40
@@ -23,13 +33,13 @@ def key() -> CheckpointKey:
 
 def test_no_result_of_the_longest_text_takes_a_large_part_of_the_memory(key: CheckpointKey) -> None:
     sizes = {
-        "translation": size_of(results.translation_of(key, LONG)),
-        "anatomy": size_of(results.anatomy_of(key, LONG, "encoder", 0)),
-        "encoder input": size_of(results.encoder_input_of(key, LONG)),
-        "batch": size_of(results.batch_of(key, BATCH)),
-        "stages": size_of(results.stages_of(key, BATCH, "encoder", 0, 0)),
-        "bug": size_of(results.bug_of(key, BATCH, "fill")),
-        "bug weights": size_of(results.bug_weights_of(key, BATCH, "fill", "encoder", 0, 0)),
+        "translation": size_of(translations.translation_of(key, LONG)),
+        "anatomy": size_of(head_analyses.anatomy_of(key, LONG, "encoder", 0)),
+        "encoder input": size_of(position_tables.encoder_input_of(key, LONG)),
+        "batch": size_of(padded_batches.batch_of(key, BATCH)),
+        "stages": size_of(padded_batches.score_stages_of(key, BATCH, "encoder", 0, 0)),
+        "bug": size_of(padded_batches.bug_of(key, BATCH, "fill")),
+        "bug weights": size_of(padded_batches.bug_weights_of(key, BATCH, "fill", "encoder", 0, 0)),
     }
     megabytes = {name: size / 1e6 for name, size in sizes.items()}
     assert megabytes["translation"] < 24, megabytes  # it is kept
@@ -37,15 +47,15 @@ def test_no_result_of_the_longest_text_takes_a_large_part_of_the_memory(key: Che
 
 
 def test_nobody_can_write_into_what_all_share(key: CheckpointKey) -> None:
-    translation = results.translation_of(key, "A dog runs.")
-    _, parts = results.anatomy_of(key, "A dog runs.", "cross", 0)
+    translation = translations.translation_of(key, "A dog runs.")
+    _, parts = head_analyses.anatomy_of(key, "A dog runs.", "cross", 0)
     assert parts.mixing is not None
     for array in (
         translation.maps["cross"],
         parts.weights,
         parts.mixing.projection,
-        loading.position_table(key),
-        results.sinusoids(8, 16, 100.0),
+        position_tables.position_table(key),
+        position_tables.sinusoids(8, 16, 100.0),
     ):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
@@ -53,11 +63,11 @@ def test_nobody_can_write_into_what_all_share(key: CheckpointKey) -> None:
 
 def test_an_analysis_follows_the_translation_that_is_shown_however_it_was_found(key: CheckpointKey) -> None:
     text, search = "Two dogs are playing in the snow.", SearchConfig(method="sample", temperature=1.5, seed=4)
-    forced = ((0, results.translation_of(key, text).written[1].id),)
-    shown = results.translation_of(key, text, search, forced)
-    assert shown.text != results.translation_of(key, text).text
+    forced = ((0, translations.translation_of(key, text).written[1].id),)
+    shown = translations.translation_of(key, text, search, forced)
+    assert shown.text != translations.translation_of(key, text).text
     written = [token.probability for token in shown.written]
-    translation, parts = results.anatomy_of(key, text, "cross", 1, search, forced)
+    translation, parts = head_analyses.anatomy_of(key, text, "cross", 1, search, forced)
     np.testing.assert_allclose(parts.weights, shown.maps["cross"][1], atol=1e-5)
     _, lens = analyses.lens_of(key, text, search, forced)
     np.testing.assert_allclose(lens.written[-1], written, atol=1e-5)
@@ -82,15 +92,15 @@ def test_all_bundled_checkpoints_stay_loaded(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_text_is_cut_before_anything_is_done_with_it(key: CheckpointKey) -> None:
-    beyond = "dog " * (results.MAX_CHARACTERS // 4)
-    assert results.translation_of(key, beyond) is results.translation_of(key, beyond + "cat")
+    beyond = "dog " * (translations.MAX_CHARACTERS // 4)
+    assert translations.translation_of(key, beyond) is translations.translation_of(key, beyond + "cat")
 
 
 def test_a_table_of_a_long_text_is_refused_with_the_way_out(key: CheckpointKey) -> None:
-    short, long = results.translation_of(key, "A dog runs."), results.translation_of(key, LONG)
-    assert results.too_long_for_a_table(short) == ""
-    assert results.maps_of("csv", key, "A dog runs.", GREEDY).count(b"\n") == count_weights(short) + 1
-    assert f"{count_weights(long):,} weights" in results.too_long_for_a_table(long)
+    short, long = translations.translation_of(key, "A dog runs."), translations.translation_of(key, LONG)
+    assert map_files.too_long_for_a_table(short) == ""
+    assert map_files.map_file("csv", key, "A dog runs.", GREEDY).count(b"\n") == count_weights(short) + 1
+    assert f"{count_weights(long):,} weights" in map_files.too_long_for_a_table(long)
 
 
 def test_heads_are_measured_once_and_all_see_it(toy: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from streamlit.testing.v1.element_tree import Button
 from model.checkpoints.checkpoint import CheckpointError
 from tests.conftest import PATIENCE
 from tests.viz_app.conftest import NAME, head_map, in_url
-from viz_app.services import results
+from viz_app.services import translations
 from viz_app.session.boundary import boundary
 from viz_app.widgets import text_field
 
@@ -24,7 +24,7 @@ def fail_with(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(results, "translation_of", fail)
+    monkeypatch.setattr(translations, "translation_of", fail)
 
 
 def test_a_page_that_fails_shows_a_number_that_is_in_the_log_and_nothing_else_breaks(

@@ -19,9 +19,9 @@ from viz_app.sections.heads.before_and_after import before_and_after
 from viz_app.sections.heads.head_effects import decisive_head, effects_sentence, effects_table, faces
 from viz_app.sections.heads.intervention_choice import head_name, head_states, intervention_now, spoken_changes
 from viz_app.sections.heads.painted_weight import paint_weight
-from viz_app.services import analyses, loading, long_analyses, results
+from viz_app.services import analyses, loading, long_analyses, translations
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.results import Run
+from viz_app.services.translations import Run
 from viz_app.session.choices import set_choice, settle
 from viz_app.session.page_facts import add_fact, describe_changes
 from viz_app.widgets.charts import numbers
@@ -44,8 +44,8 @@ def ablation_board(key: CheckpointKey, text: str, run: Run) -> None:
     settle("intervention", Intervention())
     # The session keeps the changes to heads that only another checkpoint has.
     intervention = intervention_now().within(heads)
-    before = results.translation_of(key, text, *run)
-    after = results.translation_of(key, text, *run, intervention)
+    before = translations.translation_of(key, text, *run)
+    after = translations.translation_of(key, text, *run, intervention)
     if intervention:
         add_fact("Changed", describe_changes(intervention))
     add_fact("Translation", after.text)

@@ -5,7 +5,7 @@ import streamlit as st
 from model.inference.translation import Translation
 from model.interventions import Intervention
 from viz_app.content.plain import plain
-from viz_app.services import loading, results
+from viz_app.services import loading, translations
 from viz_app.services.listing import CheckpointKey
 from viz_app.widgets.chips import compared
 
@@ -46,4 +46,4 @@ def before_and_after(
 def rescored(key: CheckpointKey, text: str, before: Translation, intervention: Intervention) -> Translation:
     """The tokens written as trained, with the probabilities that the changed model gives them."""
     forced = tuple((position, token.id) for position, token in enumerate(before.written))
-    return results.translation_of(key, text, forced=forced, intervention=intervention)
+    return translations.translation_of(key, text, forced=forced, intervention=intervention)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from model.analysis.statistics import rank_agreement
 from model.config.kinds import KINDS
 from viz_app.figures.heads import head_grids
-from viz_app.services import long_analyses, results
+from viz_app.services import head_analyses, long_analyses
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.sentence_batches import Pairs, in_batches
 from viz_app.widgets.charts import draw
@@ -52,7 +52,7 @@ def gradient_estimate(key: CheckpointKey, pairs: Pairs) -> Grids:
         "Michel et al. 2019: |∂loss/∂ξ|, where ξ multiplies a head's output. It takes one pass and changes no head.",
     )
     few_at_a_time = with_progress(in_batches(pairs), "Batch", at_least=3)
-    parts = [results.gradient_importance_of(key, few) for few in few_at_a_time]
+    parts = [head_analyses.gradient_importance_of(key, few) for few in few_at_a_time]
     gradients = {kind: np.concatenate([part[kind] for part in parts]) for kind in parts[0]}
     draw(
         head_grids(mean_by_title(gradients), unit="nats", height=280),

@@ -16,7 +16,7 @@ from viz_app.content.plain import visible
 from viz_app.figures.attention import difference_map
 from viz_app.figures.heads import head_grids
 from viz_app.figures.style import Axes
-from viz_app.services import analyses, loading, long_analyses, results
+from viz_app.services import analyses, loading, long_analyses, translations
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.session.page_facts import add_fact
@@ -84,7 +84,7 @@ def donor_field(config: AnyConfig, text: str) -> str:
         st.text_input(
             "Donor sentence; change one word of the sentence above",
             key="giver",
-            max_chars=results.MAX_CHARACTERS,
+            max_chars=translations.MAX_CHARACTERS,
             help="The sentence above is the receiver. One head at a time gets its output from the donor's run.",
         )
         or ""
@@ -93,7 +93,7 @@ def donor_field(config: AnyConfig, text: str) -> str:
 
 def two_runs(key: CheckpointKey, text: str, donor: str) -> Runs | None:
     """Draw both translations. Where heads cannot be patched between them, a sentence says why: None."""
-    receiver_run, donor_run = results.translation_of(key, text), results.translation_of(key, donor)
+    receiver_run, donor_run = translations.translation_of(key, text), translations.translation_of(key, donor)
     st.html(
         compared([("receiver", receiver_run.text), ("donor", donor_run.text)], languages=receiver_run.languages[1:])
     )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from model.analysis.statistics import METRICS, mean_over_queries, suggested_role
 from model.config.kinds import KINDS
 from viz_app.figures.heads import head_grids
-from viz_app.services import results
+from viz_app.services import head_analyses
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.sentence_batches import Pairs
 from viz_app.session.choices import settle
@@ -49,7 +49,7 @@ UNITS = {"entropy": "nats", "distance": "tokens"}
 def head_roles(key: CheckpointKey, pairs: Pairs) -> None:
     """Draw one metric of every head, and the table of suggested roles."""
     texts = tuple(sentence for sentence, _ in pairs)
-    each = [results.head_metrics_of(key, text) for text in with_progress(texts, "Sentence", at_least=15)]
+    each = [head_analyses.head_metrics_of(key, text) for text in with_progress(texts, "Sentence", at_least=15)]
     grids = {kind: mean_over_queries([metrics[kind] for metrics in each]) for kind in each[0]}
     roles = {kind: roles_of(metrics) for kind, metrics in grids.items()}
     metric_of_every_head(grids, roles, sentences=len(texts))

@@ -13,7 +13,7 @@ from viz_app.content.plain import visible
 from viz_app.figures.architecture import Outline, architecture
 from viz_app.figures.style import Axes
 from viz_app.figures.vectors import rows
-from viz_app.services import analyses, loading, results
+from viz_app.services import analyses, loading, translations
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import set_choice, settle
 from viz_app.widgets.charts import draw, numbers
@@ -24,9 +24,9 @@ __all__ = ["every_station"]
 STACKS = {"encoder": "Encoder", "decoder": "Decoder"}
 
 
-def every_station(key: CheckpointKey, text: str, run: results.Run) -> None:
+def every_station(key: CheckpointKey, text: str, run: translations.Run) -> None:
     """Ask for a token and a layer, and follow it."""
-    translation = results.translation_of(key, text, *run)
+    translation = translations.translation_of(key, text, *run)
     sizes = loading.config_of(key).model
     assert isinstance(sizes, ModelConfig)  # whose stream can be followed
     stacks, layers, tokens, depth = st.columns([2, 1.4, 2.4, 2], vertical_alignment="bottom")

@@ -8,7 +8,7 @@ import streamlit as st
 from viz_app.figures.words import word_grid
 from viz_app.services import analyses, loading
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.results import Run
+from viz_app.services.translations import Run
 from viz_app.session.choices import settle
 from viz_app.widgets.charts import draw
 from viz_app.widgets.explanation import explanation

@@ -11,7 +11,7 @@ from model.inference.opening import AnyConfig
 from viz_app.content.plain import plain, visible
 from viz_app.figures import vectors
 from viz_app.figures.style import Axes
-from viz_app.services import results
+from viz_app.services import head_analyses, translations
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle, settle_number
 from viz_app.widgets.charts import draw
@@ -24,12 +24,12 @@ MAX_ROWS = 10  # of the table, before it scrolls
 ROUNDING = 1e-2  # of the largest number that the heads found; a norm or a gate makes more, half precision less
 
 
-def one_head(key: CheckpointKey, config: AnyConfig, text: str, run: results.Run) -> None:
+def one_head(key: CheckpointKey, config: AnyConfig, text: str, run: translations.Run) -> None:
     """Ask for a head and a query, and follow it."""
     *columns, queries = picker_columns("kind", "head", "query", key="set_one_head")
     kind, layer, head = pick_kind_and_head(columns, heads_per_kind(config))
     try:
-        translation, parts = results.anatomy_of(key, text, kind, layer, *run)
+        translation, parts = head_analyses.anatomy_of(key, text, kind, layer, *run)
     except ConfigError as error:
         st.info(plain(f"{error} Choose another checkpoint on the left."))
         return

@@ -12,7 +12,7 @@ from viz_app.figures.style import Axes
 from viz_app.figures.words import stacked_shares
 from viz_app.services import analyses
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.results import Run
+from viz_app.services.translations import Run
 from viz_app.widgets.charts import draw
 from viz_app.widgets.explanation import explanation
 from viz_app.widgets.headings import section

@@ -5,7 +5,7 @@ import streamlit as st
 
 from viz_app.content.plain import percent, visible
 from viz_app.figures.heads import head_grids
-from viz_app.services import analyses, results
+from viz_app.services import analyses, translations
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.widgets.charts import draw
@@ -21,9 +21,9 @@ def times(difference: float) -> str:
     return f"about {factor:,.0f}" if factor >= 10 else f"{factor:.2f}"
 
 
-def why_this_word(key: CheckpointKey, text: str, run: results.Run) -> None:
+def why_this_word(key: CheckpointKey, text: str, run: translations.Run) -> None:
     """Ask for a written word and a rival, and draw what spoke for each."""
-    translation = results.translation_of(key, text, *run)
+    translation = translations.translation_of(key, text, *run)
     places = list(range(len(translation.written)))
     written_column, rival_column, _ = st.columns([2.4, 2.4, 3])
     settle("query", min(2, places[-1]), places)

@@ -13,7 +13,7 @@ from viz_app.content.plain import percent
 from viz_app.figures.attention import head_map
 from viz_app.figures.style import Axes
 from viz_app.sections.masks.bug_descriptions import MISTAKES
-from viz_app.services import loading, results
+from viz_app.services import loading, padded_batches
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.widgets.charts import draw
@@ -49,7 +49,7 @@ def bug_lab(
     bug = MISTAKES[name or "fill"]
     st.code(bug.code, language="python")
     st.markdown(bug.explanation)
-    right, wrong = results.bug_of(key, sentences), results.bug_of(key, sentences, name or "fill")
+    right, wrong = padded_batches.bug_of(key, sentences), padded_batches.bug_of(key, sentences, name or "fill")
 
     columns, sizes = picker_columns("kind", "head", key="set_bug_head"), heads_per_kind(loading.config_of(key))
     kind, layer, head = pick_kind_and_head(columns, sizes, key="mask_kind", default="decoder")
@@ -62,7 +62,7 @@ def bug_lab(
             section(title, leak_sentence(report, kind, row))
             draw(
                 head_map(
-                    results.bug_weights_of(key, sentences, made, kind, layer, row)[head],
+                    padded_batches.bug_weights_of(key, sentences, made, kind, layer, row)[head],
                     axes[kind],
                     allowed[kind] | (report is wrong),
                     height=HEIGHT,
@@ -98,7 +98,7 @@ def compare_all(key: CheckpointKey, sentences: tuple[str, ...], row: int) -> Non
         "sentence stands alone instead of in the batch."
     )
     names = {"right masks": ""} | {bug.title: name for name, bug in MISTAKES.items()}
-    reports = {title: results.bug_of(key, sentences, name) for title, name in names.items()}
+    reports = {title: padded_batches.bug_of(key, sentences, name) for title, name in names.items()}
     st.dataframe(
         pd.DataFrame([figures(title, report, row) for title, report in reports.items()]),
         hide_index=True,

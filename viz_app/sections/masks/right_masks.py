@@ -12,7 +12,7 @@ from viz_app.content.plain import visible
 from viz_app.figures import masks
 from viz_app.figures.attention import head_map
 from viz_app.figures.style import Axes
-from viz_app.services import loading, results
+from viz_app.services import loading, padded_batches
 from viz_app.services.listing import CheckpointKey
 from viz_app.widgets.charts import draw
 from viz_app.widgets.chips import batch_table
@@ -47,7 +47,7 @@ def right_masks(
         axes: Kind → labels of its maps; "batch" → those of the padding mask.
         allowed: Kind → mask of that sentence, (T, S).
     """
-    batch = results.batch_of(key, sentences)
+    batch = padded_batches.batch_of(key, sentences)
     with st.container(key="set_batch"):  # while one presents, it stands below the masks
         section(
             "The batch",
@@ -84,8 +84,8 @@ def right_masks(
     columns, sizes = picker_columns("kind", "head"), heads_per_kind(loading.config_of(key))
     kind, layer, head = pick_kind_and_head(columns, sizes, key="mask_kind", default="decoder")
     mask = allowed[kind]
-    heads = results.stages_of(key, sentences, kind, layer, row)
-    stage = {name: heads[name][head] for name in results.STAGES}
+    heads = padded_batches.score_stages_of(key, sentences, kind, layer, row)
+    stage = {name: heads[name][head] for name in padded_batches.STAGES}
     bound = float(np.abs(stage["scores"]).max()) or 1.0
     before, after, softmax = st.columns(3)
     for column, name, title in (

@@ -6,7 +6,7 @@ from model.analysis.by_distance import weight_by_distance
 from model.inference.opening import AnyConfig
 from viz_app.content.examples import REVIEWS
 from viz_app.figures import positions
-from viz_app.services import analyses, results
+from viz_app.services import analyses, classifications, translations
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
@@ -50,12 +50,12 @@ def distance_weights(key: CheckpointKey, config: AnyConfig) -> None:
     """Draw the mean weight at each distance in a text that a classifier reads."""
     settle("review", REVIEWS[0])
     text = st.text_area(
-        "Type or paste a film review in English", key="review", height=80, max_chars=results.MAX_CHARACTERS
+        "Type or paste a film review in English", key="review", height=80, max_chars=translations.MAX_CHARACTERS
     )
     note_text_too_long_for_link(text or "")
     if not text.strip():
         end_page("Type a review above.")
-    reading = results.classification_of(key, text)
+    reading = classifications.classification_of(key, text)
     section(
         "How far each head looks here",
         "The mean weight on the token at each distance, over all tokens of the "

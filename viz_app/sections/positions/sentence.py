@@ -10,7 +10,7 @@ from model.inference.opening import AnyConfig
 from model.interventions import Intervention
 from viz_app.content.demonstrations import demonstration_for
 from viz_app.figures import positions
-from viz_app.services import results
+from viz_app.services import position_tables, translations
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.widgets.charts import draw
@@ -30,7 +30,7 @@ def position_sentence(key: CheckpointKey, config: AnyConfig, own: NDArray[np.flo
         own: Its encoding, (max_length, D).
     """
     text = require_text(config, opening=demonstration_for(config).order)
-    translation, vectors, total = results.encoder_input_of(key, text)
+    translation, vectors, total = position_tables.encoder_input_of(key, text)
     tokens = [token.text for token in translation.source]
     bound = float(np.abs(total).max())
     section(
@@ -70,9 +70,9 @@ def position_sentence(key: CheckpointKey, config: AnyConfig, own: NDArray[np.flo
     blind = Intervention(positions=False)
     orders = {"first order": text, "other order": other}
     lines = [
-        (f"{name}, {how}: {words}", results.translation_of(key, words, intervention=intervention).text)
+        (f"{name}, {how}: {words}", translations.translation_of(key, words, intervention=intervention).text)
         for name, words in orders.items()
-        for how, intervention in (("with the encoding", results.UNTOUCHED), ("without", blind))
+        for how, intervention in (("with the encoding", translations.UNTOUCHED), ("without", blind))
     ]
     st.html(compared(lines, languages=translation.languages[1:]))
     if lines[1][1] == lines[3][1]:

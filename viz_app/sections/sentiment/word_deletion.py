@@ -9,7 +9,7 @@ from model.analysis.deletion import Deletion, words_of
 from model.checkpoints.languages import tag
 from model.inference.classify import Classification
 from viz_app.content.plain import percent, plain
-from viz_app.services import loading, results
+from viz_app.services import classifications, loading
 from viz_app.services.listing import CheckpointKey
 from viz_app.widgets.charts import numbers
 from viz_app.widgets.chips import changed_text
@@ -20,7 +20,7 @@ __all__ = ["word_deletion"]
 
 def word_deletion(key: CheckpointKey, text: str, reading: Classification) -> None:
     """Draw how the probability of the class changes without each word."""
-    found = results.deletions_of(key, text)
+    found = classifications.deletions_of(key, text)
     if not found:
         st.caption("Type two words or more to see which of them decides.")
         return

@@ -10,9 +10,9 @@ from model.config.search import SearchConfig
 from model.inference.translation import Translation
 from viz_app.export.report import MAX_TOKENS, report
 from viz_app.server.server_state import GATE
-from viz_app.services import results
+from viz_app.services import map_files, translations
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.results import Forced
+from viz_app.services.translations import Forced
 
 __all__ = ["take_home"]
 
@@ -39,11 +39,11 @@ def take_home(key: CheckpointKey, text: str, search: SearchConfig, forced: Force
         for form, kind, says in FORMS:
             file(
                 form.upper(),
-                partial(results.maps_of, form, *asked),
+                partial(map_files.map_file, form, *asked),
                 f"headlight-maps.{form}",
                 kind,
                 says=says,
-                refusal="" if form == "npz" else results.too_long_for_a_table(translation),
+                refusal="" if form == "npz" else map_files.too_long_for_a_table(translation),
             )
         st.caption("A picture is saved by the arrow at its lower right corner.")
 
@@ -64,8 +64,10 @@ def file(label: str, make: Callable[[], bytes | str], name: str, kind: str, *, s
 
 def page_of(key: CheckpointKey, text: str, search: SearchConfig, forced: Forced) -> str:
     with GATE.inside():
-        translation = results.translation_of(key, text, search, forced)
+        translation = translations.translation_of(key, text, search, forced)
         note = ""
         if forced:
-            note = f"Words of it were forced; by itself the model writes “{results.translation_of(key, text).text}”."
+            note = (
+                f"Words of it were forced; by itself the model writes “{translations.translation_of(key, text).text}”."
+            )
         return report(translation, text=text, name=key.name, made=date.today(), note=note)

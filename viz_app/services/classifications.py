@@ -1,0 +1,37 @@
+"""The class of a text, and its class without each word."""
+
+from model.analysis.deletion import Deletion, delete_each_word
+from model.checkpoints.checkpoint import CheckpointError, ClassifierCheckpoint
+from model.inference.classify import Classification, classify
+from viz_app.server.server_state import remembered
+from viz_app.services.listing import CheckpointKey
+from viz_app.services.loading import loaded
+
+__all__ = ["classification_of", "deletions_of"]
+
+MAX_DELETED, MOST_WORK = 200, 1e11  # words; words × tokens × parameters: two seconds on one core
+
+
+def classifier(key: CheckpointKey) -> ClassifierCheckpoint:
+    """Raises CheckpointError where the checkpoint is not a classifier."""
+    checkpoint = loaded(key)
+    if not isinstance(checkpoint, ClassifierCheckpoint):
+        raise CheckpointError(f"{key.name} translates and does not classify.")
+    return checkpoint
+
+
+@remembered("Reading …")
+def classification_of(key: CheckpointKey, text: str) -> Classification:
+    """Raises CheckpointError where the checkpoint is not a classifier."""
+    return classify(classifier(key), text)
+
+
+@remembered("Deleting every word …")
+def deletions_of(key: CheckpointKey, text: str) -> tuple[Deletion, ...]:
+    """The class without each of the first words of a text; for as many words as take about two seconds."""
+    checkpoint = classifier(key)
+    # The embeddings are looked up, so they cost no time.
+    used = sum(weight.numel() for name, weight in checkpoint.model.named_parameters() if "embedding" not in name)
+    tokens = len(checkpoint.tokenizers.source.encode(text).ids)
+    most = int(min(MAX_DELETED, MOST_WORK / (used * max(tokens, 1))))
+    return tuple(delete_each_word(checkpoint, text, most=most))

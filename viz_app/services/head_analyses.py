@@ -1,0 +1,71 @@
+"""The heads of a model over one sentence: their vectors, value norms, metrics and gradients."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.analysis.anatomy import Anatomy, anatomy, value_norms, why_unmixed
+from model.analysis.importance import gradient_importance, make_examples
+from model.analysis.statistics import head_metrics
+from model.config.kinds import KINDS
+from model.config.search import SearchConfig
+from model.inference.searching import GREEDY
+from model.inference.translation import Translation
+from viz_app.server.server_state import remembered
+from viz_app.services.listing import CheckpointKey
+from viz_app.services.loading import config_of, translator
+from viz_app.services.sentence_batches import Pairs
+from viz_app.services.translations import Forced, translation_of, without_maps, written_of
+
+__all__ = ["anatomy_of", "gradient_importance_of", "head_metrics_of", "value_norms_of", "why_no_norms"]
+
+FloatArray = NDArray[np.float32]
+
+
+@remembered()
+def anatomy_of(
+    key: CheckpointKey, text: str, kind: str, layer: int, search: SearchConfig = GREEDY, forced: Forced = ()
+) -> tuple[Translation, Anatomy]:
+    """The translation without its maps, and one layer taken apart.
+
+    Raises:
+        ConfigError: the checkpoint does not compute scaled dot products.
+    """
+    written = written_of(key, text, search, forced)
+    translation, parts = anatomy(translator(key), text, kind, layer, forced=written)
+    return without_maps(translation), parts
+
+
+@remembered()
+def value_norms_of(
+    key: CheckpointKey, text: str, search: SearchConfig = GREEDY, forced: Forced = ()
+) -> Mapping[str, FloatArray]:
+    """Kind → length of each value after the output projection, (L, H, S)."""
+    return value_norms(translator(key), text, forced=written_of(key, text, search, forced))[1]
+
+
+def why_no_norms(key: CheckpointKey) -> str:
+    """Why `value_norms_of` is not offered; nothing where it is."""
+    return why_unmixed(translator(key).model)
+
+
+@remembered()
+def head_metrics_of(key: CheckpointKey, text: str) -> Mapping[str, Mapping[str, FloatArray]]:
+    """Kind → metric → (L, H, T) of the queries of one translation."""
+    translation = translation_of(key, text)
+    found = {}
+    for kind in config_of(key).model.kinds:
+        found[kind] = head_metrics(
+            translation.maps[kind],
+            aligned=KINDS[kind].aligned,
+            special_key=0 if kind == "decoder" else -1,
+        )
+    return found
+
+
+@remembered()
+def gradient_importance_of(key: CheckpointKey, pairs: Pairs) -> Mapping[str, FloatArray]:
+    """Kind → |∂loss/∂gate| of each head for each of a few sentences and their translations, (N, L, H)."""
+    checkpoint = translator(key)
+    return gradient_importance(checkpoint.model, make_examples(checkpoint, pairs))

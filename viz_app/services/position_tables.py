@@ -1,0 +1,61 @@
+"""Positional encodings: tables of checkpoints, sinusoids, and their sum with embeddings."""
+
+from contextlib import suppress
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.checkpoints.checkpoint import CheckpointError
+from model.config.section import ConfigError
+from model.inference.searching import GREEDY
+from model.inference.translate import record_translation
+from model.inference.translation import Translation
+from model.network.positional import sinusoidal_table
+from viz_app.server.server_state import remembered
+from viz_app.services.listing import CheckpointKey, listed_checkpoints
+from viz_app.services.loading import loaded, translator
+from viz_app.services.translations import without_maps, written_of
+
+__all__ = ["a_learned_table", "encoder_input_of", "position_table", "sinusoids"]
+
+FloatArray = NDArray[np.float32]
+
+
+@remembered()
+def sinusoids(length: int, d_model: int, base: float) -> FloatArray:
+    table: FloatArray = sinusoidal_table(length, d_model, base=base).numpy()
+    return table
+
+
+def position_table(key: CheckpointKey) -> FloatArray:
+    """The checkpoint's own positional encoding, (max_length, d_model); of rotary ones the turns, (max_length, K).
+
+    Raises:
+        CheckpointError: it has no such table.
+    """
+    checkpoint = loaded(key)
+    found = checkpoint.model.position_table()
+    if found is None:
+        raise CheckpointError(f"{key.name} has no table of its positions.")
+    table: FloatArray = found.cpu().numpy()
+    table.setflags(write=False)  # it is the model's own memory
+    return table
+
+
+def a_learned_table() -> FloatArray | None:
+    """The positions of the first checkpoint that learned them, to be compared with sinusoids; None without one."""
+    for listed in listed_checkpoints():
+        if listed.config is not None and listed.config.model.positional == "learned":
+            with suppress(CheckpointError, ConfigError):  # its own page says what is wrong with it
+                return position_table(listed.key)
+    return None
+
+
+@remembered()
+def encoder_input_of(key: CheckpointKey, text: str) -> tuple[Translation, FloatArray, FloatArray]:
+    """The translation without its maps, the scaled embeddings of the source (S, D), and their sum with the encoding."""
+    names = ("encoder.embedding.token_vectors", "encoder.embedding.sum")
+    written = written_of(key, text, GREEDY, ())
+    translation, recording = record_translation(translator(key), text, record=names, forced=written)
+    vectors, total = (recording.array(name) for name in names)
+    return without_maps(translation), vectors, total

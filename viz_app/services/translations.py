@@ -1,0 +1,84 @@
+"""Translations of one sentence, and the searches for them.
+
+Results are plain arrays that cannot be changed. They are kept in a memory that is bounded in bytes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from model.config.search import SearchConfig
+from model.inference.confidence import Doubt, doubt
+from model.inference.search_tree import SearchTree, search_tree
+from model.inference.searching import GREEDY, forced_text
+from model.inference.translate import translate
+from model.inference.translation import Translation
+from model.interventions import Intervention
+from viz_app.server.server_state import MAX_CHARACTERS, remembered
+from viz_app.services.listing import CheckpointKey
+from viz_app.services.loading import translator
+
+__all__ = [
+    "MAX_CHARACTERS",
+    "UNTOUCHED",
+    "Forced",
+    "Run",
+    "doubt_of",
+    "search_tree_of",
+    "tokens_to_force",
+    "translation_of",
+    "without_maps",
+    "written_of",
+]
+
+Forced = tuple[tuple[int, int], ...]  # (position, target id) pairs
+UNTOUCHED = Intervention()
+
+
+class Run(NamedTuple):
+    """How the model translates a text; by default with greedy search and no forced tokens."""
+
+    search: SearchConfig = GREEDY
+    forced: Forced = ()
+
+
+@remembered("Running the model …")
+def translation_of(
+    key: CheckpointKey,
+    text: str,
+    search: SearchConfig = GREEDY,
+    forced: Forced = (),
+    intervention: Intervention = UNTOUCHED,
+) -> Translation:
+    """Translate `text` and keep the maps; texts beyond `MAX_CHARACTERS` are cut before anything else is done.
+
+    What a visitor forces or ablates is part of the key and of nothing else: no one else's translation changes.
+    """
+    edits = intervention.edits()
+    return translate(translator(key), text, search=search, forced=dict(forced), edits=edits)
+
+
+def written_of(key: CheckpointKey, text: str, search: SearchConfig, forced: Forced) -> Mapping[int, int]:
+    """What an analysis forces so that it follows the very translation that the page shows, however that was found."""
+    return translation_of(key, text, search, forced).as_forced
+
+
+def tokens_to_force(key: CheckpointKey, written: str) -> Forced:
+    """What to force so that a text is written."""
+    return tuple(forced_text(translator(key).tokenizers, written[:MAX_CHARACTERS]).items())
+
+
+@remembered("Searching …")
+def search_tree_of(key: CheckpointKey, text: str, search: SearchConfig, forced: Forced = ()) -> SearchTree:
+    return search_tree(translator(key), text, search=search, forced=dict(forced))
+
+
+def without_maps(translation: Translation) -> Translation:
+    return replace(translation, maps={})
+
+
+@remembered()
+def doubt_of(key: CheckpointKey, text: str, search: SearchConfig = GREEDY) -> Doubt:
+    """Why the model's own translation of a text is not to be trusted, or nothing; of a drawn one, the greedy one's."""
+    own = GREEDY if search.method == "sample" else search
+    return doubt(translator(key), text, translation_of(key, text, own)) if text.strip() else ""
