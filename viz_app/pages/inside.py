@@ -1,10 +1,10 @@
-"""Inside: one head from its vectors to its output, and what the layers say, add and read on the way to a word."""
+"""Inside: follow a token through one head and through the layers, and see what leads the model to a word."""
 
 import streamlit as st
 
 from viz_app.content.plain import plain
-from viz_app.sections.inside.every_station import every_station
-from viz_app.sections.inside.logit_lens import early_words
+from viz_app.sections.inside.layer_by_layer import layer_by_layer
+from viz_app.sections.inside.logit_lens import early_predictions
 from viz_app.sections.inside.one_head import one_head
 from viz_app.sections.inside.read_or_guessed import read_or_guessed
 from viz_app.sections.inside.why_this_word import why_this_word
@@ -21,8 +21,8 @@ text, run = require_run(key)
 if run.forced:
     forced_words_note(key, text, run.forced)
 SECTIONS = {
-    "stations": ("Every station", every_station),
-    "layers": ("What each layer would say", early_words),
+    "stations": ("Layer by layer", layer_by_layer),
+    "layers": ("Prediction after each layer", early_predictions),
     "why": ("Why this word?", why_this_word),
     "read": ("Read or guessed?", read_or_guessed),
 }

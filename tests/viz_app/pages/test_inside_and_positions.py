@@ -1,4 +1,4 @@
-"""Inside a head and Positions, as Streamlit's own harness runs them, against the model asked directly."""
+"""Inside (one head) and Positional encoding in Streamlit's test harness, compared with the model itself."""
 
 import re
 from collections.abc import Callable
@@ -25,7 +25,7 @@ OpenApp = Callable[..., AppTest]
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_inside_a_head_the_numbers_are_the_models(open_app: OpenApp, checkpoint: Checkpoint, kind: str) -> None:
+def test_inside_a_head_the_numbers_equal_the_models(open_app: OpenApp, checkpoint: Checkpoint, kind: str) -> None:
     app = open_app("inside", checkpoint=NAME, kind=kind, layer="2", head="4", query="3")
     _, parts = anatomy(checkpoint, TEXT, kind, 1)
     table = app.dataframe[0].value
@@ -40,10 +40,10 @@ def test_inside_a_head_the_numbers_are_the_models(open_app: OpenApp, checkpoint:
     assert app.dataframe[0].value["weight α"].max() > parts.weights[3, 3].max()
 
 
-def test_the_table_inside_a_head_says_when_it_scrolls(open_app: OpenApp) -> None:
+def test_a_long_table_inside_a_head_says_that_it_scrolls(open_app: OpenApp) -> None:
     for text, scrolls in (("Ein Hund.", False), ("Ein Hund rennt durch den tiefen Schnee und bellt laut.", True)):
         app = open_app("inside", checkpoint=NAME, text=text, kind="encoder")
-        assert any("scroll it" in caption.value for caption in app.caption) is scrolls
+        assert any("Scroll it" in caption.value for caption in app.caption) is scrolls
 
 
 @pytest.mark.parametrize("name", [NAME, "multi30k-de-en-words"])

@@ -1,4 +1,4 @@
-"""Inside, beyond one head: what layers would say, what spoke for a word, what was read and what was guessed."""
+"""Inside, beyond one head: a token layer by layer, early predictions, reasons for a word, and what was guessed."""
 
 import base64
 import io
@@ -26,8 +26,8 @@ from tests.foreign_folders import make_folder
 from tests.viz_app.conftest import NAME, TEXT, array, charts, html, in_url
 
 OpenApp = Callable[..., AppTest]
-STATIONS = "Every station"
-TABS = ("What each layer would say", "Why this word?", "Read or guessed?")
+STATIONS = "stations"
+TABS = ("layers", "why", "read")
 
 
 def test_the_grid_of_words_is_the_lens(open_app: OpenApp, checkpoint: Checkpoint) -> None:
@@ -35,20 +35,18 @@ def test_the_grid_of_words_is_the_lens(open_app: OpenApp, checkpoint: Checkpoint
     _, lens = logit_lens(checkpoint, TEXT)
     (figure,) = charts(app)
     np.testing.assert_allclose(array(figure["data"][0]["z"]), lens.probabilities, atol=1e-5)
-    text = figure["data"][0]["text"]  # each word has the ink that can be read on its colour
+    text = figure["data"][0]["text"]  # each word has an ink with enough contrast
     shown = [[unescape(re.sub(r"</?span[^>]*>", "", word)) for word in row] for row in text]
     assert shown == [list(row) for row in lens.tokens]
     read = [token.text for token in translate(checkpoint, TEXT).read]
     repeated = sum(best == token for best, token in zip(lens.tokens[0], read, strict=True))
     assert repeated > len(read) / 2, "the first row is the input"
-    assert any(f"no guess: in {repeated} of {len(read)} places" in caption.value for caption in app.caption)
+    assert any(f"no prediction. At {repeated} of {len(read)} positions" in caption.value for caption in app.caption)
     written = [text.removesuffix(" …") for text in app.dataframe[0].value["translation"]]
     assert written == [early.text for early in decoder_lens(checkpoint, TEXT)]
 
 
-def test_the_parts_on_the_page_are_those_of_the_words_that_are_chosen(
-    open_app: OpenApp, checkpoint: Checkpoint
-) -> None:
+def test_the_parts_on_the_page_belong_to_the_chosen_words(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     app = open_app("inside", checkpoint=NAME, text=TEXT, inside_tab=TABS[1], query="1")
     word = translate(checkpoint, TEXT).written[1]
     rivals = [candidate.id for candidate in word.candidates if candidate.id != word.id]
@@ -64,7 +62,7 @@ def test_the_parts_on_the_page_are_those_of_the_words_that_are_chosen(
     assert in_url(app, "rival") == str(rivals[1])
 
 
-def test_the_bars_are_the_shares_of_source_and_target(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+def test_the_bars_show_the_shares_of_source_and_target(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     app = open_app("inside", checkpoint=NAME, text=TEXT, inside_tab=TABS[2])
     _, found = influence(checkpoint, TEXT)
     bars, source, target, opinion = charts(app)
@@ -75,13 +73,13 @@ def test_the_bars_are_the_shares_of_source_and_target(open_app: OpenApp, checkpo
     np.testing.assert_allclose(np.nan_to_num(array(target["data"][0]["z"])), found.target, atol=1e-4)
 
 
-def test_a_text_that_is_too_long_for_the_second_opinion_is_told_so(
+def test_a_text_that_is_too_long_for_value_zeroing_gets_a_sentence(
     open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(zeroing, "MOST_PRODUCTS", 1)
     app = open_app("inside", checkpoint=NAME, text=f"{TEXT} Now!", inside_tab=TABS[2])
     assert "too long for value zeroing" in app.info[0].value
-    assert len(charts(app)) == 3  # what comes from ALTI+ is there
+    assert len(charts(app)) == 3  # the pictures of ALTI+
 
 
 @pytest.mark.parametrize("tab", [STATIONS, *TABS])
@@ -93,7 +91,7 @@ def test_any_text_gives_a_sensible_tab(open_app: OpenApp, tab: str, text: str) -
 
 
 @pytest.mark.parametrize(("tab", "family"), [(STATIONS, "t5"), (TABS[1], "gpt2"), (TABS[2], "bert")])
-def test_models_of_other_makes_are_told_that_their_stream_cannot_be_followed(
+def test_a_model_of_another_library_gets_a_sentence_instead_of_its_stream(
     open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, others: Path, tab: str, family: str
 ) -> None:
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(others))
@@ -111,7 +109,7 @@ def others(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
-def test_every_station_is_drawn_with_its_numbers_and_its_code(
+def test_layer_by_layer_draws_every_station_with_its_numbers_and_its_code(
     open_app: OpenApp, checkpoint: Checkpoint, stack: str
 ) -> None:
     app = open_app(
@@ -162,7 +160,7 @@ def test_the_last_layer_ends_in_the_ten_best_words(open_app: OpenApp, name: str)
     assert table["probability"].max() == pytest.approx(max(c.probability for c in first.candidates), abs=1e-3)
 
 
-def test_a_chip_has_a_bar_of_what_came_from_the_source(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+def test_a_chip_has_a_bar_with_its_share_from_the_source(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     assert 'class="hl-share"' not in html(open_app("translate", checkpoint=NAME, text=TEXT))
     app = open_app("translate", checkpoint=NAME, text=TEXT, shares="true")
     _, found = influence(checkpoint, TEXT)

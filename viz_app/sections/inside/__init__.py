@@ -1,1 +1,1 @@
-"""Parts of the page Inside."""
+"""The tabs of the page Inside."""

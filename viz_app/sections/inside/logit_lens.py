@@ -1,10 +1,12 @@
-"""What a model would say if it stopped early: the lens on its decoder, and on its encoder."""
+"""What the model would write if it stopped early: after fewer layers of the decoder, or of the encoder."""
 
 from collections.abc import Sequence
 
 import pandas as pd
 import streamlit as st
 
+from model.analysis.lens import Lens
+from model.inference.translation import Translation
 from viz_app.figures.words import word_grid
 from viz_app.services import analyses, loading
 from viz_app.services.listing import CheckpointKey
@@ -14,68 +16,101 @@ from viz_app.widgets.charts import draw
 from viz_app.widgets.explanation import explanation
 from viz_app.widgets.headings import section
 
-__all__ = ["early_words"]
+__all__ = ["early_predictions"]
 
-MOST = 14  # words whose cells are wide enough to be read
+MAX_COLUMNS = 14  # a cell of a wider grid is too narrow for its word
 
 
-def early_words(key: CheckpointKey, text: str, run: Run) -> None:
-    """Draw the likeliest word after each layer of the decoder, and the translation after each of the encoder."""
-    shares_its_matrix = getattr(loading.config_of(key).model, "tie_embeddings", "none") != "none"
+def early_predictions(key: CheckpointKey, text: str, run: Run) -> None:
+    """Draw the most likely word after each decoder layer, and the translation after each encoder layer."""
     translation, lens = analyses.lens_of(key, text, *run)
     section(
         "After each layer of the decoder",
-        "The word that the model would write if it stopped there: the state is "
-        "projected to the vocabulary as if it were the last. A column is a place of the translation; the bottom row is "
-        "what the model wrote.",
+        "The word that the model would write if it stopped at this layer. Each column is a position of the "
+        "translation. The bottom row is what the model wrote.",
     )
-    count = len(translation.written)
+    positions = shown_positions(len(translation.written))
+    explain_first_row(key, translation, lens)
+    draw_word_grid(translation, lens, positions)
+    section(
+        "After each layer of the encoder",
+        "The whole translation if the decoder reads the source after fewer encoder layers. These translations are "
+        "greedy.",
+    )
+    show_early_translations(key, text)
+    explanation(
+        "How it is computed",
+        "The logit lens (nostalgebraist 2020) takes the state of the decoder after layer l. It applies the last norm, "
+        "where the model has one, and multiplies the result by the output matrix, which makes logits. The DecoderLens "
+        "(Langedijk et al. 2024) gives the decoder the state of the encoder after layer l instead of its last state.",
+        r"p_l(y) = \mathrm{softmax}(W\,\mathrm{norm}(x^{(l)}_t))",
+    )
+
+
+def shown_positions(count: int) -> slice:
+    """Ask where the grid begins, if it cannot show all positions."""
     first = 1
-    if count > MOST:
-        settle("first_place", 1, range(1, count - MOST + 2))
-        first = st.slider(f"Places from, of {count}", 1, count - MOST + 1, key="first_place")
-    shown = slice(first - 1, first - 1 + MOST)
+    if count > MAX_COLUMNS:
+        last = count - MAX_COLUMNS + 1
+        settle("first_place", 1, range(1, last + 1))
+        first = st.slider(f"First position shown, of {count}", 1, last, key="first_place")
+    return slice(first - 1, first - 1 + MAX_COLUMNS)
+
+
+def explain_first_row(key: CheckpointKey, translation: Translation, lens: Lens) -> None:
+    """Say that the row before the first layer is no prediction, where it repeats tokens that were read."""
+    repeated = count_repeats(lens.tokens[0], [token.text for token in translation.read])
+    if not repeated:
+        return
+    note = (
+        f"The first row comes before all layers, so it is no prediction. At {repeated} of {len(translation.written)} "
+        "positions it only repeats the token that the decoder read."
+    )
+    if getattr(loading.config_of(key).model, "tie_embeddings", "none") != "none":
+        note += " The reason: the embeddings and the output of this model share one matrix."
+    st.caption(note)
+
+
+def count_repeats(predicted: Sequence[str], read: Sequence[str]) -> int:
+    """Count the positions where the most likely word is the token that was read there."""
+    return sum(one == other for one, other in zip(predicted, read, strict=True))
+
+
+def draw_word_grid(translation: Translation, lens: Lens, positions: slice) -> None:
+    """Draw the most likely word at each position after each layer of the decoder."""
     layers = len(lens.tokens) - 1
-    rows = ["no layer yet", *(f"layer {i + 1}" for i in range(layers))]
-    written = [token.text for token in translation.written[shown]]
-    if repeated := repeats(lens.tokens[0], [token.text for token in translation.read]):
-        st.caption(
-            f"The first row has passed no layer, so it is no guess: in {repeated} of {count} places it only repeats "
-            "the token that it read."
-            + (" The embeddings and the output of this model share a matrix." if shares_its_matrix else "")
+    written = [token.text for token in translation.written[positions]]
+    notes = [
+        [
+            f"“{best}” has probability {highest:.4f}. “{word}”, the word that was written, has {own:.4f}"
+            for best, highest, word, own in zip(words, probabilities, written, own_probabilities, strict=True)
+        ]
+        for words, probabilities, own_probabilities in zip(
+            (row[positions] for row in lens.tokens),
+            lens.probabilities[:, positions],
+            lens.written[:, positions],
+            strict=True,
         )
+    ]
     draw(
         word_grid(
-            [line[shown] for line in lens.tokens],
-            lens.probabilities[:, shown],
-            rows=rows,
-            columns=[token.text for token in translation.read[shown]],
+            [row[positions] for row in lens.tokens],
+            lens.probabilities[:, positions],
+            rows=["no layer yet", *(f"layer {i + 1}" for i in range(layers))],
+            columns=[token.text for token in translation.read[positions]],
             row_title="stopped after",
             column_title="token read last",
-            notes=[
-                [
-                    f"“{best}” has probability {likeliest:.4f}; “{word}”, written in the end, {chance:.4f}"
-                    for best, likeliest, word, chance in zip(
-                        lens.tokens[row][shown],
-                        lens.probabilities[row, shown],
-                        written,
-                        lens.written[row, shown],
-                        strict=True,
-                    )
-                ]
-                for row in range(len(lens.tokens))
-            ],
-            height=90 + 44 * len(rows),
+            notes=notes,
+            height=90 + 44 * (layers + 1),
         ),
         key="lens",
         wide=True,
-        alt=f"Grid of the likeliest words after each of {layers} layers of the decoder, shaded by probability",
+        alt=f"Grid of the most likely words after each of {layers} layers of the decoder, shaded by probability",
     )
-    section(
-        "After each layer of the encoder",
-        "The whole translation, when the decoder reads the source as it was after "
-        "fewer layers. These translations are greedy.",
-    )
+
+
+def show_early_translations(key: CheckpointKey, text: str) -> None:
+    """Show the translation after each layer of the encoder as a table."""
     st.dataframe(
         pd.DataFrame(
             [
@@ -93,15 +128,3 @@ def early_words(key: CheckpointKey, text: str, run: Run) -> None:
             "translation": st.column_config.TextColumn(width="large", help="… : stopped at the length limit"),
         },
     )
-    explanation(
-        "How it is computed",
-        "The logit lens (nostalgebraist 2020) takes the state of the decoder after layer l, behind the last norm where "
-        "the model has one, and multiplies it with the matrix that makes logits. The DecoderLens (Langedijk et al. "
-        "2024) gives the state of the encoder after layer l to the decoder, in the place of the last.",
-        r"p_l(y) = \mathrm{softmax}(W\,\mathrm{norm}(x^{(l)}_t))",
-    )
-
-
-def repeats(best: Sequence[str], read: Sequence[str]) -> int:
-    """In how many places the likeliest word is the token that was read there."""
-    return sum(one == other for one, other in zip(best, read, strict=True))

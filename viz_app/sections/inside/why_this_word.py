@@ -3,6 +3,8 @@
 import numpy as np
 import streamlit as st
 
+from model.analysis.contributions import Contributions
+from model.inference.tokens import Candidate, Token
 from viz_app.content.plain import percent, visible
 from viz_app.figures.heads import head_grids
 from viz_app.services import analyses, translations
@@ -15,25 +17,54 @@ from viz_app.widgets.headings import section
 __all__ = ["why_this_word"]
 
 
-def times(difference: float) -> str:
-    """How many times as likely a difference of logits makes a word, as a person writes it."""
-    factor = np.exp(min(difference, 20))
-    return f"about {factor:,.0f}" if factor >= 10 else f"{factor:.2f}"
-
-
 def why_this_word(key: CheckpointKey, text: str, run: translations.Run) -> None:
-    """Ask for a written word and a rival, and draw what spoke for each."""
-    translation = translations.translation_of(key, text, *run)
-    places = list(range(len(translation.written)))
+    """Ask for a written word and a rival, and draw what each part of the decoder added for one or the other."""
+    position, word, rival = ask_for_words(translations.translation_of(key, text, *run).written)
+    contributions = analyses.contributions_of(key, text, position, rival.id, *run)
+    ours, theirs = visible(word.text), visible(rival.token)
+    section(
+        f"The logit of “{ours}” is {contributions.difference:.3f} above that of “{theirs}”",
+        f"So “{ours}” is {times_as_likely(contributions.difference)} times as likely. The picture shows what each part "
+        f"added to the difference: red for “{ours}”, blue for “{theirs}”.",
+    )
+    draw(
+        head_grids(
+            {
+                "cross": contributions.cross.astype(np.float32),
+                "decoder self": contributions.decoder.astype(np.float32),
+                "feed-forward": contributions.feed_forward[:, None].astype(np.float32),
+            },
+            unit="logits",
+            signed=True,
+            height=280,
+        ),
+        key="contributions",
+        wide=True,
+        alt=f"What each head and feed-forward added to the logit of “{word.text}” over that of “{rival.token}”",
+    )
+    show_sum(contributions)
+    explanation(
+        "How it is computed",
+        "Every head, every feed-forward and the embedding add a vector to the residual stream. The stream ends in the "
+        "logits. A LayerNorm on the way is linear if its standard deviation is held fixed. Then each vector can be "
+        "followed to the end, and the parts add up. These are direct effects (Elhage et al. 2021): if a head "
+        "changes what a later layer computes, the change counts as that layer's part.",
+        r"z_a - z_b = \sum_i (w_a - w_b)\cdot \mathrm{norms}_i(v_i)",
+    )
+
+
+def ask_for_words(written: tuple[Token, ...]) -> tuple[int, Token, Candidate]:
+    """Ask for a written word and for one of the candidates that it won against; return its position, counted from 0."""
+    positions = list(range(len(written)))
     written_column, rival_column, _ = st.columns([2.4, 2.4, 3])
-    settle("query", min(2, places[-1]), places)
-    place = written_column.selectbox(
+    settle("query", min(2, positions[-1]), positions)
+    position = written_column.selectbox(
         "Written word",
-        places,
-        format_func=[f"{i + 1} · {token.text}" for i, token in enumerate(translation.written)].__getitem__,
+        positions,
+        format_func=[f"{i + 1} · {token.text}" for i, token in enumerate(written)].__getitem__,
         key="query",
     )
-    word = translation.written[place]
+    word = written[position]
     rivals = {candidate.id: candidate for candidate in word.candidates if candidate.id != word.id}
     settle("rival", next(iter(rivals)), rivals)
     rival = rival_column.selectbox(
@@ -42,46 +73,27 @@ def why_this_word(key: CheckpointKey, text: str, run: translations.Run) -> None:
         format_func={i: f"{c.token} · {percent(c.probability)}" for i, c in rivals.items()}.__getitem__,
         key="rival",
     )
-    parts = analyses.contributions_of(key, text, place, rival, *run)
-    ours, theirs = visible(word.text), visible(rivals[rival].token)
-    section(
-        f"The logit of “{ours}” is {parts.difference:.3f} above that of “{theirs}”",
-        f"So it is {times(parts.difference)} times as likely. The picture shows what each part added to the "
-        f"difference: red for “{ours}”, blue for “{theirs}”.",
-    )
-    draw(
-        head_grids(
-            {
-                "cross": parts.cross.astype(np.float32),
-                "decoder self": parts.decoder.astype(np.float32),
-                "feed-forward": parts.feed_forward[:, None].astype(np.float32),
-            },
-            unit="logits",
-            signed=True,
-            height=280,
-        ),
-        key="contributions",
-        wide=True,
-        alt=f"What each head and feed-forward added to the logit of “{word.text}” over that of “{rivals[rival].token}”",
-    )
-    sums = {
-        "heads, cross": float(parts.cross.sum()),
-        "heads, decoder self": float(parts.decoder.sum()),
-        "feed-forwards": float(parts.feed_forward.sum()),
-        "the word read last": parts.word,
-        "its position": parts.position,
-        "biases": parts.biases,
+    return position, word, rivals[rival]
+
+
+def times_as_likely(difference: float) -> str:
+    """Return how many times as likely a word becomes by a difference of logits, with a sensible number of digits."""
+    factor = np.exp(min(difference, 20))
+    return f"about {factor:,.0f}" if factor >= 10 else f"{factor:.2f}"
+
+
+def show_sum(contributions: Contributions) -> None:
+    """Show that the parts add up to the difference of the logits."""
+    parts = {
+        "heads, cross": float(contributions.cross.sum()),
+        "heads, decoder self": float(contributions.decoder.sum()),
+        "feed-forwards": float(contributions.feed_forward.sum()),
+        "the word read last": contributions.word,
+        "its position": contributions.position,
+        "biases": contributions.biases,
     }
     st.markdown(
-        " + ".join(f"{name} **{value:+.3f}**" for name, value in sums.items())
-        + f" = **{parts.total:+.3f}**, which differs from the model's own difference by "
-        f"{abs(parts.total - parts.difference):.1g}."
-    )
-    explanation(
-        "How it is computed",
-        "Every head, every feed-forward and the embedding add a vector to the stream that ends in the logits. A "
-        "LayerNorm on the way is linear once its standard deviation is held at what it was, so each vector can be "
-        "followed to the end alone, and the parts add up. These are direct effects (Elhage et al. 2021): what a head "
-        "tells a later layer, which then speaks, counts as that layer's.",
-        r"z_a - z_b = \sum_i (w_a - w_b)\cdot \mathrm{norms}_i(v_i)",
+        " + ".join(f"{name} **{value:+.3f}**" for name, value in parts.items())
+        + f" = **{contributions.total:+.3f}**. The model's own difference is within "
+        f"{abs(contributions.total - contributions.difference):.1g} of this sum."
     )

@@ -1,0 +1,148 @@
+"""The four steps of one query in one head, each with its formula, its explanation and its numbers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from model.analysis.anatomy import Anatomy, Derivation
+from viz_app.content.plain import plain, visible
+from viz_app.figures import vectors
+from viz_app.figures.style import Axes
+from viz_app.widgets.charts import draw
+from viz_app.widgets.headings import section
+
+__all__ = ["ChosenQuery", "draw_head_output", "draw_layer_output", "draw_queries_and_keys", "draw_weights"]
+
+HEIGHT = 300
+MAX_ROWS = 10  # of the table, before it scrolls
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChosenQuery:
+    """One query of one head, as the model computed it and as this page derives it again."""
+
+    anatomy: Anatomy
+    derivation: Derivation
+    head: int
+    query: int
+    query_token: str
+    key_tokens: Sequence[str]
+    scale: bool  # divide the scores by √d_k
+    temperature: float
+
+    def axes(self, dimensions: int) -> Axes:
+        return Axes(
+            queries=self.key_tokens,
+            keys=[str(i) for i in range(dimensions)],
+            query_title="key token",
+            key_title="dimension",
+        )
+
+
+def draw_queries_and_keys(chosen: ChosenQuery) -> None:
+    """Step 1: draw the query, the keys, and their products number by number."""
+    queries, keys = chosen.anatomy.queries[chosen.head], chosen.anatomy.keys[chosen.head]  # (T, K), (S, K)
+    width = queries.shape[-1]
+    section(
+        "1. Queries and keys",
+        f"Left: the query of “{visible(chosen.query_token)}” (top row) and the key of every token, {width} numbers "
+        "each. Right: their product, number by number. It is red where both numbers have the same sign.",
+    )
+    with st.container(horizontal=True):
+        st.latex(r"q = x\,W_Q\qquad k_j = x_j\,W_K\qquad v_j = x_j\,W_V")
+    left, right = st.columns(2)
+    with left:
+        draw(
+            vectors.query_and_keys(queries[chosen.query], keys, chosen.axes(width), height=HEIGHT),
+            key="query_keys",
+            alt="Heatmap of the query vector above the key vectors",
+        )
+    with right:
+        draw(
+            vectors.rows(chosen.derivation.products, chosen.axes(width), unit="q·k, elementwise", height=HEIGHT),
+            key="products",
+            alt="Heatmap of the elementwise products of the query with every key",
+        )
+
+
+def draw_weights(chosen: ChosenQuery) -> None:
+    """Step 2: show how the products become attention weights, one row for each key."""
+    anatomy, derivation, temperature = chosen.anatomy, chosen.derivation, chosen.temperature
+    biased = anatomy.distances is not None
+    st.latex(
+        r"s_j = q\cdot k_j\quad\to\quad \frac{s_j}{"
+        + (r"\sqrt{d_k}" if chosen.scale and anatomy.scaling != 1 else "1")
+        + (rf"\cdot {temperature:g}" if temperature != 1 else "")
+        + "}"
+        + (r" + b_{\text{distance}}" if biased else "")
+        + r"\quad\to\quad \text{masked: } -\infty\quad\to\quad \alpha_j=\frac{e^{s_j}}{\sum_i e^{s_i}}"
+    )
+    divisor = (1 / anatomy.scaling if chosen.scale else 1.0) * temperature
+    scaled = f"÷ {divisor:.3g}" + (", + distance" if biased else "")
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "key": chosen.key_tokens,
+                "q·k": derivation.dots,
+                scaled: derivation.scaled,
+                "after the mask": [f"{value:.4f}" if np.isfinite(value) else "−∞" for value in derivation.masked],
+                "weight α": derivation.weights,
+                "the model's own": anatomy.weights[chosen.head, chosen.query],
+            }
+        ),
+        hide_index=True,
+        height=38 + 35 * min(len(chosen.key_tokens), MAX_ROWS),
+        alt="Table of products, scaled scores, masked scores and weights for every key",
+        column_config={
+            name: st.column_config.NumberColumn(format="%.4f") for name in ("q·k", scaled, "the model's own")
+        }
+        | {"weight α": st.column_config.ProgressColumn(format="%.4f", min_value=0.0, max_value=1.0)},
+    )
+    if len(chosen.key_tokens) > MAX_ROWS:
+        st.caption(
+            f"The table shows {MAX_ROWS} of {len(chosen.key_tokens)} keys at a time. Scroll it to see the others."
+        )
+
+
+def draw_head_output(chosen: ChosenQuery) -> None:
+    """Step 3: draw the values, and the values times their weights above the sum."""
+    values = chosen.anatomy.values[chosen.head]  # (S, K)
+    axes = chosen.axes(values.shape[-1])
+    section("3. Values, weighted and summed", "Each value times its weight. Their sum (bottom) is the head's output.")
+    st.latex(r"h = \sum_j \alpha_j\,v_j")
+    left, right = st.columns(2)
+    with left:
+        draw(
+            vectors.rows(values, axes, unit="value", height=HEIGHT),
+            key="values",
+            alt="Heatmap of the value vectors",
+        )
+    with right:
+        draw(
+            vectors.sum_of_rows(chosen.derivation.weighted_values, chosen.derivation.head_output, axes, height=HEIGHT),
+            key="weighted_values",
+            alt="Heatmap of the weighted values above their sum",
+        )
+
+
+def draw_layer_output(chosen: ChosenQuery) -> None:
+    """Step 4: draw the outputs of all heads, and the output of the layer."""
+    output = chosen.derivation.output
+    if output is None:
+        st.info(plain(f"The last step, from the heads to the layer's output, is not shown. {chosen.anatomy.unmixed}"))
+        return
+    heads, _, width = chosen.anatomy.values.shape
+    section(
+        "4. All heads together, then the output projection",
+        f"The outputs of {heads} heads form one vector of {heads} × {width} = {heads * width} numbers (this head is "
+        f"framed). A matrix turns it into the {len(output)} numbers of the layer's output.",
+    )
+    st.latex(r"o = [h_1;\dots;h_H]\,W_O + b_O")
+    draw(
+        vectors.concatenation(chosen.derivation.concatenated, output, heads=heads, chosen=chosen.head, height=190),
+        key="concatenation",
+        alt="The outputs of all heads as one vector, and the output of the layer",
+    )
