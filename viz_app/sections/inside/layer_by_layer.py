@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from model.analysis.station import Station
-from model.analysis.stations import Ending
+from model.analysis.stations import WordPrediction
 from model.config.model import ModelConfig
 from model.inference.translation import Translation
 from viz_app.components.elements import architecture_map, derivation
@@ -48,7 +48,7 @@ def layer_by_layer(key: CheckpointKey, text: str, run: translations.Run) -> None
     sizes = loading.config_of(key).model
     assert isinstance(sizes, ModelConfig)  # only its residual stream can be followed
     chosen = ask_for_token(translations.translation_of(key, text, *run), sizes)
-    stations, end = analyses.stations_of(key, text, chosen.stack, chosen.layer, chosen.position, *run)
+    stations, prediction = analyses.stations_of(key, text, chosen.stack, chosen.layer, chosen.position, *run)
     # The drawing needs its full width for words of 14 pixels.
     drawing, vectors = st.container(key="overview").columns([1.05, 1])
     with drawing:
@@ -64,8 +64,8 @@ def layer_by_layer(key: CheckpointKey, text: str, run: translations.Run) -> None
         draw_vectors(stations, visible(chosen.token))
     for number, station in enumerate(stations, start=1):
         draw_station(number, station, chosen)
-    if end:
-        draw_end(len(stations) + 1, end, chosen)
+    if prediction:
+        draw_prediction(len(stations) + 1, prediction, chosen)
     st.success(
         "The numbers on this page agree with the model's. The largest difference is "
         f"{max(station.difference for station in stations):.2g}. It is only rounding.",
@@ -162,14 +162,14 @@ def draw_station(number: int, station: Station, chosen: TokenInLayer) -> None:
         )
 
 
-def draw_end(number: int, end: Ending, chosen: TokenInLayer) -> None:
+def draw_prediction(number: int, prediction: WordPrediction, chosen: TokenInLayer) -> None:
     """Show the ten most likely next tokens, after the decoder's last layer."""
     words, code = st.container(key=f"stop_{number}").columns([1, 1.25])
     with words:
         section(f"{number}. A word", "The last vector is projected to the vocabulary. Then comes the softmax.")
-        st.latex(end.formula)
+        st.latex(prediction.formula)
         st.dataframe(
-            pd.DataFrame(end.words, columns=["token", "logit", "probability"]),
+            pd.DataFrame(prediction.words, columns=["token", "logit", "probability"]),
             hide_index=True,
             alt="Table of the ten most likely next tokens with logit and probability",
             column_config={
@@ -180,4 +180,4 @@ def draw_end(number: int, end: Ending, chosen: TokenInLayer) -> None:
     if chosen.with_code:
         title = f"{number}. A word: {chosen.title}"
         with code:
-            derivation((), end.code, alt="the words", title=title, key="station_code_of_words")
+            derivation((), prediction.code, alt="the words", title=title, key="station_code_of_words")
