@@ -120,7 +120,7 @@ def test_any_text_gives_a_sensible_page(open_app: OpenApp, checkpoint: str, text
 def test_a_text_beyond_all_bounds_is_cut_and_says_so(open_app: OpenApp) -> None:
     app = open_app(checkpoint="multi30k-en-de")
     app.text_input(key="text").set_value("a dog " * 4000).run()
-    assert "24,000 characters; only the first 20,000 were read" in app.warning[0].value
+    assert "24,000 characters. Only the first 20,000 were read" in app.warning[0].value
     assert head_map(app).size
 
 

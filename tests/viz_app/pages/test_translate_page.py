@@ -35,11 +35,11 @@ def test_the_search_is_the_one_that_was_chosen(open_app: OpenApp, checkpoint: Ch
     np.testing.assert_allclose(head_map(app), expected.maps["cross"][2, 0], atol=1e-6)
 
 
-def test_what_the_model_cannot_read_is_told_beside_the_translation(open_app: OpenApp) -> None:
-    for text, told in (("Ein Mann liest ein Buch.", ""), ("Я тебя люблю.", "Most letters of this text")):
+def test_a_text_that_the_model_cannot_read_gets_a_note(open_app: OpenApp) -> None:
+    for text, note in (("Ein Mann liest ein Buch.", ""), ("Я тебя люблю.", "Most letters of this text")):
         app = open_app(checkpoint=NAME, text=text)
-        assert any(told in caption.value for caption in app.caption) or not told
-        assert told or not any(":material/info:" in caption.value for caption in app.caption)
+        assert any(note in caption.value for caption in app.caption) or not note
+        assert note or not any(":material/info:" in caption.value for caption in app.caption)
 
 
 def test_impossible_search_settings_fall_back(open_app: OpenApp) -> None:
@@ -101,7 +101,7 @@ def test_bertviz_says_when_a_text_is_too_long(open_app: OpenApp, view: str) -> N
     assert not app.info
     app.text_input(key="text").set_value("Ein Hund " * 60).run()
     assert not app.exception
-    assert "BertViz draws this view of up to" in app.info[0].value
+    assert "BertViz can draw at most" in app.info[0].value
 
 
 def test_the_table_of_alignments_holds_the_largest_cells(open_app: OpenApp, checkpoint: Checkpoint) -> None:
@@ -134,7 +134,7 @@ def test_the_help_of_beam_search_says_what_wins(open_app: OpenApp) -> None:
     assert "best mean log-probability a token" in open_app().segmented_control(key="method").help
 
 
-def test_what_is_forced_step_by_step_is_kept_and_told_and_can_be_let_go(
+def test_words_forced_on_step_by_step_are_kept_and_named_and_can_be_cleared(
     open_app: OpenApp, checkpoint: Checkpoint
 ) -> None:
     free = translate(checkpoint, TEXT)
@@ -153,7 +153,7 @@ def test_what_is_forced_step_by_step_is_kept_and_told_and_can_be_let_go(
     assert not any("Forced:" in caption.value for caption in app.caption)
 
 
-def test_a_translation_that_one_types_oneself_has_its_maps(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+def test_a_translation_that_the_visitor_types_has_its_maps(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     written = "When does the next bus leave?"
     app = open_app(text=TEXT, checkpoint=NAME, method="typed", typed=written)
     forced = translate(checkpoint, TEXT, forced=forced_text(checkpoint.tokenizers, written))
@@ -165,7 +165,7 @@ def test_a_translation_that_one_types_oneself_has_its_maps(open_app: OpenApp, ch
     assert translate(checkpoint, TEXT).text in html(app)
 
 
-def test_the_newest_wish_counts_and_another_sentence_begins_afresh(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+def test_the_latest_choice_counts_and_another_sentence_clears_it(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     app = open_app(text=TEXT, checkpoint=NAME, method="typed", typed="Hello there.")
     assert "Hello there." in html(app)
     app.text_input(key="text").set_value("Ein Hund rennt.").run()

@@ -1,4 +1,4 @@
-"""The maps of a translation drawn in several ways: all heads, one head, lines, BertViz, and a table."""
+"""The maps of a translation in several forms: all heads, one head, lines, BertViz, and a table."""
 
 from functools import partial
 
@@ -17,17 +17,24 @@ from viz_app.widgets.head_picker import open_head
 from viz_app.widgets.headings import section
 from viz_app.widgets.presenter_mode import SCALE, presenting
 
-__all__ = ["alignment_table", "all_heads", "bertviz", "lines", "one_head"]
+__all__ = ["all_heads", "bertviz", "lines", "one_head", "weights_table"]
+
+BERTVIZ = {
+    "model": "BertViz (Vig 2019): queries on the left, keys on the right. Choose a tile to enlarge it.",
+    "head": "BertViz (Vig 2019): queries on the left, keys on the right. Each colour is a head; head 1 is on the left. "
+    "Choose a colour to hide its head.",
+}
+MAX_ROWS = 25  # of the table
 
 
 def all_heads(
     shown: AttentionView, kind: str, layer: int, head: int | str, *, largest: float, logarithmic: bool
 ) -> None:
-    """Draw every layer and head small; a click on one opens it."""
+    """Draw every layer and head small. A click on a map makes it the large one."""
     layers, heads = shown.maps.shape[:2]
-    section("Every layer and head", "" if presenting() else f"{KINDS[kind].shows} Choose one to open it.")
+    section("Every layer and head", "" if presenting() else f"{KINDS[kind].shows} Choose a map to enlarge it.")
     title = f"All heads, {KINDS[kind].full_name}"
-    says = f"{layers} × {heads} small heatmaps, one for each layer and head of the {KINDS[kind].full_name}"
+    alt = f"{layers} × {heads} small heatmaps, one for each layer and head of the {KINDS[kind].full_name}"
     sharpest = sharpness(shown.maps)
     summary = overview_summary(sharpest, unit=SHARPNESS)
     elements.head_sheet(
@@ -37,17 +44,16 @@ def all_heads(
         largest=largest,
         logarithmic=logarithmic,
         title=title,
-        alt=f"{says}. {summary}",
+        alt=f"{alt}. {summary}",
         key="overview",
         on_open=open_head,
     )
-    numbers({"": partial(overview_table, sharpest)}, summary=summary, key="overview", alt=says)
+    numbers({"": partial(overview_table, sharpest)}, summary=summary, key="overview", alt=alt)
 
 
 def one_head(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, *, logarithmic: bool) -> None:
     """Draw the chosen map large."""
-    says = "" if presenting() else chosen.meaning
-    section(f"Layer {layer + 1} · {chosen.name}.", says)
+    section(f"Layer {layer + 1} · {chosen.name}.", "" if presenting() else chosen.meaning)
     title = f"{KINDS[kind].full_name}, layer {layer + 1}, {chosen.name}"
     alt = f"Heatmap of the {chosen.unit} of {title}: rows are queries, columns are keys"
     visible = np.where(chosen.allowed, chosen.weights, np.float32("nan"))
@@ -67,9 +73,10 @@ def one_head(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, *, 
 
 
 def lines(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, head: int | str) -> None:
-    """Draw lines between keys and queries: of any heads, or of the one aggregate that is chosen."""
+    """Draw lines between queries and keys: for any heads, or for the aggregate that is chosen."""
     st.caption(
-        "Each line joins a query (left) to a key (right); thicker = more weight. Choose a token to see only its lines."
+        "Each line joins a query (left) and a key (right). A thicker line has more weight. Choose a token to see only "
+        "its lines."
     )
     layers, heads = shown.maps.shape[:2]
     single = isinstance(head, int)
@@ -85,22 +92,19 @@ def lines(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, head: 
 
 
 def bertviz(shown: AttentionView, kind: str, layer: int, head: int | str, *, model_view: bool) -> None:
-    """Draw the weights with BertViz, which is imported here because it takes a second."""
+    """Draw the weights with BertViz. It is imported only here, because the import takes a second."""
     from viz_app.export import bertviz_frame
 
     which: bertviz_frame.View = "model" if model_view else "head"
     limit = bertviz_frame.MAX_TOKENS[which]
-    if max(shown.maps.shape[2:]) > limit:
-        st.info(f"BertViz draws this view of up to {limit} tokens a side; shorten the text, or take the heatmaps.")
-        return
-    st.caption(
-        "BertViz (Vig 2019): queries on the left, keys on the right; "
-        + (
-            "choose a tile to enlarge it."
-            if model_view
-            else "each colour is a head, 1 to the left; choose one to hide it."
+    tokens = max(shown.maps.shape[2:])
+    if tokens > limit:
+        st.info(
+            f"In this view, BertViz can draw at most {limit} tokens per side. This text has {tokens}. Shorten it, or "
+            "choose the view “Heatmaps”."
         )
-    )
+        return
+    st.caption(BERTVIZ[which])
     single = head if isinstance(head, int) else None
     scale = SCALE if presenting() else 1.0
     st.iframe(
@@ -115,14 +119,14 @@ def bertviz(shown: AttentionView, kind: str, layer: int, head: int | str, *, mod
             scale=scale,
         ),
         height=round(scale * bertviz_frame.height(which, shown.maps)),
-        alt=f"BertViz {which} view of the {KINDS[kind].full_name}{'' if model_view else f', layer {layer + 1}'}",
+        alt=f"BertViz {which} view of the {KINDS[kind].full_name}" + ("" if model_view else f", layer {layer + 1}"),
     )
 
 
-def alignment_table(shown: AttentionView, chosen: ChosenMap, layer: int) -> None:
-    """List the largest cells of the chosen map."""
-    st.caption(f"The largest cells of the map of layer {layer + 1} · {chosen.name}, largest first.")
-    cells = strongest(chosen.weights, 25)
+def weights_table(shown: AttentionView, chosen: ChosenMap, layer: int) -> None:
+    """List the largest weights of the chosen map."""
+    st.caption(f"The largest weights on the map of layer {layer + 1} · {chosen.name}, the largest first.")
+    cells = strongest(chosen.weights, MAX_ROWS)
     st.dataframe(
         pd.DataFrame(
             {
@@ -135,7 +139,7 @@ def alignment_table(shown: AttentionView, chosen: ChosenMap, layer: int) -> None
         ),
         hide_index=True,
         height=300,
-        alt="Table of the strongest alignments",
+        alt="Table of the largest weights",
         column_config={
             chosen.unit: st.column_config.ProgressColumn(
                 format="%.4f", min_value=0.0, max_value=max(chosen.largest, 1e-9)

@@ -1,73 +1,85 @@
-"""What a visitor takes home of a translation: one HTML file, a table, arrays."""
+"""Download a translation and its maps: as one HTML page, as a table, or as arrays."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import date
 from functools import partial
 
 import streamlit as st
 
-from model.config.search import SearchConfig
 from model.inference.translation import Translation
 from viz_app.export.report import MAX_TOKENS, report
 from viz_app.server.server_state import GATE
 from viz_app.services import map_files, translations
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.translations import Forced
+from viz_app.services.translations import Run
 
-__all__ = ["take_home"]
+__all__ = ["downloads"]
 
-FORMS = (
-    ("csv", "text/csv", "Every weight of every map as a row of a table."),
-    ("npz", "application/octet-stream", "All maps and their tokens as NumPy arrays."),
-    ("json", "application/json", "All maps and their tokens as lists, for any programming language."),
+
+@dataclass(frozen=True)
+class FileFormat:
+    """A format for maps."""
+
+    name: str  # also the ending of the file
+    mime: str
+    description: str
+
+
+FORMATS = (
+    FileFormat("csv", "text/csv", "A table with one row for each attention weight."),
+    FileFormat("npz", "application/octet-stream", "All maps and their tokens as NumPy arrays."),
+    FileFormat("json", "application/json", "All maps and their tokens as lists, for any programming language."),
 )
 
 
-def take_home(key: CheckpointKey, text: str, search: SearchConfig, forced: Forced, translation: Translation) -> None:
-    """A popover of files, each made when it is asked for."""
-    asked = (key, text, search, forced)
-    too_long = max(len(translation.source), len(translation.read)) > MAX_TOKENS
+def downloads(key: CheckpointKey, text: str, run: Run, translation: Translation) -> None:
+    """A popover of files. A file is made when the visitor clicks on it."""
+    tokens = max(len(translation.source), len(translation.read))
     with st.popover("Download", icon=":material/download:"):
-        file(
+        file_button(
             "One HTML file",
-            partial(page_of, *asked),
+            partial(html_page, key, text, run),
             "headlight.html",
             "text/html",
-            says="Its maps, lines and steps, for any browser, without a network.",
-            refusal=f"One file holds texts of up to {MAX_TOKENS} tokens." if too_long else "",
+            description="The maps, the lines and the steps in one page, for any browser, without a network.",
+            refusal=f"This text has {tokens} tokens. One HTML file can hold {MAX_TOKENS}. Shorten the text."
+            if tokens > MAX_TOKENS
+            else "",
         )
-        for form, kind, says in FORMS:
-            file(
-                form.upper(),
-                partial(map_files.map_file, form, *asked),
-                f"headlight-maps.{form}",
-                kind,
-                says=says,
-                refusal="" if form == "npz" else map_files.too_long_for_a_table(translation),
+        for form in FORMATS:
+            file_button(
+                form.name.upper(),
+                partial(map_files.map_file, form.name, key, text, *run),
+                f"headlight-maps.{form.name}",
+                form.mime,
+                description=form.description,
+                refusal="" if form.name == "npz" else map_files.too_long_for_a_table(translation),
             )
-        st.caption("A picture is saved by the arrow at its lower right corner.")
+        st.caption("To save one picture, use the arrow at its lower right corner.")
 
 
-def file(label: str, make: Callable[[], bytes | str], name: str, kind: str, *, says: str, refusal: str = "") -> None:
+def file_button(
+    label: str, make: Callable[[], bytes | str], name: str, mime: str, *, description: str, refusal: str
+) -> None:
     st.download_button(
         label,
         make,
         name,
-        kind,
+        mime,
         icon=":material/download:",
-        help=refusal or says,
+        help=refusal or description,
         disabled=bool(refusal),
         on_click="ignore",
         width="stretch",
     )
 
 
-def page_of(key: CheckpointKey, text: str, search: SearchConfig, forced: Forced) -> str:
+def html_page(key: CheckpointKey, text: str, run: Run) -> str:
     with GATE.inside():
-        translation = translations.translation_of(key, text, search, forced)
         note = ""
-        if forced:
-            note = (
-                f"Words of it were forced; by itself the model writes “{translations.translation_of(key, text).text}”."
-            )
+        if run.forced:
+            free = translations.translation_of(key, text)
+            note = f"Some words were forced. Without forced words, the model writes “{free.text}”."
+        translation = translations.translation_of(key, text, *run)
         return report(translation, text=text, name=key.name, made=date.today(), note=note)

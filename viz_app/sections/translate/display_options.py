@@ -1,0 +1,75 @@
+"""The row below the pictures: switches for the display, the explanation, and downloads."""
+
+import streamlit as st
+
+from model.inference.opening import AnyConfig
+from model.inference.translation import Translation
+from viz_app.content.plain import plain
+from viz_app.sections.translate.downloads import downloads
+from viz_app.sections.translate.map_choice import why_no_value_norms
+from viz_app.services import analyses
+from viz_app.services.listing import CheckpointKey
+from viz_app.services.translations import Run
+from viz_app.widgets.explanation import explanation
+
+__all__ = ["display_options"]
+
+WHEN_WRITING = "The model used these weights while it wrote this text. They are recorded at each step of decoding."
+WHEN_READING = "The model used these weights while it read this text."
+
+
+def display_options(key: CheckpointKey, config: AnyConfig, text: str, run: Run, translation: Translation) -> None:
+    """Draw the row.
+
+    Args:
+        key: Of the checkpoint.
+        config: Its configuration.
+        text: What the visitor typed.
+        run: The search and the forced tokens.
+        translation: The result of this run.
+    """
+    with st.container(key="set_shown", horizontal=True, gap="small", vertical_alignment="center"):
+        switches(key, config)
+        how_maps_are_computed(WHEN_READING if config.task == "reading" else WHEN_WRITING)
+        downloads(key, text, run, translation)
+
+
+def switches(key: CheckpointKey, config: AnyConfig) -> None:
+    st.toggle(
+        "Merge subwords",
+        key="merge",
+        disabled=config.tokenizer.kind == "words",
+        help="Show words instead of subwords. The weights of the subwords of a word are summed for keys and averaged "
+        "for queries.",
+    )
+    st.toggle("Hide special tokens", key="hide_special", help="Leave out <s> and </s>.")
+    no_norms = why_no_value_norms(key, config)
+    st.toggle(
+        "× value norms",
+        key="norms",
+        disabled=bool(no_norms),
+        help=plain(no_norms)
+        or "Multiply each weight by the length of the vector that its key contributes: the value after the output "
+        "projection (Kobayashi et al. 2020). A large weight on a short vector has little effect.",
+    )
+    st.toggle("Log colours", key="logarithmic", help="Use a logarithmic colour scale, which shows small weights too.")
+    if not analyses.why_no_stream(key):
+        st.toggle(
+            "Read or guessed",
+            key="shares",
+            help="Draw a bar below each written token: blue is the share from the source, orange the share from the "
+            "tokens before it. See the page Inside.",
+        )
+
+
+def how_maps_are_computed(when: str) -> None:
+    explanation(
+        "How it is computed",
+        f"{when} The query is computed from the state at the row's position, the key from the state at the column's "
+        "position. The softmax makes each row sum to 1. In the decoder, the position that writes a token has read all "
+        "tokens before it.\n\n"
+        "**Rollout** (Abnar and Zuidema 2020) follows the mean of the heads through all layers. Half of each layer's "
+        "output comes through its residual connection. In the decoder, rollout follows the tokens read and the output "
+        "of the encoder.",
+        r"\mathrm{weights} = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + \mathrm{mask}\right)",
+    )

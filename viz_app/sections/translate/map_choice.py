@@ -1,0 +1,116 @@
+"""Choose which attention map the page shows, and how."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import streamlit as st
+
+from model.config.model import RecurrentConfig
+from model.inference.opening import AnyConfig
+from model.inference.translation import Translation
+from viz_app.components.attention_view import (
+    AttentionView,
+    ChosenMap,
+    chosen_map,
+    view,
+    with_rollout,
+    with_value_norms,
+)
+from viz_app.server.streamlit_bridge import DeltaGenerator
+from viz_app.services import head_analyses
+from viz_app.services.listing import CheckpointKey
+from viz_app.services.translations import Run
+from viz_app.session.choices import settle
+from viz_app.widgets.head_picker import (
+    Aggregate,
+    pick_head,
+    pick_head_or_aggregate,
+    pick_kind,
+    picker_columns,
+    walk_heads,
+)
+from viz_app.widgets.presenter_mode import walker
+
+__all__ = ["VIEWS", "MapChoice", "choose_map", "why_no_value_norms"]
+
+View = Literal["heatmaps", "lines", "head", "model"]
+VIEWS: dict[View, str] = {
+    "heatmaps": "Heatmaps",
+    "lines": "Lines",
+    "head": "BertViz heads",
+    "model": "BertViz model",
+}
+OPTIONS = ("merge", "hide_special", "norms", "logarithmic")  # switched below the pictures
+
+
+@dataclass(frozen=True, kw_only=True)
+class MapChoice:
+    """The maps of one kind of attention, the one map that is drawn large, and how they are drawn."""
+
+    kind: str
+    layer: int  # counted from 0
+    head: int | Aggregate  # counted from 0
+    how: View
+    merged: bool  # subwords are merged into words
+    without_special: bool
+    weighted: bool  # by value norms
+    logarithmic: bool
+    maps: AttentionView  # of all layers and heads
+    large: ChosenMap
+
+    @property
+    def as_written(self) -> bool:
+        """Whether the large map has a row and a column for each token, with the attention weights."""
+        return not (self.merged or self.without_special or self.weighted)
+
+
+def choose_map(key: CheckpointKey, config: AnyConfig, text: str, run: Run, translation: Translation) -> MapChoice:
+    """Ask for the kind of attention, the view, the layer and the head.
+
+    Args:
+        key: Of the checkpoint.
+        config: Its configuration, with at least one kind of attention.
+        text: What the visitor typed.
+        run: The search and the forced tokens.
+        translation: The result of this run.
+    """
+    kind_column, view_column, head_column = picker_columns("kind", "view", "head", key="set_view")
+    for option in OPTIONS:
+        settle(option, False)
+    weighted = st.session_state["norms"] and not why_no_value_norms(key, config)
+    with kind_column:
+        kind = pick_kind(config.model.kinds)
+    settle("view", "heatmaps", VIEWS)
+    how = view_column.segmented_control("View", list(VIEWS), format_func=VIEWS.__getitem__, required=True, key="view")
+    tokens = {"merge": st.session_state["merge"], "hide_special": st.session_state["hide_special"]}
+    norms = head_analyses.value_norms_of(key, text, *run) if weighted else None
+    maps = view(translation if norms is None else with_value_norms(translation, norms), kind, **tokens)
+    layer, head = choose_head(head_column, config, maps)
+    rolled = view(with_rollout(translation), kind, **tokens) if head == "rollout" else None
+    return MapChoice(
+        kind=kind,
+        layer=layer,
+        head=head,
+        how=how or "heatmaps",
+        merged=tokens["merge"],
+        without_special=tokens["hide_special"],
+        weighted=weighted,
+        logarithmic=st.session_state["logarithmic"],
+        maps=maps,
+        large=chosen_map(maps, rolled, layer, head, weighted=weighted),
+    )
+
+
+def choose_head(column: DeltaGenerator, config: AnyConfig, maps: AttentionView) -> tuple[int, int | Aggregate]:
+    layers, heads = maps.maps.shape[:2]
+    with column:
+        recurrent = isinstance(config.model, RecurrentConfig)
+        layer, head = (pick_head if recurrent else pick_head_or_aggregate)(layers, heads)
+    walker(partial(walk_heads, layers, heads))
+    return layer, head
+
+
+def why_no_value_norms(key: CheckpointKey, config: AnyConfig) -> str:
+    """Why weights cannot be multiplied by value norms; empty where they can."""
+    return "This model has no heads." if isinstance(config.model, RecurrentConfig) else head_analyses.why_no_norms(key)

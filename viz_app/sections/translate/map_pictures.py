@@ -1,0 +1,62 @@
+"""The pictures of the chosen maps: every head small beside one head large, lines, or BertViz; and notes below them."""
+
+import streamlit as st
+
+from model.inference.translation import Translation
+from viz_app.components.attention_view import view
+from viz_app.content.plain import percent
+from viz_app.figures.attention import MAX_TILE
+from viz_app.sections.translate import attention_drawings
+from viz_app.sections.translate.map_choice import MapChoice
+from viz_app.sections.translate.map_window import map_window
+from viz_app.widgets.presenter_mode import presenting
+
+__all__ = ["largest_weights", "map_notes", "map_pictures"]
+
+
+def map_pictures(choice: MapChoice, translation: Translation) -> None:
+    """Draw the maps in the view that the visitor chose."""
+    kind, layer, head = choice.kind, choice.layer, choice.head
+    if choice.how in ("head", "model"):
+        # BertViz draws weights from 0 to 1, so never value norms.
+        weights = view(translation, kind, merge=choice.merged, hide_special=choice.without_special)
+        attention_drawings.bertviz(weights, kind, layer, head, model_view=choice.how == "model")
+        return
+    section_of_maps, section_of_map = map_window(choice.maps, choice.large)
+    left, right = st.columns([1, 1.4 if presenting() else 1.15])
+    with left:
+        if choice.how == "lines":
+            attention_drawings.lines(section_of_maps, section_of_map, kind, layer, head)
+        else:
+            attention_drawings.all_heads(
+                choice.maps,
+                kind,
+                layer,
+                head,
+                largest=float(choice.maps.maps.max()) if choice.weighted else 1.0,
+                logarithmic=choice.logarithmic,
+            )
+    with right:
+        attention_drawings.one_head(section_of_maps, section_of_map, kind, layer, logarithmic=choice.logarithmic)
+
+
+def map_notes(choice: MapChoice) -> None:
+    """Say what the pictures leave out."""
+    if choice.large.hidden_share:
+        st.caption(
+            f"The hidden columns hold {percent(choice.large.hidden_share)} of the {choice.large.unit} on the large "
+            "map, averaged over its rows."
+        )
+    if choice.how == "heatmaps" and max(choice.maps.maps.shape[2:]) > MAX_TILE:
+        st.caption(
+            f"A small map has at most {MAX_TILE} cells per side. Each cell shows the largest of the weights that it "
+            "covers."
+        )
+
+
+def largest_weights(choice: MapChoice) -> None:
+    """A table of the largest weights of the large map."""
+    table = st.expander("Largest weights", icon=":material/table_rows:", on_change="rerun", key="alignments")
+    if table.open:
+        with table:
+            attention_drawings.weights_table(choice.maps, choice.large, choice.layer)

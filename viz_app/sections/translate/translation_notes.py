@@ -1,0 +1,64 @@
+"""Notes about a translation: forced words, doubts, and limits that cut something off."""
+
+import streamlit as st
+
+from model.inference.opening import AnyConfig
+from model.inference.translation import Translation
+from viz_app.content.plain import plain
+from viz_app.services import translations
+from viz_app.services.listing import CheckpointKey
+from viz_app.services.translations import Run
+from viz_app.widgets.checkpoint_choice import language
+from viz_app.widgets.forced_words_note import dropped_tokens_warning, forced_words_note
+
+__all__ = ["translation_notes"]
+
+# A translator writes something for any text, so a doubtful translation gets a quiet note.
+DOUBTS = {
+    "script": "Most letters of this text are not {language}, and this model reads {language}.",
+    "pieces": "Much of this text is not in the vocabulary of this model, so the translation is largely a guess.",
+    "unsure": "The model is less confident about this than about 98\u00a0% of the validation sentences. Some words may "
+    "be new to it, or the text may not be {language}.",
+}
+CUT = {
+    "translation": "This model has {positions} positions. The last {dropped} tokens of the text were left out.",
+    "continuation": "This model has {positions} positions, and keeps some of them for what it writes. The last "
+    "{dropped} tokens of the text were left out.",
+}
+
+
+def translation_notes(key: CheckpointKey, config: AnyConfig, text: str, run: Run, translation: Translation) -> None:
+    """Draw all notes that apply.
+
+    Args:
+        key: Of the checkpoint.
+        config: Its configuration.
+        text: What the visitor typed.
+        run: The search and the forced tokens.
+        translation: The result of this run.
+    """
+    # Notes come and go. In a container, they do not move what follows, which the browser would build again.
+    with st.container():
+        if run.forced:
+            forced_words_note(key, text, run.forced)
+        elif config.task == "translation" and (doubt := translations.doubt_of(key, text, run.search)):
+            name = plain(language(config.tokenizer.source_language))
+            st.caption(f":material/info: {DOUBTS[doubt].format(language=name)}")
+        if len(text) > translations.MAX_CHARACTERS:
+            st.warning(
+                f"The text has {len(text):,} characters. Only the first {translations.MAX_CHARACTERS:,} were read."
+            )
+        if translation.dropped:
+            cut = CUT["continuation" if config.task == "continuation" else "translation"]
+            st.warning(cut.format(positions=config.model.max_length, dropped=translation.dropped))
+        if not translation.finished:
+            unfinished(config, run, translation)
+
+
+def unfinished(config: AnyConfig, run: Run, translation: Translation) -> None:
+    """Say where the model was stopped before it wrote an end."""
+    if config.task == "continuation":
+        written = len(translation.written) - translation.given
+        st.caption(f"The continuation has no end: the model was stopped after {written} tokens.")
+    elif not dropped_tokens_warning(run.forced, config.model.max_length):
+        st.warning("The translation has no end: the model was stopped at the length limit for this source.")

@@ -1,0 +1,37 @@
+"""Lines between the tokens that the model read and wrote: the weights of the map that is chosen."""
+
+import streamlit as st
+
+from model.config.kinds import KINDS
+from model.inference.translation import Translation
+from viz_app.components.attention_view import select_head
+from viz_app.components.page_parts import look
+from viz_app.sections.translate.map_choice import MapChoice
+from viz_app.sections.translate.map_window import WINDOW
+from viz_app.sections.translate.written_text import token_rows
+from viz_app.widgets.chips import MAX_CHIPS
+
+__all__ = ["word_lines"]
+
+
+def word_lines(choice: MapChoice, translation: Translation) -> None:
+    """Draw the lines, unless there are too many tokens.
+
+    There is one chip per token. So the lines show weights of tokens, also where the map shows words or value norms.
+    """
+    if max(map(len, token_rows(translation).values())) > MAX_CHIPS:
+        return
+    if choice.as_written:
+        weights, name = choice.large.weights, choice.large.name
+    elif choice.head == "rollout":
+        weights, name = select_head(translation.maps[choice.kind], choice.layer, "mean"), "mean of the heads"
+    else:
+        weights, name = select_head(translation.maps[choice.kind], choice.layer, choice.head), choice.large.name
+    with st.sidebar:  # the component itself is invisible
+        look(
+            weights,
+            choice.kind,
+            title=f"Weights between the tokens: {KINDS[choice.kind].full_name}, layer {choice.layer + 1}, {name}",
+            given=translation.given,
+            in_map=choice.as_written and max(weights.shape) <= WINDOW and choice.how == "heatmaps",
+        )

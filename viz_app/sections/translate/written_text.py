@@ -1,0 +1,66 @@
+"""The tokens that the model read and wrote, and the text that it wrote, in large type."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+import streamlit as st
+
+from model.config.section import ConfigError
+from model.inference.opening import AnyConfig
+from model.inference.tokens import Token
+from model.inference.translation import Translation
+from viz_app.components.page_parts import told
+from viz_app.services import analyses
+from viz_app.services.listing import CheckpointKey
+from viz_app.services.translations import Run
+from viz_app.session.choices import settle
+from viz_app.session.page_facts import add_fact
+from viz_app.widgets.chips import rows_of_chips, sentence
+
+__all__ = ["token_rows", "written_text"]
+
+
+def written_text(key: CheckpointKey, config: AnyConfig, text: str, run: Run, translation: Translation) -> None:
+    """Draw the tokens as chips, and the written text below them.
+
+    Args:
+        key: Of the checkpoint.
+        config: Its configuration.
+        text: What the visitor typed.
+        run: The search and the forced tokens.
+        translation: The result of this run.
+    """
+    if translation.text:
+        add_fact("Translation" if config.task == "translation" else "Text", translation.text)
+    shares = source_shares(key, text, run)
+    html = rows_of_chips(
+        token_rows(translation),
+        languages=translation.languages,
+        shares=shares,
+        lined=bool(config.model.kinds),
+    )
+    if translation.text:
+        html += sentence(translation.text, translation.languages[1])
+    elif translation.written:
+        html += sentence("(the model wrote nothing)")
+    st.html(html)
+    told(translation.text, languages=translation.languages)
+    if shares:
+        st.caption("Bar below a token: blue is the share from the source, orange the share from the tokens before it.")
+
+
+def token_rows(translation: Translation) -> Mapping[str, Sequence[Token]]:
+    """The tokens that the model reads at first, and those that it writes after them."""
+    given = translation.given
+    return {"reads": translation.source or translation.read[: given + 1], "writes": translation.written[given:]}
+
+
+def source_shares(key: CheckpointKey, text: str, run: Run) -> list[float]:
+    """For each written token, its share from the source; empty where the visitor does not want it or it is too long."""
+    settle("shares", False)
+    if not st.session_state["shares"] or analyses.why_no_stream(key):
+        return []
+    with suppress(ConfigError):  # the text is too long
+        shares: list[float] = analyses.influence_of(key, text, *run)[1].source.sum(axis=1).tolist()
+        return shares
+    return []
