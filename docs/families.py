@@ -104,7 +104,7 @@ def compared_text(checkpoint: Checkpoint, library: Any) -> tuple[float, bool]:
         same = out.logits[0, place].argmax().item() == found.source[place].candidates[0].id
         return off(found.maps["encoder"], out.attentions), bool(same)
     if checkpoint.config.task == "continuation":
-        prompt = read[:, : found.given + 1]
+        prompt = read[:, : found.prompt_length + 1]
         expected = library.generate(prompt, max_new_tokens=40, **PLAIN)[0, 1:]
         out = library(input_ids=read, output_attentions=True, use_cache=False)
         return off(found.maps["decoder"], out.attentions), expected.tolist() == written[0].tolist()

@@ -10,7 +10,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
-__all__ = ["CheckpointError", "load_weights", "remove_leftovers", "save_tensors", "save_weights", "write_beside"]
+__all__ = ["CheckpointError", "load_weights", "remove_leftovers", "replace_file", "save_tensors", "save_weights"]
 
 LEFTOVER = ".part"
 
@@ -19,7 +19,7 @@ class CheckpointError(ValueError):
     """A checkpoint that cannot be used. The message names it and says why."""
 
 
-def write_beside(path: Path, content: str | bytes | Iterable[bytes]) -> None:
+def replace_file(path: Path, content: str | bytes | Iterable[bytes]) -> None:
     """Replace a file as a whole, so that no reader ever sees half of it.
 
     Args:
@@ -58,7 +58,7 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor], *, metadata: Mapping
     """
     plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     # Not the library's save_file: what it leaves when it is killed (.tmp…) has a name that others use too.
-    write_beside(path, save(plain, metadata=dict(metadata) if metadata else None))
+    replace_file(path, save(plain, metadata=dict(metadata) if metadata else None))
 
 
 def save_weights(path: Path, weights: Mapping[str, Tensor]) -> None:

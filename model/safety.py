@@ -25,21 +25,21 @@ from model.files import CheckpointError
 __all__ = [
     "Header",
     "first_line",
-    "read_claims",
+    "read_config_json",
     "read_header",
     "read_json",
-    "read_short",
+    "read_small_json",
     "read_text",
-    "require_honest",
-    "require_modest",
-    "require_room",
+    "require_matching_weights",
+    "require_memory",
+    "require_plausible_sizes",
     "stored_tensors",
 ]
 
 COUNTS = re.compile(r"(.*_)?(layers?|groups?|group_num|experts|blocks)")  # keys that say how many modules there are
 MOST_MODULES, LARGEST = 1_000, 10**9  # of one kind; of any number
 # Bytes of a configuration, of an index of weights, of a vocabulary; how deep JSON may be nested.
-MOST_TEXT, MOST_INDEX, MOST_VOCABULARY, DEEPEST = 1 << 20, 8 << 20, 40 << 20, 64
+MAX_CONFIG_BYTES, MAX_INDEX_BYTES, MAX_VOCABULARY_BYTES, DEEPEST = 1 << 20, 8 << 20, 40 << 20, 64
 MOST_PICKLE, MOST_STEPS = 4 << 20, 400_000  # bytes and steps of the pickle in a file of PyTorch: about 10,000 tensors
 # What such a pickle may build. PyTorch itself would allow more, some of which takes memory without end.
 HARMLESS = re.compile(
@@ -64,25 +64,25 @@ class Header:
         return sum(math.prod(shape) for shape in self.shapes.values())
 
 
-def read_claims(folder: Path) -> dict[str, Any]:
+def read_config_json(folder: Path) -> dict[str, Any]:
     """`config.json` as it stands.
 
     Raises:
         CheckpointError: it is missing, too long, no JSON object, or claims what no model has.
     """
     try:
-        values = read_short(folder / "config.json")
+        values = read_small_json(folder / "config.json")
     except FileNotFoundError as error:
         raise CheckpointError(f"{folder.name} has no config.json, so it is not a checkpoint.") from error
     except (OSError, ValueError) as error:
         raise CheckpointError(f"config.json of {folder.name} cannot be used: {first_line(error)}") from error
     if not isinstance(values, dict):
         raise CheckpointError(f"config.json of {folder.name} cannot be used: it is not a JSON object.")
-    require_possible(values, folder.name)
+    require_possible_sizes(values, folder.name)
     return values
 
 
-def require_possible(claims: Mapping[str, Any], name: str) -> None:
+def require_possible_sizes(claims: Mapping[str, Any], name: str) -> None:
     """Raises CheckpointError where a number is larger than that of any model."""
     for key, value in numbers_in(claims):
         most = MOST_MODULES if COUNTS.fullmatch(key) else LARGEST
@@ -124,13 +124,13 @@ def read_json(path: Path, *, most: int) -> Any:
     raise ValueError(f"{path.name} is nested too deeply.")
 
 
-def read_short(path: Path) -> Any:
+def read_small_json(path: Path) -> Any:
     """JSON of a file that is no longer than a configuration can be.
 
     Raises:
         OSError, ValueError: there is none, it is longer, or it is damaged.
     """
-    return read_json(path, most=MOST_TEXT)
+    return read_json(path, most=MAX_CONFIG_BYTES)
 
 
 def numbers_in(values: object, key: str = "") -> Iterator[tuple[str, int]]:
@@ -244,7 +244,7 @@ def weight_files(folder: Path, name: str) -> list[Path]:
     if not index.is_file():
         return []
     try:
-        names = set(read_json(index, most=MOST_INDEX)["weight_map"].values())
+        names = set(read_json(index, most=MAX_INDEX_BYTES)["weight_map"].values())
         plain = all(Path(name).name == name and (folder / name).is_file() for name in names)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CheckpointError(f"{index.name} of {folder.name} cannot be used: {first_line(error)}") from error
@@ -253,17 +253,19 @@ def weight_files(folder: Path, name: str) -> list[Path]:
     return sorted(folder / name for name in names)
 
 
-def require_room(numbers: int, name: str, most_bytes: int | None) -> None:
+def require_memory(numbers: int, name: str, max_bytes: int | None) -> None:
     """Raises CheckpointError where so many numbers do not fit into the memory that there is."""
     needed = numbers * BYTES
-    if most_bytes is not None and needed > most_bytes:
+    if max_bytes is not None and needed > max_bytes:
         raise CheckpointError(
             f"{name} has {numbers / 1e6:,.0f} million weights and needs {needed / 1e9:.1f} GB of memory. "
-            f"The limit here is {most_bytes / 1e9:.1f} GB. Choose a smaller model."
+            f"The limit here is {max_bytes / 1e9:.1f} GB. Choose a smaller model."
         )
 
 
-def require_honest(build: Callable[[], nn.Module], claims: Mapping[str, Any], header: Header, name: str) -> int:
+def require_matching_weights(
+    build: Callable[[], nn.Module], claims: Mapping[str, Any], header: Header, name: str
+) -> int:
     """Refuse a configuration that describes another model than the weights are of.
 
     Args:
@@ -307,7 +309,7 @@ def counted(build: Callable[[], nn.Module], name: str) -> tuple[int, int]:
         raise CheckpointError(f"The configuration of {name} fits no model: {first_line(error)}") from error
 
 
-def require_modest(build: Callable[[], nn.Module], claims: Mapping[str, Any], folder: Path) -> None:
+def require_plausible_sizes(build: Callable[[], nn.Module], claims: Mapping[str, Any], folder: Path) -> None:
     """Refuse a model of our own that claims many more numbers than its files hold; small claims are checked later.
 
     Args:
@@ -318,9 +320,9 @@ def require_modest(build: Callable[[], nn.Module], claims: Mapping[str, Any], fo
     Raises:
         CheckpointError: there are too many layers, or many more numbers than in the files.
     """
-    require_possible(claims, folder.name)
+    require_possible_sizes(claims, folder.name)
     if sum(counted(build, folder.name)) > MODEST:
-        require_honest(build, claims, read_header(folder), folder.name)
+        require_matching_weights(build, claims, read_header(folder), folder.name)
 
 
 def first_line(error: BaseException) -> str:

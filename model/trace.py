@@ -48,7 +48,7 @@ class Trace:
         for edit in edits:
             tensor = edit(tensor)
         if recorded:
-            self._passes.setdefault(name, []).append(as_seen(tensor))
+            self._passes.setdefault(name, []).append(to_recorded(tensor))
         return tensor
 
     @property
@@ -95,7 +95,7 @@ class Trace:
         return whole
 
 
-def as_seen(tensor: Tensor) -> Tensor:
+def to_recorded(tensor: Tensor) -> Tensor:
     """What is kept of a tensor: on the CPU, and in single precision, which arrays need and halves lose nothing by."""
     kept = tensor.detach().cpu()
     return kept.float() if kept.is_floating_point() else kept

@@ -8,10 +8,10 @@ from functools import cache
 import numpy as np
 import pytest
 
-from model.analysis.deletion import delete_each_word, words_of
+from model.analysis.deletion import delete_each_word, word_spans
 from model.analysis.padded_batch import padded_batch
-from model.analysis.patching import first_difference, paste, paste_every_head
-from model.analysis.silencing import effects_of_heads
+from model.analysis.patching import first_difference, patch_every_head, patch_head
+from model.analysis.silencing import silence_each_head
 from model.checkpoints.checkpoint import load_checkpoint, load_classifier
 from model.inference.classify import classify
 from model.inference.translate import translate
@@ -62,7 +62,7 @@ def test_without_positions_two_orders_have_one_translation(name: str) -> None:
 def test_one_head_decides_what_the_board_opens_with(name: str) -> None:
     text = DEMONSTRATIONS[name].heads
     before = run(name, text)
-    effects = effects_of_heads(opened(name), before)
+    effects = silence_each_head(opened(name), before)
     kind = min(effects.changes, key=lambda kind: np.where(effects.places[kind] >= 0, effects.changes[kind], 1).min())
     costs = np.where(effects.places[kind] >= 0, effects.changes[kind], 1)
     layer, head = divmod(int(costs.argmin()), costs.shape[1])
@@ -75,12 +75,12 @@ def test_one_head_decides_what_the_board_opens_with(name: str) -> None:
 @pytest.mark.parametrize("name", TRANSFORMERS)
 def test_the_head_that_is_pasted_first_changes_the_translation(name: str) -> None:
     checkpoint, opening = opened(name), DEMONSTRATIONS[name]
-    found = paste_every_head(checkpoint, opening.donor, opening.receiver)
+    found = patch_every_head(checkpoint, opening.donor, opening.receiver)
     assert found is not None
     kind = max(found.heads, key=lambda kind: float(np.nan_to_num(found.heads[kind], nan=-9).max()))
     grid = np.nan_to_num(found.heads[kind], nan=-9)
     head = Head(kind, *(int(i) for i in np.unravel_index(int(grid.argmax()), grid.shape)))
-    assert surely_differ(run(name, opening.receiver), paste(checkpoint, opening.donor, opening.receiver, head))
+    assert surely_differ(run(name, opening.receiver), patch_head(checkpoint, opening.donor, opening.receiver, head))
 
 
 def offered_first(name: str) -> str | None:
@@ -117,7 +117,7 @@ def test_single_words_turn_the_class_of_the_first_review() -> None:
     whole = classify(classifier, REVIEWS[0])
     assert whole.probabilities[whole.label] > 0.5 + MARGIN
     found = delete_each_word(classifier, REVIEWS[0], most=100)
-    for one, (start, end) in zip(found, words_of(REVIEWS[0]), strict=True):
+    for one, (start, end) in zip(found, word_spans(REVIEWS[0]), strict=True):
         without = classify(classifier, REVIEWS[0][:start] + REVIEWS[0][end:].lstrip())
         assert one.label == without.label
         assert one.change == pytest.approx(

@@ -17,12 +17,12 @@ from model.analysis.statistics import merge_tokens, translation_rollout
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.section import ConfigError
 from model.corpora.aligned import AlignedPair, Links
-from model.inference.searching import forced_text
+from model.inference.searching import forced_ids
 from model.inference.translate import translate
 from model.network.transformer import Transformer
 from model.text.encoding import Encoding
 
-__all__ = ["WHEN", "Pointer", "links_of"]
+__all__ = ["WHEN", "Pointer", "link_words"]
 
 FloatArray = NDArray[np.float32]
 WHEN = ("written", "read")
@@ -38,7 +38,7 @@ class Pointer:
     head: int = -1
 
 
-def links_of(checkpoint: Checkpoint, pair: AlignedPair) -> dict[Pointer, Links]:
+def link_words(checkpoint: Checkpoint, pair: AlignedPair) -> dict[Pointer, Links]:
     """Each target word to the source word that a pointer gives the most weight; special tokens are left out.
 
     Args:
@@ -51,7 +51,7 @@ def links_of(checkpoint: Checkpoint, pair: AlignedPair) -> dict[Pointer, Links]:
     require_cross_attention(checkpoint)
     source, target = joined(pair.source), joined(pair.target)
     pieces, written = checkpoint.tokenizers.source.encode(source), checkpoint.tokenizers.target.encode(target)
-    specials, forced = checkpoint.tokenizers.specials, forced_text(checkpoint.tokenizers, target)
+    specials, forced = checkpoint.tokenizers.specials, forced_ids(checkpoint.tokenizers, target)
     followed = isinstance(checkpoint.model, Transformer)
     translation, shares = influence(checkpoint, source, forced) if followed else (None, None)
     translation = translation or translate(checkpoint, source, forced=forced)

@@ -19,7 +19,7 @@ from model.inference.translation import Recording, Translation
 from model.network.translator import Translator
 from model.trace import hook_name
 
-__all__ = ["Anatomy", "Derivation", "Mixing", "anatomy", "derive", "value_norms", "why_unmixed"]
+__all__ = ["Anatomy", "Derivation", "Mixing", "anatomy", "derive", "value_norms", "why_no_mixing"]
 
 FloatArray = NDArray[np.float32]
 STAGES = ("queries", "keys", "values", "masked_scores", "head_outputs", "output")
@@ -47,7 +47,7 @@ class Anatomy:
     distances: FloatArray | None  # (H, T, S): what is added for the distance of query and key (T5)
     scaling: float  # what the products are multiplied with, 1/√K but for T5
     mixing: Mixing | None  # None where there is more than one matrix between the heads and the output
-    unmixed: str = ""  # why there is no `mixing`
+    no_mixing_reason: str = ""  # why there is no `mixing`
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +92,7 @@ def anatomy(
         checkpoint, text, record=(*names.values(), hook_name(kind, layer, "bias")), forced=forced
     )
     recorded = {stage: recording.array(name) for stage, name in names.items() if stage != "output"}
-    mixing, unmixed = mixing_of(checkpoint, kind, layer, recording)
+    mixing, no_mixing_reason = mixing_of(checkpoint, kind, layer, recording)
     biased = hook_name(kind, layer, "bias")
     return translation, Anatomy(
         queries=recorded["queries"],
@@ -104,7 +104,7 @@ def anatomy(
         distances=recording.array(biased) if biased in recording.trace.names else None,
         scaling=checkpoint.model.scaling(kind, layer),
         mixing=mixing,
-        unmixed=unmixed,
+        no_mixing_reason=no_mixing_reason,
     )
 
 
@@ -121,11 +121,11 @@ def mixing_of(checkpoint: Checkpoint, kind: str, layer: int, recording: Recordin
     ), ""
 
 
-def why_unmixed(model: Translator) -> str:
+def why_no_mixing(model: Translator) -> str:
     """Why the part of one head cannot be told apart in some layer of a model; nothing where it can in all."""
     try:
         for kind in model.config.kinds:
-            for layer in range(model.config.layers_of(kind)):
+            for layer in range(model.config.num_layers(kind)):
                 model.mixing(kind, layer)
     except ConfigError as error:
         return str(error)
@@ -193,7 +193,7 @@ def value_norms(
     require_values(checkpoint)
     model = checkpoint.model
     names = {
-        kind: [hook_name(kind, layer, "values") for layer in range(model.config.layers_of(kind))]
+        kind: [hook_name(kind, layer, "values") for layer in range(model.config.num_layers(kind))]
         for kind in model.config.kinds
     }
     wanted = [name for layers in names.values() for name in layers]

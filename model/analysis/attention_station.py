@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from model.analysis.source_code import CodeLine, code_of
+from model.analysis.source_code import CodeLine, function_code
 from model.analysis.station import Station, Step, format_length, largest_difference, recorded_at, to_float32, to_float64
 from model.analysis.streams import FloatArray, head_matrices
 from model.inference.translation import Recording, Translation
@@ -180,4 +180,4 @@ def attention_code(attention: MultiHeadAttention) -> tuple[tuple[CodeLine, ...],
         mask_scores,
         attention_weights,
     )
-    return tuple(map(code_of, functions))
+    return tuple(map(function_code, functions))

@@ -11,7 +11,7 @@ from model.corpora.examples import shortened
 from model.inference.classify import classify, probabilities_of
 from model.inference.padding import padded_for
 
-__all__ = ["Deletion", "delete_each_word", "words_of"]
+__all__ = ["Deletion", "delete_each_word", "word_spans"]
 
 MOST_TOKENS = 8_192  # in one batch
 
@@ -25,7 +25,7 @@ class Deletion:
     label: str  # the class without the word
 
 
-def words_of(text: str) -> list[tuple[int, int]]:
+def word_spans(text: str) -> list[tuple[int, int]]:
     """Where the words of a text begin and end; its characters where no blanks part words."""
     found = [match.span() for match in re.finditer(r"\S+", text)]
     return found if len(found) > 1 else [match.span() for match in re.finditer(r"\S", text)]
@@ -43,7 +43,7 @@ def delete_each_word(checkpoint: ClassifierCheckpoint, text: str, *, most: int) 
     model, tokenizer, specials = checkpoint.model, checkpoint.tokenizers.source, checkpoint.tokenizers.specials
     whole = classify(checkpoint, text)
     labels = list(whole.probabilities)
-    spans = words_of(text)
+    spans = word_spans(text)
     if len(spans) < 2:  # nothing would be left
         return []
     ids = [

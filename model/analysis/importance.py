@@ -17,7 +17,7 @@ from torch import Tensor
 from model.analysis.availability import require_translation
 from model.checkpoints.checkpoint import Checkpoint
 from model.inference.padding import padded_for
-from model.inference.searching import source_ids, translated_ids
+from model.inference.searching import greedy_ids, source_ids
 from model.interventions import Head
 from model.network.translator import Translator
 from model.trace import Edit, ablate_heads, hook_name, tracing
@@ -46,7 +46,7 @@ def make_examples(checkpoint: Checkpoint, pairs: Sequence[tuple[str, str]]) -> E
     limit, specials = model.config.max_length, tokenizers.specials
     sources = [source_ids(tokenizers, source, limit)[0] for source, _ in pairs]
     untold = [ids for ids, (_, given) in zip(sources, pairs, strict=True) if not given]
-    own = iter(translated_ids(model, untold, specials=specials))
+    own = iter(greedy_ids(model, untold, specials=specials))
     first = () if specials.first is None else (specials.first,)
 
     def written(given: str) -> Sequence[int]:
@@ -63,7 +63,7 @@ def all_heads(model: Translator) -> list[Head]:
     return [
         Head(kind, layer, head)
         for kind in config.kinds
-        for layer in range(config.layers_of(kind))
+        for layer in range(config.num_layers(kind))
         for head in range(config.num_heads)
     ]
 
@@ -103,7 +103,7 @@ def gradient_importance(model: Translator, examples: Examples) -> dict[str, Floa
     gates: dict[str, list[Tensor]] = {kind: [] for kind in model.config.kinds}
     edits: dict[str, Edit] = {}
     for kind in model.config.kinds:
-        for layer in range(model.config.layers_of(kind)):
+        for layer in range(model.config.num_layers(kind)):
             size = (len(examples.source), model.config.num_heads, 1, 1)
             gate = torch.ones(size, device=examples.source.device, requires_grad=True)
             gates[kind].append(gate)

@@ -14,22 +14,23 @@ from model.inference.opening import open_translator
 from model.inference.translate import translate, write
 from model.inference.translation import AttentionMaps, Translation
 
-__all__ = ["MORE", "Stage", "open_snapshot", "outcome", "snapshots_of", "stage"]
+__all__ = ["EXTRA_TOKENS", "SnapshotResult", "list_snapshots", "open_snapshot", "run_snapshot", "trained_result"]
 
-MORE = 2  # tokens that a snapshot may write beyond the trained model's; an untrained one would repeat a word far longer
+# Tokens that a snapshot may write beyond the trained model's number. An untrained one would repeat a word far longer.
+EXTRA_TOKENS = 2
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stage:
+class SnapshotResult:
     """A model at one time of its training, before one text."""
 
     text: str  # what it writes by itself
-    finished: bool  # or it was stopped after as many tokens as the trained model wrote, and `MORE`
+    finished: bool  # or it was stopped after as many tokens as the trained model wrote, and `EXTRA_TOKENS`
     maps: AttentionMaps  # while the trained model's translation is forced upon it
     loss: float  # of that translation, nats a token
 
 
-def snapshots_of(folder: Path) -> dict[int, Path]:
+def list_snapshots(folder: Path) -> dict[int, Path]:
     """Step → what is left of it, in the order of the steps: weights that a training of ours kept, or whole checkpoints.
 
     Others write `checkpoint-500`, `checkpoint-1000` and so on beside each other, as the Trainer of `transformers` does.
@@ -54,7 +55,7 @@ def open_snapshot(checkpoint: Checkpoint, weights: Path) -> Checkpoint:
     return open_translator(weights) if weights.is_dir() else at_snapshot(checkpoint, weights)
 
 
-def stage(snapshot: Checkpoint, text: str, trained: Translation) -> Stage:
+def run_snapshot(snapshot: Checkpoint, text: str, trained: Translation) -> SnapshotResult:
     """Let a snapshot translate by itself, and read what the trained model wrote.
 
     Args:
@@ -68,14 +69,14 @@ def stage(snapshot: Checkpoint, text: str, trained: Translation) -> Stage:
     if len(same) == len(forced.written):
         own, finished = trained.text, trained.finished
     else:
-        limit = len(trained.written) - trained.given + MORE
+        limit = len(trained.written) - trained.prompt_length + EXTRA_TOKENS
         own, finished = write(snapshot, text, forced=dict(enumerate(same)), limit=limit)
-    return Stage(text=own, finished=finished, maps=forced.maps, loss=loss_of(forced))
+    return SnapshotResult(text=own, finished=finished, maps=forced.maps, loss=loss_of(forced))
 
 
-def outcome(trained: Translation) -> Stage:
+def trained_result(trained: Translation) -> SnapshotResult:
     """The end: the trained model itself, which is no snapshot where its weights are the mean of several epochs."""
-    return Stage(text=trained.text, finished=trained.finished, maps=trained.maps, loss=loss_of(trained))
+    return SnapshotResult(text=trained.text, finished=trained.finished, maps=trained.maps, loss=loss_of(trained))
 
 
 def loss_of(translation: Translation) -> float:

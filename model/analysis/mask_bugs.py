@@ -16,7 +16,7 @@ from model.analysis.availability import require_masks
 from model.checkpoints.checkpoint import Checkpoint
 from model.decoding.decode import length_limit
 from model.inference.padding import padded_for
-from model.inference.searching import source_ids, translated_ids
+from model.inference.searching import greedy_ids, source_ids
 from model.network.masks import decoder_mask, padding_mask
 from model.network.translator import Translator
 from model.text.vocab import Specials
@@ -161,7 +161,7 @@ def mask_bug(checkpoint: Checkpoint, texts: tuple[str, ...], name: str = "") -> 
         log_probs = model(source, target).log_softmax(dim=-1)  # (B, T, V)
         weights = {
             kind: torch.stack(
-                [trace.passes(hook_name(kind, layer, "weights"))[0] for layer in range(model.config.layers_of(kind))]
+                [trace.passes(hook_name(kind, layer, "weights"))[0] for layer in range(model.config.num_layers(kind))]
             )
             for kind in model.config.kinds
         }
@@ -210,7 +210,7 @@ def read_by_both(checkpoint: Checkpoint, texts: tuple[str, ...]) -> tuple[list[l
     """Ids that the encoder reads of each text, and those that the decoder reads of its correct translation."""
     model, tokenizers = checkpoint.model, checkpoint.tokenizers
     ids = [source_ids(tokenizers, text, model.config.max_length)[0] for text in texts]
-    written = translated_ids(model, ids, specials=tokenizers.specials)
+    written = greedy_ids(model, ids, specials=tokenizers.specials)
     return ids, [[tokenizers.specials.bos, *one[:-1]] for one in written]
 
 

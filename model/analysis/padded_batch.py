@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from model.analysis.availability import require_masks
 from model.checkpoints.checkpoint import Checkpoint
 from model.inference.padding import padded_for
-from model.inference.searching import source_ids, translated_ids
+from model.inference.searching import greedy_ids, source_ids
 from model.network.masks import causal_mask, decoder_mask, padding_mask
 from model.trace import hook_name, tracing
 
@@ -51,7 +51,7 @@ def padded_batch(checkpoint: Checkpoint, texts: Sequence[str]) -> PaddedBatch:
     model, tokenizers = checkpoint.model, checkpoint.tokenizers
     pad_id, specials = model.pad_id, tokenizers.specials
     source = padded_for(model, [source_ids(tokenizers, text, model.config.max_length)[0] for text in texts])
-    written = translated_ids(model, [row[row != pad_id].tolist() for row in source], specials=specials)
+    written = greedy_ids(model, [row[row != pad_id].tolist() for row in source], specials=specials)
     read, ahead = padded_for(model, [[specials.bos, *ids[:-1]] for ids in written]), padded_for(model, written)
     source, read, ahead = source.cpu(), read.cpu(), ahead.cpu()
     return PaddedBatch(

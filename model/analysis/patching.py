@@ -22,14 +22,14 @@ from model.inference.translation import Translation
 from model.interventions import Head
 from model.trace import Edit, hook_name, tracing
 
-__all__ = ["Pasting", "first_difference", "paste", "paste_every_head"]
+__all__ = ["PatchingEffects", "first_difference", "patch_every_head", "patch_head"]
 
 FloatArray = NDArray[np.float32]
 ROWS = 64  # runs at once
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pasting:
+class PatchingEffects:
     """How much closer each head brings a run to the other's word: 0 = not at all, 1 = as near as the other run is."""
 
     place: int  # of the first word that differs, counted from 0
@@ -44,17 +44,17 @@ def first_difference(one: Translation, other: Translation) -> int | None:
 
 
 @torch.inference_mode()
-def paste_every_head(
-    checkpoint: Checkpoint, giver: str, text: str, *, report: Callable[[int, int], object] = lambda done, runs: None
-) -> Pasting | None:
+def patch_every_head(
+    checkpoint: Checkpoint, donor: str, text: str, *, report: Callable[[int, int], object] = lambda done, runs: None
+) -> PatchingEffects | None:
     """Paste each head of the run over one sentence into the run over another.
 
     Heads of the encoder can only be pasted between sentences of the same number of tokens; else they are NaN.
 
     Args:
         checkpoint: A translator; never changed.
-        giver: Whose heads are taken.
-        text: Into whose run they are pasted.
+        donor: The text of the other run, from which the heads are taken.
+        text: The text of the run that is patched.
         report: Called before each batch of runs with the runs that are done and the runs in all. What it raises ends
             the work.
 
@@ -66,7 +66,7 @@ def paste_every_head(
     """
     require_translation(checkpoint)
     model = checkpoint.model
-    theirs, ours = translate(checkpoint, giver), translate(checkpoint, text)
+    theirs, ours = translate(checkpoint, donor), translate(checkpoint, text)
     place = first_difference(theirs, ours)
     if place is None:
         return None
@@ -93,7 +93,7 @@ def paste_every_head(
             found[cell] = (value - float(own)) / (float(wanted) - float(own))
 
     def grid(kind: str, places: Sequence[int | None]) -> FloatArray:
-        layers, count = model.config.layers_of(kind), model.config.num_heads
+        layers, count = model.config.num_layers(kind), model.config.num_heads
         return np.array(
             [
                 [[found.get((Head(kind, layer, head), at), np.nan) for at in places] for head in range(count)]
@@ -102,7 +102,7 @@ def paste_every_head(
             dtype=np.float32,
         )
 
-    return Pasting(
+    return PatchingEffects(
         place=place,
         heads={kind: grid(kind, [None])[..., 0] for kind in model.config.kinds},
         places={kind: grid(kind, range(widths[kind])) for kind in model.config.kinds},
@@ -136,13 +136,13 @@ def pasting(given: Tensor, cells: Sequence[tuple[int, int, int | None]]) -> Edit
     return edit
 
 
-def paste(checkpoint: Checkpoint, giver: str, text: str, head: Head) -> Translation:
+def patch_head(checkpoint: Checkpoint, donor: str, text: str, head: Head) -> Translation:
     """Translate a text while one head says, place by place, what it said while another text was translated.
 
     Places that the other run never came to stay as they are.
     """
     name = hook_name(head.kind, head.layer, "head_outputs")
-    given = torch.from_numpy(record_translation(checkpoint, giver, record=(name,))[1].array(name))  # (H, T, K)
+    given = torch.from_numpy(record_translation(checkpoint, donor, record=(name,))[1].array(name))  # (H, T, K)
     position = 0
 
     def edit(outputs: Tensor) -> Tensor:  # (B, H, T, K), all places in one pass or one in each

@@ -21,7 +21,7 @@ from model.inference.translation import Translation
 from model.interventions import Head
 from model.trace import Edit, hook_name, tracing
 
-__all__ = ["Effects", "effects_of_heads"]
+__all__ = ["SilencingEffects", "silence_each_head"]
 
 FloatArray = NDArray[np.float32]
 MOST_TOKENS = 2_048  # in one batch; larger ones are no faster and take more memory
@@ -29,7 +29,7 @@ MOST_NUMBERS = 1 << 24  # of the log-probabilities of a batch, 64 MB: some vocab
 
 
 @dataclass(frozen=True, kw_only=True)
-class Effects:
+class SilencingEffects:
     """What silencing each head alone does to a translation."""
 
     changes: Mapping[str, FloatArray]  # kind → (L, H), nats by which its log-probability rises; below 0, it falls
@@ -37,7 +37,7 @@ class Effects:
 
 
 @torch.inference_mode()
-def effects_of_heads(checkpoint: Checkpoint, translation: Translation) -> Effects:
+def silence_each_head(checkpoint: Checkpoint, translation: Translation) -> SilencingEffects:
     """Silence each head of a model alone.
 
     Args:
@@ -51,7 +51,7 @@ def effects_of_heads(checkpoint: Checkpoint, translation: Translation) -> Effect
     model, heads = checkpoint.model, all_heads(checkpoint.model)
     source = padded_for(model, [[token.id for token in translation.source or translation.read[:1]]])
     read = padded_for(model, [[token.id for token in translation.read]])
-    first = translation.given or int(translation.begins_given)
+    first = translation.prompt_length or int(translation.first_token_fixed)
     written = torch.tensor([token.id for token in translation.written[first:]], device=read.device)  # (T,)
     banned = torch.tensor(checkpoint.tokenizers.specials.banned, dtype=torch.long, device=read.device)
 
@@ -78,7 +78,7 @@ def effects_of_heads(checkpoint: Checkpoint, translation: Translation) -> Effect
         effects |= dict(zip(batch, zip(changes.tolist(), places.tolist(), strict=True), strict=True))
     kinds = {kind: [effects[head] for head in heads if head.kind == kind] for kind in model.config.kinds}
     size = (-1, model.config.num_heads)
-    return Effects(
+    return SilencingEffects(
         changes={kind: np.array([c for c, _ in of], dtype=np.float32).reshape(size) for kind, of in kinds.items()},
         places={kind: np.array([p for _, p in of], dtype=np.int64).reshape(size) for kind, of in kinds.items()},
     )

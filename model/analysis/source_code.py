@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ["CodeLine", "code_of", "steps_in"]
+__all__ = ["CodeLine", "function_code", "steps_in"]
 
 MARK = re.compile(r"#.*\bstep: ([\w √-]+)$")
 
@@ -23,7 +23,7 @@ class CodeLine:
     step: str = ""
 
 
-def code_of(function: Callable[..., object]) -> tuple[CodeLine, ...]:
+def function_code(function: Callable[..., object]) -> tuple[CodeLine, ...]:
     """The source of a function without its docstring, as it stands in its module."""
     source = textwrap.dedent(inspect.getsource(function))
     (definition,) = ast.parse(source).body

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from model.analysis.attention_station import AttentionSite, attention_station
-from model.analysis.source_code import CodeLine, code_of
+from model.analysis.source_code import CodeLine, function_code
 from model.analysis.station import (
     Station,
     Step,
@@ -174,7 +174,7 @@ def embedding_stations(
                     facts=token_facts,
                 ),
             ),
-            code=(code_of(Embedding.forward),),
+            code=(function_code(Embedding.forward),),
         ),
         Station(
             name="Position added",
@@ -189,7 +189,7 @@ def embedding_stations(
                     facts=position_facts,
                 ),
             ),
-            code=(code_of(PositionalEncoding.forward),),
+            code=(function_code(PositionalEncoding.forward),),
         ),
     ]
 
@@ -206,5 +206,5 @@ def predict_word(checkpoint: Checkpoint, model: Transformer, x: FloatArray) -> W
     return WordPrediction(
         words=tuple((name, float(logits[i]), float(probabilities[i])) for name, i in zip(names, best, strict=True)),
         formula=r"p = \mathrm{softmax}(W x" + (")" if model.output_projection.bias is None else " + b)"),
-        code=(code_of(Transformer.project),),
+        code=(function_code(Transformer.project),),
     )

@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from model.analysis.source_code import code_of
+from model.analysis.source_code import function_code
 from model.analysis.station import Station, Step, format_length, largest_difference, to_float32, to_float64
 from model.analysis.streams import FloatArray, linear_norm
 from model.network.layers import FeedForward, Residual
@@ -47,7 +47,7 @@ def norm_stations(residual: Residual, x: FloatArray) -> list[Station]:
             vector=to_float32(output),
             difference=largest_difference(output, models_output),
             steps=(norm_step("norm first", x, output),),
-            code=(code_of(Residual.forward),),
+            code=(function_code(Residual.forward),),
         )
     ]
 
@@ -72,7 +72,7 @@ def residual_station(residual: Residual, x: FloatArray, added: FloatArray, after
         vector=to_float32(output),
         difference=largest_difference(output, after),
         steps=(add,) if residual.pre else (add, norm_step("norm", total, output)),
-        code=(code_of(Residual.forward),),
+        code=(function_code(Residual.forward),),
     )
 
 
@@ -109,5 +109,5 @@ def feed_forward_station(feed_forward: FeedForward, x: FloatArray) -> Station:
                 facts=(("length", format_length(output)),),
             ),
         ),
-        code=(code_of(FeedForward.forward),),
+        code=(function_code(FeedForward.forward),),
     )

@@ -25,11 +25,11 @@ from model.config.model import (
 from model.config.run import TrainConfig
 from model.config.section import ConfigError
 from model.config.tokenizer import TokenizerConfig
-from model.files import CheckpointError, load_weights, write_beside
+from model.files import CheckpointError, load_weights, replace_file
 from model.network.classifier import Classifier
 from model.network.translator import Translator
 from model.network.translators import make_translator
-from model.safety import read_short, require_modest
+from model.safety import read_small_json, require_plausible_sizes
 from model.text.tokenizers import LearnedPair, TokenizerPair, load_pair
 from model.text.vocab import PAD_ID
 
@@ -149,7 +149,7 @@ class ClassifierCheckpoint(Loaded):
 
 
 def write_config(folder: Path, config: CheckpointConfig) -> None:
-    write_beside(folder / CONFIG, json.dumps(config.to_dict(), indent=2) + "\n")
+    replace_file(folder / CONFIG, json.dumps(config.to_dict(), indent=2) + "\n")
 
 
 def read_config(folder: Path) -> CheckpointConfig:
@@ -159,7 +159,7 @@ def read_config(folder: Path) -> CheckpointConfig:
         CheckpointError: it is missing, not JSON, or not a configuration of this project.
     """
     try:
-        values = read_short(folder / CONFIG)
+        values = read_small_json(folder / CONFIG)
         if not isinstance(values, dict):
             raise ConfigError("it is not a JSON object.")
         return CheckpointConfig.from_dict(values)
@@ -208,7 +208,7 @@ def load_checkpoint(folder: Path, *, device: str = "cpu", weights: Path | None =
     if isinstance(config.model, ClassifierConfig):
         raise CheckpointError(f"{folder.name} classifies texts and does not translate; choose another checkpoint.")
     tokenizers, sizes = load_tokenizers(config, folder), config.model
-    require_modest(lambda: make_translator(sizes, pad_id=PAD_ID), sizes.to_dict(), folder)
+    require_plausible_sizes(lambda: make_translator(sizes, pad_id=PAD_ID), sizes.to_dict(), folder)
     model = make_translator(sizes, pad_id=PAD_ID)
     load_weights(weights or folder / WEIGHTS, model)
     return Checkpoint(path=folder, config=config, model=ready(model, device), tokenizers=tokenizers)
@@ -226,7 +226,7 @@ def load_classifier(folder: Path, *, device: str = "cpu") -> ClassifierCheckpoin
     if config.train.fill_gaps:
         raise CheckpointError(f"{folder.name} has learned to fill gaps, not to label; start a run from it with --init.")
     tokenizers, sizes = load_tokenizers(config, folder), config.model
-    require_modest(lambda: Classifier(sizes, pad_id=PAD_ID), sizes.to_dict(), folder)
+    require_plausible_sizes(lambda: Classifier(sizes, pad_id=PAD_ID), sizes.to_dict(), folder)
     model = Classifier(sizes, pad_id=PAD_ID)
     load_weights(folder / WEIGHTS, model)
     return ClassifierCheckpoint(path=folder, config=config, model=ready(model, device), tokenizers=tokenizers)

@@ -47,7 +47,7 @@ from model.config.section import ConfigError, Section, require
 from model.files import CheckpointError
 from model.network.masks import padding_mask
 from model.network.transformer import Transformer
-from model.safety import MOST_TEXT, Header, read_text, require_honest, require_room, stored_tensors
+from model.safety import MAX_CONFIG_BYTES, Header, read_text, require_matching_weights, require_memory, stored_tensors
 from model.text.tokenizers import TokenizerPair
 from model.text.vocab import Specials
 from model.text.vocabulary_list import ListedTokenizer, read_vocabulary
@@ -126,7 +126,7 @@ def read_description(folder: Path) -> ForeignConfig:
 
 def described_in(folder: Path) -> Description:
     try:
-        values = tomllib.loads(read_text(folder / DESCRIPTION, most=MOST_TEXT))
+        values = tomllib.loads(read_text(folder / DESCRIPTION, most=MAX_CONFIG_BYTES))
         return description_of(values, folder)
     except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         said = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
@@ -177,13 +177,13 @@ def inside(folder: Path, name: object) -> Path:
     return path
 
 
-def open_state_dict(folder: Path, *, device: str = "cpu", most_bytes: int | None = None) -> Checkpoint:
+def open_state_dict(folder: Path, *, device: str = "cpu", max_bytes: int | None = None) -> Checkpoint:
     """Load a folder with `headlight.toml` for use.
 
     Args:
         folder: With the files that it names.
         device: Where the model is to be.
-        most_bytes: Memory that it may take; by default as much as it wants.
+        max_bytes: Memory that it may take; by default as much as it wants.
 
     Raises:
         CheckpointError: a file is missing, damaged, or does not fit the others; tensors that are missing, left over
@@ -197,10 +197,10 @@ def open_state_dict(folder: Path, *, device: str = "cpu", most_bytes: int | None
         raise CheckpointError(f"{DESCRIPTION} of {folder.name} cannot be used: {error}") from error
     theirs = read_tensors(described.weights)
     header = Header(shapes={name: tuple(tensor.shape) for name, tensor in theirs.items()})
-    numbers = require_honest(
+    numbers = require_matching_weights(
         lambda: TutorialTransformer(described, pad_id=pad_id), described.model.to_dict(), header, folder.name
     )
-    require_room(numbers, folder.name, most_bytes)
+    require_memory(numbers, folder.name, max_bytes)
     model = TutorialTransformer(described, pad_id=pad_id)
     copy_weights(model, theirs, described.names, folder.name)
     return Checkpoint(path=folder, config=described.config, model=ready(model, device), tokenizers=pair)

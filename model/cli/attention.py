@@ -7,7 +7,7 @@ from pathlib import Path
 from model.cli.arguments import CHECKPOINT, Commands, add_search_options, positive
 from model.cli.resolve import folder_at, search_settings
 from model.config.section import ConfigError
-from model.files import write_beside
+from model.files import replace_file
 from model.inference.export import FORMATS
 from model.inference.opening import open_translator
 from model.inference.translate import translate
@@ -35,9 +35,9 @@ def run(args: argparse.Namespace) -> None:
     translation = translate(checkpoint, args.sentence, search=search)
     if args.out or not args.html:
         facts = {"checkpoint": checkpoint.name, "sentence": args.sentence, "translation": translation.text}
-        write_beside(out, FORMATS[out.suffix[1:]](translation, facts))
+        replace_file(out, FORMATS[out.suffix[1:]](translation, facts))
     if args.html:
-        write_beside(Path(args.html), page_of(translation, args.sentence, checkpoint.name))
+        replace_file(Path(args.html), page_of(translation, args.sentence, checkpoint.name))
     print(translation.text)
     for name, maps in translation.maps.items():
         print(f"{name:8} {maps.shape}")

@@ -26,7 +26,7 @@ from model.corpora.corpora import data_dir, read_pairs
 from model.corpora.examples import sentence_pairs
 from model.corpora.reviews import class_reviews, read_reviews
 from model.inference.classify import classify_lines
-from model.inference.confidence import CERTAINTY, RARE, usual_certainty
+from model.inference.confidence import LOW_PERCENTILE, USUAL_CONFIDENCE, usual_confidence
 from model.inference.opening import read_any_config
 from model.inference.translate import translate_lines
 from model.network.device import pick_device
@@ -104,10 +104,13 @@ def run_certainty(folder: Path, args: argparse.Namespace) -> None:
     checkpoint = translator_of(args)
     languages, corpus = checkpoint.config.tokenizer, args.corpus or "+".join(read_config(folder).train.corpora)
     pairs = read_pairs(data_dir(args.data_dir), corpus, "val", languages.source_language, languages.target_language)
-    value = round(usual_certainty(checkpoint, [source for source, _ in pairs]), 3)
+    value = round(usual_confidence(checkpoint, [source for source, _ in pairs]), 3)
     if args.record:
-        record(folder, {CERTAINTY: value})
-    print(f"{folder.name} gives the tokens of all but {RARE} % of {len(pairs)} sentences {value} or more on average.")
+        record(folder, {USUAL_CONFIDENCE: value})
+    print(
+        f"{folder.name} gives the tokens of all but {LOW_PERCENTILE} % of {len(pairs)} sentences {value} or more on "
+        "average."
+    )
 
 
 def record(folder: Path, figures: Mapping[str, float]) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from model.config.kinds import KINDS
 from model.config.model import ModelConfig
-from model.safety import read_short
+from model.safety import read_small_json
 
 __all__ = ["ForeignConfig", "ForeignSizes", "ForeignTexts", "Task", "is_foreign"]
 
@@ -38,13 +38,13 @@ class ForeignSizes:
 
     @property
     def num_encoder_layers(self) -> int:
-        return self.layers_of("encoder")
+        return self.num_layers("encoder")
 
     @property
     def num_decoder_layers(self) -> int:
-        return self.layers_of("decoder")
+        return self.num_layers("decoder")
 
-    def layers_of(self, kind: str) -> int:
+    def num_layers(self, kind: str) -> int:
         """How many layers have a kind of attention, one of `KINDS`."""
         return self.layers.get(kind, 0)
 
@@ -83,7 +83,7 @@ class ForeignConfig:
 def is_foreign(folder: Path) -> bool:
     """Whether `config.json` is one of the library's, which names its family; False where it cannot be read."""
     try:
-        values = read_short(folder / "config.json")
+        values = read_small_json(folder / "config.json")
     except (OSError, ValueError):
         return False
     return isinstance(values, dict) and "model_type" in values and "format" not in values

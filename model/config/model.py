@@ -63,9 +63,9 @@ class LayersConfig(Section):
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of attention that the model has."""
-        return tuple(kind for kind in KINDS if self.layers_of(kind))
+        return tuple(kind for kind in KINDS if self.num_layers(kind))
 
-    def layers_of(self, kind: str) -> int:
+    def num_layers(self, kind: str) -> int:
         """How many layers have a kind of attention, one of `KINDS`."""
         return self.num_encoder_layers if kind == "encoder" else 0
 
@@ -89,7 +89,7 @@ class ModelConfig(LayersConfig):
         )
         require_one_vocabulary(self)
 
-    def layers_of(self, kind: str) -> int:
+    def num_layers(self, kind: str) -> int:
         return self.num_encoder_layers if kind == "encoder" else self.num_decoder_layers
 
 
@@ -119,9 +119,9 @@ class RecurrentConfig(Section):
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of attention that the model has."""
-        return tuple(kind for kind in KINDS if self.layers_of(kind))
+        return tuple(kind for kind in KINDS if self.num_layers(kind))
 
-    def layers_of(self, kind: str) -> int:
+    def num_layers(self, kind: str) -> int:
         """How many layers have a kind of attention, one of `KINDS`."""
         return int(kind == "cross" and self.attention == "additive")
 

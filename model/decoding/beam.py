@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 from torch import Tensor
 
-from model.decoding.decode import NOTHING_FORCED, Branch, Decoding, Fate, Hypothesis, Search, Step
+from model.decoding.decode import NOTHING_FORCED, Branch, DecoderState, Fate, Hypothesis, Search, Step
 from model.network.translator import Translator
 from model.text.vocab import Specials
 
@@ -22,7 +22,7 @@ def beam(
     length_penalty: float = 1.0,
     forced: Mapping[int, int] = NOTHING_FORCED,
     limit: int | None = None,
-    given: int = 0,
+    prompt_length: int = 0,
 ) -> Search:
     """Keep the `size` most probable prefixes of each sentence until as many have ended.
 
@@ -34,12 +34,12 @@ def beam(
         length_penalty: See `Hypothesis.score`.
         forced: See `greedy`.
         limit: See `greedy`.
-        given: See `greedy`.
+        prompt_length: See `greedy`.
 
     Returns:
         The hypothesis of each sentence with the best score, whether it ended or the limit cut it.
     """
-    decoder = Decoding(model, source, specials, forced, limit, given)
+    decoder = DecoderState(model, source, specials, forced, limit, prompt_length)
     done: list[list[Hypothesis]] = [[] for _ in range(source.size(0))]
     # Sentence → its prefixes that still grow. The rows of the next pass follow this order.
     growing = {sentence: [decoder.start] for sentence in range(source.size(0))}

@@ -20,7 +20,7 @@ from model.text.vocab import Specials
 __all__ = [
     "NOTHING_FORCED",
     "Branch",
-    "Decoding",
+    "DecoderState",
     "Fate",
     "Hypothesis",
     "Search",
@@ -91,19 +91,19 @@ class Hypothesis:
     log_probs: tuple[float, ...] = ()  # natural logarithm, the model's own; 0 of `Specials.first`
     rows: tuple[int, ...] = ()  # the batch row that computed the token in each pass
     finished: bool = False  # ended by itself, not by the length limit
-    given: int = 0  # how many tokens at the start are those of a prompt, which no search chose
+    prompt_length: int = 0  # how many tokens at the start are those of a prompt, which no search chose
 
     @property
     def log_prob(self) -> float:
         """Of all tokens after the prompt."""
-        return sum(self.log_probs[self.given :])
+        return sum(self.log_probs[self.prompt_length :])
 
     def score(self, length_penalty: float) -> float:
         """Rank by log p / length^penalty: 0 favours short texts, 1 ranks by the mean per token.
 
         A prompt counts neither in the sum nor in the length.
         """
-        return self.log_prob / max(len(self.ids) - self.given, 1) ** length_penalty
+        return self.log_prob / max(len(self.ids) - self.prompt_length, 1) ** length_penalty
 
     def extended(self, *, token: int, log_prob: float, row: int, finished: bool) -> "Hypothesis":
         return Hypothesis(
@@ -111,7 +111,7 @@ class Hypothesis:
             log_probs=(*self.log_probs, log_prob),
             rows=(*self.rows, row),
             finished=finished,
-            given=self.given,
+            prompt_length=self.prompt_length,
         )
 
 
@@ -145,7 +145,7 @@ def filter_log_probs(log_probs: Tensor, *, temperature: float, top_k: int, top_p
     return kept.masked_fill(outside, float("-inf")).log_softmax(dim=-1)
 
 
-class Decoding:
+class DecoderState:
     """The model with the state that a search moves forward."""
 
     def __init__(
@@ -155,10 +155,10 @@ class Decoding:
         specials: Specials,
         forced: Mapping[int, int] = NOTHING_FORCED,
         limit: int | None = None,
-        given: int = 0,
+        prompt_length: int = 0,
     ) -> None:
         self.model = model
-        self.start = Hypothesis(given=given)
+        self.start = Hypothesis(prompt_length=prompt_length)
         self.memory, mask = model.encode(source)
         # Attention without a mask is twice as fast, and a single sentence has no padding.
         self.mask = None if bool(mask.all()) else mask
@@ -240,7 +240,7 @@ def greedy(
     specials: Specials,
     forced: Mapping[int, int] = NOTHING_FORCED,
     limit: int | None = None,
-    given: int = 0,
+    prompt_length: int = 0,
 ) -> Search:
     """Write the most probable token at each step.
 
@@ -250,12 +250,12 @@ def greedy(
         specials: Where to begin, where to end, what never to write.
         forced: Position → token that is written there whatever its probability; in every sentence of the batch.
         limit: The most tokens to write; by default what `length_limit` says. What is forced is written all the same.
-        given: How many of the forced tokens are those of a prompt; see `Hypothesis.log_prob`.
+        prompt_length: How many of the first forced tokens are a prompt; see `Hypothesis.log_prob`.
 
     Returns:
         One hypothesis a sentence.
     """
-    decoder = Decoding(model, source, specials, forced, limit, given)
+    decoder = DecoderState(model, source, specials, forced, limit, prompt_length)
     return (yield from _walk(decoder, specials, lambda log_probs: log_probs.argmax(dim=-1).tolist()))
 
 
@@ -271,7 +271,7 @@ def sample(
     top_p: float = 1.0,
     forced: Mapping[int, int] = NOTHING_FORCED,
     limit: int | None = None,
-    given: int = 0,
+    prompt_length: int = 0,
 ) -> Search:
     """Draw each token at random; see `filter_log_probs` and `greedy` for the settings.
 
@@ -280,7 +280,7 @@ def sample(
     Returns:
         One hypothesis a sentence, with the model's own log-probabilities, not the tempered ones.
     """
-    decoder = Decoding(model, source, specials, forced, limit, given)
+    decoder = DecoderState(model, source, specials, forced, limit, prompt_length)
     dice = [torch.Generator().manual_seed(seed) for _ in range(source.size(0))]
 
     def draw(log_probs: Tensor) -> list[int]:
@@ -290,7 +290,7 @@ def sample(
     return (yield from _walk(decoder, specials, draw))
 
 
-def _walk(decoder: Decoding, specials: Specials, choose: Callable[[Tensor], list[int]]) -> Search:
+def _walk(decoder: DecoderState, specials: Specials, choose: Callable[[Tensor], list[int]]) -> Search:
     """Write one token a step in every sentence, chosen from (B, V) log-probabilities."""
     hypotheses = [decoder.start for _ in decoder.limits]
     tokens = [specials.bos for _ in decoder.limits]

@@ -29,7 +29,14 @@ from model.foreign.sizes import classes_of, labels_of
 from model.foreign.tokenizer import ForeignTokenizer, frame
 from model.foreign.translator import ForeignTranslator, continuing
 from model.network.translator import Translator
-from model.safety import first_line, read_claims, read_header, read_short, require_honest, require_room
+from model.safety import (
+    first_line,
+    read_config_json,
+    read_header,
+    read_small_json,
+    require_matching_weights,
+    require_memory,
+)
 from model.text.panic import TokenizerPanicError, panics_as_errors
 from model.text.tokenizers import TokenizerPair
 from model.text.vocab import Specials
@@ -65,7 +72,7 @@ def described(folder: Path, config: PreTrainedConfig) -> ForeignConfig:
 
 
 def read_library_config(folder: Path) -> PreTrainedConfig:
-    read_claims(folder)  # before the library builds on them
+    read_config_json(folder)  # before the library builds on them
     try:
         found = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # whatever the library meets in a file that may hold anything
@@ -107,7 +114,7 @@ def claimed_sizes(config: PreTrainedConfig, task: Task, name: str) -> ForeignSiz
 def texts_of(folder: Path) -> ForeignTexts:
     """The languages and the mask, as far as the tokenizer's settings name them."""
     try:
-        values = read_short(folder / "tokenizer_config.json")
+        values = read_small_json(folder / "tokenizer_config.json")
     except (OSError, ValueError):
         return ForeignTexts()
 
@@ -124,7 +131,7 @@ def texts_of(folder: Path) -> ForeignTexts:
 
 
 def open_foreign(
-    folder: Path, *, device: str = "cpu", most_bytes: int | None = None
+    folder: Path, *, device: str = "cpu", max_bytes: int | None = None
 ) -> Checkpoint | ClassifierCheckpoint:
     """Load a folder of the library for use.
 
@@ -132,7 +139,7 @@ def open_foreign(
         folder: With `config.json`, weights and tokenizer; nothing is downloaded.
         device: Where the model is to be. On a graphics processor its weights stay as precise as they are stored, and
             where there are several of those, they share a model; on the CPU all is computed in single precision.
-        most_bytes: Memory that it may take; by default as much as it wants.
+        max_bytes: Memory that it may take; by default as much as it wants.
 
     Raises:
         CheckpointError: a file is missing, damaged, or does not fit the others; or there is no room.
@@ -140,7 +147,7 @@ def open_foreign(
     require_bounded_tokenizer(folder)
     config, tokenizer = read_library_config(folder), read_tokenizer(folder)
     with OPENING, quiet():
-        return open_alone(folder, config, tokenizer, device=device, most_bytes=most_bytes)
+        return open_alone(folder, config, tokenizer, device=device, max_bytes=max_bytes)
 
 
 @contextmanager
@@ -167,12 +174,12 @@ def read_tokenizer(folder: Path) -> Any:
 
 
 def open_alone(
-    folder: Path, config: PreTrainedConfig, tokenizer: Any, *, device: str, most_bytes: int | None
+    folder: Path, config: PreTrainedConfig, tokenizer: Any, *, device: str, max_bytes: int | None
 ) -> Checkpoint | ClassifierCheckpoint:
     said, (task, kind) = described(folder, config), architecture(config, folder.name)
     header = read_header(folder)
-    numbers = require_honest(lambda: kind(config), read_claims(folder), header, folder.name)
-    require_room(numbers, folder.name, most_bytes)
+    numbers = require_matching_weights(lambda: kind(config), read_config_json(folder), header, folder.name)
+    require_memory(numbers, folder.name, max_bytes)
     model = load_model(folder, kind, config, placement(device, torch.cuda.device_count()))
     try:
         wrapped = wrap(model, task, tokenizer)
@@ -180,7 +187,7 @@ def open_alone(
     except ConfigError as error:
         raise CheckpointError(f"{folder.name} cannot be shown: {error}") from error
     for kind_of_attention in KINDS:
-        claimed, seen = (sizes.layers_of(kind_of_attention) for sizes in (said.model, wrapped.config))
+        claimed, seen = (sizes.num_layers(kind_of_attention) for sizes in (said.model, wrapped.config))
         if claimed != seen:
             raise CheckpointError(
                 f"{folder.name} cannot be shown: it should have {claimed} layers of {kind_of_attention} attention, and "

@@ -13,7 +13,7 @@ from typing import Any
 
 from model.files import CheckpointError
 from model.foreign.linear import is_linear
-from model.safety import MOST_TEXT, MOST_VOCABULARY, first_line, numbers_in, read_json
+from model.safety import MAX_CONFIG_BYTES, MAX_VOCABULARY_BYTES, first_line, numbers_in, read_json
 
 __all__ = ["require_bounded_tokenizer"]
 
@@ -50,11 +50,11 @@ def require_bounded_tokenizer(folder: Path) -> None:
             if file.name in SETTINGS:
                 require_modest_settings(file)
             elif file.name == "tokenizer.json":
-                require_bounded(read_json(file, most=MOST_VOCABULARY))
+                require_bounded(read_json(file, most=MAX_VOCABULARY_BYTES))
             elif file.suffix in (".model", ".spm"):
                 require_bounded_pieces(file)
             elif file.suffix in (".txt", ".json"):
-                require(file.stat().st_size <= MOST_VOCABULARY, f"{file.name} is too long")
+                require(file.stat().st_size <= MAX_VOCABULARY_BYTES, f"{file.name} is too long")
     except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         raise CheckpointError(f"The tokenizer of {folder.name} cannot be used: {first_line(error)}") from error
 
@@ -66,7 +66,7 @@ def require(condition: bool, problem: str) -> None:
 
 def require_modest_settings(file: Path) -> None:
     """Raises ValueError where the settings are long, count further than any tokenizer needs, or name another file."""
-    settings = read_json(file, most=4 * MOST_TEXT)
+    settings = read_json(file, most=4 * MAX_CONFIG_BYTES)
     # The library would read one of these files instead of tokenizer.json, from wherever it is.
     require("fast_tokenizer_files" not in settings, f"{file.name} names fast_tokenizer_files, which are not read here")
     for key, value in numbers_in(settings):
@@ -148,7 +148,7 @@ def require_bounded_model(model: Mapping[str, Any]) -> None:
 
 def require_bounded_pieces(file: Path) -> None:
     """Of a model of SentencePiece, which is a message of protocol buffers: its pieces (1), its normalizer (3)."""
-    require(file.stat().st_size <= MOST_VOCABULARY, f"{file.name} is too long")
+    require(file.stat().st_size <= MAX_VOCABULARY_BYTES, f"{file.name} is too long")
     for number, message in messages(file.read_bytes()):
         if number == 1:
             require(len(message) <= LONGEST_PIECE, f"{file.name} has a piece of {len(message):,} bytes")

@@ -18,28 +18,38 @@ from model.inference.tokens import Token
 from model.inference.translation import Translation
 from model.text.encoding import Encoding
 
-__all__ = ["CERTAINTY", "RARE", "UNREAD", "Doubt", "certainty", "doubt", "unread_share", "usual_certainty"]
+__all__ = [
+    "LOW_PERCENTILE",
+    "MAX_UNREAD_SHARE",
+    "USUAL_CONFIDENCE",
+    "LowConfidence",
+    "confidence",
+    "low_confidence",
+    "unread_share",
+    "usual_confidence",
+]
 
-Doubt = Literal["script", "pieces", "unsure", ""]  # what of a text is unusual: its letters, its characters, its words
-CERTAINTY = "usual_certainty"  # the figure in config.json, see `usual_certainty`
-RARE = 2  # percent of the validation sentences that are doubted
+# Why a translation may be poor: another script, characters outside the vocabulary, an unsure model, or no reason.
+LowConfidence = Literal["script", "pieces", "unsure", ""]
+USUAL_CONFIDENCE = "usual_certainty"  # the figure in config.json, see `usual_confidence`
+LOW_PERCENTILE = 2  # percent of the validation sentences that are doubted
 SCRIPTS = {"de": "LATIN", "en": "LATIN", "zh": "CJK"}  # language → first word of the Unicode names of its letters
-FOREIGN, UNREAD = 0.5, 0.4  # shares of the letters, and of the characters, that are too many
+MAX_FOREIGN_SHARE, MAX_UNREAD_SHARE = 0.5, 0.4  # shares of the letters, and of the characters, that are too many
 
 
-def certainty(written: Sequence[Token]) -> float:
+def confidence(written: Sequence[Token]) -> float:
     """Geometric mean of the model's own probabilities of what it wrote, `</s>` included; 1 of nothing."""
     return math.exp(np.mean([math.log(max(token.probability, 1e-30)) for token in written])) if written else 1.0
 
 
-def usual_certainty(checkpoint: Checkpoint, texts: Sequence[str]) -> float:
-    """The certainty that all but `RARE` percent of the greedy translations of ordinary texts exceed."""
+def usual_confidence(checkpoint: Checkpoint, texts: Sequence[str]) -> float:
+    """The certainty that all but `LOW_PERCENTILE` percent of the greedy translations of ordinary texts exceed."""
     found = best_hypotheses(checkpoint.model, checkpoint.tokenizers, texts, search=GREEDY)
     means = [np.mean(hypothesis.log_probs) for hypothesis in found if hypothesis is not None]
-    return float(np.exp(np.percentile(means, RARE)))
+    return float(np.exp(np.percentile(means, LOW_PERCENTILE)))
 
 
-def doubt(checkpoint: Checkpoint, text: str, translation: Translation) -> Doubt:
+def low_confidence(checkpoint: Checkpoint, text: str, translation: Translation) -> LowConfidence:
     """The first of the reasons to mistrust the translation of a text, or nothing.
 
     Args:
@@ -48,11 +58,11 @@ def doubt(checkpoint: Checkpoint, text: str, translation: Translation) -> Doubt:
         translation: Of it, without anything forced, edited or drawn at random.
     """
     tokenizers = checkpoint.tokenizers
-    if foreign_share(text, checkpoint.config.tokenizer.source_language) > FOREIGN:
+    if foreign_share(text, checkpoint.config.tokenizer.source_language) > MAX_FOREIGN_SHARE:
         return "script"
-    if unread_share(tokenizers.source.encode(text), text, unknown=tokenizers.specials.unknown) > UNREAD:
+    if unread_share(tokenizers.source.encode(text), text, unknown=tokenizers.specials.unknown) > MAX_UNREAD_SHARE:
         return "pieces"
-    return "unsure" if certainty(translation.written) < checkpoint.config.figures.get(CERTAINTY, 0.0) else ""
+    return "unsure" if confidence(translation.written) < checkpoint.config.figures.get(USUAL_CONFIDENCE, 0.0) else ""
 
 
 def foreign_share(text: str, language: str) -> float:

@@ -49,25 +49,25 @@ def read_any_config(folder: Path) -> AnyConfig:
 
 
 def open_checkpoint(
-    folder: Path, *, device: str = "cpu", most_bytes: int | None = None
+    folder: Path, *, device: str = "cpu", max_bytes: int | None = None
 ) -> Checkpoint | ClassifierCheckpoint:
     """Load a checkpoint for use.
 
     Args:
         folder: Of a checkpoint.
         device: Where the model is to be.
-        most_bytes: Memory that a model which is not ours may take; by default as much as it wants.
+        max_bytes: The memory that a model which is not ours may use; no limit by default.
 
     Raises:
         CheckpointError: a file is missing, damaged, or does not fit the others; or there is no room.
     """
     with in_a_sentence(folder):
         if (folder / DESCRIPTION).exists():
-            return tried(open_state_dict(folder, device=device, most_bytes=most_bytes))
+            return tried(open_state_dict(folder, device=device, max_bytes=max_bytes))
         if is_foreign(folder):
             from model.foreign.open import open_foreign
 
-            return tried(open_foreign(folder, device=device, most_bytes=most_bytes))
+            return tried(open_foreign(folder, device=device, max_bytes=max_bytes))
         if read_config(folder).task == "classification":
             return load_classifier(folder, device=device)
         return load_checkpoint(folder, device=device)

@@ -31,7 +31,7 @@ class SearchTree:
 
     nodes: tuple[Node, ...]
     text: str  # of the hypothesis that won
-    given: int = 0  # tokens of a prompt, which stand before every prefix
+    prompt_length: int = 0  # tokens of a prompt, which stand before every prefix
 
     def path(self, index: int) -> tuple[int, ...]:
         """The ids of a node's prefix, without those of a prompt."""
@@ -68,15 +68,15 @@ def search_tree(
         best.add(at)
     names = tokenizers.target.tokens([branch.token for _, _, branch in branches])
     # A prompt is a single path, which nobody weighed; the tree begins behind it.
-    start = sum(depth <= begin.given for _, depth, _ in branches)
+    start = sum(depth <= begin.prompt_length for _, depth, _ in branches)
     nodes = tuple(
         Node(
             parent=max(parent - start, -1),
-            depth=depth - begin.given,
+            depth=depth - begin.prompt_length,
             id=branch.token,
             token=name,
             log_prob=branch.log_prob,
-            score=branch.log_prob / (depth - begin.given) ** search.length_penalty,
+            score=branch.log_prob / (depth - begin.prompt_length) ** search.length_penalty,
             fate=branch.fate,
             best=index in best,
         )
@@ -85,7 +85,7 @@ def search_tree(
     )
     ids = written_ids(winner)
     whole = [begin.specials.bos, *ids] if checkpoint.config.task == "continuation" else ids
-    return SearchTree(nodes=nodes, text=tokenizers.target.decode(whole), given=begin.given)
+    return SearchTree(nodes=nodes, text=tokenizers.target.decode(whole), prompt_length=begin.prompt_length)
 
 
 def linked(steps: Sequence[Step]) -> list[tuple[int, int, Branch]]:

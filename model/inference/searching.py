@@ -19,12 +19,12 @@ __all__ = [
     "beginning",
     "beginning_of",
     "best_hypotheses",
-    "forced_text",
+    "forced_ids",
+    "greedy_ids",
     "require_writing",
     "search_from",
     "source_ids",
     "start_search",
-    "translated_ids",
     "written_ids",
 ]
 
@@ -50,7 +50,7 @@ class Beginning:
     forced: Mapping[int, int]
     limit: int | None  # the most tokens to write; None leaves it to the search
     dropped: int  # tokens of the text for which there were no positions
-    given: int = 0  # how many of the tokens that are written are those of the prompt
+    prompt_length: int = 0  # how many of the tokens that are written are those of the prompt
 
 
 def beginning(
@@ -85,14 +85,14 @@ def beginning_of(
         return Beginning(source=ids, specials=tokenizers.specials, forced=forced, limit=limit, dropped=dropped)
     room = min(CONTINUED, length // 2)
     ids, dropped = source_ids(tokenizers, text, length - room)
-    given = dict(enumerate(ids[1:]))
+    prompt = dict(enumerate(ids[1:]))
     return Beginning(
         source=ids,
         specials=replace(tokenizers.specials, bos=ids[0]),
-        forced={**forced, **given},
-        limit=len(given) + (limit or room),
+        forced={**forced, **prompt},
+        limit=len(prompt) + (limit or room),
         dropped=dropped,
-        given=len(given),
+        prompt_length=len(prompt),
     )
 
 
@@ -102,7 +102,7 @@ def require_writing(checkpoint: Checkpoint) -> None:
         raise ConfigError(f"{checkpoint.name} reads a text and writes nothing. Choose a model that writes.")
 
 
-def forced_text(tokenizers: TokenizerPair, text: str) -> dict[int, int]:
+def forced_ids(tokenizers: TokenizerPair, text: str) -> dict[int, int]:
     """What to force so that a text, and nothing else, is written."""
     specials = tokenizers.specials
     first = () if specials.first is None else (specials.first,)
@@ -117,7 +117,7 @@ def start_search(
     *,
     specials: Specials = OURS,
     limit: int | None = None,
-    given: int = 0,
+    prompt_length: int = 0,
 ) -> Search:
     """The search that the settings name, over source ids, not yet begun; see `finish`."""
     source = padded_for(model, ids)
@@ -132,7 +132,7 @@ def start_search(
             top_p=search.top_p,
             forced=forced,
             limit=limit,
-            given=given,
+            prompt_length=prompt_length,
         )
     if search.method == "beam":
         return beam(
@@ -143,15 +143,21 @@ def start_search(
             length_penalty=search.length_penalty,
             forced=forced,
             limit=limit,
-            given=given,
+            prompt_length=prompt_length,
         )
-    return greedy(model, source, specials=specials, forced=forced, limit=limit, given=given)
+    return greedy(model, source, specials=specials, forced=forced, limit=limit, prompt_length=prompt_length)
 
 
 def search_from(begin: Beginning, model: Translator, search: SearchConfig) -> Search:
     """The search that the settings name, over one text, not yet begun; see `finish`."""
     return start_search(
-        model, [begin.source], search, begin.forced, specials=begin.specials, limit=begin.limit, given=begin.given
+        model,
+        [begin.source],
+        search,
+        begin.forced,
+        specials=begin.specials,
+        limit=begin.limit,
+        prompt_length=begin.prompt_length,
     )
 
 
@@ -187,7 +193,7 @@ def written_ids(hypothesis: Hypothesis) -> tuple[int, ...]:
     return hypothesis.ids[:-1] if hypothesis.finished else hypothesis.ids
 
 
-def translated_ids(
+def greedy_ids(
     model: Translator, sources: Sequence[Sequence[int]], *, specials: Specials = OURS
 ) -> list[tuple[int, ...]]:
     """What greedy search writes for each source, `</s>` included where it was reached."""

@@ -41,7 +41,7 @@ def translate_lines(
         ConfigError: the model only reads.
     """
     if model.task == "continuation":
-        return [written_for(model, tokenizers, line, search=search)[0] if line.strip() else "" for line in lines]
+        return [search_text(model, tokenizers, line, search=search)[0] if line.strip() else "" for line in lines]
     found = best_hypotheses(model, tokenizers, lines, search=search, batch_size=batch_size)
     return ["" if best is None else tokenizers.target.decode(written_ids(best)) for best in found]
 
@@ -79,10 +79,10 @@ def write(
     """
     if checkpoint.config.task == "reading":
         return record_reading(checkpoint, text)[0].text, True
-    return written_for(checkpoint.model, checkpoint.tokenizers, text, forced=forced, limit=limit)
+    return search_text(checkpoint.model, checkpoint.tokenizers, text, forced=forced, limit=limit)
 
 
-def written_for(
+def search_text(
     model: Translator,
     tokenizers: TokenizerPair,
     text: str,
@@ -130,7 +130,11 @@ def record_translation(
         steps, (hypothesis, *_) = finish(search_from(begin, model, search))
     written = written_tokens(tokenizers, hypothesis, steps)
     # What is given or forced at the beginning was read in one pass, not in as many as it has tokens.
-    first = begin.given + 1 if begin.given else len(forced_beginning(model, begin.specials, begin.forced)) or 1
+    first = (
+        begin.prompt_length + 1
+        if begin.prompt_length
+        else len(forced_beginning(model, begin.specials, begin.forced)) or 1
+    )
     rows = (*hypothesis.rows[:1], *hypothesis.rows[first:])
     source = source_tokens(tokenizers, tokenizers.source.encode(text), begin.source)
     continued = checkpoint.config.task == "continuation"
@@ -143,8 +147,8 @@ def record_translation(
         masks=attention_masks(trace, model, rows),
         finished=hypothesis.finished,
         dropped=begin.dropped,
-        given=begin.given,
-        begins_given=begin.specials.first is not None,
+        prompt_length=begin.prompt_length,
+        first_token_fixed=begin.specials.first is not None,
         languages=(tag(checkpoint.config.tokenizer.source_language), tag(checkpoint.config.tokenizer.target_language)),
     )
     return translation, Recording(trace=trace, rows=rows)

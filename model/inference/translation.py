@@ -35,21 +35,21 @@ class Translation:
     maps: AttentionMaps
     finished: bool
     dropped: int  # source tokens that did not fit into the model's positions
-    given: int = 0  # how many of the written tokens are those of a prompt
+    prompt_length: int = 0  # how many of the written tokens are those of a prompt
     languages: tuple[str, str] = ("", "")  # of the source and of what is written, as `languages.tag` says them
-    begins_given: bool = False  # the first written token is none of the model's choice, as a language that is asked for
+    first_token_fixed: bool = False  # the model did not choose the first written token, such as a language
     # Of each kind with windows, (L, queries, keys): False where the mask forbids. Other kinds have the usual mask.
     masks: Mapping[str, BoolArray] = field(default_factory=dict)
 
     @property
     def log_prob(self) -> float:
         """Natural logarithm of the model's own probability of all that is written after a prompt."""
-        return sum(math.log(max(token.probability, 1e-30)) for token in self.written[self.given :])
+        return sum(math.log(max(token.probability, 1e-30)) for token in self.written[self.prompt_length :])
 
     @property
     def as_forced(self) -> dict[int, int]:
         """Position → id of all that is written. Forced upon the same model, it writes the same, in one pass."""
-        return {place: token.id for place, token in enumerate(self.written) if place or not self.begins_given}
+        return {place: token.id for place, token in enumerate(self.written) if place or not self.first_token_fixed}
 
     def language_of(self, tokens: str) -> str:
         """Of "source", "read" or "written" tokens, as `languages.tag` says it."""
@@ -94,7 +94,7 @@ def attention_maps(trace: Trace, model: Translator, decoder_rows: Sequence[int])
     """
 
     def stack(kind: str, rows: Sequence[int]) -> FloatArray:
-        layers = model.config.layers_of(kind)
+        layers = model.config.num_layers(kind)
         first = trace.take(hook_name(kind, 0, "weights"), rows)
         maps = np.empty((layers, *first.shape), dtype=np.float32)
         maps[0] = first
@@ -121,7 +121,7 @@ def attention_masks(trace: Trace, model: Translator, decoder_rows: Sequence[int]
     """
     found = {}
     for kind in model.config.kinds:
-        names = [hook_name(kind, layer, "mask") for layer in range(model.config.layers_of(kind))]
+        names = [hook_name(kind, layer, "mask") for layer in range(model.config.num_layers(kind))]
         if not set(names) <= set(trace.names):
             continue
         rows = decoder_rows if KINDS[kind].stack == "decoder" else (0,)

@@ -29,7 +29,7 @@ class Sizes(Protocol):
         """The kinds of attention that the model has, of `KINDS`."""
         ...
 
-    def layers_of(self, kind: str) -> int:
+    def num_layers(self, kind: str) -> int:
         """How many layers have a kind of attention."""
         ...
 

@@ -23,7 +23,7 @@ from model.checkpoints.checkpoint import (
 from model.config.model import VOCAB_SIZES
 from model.config.recipe import Recipe
 from model.config.section import ConfigError, Section
-from model.files import remove_leftovers, save_weights, write_beside
+from model.files import remove_leftovers, replace_file, save_weights
 
 __all__ = ["RunFolder"]
 
@@ -108,7 +108,7 @@ class RunFolder:
         for folder in (self.path, self.training, self.path / "snapshots"):
             remove_leftovers(folder)
         for name, content in tokenizer_files.items():
-            write_beside(self.path / name, content)
+            replace_file(self.path / name, content)
         if not (self.path / WEIGHTS).is_file():
             write_config(self.path, config)
 
@@ -128,7 +128,7 @@ class RunFolder:
         writer = csv.DictWriter(text, list(columns), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-        write_beside(self.path / "history.csv", text.getvalue())
+        replace_file(self.path / "history.csv", text.getvalue())
 
 
 def changes(section: str, before: Section, now: Section, *, but: Collection[str] = ()) -> list[str]:

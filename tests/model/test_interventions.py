@@ -61,7 +61,7 @@ def test_nothing_to_change_is_falsy_and_changes_nothing(toy: Checkpoint) -> None
 
 def test_a_painted_cell_has_its_weight_and_its_row_still_sums_to_one(toy: Checkpoint) -> None:
     for kind, query in (("encoder", 3), ("cross", 2), ("decoder", 2)):
-        layers = toy.model.config.layers_of(kind)
+        layers = toy.model.config.num_layers(kind)
         cell = PaintedCell(Head(kind, layers - 1, 1), query, 1, 0.75)
         before = translate(toy, SENTENCE).maps[kind][layers - 1]
         found = translate(toy, SENTENCE, edits=Intervention(painted=frozenset([cell])).edits()).maps[kind]

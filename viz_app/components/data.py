@@ -235,9 +235,11 @@ def stepper_data(
     """See `elements.stepper`; where it is `fixed`, no other candidate can be written."""
     maps = translation.maps[kind]
     return {
-        "text": "|".join(token.text for token in translation.source or translation.read[: translation.given + 1]),
-        "given": translation.given or int(translation.begins_given),
-        "given_says": GIVEN[bool(translation.given)].format(translation.written[0].text),
+        "text": "|".join(
+            token.text for token in translation.source or translation.read[: translation.prompt_length + 1]
+        ),
+        "given": translation.prompt_length or int(translation.first_token_fixed),
+        "given_says": GIVEN[bool(translation.prompt_length)].format(translation.written[0].text),
         "kind": kind,
         "keys": [token.text for token in translation.tokens_of(kind)[1]],
         "languages": {"key": translation.language_of(KINDS[kind].keys), "word": translation.languages[1]},

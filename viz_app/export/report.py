@@ -44,7 +44,7 @@ def report(translation: Translation, *, text: str, name: str, made: date, note: 
     longest = max(len(translation.source), len(translation.read))
     if longest > MAX_TOKENS:
         raise TooLongError(f"This text has {longest} tokens; one file holds up to {MAX_TOKENS}. Shorten it.")
-    given = translation.given
+    given = translation.prompt_length
     rows = {"reads": translation.source or translation.read[: given + 1], "writes": translation.written[given:]}
     told = {text: translation.languages[0]}
     if translation.source and translation.written:

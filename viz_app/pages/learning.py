@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from model.analysis.learning import MORE, outcome, snapshots_of
+from model.analysis.learning import EXTRA_TOKENS, list_snapshots, trained_result
 from model.checkpoints.checkpoint import CheckpointError
 from viz_app.components import elements
 from viz_app.components.attention_view import view
@@ -36,7 +36,7 @@ if max(len(trained.written), len(trained.source)) > MAX_TILE:
         f"follows up to {MAX_TILE} of each. Shorten the text."
     )
     end_page()
-steps = list(snapshots_of(Path(key.path)))
+steps = list(list_snapshots(Path(key.path)))
 try:
     earlier = long_analyses.stages_of(key, text, steps)
     if earlier is None:
@@ -47,7 +47,7 @@ except CheckpointError as error:
     end_page()
 if earlier is None:
     end_page()
-stages = [*earlier, outcome(trained)]
+stages = [*earlier, trained_result(trained)]
 names = [*(f"step {step:,}" for step in steps), "trained"]
 written = [stage.text if stage.finished else f"{stage.text} …" for stage in stages]
 columns = picker_columns("kind", "head", key="set_snapshots")
@@ -95,7 +95,7 @@ st.dataframe(
     column_config={
         "after": st.column_config.TextColumn(width="small"),
         "translation": st.column_config.TextColumn(
-            width="large", help=f"… : stopped at the length of “trained” and {MORE} more tokens"
+            width="large", help=f"… : stopped at the length of “trained” and {EXTRA_TOKENS} more tokens"
         ),
         "loss, nats a token": st.column_config.ProgressColumn(
             format="%.2f", min_value=0.0, max_value=max(stage.loss for stage in stages)

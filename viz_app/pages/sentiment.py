@@ -6,7 +6,7 @@ import streamlit as st
 
 from model.analysis.statistics import rollout
 from model.checkpoints.languages import tag
-from model.inference.confidence import UNREAD
+from model.inference.confidence import MAX_UNREAD_SHARE
 from viz_app.content.examples import REVIEWS
 from viz_app.content.plain import percent, plain
 from viz_app.figures.attention import head_map
@@ -76,7 +76,7 @@ with side:
     st.html(sentence(f"{reading.label}: {percent(reading.probabilities[reading.label])}"))
     for label, probability in reading.probabilities.items():
         st.progress(probability, plain(f"{label} {percent(probability)}"))
-if reading.unread > UNREAD:
+if reading.unread > MAX_UNREAD_SHARE:
     st.caption(":material/info: Much of this text is in no word that this model knows, so it can but guess its class.")
 if reading.dropped:
     st.warning(

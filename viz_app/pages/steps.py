@@ -69,7 +69,7 @@ if forced:
     if too_long := dropped_tokens_warning(forced, config.model.max_length):
         st.warning(too_long)
 
-if len(translation.written) - translation.given > MAX_STEPS or translation.given > MAX_STEPS:
+if len(translation.written) - translation.prompt_length > MAX_STEPS or translation.prompt_length > MAX_STEPS:
     st.info(f"This page follows decodes of up to {MAX_STEPS} tokens; shorten the text.")
 elif shown == "greedy":
     with rows_column:
@@ -94,7 +94,7 @@ elif shown == "greedy":
         step=st.session_state["step"] - 1 if st.session_state["step"] else None,
         guess=guess,
     )
-    step = min(st.session_state["step"] or translation.given + 1, len(translation.written)) - 1
+    step = min(st.session_state["step"] or translation.prompt_length + 1, len(translation.written)) - 1
     if not guess:
         numbers(
             {"": partial(looked_at, translation, kind or offered[0], step)},

@@ -11,10 +11,10 @@ from model.analysis.by_distance import score_by_distance
 from model.analysis.contributions import Contributions, contributions
 from model.analysis.importance import all_heads
 from model.analysis.influence import Influence, influence
-from model.analysis.learning import Stage, snapshots_of, stage
+from model.analysis.learning import SnapshotResult, list_snapshots, run_snapshot
 from model.analysis.lens import EarlyReading, Lens, decoder_lens, logit_lens
-from model.analysis.patching import paste
-from model.analysis.silencing import Effects, effects_of_heads
+from model.analysis.patching import patch_head
+from model.analysis.silencing import SilencingEffects, silence_each_head
 from model.analysis.station import Station
 from model.analysis.stations import WordPrediction, stations
 from model.analysis.streams import require_transformer
@@ -24,7 +24,7 @@ from model.config.search import SearchConfig
 from model.config.section import ConfigError
 from model.corpora.aligned import AlignedPair, read_aligned
 from model.corpora.corpora import CorpusError
-from model.inference.searching import GREEDY, forced_text, require_writing
+from model.inference.searching import GREEDY, forced_ids, require_writing
 from model.inference.translate import translate
 from model.inference.translation import Translation
 from model.interventions import Head
@@ -134,11 +134,11 @@ def zeroing_of(key: CheckpointKey, text: str, search: SearchConfig = GREEDY, for
 
 
 @remembered("Silencing every head …")
-def head_effects_of(key: CheckpointKey, text: str) -> Effects | None:
+def head_effects_of(key: CheckpointKey, text: str) -> SilencingEffects | None:
     """What silencing each head alone does to the greedy translation; None where `why_no_effects` says why not."""
     if why_no_effects(key, text):
         return None
-    return effects_of_heads(translator(key), translation_of(key, text))
+    return silence_each_head(translator(key), translation_of(key, text))
 
 
 def why_no_effects(key: CheckpointKey, text: str) -> str:
@@ -156,7 +156,7 @@ def why_no_effects(key: CheckpointKey, text: str) -> str:
 @remembered()
 def pasted_of(key: CheckpointKey, giver: str, text: str, head: Head) -> Translation:
     """The translation with one head of another run, without its maps."""
-    return without_maps(paste(translator(key), giver, text, head))
+    return without_maps(patch_head(translator(key), giver, text, head))
 
 
 @remembered()
@@ -170,13 +170,13 @@ def aligned_pairs(key: CheckpointKey) -> tuple[AlignedPair, ...]:
 
 
 @remembered()
-def stage_of(key: CheckpointKey, text: str, step: int) -> Stage:
+def stage_of(key: CheckpointKey, text: str, step: int) -> SnapshotResult:
     """A snapshot of a checkpoint's training before a text.
 
     Raises:
         CheckpointError: its weights cannot be loaded.
     """
-    return stage(snapshot(key, step), text, translation_of(key, text))
+    return run_snapshot(snapshot(key, step), text, translation_of(key, text))
 
 
 @remembered()
@@ -195,6 +195,6 @@ def attempt_of(key: CheckpointKey, text: str, answer: str, step: int | None = No
         CheckpointError: its weights cannot be loaded.
     """
     folder = Path(key.path)
-    checkpoint = load_checkpoint(folder, weights=None if step is None else snapshots_of(folder)[step])
-    forced = forced_text(checkpoint.tokenizers, answer)
+    checkpoint = load_checkpoint(folder, weights=None if step is None else list_snapshots(folder)[step])
+    forced = forced_ids(checkpoint.tokenizers, answer)
     return translate(checkpoint, text).text, translate(checkpoint, text, forced=forced)

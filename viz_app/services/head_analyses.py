@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from model.analysis.anatomy import Anatomy, anatomy, value_norms, why_unmixed
+from model.analysis.anatomy import Anatomy, anatomy, value_norms, why_no_mixing
 from model.analysis.importance import gradient_importance, make_examples
 from model.analysis.statistics import head_metrics
 from model.config.kinds import KINDS
@@ -47,7 +47,7 @@ def value_norms_of(
 
 def why_no_norms(key: CheckpointKey) -> str:
     """Why `value_norms_of` is not offered; nothing where it is."""
-    return why_unmixed(translator(key).model)
+    return why_no_mixing(translator(key).model)
 
 
 @remembered()

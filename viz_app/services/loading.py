@@ -10,7 +10,7 @@ import streamlit as st
 import torch
 from numpy.typing import NDArray
 
-from model.analysis.learning import open_snapshot, snapshots_of
+from model.analysis.learning import list_snapshots, open_snapshot
 from model.checkpoints.checkpoint import Checkpoint, CheckpointError, ClassifierCheckpoint
 from model.checkpoints.languages import between
 from model.config.section import ConfigError
@@ -44,7 +44,7 @@ def loaded(key: CheckpointKey) -> Checkpoint | ClassifierCheckpoint:
         with st.spinner("Loading the checkpoint …"):
             device = pick_device(DEVICE)
             most = MODELS_SHARE if device.type == "cpu" else None  # else it is not this memory that is filled
-            return open_checkpoint(folder, device=str(device), most_bytes=most)
+            return open_checkpoint(folder, device=str(device), max_bytes=most)
 
     checkpoint = MODELS.get(replace(key, source="", target=""), load)
     if key.target and isinstance(checkpoint, Checkpoint):
@@ -59,7 +59,7 @@ def snapshot(key: CheckpointKey, step: int) -> Checkpoint:
         CheckpointError: its weights cannot be loaded.
     """
     trained = translator(key)
-    return MODELS.get((key, step), lambda: open_snapshot(trained, snapshots_of(trained.path)[step]))
+    return MODELS.get((key, step), lambda: open_snapshot(trained, list_snapshots(trained.path)[step]))
 
 
 def model_bytes(checkpoint: object) -> int:

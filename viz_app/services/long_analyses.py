@@ -6,10 +6,10 @@ from typing import TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from model.analysis.alignment import Pointer, links_of
+from model.analysis.alignment import Pointer, link_words
 from model.analysis.importance import all_heads, loss_changes, make_examples
-from model.analysis.learning import Stage
-from model.analysis.patching import Pasting, paste_every_head
+from model.analysis.learning import SnapshotResult
+from model.analysis.patching import PatchingEffects, patch_every_head
 from model.checkpoints.checkpoint import Checkpoint
 from model.corpora.aligned import Links
 from model.inference.translate import translate
@@ -71,29 +71,29 @@ def alignment_work(key: CheckpointKey) -> Work:
     return kept(("alignment", key), lambda report: links(key, report))
 
 
-def pasting_of(key: CheckpointKey, giver: str, text: str) -> Pasting | None:
+def pasting_of(key: CheckpointKey, giver: str, text: str) -> PatchingEffects | None:
     """How much closer each head of another run brings a translation; None where that is not known yet."""
-    return cast(Pasting | None, RESULTS.peek(pasting_work(key, giver, text)[0]))
+    return cast(PatchingEffects | None, RESULTS.peek(pasting_work(key, giver, text)[0]))
 
 
 def pasting_work(key: CheckpointKey, giver: str, text: str) -> Work:
     """Paste each head of the run over `giver` into the run over `text`. The translations differ."""
     giver, text = giver[:MAX_CHARACTERS], text[:MAX_CHARACTERS]
     return kept(
-        ("pasting", key, giver, text), lambda report: paste_every_head(translator(key), giver, text, report=report)
+        ("pasting", key, giver, text), lambda report: patch_every_head(translator(key), giver, text, report=report)
     )
 
 
-def stages_of(key: CheckpointKey, text: str, steps: Sequence[int]) -> list[Stage] | None:
+def stages_of(key: CheckpointKey, text: str, steps: Sequence[int]) -> list[SnapshotResult] | None:
     """The snapshots after these steps before a text; None where one is not known yet."""
     found = [known(stage_of, key, text, step) for step in steps]
-    return None if None in found else cast(list[Stage], found)
+    return None if None in found else cast(list[SnapshotResult], found)
 
 
 def stages_work(key: CheckpointKey, text: str, steps: Sequence[int]) -> Work:
     """Have each snapshot translate a text. Raises CheckpointError: the weights of one cannot be loaded."""
 
-    def stages(report: Report) -> list[Stage]:
+    def stages(report: Report) -> list[SnapshotResult]:
         found = []
         for done, step in enumerate(steps):
             report(done, len(steps))
@@ -149,7 +149,7 @@ def links(key: CheckpointKey, report: Report) -> tuple[Mapping[Pointer, Links], 
     pairs, found = aligned_pairs(key), []
     for done, pair in enumerate(pairs):
         report(done, len(pairs))
-        found.append(links_of(translator(key), pair))
+        found.append(link_words(translator(key), pair))
     return tuple(found)
 
 
@@ -157,7 +157,7 @@ def measured(checkpoint: Checkpoint, pairs: Pairs, report: Report) -> dict[str, 
     model = checkpoint.model
     heads = all_heads(model)
     found = {
-        kind: np.zeros((len(pairs), model.config.layers_of(kind), model.config.num_heads), dtype=np.float32)
+        kind: np.zeros((len(pairs), model.config.num_layers(kind), model.config.num_heads), dtype=np.float32)
         for kind in model.config.kinds
     }
     few = in_batches(pairs)

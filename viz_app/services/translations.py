@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from model.config.search import SearchConfig
-from model.inference.confidence import Doubt, doubt
+from model.inference.confidence import LowConfidence, low_confidence
 from model.inference.search_tree import SearchTree, search_tree
-from model.inference.searching import GREEDY, forced_text
+from model.inference.searching import GREEDY, forced_ids
 from model.inference.translate import translate
 from model.inference.translation import Translation
 from model.interventions import Intervention
@@ -65,7 +65,7 @@ def written_of(key: CheckpointKey, text: str, search: SearchConfig, forced: Forc
 
 def tokens_to_force(key: CheckpointKey, written: str) -> Forced:
     """What to force so that a text is written."""
-    return tuple(forced_text(translator(key).tokenizers, written[:MAX_CHARACTERS]).items())
+    return tuple(forced_ids(translator(key).tokenizers, written[:MAX_CHARACTERS]).items())
 
 
 @remembered("Searching …")
@@ -78,7 +78,7 @@ def without_maps(translation: Translation) -> Translation:
 
 
 @remembered()
-def doubt_of(key: CheckpointKey, text: str, search: SearchConfig = GREEDY) -> Doubt:
+def doubt_of(key: CheckpointKey, text: str, search: SearchConfig = GREEDY) -> LowConfidence:
     """Why the model's own translation of a text is not to be trusted, or nothing; of a drawn one, the greedy one's."""
     own = GREEDY if search.method == "sample" else search
-    return doubt(translator(key), text, translation_of(key, text, own)) if text.strip() else ""
+    return low_confidence(translator(key), text, translation_of(key, text, own)) if text.strip() else ""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from model.analysis.learning import snapshots_of
+from model.analysis.learning import list_snapshots
 from model.checkpoints.checkpoint import CheckpointError
 from model.checkpoints.languages import short_code, usual_languages
 from model.config.foreign import ForeignConfig
@@ -226,7 +226,7 @@ def require_snapshots(found: Sequence[Listed]) -> tuple[CheckpointKey, AnyConfig
         if one.config is not None
         and one.config.task == "translation"
         and one.config.model.kinds
-        and len(snapshots_of(Path(one.key.path))) > 1
+        and len(list_snapshots(Path(one.key.path))) > 1
     ]
     chosen = [one for one in usable if one.key.name == st.session_state.get("checkpoint")]
     if not usable:

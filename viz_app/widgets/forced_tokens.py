@@ -69,7 +69,7 @@ def force(position: int, token: int) -> None:
 
 def force_path(tree: SearchTree, node: int) -> None:
     """Write the prefix of a node of a search, and go on from there."""
-    change(tuple(enumerate(tree.path(node), start=tree.given)))
+    change(tuple(enumerate(tree.path(node), start=tree.prompt_length)))
 
 
 def remember_step(step: int) -> None:

@@ -46,7 +46,7 @@ def picker_columns(*names: str, key: str = "") -> list[DeltaGenerator]:
 
 def heads_per_kind(config: AnyConfig) -> dict[str, tuple[int, int]]:
     """For each kind of attention of a model: the number of its layers and of the heads in a layer."""
-    return {kind: (config.model.layers_of(kind), config.model.num_heads) for kind in config.model.kinds}
+    return {kind: (config.model.num_layers(kind), config.model.num_heads) for kind in config.model.kinds}
 
 
 def pick_kind_and_head(

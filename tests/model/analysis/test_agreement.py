@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from model.analysis.alignment import joined, links_of
+from model.analysis.alignment import joined, link_words
 from model.analysis.anatomy import anatomy, derive, value_norms
 from model.analysis.contributions import contributions
 from model.analysis.importance import loss_changes, make_examples, sentence_losses
@@ -24,8 +24,8 @@ from model.analysis.influence import influence
 from model.analysis.lens import decoder_lens, logit_lens
 from model.analysis.mask_bugs import mask_bug
 from model.analysis.padded_batch import layer_stages, padded_batch
-from model.analysis.patching import first_difference, paste, paste_every_head
-from model.analysis.silencing import effects_of_heads
+from model.analysis.patching import first_difference, patch_every_head, patch_head
+from model.analysis.silencing import silence_each_head
 from model.analysis.stations import stations
 from model.analysis.zeroing import value_zeroing
 from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint
@@ -37,7 +37,7 @@ from model.foreign.reader import ForeignClassifier
 from model.inference.classify import classify
 from model.inference.padding import padded_for
 from model.inference.search_tree import search_tree
-from model.inference.searching import beginning, forced_text, source_ids
+from model.inference.searching import beginning, forced_ids, source_ids
 from model.inference.translate import translate, translate_lines
 from model.inference.translation import Translation
 from model.interventions import Head, Intervention
@@ -67,8 +67,8 @@ class Opened:
 
     def forced(self) -> dict[int, int]:
         """The typed text at the places where the model writes: after the prompt where it goes on with one."""
-        given = beginning(self.checkpoint, self.case.text).given
-        typed = forced_text(self.checkpoint.tokenizers, self.case.typed)
+        given = beginning(self.checkpoint, self.case.text).prompt_length
+        typed = forced_ids(self.checkpoint.tokenizers, self.case.typed)
         return {given + at: token for at, token in typed.items()}
 
 
@@ -88,7 +88,7 @@ def one_pass(
 def heads_of(checkpoint: Checkpoint) -> list[Head]:
     """The first head of every layer of every kind."""
     sizes = checkpoint.model.config
-    return [Head(kind, layer, 0) for kind in sizes.kinds for layer in range(sizes.layers_of(kind))]
+    return [Head(kind, layer, 0) for kind in sizes.kinds for layer in range(sizes.num_layers(kind))]
 
 
 def written_maps(opened: Opened) -> None:
@@ -112,7 +112,7 @@ def written_maps(opened: Opened) -> None:
                 assert one.probability == pytest.approx(float(own[one.id]), abs=ROWS)
         if found.written:
             own = logits.float().softmax(dim=-1)[range(len(found.written)), [token.id for token in found.written]]
-            chosen = slice(int(found.begins_given), None)  # a language that is asked for costs nothing
+            chosen = slice(int(found.first_token_fixed), None)  # a language that is asked for costs nothing
             probabilities = [token.probability for token in found.written]
             np.testing.assert_allclose(probabilities[chosen], own.numpy()[chosen], atol=ROWS)
 
@@ -129,9 +129,9 @@ def typed_text(opened: Opened) -> None:
             assert found.written == ()
             assert found.text == translate(checkpoint, case.text).text != ""
             continue
-        assert [token.id for token in found.written[found.given :]] == list(forced.values())
+        assert [token.id for token in found.written[found.prompt_length :]] == list(forced.values())
         assert found.finished
-        length = found.given + len(forced)
+        length = found.prompt_length + len(forced)
         assert all(len(maps[0, 0]) == length for kind, maps in found.maps.items() if kind != "encoder")
 
 
@@ -141,7 +141,7 @@ def typed_alignment(opened: Opened) -> None:
     words, target = tuple(case.text.split()), tuple(case.typed.split())
     assert joined(target) == case.typed
     pair = AlignedPair(source=words, target=target, sure=frozenset(), possible=frozenset())
-    for links in links_of(opened.checkpoint, pair).values():
+    for links in link_words(opened.checkpoint, pair).values():
         assert sorted(at for _, at in links) == list(range(len(target)))
         assert all(0 <= of < len(words) for of, _ in links)
 
@@ -271,10 +271,10 @@ def pasted(opened: Opened) -> None:
     checkpoint, text = opened.checkpoint, opened.case.text
     own = translate(checkpoint, text)
     for head in heads_of(checkpoint):
-        found = paste(checkpoint, text, text, head)
+        found = patch_head(checkpoint, text, text, head)
         assert found.text == own.text
         np.testing.assert_allclose(found.maps[head.kind], own.maps[head.kind], atol=ROWS)
-    assert paste_every_head(checkpoint, text, text) is None
+    assert patch_every_head(checkpoint, text, text) is None
 
 
 def silenced(opened: Opened) -> None:
@@ -296,10 +296,10 @@ def losses(opened: Opened) -> None:
     checkpoint, text = opened.checkpoint, opened.case.text
     own = translate(checkpoint, text)
     examples = make_examples(checkpoint, [(text, "")])
-    chosen = own.written[own.begins_given :]
+    chosen = own.written[own.first_token_fixed :]
     with torch.inference_mode():
         before = float(sentence_losses(checkpoint.model, examples)[0])
-    if not own.begins_given:
+    if not own.first_token_fixed:
         assert before == pytest.approx(-own.log_prob / len(chosen), abs=SUMS)
     read = tuple(token.id for token in own.written)
     for head, change in loss_changes(checkpoint.model, [examples]):
@@ -315,7 +315,7 @@ def searched(opened: Opened) -> None:
     found, tree = translate(checkpoint, text, search=BEAM), search_tree(checkpoint, text, search=BEAM)
     assert tree.text == found.text
     last = max(i for i, node in enumerate(tree.nodes) if node.best)
-    assert list(tree.path(last)) == [token.id for token in found.written[found.given :]]
+    assert list(tree.path(last)) == [token.id for token in found.written[found.prompt_length :]]
 
 
 def together(opened: Opened) -> None:
@@ -329,7 +329,7 @@ def effects(opened: Opened) -> None:
     """What is said of every head at once is what a run without that head alone does."""
     checkpoint, text = opened.checkpoint, opened.case.text
     before = translate(checkpoint, text)
-    found = effects_of_heads(checkpoint, before)
+    found = silence_each_head(checkpoint, before)
     forced = {at: token.id for at, token in enumerate(before.written)}
     for head in heads_of(checkpoint):
         edits = Intervention(ablated=frozenset({head}))
@@ -449,8 +449,8 @@ def test_a_text_beyond_the_positions_is_written_as_far_as_they_go(opened: Open, 
     assert isinstance(checkpoint, Checkpoint)
     room = checkpoint.model.config.max_length
     typed = f"{CASES[name].typed} " * (room // len(CASES[name].typed.split()) + 1)
-    given = beginning(checkpoint, CASES[name].text).given
-    forced = {given + at: token for at, token in forced_text(checkpoint.tokenizers, typed).items()}
+    given = beginning(checkpoint, CASES[name].text).prompt_length
+    forced = {given + at: token for at, token in forced_ids(checkpoint.tokenizers, typed).items()}
     found = translate(checkpoint, CASES[name].text, forced=forced)
     assert [token.id for token in found.written[given:]] == list(forced.values())[: room - given]
     assert not found.finished

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from model.analysis.alignment import Pointer, joined, links_of, pointed, words_at
+from model.analysis.alignment import Pointer, joined, link_words, pointed, words_at
 from model.analysis.influence import influence
 from model.checkpoints.checkpoint import load_checkpoint
 from model.corpora.aligned import AlignedPair, cooccurrence, error_rate, read_aligned
@@ -76,7 +76,7 @@ def test_a_heads_links_are_its_largest_weights(name: str) -> None:
     checkpoint = load_checkpoint(BUNDLED / name)
     texts = checkpoint.config.tokenizer
     one = read_aligned(texts.source_language, texts.target_language)[0]
-    found = links_of(checkpoint, one)
+    found = link_words(checkpoint, one)
     source, target = joined(one.source), joined(one.target)
     pieces, written = checkpoint.tokenizers.source.encode(source), checkpoint.tokenizers.target.encode(target)
     specials = checkpoint.tokenizers.specials
@@ -98,7 +98,7 @@ def test_a_heads_links_are_its_largest_weights(name: str) -> None:
 def test_attention_finds_most_words_and_better_than_chance() -> None:
     checkpoint = load_checkpoint(BUNDLED / "everyday-en-de")
     pairs = read_aligned("en", "de")[:12]
-    found = [links_of(checkpoint, one) for one in pairs]
+    found = [link_words(checkpoint, one) for one in pairs]
     rates = {pointer: error_rate([links[pointer] for links in found], pairs) for pointer in found[0]}
     best = min(rates, key=lambda pointer: rates[pointer])
     assert rates[best] < 0.2 < error_rate(cooccurrence(pairs), pairs)

@@ -8,7 +8,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from model.analysis.learning import MORE, open_snapshot, outcome, snapshots_of, stage
+from model.analysis.learning import EXTRA_TOKENS, list_snapshots, open_snapshot, run_snapshot, trained_result
 from model.checkpoints.checkpoint import WEIGHTS, CheckpointError, find_snapshots, load_checkpoint
 from model.inference.opening import open_translator
 from model.inference.translate import translate
@@ -23,9 +23,9 @@ def test_the_first_snapshot_knows_nothing_and_the_trained_model_knows_what_it_wr
     snapshots = find_snapshots(checkpoint.path)
     assert list(snapshots) == sorted(snapshots)
     trained = translate(checkpoint, TEXT)
-    first = stage(open_snapshot(checkpoint, snapshots[0]), TEXT, trained)
-    same = stage(open_snapshot(checkpoint, checkpoint.path / WEIGHTS), TEXT, trained)
-    last = outcome(trained)
+    first = run_snapshot(open_snapshot(checkpoint, snapshots[0]), TEXT, trained)
+    same = run_snapshot(open_snapshot(checkpoint, checkpoint.path / WEIGHTS), TEXT, trained)
+    last = trained_result(trained)
     assert same.text == last.text == trained.text
     for kind, weights in trained.maps.items():
         np.testing.assert_allclose(same.maps[kind], weights, atol=1e-5)  # the same computation
@@ -40,7 +40,7 @@ def test_the_loss_is_that_of_the_trained_models_words_under_the_earlier_weights(
     checkpoint = load_checkpoint(BUNDLED / "multi30k-en-de")
     path = list(find_snapshots(checkpoint.path).values())[2]
     trained = translate(checkpoint, TEXT)
-    found = stage(open_snapshot(checkpoint, path), TEXT, trained)
+    found = run_snapshot(open_snapshot(checkpoint, path), TEXT, trained)
     earlier = load_checkpoint(BUNDLED / "multi30k-en-de").model
     earlier.load_state_dict({name: tensor.float() for name, tensor in load_file(path).items()}, strict=False)
     source = torch.tensor([[token.id for token in trained.source]])
@@ -56,8 +56,8 @@ def test_every_snapshot_writes_the_beginning_of_what_it_writes_when_nothing_is_f
     trained = translate(checkpoint, TEXT)
     snapshots = [open_snapshot(checkpoint, path) for path in find_snapshots(checkpoint.path).values()]
     alone = [translate(snapshot, TEXT) for snapshot in snapshots]
-    stages = [stage(snapshot, TEXT, trained) for snapshot in snapshots]
-    longest = len(trained.written) + MORE
+    stages = [run_snapshot(snapshot, TEXT, trained) for snapshot in snapshots]
+    longest = len(trained.written) + EXTRA_TOKENS
     for one, free in zip(stages, alone, strict=True):
         ids = [token.id for token in free.written[:longest]]
         ended = free.finished and len(free.written) <= longest
@@ -73,7 +73,7 @@ def test_a_text_that_fills_all_positions_can_be_followed() -> None:
     text = "dog " * 200
     trained = translate(checkpoint, text)
     assert len(trained.written) == checkpoint.config.model.max_length
-    assert not stage(open_snapshot(checkpoint, find_snapshots(checkpoint.path)[0]), text, trained).finished
+    assert not run_snapshot(open_snapshot(checkpoint, find_snapshots(checkpoint.path)[0]), text, trained).finished
 
 
 def test_weights_of_another_model_get_a_sentence(tmp_path: Path) -> None:
@@ -94,12 +94,12 @@ def test_checkpoints_of_others_beside_each_other_are_snapshots_too(tmp_path: Pat
     for seed, step in enumerate((500, 1000)):
         make_folder(tmp_path / f"checkpoint-{step}", "bart", seed=seed)
     (tmp_path / "checkpoint-last").mkdir()
-    found = snapshots_of(tmp_path / "checkpoint-1000")
+    found = list_snapshots(tmp_path / "checkpoint-1000")
     assert list(found) == [500, 1000]
-    assert snapshots_of(tmp_path) == {}
+    assert list_snapshots(tmp_path) == {}
     last = open_translator(found[1000])
     trained = translate(last, TEXT)
-    same, other = (stage(open_snapshot(last, found[step]), TEXT, trained) for step in (1000, 500))
-    assert same.loss == pytest.approx(outcome(trained).loss, abs=1e-5)
+    same, other = (run_snapshot(open_snapshot(last, found[step]), TEXT, trained) for step in (1000, 500))
+    assert same.loss == pytest.approx(trained_result(trained).loss, abs=1e-5)
     assert other.loss != pytest.approx(same.loss, abs=1e-2)
     assert other.maps["cross"].shape == trained.maps["cross"].shape

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from model.analysis.patching import ROWS, first_difference, paste, paste_every_head
+from model.analysis.patching import ROWS, first_difference, patch_every_head, patch_head
 from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from model.cli.main import main
 from model.inference.opening import open_translator
@@ -37,7 +37,7 @@ def test_what_is_pasted_is_the_part_of_the_projections_input(captions: Checkpoin
     place = first_difference(theirs, ours)
     assert place is not None
     assert place > 1
-    found = paste_every_head(captions, GIVER, TEXT)
+    found = patch_every_head(captions, GIVER, TEXT)
     assert found is not None
     assert found.place == place
     words, prefix = (theirs.written[place].id, ours.written[place].id), ids(ours.read[: place + 1])
@@ -74,7 +74,7 @@ def test_what_is_pasted_is_the_part_of_the_projections_input(captions: Checkpoin
 
 
 def test_the_same_sentence_has_nothing_to_paste(captions: Checkpoint) -> None:
-    assert paste_every_head(captions, TEXT, TEXT) is None
+    assert patch_every_head(captions, TEXT, TEXT) is None
 
 
 def test_pasting_says_how_far_it_is_and_ends_where_nobody_wants_it(captions: Checkpoint) -> None:
@@ -86,13 +86,13 @@ def test_pasting_says_how_far_it_is_and_ends_where_nobody_wants_it(captions: Che
             raise TimeoutError
 
     with pytest.raises(TimeoutError):
-        paste_every_head(captions, GIVER, TEXT, report=report)
+        patch_every_head(captions, GIVER, TEXT, report=report)
     assert [done for done, _ in said] == [0, ROWS, 2 * ROWS]
     assert said[0][1] > 2 * ROWS
 
 
 def test_heads_of_the_encoder_need_sentences_of_one_length(captions: Checkpoint) -> None:
-    found = paste_every_head(captions, "A man is riding a brown horse through the park.", TEXT)
+    found = patch_every_head(captions, "A man is riding a brown horse through the park.", TEXT)
     assert found is not None
     assert np.isnan(found.heads["encoder"]).all()
     assert np.isfinite(found.heads["cross"]).all()
@@ -100,7 +100,7 @@ def test_heads_of_the_encoder_need_sentences_of_one_length(captions: Checkpoint)
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_a_head_pasted_from_the_same_sentence_changes_nothing(captions: Checkpoint, kind: str) -> None:
-    assert paste(captions, TEXT, TEXT, Head(kind, 0, 1)).text == translate(captions, TEXT).text
+    assert patch_head(captions, TEXT, TEXT, Head(kind, 0, 1)).text == translate(captions, TEXT).text
 
 
 def test_a_pasted_head_says_place_by_place_what_it_said_there(captions: Checkpoint) -> None:
@@ -124,7 +124,7 @@ def test_a_pasted_head_says_place_by_place_what_it_said_there(captions: Checkpoi
     handle = projection.register_forward_pre_hook(put)
     expected = translate(captions, TEXT)
     handle.remove()
-    found = paste(captions, GIVER, TEXT, head)
+    found = patch_head(captions, GIVER, TEXT, head)
     assert [token.id for token in found.written] == [token.id for token in expected.written]
     np.testing.assert_allclose(
         [token.probability for token in found.written], [token.probability for token in expected.written], atol=1e-4
@@ -132,7 +132,7 @@ def test_a_pasted_head_says_place_by_place_what_it_said_there(captions: Checkpoi
 
 
 def test_some_head_carries_the_word_over(captions: Checkpoint) -> None:
-    found = paste_every_head(captions, GIVER, TEXT)
+    found = patch_every_head(captions, GIVER, TEXT)
     assert found is not None
     assert max(float(grid.max()) for grid in found.heads.values()) > 0.1
 
@@ -140,7 +140,7 @@ def test_some_head_carries_the_word_over(captions: Checkpoint) -> None:
 def test_the_same_model_of_another_make_is_pasted_alike(captions: Checkpoint, tmp_path: Path) -> None:
     assert main(["export", "multi30k-en-de", "--to", "marian", "--out", str(tmp_path / "exported")]) == 0
     ours, found = (
-        paste_every_head(checkpoint, GIVER, TEXT) for checkpoint in (captions, open_translator(tmp_path / "exported"))
+        patch_every_head(checkpoint, GIVER, TEXT) for checkpoint in (captions, open_translator(tmp_path / "exported"))
     )
     assert ours is not None
     assert found is not None

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from model.analysis.source_code import code_of, steps_in
+from model.analysis.source_code import function_code, steps_in
 from model.analysis.stations import stations
 from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from model.inference.translate import translate
@@ -61,7 +61,7 @@ def test_the_way_ends_in_the_words_that_the_model_considered() -> None:
 
 
 def test_the_code_is_what_runs_without_its_docstring() -> None:
-    code = code_of(FeedForward.forward)
+    code = function_code(FeedForward.forward)
     assert code[0].text == "def forward(self, x: Tensor) -> Tensor:"
     assert [line.step for line in code] == ["", "expand", "activation", "contract"]
     source = inspect.getsource(FeedForward)

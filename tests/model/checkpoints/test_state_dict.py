@@ -337,9 +337,9 @@ def test_one_storage_under_many_names_stays_one(tmp_path: Path) -> None:
 
 def test_the_memory_that_a_description_asks_for_is_bounded_before_the_model_is_built(tmp_path: Path) -> None:
     folder = write(tmp_path / "mine", tutorial(), TOML.replace(f"max_length = {LENGTH}", "max_length = 4096"))
-    assert open_checkpoint(folder, most_bytes=2_000_000).name == "mine"
+    assert open_checkpoint(folder, max_bytes=2_000_000).name == "mine"
     with pytest.raises(CheckpointError, match=r"The limit here is 0\.0 GB"):  # its positions take 1 MB
-        open_checkpoint(folder, most_bytes=1_000_000)
+        open_checkpoint(folder, max_bytes=1_000_000)
 
 
 def test_compressed_weights_are_refused_before_they_swell(tmp_path: Path) -> None:

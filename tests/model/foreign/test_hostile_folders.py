@@ -83,7 +83,7 @@ def test_a_configuration_that_claims_more_than_the_weights_hold_is_refused_befor
 
 def test_what_does_not_fit_into_memory_is_refused_before_it_is_loaded(folders: Callable[[str], Path]) -> None:
     with pytest.raises(CheckpointError, match=r"million weights and needs .* GB of memory\. The limit here is 0\.0 GB"):
-        open_checkpoint(folders("bert"), most_bytes=1000)
+        open_checkpoint(folders("bert"), max_bytes=1000)
 
 
 class Bomb:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model.analysis.anatomy import anatomy, derive, value_norms, why_unmixed
+from model.analysis.anatomy import anatomy, derive, value_norms, why_no_mixing
 from model.config.section import ConfigError
 from model.inference.opening import open_translator
 from tests.foreign_families import family_named, make_family
@@ -30,7 +30,7 @@ def test_every_step_of_a_head_is_the_models(made: Callable[[str], Path], title: 
     assert set(steps.differences) == {"weights", "head output", "layer output"}
     assert max(steps.differences.values()) < ROUNDING * largest
     assert len(steps.concatenated) == parts.values.shape[0] * parts.values.shape[2]
-    assert why_unmixed(checkpoint.model) == ""
+    assert why_no_mixing(checkpoint.model) == ""
     assert value_norms(checkpoint, TEXT)[1][kind].shape == (2, 4, parts.values.shape[1])
 
 
@@ -42,7 +42,7 @@ def test_a_norm_or_a_gate_behind_the_heads_is_no_matrix(made: Callable[[str], Pa
     assert steps.output is None
     assert set(steps.differences) == {"weights", "head output"}
     assert max(steps.differences.values()) < ROUNDING * max(1.0, float(np.abs(parts.head_outputs).max()))
-    for said in (parts.unmixed, why_unmixed(checkpoint.model)):
+    for said in (parts.no_mixing_reason, why_no_mixing(checkpoint.model)):
         assert "a norm, a gate or several matrices" in said
     with pytest.raises(ConfigError, match="a norm, a gate or several matrices"):
         value_norms(checkpoint, TEXT)

@@ -44,7 +44,7 @@ def test_what_is_known_before_loading_is_what_is_loaded(folders: Callable[[str],
     assert config.task == checkpoint.config.task == task
     assert config.model.kinds == checkpoint.model.config.kinds
     for kind in config.model.kinds:
-        assert config.model.layers_of(kind) == checkpoint.model.config.layers_of(kind) == 2
+        assert config.model.num_layers(kind) == checkpoint.model.config.num_layers(kind) == 2
     assert config.model.num_heads == checkpoint.model.config.num_heads == 4
 
 
@@ -54,7 +54,7 @@ def test_a_text_has_the_librarys_ids(folders: Callable[[str], Path], family: str
     library = AutoTokenizer.from_pretrained(folders(family))
     checkpoint = open_translator(folders(family))
     translation = translate(checkpoint, text)
-    read = translation.source or translation.read[: translation.given + 1]
+    read = translation.source or translation.read[: translation.prompt_length + 1]
     expected = library(text)["input_ids"] or [library.bos_token_id]
     assert [token.id for token in read] == expected
     encoding = checkpoint.tokenizers.source.encode(text)
@@ -98,7 +98,7 @@ def test_a_continuation_and_its_maps_are_the_librarys(folders: Callable[[str], P
         prompt = tokenizer(text, return_tensors="pt")["input_ids"]
         found = translate(checkpoint, text, search=search)
         ids = [found.read[0].id, *(token.id for token in found.written)]
-        free = len(found.written) - found.given
+        free = len(found.written) - found.prompt_length
         assert 0 < free <= 40
         settings = {"do_sample": False, "num_beams": beams, "early_stopping": beams > 1}
         assert ids == library.generate(prompt, max_new_tokens=40, **settings)[0].tolist()
@@ -107,7 +107,7 @@ def test_a_continuation_and_its_maps_are_the_librarys(folders: Callable[[str], P
         np.testing.assert_allclose(found.maps["decoder"], torch.cat(expected.attentions).numpy(), **CLOSE)
         probabilities = expected.logits.softmax(dim=-1)[0, range(len(ids) - 1), ids[1:]].numpy()
         np.testing.assert_allclose([token.probability for token in found.written], probabilities, **CLOSE)
-        assert found.given == prompt.size(1) - 1
+        assert found.prompt_length == prompt.size(1) - 1
 
 
 @pytest.mark.parametrize("family", CONTINUERS)
@@ -116,7 +116,7 @@ def test_a_tree_ends_in_the_text_of_its_beam_and_the_same_seed_draws_the_same(
 ) -> None:
     checkpoint = open_translator(folders(family))
     tree = search_tree(checkpoint, TEXTS[0], search=SearchConfig(method="beam", beam_size=3))
-    first = translate(checkpoint, TEXTS[0]).written[tree.given]
+    first = translate(checkpoint, TEXTS[0]).written[tree.prompt_length]
     assert tree.nodes[0].token == first.text
     assert tree.nodes[0].log_prob == tree.nodes[0].score == pytest.approx(math.log(first.probability), abs=1e-4)
     best = translate(checkpoint, TEXTS[0], search=SearchConfig(method="beam", beam_size=3))
@@ -274,7 +274,7 @@ def test_a_folder_of_half_precision_and_of_pytorchs_own_files_opens(
     expected = translate(open_translator(folders("gpt2")), TEXTS[0])
     for folder, most in ((half, 2e-2), (old, 2e-2)):
         found = translate(open_translator(folder), TEXTS[0])
-        steps = found.given + 1
+        steps = found.prompt_length + 1
         prompts = [maps.maps["decoder"][:, :, :steps, :steps] for maps in (found, expected)]
         assert 0 < np.abs(prompts[0] - prompts[1]).max() < most  # the weights have eleven bits
 
@@ -289,7 +289,7 @@ def test_an_end_inside_a_prompt_ends_nothing(folders: Callable[[str], Path], fam
     assert 2 in prompt
     for search in (SearchConfig(), SearchConfig(method="beam", beam_size=3)):
         found = translate(checkpoint, text, search=search)
-        assert len(found.written) > found.given == prompt.size(1) - 1
+        assert len(found.written) > found.prompt_length == prompt.size(1) - 1
         ids = [found.read[0].id, *(token.id for token in found.written)]
         expected = library(input_ids=torch.tensor([ids[:-1]]), output_attentions=True, use_cache=False)
         np.testing.assert_allclose(found.maps["decoder"], torch.cat(expected.attentions).numpy(), **CLOSE)
@@ -300,7 +300,7 @@ def test_several_ends_and_what_is_never_written_are_the_librarys(
     folders: Callable[[str], Path], tmp_path: Path
 ) -> None:
     first = [token.id for token in translate(open_translator(folders("gpt2")), TEXTS[0]).written]
-    given = translate(open_translator(folders("gpt2")), TEXTS[0]).given
+    given = translate(open_translator(folders("gpt2")), TEXTS[0]).prompt_length
     for name, settings in (
         ("ends", {"eos_token_id": [2, first[given + 3]]}),
         ("bans", {"bad_words_ids": [[first[given]], [first[given + 1]]]}),
@@ -312,7 +312,7 @@ def test_several_ends_and_what_is_never_written_are_the_librarys(
         found = translate(open_translator(folder), TEXTS[0])
         library, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
         prompt = tokenizer(TEXTS[0], return_tensors="pt")["input_ids"]
-        free = len(found.written) - found.given
+        free = len(found.written) - found.prompt_length
         expected = library.generate(prompt, max_new_tokens=40, do_sample=False, num_beams=1)[0, 1:].tolist()
         assert [token.id for token in found.written] == expected
         assert found.finished == (name == "ends")

@@ -10,7 +10,14 @@ import pytest
 from model.checkpoints.checkpoint import Checkpoint, load_checkpoint, read_config
 from model.cli.main import main
 from model.corpora.class_list import CLASS_LISTS, read_class_list
-from model.inference.confidence import CERTAINTY, certainty, doubt, foreign_share, unread_share, usual_certainty
+from model.inference.confidence import (
+    USUAL_CONFIDENCE,
+    confidence,
+    foreign_share,
+    low_confidence,
+    unread_share,
+    usual_confidence,
+)
 from model.inference.translate import translate
 from model.text.vocab import UNK_ID
 from tests.conftest import BUNDLED, TOY_DATA
@@ -24,7 +31,7 @@ def checkpoint() -> Checkpoint:
 
 
 def doubted(checkpoint: Checkpoint, texts: list[str]) -> float:
-    return float(np.mean([bool(doubt(checkpoint, text, translate(checkpoint, text))) for text in texts]))
+    return float(np.mean([bool(low_confidence(checkpoint, text, translate(checkpoint, text))) for text in texts]))
 
 
 def test_another_language_is_caught_and_what_a_class_types_rarely_is(checkpoint: Checkpoint) -> None:
@@ -51,26 +58,26 @@ def test_another_language_is_caught_and_what_a_class_types_rarely_is(checkpoint:
     ],
 )
 def test_the_reason(checkpoint: Checkpoint, text: str, reason: str) -> None:
-    assert doubt(checkpoint, text, translate(checkpoint, text)) == reason
+    assert low_confidence(checkpoint, text, translate(checkpoint, text)) == reason
 
 
 def test_unknown_words_are_told() -> None:
     words = load_checkpoint(BUNDLED / "multi30k-de-en-words")
-    assert doubt(words, "Xyzzy plugh frotz.", translate(words, "Xyzzy plugh frotz.")) == "pieces"
-    assert doubt(words, "Ein Hund rennt.", translate(words, "Ein Hund rennt.")) == ""
+    assert low_confidence(words, "Xyzzy plugh frotz.", translate(words, "Xyzzy plugh frotz.")) == "pieces"
+    assert low_confidence(words, "Ein Hund rennt.", translate(words, "Ein Hund rennt.")) == ""
 
 
 def test_certainty_is_the_geometric_mean_of_the_probabilities(checkpoint: Checkpoint) -> None:
     written = translate(checkpoint, "Two dogs run.").written
     product = math.prod(token.probability for token in written)
-    assert certainty(written) == pytest.approx(product ** (1 / len(written)), rel=1e-6)
-    assert certainty(()) == 1
+    assert confidence(written) == pytest.approx(product ** (1 / len(written)), rel=1e-6)
+    assert confidence(()) == 1
 
 
 def test_the_usual_certainty_is_that_of_all_but_a_fiftieth(toy: Checkpoint) -> None:
     texts = (TOY_DATA / "toy" / "train.en").read_text().splitlines()
-    limit = usual_certainty(toy, texts)
-    below = [certainty(translate(toy, text).written) < limit - 1e-6 for text in texts]
+    limit = usual_confidence(toy, texts)
+    below = [confidence(translate(toy, text).written) < limit - 1e-6 for text in texts]
     assert 0 < sum(below) <= math.ceil(0.02 * len(texts))
 
 
@@ -91,7 +98,7 @@ def test_the_command_line_measures_and_records_it(
         if path.is_file():
             (copy / path.name).write_bytes(path.read_bytes())
     assert main(["evaluate", str(copy), "--certainty", "--record", "--data-dir", str(TOY_DATA)]) == 0
-    value = read_config(copy).figures[CERTAINTY]
+    value = read_config(copy).figures[USUAL_CONFIDENCE]
     assert f"{value} or more on average" in capsys.readouterr().out
     assert 0 < value <= 1
 
@@ -100,4 +107,4 @@ def test_a_checkpoint_that_was_never_measured_is_not_called_unsure(checkpoint: C
     config = dataclasses.replace(checkpoint.config, figures={})
     unmeasured = dataclasses.replace(checkpoint, config=config)
     text = "Je ne parle pas bien le français."
-    assert doubt(unmeasured, text, translate(unmeasured, text)) == ""
+    assert low_confidence(unmeasured, text, translate(unmeasured, text)) == ""

@@ -141,7 +141,7 @@ def test_a_padded_batch_shows_the_masks_that_it_used(toy: Checkpoint) -> None:
         ("decoder", batch.decoder_mask),
         ("cross", batch.padding_mask[:, None, :]),
     ):
-        scores, masked, weights = layer_stages(toy, batch, kind, toy.model.config.layers_of(kind) - 1).values()
+        scores, masked, weights = layer_stages(toy, batch, kind, toy.model.config.num_layers(kind) - 1).values()
         allowed = np.broadcast_to(mask[:, None], weights.shape)
         assert np.isfinite(scores).all()
         assert (masked[allowed] == scores[allowed]).all()

@@ -9,7 +9,7 @@ import pytest
 from model.config.recipe import load_recipe
 from model.corpora.toys import TOYS, write_toy
 from model.inference.opening import open_translator
-from model.inference.searching import forced_text
+from model.inference.searching import forced_ids
 from model.inference.translate import translate
 from model.training.train import train
 
@@ -34,7 +34,7 @@ def test_nearly_all_words_that_it_never_saw_are_reversed(reversing: Path) -> Non
 def test_the_attention_to_the_source_is_an_anti_diagonal(reversing: Path) -> None:
     checkpoint = open_translator(reversing)
     text, answer = TOYS["reverse"].example(5)
-    read = translate(checkpoint, text, forced=forced_text(checkpoint.tokenizers, answer))
+    read = translate(checkpoint, text, forced=forced_ids(checkpoint.tokenizers, answer))
     assert read.text == answer
     cross = read.maps["cross"].mean(axis=(0, 1))  # (T, S)
     places = np.arange(5)

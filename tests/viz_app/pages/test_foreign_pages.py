@@ -175,7 +175,7 @@ def test_the_beam_tree_of_a_continuing_model_begins_where_the_prompt_ends(open_w
     begin = [node for node in nodes if node["parent"] == -1]
     assert {node["depth"] for node in begin} == {1}
     assert len(begin) > 1  # a choice, which a prompt does not have
-    assert sum(node["best"] for node in nodes) == len(expected.written) - expected.given
+    assert sum(node["best"] for node in nodes) == len(expected.written) - expected.prompt_length
 
 
 def test_a_step_of_the_prompt_offers_nothing_to_choose(open_with: OpenApp) -> None:

@@ -138,7 +138,7 @@ def test_a_hostile_folder_gets_a_sentence_soon_and_stops_nobody(
 
     def attempt() -> None:
         with pytest.raises(CheckpointError) as error:
-            open_checkpoint(folder, most_bytes=100_000_000)
+            open_checkpoint(folder, max_bytes=100_000_000)
         assert "hostile" in str(error.value) or "pytorch_model.bin" in str(error.value)
 
     ratio, seconds = effect_of(attempt)

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from model.analysis.learning import open_snapshot, outcome, stage
+from model.analysis.learning import open_snapshot, run_snapshot, trained_result
 from model.checkpoints.checkpoint import CheckpointError, at_snapshot, find_snapshots, load_checkpoint
 from model.inference.translate import translate
 from tests.conftest import BUNDLED
@@ -29,7 +29,10 @@ def test_every_map_and_every_line_is_a_snapshots(open_app: OpenApp) -> None:
     checkpoint = load_checkpoint(BUNDLED / NAME)
     trained = translate(checkpoint, TEXT)
     snapshots = find_snapshots(checkpoint.path).values()
-    stages = [*(stage(open_snapshot(checkpoint, path), TEXT, trained) for path in snapshots), outcome(trained)]
+    stages = [
+        *(run_snapshot(open_snapshot(checkpoint, path), TEXT, trained) for path in snapshots),
+        trained_result(trained),
+    ]
     table = app.dataframe[0].value
     assert [text.removesuffix(" …") for text in table["translation"]] == [one.text for one in stages]
     np.testing.assert_allclose(table["loss, nats a token"], [one.loss for one in stages], atol=1e-5)
@@ -97,7 +100,7 @@ def test_nothing_and_much_get_a_sentence(open_app: OpenApp, text: str) -> None:
 def test_without_any_snapshots_a_sentence_says_how_to_get_them(
     open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("viz_app.widgets.checkpoint_choice.snapshots_of", lambda folder: {})
+    monkeypatch.setattr("viz_app.widgets.checkpoint_choice.list_snapshots", lambda folder: {})
     app = open_app("learning")
     assert "snapshot_steps" in app.error[0].value
 

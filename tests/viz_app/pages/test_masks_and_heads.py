@@ -11,7 +11,7 @@ from streamlit.testing.v1.element_tree import Button
 
 from model.analysis.importance import gradient_importance, make_examples
 from model.analysis.mask_bugs import BUGS, bug_weights, mask_bug
-from model.analysis.silencing import effects_of_heads
+from model.analysis.silencing import silence_each_head
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.kinds import KINDS
 from model.inference.translate import translate
@@ -83,7 +83,7 @@ def test_the_board_shows_the_effect_of_every_head_before_any_click(open_app: Ope
     app = open_app("heads", checkpoint=NAME)
     text = app.text_input(key="text").value
     before = translate(checkpoint, text)
-    found = effects_of_heads(checkpoint, before)
+    found = silence_each_head(checkpoint, before)
     boards = {board["kind"]: board for board in component_data(app, "head_board")["boards"]}
     for kind, grid in found.changes.items():
         said = [[face["says"] for face in row] for row in boards[kind]["faces"]]

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from model.checkpoints.checkpoint import WEIGHTS
 from model.corpora.toys import TOYS
 from model.inference.opening import open_translator
-from model.inference.searching import forced_text
+from model.inference.searching import forced_ids
 from model.inference.translate import translate
 from tests.viz_app.conftest import array, charts
 from tests.viz_app.server.test_gate import until
@@ -75,7 +75,7 @@ def test_a_model_is_trained_stopped_and_kept_and_the_map_is_its_own(open_app: Op
     assert list(loss["data"][1]["y"]) == history["valid_loss"].tolist()
     checkpoint = open_translator(training.folder)
     text, answer = TOYS["copy"].example(5)
-    read = translate(checkpoint, text, forced=forced_text(checkpoint.tokenizers, answer))
+    read = translate(checkpoint, text, forced=forced_ids(checkpoint.tokenizers, answer))
     np.testing.assert_allclose(array(large["data"][0]["z"]), read.maps["cross"][0, 0], atol=1e-6)
 
     app = press(app, "Start over")  # asks first

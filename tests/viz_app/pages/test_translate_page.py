@@ -14,7 +14,7 @@ from model.analysis.anatomy import value_norms
 from model.analysis.statistics import rollout, translation_rollout
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.search import SearchConfig
-from model.inference.searching import forced_text
+from model.inference.searching import forced_ids
 from model.inference.translate import translate
 from tests.conftest import PATIENCE, ROOT
 from tests.viz_app.conftest import NAME, TEXT, component_data, head_map, html
@@ -156,7 +156,7 @@ def test_words_forced_on_step_by_step_are_kept_and_named_and_can_be_cleared(
 def test_a_translation_that_the_visitor_types_has_its_maps(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     written = "When does the next bus leave?"
     app = open_app(text=TEXT, checkpoint=NAME, method="typed", typed=written)
-    forced = translate(checkpoint, TEXT, forced=forced_text(checkpoint.tokenizers, written))
+    forced = translate(checkpoint, TEXT, forced=forced_ids(checkpoint.tokenizers, written))
     assert forced.text == written
     assert written in html(app)
     assert any("You typed this translation" in caption.value for caption in app.caption)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from model.analysis.alignment import Pointer, links_of
+from model.analysis.alignment import Pointer, link_words
 from model.checkpoints.checkpoint import load_checkpoint
 from model.corpora.aligned import error_rate, read_aligned
 from tests.conftest import BUNDLED
@@ -18,7 +18,7 @@ def test_the_table_has_every_heads_error_rate_best_first(open_app: OpenApp) -> N
     table = app.dataframe[0].value
     assert table["alignment error rate, %"].is_monotonic_increasing
     checkpoint, pairs = load_checkpoint(BUNDLED / "gru-de-en"), read_aligned("de", "en")
-    expected = error_rate([links_of(checkpoint, pair)[Pointer("head", "written", 0, 0)] for pair in pairs], pairs)
+    expected = error_rate([link_words(checkpoint, pair)[Pointer("head", "written", 0, 0)] for pair in pairs], pairs)
     row = table[(table["what points"] == "layer 1, head 1") & (table["when the word is"] == "written")]
     assert row["alignment error rate, %"].item() == pytest.approx(100 * expected, abs=2)  # a weight may tie
     assert "co-occurrence of words" in set(table["what points"])

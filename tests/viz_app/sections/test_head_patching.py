@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from model.analysis.patching import paste, paste_every_head
+from model.analysis.patching import patch_every_head, patch_head
 from model.checkpoints.checkpoint import load_checkpoint
 from model.interventions import Head
 from tests.conftest import BUNDLED
@@ -30,13 +30,13 @@ def test_the_grids_and_the_translation_are_those_of_the_analysis(open_app: OpenA
         pasted_cross_head="2",
     )
     checkpoint = load_checkpoint(BUNDLED / NAME)
-    found = paste_every_head(checkpoint, DONOR, TEXT)
+    found = patch_every_head(checkpoint, DONOR, TEXT)
     assert found is not None
     everywhere, at_places = (array(chart["data"][0]["z"]).astype(float) for chart in charts(app))
     expected = np.concatenate([found.heads[kind] for kind in found.heads], axis=1)
     np.testing.assert_allclose(everywhere[:, ~np.isnan(everywhere).all(axis=0)], expected, atol=1e-4)
     np.testing.assert_allclose(at_places, found.places["cross"].reshape(at_places.shape), atol=1e-4)
-    assert compared_lines(app)[-1] == paste(checkpoint, DONOR, TEXT, Head("cross", 2, 1)).text
+    assert compared_lines(app)[-1] == patch_head(checkpoint, DONOR, TEXT, Head("cross", 2, 1)).text
 
 
 def test_patching_stops_at_its_time_limit_and_starts_again(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from model.analysis.learning import snapshots_of
+from model.analysis.learning import list_snapshots
 from model.checkpoints.checkpoint import CheckpointError
 from model.inference.opening import open_translator
 from viz_app.server import training_jobs
@@ -95,7 +95,7 @@ def test_a_training_is_stopped_goes_on_where_it_was_and_reaches_the_limit(
     wait_until(lambda: not (training.active or training.saving))
     assert "the limit" in training.problem
     assert training.begun
-    assert len(snapshots_of(training.folder)) > 1
+    assert len(list_snapshots(training.folder)) > 1
     assert set(open_translator(training.folder).model.config.kinds) == {"encoder", "decoder", "cross"}
 
 

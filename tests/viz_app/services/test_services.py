@@ -71,7 +71,7 @@ def test_an_analysis_follows_the_translation_that_is_shown_however_it_was_found(
     np.testing.assert_allclose(parts.weights, shown.maps["cross"][1], atol=1e-5)
     _, lens = analyses.lens_of(key, text, search, forced)
     np.testing.assert_allclose(lens.written[-1], written, atol=1e-5)
-    last, place = loading.config_of(key).model.layers_of("decoder") - 1, 2
+    last, place = loading.config_of(key).model.num_layers("decoder") - 1, 2
     _, end = analyses.stations_of(key, text, "decoder", last, place, search, forced)
     assert end is not None
     assert end.words[0][2] == pytest.approx(shown.written[place].candidates[0].probability, abs=1e-5)

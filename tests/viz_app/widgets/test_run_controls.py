@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.search import SearchConfig
-from model.inference.searching import forced_text
+from model.inference.searching import forced_ids
 from model.inference.translate import translate
 from model.interventions import Intervention
 from tests.viz_app.conftest import NAME, TEXT, compared_lines
@@ -55,7 +55,7 @@ def test_a_typed_translation_beyond_the_positions_names_them(
     open_app: OpenApp, checkpoint: Checkpoint, page: str
 ) -> None:
     typed = "A cat. " * 120
-    tokens, positions = len(forced_text(checkpoint.tokenizers, typed.strip())), checkpoint.model.config.max_length
+    tokens, positions = len(forced_ids(checkpoint.tokenizers, typed.strip())), checkpoint.model.config.max_length
     assert tokens > positions
     app = open_app(page, checkpoint=NAME, text=TEXT, method="typed", typed=typed)
     (said,) = [one.value for one in app.warning]

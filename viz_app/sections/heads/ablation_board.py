@@ -6,7 +6,7 @@ from functools import partial
 import streamlit as st
 
 from model.analysis.importance import all_heads
-from model.analysis.silencing import Effects
+from model.analysis.silencing import SilencingEffects
 from model.config.kinds import KINDS
 from model.config.model import ModelConfig
 from model.inference.translation import Translation
@@ -96,7 +96,7 @@ def buttons(key: CheckpointKey, heads: Sequence[Head], intervention: Interventio
     return wanted
 
 
-def effects_of(key: CheckpointKey, text: str, run: Run, before: Translation) -> Effects | None:
+def effects_of(key: CheckpointKey, text: str, run: Run, before: Translation) -> SilencingEffects | None:
     """Measure what each head does, and draw the sentence about it; or say why it is not measured."""
     if run != Run():
         st.caption("The effect of each head is measured only for greedy search without forced words.")
@@ -109,7 +109,7 @@ def effects_of(key: CheckpointKey, text: str, run: Run, before: Translation) -> 
     return effects
 
 
-def summary(effects: Effects, before: Translation) -> None:
+def summary(effects: SilencingEffects, before: Translation) -> None:
     """The effect of each head in a sentence and as a table; and a button for the decisive head."""
     meaning, action, table = st.columns([5.6, 2.1, 1.1], vertical_alignment="center")
     meaning.markdown(effects_sentence(effects))
@@ -130,7 +130,7 @@ def summary(effects: Effects, before: Translation) -> None:
         )
 
 
-def board(states: Mapping[str, Sequence[Sequence[str]]], effects: Effects | None) -> None:
+def board(states: Mapping[str, Sequence[Sequence[str]]], effects: SilencingEffects | None) -> None:
     """Draw a button for every head."""
     elements.head_board(
         states,

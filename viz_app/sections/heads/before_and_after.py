@@ -39,7 +39,7 @@ def before_and_after(
             st.caption(f"Replace a word by {plain(mask)}, and the model guesses that word.")
     if before.written:
         old, new = before.log_prob, (rescored(key, text, before, intervention) if intervention else before).log_prob
-        sentence = LOG_PROBABILITIES["continuation" if before.given else "translation"]
+        sentence = LOG_PROBABILITIES["continuation" if before.prompt_length else "translation"]
         st.caption(sentence.format(before=old, after=new, change=new - old))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from model.analysis.silencing import Effects
+from model.analysis.silencing import SilencingEffects
 from model.config.kinds import KINDS
 from model.interventions import Head
 from viz_app.figures.colours import LEVELS, ink, palette
@@ -15,12 +15,12 @@ __all__ = ["decisive_head", "effects_sentence", "effects_table", "faces"]
 Face = Mapping[str, object]
 
 
-def largest_change(effects: Effects) -> float:
+def largest_change(effects: SilencingEffects) -> float:
     """Over all heads, up or down, in nats; the ends of the colour scale."""
     return max(float(np.abs(grid).max()) for grid in effects.changes.values())
 
 
-def faces(effects: Effects) -> dict[str, list[list[Face]]]:
+def faces(effects: SilencingEffects) -> dict[str, list[list[Face]]]:
     """Kind → (L, H): the colours of a head's button, and the effect of silencing it in words."""
     bound = max(largest_change(effects), 1e-6)
     colours = ["#" + bytes(row[:3]).hex() for row in palette(signed=True)]
@@ -41,7 +41,7 @@ def faces(effects: Effects) -> dict[str, list[list[Face]]]:
     }
 
 
-def effects_sentence(effects: Effects) -> str:
+def effects_sentence(effects: SilencingEffects) -> str:
     """The meaning of the board's colours, and the number of heads that change the text when silenced alone."""
     positions = np.concatenate([grid.ravel() for grid in effects.places.values()])
     return (
@@ -51,7 +51,7 @@ def effects_sentence(effects: Effects) -> str:
     )
 
 
-def decisive_head(effects: Effects) -> Head | None:
+def decisive_head(effects: SilencingEffects) -> Head | None:
     """Of the heads that change the text alone, the one that lowers its log-probability most; None without any."""
     candidates = [
         (float(grid[layer, head]), Head(kind, layer, head))
@@ -61,7 +61,7 @@ def decisive_head(effects: Effects) -> Head | None:
     return min(candidates)[1] if candidates else None
 
 
-def effects_table(effects: Effects, written: Sequence[str]) -> pd.DataFrame:
+def effects_table(effects: SilencingEffects, written: Sequence[str]) -> pd.DataFrame:
     """One row per head, the largest fall of the log-probability first.
 
     Args:

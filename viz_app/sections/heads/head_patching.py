@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from model.analysis.patching import Pasting, first_difference
+from model.analysis.patching import PatchingEffects, first_difference
 from model.config.kinds import KINDS
 from model.inference.opening import AnyConfig
 from model.inference.translation import Translation
@@ -114,7 +114,7 @@ def two_runs(key: CheckpointKey, text: str, donor: str) -> Runs | None:
     return None
 
 
-def every_head(runs: Runs, closeness: Pasting) -> None:
+def every_head(runs: Runs, closeness: PatchingEffects) -> None:
     """Draw each head, patched at every position."""
     own, wanted = runs.tokens
     section(
@@ -137,7 +137,7 @@ def every_head(runs: Runs, closeness: Pasting) -> None:
         )
 
 
-def head_choice(closeness: Pasting) -> Head:
+def head_choice(closeness: PatchingEffects) -> Head:
     """Ask for a head; the first choice is the one that brings the receiver closest to the donor."""
     grids = {kind: grid for kind, grid in closeness.heads.items() if np.isfinite(grid).any()}
     strongest = max(grids, key=lambda kind: float(np.nanmax(grids[kind])))
@@ -152,7 +152,7 @@ def head_choice(closeness: Pasting) -> Head:
     return Head(kind, layer, head)
 
 
-def every_position(runs: Runs, closeness: Pasting, kind: str) -> None:
+def every_position(runs: Runs, closeness: PatchingEffects, kind: str) -> None:
     """Draw each head of one kind of attention, patched at one position only."""
     section("At which position?", "The same, with the head patched at one position only. Each row is one head.")
     layers, heads, positions = closeness.places[kind].shape

@@ -132,7 +132,11 @@ def draw_layer_output(chosen: ChosenQuery) -> None:
     """Step 4: draw the outputs of all heads, and the output of the layer."""
     output = chosen.derivation.output
     if output is None:
-        st.info(plain(f"The last step, from the heads to the layer's output, is not shown. {chosen.anatomy.unmixed}"))
+        st.info(
+            plain(
+                f"The last step, from the heads to the layer's output, is not shown. {chosen.anatomy.no_mixing_reason}"
+            )
+        )
         return
     heads, _, width = chosen.anatomy.values.shape
     section(

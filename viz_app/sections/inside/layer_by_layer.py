@@ -80,7 +80,7 @@ def ask_for_token(translation: Translation, sizes: ModelConfig) -> TokenInLayer:
     with stacks:
         stack = st.segmented_control("Stack", list(STACKS), format_func=STACKS.__getitem__, required=True, key="stack")
     stack = stack or "decoder"
-    layer_numbers = list(range(1, sizes.layers_of(stack) + 1))
+    layer_numbers = list(range(1, sizes.num_layers(stack) + 1))
     settle("station_layer", layer_numbers[-1], layer_numbers)
     layer = layers.selectbox("Layer", layer_numbers, key="station_layer")
     read = translation.source if stack == "encoder" else translation.read

@@ -5,7 +5,7 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from model.analysis.deletion import Deletion, words_of
+from model.analysis.deletion import Deletion, word_spans
 from model.checkpoints.languages import tag
 from model.inference.classify import Classification
 from viz_app.content.plain import percent, plain
@@ -44,7 +44,7 @@ def word_deletion(key: CheckpointKey, text: str, reading: Classification) -> Non
             key="deletions",
             alt="What the class becomes without each word",
         )
-    if left_out := len(words_of(text)) - len(found):
+    if left_out := len(word_spans(text)) - len(found):
         st.caption(f"The last {left_out} words are not deleted: the text is too long for that.")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from model.analysis.learning import snapshots_of
+from model.analysis.learning import list_snapshots
 from model.checkpoints.checkpoint import WEIGHTS, CheckpointError
 from model.config.kinds import KINDS
 from model.corpora.corpora import CorpusError
@@ -143,7 +143,7 @@ def buttons(training: Training | None) -> None:
             f"{plain(kept)} is chosen on the left, and all pages look into it now. Only you see it, until you leave.",
             icon=":material/check:",
         )
-        if training is not None and len(snapshots_of(training.folder)) > 1:
+        if training is not None and len(list_snapshots(training.folder)) > 1:
             page_link("learning", "Play its training again on the page Watch it learn")
 
 
@@ -220,7 +220,7 @@ def looks(training: Training, key: listing.CheckpointKey) -> None:
         f"While it writes the right answer; expect {toy.expect}. All heads; choose one to enlarge it.",
     )
     try:
-        step = None if (training.folder / WEIGHTS).exists() else max(snapshots_of(training.folder), default=None)
+        step = None if (training.folder / WEIGHTS).exists() else max(list_snapshots(training.folder), default=None)
         own, reading = analyses.attempt_of(key, text, answer, step)
     except CheckpointError:  # none is written yet
         st.info("The first map appears in a few seconds.")

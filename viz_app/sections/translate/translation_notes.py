@@ -41,9 +41,9 @@ def translation_notes(key: CheckpointKey, config: AnyConfig, text: str, run: Run
     with st.container():
         if run.forced:
             forced_words_note(key, text, run.forced)
-        elif config.task == "translation" and (doubt := translations.doubt_of(key, text, run.search)):
+        elif config.task == "translation" and (low_confidence := translations.doubt_of(key, text, run.search)):
             name = plain(language(config.tokenizer.source_language))
-            st.caption(f":material/info: {DOUBTS[doubt].format(language=name)}")
+            st.caption(f":material/info: {DOUBTS[low_confidence].format(language=name)}")
         if len(text) > translations.MAX_CHARACTERS:
             st.warning(
                 f"The text has {len(text):,} characters. Only the first {translations.MAX_CHARACTERS:,} were read."
@@ -58,7 +58,7 @@ def translation_notes(key: CheckpointKey, config: AnyConfig, text: str, run: Run
 def unfinished(config: AnyConfig, run: Run, translation: Translation) -> None:
     """Say where the model was stopped before it wrote an end."""
     if config.task == "continuation":
-        written = len(translation.written) - translation.given
+        written = len(translation.written) - translation.prompt_length
         st.caption(f"The continuation has no end: the model was stopped after {written} tokens.")
     elif not dropped_tokens_warning(run.forced, config.model.max_length):
         st.warning("The translation has no end: the model was stopped at the length limit for this source.")

@@ -32,6 +32,6 @@ def word_lines(choice: MapChoice, translation: Translation) -> None:
             weights,
             choice.kind,
             title=f"Weights between the tokens: {KINDS[choice.kind].full_name}, layer {choice.layer + 1}, {name}",
-            given=translation.given,
+            given=translation.prompt_length,
             in_map=choice.as_written and max(weights.shape) <= WINDOW and choice.how == "heatmaps",
         )

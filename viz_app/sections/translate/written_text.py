@@ -51,7 +51,7 @@ def written_text(key: CheckpointKey, config: AnyConfig, text: str, run: Run, tra
 
 def token_rows(translation: Translation) -> Mapping[str, Sequence[Token]]:
     """The tokens that the model reads at first, and those that it writes after them."""
-    given = translation.given
+    given = translation.prompt_length
     return {"reads": translation.source or translation.read[: given + 1], "writes": translation.written[given:]}
 
 
