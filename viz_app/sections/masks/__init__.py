@@ -1,1 +1,1 @@
-"""Parts of the page Masks."""
+"""The tabs of the page Masks, and the controls that they share."""

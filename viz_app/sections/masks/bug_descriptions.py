@@ -1,4 +1,4 @@
-"""The mistakes of the bug lab in words: what a person reads of each of `BUGS`."""
+"""The mistakes of the bug lab, explained: what a visitor reads about each of `BUGS`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,37 +11,39 @@ class Mistake:
     """One mistake with a mask."""
 
     title: str
-    code: str  # the line that makes it
-    explanation: str
+    code: str  # the wrong line
+    explanation: str  # Markdown
 
 
 MISTAKES: Mapping[str, Mistake] = {
     "fill": Mistake(
         title="Filled with 1e-12",
         code="scores.masked_fill(~mask, 1e-12)",
-        explanation="A tiny number is not a small score: e to the 1e-12 is 1, so masked keys get weight like any "
-        "other. The fill value must be minus infinity.",
+        explanation="1e-12 is not a small score, because e to the power of 1e-12 is 1. So masked keys get weight like "
+        "all other keys. The fill value must be minus infinity.",
     ),
     "inverted": Mistake(
         title="Causal mask inverted",
         code="causal = torch.triu(torch.ones(T, T))  # 1 = may attend",
-        explanation="The upper triangle is the future. Each position now sees only itself and what is still to come, "
-        "which is nothing while the model writes.",
+        explanation="The upper triangle is the future. Each position now attends only to itself and to later "
+        "positions. While the model writes, there are no later positions.",
     ),
     "after": Mistake(
         title="Mask after the softmax",
         code="weights = scores.softmax(-1) * mask",
-        explanation="Masked keys have no weight, but they had their share in the sum that the softmax divided by: rows "
-        "no longer sum to 1, and forbidden tokens still change the outcome.",
+        explanation="Masked keys get no weight, but the sum in the softmax still contains them. So the rows no longer "
+        "sum to 1, and masked tokens still change the result.",
     ),
     "padding": Mistake(
         title="No padding mask",
         code="scores  # only the decoder's causal mask is applied",
-        explanation="Queries look at <pad>: what a sentence becomes depends on the longest sentence beside it.",
+        explanation="Queries attend to `<pad>`. So the translation of a sentence depends on the longest sentence of "
+        "its batch.",
     ),
     "queries": Mistake(
         title="Mask on queries instead of keys",
         code="mask[:, None, :, None]  # instead of mask[:, None, None, :]",
-        explanation="The rows of <pad> are masked, which nobody reads, and its columns are open to everyone.",
+        explanation="The rows of `<pad>` are masked, although nothing reads them. The columns of `<pad>` are not "
+        "masked, so all queries attend to them.",
     ),
 }
