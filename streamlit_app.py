@@ -17,7 +17,7 @@ from viz_app.session.page_facts import clear_page_facts, page_facts, picture_tit
 from viz_app.widgets.checkpoint_choice import checkpoint_picker
 from viz_app.widgets.chips import STYLE
 from viz_app.widgets.headings import heading
-from viz_app.widgets.navigation import PAGES, name_of, page_of
+from viz_app.widgets.navigation import PAGES, page_menu, page_name, page_of
 from viz_app.widgets.presenter_mode import present_switch, way_back
 
 # An own file: the browser would fetch the icon of an emoji or a material symbol from another host.
@@ -33,7 +33,7 @@ with st.sidebar:
 visitor()  # is here, whichever page this is
 restore_choices()
 st.logo(LOGO, size="large", icon_image=ICON)
-page = st.navigation([page_of(name) for name in PAGES])
+page = page_menu()
 if place := wanted_place(st.query_params.to_dict()):
     clear_choices()
     st.switch_page(page_of(place.page), query_params=dict(place.choices))
@@ -48,14 +48,14 @@ with turn():
                 present_switch()
         link_place = st.sidebar.container()  # filled after the page, which says what the link must name
         way_back()
-        heading(page.title, PAGES[name_of(page)].first)
+        heading(page.title, PAGES[page_name(page)].instruction)
         problems_of_callbacks()
         with boundary("This page"):
             page.run()
         with boundary("The link to this page"), link_place:
-            share(name_of(page))
+            share(page_name(page))
         with boundary("Lines and saving pictures"), st.sidebar:
             mount_parts(page_facts(), picture_titles())
     finally:  # Streamlit may stop the run
         keep_reconnecting()
-        publish_choices(name_of(page))
+        publish_choices(page_name(page))

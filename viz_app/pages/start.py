@@ -47,4 +47,4 @@ with pages:
     with st.container(key="start_pages", gap="small"):  # `chips.STYLE` lets these links wrap
         for page in PAGES.values():
             if page.name != "start":
-                page_link(page.name, f"**{page.title}.** {page.first}", icon=f":material/{page.icon}:")
+                page_link(page.name, f"**{page.title}.** {page.instruction}", icon=f":material/{page.icon}:")

@@ -1,7 +1,7 @@
-"""The pages of the app in their order, and links from one to another.
+"""The sections and pages of the app in their order, and links from one page to another.
 
-A link names a `st.Page`: Streamlit looks for a bare path beside the script that was started, and the pages of an
-installed Headlight are elsewhere.
+A link names a `st.Page`. Streamlit resolves a bare path beside the script that was started, and the pages of an
+installed Headlight are in another folder.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ import streamlit as st
 
 from viz_app.server.streamlit_bridge import StreamlitPage
 
-__all__ = ["PAGES", "AppPage", "name_of", "page_link", "page_of"]
+__all__ = ["PAGES", "SECTIONS", "AppPage", "page_link", "page_menu", "page_name", "page_of"]
 
 FOLDER = Path(__file__).parents[1] / "pages"
 
@@ -22,16 +22,15 @@ class AppPage:
 
     name: str  # of its file, and in its address
     title: str
-    icon: str  # one of Material Symbols
-    first: str  # what to do there first
+    icon: str  # from Material Symbols
+    instruction: str  # what the visitor does there, below the title
 
 
-HOME = "translate"  # what an address without a page opens
-PAGES = {
-    page.name: page
-    for page in (
-        AppPage("start", "Start here", "flag", "Learn six words, then open a page."),
-        AppPage("translate", "Translate", "translate", "Type a sentence, and see what every head looked at for it."),
+HOME = "translate"  # the page of an address without a page name
+SECTIONS = {
+    "Course": (AppPage("start", "Start here", "flag", "Learn six words, then open a page."),),
+    "Look": (
+        AppPage("translate", "Translate", "translate", "Type a sentence, and see what every head attends to."),
         AppPage(
             "steps",
             "Step by step",
@@ -39,20 +38,32 @@ PAGES = {
             "Play the translation word by word; choose another word to use it instead.",
         ),
         AppPage("inside", "Inside", "search", "Choose a token, and follow its numbers through the model."),
+        AppPage("sentiment", "Sentiment", "mood", "Type a review; see where the model looks, and which words decide."),
+    ),
+    "Take apart": (
         AppPage("positions", "Positional encoding", "waves", "See what tells the model where each word stands."),
-        AppPage("masks", "Masks", "grid_on", "Type a few sentences, and see what may look at what; then break it."),
+        AppPage("masks", "Masks", "grid_on", "Type a few sentences, see which tokens are masked, then break a mask."),
         AppPage("heads", "Heads", "toggle_on", "Choose a head to silence it, and see the translation change."),
+    ),
+    "Compare": (
         AppPage("compare", "Side by side", "compare", "Choose what to compare, and see where the two differ."),
         AppPage("learning", "Watch it learn", "school", "Press Play, and see attention take shape."),
         AppPage("training", "Train one here", "model_training", "Choose a task, press Train, and watch."),
-        AppPage("sentiment", "Sentiment", "mood", "Type a review; see where the model looks, and which words decide."),
-        AppPage("checkpoints", "Checkpoints", "inventory_2", "Look at a model's card, or bring one of yours."),
-    )
+    ),
+    "Models": (AppPage("checkpoints", "Checkpoints", "inventory_2", "Read a model's card, or open your own model."),),
 }
+PAGES = {page.name: page for pages in SECTIONS.values() for page in pages}
+
+
+def page_menu() -> StreamlitPage:
+    """Draw the menu of all pages, by section, and return the page that the visitor opened."""
+    return st.navigation(
+        {section: [page_of(page.name) for page in pages] for section, pages in SECTIONS.items()}, expanded=True
+    )
 
 
 def page_of(name: str) -> StreamlitPage:
-    """The page of this name, as Streamlit navigates to it; `HOME` has an empty address of its own."""
+    """The page with this name as Streamlit navigates to it. `HOME` has an empty address."""
     page = PAGES[name]
     return st.Page(
         FOLDER / f"{name}.py",
@@ -63,10 +74,11 @@ def page_of(name: str) -> StreamlitPage:
     )
 
 
-def name_of(page: StreamlitPage) -> str:
+def page_name(page: StreamlitPage) -> str:
+    """The name of a page in `PAGES`."""
     return page.url_path or HOME
 
 
 def page_link(name: str, label: str, *, icon: str | None = None) -> None:
-    """Draw a link to the page of this name."""
+    """Draw a link to the page with this name."""
     st.page_link(page_of(name), label=label, icon=icon)

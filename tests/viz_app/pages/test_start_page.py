@@ -27,7 +27,7 @@ def test_it_explains_the_words_on_real_tokens_and_leads_to_every_page(
     assert all(token.replace("</s>", "&lt;/s&gt;") in shown for token in source)
     links = {link.proto.page: link.proto.label for link in app.get("page_link")}
     assert list(PAGES) == ["start", *(page or "translate" for page in links)]
-    assert all(PAGES[page or "translate"].first in label for page, label in links.items())
+    assert all(PAGES[page or "translate"].instruction in label for page, label in links.items())
 
 
 def test_it_is_the_first_page_of_the_list_but_not_the_one_that_opens(open_app: OpenApp) -> None:
