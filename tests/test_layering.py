@@ -30,7 +30,7 @@ FORBIDDEN = {
     "viz_app.services": ("plotly",),
     "viz_app.figures": (
         *MATHEMATICS,
-        *(room for room in ROOMS if room.startswith("viz_app.") and "figures" not in room),
+        *(room for room in ROOMS if room.startswith("viz_app.") and room not in ("viz_app.content", "viz_app.figures")),
     ),
     "viz_app.components": ("torch",),
     "viz_app.components.data": ("torch", "streamlit"),

@@ -19,10 +19,10 @@ from model.analysis.station import Step
 from model.config.kinds import KINDS
 from model.inference.tokens import Token
 from model.inference.translation import Translation
-from viz_app.figures.attention import MAX_TILE, pooled
-from viz_app.figures.colours import LINES, MASKED, SEQUENTIAL, ink, scale_ticks
-from viz_app.figures.learning import sheet_of_heads
+from viz_app.figures.colours import LINES, MASKED, SEQUENTIAL, ink
+from viz_app.figures.overview import MAX_TILE, heads_image, pooled
 from viz_app.figures.pixels import painted, png
+from viz_app.figures.scales import scale_ticks
 from viz_app.figures.style import Axes
 
 __all__ = [
@@ -128,7 +128,7 @@ def head_sheet_data(
     layers, heads, rows, columns = pooled(maps).shape
     return {
         **{"layers": layers, "heads": heads, "rows": rows, "columns": columns, "chosen": list(chosen)},
-        "picture": sheet_of_heads(maps, allowed, cells=MAX_TILE, largest=largest, logarithmic=logarithmic),
+        "picture": heads_image(maps, allowed, cells=MAX_TILE, largest=largest, logarithmic=logarithmic),
         **{"title": title, "alt": alt},
     }
 
@@ -191,7 +191,7 @@ def training_view_data(
         "weights": packed(np.stack([np.where(allowed[layer], one.maps[layer, head], NAN) for one in snapshots])),
         "snapshot": shown,
         "snapshots": [
-            {"name": one.name, "text": one.text, "loss": one.loss, "picture": sheet_of_heads(one.maps, allowed)}
+            {"name": one.name, "text": one.text, "loss": one.loss, "picture": heads_image(one.maps, allowed)}
             for one in snapshots
         ],
     }

@@ -20,9 +20,16 @@ def as_sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?", "…")) else f"{text}."
 
 
-def percent(share: float) -> str:
-    """Format a share in the same way as `common.js`: "92.9 %", "0.33 %", "100 %"."""
-    return "100 %" if share >= 0.9995 else f"{100 * share:.{2 if share < 0.0995 else 1}f} %"
+def percent(share: float, *, digits: int | None = None) -> str:
+    """Format a share with a no-break space, in the same way as `common.js`: "92.9 %", "0.33 %", "100 %".
+
+    Args:
+        share: From 0 to 1.
+        digits: After the point. None gives two digits below 10 %, none at 100 %, and one digit otherwise.
+    """
+    if digits is None:
+        digits = 2 if share < 0.0995 else 0 if share >= 0.9995 else 1
+    return f"{100 * share:.{digits}f}\u00a0%"
 
 
 def card(markdown: str) -> str:

@@ -17,6 +17,7 @@ from bertviz import head_view, model_view
 from numpy.typing import NDArray
 from xstatic.pkg import jquery
 
+from viz_app.figures.colours import DARK, LIGHT, translucent
 from viz_app.figures.style import Axes
 
 __all__ = ["MAX_TOKENS", "View", "document", "height"]
@@ -88,9 +89,11 @@ def document(
 
 def style(dark: bool) -> str:
     """Of a frame in the page's own colours; the layer is chosen on the page, so its menu is not shown."""
-    ground, ink, lit = ("#0e1117", "#fafafa", "#3d4048") if dark else ("#ffffff", "#31333f", "#d3d3d3")
+    theme = DARK if dark else LIGHT
+    lit = translucent(theme.primary, 0.35)
     return (
-        f"<style>body{{margin:8px;background:{ground};overflow-x:auto}}text{{fill:{ink}}}.background{{fill:{lit}}}"
+        f"<style>body{{margin:8px;background:{theme.page};overflow-x:auto}}text{{fill:{theme.text}}}"
+        f".background{{fill:{lit}}}"
         ".attn_background{fill:transparent}span:has(>#layer){display:none}</style>"
     )
 

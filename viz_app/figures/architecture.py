@@ -1,13 +1,14 @@
-"""A Transformer's own architecture as boxes and arrows: where they stand, what they say, what is read on the way."""
+"""The architecture of a Transformer as boxes and arrows: their places, labels and notes."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 __all__ = ["Arrow", "Box", "Drawing", "Outline", "architecture"]
 
-WIDTH, GAP_X = 180, 52  # of a stack; between the two
-HEIGHT, GAP, PAD = 22, 4, 6  # of a block; between blocks; inside a layer
-MARGIN, BELOW = 12, 26  # around all; for the names of what is read
+WIDTH, GAP_X = 180, 52  # of a stack; between the two stacks
+HEIGHT, GAP, PAD = 22, 4, 6  # of a block; between two blocks; inside the frame of a layer
+MARGIN, BELOW = 12, 26  # around the drawing; below the embeddings, for the names of the inputs
+Point = tuple[float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +27,7 @@ class Outline:
 
 @dataclass(frozen=True, kw_only=True)
 class Box:
-    """One part; those with a layer can be opened."""
+    """One part of the model. A box with a layer can be opened."""
 
     x: float
     y: float
@@ -36,20 +37,20 @@ class Box:
     note: str  # for the hover
     stack: str = ""
     layer: int = -1  # counted from 0
-    frame: bool = False  # stands around others
+    frame: bool = False  # contains other boxes
 
 
 @dataclass(frozen=True, kw_only=True)
 class Arrow:
-    """A line through points, with the shape of what goes along it."""
+    """A line through points, with the shape of the tensor that flows along it."""
 
-    points: tuple[tuple[float, float], ...]
+    points: tuple[Point, ...]
     label: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Drawing:
-    """All of it, from the bottom, where tokens are read, to the top."""
+    """All boxes and arrows."""
 
     width: float
     height: float
@@ -57,101 +58,137 @@ class Drawing:
     arrows: tuple[Arrow, ...]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Stack:
+    """The encoder or the decoder in the drawing; y grows downwards, and the model runs upwards."""
+
+    name: str
+    left: float
+    layers: int
+    blocks: tuple[tuple[str, str], ...]  # label and note of each block of a layer, from the top
+    embedding: float = 0  # y of the embedding
+
+    @property
+    def middle(self) -> float:
+        return self.left + WIDTH / 2
+
+    @property
+    def layer_height(self) -> float:
+        return len(self.blocks) * (HEIGHT + GAP) - GAP + 2 * PAD
+
+    @property
+    def top(self) -> float:
+        """The y of the highest layer."""
+        return self.top_of(self.layers - 1)
+
+    def top_of(self, layer: int) -> float:
+        """The y of a layer, counted from 0."""
+        return self.embedding - 2 * GAP - (layer + 1) * (self.layer_height + GAP) + GAP
+
+
 def architecture(outline: Outline) -> Drawing:
-    """Lay out a model as in "Attention Is All You Need", figure 1: encoder left, decoder right, upwards."""
-    blocks = {"encoder": encoder_blocks(outline), "decoder": decoder_blocks(outline)}
-    layers = {"encoder": outline.encoder_layers, "decoder": outline.decoder_layers}
-    tall = {name: len(parts) * (HEIGHT + GAP) - GAP + 2 * PAD for name, parts in blocks.items()}
-    top = MARGIN + 2 * (HEIGHT + GAP) + 3 * GAP  # of the layers; the decoder's last steps and a shape stand above
-    stack_height = max(layers[name] * (tall[name] + GAP) for name in layers)
-    floor = top + stack_height + 2 * GAP  # of the embeddings
-    boxes: list[Box] = []
-    arrows: list[Arrow] = []
-    left: dict[str, float] = {"encoder": MARGIN, "decoder": MARGIN + WIDTH + GAP_X}
-    vocabulary = {"encoder": outline.source_vocabulary, "decoder": outline.target_vocabulary}
-    crossings: list[float] = []
-    for name, x in left.items():
-        middle = x + WIDTH / 2
-        for layer in range(layers[name]):
-            y = floor - 2 * GAP - (layer + 1) * (tall[name] + GAP) + GAP
-            made = list(layer_boxes(name, layer, x, y, tall[name], blocks[name]))
-            boxes += made
-            crossings += [box.y + HEIGHT / 2 for box in made if box.label.startswith("cross")]
-            arrows.append(Arrow(points=((middle, y + tall[name] + GAP), (middle, y + tall[name]))))
-        boxes.append(
-            Box(
-                x=x,
-                y=floor,
-                width=WIDTH,
-                height=HEIGHT,
-                label="embedding + position",
-                note=f"a row of {vocabulary[name]:,} × {outline.d_model}, times √{outline.d_model}",
-            )
-        )
-        shape = f"{'S' if name == 'encoder' else 'T'} tokens"
-        arrows.append(Arrow(points=((middle, floor + HEIGHT + BELOW - 8), (middle, floor + HEIGHT)), label=shape))
-    # The memory goes up and into every layer of the decoder.
-    high = floor - 2 * GAP - outline.encoder_layers * (tall["encoder"] + GAP) + GAP
-    between = left["decoder"] - GAP_X / 2
-    start = (left["encoder"] + WIDTH / 2, high)
-    for i, at in enumerate(crossings):
-        arrows.append(
-            Arrow(
-                points=(
-                    start,
-                    (start[0], high - GAP),
-                    (between, high - GAP),
-                    (between, at),
-                    (left["decoder"] + PAD, at),
-                ),
-                label=f"S × {outline.d_model}" if not i else "",
-            )
-        )
-    x, middle = left["decoder"], left["decoder"] + WIDTH / 2
-    for i, (label, note) in enumerate(
-        (
-            ("softmax", f"{outline.target_vocabulary:,} probabilities for each place"),
-            ("projection", f"{outline.d_model} → {outline.target_vocabulary:,} logits"),
-        )
-    ):
-        boxes.append(Box(x=x, y=MARGIN + i * (HEIGHT + GAP), width=WIDTH, height=HEIGHT, label=label, note=note))
-    end = floor - 2 * GAP - outline.decoder_layers * (tall["decoder"] + GAP) + GAP
-    arrows.append(Arrow(points=((middle, end), (middle, MARGIN + 2 * HEIGHT + GAP)), label=f"T × {outline.d_model}"))
+    """Lay out a model as in "Attention Is All You Need", figure 1: encoder left, decoder right, from bottom to top."""
+    encoder, decoder = stacks(outline)
+    boxes = [
+        *stack_boxes(encoder, vocabulary=outline.source_vocabulary, d_model=outline.d_model),
+        *stack_boxes(decoder, vocabulary=outline.target_vocabulary, d_model=outline.d_model),
+        *output_boxes(decoder, outline),
+    ]
+    crossings = [box.y + HEIGHT / 2 for box in boxes if box.label.startswith("cross")]
+    end = (decoder.middle, MARGIN + 2 * HEIGHT + GAP)
+    arrows = [
+        *input_arrows(encoder, "S tokens"),
+        *input_arrows(decoder, "T tokens"),
+        *memory_arrows(encoder, decoder, crossings, label=f"S × {outline.d_model}"),
+        Arrow(points=((decoder.middle, decoder.top), end), label=f"T × {outline.d_model}"),
+    ]
     return Drawing(
-        width=left["decoder"] + WIDTH + MARGIN,
-        height=floor + HEIGHT + BELOW + MARGIN,
+        width=decoder.left + WIDTH + MARGIN,
+        height=decoder.embedding + HEIGHT + BELOW + MARGIN,
         boxes=tuple(boxes),
         arrows=tuple(arrows),
     )
 
 
-def encoder_blocks(outline: Outline) -> list[tuple[str, str]]:
-    """Label and note of the blocks of a layer, top first."""
-    where = "LayerNorm before" if outline.pre_norm else "LayerNorm after the residual"
-    return [
-        ("feed-forward", f"{outline.d_model} → {outline.d_ff} → {outline.d_model}, {where}"),
-        ("self-attention", f"{outline.heads} heads of {outline.d_model // outline.heads}, {where}"),
-    ]
+def stacks(outline: Outline) -> tuple[Stack, Stack]:
+    """Place the encoder and the decoder so that their embeddings are on one line."""
+    norm = "LayerNorm before" if outline.pre_norm else "LayerNorm after the residual"
+    feed_forward = ("feed-forward", f"{outline.d_model} → {outline.d_ff} → {outline.d_model}, {norm}")
+    heads = f"{outline.heads} heads of {outline.d_model // outline.heads}, {norm}"
+    encoder_blocks = (feed_forward, ("self-attention", heads))
+    decoder_blocks = (feed_forward, ("cross-attention", heads), ("masked self-attention", heads))
+    encoder = Stack(name="encoder", left=MARGIN, layers=outline.encoder_layers, blocks=encoder_blocks)
+    decoder = Stack(name="decoder", left=MARGIN + WIDTH + GAP_X, layers=outline.decoder_layers, blocks=decoder_blocks)
+    # Above the highest layer are the projection, the softmax and the label of a shape.
+    highest = MARGIN + 2 * (HEIGHT + GAP) + 3 * GAP
+    embedding = highest - min(encoder.top, decoder.top) + GAP
+    return replace(encoder, embedding=embedding), replace(decoder, embedding=embedding)
 
 
-def decoder_blocks(outline: Outline) -> list[tuple[str, str]]:
-    feed_forward, attention = encoder_blocks(outline)
-    return [feed_forward, ("cross-attention", attention[1]), ("masked self-attention", attention[1])]
+def stack_boxes(stack: Stack, *, vocabulary: int, d_model: int) -> Iterator[Box]:
+    """The layers of a stack and the embedding below them."""
+    for layer in range(stack.layers):
+        yield from layer_boxes(stack, layer)
+    yield Box(
+        x=stack.left,
+        y=stack.embedding,
+        width=WIDTH,
+        height=HEIGHT,
+        label="embedding + position",
+        note=f"one row of {vocabulary:,} × {d_model}, times √{d_model}",
+    )
 
 
-def layer_boxes(
-    stack: str, layer: int, x: float, y: float, height: float, blocks: list[tuple[str, str]]
-) -> Iterator[Box]:
-    name = f"{stack}, layer {layer + 1}"
-    yield Box(x=x, y=y, width=WIDTH, height=height, label=name, note=name, stack=stack, layer=layer, frame=True)
-    for i, (label, note) in enumerate(blocks):
+def layer_boxes(stack: Stack, layer: int) -> Iterator[Box]:
+    """The frame of a layer and its blocks."""
+    name, y = f"{stack.name}, layer {layer + 1}", stack.top_of(layer)
+    yield Box(
+        x=stack.left,
+        y=y,
+        width=WIDTH,
+        height=stack.layer_height,
+        label=name,
+        note=name,
+        stack=stack.name,
+        layer=layer,
+        frame=True,
+    )
+    for i, (label, note) in enumerate(stack.blocks):
         yield Box(
-            x=x + PAD,
+            x=stack.left + PAD,
             y=y + PAD + i * (HEIGHT + GAP),
             width=WIDTH - 2 * PAD,
             height=HEIGHT,
             label=label,
             note=f"{name}: {note}",
-            stack=stack,
+            stack=stack.name,
             layer=layer,
         )
+
+
+def output_boxes(decoder: Stack, outline: Outline) -> Iterator[Box]:
+    """The projection to the vocabulary and the softmax above it."""
+    steps = (
+        ("softmax", f"{outline.target_vocabulary:,} probabilities at each position"),
+        ("projection", f"{outline.d_model} → {outline.target_vocabulary:,} logits"),
+    )
+    for i, (label, note) in enumerate(steps):
+        y = MARGIN + i * (HEIGHT + GAP)
+        yield Box(x=decoder.left, y=y, width=WIDTH, height=HEIGHT, label=label, note=note)
+
+
+def input_arrows(stack: Stack, label: str) -> Iterator[Arrow]:
+    """The arrow from the tokens to the embedding, and one below each layer."""
+    for layer in range(stack.layers):
+        bottom = stack.top_of(layer) + stack.layer_height
+        yield Arrow(points=((stack.middle, bottom + GAP), (stack.middle, bottom)))
+    bottom = stack.embedding + HEIGHT
+    yield Arrow(points=((stack.middle, bottom + BELOW - 8), (stack.middle, bottom)), label=label)
+
+
+def memory_arrows(encoder: Stack, decoder: Stack, crossings: list[float], *, label: str) -> Iterator[Arrow]:
+    """The encoder's output on its way to the cross-attention of every layer; only the first arrow has the label."""
+    between, high = decoder.left - GAP_X / 2, encoder.top
+    for i, y in enumerate(crossings):
+        path = ((encoder.middle, high), (encoder.middle, high - GAP), (between, high - GAP), (between, y))
+        yield Arrow(points=(*path, (decoder.left + PAD, y)), label="" if i else label)

@@ -1,19 +1,35 @@
-"""A number for every head: all kinds of attention side by side, layers down, heads across."""
+"""One number for each head: a grid for each kind of attention, layers down, heads across."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_app.figures.colours import DIVERGING, SEQUENTIAL, colour_bar, legible
+from viz_app.figures.colours import DIVERGING, SEQUENTIAL, legible
 from viz_app.figures.picture import Picture, map_picture
+from viz_app.figures.scales import colour_bar
 from viz_app.figures.style import TEXT, Axes, Settings, axis, figure
 
 __all__ = ["head_grids"]
 
 FloatArray = NDArray[np.float32]
-GAP = 1  # empty columns between two kinds
-MAX_NUMBERED = 14  # columns; in narrower cells numbers would be too small to be read, and the hover has them
+GAP = 1  # empty columns between two grids
+MAX_NUMBERED = 14  # columns; narrower cells show their number only on hover
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grid:
+    """The columns of one grid in the picture."""
+
+    title: str
+    start: int  # the first column
+    width: int
+
+    @property
+    def labels(self) -> list[str]:
+        """The number of each head. A grid with a single column is about whole layers and has none."""
+        return [str(head + 1) for head in range(self.width)] if self.width > 1 else [""]
 
 
 def head_grids(
@@ -24,87 +40,108 @@ def head_grids(
     signed: bool = False,
     height: int,
 ) -> Picture:
-    """Draw the grids of all kinds as one heatmap with gaps, the number in each cell where there is room for it.
+    """Draw all grids side by side in one heatmap, with the numbers in the cells if they fit.
 
     Args:
-        values: Heading → (L, H); NaN is left empty. One with a single column is of whole layers.
-        unit: Of the numbers.
-        notes: Heading → (L, H) of words for the hover.
-        signed: Colours for numbers on both sides of 0.
+        values: Title → (L, H); NaN leaves a cell empty. A grid with a single column is about whole layers.
+        unit: What the numbers are.
+        notes: Title → (L, H) texts for the hover.
+        signed: Use the colour scale for numbers above and below 0.
         height: Pixels.
     """
-    layers = max(len(grid) for grid in values.values())
-    widths = [grid.shape[1] for grid in values.values()]
-    starts = [sum(widths[:i]) + GAP * i for i in range(len(widths))]
-    canvas = np.full((layers, starts[-1] + widths[-1]), np.nan, dtype=np.float32)
-    hover = np.full(canvas.shape, "", dtype=object)
-    for start, (name, grid) in zip(starts, values.items(), strict=True):
-        for layer, row in enumerate(grid):
-            canvas[layer, start : start + len(row)] = row
-            for head in range(len(row)):
-                note = notes[name][layer][head] if notes else ""
-                which = f", head {head + 1}" if len(row) > 1 else ""
-                hover[layer, start + head] = f"{name}, layer {layer + 1}{which}<br>{note}"
+    grids = side_by_side(values)
+    canvas = joined(grids, values)
     bound = float(np.nanmax(np.abs(canvas))) if np.isfinite(canvas).any() else 1.0
-    ends = (-bound if signed else 0.0, bound)
+    low = -bound if signed else 0.0
     trace = {
         "type": "heatmap",
         "z": canvas,
-        "customdata": hover.tolist(),
-        "zmin": ends[0],
-        "zmax": ends[1],
+        "customdata": hover_texts(grids, canvas, notes or {}),
+        "zmin": low,
+        "zmax": bound,
         "colorscale": DIVERGING if signed else SEQUENTIAL,
         "colorbar": colour_bar(unit),
         "xgap": 2,
         "ygap": 2,
         "hoverongaps": False,
         "hovertemplate": "%{customdata}<br>%{z:.5f}<extra></extra>",
-        **(written(canvas, *ends, signed=signed) if canvas.shape[1] <= MAX_NUMBERED else {}),
+        **(cell_numbers(canvas, low, bound, signed=signed) if canvas.shape[1] <= MAX_NUMBERED else {}),
     }
-    headings = [
-        {
-            **{"x": start + (width - 1) / 2, "y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False},
-            **{"text": f"<b>{name}</b>", "font": TEXT},
-        }
-        for start, width, name in zip(starts, widths, values, strict=True)
-    ]
+    layers = [str(layer + 1) for layer in range(len(canvas))]
     drawn = figure(
         [trace],
         axis(
             "head",
-            tickvals=[start + head for start, width in zip(starts, widths, strict=True) for head in range(width)],
-            ticktext=[str(head + 1) if width > 1 else "" for width in widths for head in range(width)],
+            tickvals=[grid.start + head for grid in grids for head in range(grid.width)],
+            ticktext=[label for grid in grids for label in grid.labels],
         ),
-        axis(
-            "layer",
-            tickvals=list(range(layers)),
-            ticktext=[str(layer + 1) for layer in range(layers)],
-            autorange="reversed",
-        ),
+        axis("layer", tickvals=list(range(len(layers))), ticktext=layers, autorange="reversed"),
         height=height,
         margin={"t": 30},
-        annotations=headings,
+        annotations=[heading(grid) for grid in grids],
     )
-    axes = Axes(
-        queries=[str(layer + 1) for layer in range(layers)],
-        keys=column_names(values),
-        query_title="layer",
-        key_title="head",
-    )
+    axes = Axes(queries=layers, keys=column_names(grids), query_title="layer", key_title="head")
     return map_picture(drawn, canvas, axes, unit=unit, signed=signed)
 
 
-def column_names(values: Mapping[str, FloatArray]) -> list[str]:
-    """Of the columns of all grids and the gaps between them."""
+def side_by_side(values: Mapping[str, FloatArray]) -> list[Grid]:
+    """Give each grid its columns, with a gap between two grids."""
+    grids: list[Grid] = []
+    start = 0
+    for title, grid in values.items():
+        grids.append(Grid(title=title, start=start, width=grid.shape[1]))
+        start += grid.shape[1] + GAP
+    return grids
+
+
+def joined(grids: Sequence[Grid], values: Mapping[str, FloatArray]) -> FloatArray:
+    """All grids in one array, NaN in the gaps and below grids with fewer layers."""
+    layers = max(len(grid) for grid in values.values())
+    canvas = np.full((layers, grids[-1].start + grids[-1].width), np.nan, dtype=np.float32)
+    for grid in grids:
+        canvas[: len(values[grid.title]), grid.start : grid.start + grid.width] = values[grid.title]
+    return canvas
+
+
+def hover_texts(
+    grids: Sequence[Grid], canvas: FloatArray, notes: Mapping[str, Sequence[Sequence[str]]]
+) -> list[list[str]]:
+    """The place and the note of each cell of the canvas."""
+    texts = np.full(canvas.shape, "", dtype=object)
+    for grid in grids:
+        for layer in range(len(canvas)):
+            for head, label in enumerate(grid.labels):
+                place = f"{grid.title}, layer {layer + 1}" + (f", head {label}" if label else "")
+                rows = notes.get(grid.title, ())
+                note = rows[layer][head] if layer < len(rows) else ""
+                texts[layer, grid.start + head] = f"{place}<br>{note}"
+    return texts.tolist()
+
+
+def heading(grid: Grid) -> Settings:
+    """The title above a grid."""
+    return {
+        "x": grid.start + (grid.width - 1) / 2,
+        "y": 1,
+        "yref": "paper",
+        "yanchor": "bottom",
+        "showarrow": False,
+        "text": f"<b>{grid.title}</b>",
+        "font": TEXT,
+    }
+
+
+def column_names(grids: Sequence[Grid]) -> list[str]:
+    """The names of the columns of all grids and of the gaps between them."""
     names: list[str] = []
-    for heading, grid in values.items():
-        heads = grid.shape[1]
-        names += [f"{heading} {head + 1}" if heads > 1 else heading for head in range(heads)] + [""] * GAP
-    return names[:-GAP]
+    for grid in grids:
+        names += [""] * (grid.start - len(names))
+        names += [f"{grid.title} {label}".strip() for label in grid.labels]
+    return names
 
 
-def written(canvas: FloatArray, low: float, high: float, *, signed: bool) -> Settings:
-    """How a heatmap writes its numbers into its cells."""
+def cell_numbers(canvas: FloatArray, low: float, high: float, *, signed: bool) -> Settings:
+    """The settings that write the numbers into the cells."""
     digits = 2 if high >= 0.1 else 3
     numbers = [["" if np.isnan(value) else f"{value:.{digits}f}" for value in row] for row in canvas]
     texts = legible(numbers, canvas, low=low, high=max(high, low + 1e-9), signed=signed)

@@ -1,4 +1,7 @@
-"""What every figure function returns: the figure, its table, and a sentence for a reader who cannot see it."""
+"""A figure with its table and a summary sentence for a reader who cannot see it.
+
+Every figure function returns one.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,21 +12,13 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
-from viz_app.figures.style import Axes, visible_label
+from viz_app.figures.labels import visible_label
+from viz_app.figures.style import Axes
 
-__all__ = [
-    "Picture",
-    "line_picture",
-    "map_picture",
-    "map_summary",
-    "map_table",
-    "overview_summary",
-    "overview_table",
-    "series_table",
-]
+__all__ = ["Picture", "line_picture", "map_picture", "map_summary", "map_table", "numbered_axes"]
 
-MAX_SERIES = 3  # that the sentence describes one by one
-MAX_NAME = 80  # letters of the name of a row or column
+MAX_SERIES = 3  # lines; the summary of more lines gives only their range
+MAX_NAME = 80  # characters of a row or column name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +33,7 @@ class Picture:
 def map_picture(
     figure: go.Figure, values: NDArray[np.floating], axes: Axes, *, unit: str, signed: bool = False
 ) -> Picture:
-    """Add the table and the summary to the figure of a map; see `map_summary`."""
+    """Add the table and the summary to the figure of a map. For the parameters see `map_summary`."""
     return Picture(
         figure=figure,
         table=partial(map_table, values, axes),
@@ -49,11 +44,10 @@ def map_picture(
 def map_table(
     values: NDArray[np.floating], axes: Axes, *, cells: Sequence[Sequence[str]] | None = None
 ) -> pd.DataFrame:
-    """Write a map as a table.
+    """Make the table of a map, without the rows and columns that are gaps of the picture.
 
     Args:
-        values: (T, S), NaN where a cell is empty. Rows and columns without any number are gaps of the picture and are
-            left out.
+        values: (T, S), NaN where a cell is empty.
         axes: Names of the rows and columns.
         cells: (T, S), texts that replace the numbers.
     """
@@ -65,13 +59,13 @@ def map_table(
 
 
 def map_summary(values: NDArray[np.floating], axes: Axes, *, unit: str, signed: bool = False) -> str:
-    """Name the largest number of a map and its place.
+    """Name the largest number of a map and its cell.
 
     Args:
         values: (T, S), NaN where a cell is empty.
         axes: Names of the rows and columns.
         unit: What the numbers are, such as "attention weight".
-        signed: Name the smallest number too.
+        signed: Also name the smallest number.
     """
 
     def cell(index: np.intp) -> str:
@@ -85,24 +79,14 @@ def map_summary(values: NDArray[np.floating], axes: Axes, *, unit: str, signed: 
     return f"{largest} Smallest: {cell(np.nanargmin(values))}." if signed else largest
 
 
-def overview_table(values: NDArray[np.floating]) -> pd.DataFrame:
-    """Write one number for each head, (L, H), as a table."""
-    layers, heads = (range(1, count + 1) for count in values.shape)
-    return pd.DataFrame(values, index=pd.Index(layers, name="layer"), columns=[f"head {head}" for head in heads])
-
-
-def overview_summary(values: NDArray[np.floating], *, unit: str) -> str:
-    """Name the heads with the largest and the smallest number of (L, H)."""
-
-    def head(index: np.intp) -> str:
-        layer, number = divmod(int(index), values.shape[1])
-        return f"layer {layer + 1} · head {number + 1}, {values[layer, number]:.3g}"
-
-    return f"{unit}. Most: {head(values.argmax())}; least: {head(values.argmin())}."
-
-
 def line_picture(
-    figure: go.Figure, x: Sequence[str], series: Mapping[str, ArrayLike], *, x_title: str, unit: str
+    figure: go.Figure,
+    x: Sequence[str],
+    series: Mapping[str, ArrayLike],
+    *,
+    x_title: str,
+    unit: str,
+    written: Callable[[float], str] = "{:.3g}".format,
 ) -> Picture:
     """Add the table and the summary to a figure of lines or bars.
 
@@ -112,33 +96,54 @@ def line_picture(
         series: Name → one number for each point.
         x_title: What the points are.
         unit: What the numbers are.
+        written: Writes a number in the summary.
     """
     values = {name: np.asarray(line, dtype=np.float64) for name, line in series.items()}
     return Picture(
         figure=figure,
         table=partial(series_table, x, values, x_title=x_title),
-        summary=series_summary(x, values, x_title=x_title, unit=unit),
+        summary=series_summary(x, values, x_title=x_title, unit=unit, written=written),
     )
 
 
 def series_table(x: Sequence[str], series: Mapping[str, NDArray[np.float64]], *, x_title: str) -> pd.DataFrame:
-    """Write each series as a column."""
+    """Make a table with one column for each series."""
     return pd.DataFrame(dict(series), index=pd.Index(distinct(x), name=x_title))
 
 
-def series_summary(x: Sequence[str], series: Mapping[str, NDArray[np.float64]], *, x_title: str, unit: str) -> str:
-    """Name the maximum and the last number of each series, or of many series the range."""
+def series_summary(
+    x: Sequence[str],
+    series: Mapping[str, NDArray[np.float64]],
+    *,
+    x_title: str,
+    unit: str,
+    written: Callable[[float], str],
+) -> str:
+    """Name the maximum and the last number of each series, or the range of many series."""
     drawn = {name: line for name, line in series.items() if np.isfinite(line).any()}
     if not drawn:
         return "There are no numbers yet."
     if len(drawn) > MAX_SERIES:
-        low, high = (end([end(line) for line in drawn.values()]) for end in (np.nanmin, np.nanmax))
-        return f"{unit}: {len(drawn)} lines between {low:.3g} and {high:.3g}."
+        lowest, highest = (end([end(line) for line in drawn.values()]) for end in (np.nanmin, np.nanmax))
+        return f"{len(drawn)} lines. The numbers ({unit}) range from {written(lowest)} to {written(highest)}."
     parts = [
-        f"{name}: most {np.nanmax(line):.3g} at {x_title} {x[int(np.nanargmax(line))]}, {line[-1]:.3g} at the end"
+        f"{name}: maximum {written(np.nanmax(line))} at {x_title} {x[int(np.nanargmax(line))]}, "
+        f"last value {written(line[-1])}."
         for name, line in drawn.items()
     ]
-    return f"{'; '.join(parts)}."
+    return " ".join(parts)
+
+
+def numbered_axes(values: NDArray[np.generic], rows: str, columns: str) -> Axes:
+    """Axes whose rows and columns are numbered from 0.
+
+    Args:
+        values: (T, S).
+        rows: Title of the rows.
+        columns: Title of the columns.
+    """
+    queries, keys = ([str(i) for i in range(count)] for count in values.shape)
+    return Axes(queries=queries, keys=keys, query_title=rows, key_title=columns)
 
 
 def named(label: str) -> str:
@@ -146,7 +151,7 @@ def named(label: str) -> str:
 
 
 def distinct(names: Sequence[str]) -> list[str]:
-    """Number repeated names, because a table needs different ones."""
+    """Number repeated names, because the rows and columns of a table need different names."""
     return [f"{name} ({names[: i + 1].count(name)})" if name in names[:i] else name for i, name in enumerate(names)]
 
 

@@ -1,10 +1,11 @@
-"""Training curves: what improved, epoch by epoch."""
+"""Training curves."""
 
 from collections.abc import Mapping, Sequence
 
 from viz_app.figures.colours import LINES
+from viz_app.figures.labels import escaped_label
 from viz_app.figures.picture import Picture, line_picture
-from viz_app.figures.style import GRID, LEGEND, axis, figure, shown
+from viz_app.figures.style import GRID, LEGEND, axis, figure
 
 __all__ = ["curves"]
 
@@ -18,21 +19,27 @@ def curves(
     over: str = "training step",
     span: tuple[float, float] | None = None,
 ) -> Picture:
-    """Draw named series over the training step, or over something else.
+    """Draw named series as lines.
 
     Args:
-        x: Steps, or names of what there is instead.
-        series: Name → one value a step.
-        title: Of the vertical axis, with its unit.
+        x: Training steps, or names of other points.
+        series: Name → one number for each point.
+        title: Title of the vertical axis, with the unit.
         height: Pixels.
         over: Title of the horizontal axis.
-        span: Ends of the vertical axis; None: as far as the values go.
+        span: Ends of the vertical axis; None fits the numbers.
     """
-    points = [shown(one) if isinstance(one, str) else one for one in x]
+    points = [escaped_label(point) if isinstance(point, str) else point for point in x]
     traces = [
         {
-            **{"type": "scatter", "x": points, "y": list(values), "name": shown(name), "mode": "lines+markers"},
-            **{"line": {"color": colour}, "marker": {"size": 4}, "cliponaxis": False},
+            "type": "scatter",
+            "x": points,
+            "y": list(values),
+            "name": escaped_label(name),
+            "mode": "lines+markers",
+            "line": {"color": colour},
+            "marker": {"size": 4},
+            "cliponaxis": False,
         }
         for colour, (name, values) in zip(LINES, series.items(), strict=False)
     ]
@@ -46,5 +53,5 @@ def curves(
         legend=LEGEND,
         hovermode="x unified",
     )
-    names = [one if isinstance(one, str) else f"{one:.10g}" for one in x]
+    names = [point if isinstance(point, str) else f"{point:.10g}" for point in x]
     return line_picture(drawn, names, series, x_title=over, unit=title)

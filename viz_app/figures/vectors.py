@@ -1,11 +1,15 @@
-"""Vectors as strips of colour: queries, keys, values, and what becomes of them."""
+"""Vectors as rows of coloured cells: queries, keys, values, and their sums."""
+
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_app.figures.colours import ACCENT, colour_bar, signed_scale
-from viz_app.figures.picture import Picture, map_picture
-from viz_app.figures.style import Axes, axis, figure, map_figure, unique_labels
+from viz_app.figures.colours import ACCENT
+from viz_app.figures.labels import unique_labels
+from viz_app.figures.picture import Picture, map_picture, numbered_axes
+from viz_app.figures.scales import colour_bar, signed_scale
+from viz_app.figures.style import Axes, axis, figure, map_figure
 
 __all__ = ["concatenation", "query_and_keys", "rows", "sum_of_rows"]
 
@@ -13,7 +17,7 @@ FloatArray = NDArray[np.float32]
 
 
 def rows(values: FloatArray, axes: Axes, *, unit: str, height: int) -> Picture:
-    """Draw vectors (N, K), a row each, red positive and blue negative; a row of NaN is a gap."""
+    """Draw vectors (N, K) as rows: red above 0, blue below. A row of NaN is a gap."""
     trace = {
         "type": "heatmap",
         **signed_scale(values, bound=float(np.nanmax(np.abs(values))) or 1.0),
@@ -24,62 +28,69 @@ def rows(values: FloatArray, axes: Axes, *, unit: str, height: int) -> Picture:
         "hoverongaps": False,
         "hovertemplate": f"%{{y}}<br>dimension %{{x}}<br>{unit}: %{{z:.5f}}<extra></extra>",
     }
-    # Numbers, so that Plotly leaves out those that would stand in each other's way.
+    # On a linear axis Plotly leaves out labels that would overlap.
     drawn = map_figure([trace], axes, height=height, columns={"type": "linear", "tickangle": 0})
     return map_picture(drawn, values, axes, unit=unit, signed=True)
 
 
 def query_and_keys(query: FloatArray, keys: FloatArray, axes: Axes, *, height: int) -> Picture:
-    """Draw the query (K,) above the keys (S, K), with a gap between them, on one scale."""
+    """Draw the query (K,) above the keys (S, K), with a gap between them and one colour scale."""
     stacked = np.concatenate([query[None], np.full_like(query[None], np.nan), keys])
     named = Axes(
-        queries=["query", " ", *axes.queries], keys=axes.keys, query_title="query, and keys", key_title=axes.key_title
+        queries=["query", " ", *axes.queries], keys=axes.keys, query_title="query and keys", key_title=axes.key_title
     )
     return rows(stacked, named, unit="value", height=height)
 
 
 def sum_of_rows(parts: FloatArray, total: FloatArray, axes: Axes, *, height: int) -> Picture:
-    """Draw vectors (S, K) above their sum (K,), with a gap between them, on one scale."""
+    """Draw vectors (S, K) above their sum (K,), with a gap between them and one colour scale."""
     stacked = np.concatenate([parts, np.full_like(total[None], np.nan), total[None]])
     named = Axes(queries=[*axes.queries, " ", "sum"], keys=axes.keys, query_title="α · value", key_title=axes.key_title)
     return rows(stacked, named, unit="α · value", height=height)
 
 
 def concatenation(
-    heads_side_by_side: FloatArray, output: FloatArray, *, heads: int, chosen: int, height: int
+    head_outputs: FloatArray, layer_output: FloatArray, *, heads: int, chosen: int, height: int
 ) -> Picture:
-    """Draw the outputs of all heads as one vector (H·K,), and the layer's output (D,) under it; one head is framed."""
-    stacked = np.full((3, max(len(heads_side_by_side), len(output))), np.nan, dtype=np.float32)
-    stacked[0, : len(heads_side_by_side)] = heads_side_by_side
-    stacked[2, : len(output)] = output
-    width = len(heads_side_by_side) // heads
-    axes = Axes(
-        queries=["heads", " ", "output"],
-        keys=[str(i) for i in range(stacked.shape[1])],
-        query_title="vector",
-        key_title="dimension",
-    )
+    """Draw the concatenated head outputs above the output of the layer.
+
+    Args:
+        head_outputs: (H · K,), one head after the other.
+        layer_output: (D,).
+        heads: H.
+        chosen: The framed head, counted from 0.
+        height: Pixels.
+    """
+    stacked = np.full((3, max(len(head_outputs), len(layer_output))), np.nan, dtype=np.float32)
+    stacked[0, : len(head_outputs)] = head_outputs
+    stacked[2, : len(layer_output)] = layer_output
+    width = len(head_outputs) // heads
+    labels = ["heads", " ", "output"]
     trace = {
         "type": "heatmap",
         **signed_scale(stacked, bound=float(np.nanmax(np.abs(stacked))) or 1.0),
-        "y": list(axes.queries),
+        "y": labels,
         "colorbar": colour_bar("value"),
         "hoverongaps": False,
         "hovertemplate": "%{y}<br>dimension %{x}<br>value: %{z:.5f}<extra></extra>",
     }
     frame = {
-        **{"type": "rect", "x0": chosen * width - 0.5, "x1": (chosen + 1) * width - 0.5, "y0": -0.5, "y1": 0.5},
+        "type": "rect",
+        "x0": chosen * width - 0.5,
+        "x1": (chosen + 1) * width - 0.5,
+        "y0": -0.5,
+        "y1": 0.5,
         "line": {"color": ACCENT, "width": 3},
     }
+    starts = [head * width for head in range(heads)]
     drawn = figure(
         [trace],
         axis(
-            "dimension",
-            tickvals=[head * width for head in range(heads)],
-            ticktext=[f"{head * width}<br>head {head + 1}" for head in range(heads)],
+            "dimension", tickvals=starts, ticktext=[f"{start}<br>head {i}" for i, start in enumerate(starts, start=1)]
         ),
         axis("", type="category", autorange="reversed"),
         height=height,
         shapes=[frame],
     )
+    axes = replace(numbered_axes(stacked, "vector", "dimension"), queries=labels)
     return map_picture(drawn, stacked, axes, unit="value", signed=True)

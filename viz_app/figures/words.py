@@ -1,4 +1,4 @@
-"""Pictures made of words: a grid of them shaded by probability, and shares of each as stacked bars."""
+"""A grid of words, coloured by probability, and shares as stacked bars."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -6,15 +6,19 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_app.figures.colours import LINES, SEQUENTIAL, colour_bar, ink, legible
+from viz_app.content.plain import percent
+from viz_app.figures.colours import LINES, SEQUENTIAL, ink, legible
+from viz_app.figures.labels import escaped_label, text_width, unique_labels
 from viz_app.figures.picture import Picture, line_picture, map_summary, map_table
-from viz_app.figures.style import GRID, LEGEND, TEXT, Axes, Settings, axis, figure, shown, text_width, unique_labels
+from viz_app.figures.scales import colour_bar
+from viz_app.figures.style import COLOUR_BAR, GRID, LEGEND, SLANTED, TITLE, Axes, Settings, axis, figure
 
 __all__ = ["stacked_shares", "word_grid"]
 
 FloatArray = NDArray[np.float32]
-LETTERS = 12  # of a word in a cell; the hover has all of it
-FIFTHS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # of an axis of shares
+MAX_CHARACTERS = 12  # of a word in a cell; the hover has the whole word
+FIFTHS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # ticks of an axis of shares
+MAX_WRITTEN = 24  # bars; narrower bars do not show their numbers
 
 
 def word_grid(
@@ -28,30 +32,29 @@ def word_grid(
     notes: Sequence[Sequence[str]],
     height: int,
 ) -> Picture:
-    """Draw a word a cell, the darker the less probable.
+    """Draw one word in each cell, on the colour of its probability.
 
     Args:
         words: (R, C).
         probabilities: (R, C).
-        rows: Names, first on top.
-        columns: Names.
+        rows: Names of the rows, from the top.
+        columns: Names of the columns.
         row_title: What the rows are.
         column_title: What the columns are.
-        notes: (R, C), for the hover.
+        notes: (R, C), texts for the hover and the table.
         height: Pixels.
     """
-    letters = max(4, min(LETTERS, round(100 / len(columns))))  # of cells in a picture of some 1,000 pixels
+    limit = max(4, min(MAX_CHARACTERS, round(100 / len(columns))))  # the picture is about 1,000 pixels wide
+    texts = [[escaped_label(word, limit=limit) for word in row] for row in words]
     trace = {
         "type": "heatmap",
         "z": np.ascontiguousarray(probabilities, dtype=np.float32),
         "x": unique_labels(columns),
         "y": list(rows),
-        "text": legible(
-            [[shown(word, limit=letters) for word in line] for line in words], probabilities, low=0.0, high=1.0
-        ),
+        "text": legible(texts, probabilities, low=0.0, high=1.0),
         "texttemplate": "%{text}",
         "textfont": {"size": 14},
-        "customdata": [[shown(note, limit=120) for note in line] for line in notes],
+        "customdata": [[escaped_label(note, limit=120) for note in row] for row in notes],
         "zmin": 0.0,
         "zmax": 1.0,
         "colorscale": SEQUENTIAL,
@@ -66,7 +69,7 @@ def word_grid(
         axis(column_title, tickangle=-45, **named),
         axis(row_title, autorange="reversed", **named),
         height=height,
-        margin={"l": 46 + text_width(rows), "r": 88, "b": 50 + 0.72 * text_width([shown(name) for name in columns])},
+        margin={"l": TITLE + text_width(rows), "r": COLOUR_BAR, "b": below(columns)},
     )
     axes = Axes(queries=rows, keys=columns, query_title=row_title, key_title=column_title)
     return Picture(
@@ -77,39 +80,46 @@ def word_grid(
 
 
 def stacked_shares(series: Mapping[str, Sequence[float]], labels: Sequence[str], *, title: str, height: int) -> Picture:
-    """Draw shares of a whole as one stacked bar for each label.
+    """Draw the shares of a whole as one stacked bar for each label.
 
     Args:
-        series: Name → a share for each label; those of a label sum to 1.
-        labels: Of the bars.
-        title: Of the horizontal axis.
+        series: Name → one share for each label. The shares of a label add up to 1.
+        labels: Names of the bars.
+        title: Title of the horizontal axis.
         height: Pixels.
     """
-    names = unique_labels(labels)
+    x, with_numbers = unique_labels(labels), len(labels) <= MAX_WRITTEN
     traces: list[Settings] = [
         {
             "type": "bar",
-            "x": names,
-            "y": list(values),
+            "x": x,
+            "y": list(shares),
             "name": name,
             "marker": {"color": colour},
-            "text": [f"{100 * value:.0f} %" if value >= 0.1 and len(labels) <= 24 else "" for value in values],
+            "text": [percent(share, digits=0) if with_numbers and share >= 0.1 else "" for share in shares],
             "textposition": "inside",
             "textangle": 0,
             "textfont": {"size": 14, "color": ink(colour)},
-            "hovertemplate": f"%{{x}}<br>{name}: %{{y:.4f}}<extra></extra>",
+            "customdata": [percent(share) for share in shares],
+            "hovertemplate": f"%{{x}}<br>{name}: %{{customdata}}<extra></extra>",
         }
-        for colour, (name, values) in zip(LINES, series.items(), strict=False)
+        for colour, (name, shares) in zip(LINES, series.items(), strict=False)
     ]
+    ticks = [percent(share, digits=0) for share in FIFTHS]
     drawn = figure(
         traces,
         axis(title, type="category", automargin=False, tickangle=-45),
-        axis("share", range=[0, 1], tickvals=FIFTHS, ticktext=[f"{100 * share:.0f} %" for share in FIFTHS], **GRID),
+        axis("share", range=[0, 1], tickvals=FIFTHS, ticktext=ticks, **GRID),
         height=height,
-        margin={"t": 34, "l": 64, "b": 50 + 0.72 * text_width([shown(label) for label in labels])},
+        margin={"t": 34, "l": 64, "b": below(labels)},
         barmode="stack",
-        uniformtext={"minsize": 14, "mode": "hide"},  # a bar with too little room shows no number, not a tiny one
+        uniformtext={"minsize": 14, "mode": "hide"},  # a small bar shows no number instead of a tiny one
         showlegend=True,
-        legend={**LEGEND, "font": TEXT, "traceorder": "normal"},
+        legend={**LEGEND, "traceorder": "normal"},
     )
-    return line_picture(drawn, labels, series, x_title=title, unit="share")
+    return line_picture(drawn, labels, series, x_title=title, unit="share", written=percent)
+
+
+def below(labels: Sequence[str]) -> float:
+    """Pixels for slanted labels and the title of their axis."""
+    return TITLE + SLANTED * text_width([escaped_label(label) for label in labels])

@@ -19,8 +19,9 @@ from viz_app.components.attention_view import AttentionView, select_head, view
 from viz_app.content.demonstrations import demonstration_for
 from viz_app.content.examples import examples_for
 from viz_app.content.plain import plain
-from viz_app.figures.attention import MAX_TILE, difference_map, head_map
+from viz_app.figures.attention import difference_map, head_map
 from viz_app.figures.heads import head_grids
+from viz_app.figures.overview import MAX_TILE
 from viz_app.figures.style import Axes
 from viz_app.sections.compare.by_length import by_length
 from viz_app.sections.compare.recurrent_pair import offer_two_networks

@@ -13,7 +13,7 @@ from viz_app.components import elements
 from viz_app.components.attention_view import view
 from viz_app.components.data import Snapshot
 from viz_app.content.plain import plain
-from viz_app.figures.attention import MAX_TILE
+from viz_app.figures.overview import MAX_TILE
 from viz_app.figures.picture import map_summary, map_table
 from viz_app.services import listing, long_analyses, translations
 from viz_app.session.choices import choose_by_index, settle

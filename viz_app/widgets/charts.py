@@ -6,8 +6,8 @@ from contextlib import nullcontext
 import pandas as pd
 import streamlit as st
 
+from viz_app.figures.enlarged import enlarged
 from viz_app.figures.picture import Picture
-from viz_app.figures.style import enlarged
 from viz_app.session.page_facts import set_picture_title
 from viz_app.widgets.presenter_mode import SCALE, presenting
 

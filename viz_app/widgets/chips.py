@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from model.inference.tokens import Token
 from viz_app.content.plain import percent, visible
+from viz_app.figures.colours import FALLS, LIGHT, RISES, translucent
 
 __all__ = [
     "MAX_CHIPS",
@@ -189,7 +190,8 @@ def weighted_text(tokens: Sequence[str], weights: Sequence[float], lang: str = "
     largest = max(weights) or 1.0
     words = "".join(
         f'<span class="hl-word" title="{weight:.4f}" '
-        f'style="background:rgba(47,111,176,{0.75 * weight / largest:.3f})"><bdi>{escape(visible(token))}</bdi></span> '
+        f'style="background:{translucent(LIGHT.primary, 0.75 * weight / largest)}">'
+        f"<bdi>{escape(visible(token))}</bdi></span> "
         for token, weight in zip(tokens, weights, strict=True)
     )
     return f'<div class="hl-words"{spoken(lang)}>{words}</div>'
@@ -201,11 +203,11 @@ def changed_text(words: Sequence[str], changes: Sequence[float], lang: str = "")
     """
     largest = max(map(abs, changes), default=0.0) or 1.0
     spans = "".join(
-        f'<span class="hl-word" title="without it {change:+.4f}" style="background:rgba({colour},{strength:.3f});'
-        f'border-{side}:3px solid rgba({colour},{strength:.3f})"><bdi>{escape(visible(word))}</bdi></span> '
+        f'<span class="hl-word" title="without it {change:+.4f}" style="background:{colour};'
+        f'border-{side}:3px solid {colour}"><bdi>{escape(visible(word))}</bdi></span> '
         for word, change in zip(words, changes, strict=True)
-        for colour, side in [("178,24,43", "top") if change > 0 else ("33,102,172", "bottom")]
-        for strength in [0.6 * abs(change) / largest]
+        for signed, side in [(RISES, "top") if change > 0 else (FALLS, "bottom")]
+        for colour in [translucent(signed, 0.6 * abs(change) / largest)]
     )
     return f'<div class="hl-words"{spoken(lang)}>{spans}</div>'
 
@@ -230,6 +232,6 @@ def chip(token: Token, share: float | None = None, *, number: int, lang: str = "
     label = escape(says, quote=True)
     return (
         f'<span class="hl-chip{special}" data-i="{number}" tabindex="0" role="group" aria-label="{label}" '
-        f'style="background:rgba(47,111,176,{0.08 + 0.6 * token.probability:.3f})">'
+        f'style="background:{translucent(LIGHT.primary, 0.08 + 0.6 * token.probability)}">'
         f'{text}{bar}<span class="hl-tip">{rows}</span></span>'
     )

@@ -10,10 +10,13 @@ from PIL import Image
 from plotly.colors import hex_to_rgb, sample_colorscale
 
 from viz_app.figures import attention, heads, masks, positions, training, vectors, words
-from viz_app.figures.attention import MAX_TILE, head_map, overview, pooled
+from viz_app.figures.attention import head_map
 from viz_app.figures.colours import MASKED
+from viz_app.figures.enlarged import enlarged
+from viz_app.figures.labels import LINE, unique_labels
+from viz_app.figures.overview import MAX_TILE, overview, pooled
 from viz_app.figures.picture import Picture
-from viz_app.figures.style import LINE, Axes, enlarged, unique_labels
+from viz_app.figures.style import Axes
 
 INVISIBLE = "\u200b\u2060"  # no width: what tells equal labels apart
 OPEN = np.ones((3, 2), dtype=bool)
@@ -156,7 +159,7 @@ def pictures(rows: int, columns: int) -> dict[str, Picture]:
     mask = np.tri(rows, columns, dtype=bool)
     scores = np.where(mask, table, np.float32("-inf"))
     return {
-        "overview": attention.overview(maps, named, mask[None].repeat(3, axis=0), chosen=(1, None), height=300),
+        "overview": overview(maps, named, mask[None].repeat(3, axis=0), chosen=(1, None), height=300),
         "head": head_map(one, named, mask, height=300),
         "logarithmic": head_map(one, named, mask, height=300, logarithmic=True),
         "difference": attention.difference_map(table, named, mask, height=300),

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from viz_app.figures.attention import clickable_map, difference_map, head_map, overview
+from viz_app.figures.attention import clickable_map, difference_map, head_map
 from viz_app.figures.heads import head_grids
 from viz_app.figures.masks import mask_map
+from viz_app.figures.overview import overview
 from viz_app.figures.style import Axes
 from viz_app.figures.training import curves
 from viz_app.figures.vectors import concatenation
@@ -38,7 +39,7 @@ def test_the_overview_names_the_sharpest_head() -> None:
     maps = np.full((2, 2, 3, 3), 1 / 3, dtype=np.float32)
     maps[1, 0] = np.eye(3)
     picture = overview(maps, LABELS, np.ones((len(maps), 3, 3), dtype=bool), chosen=(0, 0), height=300)
-    assert "Most: layer 2 · head 1, 1;" in picture.summary
+    assert "highest in layer 2 · head 1 (1)" in picture.summary
     np.testing.assert_allclose(picture.table().to_numpy(), [[1 / 3, 1 / 3], [1, 1 / 3]], atol=1e-6)
 
 
@@ -66,7 +67,7 @@ def test_a_word_grid_lists_its_notes() -> None:
 
 def test_lines_and_bars_list_their_points() -> None:
     picture = curves([100, 200, 300], {"right": [1.0, 9.0, 4.0]}, title="right, %", height=200)
-    assert picture.summary == "right: most 9 at training step 200, 4 at the end."
+    assert picture.summary == "right: maximum 9 at training step 200, last value 4."
     assert picture.table()["right"].tolist() == [1.0, 9.0, 4.0]
     assert curves([], {"right": []}, title="right, %", height=200).summary == "There are no numbers yet."
     bars = stacked_shares({"read": [0.2, 0.6], "guessed": [0.8, 0.4]}, ["a", "a"], title="word", height=200)

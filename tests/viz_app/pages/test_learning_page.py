@@ -16,7 +16,7 @@ from model.checkpoints.checkpoint import CheckpointError, at_snapshot, find_snap
 from model.inference.translate import translate
 from tests.conftest import BUNDLED
 from tests.viz_app.conftest import component_data, in_url
-from viz_app.figures.learning import sheet_of_heads
+from viz_app.figures.overview import heads_image
 from viz_app.services.analyses import attempt_of
 from viz_app.services.listing import CheckpointKey
 
@@ -44,7 +44,7 @@ def test_every_map_and_every_line_is_a_snapshots(open_app: OpenApp) -> None:
     np.testing.assert_allclose(weights, [one.maps["cross"][1, 4] for one in stages], atol=1e-5)
     for one, sent in zip(stages, data["snapshots"], strict=True):
         maps = one.maps["cross"]
-        assert sent["picture"] == sheet_of_heads(maps, np.ones((len(maps), *maps.shape[2:]), dtype=bool))
+        assert sent["picture"] == heads_image(maps, np.ones((len(maps), *maps.shape[2:]), dtype=bool))
     # What is shown at first is the end of the training.
     assert data["snapshot"] == len(stages) - 1
 
@@ -64,7 +64,7 @@ def test_all_heads_of_a_snapshot_stand_in_fields_of_equal_size_with_the_mask_in_
     maps = np.zeros((2, 3, 4, 5), dtype=np.float32)
     maps[1, 2, 3, 0] = 1.0
     allowed = np.tri(4, 5, dtype=bool)[None].repeat(2, axis=0)
-    picture = base64.b64decode(sheet_of_heads(maps, allowed).partition(",")[2])
+    picture = base64.b64decode(heads_image(maps, allowed).partition(",")[2])
     fields = np.asarray(Image.open(io.BytesIO(picture))).reshape(2, 5, 3, 6, 4)  # a gap of one pixel below and beside
     assert (fields[:, :4, :, :5][:, 0, :, 1:] == (140, 140, 140, 255)).all()
     assert (fields[:, 4, ..., 3] == 0).all()

@@ -173,7 +173,7 @@ function aloud(facts) {
 }
 
 function percent(share) {
-  return share >= 0.9995 ? "100 %" : `${(100 * share).toFixed(share < 0.0995 ? 2 : 1)} %`;
+  return share >= 0.9995 ? "100\u00a0%" : `${(100 * share).toFixed(share < 0.0995 ? 2 : 1)}\u00a0%`;
 }
 
 /** Whether the key p alone presents. Who speaks to the computer may switch it off, and this browser keeps that. */

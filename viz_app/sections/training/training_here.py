@@ -14,7 +14,8 @@ from model.corpora.corpora import CorpusError
 from model.corpora.toys import TOYS
 from viz_app.components.attention_view import view
 from viz_app.content.plain import plain
-from viz_app.figures.attention import head_map, overview
+from viz_app.figures.attention import head_map
+from viz_app.figures.overview import overview
 from viz_app.figures.training import curves
 from viz_app.server.jobs import QuotaError
 from viz_app.server.presence import visitor

@@ -10,8 +10,8 @@ from model.analysis.statistics import strongest
 from model.config.kinds import KINDS
 from viz_app.components import elements
 from viz_app.components.attention_view import AttentionView, ChosenMap
-from viz_app.figures.attention import SHARPNESS, sharpness
-from viz_app.figures.picture import map_summary, map_table, overview_summary, overview_table
+from viz_app.figures.overview import overview_summary, overview_table
+from viz_app.figures.picture import map_summary, map_table
 from viz_app.widgets.charts import numbers
 from viz_app.widgets.head_picker import open_head
 from viz_app.widgets.headings import section
@@ -35,8 +35,7 @@ def all_heads(
     section("Every layer and head", "" if presenting() else f"{KINDS[kind].shows} Choose a map to enlarge it.")
     title = f"All heads, {KINDS[kind].full_name}"
     alt = f"{layers} × {heads} small heatmaps, one for each layer and head of the {KINDS[kind].full_name}"
-    sharpest = sharpness(shown.maps)
-    summary = overview_summary(sharpest, unit=SHARPNESS)
+    summary = overview_summary(shown.maps)
     elements.head_sheet(
         shown.maps,
         shown.allowed,
@@ -48,7 +47,7 @@ def all_heads(
         key="overview",
         on_open=open_head,
     )
-    numbers({"": partial(overview_table, sharpest)}, summary=summary, key="overview", alt=alt)
+    numbers({"": partial(overview_table, shown.maps)}, summary=summary, key="overview", alt=alt)
 
 
 def one_head(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, *, logarithmic: bool) -> None:

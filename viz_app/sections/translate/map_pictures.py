@@ -5,7 +5,7 @@ import streamlit as st
 from model.inference.translation import Translation
 from viz_app.components.attention_view import view
 from viz_app.content.plain import percent
-from viz_app.figures.attention import MAX_TILE
+from viz_app.figures.overview import MAX_TILE
 from viz_app.sections.translate import attention_drawings
 from viz_app.sections.translate.map_choice import MapChoice
 from viz_app.sections.translate.map_window import map_window

@@ -1,0 +1,71 @@
+"""The app uses only the colours of `viz_app/figures/colours.py`, also in files that cannot import it."""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from viz_app.figures.colours import DARK, LIGHT, palette, translucent
+
+ASSETS = ROOT / "viz_app" / "components" / "assets"
+SOURCE = ROOT / "viz_app" / "figures" / "colours.py"
+FILES = [
+    *(path for path in sorted((ROOT / "viz_app").rglob("*")) if path.suffix in (".py", ".js", ".css")),
+    ROOT / "streamlit_app.py",
+    ROOT / ".streamlit" / "config.toml",
+]
+# Hexadecimal digits, three to eight, or three numbers with or without an opacity.
+COLOUR = re.compile(r"#([0-9a-fA-F]{3,8})\b(?![-\w])|rgba?\((\d+), ?(\d+), ?(\d+)")
+
+
+def written(path: Path) -> Iterator[str]:
+    """Every colour in a file as six hexadecimal digits, without its opacity."""
+    for digits, *channels in COLOUR.findall(path.read_text(encoding="utf-8")):
+        if channels[0]:
+            yield bytes(map(int, channels)).hex()
+        elif len(digits) in (3, 4):
+            yield "".join(2 * digit for digit in digits[:3]).lower()
+        elif len(digits) in (6, 8):
+            yield digits[:6].lower()
+
+
+def is_grey(colour: str) -> bool:
+    return colour[:2] == colour[2:4] == colour[4:]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_colour_is_from_the_one_list(path: Path) -> None:
+    scales = {bytes(colour[:3]).hex() for signed in (False, True) for colour in palette(signed=signed)}
+    known = {*written(SOURCE), *scales}
+    unknown = {f"#{colour}" for colour in written(path) if colour not in known and not is_grey(colour)}
+    assert unknown == set(), f"Use a colour of {SOURCE.name}, or add this one there."
+
+
+def test_streamlit_has_the_same_themes() -> None:
+    theme = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
+    names = {
+        "textColor": "text",
+        "backgroundColor": "page",
+        "secondaryBackgroundColor": "panel",
+        "primaryColor": "primary",
+    }
+    for scheme, ours in (("light", LIGHT), ("dark", DARK)):
+        found = {names[name]: colour for name, colour in {**theme, **theme[scheme]}.items() if name in names}
+        assert found == asdict(ours)
+
+
+def test_a_report_and_a_saved_picture_have_the_same_themes() -> None:
+    report = re.findall(r"--st-([\w-]+)-color: light-dark\((#\w+), (#\w+)\)", (ASSETS / "report.css").read_text())
+    picture = re.findall(r'"--st-([\w-]+)-color": "(#\w+)"', (ASSETS / "picture.js").read_text())
+    names = {"text": "text", "background": "page", "secondary-background": "panel", "primary": "primary"}
+    assert {names[name]: light for name, light, _ in report} == asdict(LIGHT)
+    assert {names[name]: dark for name, _, dark in report} == asdict(DARK)
+    assert {names[name]: light for name, light in picture} == asdict(LIGHT)
+
+
+def test_a_translucent_colour_keeps_its_channels() -> None:
+    assert translucent("#2f6fb0", 0.5) == "rgba(47,111,176,0.500)"

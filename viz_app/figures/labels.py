@@ -1,0 +1,56 @@
+"""Tokens as labels of a figure: escaped, distinct, and with a known width."""
+
+import unicodedata
+from collections.abc import Sequence
+from html import unescape
+
+from viz_app.content.plain import visible
+
+__all__ = ["LETTERS", "LINE", "escaped_label", "text_width", "unique_labels", "visible_label"]
+
+LETTERS = 14  # pixels, the height of the letters
+LINE = 15  # pixels, the height of a line of them
+NARROW, WIDE = 7.9, 14.5  # pixels, the width of a Latin letter and of a Chinese or Korean one
+MAX_LABEL = 18  # characters
+
+
+def visible_label(token: str, *, limit: int = MAX_LABEL) -> str:
+    """A token with signs for line breaks and tabs, cut to `limit` characters."""
+    text = visible(token)
+    return f"{text[: limit - 1]}…" if len(text) > limit else text
+
+
+def escaped_label(token: str, *, limit: int = MAX_LABEL) -> str:
+    """`visible_label` with its markup escaped, because Plotly reads some HTML."""
+    return visible_label(token, limit=limit).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def unique_labels(tokens: Sequence[str]) -> list[str]:
+    """Labels for a category axis. Plotly merges equal ones, so repeats differ by invisible characters."""
+    repeats: dict[str, int] = {}
+    labels: dict[str, None] = {}  # an ordered set
+    for token in tokens:
+        label = escaped_label(token) or " "
+        number = repeats.get(label, 0)
+        # A token may contain invisible characters itself.
+        while (unique := label + invisible(number)) in labels:
+            number += 1
+        repeats[label] = number + 1
+        labels[unique] = None
+    return list(labels)
+
+
+def invisible(number: int) -> str:
+    """A number above 0 in binary, in two characters without width; 0 is an empty text."""
+    return f"{number:b}".translate({ord("0"): "\u200b", ord("1"): "\u2060"}) if number else ""
+
+
+def text_width(labels: Sequence[str]) -> float:
+    """The estimated width of the longest escaped label, in pixels."""
+    return max((sum(map(character_width, unescape(label))) for label in labels), default=0.0)
+
+
+def character_width(character: str) -> float:
+    if unicodedata.category(character) in ("Cf", "Mn"):
+        return 0.0
+    return WIDE if unicodedata.east_asian_width(character) in ("W", "F") else NARROW
