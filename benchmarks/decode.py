@@ -17,7 +17,8 @@ from torch import Tensor
 from benchmarks.reference import Peer, machine, medians, with_weights_of
 from model.checkpoints.checkpoint import ready
 from model.config.model import ModelConfig
-from model.decoding.decode import finish, greedy
+from model.decoding.greedy import greedy
+from model.decoding.search import finish
 from model.network.transformer import Transformer
 from model.text.vocab import Specials
 from model.trace import tracing

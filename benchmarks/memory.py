@@ -17,7 +17,8 @@ from torch import Tensor
 from benchmarks.reference import machine
 from model.config.model import ModelConfig
 from model.corpora.batch import pad
-from model.decoding.decode import finish, greedy
+from model.decoding.greedy import greedy
+from model.decoding.search import finish
 from model.inference.translation import AttentionMaps, attention_maps
 from model.network.transformer import Transformer
 from model.text.vocab import Specials

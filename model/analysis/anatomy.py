@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from model.analysis.availability import require_values
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.section import ConfigError
-from model.decoding.decode import NOTHING_FORCED
+from model.decoding.decoder_state import NOTHING_FORCED
 from model.inference.translate import record_translation
 from model.inference.translation import Recording, Translation
 from model.network.translator import Translator

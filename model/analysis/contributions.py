@@ -13,7 +13,7 @@ import torch
 
 from model.analysis.streams import FloatArray, head_matrices, linear_norm, output_rows, require_transformer
 from model.checkpoints.checkpoint import Checkpoint
-from model.decoding.decode import NOTHING_FORCED
+from model.decoding.decoder_state import NOTHING_FORCED
 from model.inference.translate import record_translation
 from model.network.layers import DecoderLayer
 from model.trace import hook_name

@@ -15,7 +15,7 @@ import numpy as np
 from model.analysis.streams import FloatArray, head_matrices, linear_norm, require_transformer
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.section import ConfigError
-from model.decoding.decode import NOTHING_FORCED
+from model.decoding.decoder_state import NOTHING_FORCED
 from model.inference.translate import record_translation
 from model.inference.translation import Translation
 from model.network.layers import Residual

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from model.analysis.streams import require_transformer
 from model.checkpoints.checkpoint import Checkpoint
-from model.decoding.decode import NOTHING_FORCED
+from model.decoding.decoder_state import NOTHING_FORCED
 from model.inference.translate import record_translation, translate
 from model.inference.translation import Translation
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from model.analysis.availability import require_masks
 from model.checkpoints.checkpoint import Checkpoint
-from model.decoding.decode import length_limit
+from model.decoding.decoder_state import length_limit
 from model.inference.padding import padded_for
 from model.inference.searching import greedy_ids, source_ids
 from model.network.masks import decoder_mask, padding_mask

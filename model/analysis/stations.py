@@ -31,7 +31,7 @@ from model.analysis.sublayer_stations import (
     sublayer_input,
 )
 from model.checkpoints.checkpoint import Checkpoint
-from model.decoding.decode import NOTHING_FORCED
+from model.decoding.decoder_state import NOTHING_FORCED
 from model.inference.translate import record_translation
 from model.inference.translation import Recording, Translation
 from model.network.layers import DecoderLayer, EncoderLayer, Residual

@@ -17,7 +17,7 @@ from model.analysis.streams import FloatArray, require_transformer
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.model import ModelConfig
 from model.config.section import ConfigError
-from model.decoding.decode import NOTHING_FORCED
+from model.decoding.decoder_state import NOTHING_FORCED
 from model.inference.translate import record_translation
 from model.network.layers import DecoderLayer
 from model.network.masks import causal_mask

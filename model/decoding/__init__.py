@@ -1,1 +1,4 @@
-"""Token ids in, token ids out, one step at a time."""
+"""Greedy search, sampling and beam search: source ids in, target ids out. No text.
+
+Each search is a generator. It yields a `Step` after every pass of the decoder and returns its hypotheses.
+"""

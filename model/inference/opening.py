@@ -20,7 +20,7 @@ from model.checkpoints.checkpoint import (
 from model.checkpoints.state_dict import open_state_dict, read_description
 from model.config.foreign import ForeignConfig, is_foreign
 from model.config.search import SearchConfig
-from model.decoding.decode import finish
+from model.decoding.search import finish
 from model.inference.classify import classify
 from model.inference.reading import record_reading
 from model.inference.searching import beginning, search_from

@@ -8,7 +8,7 @@ import torch
 
 from model.checkpoints.checkpoint import Checkpoint
 from model.checkpoints.languages import tag
-from model.decoding.decode import Step
+from model.decoding.search import Step
 from model.inference.padding import padded_for
 from model.inference.searching import source_ids
 from model.inference.tokens import Token, source_tokens, with_candidates

@@ -7,7 +7,10 @@ from model.checkpoints.checkpoint import Checkpoint
 from model.config.search import SearchConfig
 from model.config.section import ConfigError
 from model.decoding.beam import beam
-from model.decoding.decode import NOTHING_FORCED, Hypothesis, Search, finish, greedy, sample
+from model.decoding.decoder_state import NOTHING_FORCED
+from model.decoding.greedy import greedy
+from model.decoding.sampling import sample
+from model.decoding.search import Hypothesis, Search, finish
 from model.inference.padding import padded_for
 from model.network.translator import Translator
 from model.text.tokenizers import TokenizerPair

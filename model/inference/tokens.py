@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from model.decoding.decode import Hypothesis, Step
+from model.decoding.search import Hypothesis, Step
 from model.inference.searching import written_ids
 from model.text.encoding import Encoding, Tokenizer
 from model.text.tokenizers import TokenizerPair

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from model.checkpoints.checkpoint import Checkpoint
 from model.checkpoints.languages import tag
 from model.config.search import SearchConfig
-from model.decoding.decode import NOTHING_FORCED, Hypothesis, finish, forced_beginning
+from model.decoding.decoder_state import NOTHING_FORCED, forced_prefix
+from model.decoding.search import Hypothesis, finish
 from model.inference.reading import record_reading
 from model.inference.searching import (
     GREEDY,
@@ -131,9 +132,7 @@ def record_translation(
     written = written_tokens(tokenizers, hypothesis, steps)
     # What is given or forced at the beginning was read in one pass, not in as many as it has tokens.
     first = (
-        begin.prompt_length + 1
-        if begin.prompt_length
-        else len(forced_beginning(model, begin.specials, begin.forced)) or 1
+        begin.prompt_length + 1 if begin.prompt_length else len(forced_prefix(model, begin.specials, begin.forced)) or 1
     )
     rows = (*hypothesis.rows[:1], *hypothesis.rows[first:])
     source = source_tokens(tokenizers, tokenizers.source.encode(text), begin.source)

@@ -4,7 +4,9 @@ import torch
 
 from model.analysis.mask_bugs import BUGS, BugReport, bug_weights, mask_bug, rerun_greedy
 from model.checkpoints.checkpoint import Checkpoint
-from model.decoding.decode import finish, greedy, length_limit
+from model.decoding.decoder_state import length_limit
+from model.decoding.greedy import greedy
+from model.decoding.search import finish
 from model.inference.translate import translate
 from model.text.vocab import EOS_ID, OURS, PAD_ID
 from model.trace import tracing

@@ -6,16 +6,10 @@ import torch
 from torch import Tensor
 
 from model.decoding.beam import beam
-from model.decoding.decode import (
-    DecoderState,
-    Hypothesis,
-    Search,
-    filter_log_probs,
-    finish,
-    greedy,
-    length_limit,
-    sample,
-)
+from model.decoding.decoder_state import DecoderState, length_limit
+from model.decoding.greedy import greedy
+from model.decoding.sampling import filter_log_probs, sample
+from model.decoding.search import Hypothesis, Search, finish
 from model.network.cache import DecoderCache
 from model.network.transformer import Transformer
 from model.text.vocab import Specials
@@ -46,7 +40,7 @@ def test_cached_decode_equals_full_recomputation_in_every_logit_and_map(
 
 def test_what_was_read_ahead_is_copied_only_until_it_has_been_read(source: Tensor) -> None:
     with torch.inference_mode():
-        decoding = DecoderState(make_model(), source[:1].expand(2, -1), SPECIALS, {0: 7, 1: 9})
+        decoding = DecoderState(make_model(), source[:1].expand(2, -1), specials=SPECIALS, forced={0: 7, 1: 9})
         read = decoding.ahead
         decoding.advance([2, 2])
         decoding.select([1, 1], same_source=True)

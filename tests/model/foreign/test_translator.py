@@ -26,7 +26,9 @@ from transformers import (
 
 from model.config.section import ConfigError
 from model.decoding.beam import beam
-from model.decoding.decode import finish, greedy, length_limit
+from model.decoding.decoder_state import length_limit
+from model.decoding.greedy import greedy
+from model.decoding.search import finish
 from model.foreign.translator import ForeignTranslator
 from model.trace import ablate_heads, hook_name, tracing
 from tests.foreign_folders import sharpened

@@ -5,7 +5,7 @@ import torch
 from model.analysis.padded_batch import layer_stages, padded_batch
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.search import SearchConfig
-from model.decoding.decode import Hypothesis
+from model.decoding.search import Hypothesis
 from model.inference.searching import written_ids
 from model.inference.translate import translate, translate_lines
 from model.inference.translation import Translation

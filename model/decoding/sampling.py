@@ -1,0 +1,85 @@
+"""Sampling: each token is drawn at random, from a distribution that may be sharpened and cut."""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from model.decoding.decoder_state import NOTHING_FORCED, DecoderState
+from model.decoding.greedy import write_one_by_one
+from model.decoding.search import Search
+from model.network.translator import Translator
+from model.text.vocab import Specials
+
+__all__ = ["filter_log_probs", "sample"]
+
+
+def filter_log_probs(log_probs: Tensor, *, temperature: float, top_k: int, top_p: float) -> Tensor:
+    """Keep only the tokens that sampling may choose; all others become minus infinity.
+
+    Args:
+        log_probs: (R, V).
+        temperature: Above 0. Below 1 it sharpens the distribution, above 1 it flattens it.
+        top_k: Keep the k most probable tokens; 0 keeps all.
+        top_p: Keep the smallest set of most probable tokens that reaches this probability (nucleus sampling, Holtzman
+            et al. 2020, "The Curious Case of Neural Text Degeneration", section 3.1); 1 keeps all.
+
+    Returns:
+        (R, V), normalized.
+    """
+    kept = (log_probs / temperature).log_softmax(dim=-1)
+    if top_k:
+        worst = kept.topk(min(top_k, kept.size(-1))).values[:, -1:]
+        kept = kept.masked_fill(kept < worst, float("-inf")).log_softmax(dim=-1)
+    if top_p >= 1:  # rounding may bring the sum to 1 before the last tokens, which would then be lost
+        return kept
+    ordered, order = kept.sort(dim=-1, descending=True)
+    before = ordered.exp().cumsum(dim=-1) - ordered.exp()  # the probability of all better tokens; 0 for the best
+    outside = torch.zeros_like(kept, dtype=torch.bool).scatter(-1, order, before >= top_p)
+    return kept.masked_fill(outside, float("-inf")).log_softmax(dim=-1)
+
+
+@torch.inference_mode()
+def sample(
+    model: Translator,
+    source: Tensor,
+    *,
+    specials: Specials,
+    seed: int,
+    temperature: float = 1.0,
+    top_k: int = 0,
+    top_p: float = 1.0,
+    forced: Mapping[int, int] = NOTHING_FORCED,
+    limit: int | None = None,
+    prompt_length: int = 0,
+) -> Search:
+    """Draw each token at random.
+
+    The same seed draws the same translation, whatever other sentences are in the batch.
+
+    Args:
+        model: In evaluation mode.
+        source: Token ids (B, S), padded.
+        specials: The ids that start, end or never appear.
+        seed: Of the random numbers.
+        temperature: See `filter_log_probs`.
+        top_k: See `filter_log_probs`.
+        top_p: See `filter_log_probs`.
+        forced: See `greedy`.
+        limit: See `greedy`.
+        prompt_length: See `greedy`.
+
+    Returns:
+        One hypothesis per sentence. Its log-probabilities are the model's own, before temperature and filters.
+    """
+    decoder = DecoderState(model, source, specials=specials, forced=forced, limit=limit, prompt_length=prompt_length)
+    generators = [torch.Generator().manual_seed(seed) for _ in range(source.size(0))]
+
+    def draw(log_probs: Tensor) -> list[int]:
+        probabilities = filter_log_probs(log_probs, temperature=temperature, top_k=top_k, top_p=top_p).exp().cpu()
+        return [
+            int(torch.multinomial(row, 1, generator=generator))
+            for row, generator in zip(probabilities, generators, strict=True)
+        ]
+
+    return (yield from write_one_by_one(decoder, specials.bos, draw))
