@@ -5,12 +5,16 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 from setuptools import Distribution
 
 from model import __version__
+from model.cli.resolve import TRAINING_PACKAGES
+from run import pins as pins_in
 from tests.conftest import PATIENCE, ROOT
 
 IN_A_FOLDER = ("streamlit_app.py", "run.py", ".streamlit", "checkpoints")  # of an installation: headlight/app/
@@ -87,10 +91,17 @@ def test_an_installation_has_every_file_of_ours(installation: tuple[dict[str, st
         assert to == (f"headlight/app/{of}" if of.startswith(IN_A_FOLDER) else of)
 
 
-def test_an_installation_requires_what_requirements_txt_pins(installation: tuple[dict[str, str], list[str]]) -> None:
-    lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
-    pins = [line.partition("#")[0].strip() for line in lines]
-    assert installation[1] == [pin for pin in pins if pin]
+def test_every_pin_lies_in_the_range_that_an_installation_allows() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    training = project["optional-dependencies"]["training"]
+    ranges = {r.name: r.specifier for r in map(Requirement, [*project["dependencies"], *training])}
+    pins = {r.name: next(iter(r.specifier)) for r in map(Requirement, pins_in(ROOT / "requirements.txt"))}
+    assert pins.keys() == ranges.keys()
+    for name, pin in pins.items():
+        assert pin.operator == "=="
+        assert pin.version in ranges[name], name
+        assert name == "torchtext" or {bound.operator for bound in ranges[name]} == {">=", "<"}, name
+    assert {Requirement(one).name for one in training} == {*TRAINING_PACKAGES}
 
 
 def test_the_command_works_in_an_installation(

@@ -1,4 +1,4 @@
-"""What several commands can be given."""
+"""Arguments that several commands share."""
 
 import argparse
 import tomllib
@@ -17,14 +17,14 @@ __all__ = [
     "shared",
 ]
 
-Commands = Any  # argparse keeps the type of what `add_subparsers` returns to itself
+Commands = Any  # argparse does not export the type that `add_subparsers` returns
 
 
 def setting(text: str) -> tuple[str, Any]:
-    """`name=value`, the value as TOML would read it, else as plain text."""
+    """Read `name=value`. The value is read as TOML if possible, else as plain text."""
     name, equals, value = text.partition("=")
     if not equals:
-        raise argparse.ArgumentTypeError(f"{text!r} is not of the form name=value")
+        raise argparse.ArgumentTypeError(f"{text!r} must have the form name=value")
     try:
         return name, tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
@@ -33,12 +33,12 @@ def setting(text: str) -> tuple[str, Any]:
 
 def positive(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+        raise argparse.ArgumentTypeError(f"{text!r} must be a whole number above 0")
     return int(text)
 
 
 def shared(*names: str, **settings: Any) -> argparse.ArgumentParser:
-    """An argument that several commands take."""
+    """An argument as a parent parser, for argparse's `parents`."""
     parent = argparse.ArgumentParser(add_help=False)
     parent.add_argument(*names, **settings)
     return parent
@@ -46,15 +46,18 @@ def shared(*names: str, **settings: Any) -> argparse.ArgumentParser:
 
 CHECKPOINT = shared("checkpoint", help="name of a bundled checkpoint, or path of a folder")
 TEXTS = shared("texts", nargs="*", metavar="TEXT", help="default: the lines of the standard input")
-DATA = shared("--data-dir", help="folder of the corpora (default: $HEADLIGHT_DATA, else data/)")
-BEAM = shared("--beam", type=positive, help="width of the beam, default 5; 1 is greedy")
-DEVICE = shared("--device", default="auto", choices=["auto", "cpu", "cuda", "mps"], help="default: the fastest")
+DATA = shared("--data-dir", help="folder of the corpora (default: $HEADLIGHT_DATA, or else data/)")
+BEAM = shared("--beam", type=positive, help="number of hypotheses of the beam search, default 5; 1 is greedy search")
+DEVICE = shared("--device", default="auto", choices=["auto", "cpu", "cuda", "mps"], help="default: the fastest one")
 
 
 def add_search_options(command: argparse.ArgumentParser) -> None:
-    """How to search. No option has a default here: what was not typed is None, so that none is ignored in silence."""
-    command.add_argument("--sample", action="store_true", help="draw tokens at random instead; all below need it")
-    command.add_argument("--temperature", type=float, help="below 1 sharpens, above 1 flattens, default 1")
-    command.add_argument("--top-k", type=int, help="draw from the k best tokens, default 0: from all")
-    command.add_argument("--top-p", type=float, help="draw from the fewest tokens that hold this share, default 1")
-    command.add_argument("--seed", type=int, help="of the random numbers, default 0")
+    """Add the options of a search. They have no defaults here: None means "not typed", so none is silently ignored."""
+    text = "sample tokens at random instead of searching; the options below need it"
+    command.add_argument("--sample", action="store_true", help=text)
+    text = "below 1 makes likely tokens likelier, above 1 makes all tokens more alike, default 1"
+    command.add_argument("--temperature", type=float, help=text)
+    command.add_argument("--top-k", type=int, help="sample from the k most likely tokens, default 0: from all")
+    text = "sample from the smallest set of tokens that reaches this probability, default 1"
+    command.add_argument("--top-p", type=float, help=text)
+    command.add_argument("--seed", type=int, help="seed of the random numbers, default 0")

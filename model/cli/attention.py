@@ -19,17 +19,18 @@ __all__ = ["add_parser", "run"]
 def add_parser(commands: Commands) -> None:
     text = "write every attention map of one translation to a file"
     command = commands.add_parser("attention", parents=[CHECKPOINT], help=text)
-    command.add_argument("sentence")
-    command.add_argument("--out", help="an .npz, .csv or .json file, default maps.npz where there is no --html")
-    command.add_argument("--html", metavar="FILE", help="one HTML file with all of it, to be opened anywhere")
-    command.add_argument("--beam", type=positive, help="width of the beam, default 1, which is greedy")
+    command.add_argument("sentence", help="the text to translate")
+    command.add_argument("--out", help="an .npz, .csv or .json file; without --html the default is maps.npz")
+    command.add_argument("--html", metavar="FILE", help="write all maps into one HTML file that any browser opens")
+    text = "number of hypotheses of the beam search, default 1, which is greedy search"
+    command.add_argument("--beam", type=positive, help=text)
     add_search_options(command)
 
 
 def run(args: argparse.Namespace) -> None:
     out = Path(args.out or "maps.npz")
     if out.suffix[1:] not in FORMATS:
-        raise ConfigError(f"{out} is no name for a file of maps: it has to end in .{', .'.join(FORMATS)}.")
+        raise ConfigError(f"Maps cannot be written to {out}. The name must end in .{', .'.join(FORMATS)}.")
     search = search_settings(args, usual_beam=1)
     checkpoint = open_translator(folder_at(args.checkpoint))
     translation = translate(checkpoint, args.sentence, search=search)
@@ -44,9 +45,9 @@ def run(args: argparse.Namespace) -> None:
 
 
 def page_of(translation: Translation, text: str, name: str) -> str:
-    from viz_app.export.report import report  # the app's pictures, which no other command needs
+    from viz_app.export.report import report  # only this command needs the app's pictures
 
     try:
         return report(translation, text=text, name=name, made=date.today())
     except ValueError as error:  # the text has too many tokens for one page
-        raise ConfigError(f"{error} A file that --out names, such as maps.npz, holds maps of any size.") from error
+        raise ConfigError(f"{error} Use --out maps.npz instead, which has no limit.") from error

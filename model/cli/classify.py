@@ -10,7 +10,7 @@ __all__ = ["add_parser", "run"]
 
 
 def add_parser(commands: Commands) -> None:
-    text = "classify texts, or lines from stdin: label and probability"
+    text = "classify texts, or the lines of the standard input; print label and probability"
     commands.add_parser("classify", parents=[CHECKPOINT, TEXTS, DEVICE], help=text)
 
 

@@ -1,4 +1,4 @@
-"""`python -m model download`: fetch a corpus from its public repository."""
+"""`python -m model download`: download a corpus from its public repository."""
 
 import argparse
 
@@ -10,9 +10,9 @@ __all__ = ["add_parser", "run"]
 
 
 def add_parser(commands: Commands) -> None:
-    command = commands.add_parser("download", parents=[DATA], help="fetch a corpus from its public repository")
+    command = commands.add_parser("download", parents=[DATA], help="download a corpus from its public repository")
     command.add_argument("corpus", choices=list(CORPORA))
-    command.add_argument("--mirror", metavar="URL", help="fetch the files from another address")
+    command.add_argument("--mirror", metavar="URL", help="download the files from another address")
 
 
 def run(args: argparse.Namespace) -> None:

@@ -1,4 +1,4 @@
-"""`python -m model evaluate`: how good a checkpoint is on a corpus, or on what a class types first, and how sure."""
+"""`python -m model evaluate`: measure how good a checkpoint is on a corpus or a class list, and how confident."""
 
 import argparse
 import dataclasses
@@ -15,12 +15,12 @@ from model.cli.resolve import (
     folder_at,
     own_folder_at,
     refuse,
+    require_training_packages,
     search_settings,
     translator_of,
     written_for,
 )
 from model.config.search import SearchConfig
-from model.corpora.batching import Batches
 from model.corpora.class_list import CLASS_LISTS, read_class_list
 from model.corpora.corpora import data_dir, read_pairs
 from model.corpora.examples import sentence_pairs
@@ -30,7 +30,6 @@ from model.inference.confidence import LOW_PERCENTILE, USUAL_CONFIDENCE, usual_c
 from model.inference.opening import read_any_config
 from model.inference.translate import translate_lines
 from model.network.device import pick_device
-from model.training.evaluate import accuracy, bleu_by_length, mean_loss, score
 
 __all__ = ["add_parser", "run"]
 
@@ -41,7 +40,7 @@ NOT_OF_CLASSIFIERS = ("certainty", "by_length", "beam")
 
 def run(args: argparse.Namespace) -> None:
     if args.class_list:
-        refuse(args, NOT_WITH_CLASS, "with --class, which prints what is wrong in a list of its own. Leave it out.")
+        refuse(args, NOT_WITH_CLASS, "with --class, which uses a list of its own. Leave it out.")
         run_class_list(args)
         return
     folder = own_folder_at(args.checkpoint, "evaluate without --class")
@@ -74,7 +73,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def run_class_list(args: argparse.Namespace) -> None:
-    """Print what the checkpoint gets wrong of what a class types first, and the share that it gets right."""
+    """Print the sentences of a class list that the checkpoint translates wrong, and the share that is acceptable."""
     if read_any_config(folder_at(args.checkpoint)).task == "classification":
         run_class_reviews(args)
         return
@@ -90,6 +89,9 @@ def run_class_list(args: argparse.Namespace) -> None:
 
 
 def run_class_reviews(args: argparse.Namespace) -> None:
+    """Print the reviews of the class list that the classifier labels wrong, and the share that it labels right."""
+    from model.training.evaluate import accuracy
+
     checkpoint, reviews = classifier_of(args), class_reviews()
     found = classify_lines(checkpoint.model, checkpoint.tokenizers, [text for text, _ in reviews])
     for (text, label), label_found in zip(reviews, found, strict=True):
@@ -100,17 +102,15 @@ def run_class_reviews(args: argparse.Namespace) -> None:
 
 
 def run_certainty(folder: Path, args: argparse.Namespace) -> None:
-    """Print how sure a translator is of all but a few of the validation sentences."""
+    """Print the confidence that a translator reaches on nearly all validation sentences."""
     checkpoint = translator_of(args)
     languages, corpus = checkpoint.config.tokenizer, args.corpus or "+".join(read_config(folder).train.corpora)
     pairs = read_pairs(data_dir(args.data_dir), corpus, "val", languages.source_language, languages.target_language)
     value = round(usual_confidence(checkpoint, [source for source, _ in pairs]), 3)
     if args.record:
         record(folder, {USUAL_CONFIDENCE: value})
-    print(
-        f"{folder.name} gives the tokens of all but {LOW_PERCENTILE} % of {len(pairs)} sentences {value} or more on "
-        "average."
-    )
+    share = f"{100 - LOW_PERCENTILE}\u00a0%"
+    print(f"{folder.name} gives its tokens a mean probability of {value} or more in {share} of {len(pairs)} sentences.")
 
 
 def record(folder: Path, figures: Mapping[str, float]) -> None:
@@ -119,6 +119,10 @@ def record(folder: Path, figures: Mapping[str, float]) -> None:
 
 
 def evaluate_translator(corpus: str, split: str, args: argparse.Namespace) -> dict[str, Any]:
+    require_training_packages()
+    from model.corpora.batching import Batches  # other commands do not wait for these packages
+    from model.training.evaluate import bleu_by_length, mean_loss, score
+
     folder = folder_at(args.checkpoint)
     checkpoint = load_checkpoint(folder, device=str(pick_device(args.device)))
     batch_tokens = read_config(folder).train.batch_tokens
@@ -140,6 +144,8 @@ def evaluate_translator(corpus: str, split: str, args: argparse.Namespace) -> di
 
 
 def evaluate_classifier(corpus: str, split: str, args: argparse.Namespace) -> dict[str, Any]:
+    from model.training.evaluate import accuracy
+
     checkpoint = classifier_of(args)
     texts, labels = zip(*read_reviews(data_dir(args.data_dir), corpus, split), strict=True)
     found = classify_lines(checkpoint.model, checkpoint.tokenizers, texts)
@@ -147,18 +153,16 @@ def evaluate_classifier(corpus: str, split: str, args: argparse.Namespace) -> di
 
 
 def add_parser(commands: Commands) -> None:
-    text = "BLEU, chrF and perplexity, or accuracy, on a split"
+    text = "measure a checkpoint on a part of a corpus: BLEU, chrF and perplexity, or accuracy"
     command = commands.add_parser("evaluate", parents=[CHECKPOINT, BEAM, DATA, DEVICE], help=text)
-    command.add_argument("--corpus", help="default: the first that it was trained on")
-    command.add_argument("--split", help="default: test_2016_flickr of multi30k, test of all others")
-    command.add_argument(
-        "--class", dest="class_list", action="store_true", help="what a class types first: the share it gets right"
-    )
+    command.add_argument("--corpus", help="default: the first corpus that the checkpoint was trained on")
+    command.add_argument("--split", help="default: test_2016_flickr for multi30k, test for other corpora")
+    text = "test the first sentences that a class types, print the wrong ones and the share that is right"
+    command.add_argument("--class", dest="class_list", action="store_true", help=text)
     command.add_argument("--json", action="store_true", help="print one JSON object")
-    command.add_argument("--by-length", action="store_true", help="BLEU of short sentences and of long ones too")
-    command.add_argument(
-        "--certainty", action="store_true", help="how sure it usually is: below that the page says that it is not"
-    )
+    command.add_argument("--by-length", action="store_true", help="also print BLEU for short and for long sentences")
+    text = "measure the usual confidence; the page warns where a translation stays below it"
+    command.add_argument("--certainty", action="store_true", help=text)
     command.add_argument("--record", action="store_true", help="write the figures into the checkpoint's config.json")
 
 
@@ -167,7 +171,7 @@ LABELS = {
     "bleu_lowercased": ("BLEU lower-cased", ""),
     "bleu_tokenized": ("BLEU of Moses tokens", "lower-cased"),
     "chrf": ("chrF", ""),
-    "loss": ("loss", "nats a token"),
+    "loss": ("loss", "nats per token"),
     "perplexity": ("perplexity", ""),
     "accuracy": ("accuracy", "%"),
 }

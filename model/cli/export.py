@@ -13,13 +13,13 @@ __all__ = ["add_parser", "run"]
 def add_parser(commands: Commands) -> None:
     text = "write a checkpoint as a folder that Hugging Face's transformers opens"
     command = commands.add_parser("export", parents=[CHECKPOINT], help=text)
-    command.add_argument("--to", choices=["marian"], default="marian", help="the architecture there, default marian")
-    command.add_argument("--out", required=True, help="a new folder")
+    command.add_argument("--to", choices=["marian"], default="marian", help="the architecture to write, default marian")
+    command.add_argument("--out", required=True, help="the new folder")
 
 
 def run(args: argparse.Namespace) -> None:
-    from model.foreign.marian import write_marian  # the library takes seconds to import, and no other command needs it
+    from model.foreign.marian import write_marian  # transformers takes seconds to import
 
     folder = Path(args.out)
     write_marian(open_translator(folder_at(args.checkpoint)), folder)
-    print(f"{args.checkpoint} is in {folder}; AutoModelForSeq2SeqLM and AutoTokenizer of transformers open it.")
+    print(f"{args.checkpoint} is in {folder}. AutoModelForSeq2SeqLM and AutoTokenizer of transformers open it.")

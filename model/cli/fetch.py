@@ -11,10 +11,11 @@ __all__ = ["add_parser", "run"]
 
 
 def add_parser(commands: Commands) -> None:
-    text = "download a checkpoint from the Hugging Face Hub, which the app then finds"
+    text = "download a checkpoint from the Hugging Face Hub to where the app finds it"
     command = commands.add_parser("fetch", help=text)
-    command.add_argument("repository", help="such as Helsinki-NLP/opus-mt-en-de")
-    command.add_argument("--out", help="folder to put it in (default: the first of $HEADLIGHT_CHECKPOINTS, else ours)")
+    command.add_argument("repository", help="name on the hub, such as Helsinki-NLP/opus-mt-en-de")
+    text = "folder for the checkpoint's folder (default: the first of $HEADLIGHT_CHECKPOINTS, or else the app's own)"
+    command.add_argument("--out", help=text)
     command.add_argument("--revision", help="a branch, a tag or a commit; default: the newest")
 
 

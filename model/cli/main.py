@@ -29,7 +29,7 @@ COMMANDS: dict[str, ModuleType] = {
 
 
 def make_parser(program: str, about: str | None, commands: Mapping[str, ModuleType]) -> argparse.ArgumentParser:
-    """The parser of the whole command line; the name of the command is `command` in what it returns."""
+    """The parser of the whole command line. In its result, `command` is the name of the command."""
     parser = argparse.ArgumentParser(prog=program, description=about)
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for command in commands.values():
@@ -37,7 +37,7 @@ def make_parser(program: str, about: str | None, commands: Mapping[str, ModuleTy
     return parser
 
 
-CLOSED = 141  # what a shell shows of a program that the signal SIGPIPE ended
+CLOSED = 141  # the exit code that a shell reports after the signal SIGPIPE
 
 
 def main(
@@ -52,7 +52,7 @@ def main(
         commands[args.command].run(args)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Nobody reads on, as behind `| head`. Python writes what is left at its end, which must not fail again.
+        # The reader has left, as in `| head`. Python flushes the rest when it ends, and that must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return CLOSED
     except (CheckpointError, ConfigError, CorpusError, DivergedError, DownloadError) as error:

@@ -1,8 +1,9 @@
-"""What the arguments of the command line name: folders, checkpoints, and how to search."""
+"""From arguments of the command line to folders, checkpoints, texts and search settings."""
 
 import argparse
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from model.checkpoints.checkpoint import Checkpoint, CheckpointError, ClassifierCheckpoint, find_checkpoints
@@ -20,6 +21,7 @@ __all__ = [
     "folder_at",
     "own_folder_at",
     "refuse",
+    "require_training_packages",
     "search_settings",
     "texts_of",
     "translator_of",
@@ -27,18 +29,34 @@ __all__ = [
 ]
 
 USUAL_BEAM = 5
-DRAWN = ("temperature", "top_k", "top_p", "seed")
+SAMPLING = ("temperature", "top_k", "top_p", "seed")  # options that need --sample
+TRAINING_PACKAGES = ("accelerate", "filelock", "sacremoses")  # the extra `training` of pyproject.toml
+
+
+def require_training_packages() -> None:
+    """Raises ConfigError if a package is missing that only training and evaluation need."""
+    missing = [name for name in TRAINING_PACKAGES if find_spec(name) is None]
+    if missing:
+        raise ConfigError(
+            f"Training and evaluation need packages that are not installed: {', '.join(missing)}. "
+            f"Run: pip install {' '.join(missing)}"
+        )
 
 
 def folder_at(name: str) -> Path:
-    """A folder, or the name of a checkpoint in one of `checkpoint_folders`."""
+    """The folder of a checkpoint: `name` is a path, or the name of a checkpoint in one of `checkpoint_folders`.
+
+    Raises:
+        CheckpointError: there is no such checkpoint.
+    """
     if Path(name).is_dir():
         return Path(name)
     found = find_checkpoints(checkpoint_folders())
     if name in found:
         return found[name]
     raise CheckpointError(
-        f"There is no checkpoint {name!r}. There are: {', '.join(found) or 'none'}; or give the path of a folder."
+        f"There is no checkpoint {name!r}. Choose one of these: {', '.join(found) or 'none'}. Or give the path of a "
+        "folder."
     )
 
 
@@ -47,11 +65,11 @@ def refuse(args: argparse.Namespace, names: Iterable[str], reason: str) -> None:
 
     Args:
         args: Options that were not typed are None, False or absent.
-        names: Of the options that have no effect here.
-        reason: Why, and what to do; follows "… has no effect".
+        names: The options that have no effect here.
+        reason: Why, and what to do. It follows "… has no effect".
 
     Raises:
-        ConfigError: one of them was typed.
+        ConfigError: one of the options was typed.
     """
     for name in names:
         value = getattr(args, name, None)
@@ -61,16 +79,16 @@ def refuse(args: argparse.Namespace, names: Iterable[str], reason: str) -> None:
 
 
 def search_settings(args: argparse.Namespace, *, usual_beam: int = USUAL_BEAM) -> SearchConfig:
-    """The search that the options name.
+    """The search settings that the options describe.
 
     Raises:
         ConfigError: a value is out of range, or an option has no effect on this search.
     """
     if getattr(args, "sample", False):
         refuse(args, ["beam"], "with --sample. Leave out one of the two.")
-        drawn = {name: getattr(args, name) for name in DRAWN}
-        return SearchConfig(method="sample", **{name: value for name, value in drawn.items() if value is not None})
-    refuse(args, DRAWN, "without --sample. Add --sample, or leave it out.")
+        typed = {name: getattr(args, name) for name in SAMPLING}
+        return SearchConfig(method="sample", **{name: value for name, value in typed.items() if value is not None})
+    refuse(args, SAMPLING, "without --sample. Add --sample, or leave it out.")
     width = args.beam or usual_beam
     return SearchConfig(method="beam", beam_size=width) if width > 1 else SearchConfig()
 
@@ -82,32 +100,36 @@ def translator_of(args: argparse.Namespace) -> Checkpoint:
 def classifier_of(args: argparse.Namespace) -> ClassifierCheckpoint:
     checkpoint = open_checkpoint(folder_at(args.checkpoint), device=str(pick_device(args.device)))
     if not isinstance(checkpoint, ClassifierCheckpoint):
-        raise CheckpointError(f"{checkpoint.name} does not classify texts; choose another checkpoint.")
+        raise CheckpointError(f"{checkpoint.name} does not classify texts. Choose another checkpoint.")
     return checkpoint
 
 
 def own_folder_at(name: str, purpose: str) -> Path:
-    """As `folder_at`, of a checkpoint that Headlight trained, which alone has a record of its training.
+    """The folder of a checkpoint that Headlight trained. Only these have a record of their training.
+
+    Args:
+        name: See `folder_at`.
+        purpose: The subject of the sentence "… needs a checkpoint that was trained with Headlight."
 
     Raises:
-        CheckpointError: there is none of that name, or another library made it.
+        CheckpointError: there is no such checkpoint, or another library made it.
     """
     folder = folder_at(name)
     if is_foreign(folder):
         raise CheckpointError(
-            f"{folder.name} is a folder of Hugging Face's transformers, without a record of its training. {purpose} "
+            f"{folder.name} is a folder of Hugging Face's transformers. It has no record of its training. {purpose} "
             "needs a checkpoint that was trained with Headlight."
         )
     return folder
 
 
 def written_for(checkpoint: Checkpoint, lines: Sequence[str], search: SearchConfig) -> list[str]:
-    """What is written for each line: its translation, its continuation, or itself with what was masked."""
+    """What the model writes for each line: its translation, its continuation, or the line with its masks filled."""
     if checkpoint.config.task == "translation":
         return translate_lines(checkpoint.model, checkpoint.tokenizers, lines, search=search)
     return [translate(checkpoint, line, search=search).text for line in lines]
 
 
 def texts_of(args: argparse.Namespace) -> Iterator[str]:
-    """Those in the arguments, else the lines of the standard input."""
+    """The texts in the arguments, or the lines of the standard input."""
     return iter(args.texts) if args.texts else (line.rstrip("\n") for line in sys.stdin)

@@ -1,4 +1,4 @@
-"""`python -m model translate`: translate texts, or lines from the standard input."""
+"""`python -m model translate`: translate texts, or the lines of the standard input."""
 
 import argparse
 import sys
@@ -15,18 +15,20 @@ __all__ = ["add_parser", "run"]
 
 
 def add_parser(commands: Commands) -> None:
-    text = "translate texts, or lines from stdin, to stdout"
+    text = "translate texts, or the lines of the standard input"
     command = commands.add_parser("translate", parents=[CHECKPOINT, TEXTS, BEAM, DEVICE], help=text)
-    command.add_argument("--from", dest="source", default="", help="of a model of many languages: that of the lines")
-    command.add_argument("--into", dest="target", default="", help="of a model of many languages: that to be written")
+    text = "language of the text, for a model with many languages"
+    command.add_argument("--from", dest="source", default="", metavar="LANGUAGE", help=text)
+    text = "language of the translation, for a model with many languages"
+    command.add_argument("--into", dest="target", default="", metavar="LANGUAGE", help=text)
     add_search_options(command)
 
 
 def run(args: argparse.Namespace) -> None:
-    search = search_settings(args)  # refuses what it cannot do before a checkpoint is read
+    search = search_settings(args)  # before the checkpoint is loaded, so that a wrong option is refused at once
     checkpoint = in_languages(translator_of(args), args.source, args.target)
     lines = texts_of(args)
-    # A person at the keyboard gets each line at once, a file is translated in batches.
+    # A person at the keyboard gets each line at once. A file is translated in batches.
     size = 1 if sys.stdin.isatty() else 64
     while batch := list(islice(lines, size)):
         for text in written_for(checkpoint, batch, search):
@@ -34,11 +36,11 @@ def run(args: argparse.Namespace) -> None:
 
 
 def in_languages(checkpoint: Checkpoint, source: str, target: str) -> Checkpoint:
-    """The checkpoint between two languages, as its files or we have them where none is named."""
+    """The checkpoint with a source and a target language; an empty name stands for the usual language."""
     config = checkpoint.config
     if not isinstance(config, ForeignConfig) or not config.tokenizer.languages:
         if source or target:
-            raise ConfigError(f"{checkpoint.name} is not of many languages, so there is nothing to choose.")
+            raise ConfigError(f"{checkpoint.name} has only one pair of languages. Leave out --from and --into.")
         return checkpoint
     usual = usual_languages(config)
     try:

@@ -1,4 +1,4 @@
-"""A process that has imported the program and waits for a command, so that a training starts seconds sooner.
+"""A process that has imported the program and waits for a command, so that a training run starts seconds sooner.
 
 python -m model.cli.wait_for_command     # reads one line of JSON: the arguments, and the file for the output
 """
@@ -6,13 +6,17 @@ python -m model.cli.wait_for_command     # reads one line of JSON: the arguments
 import json
 import os
 import sys
+from contextlib import suppress
 
 __all__ = ["wait_for_command"]
 
 
 def wait_for_command() -> int:
-    """What the process does. Without a command, because the server ended, it just ends."""
+    """Wait, then run the command. If the server ends first, no command comes, and the process ends too."""
     from model.cli import main as program
+
+    with suppress(ImportError):  # the command itself says which packages are missing
+        import model.training.train  # noqa: F401  # takes most of the time
 
     line = sys.stdin.readline()
     if not line:

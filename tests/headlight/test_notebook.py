@@ -101,5 +101,5 @@ def test_a_figure_has_the_map_that_was_asked_for(shown: ShownTranslation) -> Non
 
 def test_it_opens_by_name_and_says_what_there_is() -> None:
     assert isinstance(open_checkpoint("imdb-sentiment"), ClassifierCheckpoint)
-    with pytest.raises(CheckpointError, match=r"There are: .*everyday-en-de"):
+    with pytest.raises(CheckpointError, match=r"Choose one of these: .*everyday-en-de"):
         open_checkpoint("everyday-xx")

@@ -3,6 +3,8 @@ import json
 import os
 import re
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -241,7 +243,10 @@ def test_csv_holds_every_weight_at_its_place(toy: Checkpoint) -> None:
         (["train", "multi30k-en-de"], "holds a trained checkpoint already"),
         (["evaluate", "nothing"], "There is no checkpoint 'nothing'"),
         (["attention", "nothing", "A dog."], "There is no checkpoint 'nothing'"),
-        (["attention", "everyday-en-de", "A dog.", "--out", "maps.xlsx"], "it has to end in .npz, .csv, .json"),
+        (
+            ["attention", "everyday-en-de", "A dog.", "--out", "maps.xlsx"],
+            "must end in .npz, .csv, .json",
+        ),
     ],
 )
 def test_mistakes_get_a_sentence_and_exit_code_1(
@@ -259,6 +264,25 @@ def test_a_device_can_be_named(
     name = "imdb-sentiment" if command == "classify" else "multi30k-en-de"
     assert main([command, name, "--device", "cuda"]) == 1
     assert "This machine has no cuda" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["train", "toy"], ["evaluate", "everyday-en-de"]])
+def test_without_the_packages_for_training_the_command_names_them(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("accelerate", "sacremoses"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert main(arguments) == 1
+    assert "not installed: accelerate, sacremoses. Run: pip install" in capsys.readouterr().err
+
+
+def test_other_commands_do_not_import_the_packages_for_training() -> None:
+    code = (
+        "import sys; from model.cli.main import make_parser, COMMANDS; make_parser('', '', COMMANDS);"
+        "print({'accelerate', 'sacrebleu', 'torchtext', 'transformers'} & {*sys.modules})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
 
 
 @pytest.mark.parametrize("arguments", [["translate", "x", "--beam", "0"], ["train", "x", "--set", "seed"], []])

@@ -99,7 +99,7 @@ def test_the_command_line_measures_and_records_it(
             (copy / path.name).write_bytes(path.read_bytes())
     assert main(["evaluate", str(copy), "--certainty", "--record", "--data-dir", str(TOY_DATA)]) == 0
     value = read_config(copy).figures[USUAL_CONFIDENCE]
-    assert f"{value} or more on average" in capsys.readouterr().out
+    assert f"a mean probability of {value} or more in 98\u00a0% of" in capsys.readouterr().out
     assert 0 < value <= 1
 
 
