@@ -1,9 +1,9 @@
-"""Write `families.md`: every family of `transformers` that a folder may hold, measured on a small random model of it.
+"""Write `families.md`: which families of `transformers` open, measured on a small random model of each family.
 
     python -m docs.families
 
-Each model is opened as any folder is, run through our facade, and compared with the library's own `eager` attention and
-its `generate`.
+Each model is opened like any folder, run by Headlight, and compared with the library's own `eager` attention and its
+`generate`.
 """
 
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ import torch
 import transformers
 from numpy.typing import NDArray
 
+from docs.foreign_families import FAMILIES, MASK, Family, make_family
 from model.checkpoints.checkpoint import Checkpoint, CheckpointError, ClassifierCheckpoint
 from model.foreign.architecture import architecture
 from model.foreign.open import read_library_config
@@ -23,60 +24,59 @@ from model.inference.classify import classify
 from model.inference.opening import open_checkpoint
 from model.inference.translate import translate
 from model.interventions import Head, Intervention
-from tests.foreign_families import FAMILIES, Family, make_family
-from tests.foreign_folders import MASK
 
-__all__ = ["Row", "measured", "page"]
+__all__ = ["Row", "measure", "page"]
 
 PAGE = Path(__file__).with_suffix(".md")
 TEXT = "The cat sat on the <mask>."
+GREEDY_TEXT = "The text is compared with the greedy text of `generate`, token by token."
 TASKS = {
-    "translation": ("Models that translate or summarize", "The text is that of `generate`, greedy, token by token."),
-    "continuation": ("Models that go on with a text", "The text is that of `generate`, greedy, token by token."),
-    "reading": ("Models that read a text", "The text is the best guess for a masked token."),
+    "translation": ("Models that translate or summarize", GREEDY_TEXT),
+    "continuation": ("Language models", GREEDY_TEXT),
+    "reading": ("Models that read a text", "The text is the most likely token for a masked position."),
     "classification": ("Classifiers", "The text is the class."),
 }
-# Of the settings of `generate` those that some families set and that our searches do not follow.
+# Some families set these options of `generate`. Our searches do not have them.
 PLAIN = {"do_sample": False, "num_beams": 1, "forced_eos_token_id": None, "min_length": 0}
 PLAIN |= {"no_repeat_ngram_size": 0, "encoder_no_repeat_ngram_size": 0}
 INTRODUCTION = """# Which families open
 
-A folder of Hugging Face's `transformers` opens without a line of code where every layer computes attention through the
-function that most models of the library share. This page is written by `python -m docs.families`: it builds a small
-random model of each family and variant from the library's own classes, opens its folder, and compares.
+A folder of Hugging Face's `transformers` opens without extra code if every layer computes attention through the
+function that most models of the library share. The command `python -m docs.families` writes this page. It builds a
+small random model of each family and variant from the library's own classes, opens its folder, and compares.
 
 - **Maps**: the largest difference between any weight that Headlight shows and the library's `eager` attention.
-- **Text**: whether both find the same.
-- **Edit**: whether the output changes when all heads of the first layer are switched off.
+- **Text**: whether both write the same text.
+- **Edit**: whether the output changes when all heads of the first layer are silenced.
 
-Chat models open as any other model that goes on with a text. Their chat template is not applied: write the marks of the
+Chat models open like any other language model. Headlight does not apply their chat template: write the marks of the
 conversation into the text.
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """What was found of a family."""
+    """The result for one family."""
 
     title: str
     task: str
     difference: float = 0.0  # of the maps
     same_text: bool = False
     edit_changes: bool = False
-    refusal: str = ""  # the sentence, of a family that does not open
+    refusal: str = ""  # why the family does not open
 
 
-def measured(family: Family, *, seed: int = 0) -> Row:
+def measure(family: Family, *, seed: int = 0) -> Row:
     """Build a model of a family, open it, and compare it with the library's own."""
     with TemporaryDirectory() as place:
         folder = make_family(Path(place) / "model", family, seed=seed)
         try:
             checkpoint = open_checkpoint(folder)
         except CheckpointError as error:
-            return Row(title=family.title, task=family.task, refusal=reason(str(error)))
+            return Row(title=family.title, task=family.task, refusal=without_name(str(error)))
         kind: Any = architecture(read_library_config(folder), folder.name)[1]
         library = kind.from_pretrained(folder, attn_implementation="eager").eval()
-        compare = compared_class if isinstance(checkpoint, ClassifierCheckpoint) else compared_text
+        compare = compare_class if isinstance(checkpoint, ClassifierCheckpoint) else compare_text
         with torch.inference_mode():
             difference, same = compare(checkpoint, library)  # type: ignore[operator]
         return Row(
@@ -88,50 +88,54 @@ def measured(family: Family, *, seed: int = 0) -> Row:
         )
 
 
-def reason(sentence: str) -> str:
-    """A refusal without the name of the folder."""
-    said = sentence.removeprefix("model cannot be shown: ").removeprefix("model cannot be opened: ")
-    return said[0].upper() + said[1:]
+def without_name(sentence: str) -> str:
+    """The sentence of a refusal without the name of the folder."""
+    reason = sentence.removeprefix("model cannot be shown: ").removeprefix("model cannot be opened: ")
+    return reason[0].upper() + reason[1:]
 
 
-def compared_text(checkpoint: Checkpoint, library: Any) -> tuple[float, bool]:
-    """The largest difference of the maps, and whether the text is the same."""
+def compare_text(checkpoint: Checkpoint, library: Any) -> tuple[float, bool]:
+    """The largest difference between the maps, and whether the text is the same."""
     found = translate(checkpoint, TEXT)
     source, read, written = (ids(tokens) for tokens in (found.source, found.read, found.written))
     if checkpoint.config.task == "reading":
         out = library(input_ids=source, output_attentions=True)
         place = source[0].tolist().index(MASK)
         same = out.logits[0, place].argmax().item() == found.source[place].candidates[0].id
-        return off(found.maps["encoder"], out.attentions), bool(same)
+        return largest_difference(found.maps["encoder"], out.attentions), bool(same)
     if checkpoint.config.task == "continuation":
         prompt = read[:, : found.prompt_length + 1]
         expected = library.generate(prompt, max_new_tokens=40, **PLAIN)[0, 1:]
         out = library(input_ids=read, output_attentions=True, use_cache=False)
-        return off(found.maps["decoder"], out.attentions), expected.tolist() == written[0].tolist()
+        return largest_difference(found.maps["decoder"], out.attentions), expected.tolist() == written[0].tolist()
     expected = library.generate(source, max_new_tokens=len(found.written), **PLAIN)[0, 1:]
     out = library(input_ids=source, decoder_input_ids=read, output_attentions=True, use_cache=False)
     kinds = (("encoder", out.encoder_attentions), ("decoder", out.decoder_attentions), ("cross", out.cross_attentions))
-    return max(off(found.maps[kind], maps) for kind, maps in kinds), expected.tolist() == written[0].tolist()
+    return max(largest_difference(found.maps[kind], maps) for kind, maps in kinds), expected.tolist() == written[
+        0
+    ].tolist()
 
 
-def compared_class(checkpoint: ClassifierCheckpoint, library: Any) -> tuple[float, bool]:
-    """The same for a classifier, and whether the class is the same."""
+def compare_class(checkpoint: ClassifierCheckpoint, library: Any) -> tuple[float, bool]:
+    """The largest difference between the maps, and whether the class is the same."""
     found, pair = classify(checkpoint, TEXT), checkpoint.tokenizers
     tokens = [*pair.specials.before, *pair.source.encode(TEXT).ids, *pair.specials.after]
     out = library(input_ids=torch.tensor([tokens]), output_attentions=True)
-    return off(found.encoder, out.attentions), library.config.id2label[int(out.logits.argmax())] == found.label
+    return largest_difference(found.encoder, out.attentions), library.config.id2label[
+        int(out.logits.argmax())
+    ] == found.label
 
 
 def ids(tokens: Any) -> torch.Tensor:
     return torch.tensor([[token.id for token in tokens]], dtype=torch.long)
 
 
-def off(ours: NDArray[np.float32], theirs: Any) -> float:
+def largest_difference(ours: NDArray[np.float32], theirs: Any) -> float:
     return float(np.abs(ours - torch.cat(tuple(theirs)).float().numpy()).max())
 
 
 def changed_by_edit(checkpoint: Checkpoint | ClassifierCheckpoint) -> bool:
-    """Whether the output changes when all heads of the first layer are switched off."""
+    """Whether the output changes when all heads of the first layer are silenced."""
     config = checkpoint.model.config
     kind = config.kinds[-1] if isinstance(checkpoint, Checkpoint) else "encoder"
     edits = Intervention(ablated=frozenset(Head(kind, 0, head) for head in range(config.num_heads))).edits()
@@ -154,7 +158,7 @@ def page(rows: list[Row]) -> str:
         parts.append(f"## {title}\n\n{text}\n\n| Family | Maps | Text | Edit |\n|---|---|---|---|")
         parts += [line_of(row) for row in opened if row.task == task]
         parts.append("")
-    parts.append("## What does not open\n\n| Family | What it says |\n|---|---|")
+    parts.append("## Families that do not open\n\n| Family | Reason |\n|---|---|")
     parts += [f"| {row.title} | {row.refusal.replace('|', ' ')} |" for row in rows if row.refusal]
     return "\n".join(parts) + "\n"
 
@@ -167,7 +171,7 @@ def line_of(row: Row) -> str:
 def main() -> None:
     rows = []
     for family in FAMILIES:
-        rows.append(measured(family))
+        rows.append(measure(family))
         print(rows[-1].refusal or line_of(rows[-1]), flush=True)
     PAGE.write_text(page(rows), encoding="utf-8")
 

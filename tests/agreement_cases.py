@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from docs.foreign_families import WINDOW, family_named, make_family
 from model.checkpoints.checkpoint import Checkpoint, CheckpointConfig, ClassifierCheckpoint, ready
 from model.config.model import AnyModelConfig, ClassifierConfig, ModelConfig, RecurrentConfig
 from model.config.run import TrainConfig
@@ -20,7 +21,6 @@ from model.network.translators import make_translator
 from model.text.tokenizers import TokenizerPair
 from model.text.vocab import OURS, PAD_ID, SPECIAL_TOKENS, UNK_ID
 from model.text.vocabulary_list import ListedTokenizer
-from tests.foreign_families import WINDOW, family_named, make_family
 from tests.model.checkpoints.test_state_dict import TOML, annotated, tutorial, write
 
 __all__ = ["CASES", "AnyCheckpoint", "Case"]
@@ -165,7 +165,7 @@ CASES: Mapping[str, Case] = {
     "gelu": ours(activation="gelu"),
     "additive": ours(attention="additive"),
     "learned": ours(positional="learned"),
-    "pre-learned-gelu": ours(norm="pre", positional="learned", activation="gelu"),
+    "pre-learned-gelu": ours(norm="pre", positional="train_tokenizer", activation="gelu"),
     "tied on the target side": ours(tie_embeddings="target"),
     "untied": ours(tie_embeddings="none"),
     "one layer": ours(num_encoder_layers=1, num_decoder_layers=1),

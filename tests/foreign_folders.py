@@ -1,4 +1,4 @@
-"""Folders of Hugging Face's `transformers` for tests: small random models, tokenizers learned from a few sentences."""
+"""Folders of Hugging Face's `transformers` for tests: small random models with learned tokenizers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -32,6 +32,20 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
+from docs.foreign_families import (
+    BEGIN,
+    END,
+    LABELS,
+    MASK,
+    NAMES,
+    PAD,
+    SPECIAL,
+    VOCABULARY,
+    byte_level,
+    sharpen,
+    train_tokenizer,
+)
+
 __all__ = [
     "CLASSIFIERS",
     "CONTINUERS",
@@ -42,69 +56,32 @@ __all__ = [
     "TRANSLATORS",
     "make_folder",
     "make_many_languages",
-    "sharpened",
+    "sharpen",
 ]
 
-SENTENCES = (
-    "The cat sat on the mat because it was tired.",
-    "A small dog is running through the snow.",
-    "My sister likes apples, and my brother likes pears.",
-    "Where is the nearest station? It is over there!",
-    "Zwei Kinder spielen im Garten; der Hund schläft.",
-    "我妹妹上周买了一辆新车。",
-) * 4
-NAMES = {
-    "pad_token": "<pad>",
-    "bos_token": "<s>",
-    "eos_token": "</s>",
-    "unk_token": "<unk>",
-    "mask_token": "<mask>",
-}
-SPECIAL = ["<pad>", "<s>", "</s>", "<unk>", "<mask>"]
-PAD, BEGIN, END, UNKNOWN, MASK = range(5)
-MOST = 320  # pieces
 ALONE = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
-LABELS = {0: "terrible", 1: "so-so", 2: "<b>great</b>"}
 IDS = {"pad_token_id": PAD, "bos_token_id": BEGIN, "eos_token_id": END}
 
 
-def byte_level(template: str) -> tokenizers.Tokenizer:
-    """As GPT-2's and RoBERTa's: 256 bytes and some merges."""
-    tokenizer = tokenizers.Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(
-        vocab_size=MOST, special_tokens=SPECIAL, initial_alphabet=alphabet, show_progress=False
-    )
-    return learned(tokenizer, trainer, template)
-
-
 def word_pieces(template: str) -> tokenizers.Tokenizer:
-    """As BERT's."""
+    """A tokenizer like that of BERT."""
     tokenizer = tokenizers.Tokenizer(models.WordPiece(unk_token="<unk>"))
     tokenizer.normalizer = normalizers.BertNormalizer()
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.decoder = decoders.WordPiece()
-    trainer = trainers.WordPieceTrainer(vocab_size=MOST, special_tokens=SPECIAL, show_progress=False)
-    return learned(tokenizer, trainer, template)
+    trainer = trainers.WordPieceTrainer(vocab_size=VOCABULARY, special_tokens=SPECIAL, show_progress=False)
+    return train_tokenizer(tokenizer, trainer, template)
 
 
 def marked_spaces(template: str) -> tokenizers.Tokenizer:
-    """As those of SentencePiece: T5's and Llama's."""
+    """A tokenizer like those of T5 and Llama, which come from SentencePiece."""
     tokenizer = tokenizers.Tokenizer(models.Unigram())
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     tokenizer.decoder = decoders.Metaspace()
-    trainer = trainers.UnigramTrainer(vocab_size=MOST, special_tokens=SPECIAL, unk_token="<unk>", show_progress=False)
-    return learned(tokenizer, trainer, template)
-
-
-def learned(tokenizer: tokenizers.Tokenizer, trainer: Any, template: str) -> tokenizers.Tokenizer:
-    tokenizer.train_from_iterator(SENTENCES, trainer)
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single=template, special_tokens=[("<s>", BEGIN), ("</s>", END)]
+    trainer = trainers.UnigramTrainer(
+        vocab_size=VOCABULARY, special_tokens=SPECIAL, unk_token="<unk>", show_progress=False
     )
-    return tokenizer
+    return train_tokenizer(tokenizer, trainer, template)
 
 
 def two_stacks(config: type[Any], size: int, **more: Any) -> Any:
@@ -206,31 +183,20 @@ CLASSIFIERS: Mapping[str, Maker] = {
 }
 FAMILIES = {**TRANSLATORS, **CONTINUERS, **READERS}
 ALL = {**FAMILIES, **CLASSIFIERS}
-OF_T5 = ("t5", "mt5", "umt5", "switch_transformers")
-
-
-def sharpened(model: PreTrainedModel) -> PreTrainedModel:
-    """A fresh model whose attention is made sharp: else it looks everywhere alike, and its maps would prove little."""
-    factor = 1.5 if model.config.model_type in OF_T5 else 6  # they do not divide their products
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if parameter.dim() > 1 and "norm" not in name:
-                parameter.mul_(factor)
-    return model.eval()
 
 
 def make_folder(folder: Path, family: str, seed: int = 0) -> Path:
-    """Write a folder as the library does: configuration, weights, tokenizer; its attention is sharp, not flat."""
+    """Write a folder as the library does: configuration, weights and tokenizer. The attention is sharp."""
     make_model, make_tokenizer, template = ALL[family]
     tokenizer = make_tokenizer(template)
     torch.manual_seed(seed)
-    sharpened(make_model(tokenizer.get_vocab_size())).save_pretrained(folder)
+    sharpen(make_model(tokenizer.get_vocab_size())).save_pretrained(folder)
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, **NAMES).save_pretrained(folder)
     return folder
 
 
 def make_many_languages(folder: Path, codes: Sequence[str]) -> Path:
-    """As a folder of NLLB: a token for each language stands before a text, and the settings name no target."""
+    """A folder like those of NLLB: a language token comes before a text, and the settings name no target language."""
     tokenizer = marked_spaces("$A </s>")
     tokenizer.add_special_tokens(list(codes))
     first = tokenizer.token_to_id(codes[0])
@@ -239,7 +205,7 @@ def make_many_languages(folder: Path, codes: Sequence[str]) -> Path:
     )
     torch.manual_seed(5)
     config = two_stacks(M2M100Config, tokenizer.get_vocab_size(), decoder_start_token_id=END)
-    sharpened(M2M100ForConditionalGeneration(config)).save_pretrained(folder)
+    sharpen(M2M100ForConditionalGeneration(config)).save_pretrained(folder)
     wrapped = PreTrainedTokenizerFast(tokenizer_object=tokenizer, extra_special_tokens=list(codes), **NAMES)
     wrapped.save_pretrained(folder)
     return folder

@@ -8,10 +8,10 @@ import pytest
 from torch import Tensor, nn
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, TextClassificationPipeline
 
+from docs.foreign_families import family_named, make_family
 from model.checkpoints.checkpoint import CheckpointError, ClassifierCheckpoint
 from model.inference.classify import classify
 from model.inference.opening import open_checkpoint
-from tests.foreign_families import family_named, make_family
 
 TEXT = "The cat sat on the mat."
 CLASSIFIERS = (

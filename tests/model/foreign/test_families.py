@@ -1,12 +1,12 @@
-"""The table of families: a part of it is measured again, and no page promises a family that is not in it."""
+"""The table of families: a part of it is measure again, and no page promises a family that is not in it."""
 
 import re
 
 import pytest
 
-from docs.families import Row, measured, page
+from docs.families import Row, measure, page
+from docs.foreign_families import FAMILIES, Family, family_named
 from tests.conftest import ROOT
-from tests.foreign_families import FAMILIES, Family, family_named
 
 PAGE = (ROOT / "docs" / "families.md").read_text(encoding="utf-8")
 AGAIN = ["mT5, wide heads", "Gemma 3, wide heads", "Mixtral, window", "ModernBERT", "BERT classifier", "BLOOM"]
@@ -15,7 +15,7 @@ ROUNDING = 5e-6
 
 @pytest.mark.parametrize("title", AGAIN)
 def test_a_row_is_what_is_measured_today(title: str) -> None:
-    found = measured(family_named(title))
+    found = measure(family_named(title))
     (line,) = re.findall(rf"^\| {re.escape(title)} \|.*$", PAGE, flags=re.M)
     assert (found.refusal in line) if found.refusal else "| the same | changes |" in line
     if not found.refusal:
@@ -38,7 +38,7 @@ def test_the_page_has_a_row_for_every_family() -> None:
 
 
 def refused() -> set[str]:
-    return set(re.findall(r"^\| (.+?) \|", PAGE.partition("## What does not open")[2], flags=re.M)) - {"Family"}
+    return set(re.findall(r"^\| (.+?) \|", PAGE.partition("## Families that do not open")[2], flags=re.M)) - {"Family"}
 
 
 def sorted_as_on_page() -> list[Family]:

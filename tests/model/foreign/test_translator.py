@@ -31,7 +31,7 @@ from model.decoding.greedy import greedy
 from model.decoding.search import finish
 from model.foreign.translator import ForeignTranslator
 from model.trace import ablate_heads, hook_name, tracing
-from tests.foreign_folders import sharpened
+from tests.foreign_folders import sharpen
 
 PAD, BEGIN, END, LANGUAGE, WORDS = 0, 2, 3, 7, 50
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}  # the same sums in another order, in single precision
@@ -77,7 +77,7 @@ TARGET = torch.tensor([[BEGIN, 4, 9, 20], [BEGIN, 17, 5, 21]])
 def build(name: str, seed: int = 0) -> PreTrainedModel:
     """A model whose attention is sharp and whose sentences end: a fresh one looks everywhere alike and never stops."""
     torch.manual_seed(seed)
-    model = sharpened(MAKERS[name]())
+    model = sharpen(MAKERS[name]())
     first = LANGUAGE if name in FORCES_A_LANGUAGE else None
     model.generation_config = GenerationConfig(
         pad_token_id=PAD,

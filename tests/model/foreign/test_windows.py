@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from docs.foreign_families import family_named, make_family
 from model.checkpoints.checkpoint import ClassifierCheckpoint
 from model.config.search import SearchConfig
 from model.foreign.architecture import architecture
@@ -18,7 +19,6 @@ from model.inference.classify import classify
 from model.inference.opening import open_checkpoint, open_translator
 from model.inference.translate import translate
 from model.interventions import Head, Intervention, PaintedCell
-from tests.foreign_families import family_named, make_family
 
 TEXT = "The cat sat on the <mask>, and it was tired."
 Made = Callable[[str], Path]

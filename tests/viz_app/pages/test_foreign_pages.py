@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from docs.foreign_families import family_named, make_family
 from model.checkpoints.languages import between
 from model.config.search import SearchConfig
 from model.inference.opening import open_translator
 from model.inference.translate import translate
-from tests.foreign_families import family_named, make_family
 from tests.foreign_folders import make_folder, make_many_languages
 from tests.viz_app.conftest import array, charts, component_data, head_map, html
 
