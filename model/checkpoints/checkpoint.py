@@ -29,7 +29,8 @@ from model.files import CheckpointError, load_weights, replace_file
 from model.network.classifier import Classifier
 from model.network.translator import Translator
 from model.network.translators import make_translator
-from model.safety import read_small_json, require_plausible_sizes
+from model.safety.json_files import read_small_json
+from model.safety.sizes import require_plausible_sizes
 from model.text.tokenizers import LearnedPair, TokenizerPair, load_pair
 from model.text.vocab import PAD_ID
 

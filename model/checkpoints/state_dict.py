@@ -47,7 +47,10 @@ from model.config.section import ConfigError, Section, require
 from model.files import CheckpointError
 from model.network.masks import padding_mask
 from model.network.transformer import Transformer
-from model.safety import MAX_CONFIG_BYTES, Header, read_text, require_matching_weights, require_memory, stored_tensors
+from model.safety.json_files import MAX_CONFIG_BYTES, read_text
+from model.safety.sizes import require_matching_weights, require_memory
+from model.safety.torch_files import read_state_dict
+from model.safety.weight_files import Header
 from model.text.tokenizers import TokenizerPair
 from model.text.vocab import Specials
 from model.text.vocabulary_list import ListedTokenizer, read_vocabulary
@@ -126,7 +129,7 @@ def read_description(folder: Path) -> ForeignConfig:
 
 def described_in(folder: Path) -> Description:
     try:
-        values = tomllib.loads(read_text(folder / DESCRIPTION, most=MAX_CONFIG_BYTES))
+        values = tomllib.loads(read_text(folder / DESCRIPTION, max_bytes=MAX_CONFIG_BYTES))
         return description_of(values, folder)
     except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         said = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
@@ -209,7 +212,7 @@ def open_state_dict(folder: Path, *, device: str = "cpu", max_bytes: int | None 
 def read_tensors(path: Path) -> Mapping[str, Tensor]:
     """Raises CheckpointError where the file is missing, damaged, or holds anything but tensors."""
     if path.suffix != ".safetensors":
-        return stored_tensors(path)
+        return read_state_dict(path)
     try:
         return load_file(path)
     except (OSError, SafetensorError) as error:

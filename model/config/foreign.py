@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from model.config.kinds import KINDS
 from model.config.model import ModelConfig
-from model.safety import read_small_json
+from model.safety.json_files import read_small_json
 
 __all__ = ["ForeignConfig", "ForeignSizes", "ForeignTexts", "Task", "is_foreign"]
 

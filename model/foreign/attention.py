@@ -21,7 +21,7 @@ from transformers.pytorch_utils import Conv1D
 from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.network.attention import attention_weights
-from model.safety import first_line
+from model.safety.errors import first_line
 from model.trace import HookPoint, active_trace, hook_name, tracing
 
 __all__ = ["find_direct", "place_hooks"]

@@ -29,14 +29,10 @@ from model.foreign.sizes import classes_of, labels_of
 from model.foreign.tokenizer import ForeignTokenizer, frame
 from model.foreign.translator import ForeignTranslator, continuing
 from model.network.translator import Translator
-from model.safety import (
-    first_line,
-    read_config_json,
-    read_header,
-    read_small_json,
-    require_matching_weights,
-    require_memory,
-)
+from model.safety.errors import first_line
+from model.safety.json_files import read_small_json
+from model.safety.sizes import read_config_json, require_matching_weights, require_memory
+from model.safety.weight_files import read_header
 from model.text.panic import TokenizerPanicError, panics_as_errors
 from model.text.tokenizers import TokenizerPair
 from model.text.vocab import Specials

@@ -13,7 +13,9 @@ from typing import Any
 
 from model.files import CheckpointError
 from model.foreign.linear import is_linear
-from model.safety import MAX_CONFIG_BYTES, MAX_VOCABULARY_BYTES, first_line, numbers_in, read_json
+from model.safety.errors import first_line
+from model.safety.json_files import MAX_CONFIG_BYTES, MAX_VOCABULARY_BYTES, read_json
+from model.safety.sizes import numbers_in
 
 __all__ = ["require_bounded_tokenizer"]
 
@@ -50,7 +52,7 @@ def require_bounded_tokenizer(folder: Path) -> None:
             if file.name in SETTINGS:
                 require_modest_settings(file)
             elif file.name == "tokenizer.json":
-                require_bounded(read_json(file, most=MAX_VOCABULARY_BYTES))
+                require_bounded(read_json(file, max_bytes=MAX_VOCABULARY_BYTES))
             elif file.suffix in (".model", ".spm"):
                 require_bounded_pieces(file)
             elif file.suffix in (".txt", ".json"):
@@ -66,7 +68,7 @@ def require(condition: bool, problem: str) -> None:
 
 def require_modest_settings(file: Path) -> None:
     """Raises ValueError where the settings are long, count further than any tokenizer needs, or name another file."""
-    settings = read_json(file, most=4 * MAX_CONFIG_BYTES)
+    settings = read_json(file, max_bytes=4 * MAX_CONFIG_BYTES)
     # The library would read one of these files instead of tokenizer.json, from wherever it is.
     require("fast_tokenizer_files" not in settings, f"{file.name} names fast_tokenizer_files, which are not read here")
     for key, value in numbers_in(settings):

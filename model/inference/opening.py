@@ -24,7 +24,7 @@ from model.decoding.search import finish
 from model.inference.classify import classify
 from model.inference.reading import record_reading
 from model.inference.searching import beginning, search_from
-from model.safety import first_line
+from model.safety.errors import first_line
 
 __all__ = ["AnyConfig", "open_checkpoint", "open_translator", "read_any_config"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from model.config.section import ConfigError
 from model.config.tokenizer import TokenizerConfig
-from model.safety import MAX_VOCABULARY_BYTES, read_text
+from model.safety.json_files import MAX_VOCABULARY_BYTES, read_text
 from model.text.byte_pair import BytePairTokenizer
 from model.text.encoding import LearnedTokenizer, Tokenizer
 from model.text.vocab import OURS, Specials
@@ -85,7 +85,7 @@ def load_pair(config: TokenizerConfig, folder: Path) -> LearnedPair:
 
     def load(kind: type[BytePairTokenizer] | type[WordTokenizer], name: str) -> LearnedTokenizer:
         try:
-            return kind.from_json(read_text(folder / name, most=MAX_VOCABULARY_BYTES))
+            return kind.from_json(read_text(folder / name, max_bytes=MAX_VOCABULARY_BYTES))
         except FileNotFoundError as error:
             raise ConfigError(f"{folder.name} has no file {name}.") from error
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

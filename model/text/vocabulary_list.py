@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from model.config.section import ConfigError
-from model.safety import MAX_VOCABULARY_BYTES, read_json, read_text
+from model.safety.json_files import MAX_VOCABULARY_BYTES, read_json, read_text
 from model.text.encoding import Encoding
 
 __all__ = ["ListedTokenizer", "read_vocabulary"]
@@ -83,7 +83,7 @@ def read_vocabulary(path: Path) -> dict[str, int]:
     """
     try:
         read = read_json if path.suffix == ".json" else read_text
-        values = read(path, most=MAX_VOCABULARY_BYTES)
+        values = read(path, max_bytes=MAX_VOCABULARY_BYTES)
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path.name} cannot be read as a vocabulary: {error}") from error
     found = values.split("\n") if isinstance(values, str) else values

@@ -17,7 +17,8 @@ import pandas as pd
 from model.checkpoints.checkpoint import CheckpointError, checkpoint_name, find_checkpoints
 from model.config.paths import checkpoint_folders
 from model.inference.opening import AnyConfig, read_any_config
-from model.safety import MAX_CONFIG_BYTES, read_header, read_text
+from model.safety.json_files import MAX_CONFIG_BYTES, read_text
+from model.safety.weight_files import read_header
 from viz_app.content.plain import card
 from viz_app.server.server_state import remembered
 from viz_app.server.uploads import WEIGHTS
@@ -130,7 +131,7 @@ def read_once(key: CheckpointKey) -> AnyConfig:
 def training_history(key: CheckpointKey, quality: str) -> pd.DataFrame | None:
     """`history.csv`, or None where there is none that can be read and has the column `quality`."""
     try:
-        history = pd.read_csv(io.StringIO(read_text(Path(key.path) / "history.csv", most=MAX_CONFIG_BYTES)))
+        history = pd.read_csv(io.StringIO(read_text(Path(key.path) / "history.csv", max_bytes=MAX_CONFIG_BYTES)))
     except (OSError, ValueError):
         return None
     return history if {"step", "train_loss", "valid_loss", quality} <= set(history.columns) and len(history) else None
@@ -180,6 +181,6 @@ def figures_row(listed: Listed) -> dict[str, object]:
 def count_parameters(key: CheckpointKey) -> int | None:
     """Numbers stored in the weights, read from their header; None where it cannot be read."""
     try:
-        return read_header(Path(key.path)).numbers
+        return read_header(Path(key.path)).num_weights
     except CheckpointError:
         return None

@@ -17,7 +17,7 @@ from model.checkpoints.state_dict import open_state_dict
 from model.inference.opening import open_checkpoint, open_translator, read_any_config
 from model.inference.translate import translate
 from model.network.positional import sinusoidal_table
-from model.safety import stored_tensors
+from model.safety.torch_files import read_state_dict
 
 WORDS = ["<pad>", "<s>", "</s>", "<unk>", *["a", "small", "dog", "cat", "sees", "the", "red", "house", "and", "runs"]]
 D_MODEL, HEADS, D_FF, LAYERS, LENGTH = 32, 4, 48, 2, 40
@@ -330,7 +330,7 @@ def test_a_tensor_that_is_larger_than_its_file_is_refused(tmp_path: Path) -> Non
 def test_one_storage_under_many_names_stays_one(tmp_path: Path) -> None:
     storage = torch.zeros(1000, 1000).half()
     torch.save({f"name_{i}": storage for i in range(60)}, tmp_path / "model.pt")
-    found = stored_tensors(tmp_path / "model.pt")
+    found = read_state_dict(tmp_path / "model.pt")
     assert len(found) == 60
     assert len({tensor.data_ptr() for tensor in found.values()}) == 1
 
@@ -349,7 +349,7 @@ def test_compressed_weights_are_refused_before_they_swell(tmp_path: Path) -> Non
             small.writestr(name, whole.read(name))
     assert (tmp_path / "small.pt").stat().st_size < 50_000
     with pytest.raises(CheckpointError, match=r"small\.pt is compressed"):
-        stored_tensors(tmp_path / "small.pt")
+        read_state_dict(tmp_path / "small.pt")
 
 
 class Swelling:
@@ -363,14 +363,14 @@ class Swelling:
 def test_a_pickle_builds_tensors_alone(tmp_path: Path, new: bool) -> None:
     path = tmp_path / "model.pt"
     torch.save({"source.weight": torch.arange(6.0)}, path, _use_new_zipfile_serialization=new)
-    torch.testing.assert_close(stored_tensors(path)["source.weight"], torch.arange(6.0))
+    torch.testing.assert_close(read_state_dict(path)["source.weight"], torch.arange(6.0))
     torch.save({"epoch": Swelling()}, path, _use_new_zipfile_serialization=new)
     with pytest.raises(CheckpointError, match="more than tensors") as error:
-        stored_tensors(path)
+        read_state_dict(path)
     assert "bytearray" in str(error.value.__cause__)  # it was not made
     torch.save({"epoch": [0] * 500_000}, path, _use_new_zipfile_serialization=new)
     with pytest.raises(CheckpointError, match="more than tensors"):
-        stored_tensors(path)
+        read_state_dict(path)
 
 
 def test_a_second_pickle_hides_nothing(tmp_path: Path) -> None:
@@ -380,7 +380,7 @@ def test_a_second_pickle_hides_nothing(tmp_path: Path) -> None:
         for name in swells.namelist():
             two.writestr(name, swells.read(name))
     with pytest.raises(CheckpointError, match="more than tensors") as error:
-        stored_tensors(tmp_path / "two.pt")
+        read_state_dict(tmp_path / "two.pt")
     assert "2 pickles" in str(error.value.__cause__)
 
 

@@ -1,0 +1,64 @@
+"""Text and JSON from outside, read up to a number of bytes and a depth."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+__all__ = ["MAX_CONFIG_BYTES", "MAX_INDEX_BYTES", "MAX_VOCABULARY_BYTES", "read_json", "read_small_json", "read_text"]
+
+MAX_CONFIG_BYTES, MAX_INDEX_BYTES, MAX_VOCABULARY_BYTES = 1 << 20, 8 << 20, 40 << 20
+MAX_DEPTH = 64  # of nested lists and objects
+
+
+def read_text(path: Path, *, max_bytes: int) -> str:
+    """Read a UTF-8 text file.
+
+    Args:
+        path: Of the file.
+        max_bytes: How large it may be.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is larger, or it is not UTF-8.
+    """
+    with path.open("rb") as file:
+        content = file.read(max_bytes + 1)
+    if len(content) > max_bytes:
+        raise ValueError(f"{path.name} is larger than {max_bytes / 1e6:,.0f} MB.")
+    return content.decode("utf-8")
+
+
+def read_json(path: Path, *, max_bytes: int) -> Any:
+    """Read a JSON file whose lists and objects are at most `MAX_DEPTH` deep.
+
+    Args:
+        path: Of the file.
+        max_bytes: How large it may be.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is larger, deeper or damaged.
+    """
+    try:
+        values = json.loads(read_text(path, max_bytes=max_bytes))
+    except RecursionError:
+        raise ValueError(f"{path.name} is nested too deeply.") from None
+    level = [values]
+    for _ in range(MAX_DEPTH):
+        children = [
+            part.values() if isinstance(part, dict) else part for part in level if isinstance(part, dict | list)
+        ]
+        level = [part for parts in children for part in parts]
+        if not level:
+            return values
+    raise ValueError(f"{path.name} is nested too deeply.")
+
+
+def read_small_json(path: Path) -> Any:
+    """Read a JSON file of at most `MAX_CONFIG_BYTES`.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is larger, deeper than `MAX_DEPTH` or damaged.
+    """
+    return read_json(path, max_bytes=MAX_CONFIG_BYTES)
