@@ -1,1 +1,1 @@
-"""Parts of the page Positional encoding."""
+"""The controls and the tabs of the page Positional encoding."""

@@ -1,4 +1,4 @@
-"""What the heads of a classifier make of distances: scores by rotary positions alone, and weights in a text."""
+"""The effect of distance in the heads of a classifier: on their scores, and on their weights in a text."""
 
 import streamlit as st
 
@@ -22,12 +22,12 @@ REACH = 12  # tokens on each side
 
 
 def distance_scores(key: CheckpointKey, config: AnyConfig) -> None:
-    """Draw the part of the scores that knows the distance alone, of a classifier with rotary positions."""
+    """Draw the part of the scores that depends only on the distance, for a classifier with rotary positions."""
     section(
-        "What the distance alone gives to a score",
-        "A curve a head of the checkpoint: how many points a key has "
-        "before any word is known, over a key at the same place as the query. Three points more are 20 times the "
-        "weight (e³). Flat: what that head makes of the distance, it makes together with the words.",
+        "The part of a score that depends only on the distance",
+        "One curve for each head. It shows how many points a key gets before any word is known, compared with a key at "
+        "the position of the query. Three points more are 20 times the weight (e³). If a curve is flat, the effect of "
+        "the distance depends on the words.",
     )
     layer = layer_picker(config.model.num_encoder_layers)
     scores = analyses.scores_by_distance_of(key, layer, min(REACH, (config.model.max_length - 1) // 2))
@@ -38,16 +38,16 @@ def distance_scores(key: CheckpointKey, config: AnyConfig) -> None:
     )
     explanation(
         "Where it comes from",
-        "A query is Wx + b and a key W′y + b′, each turned by its position. Multiplied out, the product of the biases "
-        "b and b′ knows no word, and once they are turned it depends on the distance alone (Su et al. 2021, equation "
-        "16). The other three products know the words, and the distance too. In a training from nothing the first "
-        "head begins at the word before, the second at the word after.",
+        "A query is Wx + b and a key is W′y + b′, each rotated by its position. Multiplied out, this gives four "
+        "products. The product of the rotated biases b and b′ contains no word, and depends only on the distance (Su "
+        "et al. 2021, equation 16). The other three products depend on the words and on the distance. When training "
+        "starts, the first head prefers the previous word, and the second head the next word.",
         r"\frac{(R_t\,b)\cdot(R_s\,b')}{\sqrt{d_k}}=\frac{b\cdot R_{s-t}\,b'}{\sqrt{d_k}}",
     )
 
 
 def distance_weights(key: CheckpointKey, config: AnyConfig) -> None:
-    """Draw the mean weight at each distance in a text that a classifier reads."""
+    """Ask for a text, and draw the mean attention weight at each distance in it."""
     settle("review", REVIEWS[0])
     text = st.text_area(
         "Type or paste a film review in English", key="review", height=80, max_chars=translations.MAX_CHARACTERS
@@ -57,9 +57,9 @@ def distance_weights(key: CheckpointKey, config: AnyConfig) -> None:
         end_page("Type a review above.")
     reading = classifications.classification_of(key, text)
     section(
-        "How far each head looks here",
-        "The mean weight on the token at each distance, over all tokens of the "
-        "text that have one there: what became of the distance once the words had their say.",
+        "How far each head attends in this text",
+        "The mean attention weight at each distance, over all tokens that have a token at that distance. This is the "
+        "effect of the distance and of the words together.",
     )
     layer = layer_picker(config.model.num_encoder_layers)
     reach = min(REACH, len(reading.tokens) - 1)
@@ -71,7 +71,7 @@ def distance_weights(key: CheckpointKey, config: AnyConfig) -> None:
 
 
 def layer_picker(layers: int) -> int:
-    """Choose a layer, counted from 0, where there are several."""
+    """Choose a layer, counted from 0, if there are several."""
     if layers == 1:
         return 0
     with st.columns([1, 4])[0]:

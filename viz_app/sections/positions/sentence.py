@@ -1,4 +1,4 @@
-"""The positional encoding at work: added to the words of a sentence, switched off, and with the words shuffled."""
+"""The positional encoding in a sentence: added to its tokens, left out, and with the words in another order."""
 
 import random
 
@@ -6,57 +6,100 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from model.config.foreign import ForeignConfig
 from model.inference.opening import AnyConfig
 from model.interventions import Intervention
 from viz_app.content.demonstrations import demonstration_for
 from viz_app.figures import positions
+from viz_app.sections.positions.distance import distance_weights
 from viz_app.services import position_tables, translations
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
+from viz_app.widgets import checkpoint_choice
 from viz_app.widgets.charts import draw
 from viz_app.widgets.chips import compared
 from viz_app.widgets.headings import section
 from viz_app.widgets.text_field import require_text
 
-__all__ = ["position_sentence"]
+__all__ = ["positions_in_sentence"]
 
 
-def position_sentence(key: CheckpointKey, config: AnyConfig, own: NDArray[np.float32]) -> None:
-    """Draw embedding + encoding = input, and translations without the encoding.
+def positions_in_sentence(key: CheckpointKey, config: AnyConfig, own: NDArray[np.float32]) -> None:
+    """Draw what positions do in a sentence of a translator, or in a text that a classifier reads.
 
     Args:
-        key: Of a translator.
+        key: The key of the checkpoint.
         config: Its configuration.
         own: Its encoding, (max_length, D).
     """
+    if isinstance(config, ForeignConfig):
+        st.info("This view needs a model trained with Headlight. Choose another checkpoint on the left.")
+        return
+    if config.task != "translation":
+        distance_weights(key, config)
+        checkpoint_choice.lead_to_sentiment()
+        return
     text = require_text(config, opening=demonstration_for(config).order)
-    translation, vectors, total = position_tables.encoder_input_of(key, text)
+    draw_encoder_input(key, text, own)
+    compare_orders(key, config, text)
+
+
+def draw_encoder_input(key: CheckpointKey, text: str, own: NDArray[np.float32]) -> None:
+    """Draw the embeddings, the encoding, and their sum, which the first layer reads."""
+    translation, embeddings, total = position_tables.encoder_input_of(key, text)
     tokens = [token.text for token in translation.source]
-    bound = float(np.abs(total).max())
+    encoding = own[: len(tokens)]
     section(
         "Embedding × √d_model + encoding = input",
-        "Each row is a token. The first layer reads the sum; its numbers differ from this sum by at most "
-        f"{np.abs(vectors + own[: len(tokens)] - total).max():.2g}.",
+        "Each row is a token. The first layer reads the sum. Its numbers differ from this sum by at most "
+        f"{np.abs(embeddings + encoding - total).max():.2g}.",
     )
-    for place, values, name in zip(
-        st.columns(3),
-        (vectors, own[: len(tokens)], total),
-        ("embedding × √d_model", "positional encoding", "input of the first layer"),
-        strict=True,
-    ):
-        with place:
+    bound = float(np.abs(total).max())
+    pictures = {
+        "embedding × √d_model": embeddings,
+        "positional encoding": encoding,
+        "input of the first layer": total,
+    }
+    for column, (name, values) in zip(st.columns(3), pictures.items(), strict=True):
+        with column:
             st.caption(name)
             draw(
                 positions.token_rows(values, tokens, bound=bound, height=max(300, 17 * len(tokens) + 80)),
                 key=f"rows_{name}",
                 alt=f"Heatmap of the {name} of each token",
             )
+
+
+def compare_orders(key: CheckpointKey, config: AnyConfig, text: str) -> None:
+    """Compare the translations of two word orders, with the encoding and without it."""
     section(
         "Without the encoding",
-        "The same words in two orders, each translated with the encoding and without it (in encoder and decoder). "
-        "Differences from the first line are marked.",
+        "The same words in two orders. Each order is translated with the encoding and without it (in encoder and "
+        "decoder). Differences from the first translation are marked.",
     )
-    written = demonstration_for(config).reordered if text == demonstration_for(config).order else ""
+    other = pick_other_order(config, text)
+    blind = Intervention(positions=False)
+    lines = [
+        (label, translations.translation_of(key, words, intervention=intervention).text)
+        for label, words, intervention in (
+            (f"first order, with the encoding: {text}", text, translations.UNTOUCHED),
+            (f"first order, without it: {text}", text, blind),
+            (f"other order, with the encoding: {other}", other, translations.UNTOUCHED),
+            (f"other order, without it: {other}", other, blind),
+        )
+    ]
+    st.html(compared(lines, languages=translations.translation_of(key, text).languages[1:]))
+    if lines[1][1] == lines[3][1]:
+        st.caption(
+            "Without the encoding, both orders have the same translation. The encoder cannot distinguish one order "
+            "from the other, so it cannot know who does what to whom."
+        )
+
+
+def pick_other_order(config: AnyConfig, text: str) -> str:
+    """Ask for another order of the words: a random one by its number, or 0 for one that was written for the text."""
+    demonstration = demonstration_for(config)
+    written = demonstration.reordered if text == demonstration.order else ""
     numbers = range(0 if written else 1, 1000)
     settle("shuffle", numbers[0], numbers)
     number = st.columns([1, 4])[0].number_input(
@@ -64,27 +107,16 @@ def position_sentence(key: CheckpointKey, config: AnyConfig, own: NDArray[np.flo
         numbers[0],
         numbers[-1],
         key="shuffle",
-        help="Each number is another random order." + (" 0: two words have changed places." if written else ""),
+        help="Each number is a different random order. 0: two words have changed places."
+        if written
+        else "Each number is a different random order.",
     )
-    other = shuffled(text, int(number)) if number else written
-    blind = Intervention(positions=False)
-    orders = {"first order": text, "other order": other}
-    lines = [
-        (f"{name}, {how}: {words}", translations.translation_of(key, words, intervention=intervention).text)
-        for name, words in orders.items()
-        for how, intervention in (("with the encoding", translations.UNTOUCHED), ("without", blind))
-    ]
-    st.html(compared(lines, languages=translation.languages[1:]))
-    if lines[1][1] == lines[3][1]:
-        st.caption(
-            "Without the encoding both orders have the same translation: the encoder cannot tell one order from "
-            "another, so it cannot tell who does what to whom."
-        )
+    return shuffled(text, int(number)) if number else written
 
 
 def shuffled(text: str, number: int) -> str:
-    """The words of a text in a random order, always the same for a number; characters where no blanks part words."""
-    parted = " " in text.strip()
-    words = text.split() if parted else list(text.strip())
+    """Return the words of a text, or its characters if it has no spaces, in the random order with this number."""
+    spaced = " " in text.strip()
+    words = text.split() if spaced else list(text.strip())
     random.Random(number).shuffle(words)
-    return (" " if parted else "").join(words)
+    return (" " if spaced else "").join(words)

@@ -1,81 +1,110 @@
 """Sinusoidal positions as waves: their lengths, and why they count like binary digits."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
 from model.analysis.positions import wavelengths
 from viz_app.figures import positions
+from viz_app.sections.positions.encoding import Encoding
 from viz_app.widgets.charts import draw
 from viz_app.widgets.headings import section
 
 __all__ = ["position_waves"]
 
+FloatArray = NDArray[np.float32]
+DIGITS = 5  # of the binary counter
+MAX_NUMBERS = 32  # that five binary digits can count
 
-def position_waves(table: NDArray[np.float32], *, base: float, max_length: int) -> None:
-    """Draw the waves of a sinusoidal or rotary encoding (positions, dimensions).
+
+def position_waves(encoding: Encoding) -> None:
+    """Draw the waves of a sinusoidal or rotary encoding, or say that there are none."""
+    if not encoding.has_formula:
+        st.info("A learned table has no waves. Choose a checkpoint with sinusoidal or rotary positions on the left.")
+        return
+    lengths = wavelengths(encoding.table.shape[1], encoding.base)  # (D / 2,)
+    left, right = st.columns(2)
+    with left:
+        draw_wavelengths(lengths, longest_text=len(encoding.own))
+    with right:
+        draw_sinusoids(encoding.table, lengths)
+    draw_counter(encoding.table, lengths)
+
+
+def draw_wavelengths(lengths: FloatArray, *, longest_text: int) -> None:
+    """Draw the wavelength of each pair of dimensions.
 
     Args:
-        table: The encoding.
-        base: Of its wavelengths.
-        max_length: The longest text that the model reads, in tokens.
+        lengths: The wavelengths, (D / 2,).
+        longest_text: The longest text that the model reads, in tokens.
     """
-    lengths = wavelengths(table.shape[1], base)
-    left, right = st.columns(2)
-    with left:
-        section(
-            "Wavelengths",
-            "Each two dimensions are one wave; how many positions pass until it repeats. "
-            "Waves longer than any text never repeat: they tell far from near.",
-        )
-        draw(
-            positions.wavelengths(lengths, longest_text=max_length, height=360),
-            key="wavelengths",
-            alt="Wavelength of each pair of dimensions on a logarithmic scale",
-        )
-    with right:
-        section("Sinusoids", "The sines of some dimensions, from the shortest wave to the longest.")
-        some = list(dict.fromkeys(2 * round(i) for i in np.linspace(0, table.shape[1] / 2 - 1, 5)))
-        draw(
-            positions.curves(
-                table,
-                some,
-                height=360,
-                names=[f"{d}: repeats every {lengths[d // 2]:,.0f}" for d in some],
-            ),
-            key="sinusoids",
-            alt=f"Sine waves of {len(some)} dimensions over the position",
-        )
-    shown = np.arange(min(len(table), 32))
-    nearest = [int(np.abs(lengths - lengths[0] * 2.0**i).argmin()) for i in range(5)]
-    doubling = list(dict.fromkeys(nearest))  # few dimensions, or a small base, have no five such waves
-    ratios = [f"{longer:.2g}" for longer in lengths[doubling][1:] / lengths[doubling][:-1]]
+    section(
+        "Wavelengths",
+        "Every pair of dimensions forms one wave. The chart shows after how many positions it repeats. Waves longer "
+        "than any text never repeat. They distinguish near positions from far positions.",
+    )
+    draw(
+        positions.wavelengths(lengths, longest_text=longest_text, height=360),
+        key="wavelengths",
+        alt="Wavelength of each pair of dimensions on a logarithmic scale",
+    )
+
+
+def draw_sinusoids(table: FloatArray, lengths: FloatArray) -> None:
+    """Draw the sines of five dimensions over the position."""
+    section("Sinusoids", "The sines of some dimensions, from the shortest wave to the longest.")
+    dimensions = list(dict.fromkeys(2 * round(i) for i in np.linspace(0, table.shape[1] / 2 - 1, 5)))
+    draw(
+        positions.curves(
+            table,
+            dimensions,
+            height=360,
+            names=[f"{d}: repeats every {lengths[d // 2]:,.0f}" for d in dimensions],
+        ),
+        key="sinusoids",
+        alt=f"Sine waves of {len(dimensions)} dimensions over the position",
+    )
+
+
+def draw_counter(table: FloatArray, lengths: FloatArray) -> None:
+    """Draw a binary counter, and the signs of waves that double in length like its digits."""
+    pairs = doubling_waves(lengths)
+    ratios = [f"{longer:.2g}" for longer in lengths[pairs][1:] / lengths[pairs][:-1]]
     section(
         "A counter with soft digits",
-        "In binary, the last digit changes at every number, the one before at "
-        "every second, and so on. Sines do the same softly: on the left a binary counter, on the right where the "
-        f"sines of {len(doubling)} dimensions are negative, chosen to double as nearly as these waves can: each is "
-        f"{', '.join(ratios)} times as long as the one before.",
+        "In binary, the last digit changes at every number, the digit before it at every second number, and so on. "
+        "Sines do the same softly. Left: a binary counter. Right: where the sines of some dimensions are negative. "
+        "Their waves are the closest to doubling in length: "
+        f"each is {', '.join(ratios)} times as long as the one before.",
     )
+    numbers = np.arange(min(len(table), MAX_NUMBERS))
     left, right = st.columns(2)
     with left:
         draw(
-            positions.bits(((shown[:, None] >> np.arange(5)) & 1).astype(np.uint8), columns="digit", height=420),
+            positions.bits(((numbers[:, None] >> np.arange(DIGITS)) & 1).astype(np.uint8), columns="digit", height=420),
             key="bits",
             alt="The binary digits of the positions",
         )
     with right:
         draw(
             positions.bits(
-                (table[shown][:, [2 * i for i in doubling]] < 0).astype(np.uint8),
+                (table[numbers][:, [2 * i for i in pairs]] < 0).astype(np.uint8),
                 columns="wave",
                 height=420,
             ),
             key="signs",
             alt="Where the sines of some dimensions are negative",
         )
-    st.caption(
-        "The waves on the right are those of dimensions "
-        + ", ".join(f"{2 * i} (repeats every {lengths[i]:.3g})" for i in doubling)
-        + "; blue = the sine is negative, as a digit 1."
-    )
+    waves = ", ".join(f"{2 * i} (repeats every {lengths[i]:.3g})" for i in pairs)
+    st.caption(f"Dimensions of the waves on the right: {waves}. Blue: the sine is negative, like a digit 1.")
+
+
+def doubling_waves(lengths: FloatArray) -> Sequence[int]:
+    """Choose up to five pairs of dimensions, each with about twice the wavelength of the one before.
+
+    A table with few dimensions or a small base has fewer such waves.
+    """
+    nearest = [int(np.abs(lengths - lengths[0] * 2.0**i).argmin()) for i in range(DIGITS)]
+    return list(dict.fromkeys(nearest))
