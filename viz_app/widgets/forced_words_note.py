@@ -1,48 +1,67 @@
-"""Words that a visitor made the model write, and what it would have written."""
+"""The words that a visitor forced, their log-probability, and a button that clears them."""
 
 import streamlit as st
 
+from model.inference.opening import AnyConfig
 from viz_app.content.plain import plain
 from viz_app.services import loading, translations
 from viz_app.services.listing import CheckpointKey
 from viz_app.widgets import forced_tokens
 from viz_app.widgets.search_picker import typed_translation
 
-__all__ = ["dropped_tokens_warning", "forced_words_note"]
+__all__ = ["clear_forced_words_button", "dropped_tokens_warning", "forced_words_caption", "forced_words_note"]
 
 
 def dropped_tokens_warning(forced: translations.Forced, positions: int) -> str:
-    """A sentence on typed tokens that the model has no positions for; nothing where there are positions for all."""
+    """A sentence for a typed translation that has more tokens than the model has positions; else empty."""
     typed = len(forced)
     if typed <= positions:
         return ""
     return (
-        f"Your translation has {typed:,} tokens, the end mark included, and this model has {positions:,} positions: "
-        f"the last {typed - positions:,} tokens were left out. Type a shorter translation."
+        f"Your translation has {typed:,} tokens, with the end mark, and this model has {positions:,} positions. The "
+        f"last {typed - positions:,} tokens were left out. Type a shorter translation."
+    )
+
+
+def forced_words_caption(key: CheckpointKey, text: str, forced: translations.Forced) -> None:
+    """Name the forced words and their log-probability, and the translation without them.
+
+    Args:
+        key: Of the checkpoint.
+        text: The source.
+        forced: At least one forced token.
+    """
+    config = loading.config_of(key)
+    free, translation = translations.translation_of(key, text), translations.translation_of(key, text, forced=forced)
+    written = translation.written
+    words = ", ".join(
+        f"“{plain(written[position].text)}” at step {position + 1}" for position, _ in forced if position < len(written)
+    )
+    st.caption(
+        ("You typed this translation." if typed_translation(config) else f"Forced: {words}.")
+        + f" The log-probability is {translation.log_prob:.2f}. Without forced words, the model writes "
+        f"“{plain(free.text)}”, with the log-probability {free.log_prob:.2f}."
+    )
+    if warning := dropped_tokens_warning(forced, config.model.max_length):
+        st.warning(warning)
+
+
+def clear_forced_words_button(config: AnyConfig, *, disabled: bool = False) -> None:
+    """A button that clears the forced words, or the translation that the visitor typed."""
+    typed = typed_translation(config)
+    st.button(
+        "Clear forced words",
+        icon=":material/restart_alt:",
+        disabled=disabled,
+        on_click=forced_tokens.clear_typed_translation if typed else forced_tokens.clear_forced_tokens,
+        width="stretch",
     )
 
 
 def forced_words_note(key: CheckpointKey, text: str, forced: translations.Forced) -> None:
-    """Name them and what they cost, and offer the way back."""
-    free, translation = translations.translation_of(key, text), translations.translation_of(key, text, forced=forced)
-    written = translation.written
-    typed = typed_translation(loading.config_of(key))
-    if typed:
-        words = "You typed this translation"
-    else:
-        words = "Forced: " + ", ".join(
-            f"“{plain(written[at].text)}” at step {at + 1}" for at, _ in forced if at < len(written)
-        )
-    said, back = st.columns([5, 1.3], vertical_alignment="center")
-    said.caption(
-        f"{words}. Its log-probability is {translation.log_prob:.2f}; by itself the model writes “{plain(free.text)}” "
-        f"with {free.log_prob:.2f}."
-    )
-    if too_long := dropped_tokens_warning(forced, loading.config_of(key).model.max_length):
-        st.warning(too_long)
-    back.button(
-        "Force nothing",
-        icon=":material/restart_alt:",
-        on_click=forced_tokens.clear_typed_translation if typed else forced_tokens.clear_forced_tokens,
-        width="stretch",
-    )
+    """The caption and the button side by side."""
+    caption, clear = st.columns([5, 1.6], vertical_alignment="center")
+    with caption:
+        forced_words_caption(key, text, forced)
+    with clear:
+        clear_forced_words_button(loading.config_of(key))

@@ -28,14 +28,16 @@ def require_run(key: CheckpointKey, *, opening: str = "") -> tuple[str, Run]:
     run = Run(search)
     if run == Run():
         run = Run(forced=chosen_forced_tokens(key))
-    if run.forced:
-        add_fact("Forced", "words of it were not the model's own choice")
     return text, run
 
 
 def chosen_forced_tokens(key: CheckpointKey) -> Forced:
     """What is forced into a greedy translation: all of it where it was typed, else the words that were clicked."""
     if typed := typed_translation(loading.config_of(key)):
-        return translations.tokens_to_force(key, typed)
-    model = loading.translator(key).model.config
-    return forced_tokens.forced_tokens(model.target_vocab_size, model.max_length)
+        forced = translations.tokens_to_force(key, typed)
+    else:
+        model = loading.translator(key).model.config
+        forced = forced_tokens.forced_tokens(model.target_vocab_size, model.max_length)
+    if forced:
+        add_fact("Forced", "The visitor forced some of the words.")
+    return forced

@@ -38,8 +38,8 @@ def test_steps_show_the_decode_and_a_forced_word_changes_the_rest(open_app: Open
     assert app.button[0].disabled
 
 
-def test_a_click_on_a_page_that_is_being_built_anew_is_no_mistake(open_app: OpenApp, checkpoint: Checkpoint) -> None:
-    # The buttons of the last sentence stand there while the page already follows another.
+def test_a_click_while_the_page_is_being_drawn_again_does_no_harm(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    # The buttons of the last sentence are still there while the page already draws another.
     other = translate(checkpoint, TEXT).written[1].candidates[1]
     app = open_app("steps", checkpoint=NAME, forced=f"1.{other.id}")
     app.session_state["forced_earlier"] = [()]
@@ -48,7 +48,7 @@ def test_a_click_on_a_page_that_is_being_built_anew_is_no_mistake(open_app: Open
     app.button[0].click().run()  # Undo
     assert not app.exception
     del app.session_state["forced"]
-    app.button[1].click().run()  # Force nothing
+    app.button[1].click().run()  # Clear forced words
     assert not app.exception
     assert app.session_state["forced"] == ()
 

@@ -147,7 +147,7 @@ def test_words_forced_on_step_by_step_are_kept_and_named_and_can_be_cleared(
     assert f"{forced.log_prob:.2f}" in told
     assert free.text in told
     np.testing.assert_allclose(head_map(app), forced.maps["cross"][-1, 0], atol=1e-5)
-    (button,) = [button for button in app.button if button.label == "Force nothing"]
+    (button,) = [button for button in app.button if button.label == "Clear forced words"]
     button.click().run()
     assert free.text in html(app)
     assert not any("Forced:" in caption.value for caption in app.caption)
@@ -173,7 +173,7 @@ def test_the_latest_choice_counts_and_another_sentence_clears_it(open_app: OpenA
     assert app.segmented_control(key="method").value == "greedy"
     rival = translate(checkpoint, TEXT).written[1].candidates[1]
     app = open_app(text=TEXT, checkpoint=NAME, method="typed", typed="Hello there.", forced=f"1.{rival.id}")
-    (button,) = [button for button in app.button if button.label == "Force nothing"]
+    (button,) = [button for button in app.button if button.label == "Clear forced words"]
     button.click().run()
     assert translate(checkpoint, TEXT).text in html(app)
-    assert not any(button.label == "Force nothing" for button in app.button)
+    assert not any(button.label == "Clear forced words" for button in app.button)

@@ -41,7 +41,7 @@ def test_inside_follows_forced_words_and_offers_the_way_back(open_app: OpenApp, 
     app = open_app("inside", checkpoint=NAME, text=TEXT, inside_tab="stations", forced="1.300")
     expected = translate(checkpoint, TEXT, forced={1: 300})
     assert tokens_read(app) == [token.text for token in expected.read]
-    next(one for one in app.button if one.label == "Force nothing").click().run()
+    next(one for one in app.button if one.label == "Clear forced words").click().run()
     assert tokens_read(app) == [token.text for token in translate(checkpoint, TEXT).read]
 
 

@@ -41,9 +41,9 @@ def translation_notes(key: CheckpointKey, config: AnyConfig, text: str, run: Run
     with st.container():
         if run.forced:
             forced_words_note(key, text, run.forced)
-        elif config.task == "translation" and (low_confidence := translations.doubt_of(key, text, run.search)):
+        elif config.task == "translation" and (doubt := translations.doubt_of(key, text, run.search)):
             name = plain(language(config.tokenizer.source_language))
-            st.caption(f":material/info: {DOUBTS[low_confidence].format(language=name)}")
+            st.caption(f":material/info: {DOUBTS[doubt].format(language=name)}")
         if len(text) > translations.MAX_CHARACTERS:
             st.warning(
                 f"The text has {len(text):,} characters. Only the first {translations.MAX_CHARACTERS:,} were read."

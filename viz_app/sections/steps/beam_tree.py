@@ -1,0 +1,63 @@
+"""Beam search as a tree of hypotheses."""
+
+from dataclasses import asdict
+from functools import partial
+
+import pandas as pd
+import streamlit as st
+
+from model.config.search import SearchConfig
+from viz_app.components import elements
+from viz_app.components.page_parts import told
+from viz_app.server.streamlit_bridge import DeltaGenerator
+from viz_app.services import translations
+from viz_app.services.listing import CheckpointKey
+from viz_app.services.translations import Forced
+from viz_app.widgets import forced_tokens
+from viz_app.widgets.charts import numbers
+from viz_app.widgets.chips import sentence
+from viz_app.widgets.search_picker import beam_size_slider
+
+__all__ = ["beam_tree"]
+
+VISIBLE_STEPS = 5  # of a tree, without scrolling
+
+
+def beam_tree(
+    key: CheckpointKey, text: str, forced: Forced, languages: tuple[str, str], setting: DeltaGenerator
+) -> None:
+    """Draw the tree; a click on a hypothesis forces its tokens.
+
+    Args:
+        key: Of the checkpoint.
+        text: The source.
+        forced: Tokens that every hypothesis has.
+        languages: Of the source and of the translation.
+        setting: The column for the beam size.
+    """
+    with setting:
+        size = beam_size_slider()
+    tree = translations.search_tree_of(key, text, SearchConfig(method="beam", beam_size=size), forced)
+    told(tree.text, languages=languages)
+    st.html(sentence(tree.text, languages[1]) if tree.text else sentence("(the model wrote nothing)"))
+    caption = (
+        f"Each box is a hypothesis with its log-probability. At each step, the {size} best are kept (solid) and the "
+        "others are pruned (dashed). Green hypotheses have ended. The orange path wins: it has the best mean "
+        "log-probability per token. Choose a box to continue from it."
+    )
+    if max(node.depth for node in tree.nodes) > VISIBLE_STEPS:
+        caption += " Scroll the tree to the right to see its end."
+    st.caption(caption)
+    numbers(
+        {"": partial(pd.DataFrame, [asdict(node) for node in tree.nodes])},
+        summary=f"The search scored {len(tree.nodes)} hypotheses. The winner is “{tree.text}”.",
+        key="beam_tree",
+        alt="The hypotheses of the beam search",
+    )
+    elements.beam_tree(
+        tree,
+        lang=languages[1],
+        alt=f"Tree of a beam search with {len(tree.nodes)} hypotheses. The winner is “{tree.text}”",
+        key="beam_tree",
+        on_pick=partial(forced_tokens.force_path, tree),
+    )

@@ -1,0 +1,70 @@
+"""Greedy search as it happens: at each step the prefix, the candidates, and the attention weights of every head."""
+
+from functools import partial
+
+import streamlit as st
+
+from model.inference.opening import AnyConfig
+from model.inference.translation import Translation
+from viz_app.components import elements
+from viz_app.components.attention_view import looked_at
+from viz_app.components.page_parts import told
+from viz_app.server.streamlit_bridge import DeltaGenerator
+from viz_app.session.choices import settle
+from viz_app.widgets import forced_tokens
+from viz_app.widgets.charts import numbers
+from viz_app.widgets.chips import sentence
+from viz_app.widgets.head_picker import pick_kind
+
+__all__ = ["greedy_steps"]
+
+KINDS_OF_STEPS = ("cross", "decoder")  # their queries are the steps
+
+
+def greedy_steps(config: AnyConfig, translation: Translation, setting: DeltaGenerator) -> None:
+    """Draw the steps; the visitor can play them, and choose another token at each.
+
+    Args:
+        config: Of the checkpoint.
+        translation: Of greedy search, possibly with forced tokens.
+        setting: The column for the kind of attention.
+    """
+    with setting:
+        kinds = [kind for kind in KINDS_OF_STEPS if kind in config.model.kinds]
+        kind = pick_kind(kinds, key="steps_kind")
+    settle("guess", False)
+    place, switch = st.columns([4, 1], vertical_alignment="center")
+    guess = switch.toggle("Guess first", key="guess", help="Hide the words and the candidates until you ask for them.")
+    told("" if guess else translation.text, languages=translation.languages)
+    written = translation.text or "(the model wrote nothing)"
+    language = translation.languages[1] if translation.text else ""
+    place.html(sentence("…") if guess else sentence(written, language))
+    st.caption(
+        "At each step, the decoder reads the tokens written so far and predicts the next token. Press Play, move the "
+        "slider, or choose another token. Grey tokens are masked: at this step they do not exist yet."
+    )
+    settle("step", 0)
+    chosen_step: int = st.session_state["step"]  # counted from 1; 0 before the visitor chooses
+    elements.stepper(
+        translation,
+        kind=kind,
+        key="stepper",
+        on_force=forced_tokens.force,
+        on_step=forced_tokens.remember_step,
+        step=chosen_step - 1 if chosen_step else None,
+        guess=guess,
+    )
+    if not guess:
+        weights_of_step(translation, kind, (chosen_step or translation.prompt_length + 1) - 1)
+
+
+def weights_of_step(translation: Translation, kind: str, step: int) -> None:
+    """A table of the weights of every head at one step, counted from 0."""
+    step = min(step, len(translation.written) - 1)
+    numbers(
+        {"": partial(looked_at, translation, kind, step)},
+        summary=f"At step {step + 1}, the model writes “{translation.written[step].text}”. The table shows the "
+        "attention weights of every head.",
+        key="stepper",
+        alt="Attention weights of every head at this step",
+    )
