@@ -1,4 +1,4 @@
-"""Side by side: both maps, their difference, and which heads differ, against the models asked directly."""
+"""Side by side: both maps, their difference and the heads that differ, against the models themselves."""
 
 import shutil
 from collections.abc import Callable
@@ -23,7 +23,7 @@ def drawn(app: AppTest) -> list[np.ndarray]:
     return [array(chart["data"][0]["z"]).astype(float) for chart in charts(app) if "z" in chart["data"][0]]
 
 
-def test_what_is_changed_stands_beside_what_was_trained(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+def test_the_changed_model_is_shown_beside_the_trained_model(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     change = Intervention(ablated=frozenset({Head("cross", 0, 2), Head("encoder", 1, 3)}))
     app = open_app("compare", checkpoint=NAME, text=TEXT, compare="changed", intervention=change.code(), **HERE)
     before = translate(checkpoint, TEXT)
@@ -57,17 +57,17 @@ def test_two_checkpoints_write_the_same_words_whatever_their_vocabularies(open_a
     assert drawn(app)[1].shape[0] <= len(ids)
 
 
-def test_the_first_offered_writes_the_same_language(open_app: OpenApp) -> None:
+def test_the_first_checkpoint_to_compare_with_writes_the_same_language(open_app: OpenApp) -> None:
     app = open_app("compare", checkpoint="everyday-en-de", text="Hello!")
     assert app.selectbox(key="beside").value == "multi30k-en-de"
     assert "everyday-en-zh" in app.selectbox(key="beside").options
     assert "everyday-de-en" not in app.selectbox(key="beside").options
 
 
-def test_a_checkpoint_that_cannot_be_opened_is_not_the_first_offered(
+def test_a_checkpoint_that_cannot_be_opened_is_not_compared_at_first(
     open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken = tmp_path / "broken"  # the only other one that writes Chinese, so it would be the first
+    broken = tmp_path / "broken"  # the only other checkpoint that writes Chinese, so it would be first
     shutil.copytree(BUNDLED / "everyday-en-zh", broken, ignore=shutil.ignore_patterns("*.safetensors"))
     (broken / "model.safetensors").write_bytes(b"no weights")
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
@@ -78,21 +78,21 @@ def test_a_checkpoint_that_cannot_be_opened_is_not_the_first_offered(
     assert not app.error
 
 
-def test_other_languages_get_maps_and_no_difference(open_app: OpenApp) -> None:
+def test_two_target_languages_get_maps_but_no_difference(open_app: OpenApp) -> None:
     app = open_app("compare", checkpoint="everyday-en-de", text="I love you.", beside="everyday-en-zh")
     assert len(charts(app)) == 2
     assert any("different words" in caption.value for caption in app.caption)
     assert app.toggle(key="same_words").disabled
 
 
-def test_without_attention_there_are_translations(open_app: OpenApp) -> None:
+def test_without_attention_there_are_only_translations(open_app: OpenApp) -> None:
     app = open_app("compare", checkpoint="gru-de-en", text="Ein Hund rennt.", beside="gru-de-en-plain")
     assert not drawn(app)
     assert len(compared_lines(app)) == 2
     assert "no attention" in app.info[0].value
 
 
-def test_nothing_changed_leads_to_the_board(open_app: OpenApp) -> None:
+def test_without_changes_a_link_leads_to_the_ablation_board(open_app: OpenApp) -> None:
     app = open_app("compare", checkpoint=NAME, text=TEXT, compare="changed")
     assert app.get("page_link")[0].proto.page == "heads"
 
@@ -104,21 +104,21 @@ def test_any_text_gives_a_sensible_page(open_app: OpenApp, mode: str, text: str)
     assert not app.error
 
 
-def test_half_the_moved_weight_is_what_went_elsewhere() -> None:
+def test_moved_weight_is_the_share_of_a_row_on_other_keys() -> None:
     maps = np.array([[[[1.0, 0.0], [0.5, 0.5]]]], dtype=np.float32)
     others = np.array([[[[0.0, 1.0], [0.5, 0.5]]]], dtype=np.float32)
     assert moved_weight(maps, others)[0, 0] == pytest.approx(0.5)  # all of the first row, nothing of the second
     assert moved_weight(maps, maps)[0, 0] == 0
 
 
-def test_what_another_model_has_changed_is_no_change_of_this_one(open_app: OpenApp) -> None:
+def test_a_change_to_heads_of_another_model_does_not_count(open_app: OpenApp) -> None:
     app = open_app(
         "compare", checkpoint="multi30k-en-de", text="A dog.", compare="changed", intervention="off.cross.1.8"
     )
     assert "Nothing is changed yet" in app.info[0].value
 
 
-def test_the_address_holds_what_was_chosen_where_a_page_ends_early(open_app: OpenApp) -> None:
+def test_the_url_keeps_the_choices_when_a_page_ends_early(open_app: OpenApp) -> None:
     app = open_app("compare", checkpoint="gru-de-en", text="Ein Hund.", beside="gru-de-en-plain")
     assert "no attention" in app.info[0].value
     app.segmented_control(key="compare").set_value("sentences").run()
@@ -130,14 +130,14 @@ def test_the_address_holds_what_was_chosen_where_a_page_ends_early(open_app: Ope
     assert in_url(app, "text") == "Ein Hund."
 
 
-def test_bleu_by_length_stands_beside_two_networks_for_which_it_was_measured(open_app: OpenApp) -> None:
+def test_bleu_by_length_is_shown_for_two_networks_with_this_measurement(open_app: OpenApp) -> None:
     app = open_app("compare", checkpoint="gru-de-en", text="Ein Hund rennt.", beside="gru-de-en-plain")
     (figure,) = [chart for chart in charts(app) if chart["layout"]["xaxis"]["title"]["text"] == "words of the source"]
     for trace in figure["data"]:
         config = read_config(BUNDLED / trace["name"])
         assert dict(zip(trace["x"], trace["y"], strict=True)) == config.bleu_by_length
         assert len(trace["x"]) == 5
-    # What attention was invented for: without it long sentences lose more.
+    # Without attention, long sentences lose more.
     lost = [trace["y"][0] - trace["y"][-1] for trace in figure["data"]]
     assert figure["data"][0]["name"] == "gru-de-en"
     assert lost[0] < lost[1]
@@ -145,7 +145,7 @@ def test_bleu_by_length_stands_beside_two_networks_for_which_it_was_measured(ope
     assert not app.expander
 
 
-def test_two_sentences_of_as_many_tokens_are_paired_by_their_places(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+def test_two_sentences_with_as_many_tokens_are_paired_by_position(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     texts = ("Ein Hund rennt.", "Ein Mann rennt.")
     app = open_app("compare", checkpoint=NAME, text=texts[0], compare="sentences", second_text=texts[1], **HERE)
     first, second = (translate(checkpoint, text).maps["cross"][1, 3] for text in texts)

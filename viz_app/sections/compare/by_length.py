@@ -1,4 +1,4 @@
-"""How two checkpoints fare with longer sentences: what attention was invented for."""
+"""BLEU of two checkpoints by the length of the sentence. Attention was invented for long sentences."""
 
 from collections.abc import Mapping
 
@@ -13,14 +13,16 @@ from viz_app.widgets.headings import section
 __all__ = ["by_length"]
 
 HEIGHT = 360
+MEASURED = "Lower-cased, on the 1,000 captions of the test set (as in figure 2 of Bahdanau et al. 2015)."
+ONE_VECTOR = "A network that reads a whole sentence into one vector gets worse for longer sentences."
 
 
 def by_length(configs: Mapping[str, AnyConfig], *, expanded: bool) -> None:
-    """Offer BLEU by the length of the source, where it was measured for all in the same way.
+    """Show BLEU by the length of the source, if it was measured for all checkpoints in the same way.
 
     Args:
-        configs: By the names of their checkpoints.
-        expanded: Show it at once.
+        configs: Name of a checkpoint → its configuration.
+        expanded: Open the section at once.
     """
     measured = {name: one.bleu_by_length for name, one in configs.items() if isinstance(one, CheckpointConfig)}
     lengths = next(iter(measured.values()), {})
@@ -39,12 +41,7 @@ def by_length(configs: Mapping[str, AnyConfig], *, expanded: bool) -> None:
     with place:
         section(
             "BLEU by the length of the source",
-            "Lower-cased, on the 1,000 captions of the test set (as in figure 2 of Bahdanau et al. 2015)."
-            + (
-                " A network that puts a whole sentence into one vector gets worse with longer sentences."
-                if one_vector
-                else ""
-            ),
+            f"{MEASURED} {ONE_VECTOR}" if one_vector else MEASURED,
         )
         draw(
             curves(

@@ -1,4 +1,4 @@
-"""A way to two recurrent networks: one with attention, one without."""
+"""A button that compares two recurrent networks: one with attention, one without."""
 
 from collections.abc import Collection
 
@@ -11,20 +11,24 @@ __all__ = ["offer_two_networks"]
 
 
 def offer_two_networks(names: Collection[str]) -> None:
-    """A button that compares the two, where both are among the checkpoints and are not compared yet."""
+    """Draw the button, if both networks are among the checkpoints and the page does not compare them yet.
+
+    Args:
+        names: Of all checkpoints.
+    """
     pair = {WITH_ATTENTION, WITHOUT_ATTENTION}
     if pair <= set(names) and {st.session_state["checkpoint"], st.session_state["beside"]} != pair:
         st.button(
             "Compare with and without attention",
             icon=":material/compare:",
             type="tertiary",
-            on_click=compare_them,
-            help="Two recurrent networks, trained in the same way: one has attention, the other has none.",
+            on_click=compare_two_networks,
+            help="Two recurrent networks, trained in the same way: one with attention, one without.",
         )
 
 
-def compare_them() -> None:
-    """Callback: both networks, and a sentence that is too long for the one without attention."""
+def compare_two_networks() -> None:
+    """Callback: choose both networks, and a sentence that is too long for the one without attention."""
     set_choice("checkpoint", WITH_ATTENTION)
     set_choice("beside", WITHOUT_ATTENTION)
     set_choice("text", DEMONSTRATIONS[WITH_ATTENTION].compared)

@@ -1,0 +1,60 @@
+"""Where two attention maps differ, and which heads differ most."""
+
+import streamlit as st
+
+from model.analysis.statistics import moved_weight
+from model.config.kinds import KINDS
+from viz_app.figures.attention import difference_map
+from viz_app.figures.heads import head_grids
+from viz_app.figures.shared_axes import shared_axes
+from viz_app.sections.compare.side_choice import Mode
+from viz_app.sections.compare.two_maps import MapPair
+from viz_app.session.page_end import end_page
+from viz_app.widgets.charts import draw
+from viz_app.widgets.explanation import explanation
+from viz_app.widgets.headings import section
+
+__all__ = ["map_differences"]
+
+
+def map_differences(mode: Mode, pair: MapPair) -> None:
+    """Draw the difference of the two maps, and how far each head differs."""
+    axes = shared_axes(pair.views[0].axes, pair.views[1].axes, by_position=mode == "sentences")
+    if axes is None:
+        st.caption("The two maps have different words as rows or columns, so there is no map of their difference.")
+        end_page()
+    difference, heads = st.columns(2)
+    with difference:
+        section("Where they differ", "Right minus left. Red: the right one has more weight there. Blue: less.")
+        left, right = pair.weights
+        draw(
+            difference_map(right - left, axes, pair.allowed[0] | pair.allowed[1], height=pair.height),
+            key="difference",
+            alt="Heatmap of the right map minus the left one",
+        )
+    with heads:
+        if pair.have_same_heads:
+            differing_heads(pair)
+        else:
+            st.caption("The two have different numbers of layers or heads, so their heads cannot be paired.")
+    how_it_is_computed()
+
+
+def differing_heads(pair: MapPair) -> None:
+    section("Which heads differ most", "The share of a row's weight on other keys, averaged over the rows.")
+    moved = moved_weight(pair.views[0].maps, pair.views[1].maps)
+    draw(
+        head_grids({KINDS[pair.kind].title: moved}, unit="share", height=pair.height),
+        key="moved",
+        alt="Share of the weight of each head that is on other keys",
+    )
+
+
+def how_it_is_computed() -> None:
+    explanation(
+        "How it is computed",
+        "Both maps come from runs of the models. With the same words in both, the right model is forced to write the "
+        "words of the left one. Where the two models split words into different subwords, the subwords are merged "
+        "first: weights are summed for keys and averaged for queries.",
+        r"1 - \tfrac{1}{T}\sum_t \sum_s \min(\alpha_{ts}, \beta_{ts})",
+    )

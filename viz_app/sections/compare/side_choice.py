@@ -1,0 +1,112 @@
+"""Choose what to compare: two checkpoints, two sentences, or a model as trained and as changed."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import streamlit as st
+
+from model.analysis.importance import all_heads
+from model.checkpoints.checkpoint import CheckpointError
+from model.config.section import ConfigError
+from model.inference.opening import AnyConfig
+from model.interventions import Intervention
+from viz_app.content.demonstrations import demonstration_for
+from viz_app.content.examples import examples_for
+from viz_app.content.plain import plain
+from viz_app.sections.compare.recurrent_pair import offer_two_networks
+from viz_app.server.streamlit_bridge import DeltaGenerator
+from viz_app.services import loading, translations
+from viz_app.services.comparison import Side, in_languages_of
+from viz_app.services.listing import CheckpointKey, Listed
+from viz_app.session.choices import choices, settle
+from viz_app.session.page_end import end_page
+from viz_app.session.page_facts import add_fact, describe_changes
+from viz_app.widgets.checkpoint_choice import require_known
+from viz_app.widgets.navigation import page_link
+
+__all__ = ["Mode", "choose_mode", "trained_and_changed", "two_checkpoints", "two_sentences"]
+
+Mode = Literal["checkpoints", "sentences", "changed"]
+MODES: dict[Mode, str] = {
+    "checkpoints": "Two checkpoints",
+    "sentences": "Two sentences",
+    "changed": "As trained and changed",
+}
+
+
+def choose_mode(*, has_others: bool) -> tuple[Mode, DeltaGenerator]:
+    """Ask what to compare; returns the mode, and the column for its setting.
+
+    Args:
+        has_others: Whether there is a checkpoint to compare with.
+    """
+    usual: Mode = "checkpoints" if has_others else "sentences"
+    settle("compare", usual, MODES)
+    with st.container(key="set_compare"):
+        modes, setting = st.columns([3, 2], vertical_alignment="bottom")
+    mode = modes.segmented_control("Compare", list(MODES), format_func=MODES.__getitem__, required=True, key="compare")
+    return mode or usual, setting
+
+
+def two_checkpoints(
+    key: CheckpointKey,
+    config: AnyConfig,
+    text: str,
+    listed: Sequence[Listed],
+    others: Mapping[str, CheckpointKey],
+    setting: DeltaGenerator,
+) -> tuple[Side, Side]:
+    """Ask for the checkpoint on the right. Where there is none, a message ends the page.
+
+    Args:
+        key: Of the checkpoint on the left.
+        config: Its configuration.
+        text: For both.
+        listed: All checkpoints.
+        others: The checkpoints to compare with, by name, the best first.
+        setting: The column for the choice.
+    """
+    chosen = choices().chosen.get("beside")
+    require_known(chosen, listed)
+    if not others:
+        end_page("No other checkpoint reads this language. Choose another checkpoint on the left.")
+    first = next(iter(others))
+    # Opening a checkpoint is the only way to know whether it can be opened, so a chosen one is not tried twice.
+    usual = "" if chosen in others else next(filter(lambda name: loading.can_open(others[name]), others), first)
+    settle("beside", usual, others)
+    name = setting.selectbox("Compare with", list(others), key="beside")
+    try:
+        other = in_languages_of(config, others[name])
+    except (CheckpointError, ConfigError) as error:
+        end_page(plain(f"{str(error).removesuffix('.')}. Choose another checkpoint to compare with."))
+    hint, two_networks = st.columns([2.4, 1], vertical_alignment="center")
+    with two_networks:
+        offer_two_networks([one.key.name for one in listed if one.config is not None])
+    demonstration = demonstration_for(config)
+    if demonstration.look_for and text == demonstration.compared and name == first:
+        hint.caption(f":material/lightbulb: {demonstration.look_for}")
+    add_fact("Compared with", name)
+    return Side(name=key.name, key=key, text=text), Side(name=name, key=other, text=text)
+
+
+def two_sentences(key: CheckpointKey, config: AnyConfig, text: str) -> tuple[Side, Side]:
+    """Ask for the second sentence. Without one, a message ends the page."""
+    settle("second_text", examples_for(config)[-1])
+    second = st.text_input("Second sentence", key="second_text", max_chars=translations.MAX_CHARACTERS) or ""
+    if not second.strip():
+        end_page("Type the second sentence.")
+    add_fact("Second sentence", second)
+    return Side(name="first", key=key, text=text), Side(name="second", key=key, text=second)
+
+
+def trained_and_changed(key: CheckpointKey, text: str) -> tuple[Side, Side]:
+    """The model without and with the changes of the visitor. Without any, a link to the page Heads ends the page."""
+    settle("intervention", Intervention())
+    intervention: Intervention = st.session_state["intervention"].within(all_heads(loading.translator(key).model))
+    if not intervention:
+        st.info("Nothing is changed yet. Silence heads on the page Heads, and come back.")
+        page_link("heads", "Go to the ablation board", icon=":material/toggle_on:")
+        end_page()
+    add_fact("Changed", describe_changes(intervention))
+    trained = Side(name="as trained", key=key, text=text)
+    return trained, Side(name="changed", key=key, text=text, intervention=intervention)

@@ -1,0 +1,66 @@
+"""The two sides of a comparison, and how to make both write the same words."""
+
+from dataclasses import dataclass, replace
+
+from model.checkpoints.languages import short_code, usual_languages
+from model.config.foreign import ForeignConfig
+from model.inference.opening import AnyConfig
+from model.inference.translation import Translation
+from model.interventions import Intervention
+from viz_app.services import translations
+from viz_app.services.listing import CheckpointKey
+from viz_app.services.loading import config_of, translator
+from viz_app.services.translations import Forced
+
+__all__ = ["Side", "in_languages_of", "tokens_of_left_side"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    """One side: a model, with a change or without, and a text."""
+
+    name: str
+    key: CheckpointKey
+    text: str
+    intervention: Intervention = translations.UNTOUCHED
+
+    def translation(self, forced: Forced = ()) -> Translation:
+        return translations.translation_of(self.key, self.text, forced=forced, intervention=self.intervention)
+
+
+def in_languages_of(config: AnyConfig, other: CheckpointKey) -> CheckpointKey:
+    """The key of another checkpoint, with the languages of this one where it is a model of many languages.
+
+    Args:
+        config: Of the checkpoint whose languages are needed.
+        other: The key of the other checkpoint.
+
+    Raises:
+        CheckpointError, ConfigError: the other checkpoint cannot be opened.
+    """
+    other_config = config_of(other)
+    if not isinstance(other_config, ForeignConfig) or not other_config.tokenizer.languages:
+        return other
+    needed = (config.tokenizer.source_language, config.tokenizer.target_language)
+    source, target = (
+        next((code for code in other_config.tokenizer.languages if language and short_code(code) == language), usual)
+        for language, usual in zip(needed, usual_languages(other_config), strict=True)
+    )
+    return replace(other, source=source, target=target)
+
+
+def tokens_of_left_side(left: Side, right: Side) -> Forced:
+    """The tokens that the right side must write to write the words of the left side; empty where it cannot.
+
+    Both vocabularies may differ. Then the left text is tokenized again, if the two models write the same language.
+    """
+    ours, theirs = translator(left.key), translator(right.key)
+    translation = left.translation()
+    ids = [token.id for token in translation.written]
+    known = max(ids, default=0) < theirs.model.config.target_vocab_size
+    if known and ours.tokenizers.target.tokens(ids) == theirs.tokenizers.target.tokens(ids):
+        return tuple(enumerate(ids))
+    languages = {checkpoint.config.tokenizer.target_language for checkpoint in (ours, theirs)}
+    if len(languages) > 1 or "" in languages or theirs.tokenizers.specials.first is not None:
+        return ()
+    return tuple(enumerate((*theirs.tokenizers.target.encode(translation.text).ids, theirs.tokenizers.specials.eos)))
