@@ -85,7 +85,7 @@ def run_class_list(args: argparse.Namespace) -> None:
         if not sentence.accepts(text):
             print(f"{sentence.source}\t{text}\t({min(sentence.answers, key=len)})")
     right = sum(sentence.accepts(text) for sentence, text in zip(sentences, found, strict=True))
-    print(f"{checkpoint.name}: {right} of {len(sentences)} acceptable, {100 * right / len(sentences):.1f} %")
+    print(f"{checkpoint.name}: {right} of {len(sentences)} acceptable, {100 * right / len(sentences):.1f}\u00a0%")
 
 
 def run_class_reviews(args: argparse.Namespace) -> None:
@@ -98,7 +98,7 @@ def run_class_reviews(args: argparse.Namespace) -> None:
         if label != label_found:
             print(f"{text}\t{checkpoint.model.config.labels[label_found]}")
     right = accuracy(found, [label for _, label in reviews])
-    print(f"{checkpoint.name}: {right * len(reviews) / 100:.0f} of {len(reviews)} right, {right:.1f} %")
+    print(f"{checkpoint.name}: {right * len(reviews) / 100:.0f} of {len(reviews)} right, {right:.1f}\u00a0%")
 
 
 def run_certainty(folder: Path, args: argparse.Namespace) -> None:

@@ -2,7 +2,9 @@
 
 import re
 
-__all__ = ["as_sentence", "card", "percent", "plain", "visible"]
+__all__ = ["PERCENT_COLUMN", "as_sentence", "card", "percent", "plain", "visible"]
+
+PERCENT_COLUMN = "%.1f\u00a0%%"  # the format of a table's column with numbers from 0 to 100
 
 
 def visible(text: str) -> str:

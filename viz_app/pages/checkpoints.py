@@ -5,7 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from viz_app.content.plain import plain
+from viz_app.content.plain import PERCENT_COLUMN, plain
 from viz_app.figures import training
 from viz_app.sections.checkpoints.bring_your_own import bring_your_own, problem_with_upload, was_opened
 from viz_app.services import listing, loading
@@ -54,7 +54,7 @@ st.dataframe(
         "parameters": st.column_config.NumberColumn(format="localized"),
         "BLEU": st.column_config.NumberColumn(format="%.1f", help="sacreBLEU; lower-cased where the model lower-cases"),
         "chrF": st.column_config.NumberColumn(format="%.1f"),
-        "accuracy": st.column_config.NumberColumn(format="%.1f %%", help="texts that are classified rightly"),
+        "accuracy": st.column_config.NumberColumn(format=PERCENT_COLUMN, help="texts that are classified rightly"),
         "size, MB": st.column_config.NumberColumn(format="%.1f", help="on the disk"),
         "memory, MB": st.column_config.NumberColumn(format="%.1f", help="of the weights, in single precision"),
         "layers": st.column_config.TextColumn(help="encoder + decoder"),
@@ -120,12 +120,12 @@ if parameters.open:
             "share stands at the first of them."
         )
         st.dataframe(
-            modules,
+            modules.assign(share=100 * modules["share"]),
             hide_index=True,
             alt="Table of the parameters of each module",
             column_config={
                 "parameters": st.column_config.NumberColumn(format="localized"),
-                "share": st.column_config.ProgressColumn(format="percent", max_value=float(modules["share"].max())),
+                "share": st.column_config.ProgressColumn(format=PERCENT_COLUMN, max_value=100 * modules["share"].max()),
             },
         )
 if configuration.open:

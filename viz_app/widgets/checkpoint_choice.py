@@ -13,7 +13,7 @@ from model.config.foreign import ForeignConfig
 from model.config.model import ClassifierConfig, RecurrentConfig
 from model.config.section import ConfigError
 from model.inference.opening import AnyConfig
-from viz_app.content.plain import as_sentence, plain
+from viz_app.content.plain import as_sentence, percent, plain
 from viz_app.services import loading
 from viz_app.services.listing import CheckpointKey, Listed
 from viz_app.session.choices import choices, set_choice, settle
@@ -120,7 +120,7 @@ def summary(config: AnyConfig) -> str:
             job,
             "words" if tokenizer.kind == "words" else "subwords",
             *([f"{config.bleu:.1f} BLEU"] if config.bleu else []),
-            *([f"{accuracy:.1f} % right"] if accuracy else []),
+            *([f"{percent(accuracy / 100)} right"] if accuracy else []),
         ]
     )
 

@@ -308,7 +308,7 @@ def test_evaluate_prints_what_it_gets_wrong_of_what_a_class_types(
     wrong, share = capsys.readouterr().out.splitlines()
     assert wrong.startswith(f"{source} {source}\t")
     assert wrong.endswith("\t(Quatsch)")
-    assert share == f"{toy_folder.name}: 1 of 2 acceptable, 50.0 %"
+    assert share == f"{toy_folder.name}: 1 of 2 acceptable, 50.0\u00a0%"
 
 
 def test_a_toy_is_written_and_learned_and_its_states_are_kept(

@@ -89,8 +89,8 @@ def comparison(gradients: Grids, changes: Grids, sentences: int) -> str:
     return (
         "A gradient without its sign estimates the size of a change, not its direction. Over "
         f"{sentences} sentences, its order of the heads and the order by the mean size of the measured changes have a "
-        f"rank correlation of {correlation:.2f} (Spearman; 1 = the same order; 95 % bootstrap interval: {low:.2f} to "
-        f"{high:.2f})."
+        f"rank correlation of {correlation:.2f} (Spearman; 1 = the same order; 95\u00a0% bootstrap interval: {low:.2f} "
+        f"to {high:.2f})."
     )
 
 

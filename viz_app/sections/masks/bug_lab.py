@@ -5,7 +5,7 @@ import streamlit as st
 
 from model.analysis.mask_bugs import BugReport
 from model.checkpoints.languages import tag
-from viz_app.content.plain import percent
+from viz_app.content.plain import PERCENT_COLUMN, percent
 from viz_app.figures.attention import head_map
 from viz_app.sections.masks.bug_descriptions import MISTAKES
 from viz_app.sections.masks.padded_sentence import PaddedSentence, pick_head_of_sentence
@@ -103,7 +103,7 @@ def compare_all(sentence: PaddedSentence) -> None:
         hide_index=True,
         alt="Table of what each mistake leaks and changes",
         column_config={
-            column: st.column_config.NumberColumn(format="percent")
+            column: st.column_config.NumberColumn(format=PERCENT_COLUMN)
             for column in (f"leaked: {kind}" for kind in reports["correct masks"].leaked)
         }
         | {
@@ -116,7 +116,7 @@ def compare_all(sentence: PaddedSentence) -> None:
 def table_row(title: str, report: BugReport, row: int) -> dict[str, object]:
     return {
         "masks": title,
-        **{f"leaked: {kind}": float(report.leaked[kind][row]) for kind in report.leaked},
+        **{f"leaked: {kind}": 100 * float(report.leaked[kind][row]) for kind in report.leaked},
         # A hundred thousand additions leave a rounding error in the fourth decimal, which is no effect.
         "effect of the future": round(float(report.future[row]), 3),
         "effect of the batch": round(float(report.company[row]), 3),

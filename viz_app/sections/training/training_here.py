@@ -13,7 +13,7 @@ from model.config.kinds import KINDS
 from model.corpora.corpora import CorpusError
 from model.corpora.toys import TOYS
 from viz_app.components.attention_view import view
-from viz_app.content.plain import plain
+from viz_app.content.plain import percent, plain
 from viz_app.figures.attention import head_map
 from viz_app.figures.overview import overview
 from viz_app.figures.training import curves
@@ -173,7 +173,7 @@ def follow(training: Training, drawn: tuple[bool, bool]) -> None:
 def improved(history: Mapping[str, Sequence[float]]) -> None:
     """Draw the share that is right and the loss, pass by pass."""
     steps, exact = list(history.get("step", [])), list(history.get("valid_exact", []))
-    right = f"{max(exact):.1f} %" if exact else "nothing"
+    right = percent(max(exact) / 100) if exact else "nothing"
     best = f": {right} at best" if exact else ""
     section(f"Pairs that it gets right{best}", "Of 200 that it never learned from, after each pass.")
     draw(
