@@ -14,11 +14,11 @@ from viz_app.session.boundary import boundary, guard_callbacks, problems_of_call
 from viz_app.session.choices import clear_choices, publish_choices, restore_choices
 from viz_app.session.links import share, wanted_place
 from viz_app.session.page_facts import clear_page_facts, page_facts, picture_titles
-from viz_app.widgets.checkpoint_choice import checkpoint_picker
+from viz_app.widgets.checkpoint_picker import checkpoint_picker
 from viz_app.widgets.chips import STYLE
 from viz_app.widgets.headings import heading
 from viz_app.widgets.navigation import PAGES, page_menu, page_name, page_of
-from viz_app.widgets.presenter_mode import present_switch, way_back
+from viz_app.widgets.presenter_mode import leave_button, present_switch
 
 # An own file: the browser would fetch the icon of an emoji or a material symbol from another host.
 ICON, LOGO = str(ASSETS / "icon.svg"), str(ASSETS / "logo.svg")
@@ -47,7 +47,7 @@ with turn():
                 glossary()
                 present_switch()
         link_place = st.sidebar.container()  # filled after the page, which says what the link must name
-        way_back()
+        leave_button()
         heading(page.title, PAGES[page_name(page)].instruction)
         problems_of_callbacks()
         with boundary("This page"):

@@ -21,7 +21,7 @@ from tests.conftest import BUNDLED
 from viz_app.content.examples import EVERYDAY
 from viz_app.content.plain import percent
 from viz_app.figures.colours import MASKED, SEQUENTIAL
-from viz_app.widgets.checkpoint_choice import FIRST
+from viz_app.widgets.checkpoint_picker import DEFAULT_CHECKPOINT
 
 Visit = Callable[..., Page]
 FIRST_TEXT, SENTENCE = EVERYDAY["en"][0], "Two women are reading a newspaper."
@@ -43,7 +43,7 @@ LISTEN = """() => {
 }"""
 
 
-def expected_translation(text: str, name: str = FIRST) -> Translation:
+def expected_translation(text: str, name: str = DEFAULT_CHECKPOINT) -> Translation:
     return translate(load_checkpoint(BUNDLED / name), text)
 
 

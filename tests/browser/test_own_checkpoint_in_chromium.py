@@ -29,11 +29,11 @@ def test_an_upload_is_opened_for_its_visitor_alone(visit: Visit, folder: Path) -
     mine.get_by_text("Open your own").click()
     mine.locator("input[type=file]").set_input_files(folder)
     submit(mine, files=len(list(folder.iterdir())))
-    expect(mine.get_by_test_id("stSidebar").get_by_text("goes on with a text")).to_be_visible()
+    expect(mine.get_by_test_id("stSidebar").get_by_text("continues texts")).to_be_visible()
     expect(mine.get_by_role("heading", name="my-gpt-b")).to_be_visible()
     mine.goto(mine.url.replace("/checkpoints", "/"))  # a new session of the same browser keeps it
     settle(mine)
-    expect(mine.get_by_test_id("stSidebar").get_by_text("goes on with a text")).to_be_visible()
+    expect(mine.get_by_test_id("stSidebar").get_by_text("continues texts")).to_be_visible()
     other.reload()
     settle(other)
     assert "my-gpt-b" not in other.locator("body").inner_text()

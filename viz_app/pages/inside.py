@@ -15,7 +15,9 @@ from viz_app.widgets.run_controls import require_run
 from viz_app.widgets.tabs import tabs
 
 key, config = checkpoint_choice.require_attention(
-    listing.listed_checkpoints(), of_transformer="the dot products of a Transformer", also=("continuation", "reading")
+    listing.listed_checkpoints(),
+    transformer_heading="This page is about the dot products of a Transformer",
+    also=("continuation", "reading"),
 )
 text, run = require_run(key)
 if run.forced:

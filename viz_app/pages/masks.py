@@ -14,7 +14,7 @@ from viz_app.widgets.search_picker import note_greedy_search
 from viz_app.widgets.tabs import tabs
 
 key, config = checkpoint_choice.require_attention(
-    listing.listed_checkpoints(), of_transformer="the masks of a Transformer"
+    listing.listed_checkpoints(), transformer_heading="This page is about the masks of a Transformer"
 )
 if problem := analyses.why_no_masks(key):
     end_page(plain(f"{problem} Choose another checkpoint on the left."))

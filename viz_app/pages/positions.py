@@ -13,7 +13,7 @@ from viz_app.widgets.tabs import tabs
 key, config = checkpoint_choice.require_checkpoint(listing.listed_checkpoints())
 if isinstance(config.model, RecurrentConfig):
     key, config = checkpoint_choice.require_attention(
-        listing.listed_checkpoints(), of_transformer="the positions of a Transformer"
+        listing.listed_checkpoints(), transformer_heading="This page is about the positions of a Transformer"
     )
 own = require_table(key)
 introduce(config.model.positional, max_length=len(own))

@@ -1,8 +1,8 @@
-"""Tokens that a visitor has forced into a translation, and the way back.
+"""Tokens that the visitor forces into a translation, and how to undo that.
 
-Callbacks of the page's widgets live here and not on the page: Streamlit keeps them for as long as the visitor's
-session lasts, and a function of a page would keep all that the page has computed. A click may interrupt a page at any
-point, so they rely on nothing but the session.
+The callbacks are here and not on the pages. Streamlit keeps a callback as long as the visitor's session, and a function
+of a page would keep everything that the page computed. A click may interrupt a page at any line, so callbacks read
+nothing but the session.
 """
 
 import streamlit as st
@@ -28,7 +28,11 @@ MAX_UNDO = 50
 
 
 def clear_for_new_subject(subject: str) -> None:
-    """Tokens are forced into the translation of one sentence by one checkpoint; a link may bring them along."""
+    """Clear forced tokens when the text or the checkpoint changes. The first page of a visit keeps those of its link.
+
+    Args:
+        subject: Checkpoint, languages and text.
+    """
     kept = choices()
     if kept.subject == subject:
         return
@@ -41,66 +45,68 @@ def clear_for_new_subject(subject: str) -> None:
 
 
 def forced_tokens(vocab_size: int, max_length: int) -> Forced:
-    """What is forced, without tokens and positions that a link names and the model does not have."""
+    """The forced tokens, without ids and positions from a link that the model does not have."""
     settle("forced", ())
-    return tuple((at, token) for at, token in now() if token < vocab_size and at < max_length)
+    return tuple((at, token) for at, token in forced_now() if token < vocab_size and at < max_length)
 
 
-def now() -> Forced:
-    """What is forced, also where a click interrupts a page that had not come so far."""
-    kept: Forced = st.session_state.get("forced", ())
-    return kept
+def forced_now() -> Forced:
+    """The forced tokens, also where a click interrupted the page before it settled them."""
+    forced: Forced = st.session_state.get("forced", ())
+    return forced
 
 
 def can_undo() -> bool:
-    return bool(earlier())
+    return bool(earlier_forced())
 
 
-def earlier() -> list[Forced]:
-    """What was forced before each change, the latest last."""
-    kept: list[Forced] = st.session_state.setdefault("forced_earlier", [])
-    return kept
+def earlier_forced() -> list[Forced]:
+    """The forced tokens before each change, the latest last."""
+    earlier: list[Forced] = st.session_state.setdefault("forced_earlier", [])
+    return earlier
 
 
 def force(position: int, token: int) -> None:
-    """Write another token; what was forced after it stood behind another prefix and is let go."""
-    change((*((at, other) for at, other in now() if at < position), (position, token)))
+    """Force a token. Tokens forced at later positions belong to another prefix and are cleared."""
+    change((*((at, other) for at, other in forced_now() if at < position), (position, token)))
 
 
 def force_path(tree: SearchTree, node: int) -> None:
-    """Write the prefix of a node of a search, and go on from there."""
+    """Force the prefix of a node of a beam search."""
     change(tuple(enumerate(tree.path(node), start=tree.prompt_length)))
 
 
 def remember_step(step: int) -> None:
-    """Remember a step of the decode, which then stands in the link, counted from 1."""
+    """Keep a step of the decoder, counted from 0, for the link, where it counts from 1."""
     set_choice("step", step + 1)
 
 
 def clear_forced_tokens() -> None:
+    """Callback: let the model write without forced tokens."""
     change(())
 
 
 def clear_typed_translation() -> None:
-    """The model writes by itself again, and not what the visitor typed."""
+    """Callback: let the model write instead of the visitor."""
     set_choice("method", "greedy")
     change(())
 
 
 def change(forced: Forced) -> None:
     if choices().chosen.get("method") == "typed":
-        set_choice("method", "greedy")  # the newest wish counts
+        set_choice("method", "greedy")  # the latest action counts
     keep_text()
-    earlier().append(now())
-    del earlier()[:-MAX_UNDO]
+    earlier_forced().append(forced_now())
+    del earlier_forced()[:-MAX_UNDO]
     set_choice("forced", forced)
 
 
 def keep_text() -> None:
-    """Callback: the sentence that something is forced into is chosen now; other pages may open on other examples."""
+    """Callback: make the text a choice, because another page may open with another example."""
     set_choice("text", st.session_state["text"])
 
 
 def undo() -> None:
-    if can_undo():  # a second click may come before the page has heard of the first
-        set_choice("forced", earlier().pop())
+    """Callback: take back the last change."""
+    if can_undo():  # a fast second click finds nothing to undo
+        set_choice("forced", earlier_forced().pop())

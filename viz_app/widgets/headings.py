@@ -1,4 +1,4 @@
-"""Headings: one of the page, and one of each part of it, which readers of a screen go through by a key."""
+"""One heading for the page, and one for each part of it. Screen readers jump from heading to heading."""
 
 from html import escape
 
@@ -9,18 +9,18 @@ from viz_app.content.plain import as_sentence
 __all__ = ["heading", "section"]
 
 
-def heading(title: str, first: str) -> None:
-    """The heading of a page, with what to do there first."""
-    st.html(f'<h1 class="hl-heading">{escape(title)} <span>{escape(first)}</span></h1>')
+def heading(title: str, instruction: str) -> None:
+    """The heading of a page, with what the visitor does there."""
+    st.html(f'<h1 class="hl-heading">{escape(title)} <span>{escape(instruction)}</span></h1>')
 
 
-def section(title: str, says: str = "") -> None:
-    """The heading of a part of a page, with what is to be seen there on the same line.
+def section(title: str, caption: str = "") -> None:
+    """The heading of a part of a page, with a caption on the same line.
 
     Args:
         title: Plain text.
-        says: One sentence, plain text.
+        caption: One sentence about the picture below, plain text.
     """
-    ended = as_sentence(title) if says else title
-    said = f" <span>{escape(says)}</span>" if says else ""
-    st.html(f'<div class="hl-section"><h2>{escape(ended)}</h2>{said}</div>')
+    shown_title = as_sentence(title) if caption else title
+    shown_caption = f" <span>{escape(caption)}</span>" if caption else ""
+    st.html(f'<div class="hl-section"><h2>{escape(shown_title)}</h2>{shown_caption}</div>')

@@ -1,6 +1,6 @@
-"""Long work on a page: ask for it, show how far it is, and stop it; see `jobs`.
+"""Long work on a page: start it, show its progress, stop it; see `jobs`.
 
-The job is the visitor's, not the page's. A page that is drawn again while it goes on shows it again.
+A job belongs to the visitor and not to the page. A page that is drawn again during the job shows it again.
 """
 
 from collections import deque
@@ -14,29 +14,30 @@ from viz_app.server.jobs import Job, QuotaError, Report, StoppedError, TooLongEr
 from viz_app.server.presence import Visitor, visitor
 from viz_app.server.server_state import GATE, JOBS
 
-__all__ = ["about", "asked_for", "queue_text", "start_and_wait_for", "wait_for"]
+__all__ = ["duration_text", "queue_text", "requested", "start_and_wait_for", "wait_for"]
 
-# In the session: the subject of the work that a page started by itself, and what stands for the tab.
+# Keys of the session: the subject of the work that the page started without a click, and an object for the tab.
 STARTED, TAB = "started_work", "tab"
 REMEMBERED = 16  # subjects that a visitor stopped
-STOPPED: WeakKeyDictionary[Visitor, deque[Hashable]] = WeakKeyDictionary()  # by Stop or by a bound; for all tabs
+# Visitor → subjects that this visitor or a limit stopped, in any tab.
+STOPPED: WeakKeyDictionary[Visitor, deque[Hashable]] = WeakKeyDictionary()
 
 
-def asked_for(subject: Hashable) -> bool:
-    """Whether this visitor waits for this job."""
+def requested(subject: Hashable) -> bool:
+    """Whether this visitor waits for the job with this subject."""
     return JOBS.find(subject, visitor()) is not None
 
 
 def start_and_wait_for(subject: Hashable, work: Callable[[Report], object], *, lane: str, step: str) -> Any:
-    """As `wait_for`, for work that starts when its page opens: once it was stopped, a button starts it.
+    """As `wait_for`, for work that starts when its page opens. After a stop, a button starts it again.
 
-    What the same page started before, for another text, is stopped.
+    Work that the same page started for another text is stopped.
     """
     before = st.session_state.get(STARTED)
     if before not in (None, subject):
         JOBS.turn_away(before, visitor(), tab())
     st.session_state[STARTED] = subject
-    if subject in stopped():
+    if subject in stopped_subjects():
         st.caption("Stopped.")
         if not st.button("Start", icon=":material/play_arrow:"):
             return None
@@ -44,19 +45,19 @@ def start_and_wait_for(subject: Hashable, work: Callable[[Report], object], *, l
 
 
 def wait_for(subject: Hashable, work: Callable[[Report], object], *, lane: str, step: str) -> Any:
-    """Draw a progress bar and Stop until the job has finished.
+    """Draw a progress bar and a Stop button until the job has finished.
 
     Args:
-        subject: What it is; its key.
+        subject: The key of the job.
         work: See `Jobs.ask`.
         lane: The kind of work.
-        step: What is done step by step, such as "Head".
+        step: The name of one step, such as "Head".
 
     Returns:
-        What the work returned; None where it has reached a bound, which a sentence says.
+        The result of the work. None where it reached a limit; then a warning names the limit.
 
     Raises:
-        Exception: what the work raised.
+        Exception: the error of the work.
     """
     forget_stop(subject)
     place = st.empty()
@@ -65,12 +66,12 @@ def wait_for(subject: Hashable, work: Callable[[Report], object], *, lane: str, 
         progress = bar.empty()
         button.button("Stop", icon=":material/stop:", key=f"stop_{lane}", on_click=stop, args=(subject,))
     try:
-        result = followed(subject, work, lane, progress, step)
-    except StoppedError:  # in this visitor's other tab
+        result = result_of(subject, work, lane, progress, step)
+    except StoppedError:  # in another tab of this visitor
         place.empty()
         st.rerun()
     except (QuotaError, TooLongError) as error:
-        stopped().append(subject)
+        stopped_subjects().append(subject)
         result = None
         place.warning(str(error))
     else:
@@ -80,31 +81,31 @@ def wait_for(subject: Hashable, work: Callable[[Report], object], *, lane: str, 
 
 def stop(subject: Hashable) -> None:
     """Callback: stop the work, in every tab of this visitor."""
-    stopped().append(subject)
+    stopped_subjects().append(subject)
     JOBS.leave(subject, visitor())
 
 
-def stopped() -> deque[Hashable]:
-    """What this visitor has stopped and not started again."""
+def stopped_subjects() -> deque[Hashable]:
+    """The subjects that this visitor stopped and did not start again."""
     return STOPPED.setdefault(visitor(), deque(maxlen=REMEMBERED))
 
 
 def forget_stop(subject: Hashable) -> None:
-    while subject in stopped():
-        stopped().remove(subject)
+    while subject in stopped_subjects():
+        stopped_subjects().remove(subject)
 
 
 def tab() -> object:
-    """What stands for this tab: a page that is drawn again has another thread, and the same session."""
+    """An object for this tab. A page that is drawn again has another thread and the same session."""
     return st.session_state.setdefault(TAB, object())
 
 
-def followed(subject: Hashable, work: Callable[[Report], object], lane: str, place: Any, step: str) -> object:
-    """Wait for the end of the job. A click on the page ends this waiting, and not the job.
+def result_of(subject: Hashable, work: Callable[[Report], object], lane: str, place: Any, step: str) -> object:
+    """Wait for the end of the job. A click on the page ends the waiting, not the job.
 
     Raises:
-        StoppedError: this visitor has stopped it.
-        Exception: what the work raised.
+        StoppedError: this visitor stopped it.
+        Exception: the error of the work.
     """
     me = visitor()
     while True:
@@ -113,39 +114,43 @@ def followed(subject: Hashable, work: Callable[[Report], object], lane: str, pla
                 job = JOBS.ask(subject, work, lane=lane, owner=me)
                 with job.awaited(me, tab()):
                     for _ in job.looks():
-                        visitor()  # still here
+                        visitor()  # note that this visitor is still here
                         if me not in job.owners:
                             raise StoppedError
-                        place.progress(min(job.done / job.steps, 1.0) if job.steps else 0.0, words_for(job, step))
+                        place.progress(min(job.done / job.steps, 1.0) if job.steps else 0.0, progress_text(job, step))
                 return job.result
             except StoppedError as error:
-                if me in job.owners:  # it was ending when this page joined: ask again
+                if me in job.owners:  # the job was ending when this page joined it, so ask again
                     continue
                 problem: Exception = error
-            except Exception as error:  # what is left of the page is drawn inside
+            except Exception as error:  # raised below: the rest of the page is drawn inside the gate
                 problem = error
         raise problem
 
 
-def words_for(job: Job, step: str) -> str:
-    """How far a job is, and how long it still takes or waits."""
-    text = f"{step} {job.done} of {job.steps}" if job.steps else "Starting"
-    left = job.seconds_left()
-    return queue_text(job) or (text if left is None else f"{text}; {about(left)} left")
+def progress_text(job: Job, step: str) -> str:
+    """How far a job is, with the time that is left, or its place in the queue."""
+    if waiting := queue_text(job):
+        return waiting
+    if not job.steps:
+        return "Starting"
+    progress, left = f"{step} {job.done} of {job.steps}", job.seconds_left()
+    return progress if left is None else f"{progress}. Time left: {duration_text(left)}."
 
 
 def queue_text(job: Job) -> str:
-    """The place of a job in its queue, and when it begins; nothing where it has begun."""
+    """The place of a job in its queue and the time until it starts; "" for a job that runs."""
     place = JOBS.place(job)
     if not place:
         return ""
     seconds = JOBS.seconds_until(job)
-    when = "" if seconds is None else f" It begins in {about(seconds)}."
-    return f"Number {place} in the queue.{when}"
+    if seconds is None:
+        return f"Your place in the queue: {place}."
+    return f"Your place in the queue: {place}. It starts in {duration_text(seconds)}."
 
 
-def about(seconds: float) -> str:
-    """A duration for people."""
+def duration_text(seconds: float) -> str:
+    """A rounded duration, such as "about 20 s"."""
     if seconds < 90:
         return f"about {max(5 * round(seconds / 5), 5)} s"
-    return f"about {round(seconds / 60)} minutes"
+    return f"about {round(seconds / 60)} min"

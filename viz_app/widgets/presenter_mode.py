@@ -1,6 +1,6 @@
-"""Present: the same page for the back row of a lecture hall, with larger type and nothing around it.
+"""Presenter mode: the same page for the back row of a lecture hall, with larger type and nothing around it.
 
-The switch stands in the sidebar, which it hides; `assets/keys.js` lets the key `p` stand for it.
+The switch is in the sidebar, which the mode hides. `assets/keys.js` lets the key `p` press it.
 """
 
 from collections.abc import Callable
@@ -12,16 +12,16 @@ from viz_app.components.elements import key_choice
 from viz_app.components.scripts import ASSETS
 from viz_app.session.choices import set_choice, settle
 
-__all__ = ["SCALE", "present_switch", "presenting", "walker", "way_back"]
+__all__ = ["SCALE", "leave_button", "present_switch", "presenting", "step_buttons"]
 
-SCALE = 22 / 14  # of the text in pictures: 22 pixels are read from ten metres at 1280 × 720
+SCALE = 22 / 14  # of the text in pictures: 22 pixels can be read from ten metres at 1280 × 720
 KEYS = """
-| Key | What it does |
+| Key | Action |
 |---|---|
-| p | presents: large type, and only the picture |
-| Escape | ends that |
-| ← →, Page Up, Page Down, a clicker | while you present: one step back or on, or up and down the page |
-| Tab, then arrow keys | walk the cells of a map, the heads of a board, the tokens of a drawing |
+| p | start presenting: large type, and only the picture |
+| Escape | stop presenting |
+| ← →, Page Up, Page Down, a clicker | while you present: one step back or forward, or scroll the page |
+| Tab, then arrow keys | move over the cells of a map, the heads of a board, the tokens of a drawing |
 | Enter, Space | choose the cell or the head |
 """
 STYLE = ASSETS / "present.css"
@@ -33,7 +33,7 @@ def presenting() -> bool:
 
 
 def present_switch() -> None:
-    """In the sidebar: the switch, and while one presents, its style and the way back."""
+    """Draw the switch and the list of keys, in the sidebar."""
     settle("present", False)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.toggle("Present", key="present", help="Large type, and only the picture.")
@@ -44,8 +44,8 @@ def present_switch() -> None:
         st.html(STYLE)
 
 
-def way_back() -> None:
-    """In the main column: a button that ends it, for those who have no keyboard at hand."""
+def leave_button() -> None:
+    """While the visitor presents: a button that stops it, for visitors without a keyboard."""
     if presenting():
         st.button(
             "Leave",
@@ -55,9 +55,13 @@ def way_back() -> None:
         )
 
 
-def walker(on_walk: Callable[[int], None]) -> None:
-    """While one presents: two buttons that the arrow keys and a clicker press; `on_walk` gets -1 or 1."""
+def step_buttons(on_step: Callable[[int], None]) -> None:
+    """While the visitor presents: two buttons that the arrow keys and a clicker press.
+
+    Args:
+        on_step: Called with -1 or 1.
+    """
     if presenting():
         with st.container(key="walker", horizontal=True, gap="small"):
-            st.button("‹", key="walk_back", on_click=partial(on_walk, -1), help="Back: ←")
-            st.button("›", key="walk_on", on_click=partial(on_walk, 1), help="On: →")
+            st.button("‹", key="walk_back", on_click=partial(on_step, -1), help="Back: ←")
+            st.button("›", key="walk_on", on_click=partial(on_step, 1), help="Forward: →")

@@ -1,4 +1,4 @@
-"""What a visitor asks of the model: a text, how its translation is searched for, and which words are forced into it."""
+"""The run of the model that the visitor asks for: a text, a search, and forced words."""
 
 from viz_app.services import loading, translations
 from viz_app.services.listing import CheckpointKey
@@ -22,7 +22,7 @@ def require_run(key: CheckpointKey, *, opening: str = "") -> tuple[str, Run]:
         PageEnded: the text field is empty.
     """
     config = loading.config_of(key)
-    if config.task == "reading":  # writes nothing
+    if config.task == "reading":  # such a model writes nothing
         return require_text(config, opening=opening), Run()
     text, search = require_text_and_search(config, opening=opening)
     run = Run(search)
@@ -32,7 +32,7 @@ def require_run(key: CheckpointKey, *, opening: str = "") -> tuple[str, Run]:
 
 
 def chosen_forced_tokens(key: CheckpointKey) -> Forced:
-    """What is forced into a greedy translation: all of it where it was typed, else the words that were clicked."""
+    """The tokens to force into a greedy translation: all of a typed translation, else the words that were clicked."""
     if typed := typed_translation(loading.config_of(key)):
         forced = translations.tokens_to_force(key, typed)
     else:

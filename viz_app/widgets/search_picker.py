@@ -12,8 +12,8 @@ __all__ = ["beam_size_slider", "note_greedy_search", "search_picker", "typed_tra
 
 METHODS = {"greedy": "Greedy", "beam": "Beam", "sample": "Sampling", "typed": "Typed by you"}
 NOT_GREEDY = {
-    "beam": "This page shows the greedy run, not that of the beam search.",
-    "sample": "This page shows the greedy run, not that of the sampling.",
+    "beam": "This page shows greedy search. Your beam search applies to other pages.",
+    "sample": "This page shows greedy search. Your sampling applies to other pages.",
 }
 BEAM_SIZES = range(2, 9)
 
@@ -29,8 +29,8 @@ def search_picker(*, translates: bool) -> SearchConfig:
             format_func=METHODS.__getitem__,
             required=True,
             key="method",
-            help="Greedy: the likeliest token at each step. Beam: several prefixes grow side by side; of those that "
-            "end, the one with the best mean log-probability a token wins. Sampling: each token is drawn at random.",
+            help="Greedy: write the most likely token at each step. Beam: keep several prefixes; the finished one with "
+            "the best mean log-probability per token wins. Sampling: draw each token at random.",
         )
         if method == "beam":
             return SearchConfig(method="beam", beam_size=beam_size_slider())
@@ -45,7 +45,7 @@ def search_picker(*, translates: bool) -> SearchConfig:
 
 def beam_size_slider() -> int:
     settle("beam_size", 5, BEAM_SIZES)
-    return st.slider("Beam size, prefixes kept", BEAM_SIZES[0], BEAM_SIZES[-1], key="beam_size")
+    return st.slider("Beam size (prefixes kept)", BEAM_SIZES[0], BEAM_SIZES[-1], key="beam_size")
 
 
 def sampling_settings() -> SearchConfig:
@@ -53,12 +53,24 @@ def sampling_settings() -> SearchConfig:
     settle("top_k", 0, range(51))
     settle_number("top_p", 1.0, 0.05, 1.0)
     settle("seed", 0, range(1000))
-    temperature = st.slider("Temperature", 0.1, 2.0, step=0.1, key="temperature", help="Above 1: bolder.")
-    top_k = st.slider("Top-k, 0 = all tokens", 0, 50, key="top_k", help="Draw among the k likeliest tokens.")
-    top_p = st.slider(
-        "Top-p", 0.05, 1.0, step=0.05, key="top_p", help="Draw among the fewest tokens that hold this share."
+    temperature = st.slider(
+        "Temperature",
+        0.1,
+        2.0,
+        step=0.1,
+        key="temperature",
+        help="Above 1: unlikely tokens are drawn more often.",
     )
-    seed = st.number_input("Seed", 0, 999, key="seed", help="The same seed draws the same translation.")
+    top_k = st.slider("Top-k (0: all tokens)", 0, 50, key="top_k", help="Draw from the k most likely tokens.")
+    top_p = st.slider(
+        "Top-p",
+        0.05,
+        1.0,
+        step=0.05,
+        key="top_p",
+        help="Draw from the smallest set of tokens that reaches this probability.",
+    )
+    seed = st.number_input("Seed", 0, 999, key="seed", help="The same seed gives the same translation.")
     return SearchConfig(method="sample", temperature=temperature, top_k=top_k, top_p=top_p, seed=int(seed))
 
 
@@ -69,7 +81,7 @@ def translation_field() -> None:
         key="typed",
         max_chars=2000,
         on_change=keep_text,
-        help="The model is made to write this, word by word.",
+        help="The model is forced to write this text, token by token.",
     )
 
 
@@ -92,4 +104,4 @@ def note_greedy_search(*, forces: bool = False) -> None:
     if method in NOT_GREEDY:
         st.caption(f":material/info: {NOT_GREEDY[method]}")
     elif forced and not forces:
-        st.caption(":material/info: This page shows the greedy run, without the words that you forced.")
+        st.caption(":material/info: This page shows greedy search without your forced words.")

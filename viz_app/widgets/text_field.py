@@ -15,8 +15,8 @@ from viz_app.content.plain import plain
 from viz_app.session.choices import choices, fits_into_a_link, set_choice, settle
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact
-from viz_app.widgets.checkpoint_choice import language
 from viz_app.widgets.forced_tokens import clear_for_new_subject
+from viz_app.widgets.language_names import language_name
 from viz_app.widgets.search_picker import note_greedy_search, search_picker
 
 __all__ = [
@@ -27,7 +27,7 @@ __all__ = [
     "use_example",
 ]
 
-NO_TEXT = "Type a sentence above, or choose one of the examples."
+NO_TEXT = "Type a sentence above, or choose an example."
 
 
 def require_text(config: AnyConfig, *, opening: str = "", forces: bool = False) -> str:
@@ -119,8 +119,8 @@ def what_to_type(config: AnyConfig) -> str:
         return "Type the beginning of a text"
     if config.task == "reading":
         mask = getattr(config.tokenizer, "mask", "")
-        return "Type a text" + (f" ({plain(mask)} stands for a word to guess)" if mask else "")
-    name = language(config.tokenizer.source_language)
+        return "Type a text" + (f" with {plain(mask)} for a word that the model guesses" if mask else "")
+    name = language_name(config.tokenizer.source_language)
     if name in TOY_EXAMPLES:
         return f"Type {name} with spaces between them" if name == "letters" else "Type a date in words"
     return f"Type a sentence in {plain(name)}" if name else "Type a text"
@@ -136,4 +136,4 @@ def use_example(example: str, field: str) -> None:
 def note_text_too_long_for_link(*texts: str) -> None:
     """Show a note where a text is too long for the URL."""
     if not all(map(fits_into_a_link, texts)):
-        st.caption("This text is too long for a link: a link to this page leaves it out.")
+        st.caption("This text is too long for a link. A link to this page leaves it out.")

@@ -131,7 +131,7 @@ def test_rollout_with_hidden_tokens_quotes_its_own_share(open_app: OpenApp, chec
 
 
 def test_the_help_of_beam_search_says_what_wins(open_app: OpenApp) -> None:
-    assert "best mean log-probability a token" in open_app().segmented_control(key="method").help
+    assert "best mean log-probability per token" in open_app().segmented_control(key="method").help
 
 
 def test_words_forced_on_step_by_step_are_kept_and_named_and_can_be_cleared(

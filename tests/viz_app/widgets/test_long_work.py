@@ -69,9 +69,9 @@ def page_with_a_button() -> None:
     import streamlit as st
 
     from tests.viz_app.widgets import test_long_work
-    from viz_app.widgets.long_work import asked_for, wait_for
+    from viz_app.widgets.long_work import requested, wait_for
 
-    if asked_for("a") or st.button("Measure"):
+    if requested("a") or st.button("Measure"):
         st.markdown(str(wait_for("a", test_long_work.WORK, lane="one", step="Head")))
 
 
@@ -188,6 +188,6 @@ def test_a_bound_is_a_sentence_and_a_button_starts_the_work_again(work: Work, mo
     assert [button.label for button in app.button if button.label == "Stop"] == []
 
 
-@pytest.mark.parametrize(("seconds", "words"), [(1, "about 5 s"), (61, "about 60 s"), (200, "about 3 minutes")])
+@pytest.mark.parametrize(("seconds", "words"), [(1, "about 5 s"), (61, "about 60 s"), (200, "about 3 min")])
 def test_durations_are_for_people(seconds: float, words: str) -> None:
-    assert long_work.about(seconds) == words
+    assert long_work.duration_text(seconds) == words

@@ -16,7 +16,7 @@ from tests.viz_app.conftest import NAME, TEXT, compared_lines
 OpenApp = Callable[..., AppTest]
 SAMPLING = SearchConfig(method="sample", temperature=2.0, seed=3)
 ASKED = {"method": "sample", "temperature": "2.0", "seed": "3"}
-GREEDY_RUN = "This page shows the greedy run"
+GREEDY_RUN = "This page shows greedy search"
 
 
 def tokens_read(app: AppTest) -> list[str]:

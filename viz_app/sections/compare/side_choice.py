@@ -21,7 +21,7 @@ from viz_app.services.listing import CheckpointKey, Listed
 from viz_app.session.choices import choices, settle
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact, describe_changes
-from viz_app.widgets.checkpoint_choice import require_known
+from viz_app.widgets.checkpoint_choice import require_usable
 from viz_app.widgets.navigation import page_link
 
 __all__ = ["Mode", "choose_mode", "trained_and_changed", "two_checkpoints", "two_sentences"]
@@ -67,7 +67,7 @@ def two_checkpoints(
         setting: The column for the choice.
     """
     chosen = choices().chosen.get("beside")
-    require_known(chosen, listed)
+    require_usable(chosen, listed)
     if not others:
         end_page("No other checkpoint reads this language. Choose another checkpoint on the left.")
     first = next(iter(others))

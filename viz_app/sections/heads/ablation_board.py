@@ -25,7 +25,7 @@ from viz_app.services.translations import Run
 from viz_app.session.choices import set_choice, settle
 from viz_app.session.page_facts import add_fact, describe_changes
 from viz_app.widgets.charts import numbers
-from viz_app.widgets.long_work import asked_for, wait_for
+from viz_app.widgets.long_work import requested, wait_for
 
 __all__ = ["ablation_board"]
 
@@ -148,7 +148,7 @@ def board(states: Mapping[str, Sequence[Sequence[str]]], effects: SilencingEffec
 def decisive_group(key: CheckpointKey, text: str, *, wanted: bool) -> None:
     """Search for the heads that decide the translation, and silence them."""
     subject, work = long_analyses.finding_work(key, text)
-    if wanted or asked_for(subject):
+    if wanted or requested(subject):
         silenced = wait_for(subject, work, lane="search", step="Translation")
         if silenced is not None:
             set_choice("intervention", Intervention(ablated=silenced))

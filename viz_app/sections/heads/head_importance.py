@@ -14,7 +14,7 @@ from viz_app.services.listing import CheckpointKey
 from viz_app.services.sentence_batches import Pairs, in_batches
 from viz_app.widgets.charts import draw
 from viz_app.widgets.headings import section
-from viz_app.widgets.long_work import asked_for, wait_for
+from viz_app.widgets.long_work import requested, wait_for
 from viz_app.widgets.progress import with_progress
 
 __all__ = ["head_importance"]
@@ -70,7 +70,7 @@ def measured_changes(key: CheckpointKey, pairs: Pairs) -> Grids | None:
     if changes is not None:
         return changes
     subject, work = long_analyses.importance_work(key, pairs)
-    if not asked_for(subject) and not st.button("Measure every head", icon=":material/play_arrow:", key="measure"):
+    if not requested(subject) and not st.button("Measure every head", icon=":material/play_arrow:", key="measure"):
         return None
     if wait_for(subject, work, lane="importance", step="Head") is not None:
         st.rerun()

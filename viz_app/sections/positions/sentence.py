@@ -37,7 +37,7 @@ def positions_in_sentence(key: CheckpointKey, config: AnyConfig, own: NDArray[np
         return
     if config.task != "translation":
         distance_weights(key, config)
-        checkpoint_choice.lead_to_sentiment()
+        checkpoint_choice.link_to_sentiment()
         return
     text = require_text(config, opening=demonstration_for(config).order)
     draw_encoder_input(key, text, own)

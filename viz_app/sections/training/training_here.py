@@ -27,7 +27,7 @@ from viz_app.session.own_checkpoints import add_copy
 from viz_app.widgets.charts import draw
 from viz_app.widgets.head_picker import clicked_head, open_tile
 from viz_app.widgets.headings import section
-from viz_app.widgets.long_work import about, queue_text
+from viz_app.widgets.long_work import duration_text, queue_text
 from viz_app.widgets.navigation import page_link
 
 __all__ = ["WIDTHS", "buttons", "follow", "training_of_visitor"]
@@ -206,7 +206,7 @@ def progress(training: Training, epochs: int) -> tuple[float, str]:
     share, left = min(job.done / job.steps, 1.0), job.seconds_left()
     return share, (
         f"Pass {min(epochs + 1, EPOCHS)} of {EPOCHS} over the pairs, step {job.done:,} of {job.steps:,}"
-        + ("" if left is None else f"; {about(left)} left")
+        + ("" if left is None else f"; {duration_text(left)} left")
     )
 
 

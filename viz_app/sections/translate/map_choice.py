@@ -30,7 +30,7 @@ from viz_app.widgets.head_picker import (
     picker_columns,
     walk_heads,
 )
-from viz_app.widgets.presenter_mode import walker
+from viz_app.widgets.presenter_mode import step_buttons
 
 __all__ = ["VIEWS", "MapChoice", "choose_map", "why_no_value_norms"]
 
@@ -107,7 +107,7 @@ def choose_head(column: DeltaGenerator, config: AnyConfig, maps: AttentionView) 
     with column:
         recurrent = isinstance(config.model, RecurrentConfig)
         layer, head = (pick_head if recurrent else pick_head_or_aggregate)(layers, heads)
-    walker(partial(walk_heads, layers, heads))
+    step_buttons(partial(walk_heads, layers, heads))
     return layer, head
 
 

@@ -8,8 +8,8 @@ from viz_app.content.plain import plain
 from viz_app.services import translations
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.translations import Run
-from viz_app.widgets.checkpoint_choice import language
 from viz_app.widgets.forced_words_note import dropped_tokens_warning, forced_words_note
+from viz_app.widgets.language_names import language_name
 
 __all__ = ["translation_notes"]
 
@@ -42,7 +42,7 @@ def translation_notes(key: CheckpointKey, config: AnyConfig, text: str, run: Run
         if run.forced:
             forced_words_note(key, text, run.forced)
         elif config.task == "translation" and (doubt := translations.doubt_of(key, text, run.search)):
-            name = plain(language(config.tokenizer.source_language))
+            name = plain(language_name(config.tokenizer.source_language))
             st.caption(f":material/info: {DOUBTS[doubt].format(language=name)}")
         if len(text) > translations.MAX_CHARACTERS:
             st.warning(

@@ -1,0 +1,106 @@
+"""The checkpoint picker in the sidebar, and the languages of a model that has many."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import streamlit as st
+
+from model.checkpoints.languages import usual_languages
+from model.config.foreign import ForeignConfig
+from model.config.model import ClassifierConfig
+from model.inference.opening import AnyConfig
+from viz_app.content.plain import percent, plain
+from viz_app.services.listing import CheckpointKey, Listed
+from viz_app.session.choices import choices, set_choice, settle
+from viz_app.widgets.language_names import language_label, language_name
+
+__all__ = ["DEFAULT_CHECKPOINT", "checkpoint_picker", "with_chosen_languages"]
+
+DEFAULT_CHECKPOINT = "everyday-en-de"  # newcomers type everyday sentences, which captions of pictures are not
+# Old links name checkpoints that others have replaced.
+REPLACED = {"multi30k-de-en": "everyday-de-en", "tatoeba-en-zh": "everyday-en-zh"}
+TASKS = {
+    "classification": "classifies texts",
+    "translation": "translates or rewrites",
+    "continuation": "continues texts",
+    "reading": "reads texts",
+}
+
+
+def checkpoint_picker(listed: Sequence[Listed]) -> None:
+    """Draw the picker in the sidebar, with one line about the chosen checkpoint below it."""
+    configs = {one.key.name: one.config for one in listed if one.config is not None}
+    if not configs:
+        return
+    missing = settle_checkpoint(configs)
+    with st.sidebar:
+        name = st.selectbox(
+            "Checkpoint",
+            in_order(configs),
+            index=None if missing else 0,
+            key="checkpoint",
+            placeholder="Choose a checkpoint",
+            help="The trained model that all pages show.",
+        )
+        if name:
+            st.caption(plain(summary(configs[name])))
+
+
+def settle_checkpoint(configs: dict[str, AnyConfig]) -> bool:
+    """Give the picker its checkpoint. Returns whether the chosen one is missing; then the picker is empty."""
+    chosen = choices().chosen.get("checkpoint")
+    if chosen not in configs and REPLACED.get(str(chosen)) in configs:
+        chosen = REPLACED[str(chosen)]
+        set_choice("checkpoint", chosen)
+    missing = chosen is not None and chosen not in configs
+    default = DEFAULT_CHECKPOINT if DEFAULT_CHECKPOINT in configs else in_order(configs)[0]
+    settle("checkpoint", None if missing else default, configs)
+    return missing
+
+
+def in_order(configs: dict[str, AnyConfig]) -> list[str]:
+    """Names of checkpoints: our own first, and of these the ones that read English, which most visitors can type."""
+
+    def rank(name: str) -> tuple[bool, bool, str]:
+        config = configs[name]
+        return isinstance(config, ForeignConfig), config.tokenizer.source_language != "en", name
+
+    return sorted(configs, key=rank)
+
+
+def summary(config: AnyConfig) -> str:
+    """A checkpoint in one line: task or languages, tokens, quality."""
+    if isinstance(config, ForeignConfig):
+        layers = " + ".join(str(n) for n in (config.model.num_encoder_layers, config.model.num_decoder_layers) if n)
+        return f"{config.family} · {TASKS[config.task]} · {layers} layers of {config.model.num_heads} heads"
+    tokenizer, accuracy = config.tokenizer, config.figure("accuracy")
+    if isinstance(config.model, ClassifierConfig):
+        task = f"{language_name(tokenizer.source_language)} text: {' or '.join(config.model.labels)}"
+    else:
+        task = f"{language_name(tokenizer.source_language)} → {language_name(tokenizer.target_language)}"
+    parts = [task, "words" if tokenizer.kind == "words" else "subwords"]
+    if config.bleu:
+        parts.append(f"{config.bleu:.1f} BLEU")
+    if accuracy:
+        parts.append(f"{percent(accuracy / 100)} accuracy")
+    return " · ".join(parts)
+
+
+def with_chosen_languages(key: CheckpointKey, config: AnyConfig) -> CheckpointKey:
+    """The key with the two languages that the visitor chose; unchanged for a model that has one pair."""
+    if not isinstance(config, ForeignConfig) or not config.tokenizer.languages:
+        return key
+    source, target = usual_languages(config)
+    return replace(
+        key,
+        source=pick_language("From", "from_language", config, source),
+        target=pick_language("Into", "into_language", config, target),
+    )
+
+
+def pick_language(label: str, name: str, config: ForeignConfig, default: str) -> str:
+    """Choose one of the languages of the model, in the sidebar."""
+    codes = list(config.tokenizer.languages)
+    settle(name, default, codes)
+    with st.sidebar:
+        return st.selectbox(label, codes, key=name, format_func=language_label)
