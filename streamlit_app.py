@@ -10,8 +10,9 @@ from viz_app.server.server_state import turn
 from viz_app.server.streamlit_bridge import keep_reconnecting
 from viz_app.server.upload_memory import bound_received_files
 from viz_app.services.listing import listed_checkpoints
+from viz_app.session.address import publish_choices, restore_choices
 from viz_app.session.boundary import boundary, guard_callbacks, problems_of_callbacks
-from viz_app.session.choices import clear_choices, publish_choices, restore_choices
+from viz_app.session.choices import clear_choices
 from viz_app.session.links import share, wanted_place
 from viz_app.session.page_facts import clear_page_facts, page_facts, picture_titles
 from viz_app.widgets.checkpoint_picker import checkpoint_picker

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from tests.conftest import BUNDLED, PATIENCE, ROOT
 from viz_app.content.examples import EVERYDAY
-from viz_app.session.choices import OLD_TABS
+from viz_app.session.choice_forms import OLD_TABS
 
 NAME = "everyday-de-en"
 TEXT = EVERYDAY["de"][0]

@@ -17,7 +17,7 @@ def tabs(labels: Mapping[str, str], key: str) -> Sequence["TabContainer"]:
     """Show tabs. The page draws only the one whose `open` is true.
 
     Args:
-        labels: Id → label. Links name the ids, see `choices.OLD_TABS`.
+        labels: Id → label. Links name the ids, see `choice_forms.OLD_TABS`.
         key: The name of the choice.
     """
     settle(key, next(iter(labels)), labels)

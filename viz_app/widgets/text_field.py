@@ -12,7 +12,8 @@ from model.inference.opening import AnyConfig
 from model.inference.searching import GREEDY
 from viz_app.content.examples import PURPOSES, TOY_EXAMPLES, offered_examples
 from viz_app.content.plain import plain
-from viz_app.session.choices import choices, fits_into_a_link, set_choice, settle
+from viz_app.session.choice_forms import fits_into_a_link
+from viz_app.session.choices import choices, set_choice, settle
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact
 from viz_app.widgets.forced_tokens import clear_for_new_subject

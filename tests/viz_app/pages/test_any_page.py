@@ -15,7 +15,7 @@ from model.inference.classify import classify
 from tests.conftest import BUNDLED
 from tests.viz_app.conftest import NAME, array, charts, html, in_url
 from viz_app.content.examples import REVIEWS
-from viz_app.session.choices import OLD_TABS
+from viz_app.session.choice_forms import OLD_TABS
 
 OpenApp = Callable[..., AppTest]
 

@@ -16,7 +16,7 @@ from model.checkpoints.checkpoint import CheckpointError
 from model.inference.opening import open_checkpoint
 from tests.foreign_folders import make_folder
 from viz_app.content.plain import card
-from viz_app.session import choices
+from viz_app.session import choice_forms
 
 SECONDS = 2.0  # of processor time until the sentence; other programs on a busy machine do not lengthen it
 RATIO = 3.0  # of a disturbed request's time to an undisturbed one's: beside another who computes it is 2
@@ -150,9 +150,9 @@ def test_a_hostile_folder_gets_a_sentence_soon_and_stops_nobody(
     "use",
     [
         lambda: card("\n" * 50_000 + "~" * 50_000 + "`"),
-        lambda: choices.intervention("off.cross.1." + "1-" * 50_000),
-        lambda: choices.forced("1." * 50_000),
-        lambda: choices.fraction("9" * 100_000),
+        lambda: choice_forms.read_intervention("off.cross.1." + "1-" * 50_000),
+        lambda: choice_forms.read_forced("1." * 50_000),
+        lambda: choice_forms.read_fraction("9" * 100_000),
     ],
     ids=["a card of newlines", "an intervention", "forced words", "a number"],
 )

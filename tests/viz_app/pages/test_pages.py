@@ -16,7 +16,7 @@ from tests.conftest import BUNDLED
 from tests.viz_app.conftest import array, charts, component_data, head_map, html
 from viz_app.content.examples import BATCHES, CAPTIONS, EVERYDAY
 from viz_app.sections.masks.padded_sentence import clearest_row
-from viz_app.session.choices import OLD_TABS
+from viz_app.session.choice_forms import OLD_TABS
 
 OpenApp = Callable[..., AppTest]
 NAMES = ["multi30k-en-de", "multi30k-de-en-words"]

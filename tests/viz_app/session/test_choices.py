@@ -1,4 +1,4 @@
-"""What a visitor chose, what is default, and what of both stands in a link."""
+"""Choices, defaults, and the link that names both."""
 
 from collections.abc import Callable
 from urllib.parse import quote
@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from model.interventions import Head, Intervention, PaintedCell
 from tests.viz_app.conftest import component_data
-from viz_app.session import choices
+from viz_app.session import address, choice_forms
 from viz_app.widgets import text_field
 from viz_app.widgets.checkpoint_picker import DEFAULT_CHECKPOINT
 
@@ -56,13 +56,13 @@ def go_to(app: AppTest, page: str) -> AppTest:
     ],
 )
 def test_a_choice_is_read_from_a_link_and_written_back(name: str, text: str, value: object) -> None:
-    form = choices.FORMS[name]
+    form = choice_forms.FORMS[name]
     assert form.read(text) == value
     if value is not None:
         assert form.read(form.write(value)) == value
 
 
-def test_a_default_is_no_choice_and_follows_the_checkpoint(open_app: OpenApp) -> None:
+def test_a_default_is_not_a_choice_and_depends_on_the_checkpoint(open_app: OpenApp) -> None:
     app = open_app("positions", checkpoint="multi30k-en-de")
     own = app.select_slider(key="width").value
     app.selectbox(key="checkpoint").set_value("everyday-de-en").run()
@@ -74,7 +74,7 @@ def test_a_default_is_no_choice_and_follows_the_checkpoint(open_app: OpenApp) ->
     assert says(app, "what-if")
 
 
-def test_the_address_is_bare_until_something_is_chosen_and_then_names_all_that_the_picture_depends_on(
+def test_the_address_is_bare_until_a_choice_and_then_names_everything_that_the_picture_depends_on(
     open_app: OpenApp,
 ) -> None:
     app = open_app()
@@ -89,7 +89,7 @@ def test_the_address_is_bare_until_something_is_chosen_and_then_names_all_that_t
     assert url(app) == {}
 
 
-def test_a_link_shows_the_same_when_our_examples_are_others(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_is_stable_when_our_examples_change(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
     app = open_app()
     text = app.text_input(key="text").value
     link = url(app.selectbox(key="layer").set_value("2").run())
@@ -98,7 +98,7 @@ def test_a_link_shows_the_same_when_our_examples_are_others(open_app: OpenApp, m
     assert open_app(**link).text_input(key="text").value == text
 
 
-def test_what_was_chosen_follows_from_page_to_page(open_app: OpenApp) -> None:
+def test_choices_follow_from_page_to_page(open_app: OpenApp) -> None:
     app = open_app()
     app.selectbox(key="layer").set_value("2").run()
     app.toggle(key="merge").set_value(True).run()
@@ -111,7 +111,7 @@ def test_what_was_chosen_follows_from_page_to_page(open_app: OpenApp) -> None:
     assert "merge" not in url(app)
 
 
-def test_what_one_page_or_checkpoint_cannot_show_is_kept_for_the_others(open_app: OpenApp) -> None:
+def test_a_choice_that_a_page_or_checkpoint_cannot_show_is_kept_for_others(open_app: OpenApp) -> None:
     app = open_app(checkpoint="everyday-en-de", head="rollout", kind="encoder", layer="3")
     go_to(app, "heads")
     assert app.selectbox(key="head").value == "1"  # the map that one paints on is that of one head
@@ -125,7 +125,7 @@ def test_what_one_page_or_checkpoint_cannot_show_is_kept_for_the_others(open_app
     assert shown == ["3", "rollout", "encoder"]
 
 
-def test_silenced_heads_that_a_checkpoint_lacks_are_kept_for_those_that_have_them(open_app: OpenApp) -> None:
+def test_silenced_heads_that_a_checkpoint_lacks_are_kept_for_other_checkpoints(open_app: OpenApp) -> None:
     app = open_app("heads", checkpoint="gru-de-en", intervention="off.cross.3.1")
     assert url(app)["intervention"] == "off.cross.3.1"
     assert component_data(app, "head_board")["boards"][0]["states"] == [["on"]]
@@ -135,7 +135,7 @@ def test_silenced_heads_that_a_checkpoint_lacks_are_kept_for_those_that_have_the
 
 
 @pytest.mark.parametrize("page", ["translate", "sentiment", "learning", "checkpoints"])
-def test_a_link_to_a_checkpoint_that_is_not_there_says_so_and_shows_nothing_else(open_app: OpenApp, page: str) -> None:
+def test_a_link_to_a_missing_checkpoint_shows_only_a_message(open_app: OpenApp, page: str) -> None:
     app = open_app(page, checkpoint="mine")
     assert len(app.error) == 1
     assert "“mine”" in app.error[0].value
@@ -148,13 +148,13 @@ def test_a_link_to_a_checkpoint_that_is_not_there_says_so_and_shows_nothing_else
     assert not app.exception
 
 
-def test_side_by_side_says_that_the_other_checkpoint_is_not_there(open_app: OpenApp) -> None:
+def test_side_by_side_names_a_missing_second_checkpoint(open_app: OpenApp) -> None:
     app = open_app("compare", beside="nope")
     assert "“nope”" in app.error[0].value
     assert not app.get("plotly_chart")
 
 
-def test_the_url_is_written_once_a_run(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_url_is_written_once_per_run(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
     from streamlit.runtime.state.query_params import QueryParams
 
     app = open_app()
@@ -170,25 +170,25 @@ def test_the_url_is_written_once_a_run(open_app: OpenApp, monkeypatch: pytest.Mo
     assert len(sent) == 1
 
 
-def test_back_restores_what_was_and_what_was_not_chosen(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_back_restores_earlier_choices_and_defaults(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
     app = open_app(layer="1")
     first_text = app.text_input(key="text").value
     app.selectbox(key="layer").set_value("2").run()
     app.toggle(key="merge").set_value(True).run()
     app.text_input(key="text").set_value("A cat sleeps.").run()
-    monkeypatch.setattr(choices, "went_back", lambda: True)  # the browser says so; its URL is the older one
+    monkeypatch.setattr(address, "went_through_history", lambda: True)  # with an older URL
     app.query_params.clear()
     app.query_params["layer"] = "1"
     app.run()
     assert app.selectbox(key="layer").value == "1"
     assert not app.toggle(key="merge").value
     assert app.text_input(key="text").value == first_text
-    monkeypatch.setattr(choices, "went_back", lambda: False)
+    monkeypatch.setattr(address, "went_through_history", lambda: False)
     app.toggle(key="merge").set_value(True).run()
     assert {"layer": "1", "merge": "true"}.items() <= url(app).items()
 
 
-def test_a_browser_that_has_not_heard_of_the_last_url_takes_nothing_back(open_app: OpenApp) -> None:
+def test_an_older_url_from_the_browser_takes_no_choice_back(open_app: OpenApp) -> None:
     app = open_app()
     app.selectbox(key="layer").set_value("2").run()
     app.query_params.clear()  # as it is sent by who clicks on before the answer has come
@@ -197,7 +197,7 @@ def test_a_browser_that_has_not_heard_of_the_last_url_takes_nothing_back(open_ap
     assert {"layer": "2", "merge": "true"}.items() <= url(app).items()
 
 
-def test_the_last_url_is_written_though_the_browser_still_sends_an_older_one_like_it(
+def test_the_last_url_is_written_although_the_browser_still_sends_an_older_one(
     open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from streamlit.runtime.state.query_params import QueryParams
@@ -218,9 +218,9 @@ def test_the_last_url_is_written_though_the_browser_still_sends_an_older_one_lik
     assert sent == ["2"]
 
 
-def test_a_text_that_is_too_long_for_a_link_is_told_and_takes_what_is_forced_with_it(open_app: OpenApp) -> None:
+def test_a_text_too_long_for_a_link_is_noted_and_its_forced_tokens_stay_out_too(open_app: OpenApp) -> None:
     short, long = "A dog runs. " * 60, "A dog runs. " * 160
-    assert len(quote(short)) <= choices.MAX_IN_URL < len(quote(long))
+    assert len(quote(short)) <= choice_forms.MAX_IN_URL < len(quote(long))
     app = open_app("steps", text=short, forced="1.300")
     assert {"text": short, "forced": "1.300"}.items() <= url(app).items()
     assert not says(app, "too long for a link")
@@ -235,15 +235,15 @@ def test_a_text_that_is_too_long_for_a_link_is_told_and_takes_what_is_forced_wit
     assert says(app, "too long for a link")
 
 
-def test_going_back_does_not_lose_a_text_that_no_link_holds(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_back_does_not_lose_a_text_too_long_for_a_link(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
     app = open_app("sentiment")
     app.text_area(key="review").set_value("A good film. " * 200).run()
-    monkeypatch.setattr(choices, "went_back", lambda: True)
+    monkeypatch.setattr(address, "went_through_history", lambda: True)
     app.run()
     assert app.text_area(key="review").value == "A good film. " * 200
 
 
-def test_a_link_brings_what_is_forced_and_another_sentence_lets_it_go(open_app: OpenApp) -> None:
+def test_a_link_brings_forced_tokens_and_another_sentence_clears_them(open_app: OpenApp) -> None:
     app = open_app("steps", forced="1.300")
     assert app.session_state["forced"] == ((1, 300),)
     app.text_input(key="text").set_value("A cat sleeps.").run()
@@ -251,7 +251,7 @@ def test_a_link_brings_what_is_forced_and_another_sentence_lets_it_go(open_app: 
     assert (url(app)["text"], url(app).get("forced")) == ("A cat sleeps.", None)
 
 
-def test_the_classifier_has_a_layer_and_head_of_its_own(open_app: OpenApp) -> None:
+def test_the_classifier_has_its_own_layer_and_head(open_app: OpenApp) -> None:
     app = open_app(layer="3", head="5", kind="encoder")
     go_to(app, "sentiment")
     assert app.selectbox(key="review_layer").value == "1"
