@@ -1,5 +1,6 @@
 """The search and the forced words that a visitor asked for: pages that can show that run do, the others say so."""
 
+import re
 from collections.abc import Callable
 from html import escape
 
@@ -26,7 +27,8 @@ def tokens_read(app: AppTest) -> list[str]:
 def differences(app: AppTest) -> float:
     """How far the numbers of the page are from those of the model."""
     (sentence,) = [one.value for one in app.success]
-    return float(sentence.partition(": ")[2].split(" ")[0].rstrip("."))
+    numbers = re.findall(r"\d[\d.]*(?:e[+-]\d+)?", sentence)
+    return float(numbers[0].rstrip("."))
 
 
 def test_inside_follows_the_run_of_the_chosen_search(open_app: OpenApp, checkpoint: Checkpoint) -> None:
