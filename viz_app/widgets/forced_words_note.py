@@ -58,26 +58,6 @@ def clear_forced_words_button(config: AnyConfig, *, disabled: bool = False) -> N
     )
 
 
-def forced_words_sentence(translation: Translation, free: Translation, forced: translations.Forced, typed: str) -> str:
-    """Name the forced words and compare the log-probability with that of the free translation.
-
-    Args:
-        translation: The translation with the forced words.
-        free: The translation of the same text without them.
-        forced: The forced tokens.
-        typed: The translation that the visitor typed, or "".
-    """
-    difference = (
-        f"Log-probability: {translation.log_prob:.2f}. Without forced words the model writes “{plain(free.text)}” with "
-        f"log-probability {free.log_prob:.2f}."
-    )
-    if typed:
-        return f"You typed this translation. {difference}"
-    written = translation.written
-    words = ", ".join(f"“{plain(written[at].text)}” at step {at + 1}" for at, _ in forced if at < len(written))
-    return f"Forced: {words}. {difference}"
-
-
 def forced_words_note(key: CheckpointKey, text: str, forced: translations.Forced) -> None:
     """The caption and the button side by side."""
     caption, clear = st.columns([5, 1.6], vertical_alignment="center")
