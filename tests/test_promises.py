@@ -63,8 +63,8 @@ def test_one_head_decides_what_the_board_opens_with(name: str) -> None:
     text = DEMONSTRATIONS[name].heads
     before = run(name, text)
     effects = silence_each_head(opened(name), before)
-    kind = min(effects.changes, key=lambda kind: np.where(effects.places[kind] >= 0, effects.changes[kind], 1).min())
-    costs = np.where(effects.places[kind] >= 0, effects.changes[kind], 1)
+    kind = min(effects.changes, key=lambda kind: np.where(effects.positions[kind] >= 0, effects.changes[kind], 1).min())
+    costs = np.where(effects.positions[kind] >= 0, effects.changes[kind], 1)
     layer, head = divmod(int(costs.argmin()), costs.shape[1])
     assert costs[layer, head] < -0.05, "a head that decides, and that the translation is worse without"
     silenced = Intervention(ablated=frozenset({Head(kind, layer, head)}))

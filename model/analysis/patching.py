@@ -1,11 +1,12 @@
-"""Paste a head: what becomes of a sentence when one head says what it said of another (activation patching).
+"""Patch a head: give it its output for another sentence, the donor, and see what changes (activation patching).
 
-Both translations begin alike, up to the place where one has its own word and the other another. There, after the same
-prefix, the heads of the one run are pasted into the other, one after the other (Vig et al. 2020, section 3; the measure
-is the difference of the two words' logits, as Zhang and Nanda 2024 advise).
+Both translations are equal up to some position. There each has another word. The model reads the shared prefix while
+one head at a time is patched from the donor's run, and the logits of the two words are compared. The method is causal
+mediation analysis (Vig et al. 2020, section 3). Zhang and Nanda (2024, "Towards Best Practices of Activation Patching
+in Language Models") advise the difference of two logits as its measure.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,137 +21,178 @@ from model.inference.padding import padded_for
 from model.inference.translate import record_translation, translate
 from model.inference.translation import Translation
 from model.interventions import Head
+from model.network.translator import Translator
 from model.trace import Edit, hook_name, tracing
 
 __all__ = ["PatchingEffects", "first_difference", "patch_every_head", "patch_head"]
 
 FloatArray = NDArray[np.float32]
-ROWS = 64  # runs at once
+BATCH_ROWS = 64  # patched runs in one pass
+Patch = tuple[Head, int | None]  # a head, and the position where it is patched; None: at every position
 
 
 @dataclass(frozen=True, kw_only=True)
 class PatchingEffects:
-    """How much closer each head brings a run to the other's word: 0 = not at all, 1 = as near as the other run is."""
+    """How far each patched head moves a run towards the donor's word: 0 = not at all, 1 = as far as in its own run."""
 
-    place: int  # of the first word that differs, counted from 0
-    heads: Mapping[str, FloatArray]  # kind → (L, H), pasted at every place
-    places: Mapping[str, FloatArray]  # kind → (L, H, P), pasted at one place
+    position: int  # of the first word that differs, counted from 0
+    heads: Mapping[str, FloatArray]  # kind → (L, H), patched at every position
+    positions: Mapping[str, FloatArray]  # kind → (L, H, P), patched at one position
 
 
 def first_difference(one: Translation, other: Translation) -> int | None:
-    """Where two translations first have different tokens; None where one is as the other, or its beginning."""
+    """The first position with different tokens; None where one translation equals the other or begins it."""
     pairs = zip(one.written, other.written, strict=False)
-    return next((place for place, (a, b) in enumerate(pairs) if a.id != b.id), None)
+    return next((position for position, (a, b) in enumerate(pairs) if a.id != b.id), None)
 
 
 @torch.inference_mode()
 def patch_every_head(
     checkpoint: Checkpoint, donor: str, text: str, *, report: Callable[[int, int], object] = lambda done, runs: None
 ) -> PatchingEffects | None:
-    """Paste each head of the run over one sentence into the run over another.
+    """Patch each head of the run over one text with its output in the run over another.
 
-    Heads of the encoder can only be pasted between sentences of the same number of tokens; else they are NaN.
+    Heads of the encoder can be patched only between texts with the same number of tokens; otherwise they are NaN.
 
     Args:
         checkpoint: A translator; never changed.
-        donor: The text of the other run, from which the heads are taken.
-        text: The text of the run that is patched.
-        report: Called before each batch of runs with the runs that are done and the runs in all. What it raises ends
-            the work.
+        donor: The text whose run gives the head outputs.
+        text: The text whose run is patched.
+        report: Called before each batch with the number of runs done and of all runs. An exception ends the work.
 
     Returns:
-        None where both translations are the same.
+        The effects; None where both translations are equal.
 
     Raises:
         ConfigError: the model does not translate.
     """
     require_translation(checkpoint)
-    model = checkpoint.model
     theirs, ours = translate(checkpoint, donor), translate(checkpoint, text)
-    place = first_difference(theirs, ours)
-    if place is None:
+    position = first_difference(theirs, ours)
+    if position is None:
         return None
-    sources = [padded_for(model, [[token.id for token in one.source]]) for one in (theirs, ours)]
-    prefix = padded_for(model, [[token.id for token in ours.read[: place + 1]]])
-    words = theirs.written[place].id, ours.written[place].id
-    with tracing(record=("*.head_outputs",)) as trace:
-        wanted = advantage(model(sources[0], prefix), words)
-    own = advantage(model(sources[1], prefix), words)
-    same_length = sources[0].size(1) == sources[1].size(1)
-    heads = [head for head in all_heads(model) if head.kind != "encoder" or same_length]
-    widths = {"encoder": sources[1].size(1), "decoder": place + 1, "cross": place + 1}
-    cells = [(head, at) for head in heads for at in (None, *range(widths[head.kind]))]
-    found: dict[tuple[Head, int | None], float] = {}
-    for start in range(0, len(cells), ROWS):
-        report(start, len(cells))
-        rows = cells[start : start + ROWS]
-        names = {hook_name(head.kind, head.layer, "head_outputs") for head, _ in rows}
-        edits = {name: pasting(trace.passes(name)[0][0], chosen(rows, name)) for name in names}
-        with tracing(record=(), edits=edits):
-            memory, mask = model.encode(sources[1].expand(len(rows), -1))
-            states = model.decode(prefix.expand(len(rows), -1), memory, mask)[:, -1:]
-        for cell, value in zip(rows, advantage(model.project(states), words).tolist(), strict=True):
-            found[cell] = (value - float(own)) / (float(wanted) - float(own))
+    comparison = Comparison(checkpoint.model, theirs, ours, position)
+    patches = comparison.patches()
+    effects: dict[Patch, float] = {}
+    for start in range(0, len(patches), BATCH_ROWS):
+        report(start, len(patches))
+        batch = patches[start : start + BATCH_ROWS]
+        effects |= dict(zip(batch, comparison.effects(batch), strict=True))
+    config = checkpoint.model.config
 
-    def grid(kind: str, places: Sequence[int | None]) -> FloatArray:
-        layers, count = model.config.num_layers(kind), model.config.num_heads
+    def grid(kind: str, positions: Sequence[int | None]) -> FloatArray:
         return np.array(
             [
-                [[found.get((Head(kind, layer, head), at), np.nan) for at in places] for head in range(count)]
-                for layer in range(layers)
+                [
+                    [effects.get((Head(kind, layer, head), at), np.nan) for at in positions]
+                    for head in range(config.num_heads)
+                ]
+                for layer in range(config.num_layers(kind))
             ],
             dtype=np.float32,
         )
 
     return PatchingEffects(
-        place=place,
-        heads={kind: grid(kind, [None])[..., 0] for kind in model.config.kinds},
-        places={kind: grid(kind, range(widths[kind])) for kind in model.config.kinds},
+        position=position,
+        heads={kind: grid(kind, [None])[..., 0] for kind in config.kinds},
+        positions={kind: grid(kind, range(comparison.num_positions[kind])) for kind in config.kinds},
     )
 
 
-def advantage(logits: Tensor, words: tuple[int, int]) -> Tensor:
-    """By how much the logit of the first word is above that of the second at the last place, (B, T, V) → (B,)."""
-    return logits[:, -1, words[0]] - logits[:, -1, words[1]]
+class Comparison:
+    """Two runs of one model over the same prefix, up to the first word that differs."""
+
+    def __init__(self, model: Translator, donor: Translation, own: Translation, position: int) -> None:
+        """Run the model once for each text.
+
+        Args:
+            model: A translator; never changed.
+            donor: The translation whose run gives the head outputs.
+            own: The translation whose run is patched.
+            position: Of the first word that differs.
+        """
+        self.model = model
+        self.source, donor_source = (
+            padded_for(model, [[token.id for token in translation.source]]) for translation in (own, donor)
+        )
+        self.prefix = padded_for(model, [[token.id for token in own.read[: position + 1]]])  # (1, T)
+        self.words = donor.written[position].id, own.written[position].id
+        with tracing(record=("*.head_outputs",)) as self.trace:
+            self.donor_difference = self.logit_difference(model(donor_source, self.prefix))
+        self.own_difference = self.logit_difference(model(self.source, self.prefix))
+        self.same_length = donor_source.size(1) == self.source.size(1)
+        self.num_positions = {"encoder": self.source.size(1), "decoder": position + 1, "cross": position + 1}
+
+    def patches(self) -> list[Patch]:
+        """Every head that can be patched, at every position together and at each alone."""
+        heads = [head for head in all_heads(self.model) if head.kind != "encoder" or self.same_length]
+        return [(head, at) for head in heads for at in (None, *range(self.num_positions[head.kind]))]
+
+    def effects(self, batch: Sequence[Patch]) -> Iterator[float]:
+        """The effect of each patch, all computed in one pass; see `PatchingEffects`."""
+        names = {hook_name(head.kind, head.layer, "head_outputs") for head, _ in batch}
+        edits = {name: patch_rows(self.trace.passes(name)[0][0], cells_at(batch, name)) for name in names}
+        with tracing(record=(), edits=edits):
+            memory, mask = self.model.encode(self.source.expand(len(batch), -1))
+            states = self.model.decode(self.prefix.expand(len(batch), -1), memory, mask)[:, -1:]
+        own, donor = float(self.own_difference), float(self.donor_difference)
+        for difference in self.logit_difference(self.model.project(states)).tolist():
+            yield (difference - own) / (donor - own)
+
+    def logit_difference(self, logits: Tensor) -> Tensor:
+        """The logit of the donor's word minus that of the own word, at the last position: (B, T, V) → (B,)."""
+        donor_word, own_word = self.words
+        return logits[:, -1, donor_word] - logits[:, -1, own_word]
 
 
-def chosen(rows: Sequence[tuple[Head, int | None]], name: str) -> list[tuple[int, int, int | None]]:
-    """(row, head, place) of those that are pasted at a hook point."""
+def cells_at(batch: Sequence[Patch], name: str) -> list[tuple[int, int, int | None]]:
+    """The patches of a batch that belong to one hook point, as (row, head, position)."""
     return [
         (row, head.head, at)
-        for row, (head, at) in enumerate(rows)
+        for row, (head, at) in enumerate(batch)
         if hook_name(head.kind, head.layer, "head_outputs") == name
     ]
 
 
-def pasting(given: Tensor, cells: Sequence[tuple[int, int, int | None]]) -> Edit:
-    """An edit for `*.head_outputs` that puts `given` (H, T, K) into some rows of a batch, at one place or at all."""
+def patch_rows(donor: Tensor, cells: Sequence[tuple[int, int, int | None]]) -> Edit:
+    """An edit for `*.head_outputs` that copies head outputs of the donor's run into some rows of a batch.
+
+    Args:
+        donor: The recorded outputs, (H, T, K).
+        cells: (row, head, position) triples; a position of None means every position.
+    """
 
     def edit(outputs: Tensor) -> Tensor:  # (B, H, T, K)
-        pasted = outputs.clone()
+        patched = outputs.clone()
         for row, head, at in cells:
-            places = slice(None) if at is None else at
-            pasted[row, head, places] = given[head, places].to(outputs)
-        return pasted
+            positions = slice(None) if at is None else at
+            patched[row, head, positions] = donor[head, positions].to(outputs)
+        return patched
 
     return edit
 
 
 def patch_head(checkpoint: Checkpoint, donor: str, text: str, head: Head) -> Translation:
-    """Translate a text while one head says, place by place, what it said while another text was translated.
+    """Translate a text while one head is patched, position by position, from the translation of the donor.
 
-    Places that the other run never came to stay as they are.
+    Positions that the donor's run does not have stay unchanged.
+
+    Args:
+        checkpoint: A loaded checkpoint; never changed.
+        donor: The text whose run gives the head's outputs.
+        text: The text that is translated.
+        head: The head that is patched.
     """
     name = hook_name(head.kind, head.layer, "head_outputs")
-    given = torch.from_numpy(record_translation(checkpoint, donor, record=(name,))[1].array(name))  # (H, T, K)
-    position = 0
+    recorded = torch.from_numpy(record_translation(checkpoint, donor, record=(name,))[1].array(name))  # (H, T, K)
+    next_position = 0
 
-    def edit(outputs: Tensor) -> Tensor:  # (B, H, T, K), all places in one pass or one in each
-        nonlocal position
-        start, position = position, position + outputs.size(2)
-        there = given[head.head, start:position].to(outputs)
-        pasted = outputs.clone()
-        pasted[:, head.head, : len(there)] = there
-        return pasted
+    def edit(outputs: Tensor) -> Tensor:  # (B, H, T, K), all positions in one pass or one in each
+        nonlocal next_position
+        start, next_position = next_position, next_position + outputs.size(2)
+        donors = recorded[head.head, start:next_position].to(outputs)
+        patched = outputs.clone()
+        patched[:, head.head, : len(donors)] = donors
+        return patched
 
     return translate(checkpoint, text, edits={name: edit})

@@ -1,8 +1,8 @@
-"""What each head does for one translation: how its log-probability changes, and which word changes, without that head.
+"""Silence each head in turn: how the log-probability of a translation changes, and which word changes first.
 
-The translation is the model's own, token by token (teacher forcing). Many heads are measured in one pass: each row of a
-batch runs without another head. Up to the first place where another token becomes the likeliest, greedy search without
-the head writes the same; so the same pass also says whether it writes something else.
+The translation is the model's own, read token by token (teacher forcing). One pass measures many heads: each row of a
+batch runs without another head. Up to the first position where another token becomes the most probable, greedy search
+without the head writes the same tokens. So the same pass also shows where the translation would change.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,25 +24,25 @@ from model.trace import Edit, hook_name, tracing
 __all__ = ["SilencingEffects", "silence_each_head"]
 
 FloatArray = NDArray[np.float32]
-MOST_TOKENS = 2_048  # in one batch; larger ones are no faster and take more memory
-MOST_NUMBERS = 1 << 24  # of the log-probabilities of a batch, 64 MB: some vocabularies have 250,000 tokens
+MAX_TOKENS = 2_048  # in one batch; larger ones are no faster and take more memory
+MAX_LOG_PROBS = 1 << 24  # in one batch, 64 MB: some vocabularies have 250,000 tokens
 
 
 @dataclass(frozen=True, kw_only=True)
 class SilencingEffects:
-    """What silencing each head alone does to a translation."""
+    """The effect of silencing one head at a time on a translation."""
 
-    changes: Mapping[str, FloatArray]  # kind → (L, H), nats by which its log-probability rises; below 0, it falls
-    places: Mapping[str, NDArray[np.int64]]  # kind → (L, H), where the first other token is written; -1: nowhere
+    changes: Mapping[str, FloatArray]  # kind → (L, H), change of the log-probability in nats; below 0, it falls
+    positions: Mapping[str, NDArray[np.int64]]  # kind → (L, H), position of the first token that changes; -1: none
 
 
 @torch.inference_mode()
 def silence_each_head(checkpoint: Checkpoint, translation: Translation) -> SilencingEffects:
-    """Silence each head of a model alone.
+    """Silence one head of a model at a time.
 
     Args:
-        checkpoint: Of the translation; never changed.
-        translation: What greedy search wrote with the unchanged model. Tokens that it was given do not count.
+        checkpoint: The checkpoint that wrote the translation; never changed.
+        translation: Written by greedy search with the unchanged model. The tokens of a prompt do not count.
 
     Raises:
         ConfigError: the model writes nothing.
@@ -60,51 +60,59 @@ def silence_each_head(checkpoint: Checkpoint, translation: Translation) -> Silen
         states = model.decode(read.expand(rows, -1), vectors, mask)[:, first:]
         return model.project(states).float().log_softmax(dim=-1)
 
-    def score(found: Tensor) -> Tensor:  # (B,)
-        return found.gather(-1, written.expand(len(found), -1)[..., None]).sum(dim=(1, 2))
+    def total(log_probs: Tensor) -> Tensor:  # (B, T, V) → (B,)
+        return log_probs.gather(-1, written.expand(len(log_probs), -1)[..., None]).sum(dim=(1, 2))
 
     memory = model.encode(source)
-    before = score(log_probs(memory, 1))
+    before = total(log_probs(memory, 1))
     effects: dict[Head, tuple[float, int]] = {}
-    rows = rows_at_once(source.size(1), read.size(1), model.config.target_vocab_size)
+    rows = rows_per_batch(source.size(1), read.size(1), model.config.target_vocab_size)
     for batch in batches(heads, rows):
-        with tracing(record=(), edits=silence_one_a_row(batch)):
+        with tracing(record=(), edits=silence_one_per_row(batch)):
             # Heads of the decoder do not change the memory, so it is computed once.
-            own = model.encode(source.expand(len(batch), -1)) if batch[0].kind == "encoder" else memory
-            found = log_probs(own, len(batch))
-        other = found.index_fill(-1, banned, float("-inf")).argmax(dim=-1) != written  # (B, T)
-        places = torch.where(other.any(dim=1), other.int().argmax(dim=1) + first, -1)
-        changes = score(found) - before
-        effects |= dict(zip(batch, zip(changes.tolist(), places.tolist(), strict=True), strict=True))
-    kinds = {kind: [effects[head] for head in heads if head.kind == kind] for kind in model.config.kinds}
+            own_memory = model.encode(source.expand(len(batch), -1)) if batch[0].kind == "encoder" else memory
+            silenced = log_probs(own_memory, len(batch))
+        differs = silenced.index_fill(-1, banned, float("-inf")).argmax(dim=-1) != written  # (B, T)
+        positions = torch.where(differs.any(dim=1), differs.int().argmax(dim=1) + first, -1)
+        changes = total(silenced) - before
+        effects |= dict(zip(batch, zip(changes.tolist(), positions.tolist(), strict=True), strict=True))
     size = (-1, model.config.num_heads)
+    by_kind = {kind: [effects[head] for head in heads if head.kind == kind] for kind in model.config.kinds}
     return SilencingEffects(
-        changes={kind: np.array([c for c, _ in of], dtype=np.float32).reshape(size) for kind, of in kinds.items()},
-        places={kind: np.array([p for _, p in of], dtype=np.int64).reshape(size) for kind, of in kinds.items()},
+        changes={
+            kind: np.array([change for change, _ in pairs], dtype=np.float32).reshape(size)
+            for kind, pairs in by_kind.items()
+        },
+        positions={
+            kind: np.array([position for _, position in pairs], dtype=np.int64).reshape(size)
+            for kind, pairs in by_kind.items()
+        },
     )
 
 
-def rows_at_once(source: int, read: int, vocabulary: int) -> int:
-    """How many rows of so many tokens a batch may have, at least one."""
-    return max(1, min(MOST_TOKENS // (source + read), MOST_NUMBERS // (read * vocabulary)))
+def rows_per_batch(source_length: int, target_length: int, vocab_size: int) -> int:
+    """How many rows fit into one batch, at least one."""
+    tokens = MAX_TOKENS // (source_length + target_length)
+    return max(1, min(tokens, MAX_LOG_PROBS // (target_length * vocab_size)))
 
 
 def batches(heads: Sequence[Head], size: int) -> list[list[Head]]:
-    """Up to `size` heads each, those of the encoder apart from the others."""
-    parts = ([head for head in heads if (head.kind == "encoder") is of_encoder] for of_encoder in (True, False))
-    return [part[start : start + size] for part in parts for start in range(0, len(part), size)]
+    """Batches of at most `size` heads. Heads of the encoder never share a batch with others."""
+    encoder = [head for head in heads if head.kind == "encoder"]
+    decoder = [head for head in heads if head.kind != "encoder"]
+    return [part[start : start + size] for part in (encoder, decoder) for start in range(0, len(part), size)]
 
 
-def silence_one_a_row(heads: Sequence[Head]) -> dict[str, Edit]:
-    """Edits for a batch of as many rows as heads: row i runs without head i."""
+def silence_one_per_row(heads: Sequence[Head]) -> dict[str, Edit]:
+    """Edits for a batch with one row per head: row i runs without head i."""
     cells: dict[str, list[tuple[int, int]]] = {}
     for row, head in enumerate(heads):
         cells.setdefault(hook_name(head.kind, head.layer, "weights"), []).append((row, head.head))
-    return {name: silence_cells(places) for name, places in cells.items()}
+    return {name: silence_cells(pairs) for name, pairs in cells.items()}
 
 
 def silence_cells(cells: Sequence[tuple[int, int]]) -> Edit:
-    """An edit for `*.weights` that silences one head in each of some rows: pairs of (row, head)."""
+    """An edit for `*.weights` that silences one head in some rows, given as (row, head) pairs."""
     rows, heads = (list(index) for index in zip(*cells, strict=True))
 
     def edit(weights: Tensor) -> Tensor:  # (B, H, T, S)

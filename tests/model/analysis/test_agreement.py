@@ -337,7 +337,7 @@ def effects(opened: Opened) -> None:
         change = found.changes[head.kind][head.layer, head.head]
         np.testing.assert_allclose(change, after.log_prob - before.log_prob, atol=SUMS)
         place = first_difference(before, translate(checkpoint, text, edits=edits.edits()))
-        assert found.places[head.kind][head.layer, head.head] == (-1 if place is None else place)
+        assert found.positions[head.kind][head.layer, head.head] == (-1 if place is None else place)
 
 
 CHECKS: Mapping[str, Callable[[Opened], None]] = {

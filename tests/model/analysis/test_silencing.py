@@ -2,13 +2,13 @@
 
 import pytest
 
-from model.analysis.silencing import MOST_NUMBERS, MOST_TOKENS, rows_at_once
+from model.analysis.silencing import MAX_LOG_PROBS, MAX_TOKENS, rows_per_batch
 
 
 @pytest.mark.parametrize("vocabulary", [100, 10_000, 250_000])
 @pytest.mark.parametrize("tokens", [1, 12, 200])
 def test_a_batch_is_bounded_in_tokens_and_in_probabilities(tokens: int, vocabulary: int) -> None:
-    rows = rows_at_once(tokens, tokens, vocabulary)
+    rows = rows_per_batch(tokens, tokens, vocabulary)
     assert rows >= 1
-    assert rows == 1 or rows * tokens * vocabulary <= MOST_NUMBERS
-    assert rows == 1 or rows * 2 * tokens <= MOST_TOKENS
+    assert rows == 1 or rows * tokens * vocabulary <= MAX_LOG_PROBS
+    assert rows == 1 or rows * 2 * tokens <= MAX_TOKENS

@@ -96,7 +96,7 @@ def test_the_board_shows_the_effect_of_every_head_before_any_click(open_app: Ope
     assert channels[1][0] < channels[1][2]
     button(app, "Silence the decisive head").click().run()
     (silenced,) = app.session_state["intervention"].ablated
-    assert found.places[silenced.kind][silenced.layer, silenced.head] >= 0
+    assert found.positions[silenced.kind][silenced.layer, silenced.head] >= 0
     first, after = compared_lines(app)
     assert first == before.text
     assert after != first

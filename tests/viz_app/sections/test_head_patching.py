@@ -35,7 +35,7 @@ def test_the_grids_and_the_translation_are_those_of_the_analysis(open_app: OpenA
     everywhere, at_places = (array(chart["data"][0]["z"]).astype(float) for chart in charts(app))
     expected = np.concatenate([found.heads[kind] for kind in found.heads], axis=1)
     np.testing.assert_allclose(everywhere[:, ~np.isnan(everywhere).all(axis=0)], expected, atol=1e-4)
-    np.testing.assert_allclose(at_places, found.places["cross"].reshape(at_places.shape), atol=1e-4)
+    np.testing.assert_allclose(at_places, found.positions["cross"].reshape(at_places.shape), atol=1e-4)
     assert compared_lines(app)[-1] == patch_head(checkpoint, DONOR, TEXT, Head("cross", 2, 1)).text
 
 

@@ -35,7 +35,7 @@ def faces(effects: SilencingEffects) -> dict[str, list[list[Face]]]:
     return {
         kind: [
             [face(float(change), int(position)) for change, position in zip(changes, positions, strict=True)]
-            for changes, positions in zip(grid, effects.places[kind], strict=True)
+            for changes, positions in zip(grid, effects.positions[kind], strict=True)
         ]
         for kind, grid in effects.changes.items()
     }
@@ -43,7 +43,7 @@ def faces(effects: SilencingEffects) -> dict[str, list[list[Face]]]:
 
 def effects_sentence(effects: SilencingEffects) -> str:
     """The meaning of the board's colours, and the number of heads that change the text when silenced alone."""
-    positions = np.concatenate([grid.ravel() for grid in effects.places.values()])
+    positions = np.concatenate([grid.ravel() for grid in effects.positions.values()])
     return (
         f"**Blue: without this head the model's text is less likely. Red: more likely** (change in log-probability, up "
         f"to {largest_change(effects):.2f} nats). Heads that change the text when silenced alone (≠): "
@@ -56,7 +56,7 @@ def decisive_head(effects: SilencingEffects) -> Head | None:
     candidates = [
         (float(grid[layer, head]), Head(kind, layer, head))
         for kind, grid in effects.changes.items()
-        for layer, head in np.argwhere(effects.places[kind] >= 0).tolist()
+        for layer, head in np.argwhere(effects.positions[kind] >= 0).tolist()
     ]
     return min(candidates)[1] if candidates else None
 
@@ -71,7 +71,7 @@ def effects_table(effects: SilencingEffects, written: Sequence[str]) -> pd.DataF
     rows = []
     for kind, grid in effects.changes.items():
         for layer, head in np.ndindex(*grid.shape):
-            position = int(effects.places[kind][layer, head])
+            position = int(effects.positions[kind][layer, head])
             rows.append(
                 {
                     "attention": KINDS[kind].title,

@@ -155,10 +155,10 @@ def head_choice(closeness: PatchingEffects) -> Head:
 def every_position(runs: Runs, closeness: PatchingEffects, kind: str) -> None:
     """Draw each head of one kind of attention, patched at one position only."""
     section("At which position?", "The same, with the head patched at one position only. Each row is one head.")
-    layers, heads, positions = closeness.places[kind].shape
+    layers, heads, positions = closeness.positions[kind].shape
     of_encoder = kind == "encoder"
     tokens = runs.receiver.source if of_encoder else runs.receiver.read[:positions]
-    grid = closeness.places[kind].reshape(layers * heads, positions)
+    grid = closeness.positions[kind].reshape(layers * heads, positions)
     axes = Axes(
         queries=[f"{layer + 1} · {head + 1}" for layer in range(layers) for head in range(heads)],
         keys=[token.text for token in tokens],
