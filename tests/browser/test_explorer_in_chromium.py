@@ -85,7 +85,7 @@ def test_play_slide_and_force_another_word(visit: Visit) -> None:
     settle(page)
     expect(page.get_by_text(f"step 1 of {len(expected.written)}")).to_be_visible()
     page.get_by_role("button", name="Play").click()
-    # The third step is past when a busy machine looks again.
+    # On a busy machine, the third step is over before the next look.
     expect(page.get_by_text(re.compile(rf"step ([3-9]|\d\d) of {len(expected.written)}"))).to_be_visible()
     page.get_by_role("button", name="Pause").click()
     page.get_by_label("Step", exact=True).fill("2")
@@ -102,13 +102,13 @@ def test_play_slide_and_force_another_word(visit: Visit) -> None:
     page.locator(f"[data-id='{other.id}']").click()
     changed = translation(forced={1: other.id})
     expect(page.locator(".hl-text")).to_have_text([changed])
-    expect(page.get_by_text("step 2 of")).to_be_visible()  # one stays where one was
+    expect(page.get_by_text("step 2 of")).to_be_visible()  # the step stays
     settle(page)
     page.get_by_role("button", name="Undo").click()
     expect(page.locator(".hl-text")).to_have_text([expected.text])
 
 
-def test_a_click_in_the_tree_goes_on_from_there(visit: Visit) -> None:
+def test_a_click_in_the_tree_continues_from_that_hypothesis(visit: Visit) -> None:
     page = visit(f"steps?{HERE}&steps_view=beam&beam_size=3")
     settle(page)
     expect(page.locator("g.node.best").first).to_be_visible()
@@ -141,7 +141,7 @@ def test_a_click_on_the_architecture_leads_to_that_layer(visit: Visit) -> None:
     expect(page.get_by_text("The difference is only rounding")).to_be_visible()
 
 
-def test_one_can_guess_before_one_sees(visit: Visit) -> None:
+def test_a_visitor_can_guess_before_the_words_are_shown(visit: Visit) -> None:
     page = visit(f"steps?{HERE}&guess=true")
     expected = translate(load_checkpoint(BUNDLED / NAME), TEXT)
     expect(page.get_by_text("What comes next?")).to_be_visible()
@@ -166,7 +166,7 @@ def test_one_can_guess_before_one_sees(visit: Visit) -> None:
     expect(page.locator(".verdict")).to_contain_text("not “zebra”. 1 of 2 guesses right so far.")
 
 
-def test_a_click_on_a_token_goes_there_and_the_step_stands_in_the_link(visit: Visit) -> None:
+def test_a_click_on_a_token_opens_its_step_and_the_link_keeps_it(visit: Visit) -> None:
     page = visit(f"steps?{HERE}")
     settle(page)
     expect(page.get_by_text("step 1 of")).to_be_visible()
@@ -199,7 +199,7 @@ def test_pointing_at_a_step_lights_its_line_of_code_and_the_other_way_round(visi
     expect(code).to_have_class(re.compile("lit"))
 
 
-def test_two_visitors_silence_different_heads_and_never_see_each_others(visit: Visit) -> None:
+def test_two_visitors_silence_different_heads_independently(visit: Visit) -> None:
     first, second = (visit(f"heads?{HERE}&text={quote(TEXT)}") for _ in range(2))
     for page in (first, second):
         settle(page)
@@ -217,15 +217,15 @@ def test_two_visitors_silence_different_heads_and_never_see_each_others(visit: V
     expect(first.locator(".hl-lines bdi").nth(1)).to_have_text(translation(edits=every.edits()) or "(nothing)")
     expect(second.locator("button.head.off")).to_have_count(1)
     expect(first.locator("button.head.off")).to_have_count(72)
-    # A link shows a colleague the same.
+    # A link shows the same to another visitor.
     expect(second).to_have_url(re.compile("intervention=off.cross.3.2"))
     colleague = visit(second.url.split("/", 3)[3])
     expect(colleague.locator(".hl-lines bdi").nth(1)).to_have_text(translation(edits=one.edits()))
-    # Who translates beside them sees nothing of it.
+    # A visitor of Translate sees no change.
     expect(visit(f"?{HERE}&text={quote(TEXT)}").locator(".hl-text")).to_have_text([translation()])
 
 
-def test_a_head_can_be_made_uniform_and_all_taken_back(visit: Visit) -> None:
+def test_a_head_can_be_made_uniform_and_changes_can_be_cleared(visit: Visit) -> None:
     page = visit(f"heads?{HERE}&click_means=flatten")
     settle(page)
     page.get_by_role("switch", name="encoder attention, layer 1, head 1").click()

@@ -42,7 +42,7 @@ def test_the_changed_model_is_shown_beside_the_trained_model(open_app: OpenApp, 
     np.testing.assert_allclose(drawn(app)[1], after.maps["cross"][1, 3], atol=1e-6)
 
 
-def test_two_checkpoints_write_the_same_words_whatever_their_vocabularies(open_app: OpenApp) -> None:
+def test_two_checkpoints_with_different_vocabularies_write_the_same_words(open_app: OpenApp) -> None:
     app = open_app("compare", checkpoint="gru-de-en", text="Ein Hund rennt.", beside=NAME, **HERE)
     ours, theirs = (load_checkpoint(BUNDLED / name) for name in ("gru-de-en", NAME))
     first = translate(ours, "Ein Hund rennt.")
@@ -50,7 +50,7 @@ def test_two_checkpoints_write_the_same_words_whatever_their_vocabularies(open_a
     labels = [chart["data"][0]["y"] for chart in charts(app) if "z" in chart["data"][0]]
     assert labels[0] == labels[1] == labels[2]
     for rows in drawn(app)[:2]:
-        np.testing.assert_allclose(rows.sum(axis=1), 1, atol=1e-5)  # merged words still share a whole
+        np.testing.assert_allclose(rows.sum(axis=1), 1, atol=1e-5)  # rows of merged words also sum to 1
     ids = (*theirs.tokenizers.target.encode(first.text).ids, theirs.tokenizers.specials.eos)
     forced = translate(theirs, "Ein Hund rennt.", forced=dict(enumerate(ids)))
     assert forced.text == first.text

@@ -1,4 +1,4 @@
-"""Masks and Heads, as Streamlit's own harness runs them, against the model asked directly."""
+"""Masks and Heads in Streamlit's test harness, compared with the model itself."""
 
 import re
 from collections.abc import Callable
@@ -42,7 +42,7 @@ def test_the_bug_lab_shows_what_each_mistake_does(open_app: OpenApp, checkpoint:
     assert table.loc[MISTAKES[bug].title, "leaked: decoder"] == pytest.approx(100 * leaked, abs=1e-3)
 
 
-def test_the_board_silences_the_heads_of_this_visitor_alone(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+def test_the_board_silences_heads_only_for_this_visitor(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     first, second = (open_app("heads", checkpoint=NAME, text=TEXT) for _ in range(2))
     ablated = frozenset(Head("cross", layer, head) for layer in range(3) for head in range(8))
     button(first, "Silence all heads").click().run()
@@ -62,7 +62,7 @@ def test_the_board_silences_the_heads_of_this_visitor_alone(open_app: OpenApp, c
     assert not first.session_state["intervention"]
 
 
-def test_few_heads_are_found_whose_silence_changes_the_translation(open_app: OpenApp) -> None:
+def test_the_search_finds_few_heads_that_decide_the_translation(open_app: OpenApp) -> None:
     app = open_app("heads", checkpoint=NAME, text=TEXT)
     button(app, "Find what matters").click().run()
     assert 1 <= len(app.session_state["intervention"].ablated) < 20, "few of 72"
@@ -70,12 +70,12 @@ def test_few_heads_are_found_whose_silence_changes_the_translation(open_app: Ope
     assert before != after
 
 
-def test_a_board_without_colours_says_why(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_board_without_colours_names_the_reason(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(analyses, "MOST_WORK", 1e9)
     app = open_app("heads", checkpoint=NAME, text="Ein Hund wartet vor dem großen Laden.")
     assert not any(board.get("faces") for board in component_data(app, "head_board")["boards"])
-    (why,) = [caption.value for caption in app.caption if "not measured here" in caption.value]
-    assert "Shorten the text" in why
+    (reason,) = [caption.value for caption in app.caption if "not measured here" in caption.value]
+    assert "Shorten the text" in reason
     assert not any("(≠)" in markdown.value for markdown in app.markdown)
 
 
@@ -86,9 +86,9 @@ def test_the_board_shows_the_effect_of_every_head_before_any_click(open_app: Ope
     found = silence_each_head(checkpoint, before)
     boards = {board["kind"]: board for board in component_data(app, "head_board")["boards"]}
     for kind, grid in found.changes.items():
-        said = [[face["says"] for face in row] for row in boards[kind]["faces"]]
+        spoken = [[face["says"] for face in row] for row in boards[kind]["faces"]]
         for (layer, head), change in np.ndenumerate(grid):
-            assert f"{change:+.3f} nats" in said[layer][head]
+            assert f"{change:+.3f} nats" in spoken[layer][head]
     cross = found.changes["cross"]
     red, blue = (np.unravel_index(extreme, cross.shape) for extreme in (cross.argmax(), cross.argmin()))
     channels = [hex_to_rgb(boards["cross"]["faces"][layer][head]["colour"]) for layer, head in (red, blue)]
@@ -106,15 +106,15 @@ def button(app: AppTest, label: str) -> Button:
     return next(one for one in app.button if one.label == label)
 
 
-def test_a_link_holds_silenced_heads_and_painted_weights(open_app: OpenApp, checkpoint: Checkpoint) -> None:
-    # A whole layer: a translation may well survive a few heads.
+def test_a_link_keeps_silenced_heads_and_painted_weights(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    # A whole layer, because a few silenced heads may not change the translation.
     code = "off.cross.3.1-2-3-4-5-6-7-8~uniform.encoder.1.4~paint.cross.2.4.2.1.0.75"
     expected = translate(checkpoint, TEXT, edits=Intervention.from_code(code).edits())
     assert expected.text != translate(checkpoint, TEXT).text
     app = open_app("heads", checkpoint=NAME, text=TEXT, intervention=code)
     assert expected.text in re.sub("<[^>]+>", "", html(app))  # without the marks of differing words
     assert in_url(app, "intervention") == code
-    # What makes no sense is nothing.
+    # A code without meaning changes nothing.
     for nonsense in ("off.<b>.1.1", "~".join(["off.cross.3.1"] * 1000)):
         assert in_url(open_app("heads", checkpoint=NAME, intervention=nonsense), "intervention") is None
 
@@ -129,7 +129,9 @@ def test_a_painted_weight_is_in_the_map(open_app: OpenApp) -> None:
     assert any("row 3, column 5: 0.9" in caption.value for caption in app.caption)
 
 
-def test_what_heads_do_and_their_importance(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+def test_the_roles_and_the_importance_of_heads_are_those_of_the_analyses(
+    open_app: OpenApp, checkpoint: Checkpoint
+) -> None:
     app = tab(open_app("heads", checkpoint=NAME, sentences_from="pasted"), "heads_tab", "What heads do")
     assert "at least one sentence" in app.info[0].value
     app.text_area(key="pasted").set_value(f"{TEXT}\nEine Frau lacht.\tA woman is laughing.").run()
@@ -142,7 +144,7 @@ def test_what_heads_do_and_their_importance(open_app: OpenApp, checkpoint: Check
     pairs = [(TEXT, ""), ("Eine Frau lacht.", "A woman is laughing.")]
     expected = gradient_importance(checkpoint.model, make_examples(checkpoint, pairs))
     kinds = array(charts(app)[0]["data"][0]["z"])
-    for i, kind in enumerate(KINDS):  # in one order on every tab
+    for i, kind in enumerate(KINDS):  # the same order on every tab
         shown = kinds[:, 9 * i : 9 * i + 8]
         np.testing.assert_allclose(shown, expected[kind].mean(axis=0), atol=1e-5)
     app.button(key="measure").click().run()

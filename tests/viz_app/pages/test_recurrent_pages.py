@@ -1,4 +1,4 @@
-"""What the pages make of a recurrent network, with attention and without."""
+"""The pages for a recurrent network, with attention and without."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +25,7 @@ def open_recurrent(
 
 
 @pytest.mark.parametrize("open_recurrent", ["additive"], indirect=True)
-def test_its_one_map_is_on_the_screen(open_recurrent: OpenApp, toys: Callable[[str], Path]) -> None:
+def test_the_page_shows_its_only_map(open_recurrent: OpenApp, toys: Callable[[str], Path]) -> None:
     expected = translate(load_checkpoint(toys("recurrent-additive")), TEXT)
     app = open_recurrent()
     assert expected.text in html(app)
@@ -41,14 +41,14 @@ def test_its_one_map_is_on_the_screen(open_recurrent: OpenApp, toys: Callable[[s
 
 @pytest.mark.parametrize("open_recurrent", ["additive"], indirect=True)
 @pytest.mark.parametrize("page", ["inside", "positions", "masks"])
-def test_what_it_has_not_is_said(open_recurrent: OpenApp, page: str) -> None:
+def test_pages_about_other_parts_name_the_missing_part(open_recurrent: OpenApp, page: str) -> None:
     (info,) = open_recurrent(page).info
     assert "is a recurrent network" in info.value
 
 
 @pytest.mark.parametrize("open_recurrent", ["none"], indirect=True)
 @pytest.mark.parametrize("page", ["translate", "steps", "inside", "positions", "masks", "heads", "checkpoints"])
-def test_without_attention_there_is_a_translation_and_nothing_to_look_at(
+def test_without_attention_there_is_only_a_translation(
     open_recurrent: OpenApp, toys: Callable[[str], Path], page: str
 ) -> None:
     app = open_recurrent(page)

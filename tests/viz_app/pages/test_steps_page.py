@@ -1,4 +1,4 @@
-"""Step by step, as Streamlit's own harness runs it, against the model asked directly."""
+"""Step by step in Streamlit's test harness, compared with the model itself."""
 
 from collections.abc import Callable
 from html import escape
@@ -15,7 +15,7 @@ from tests.viz_app.conftest import NAME, TEXT, component_data, html, in_url
 OpenApp = Callable[..., AppTest]
 
 
-def test_steps_show_the_decode_and_a_forced_word_changes_the_rest(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+def test_steps_show_greedy_search_and_a_forced_word_changes_the_rest(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     app = open_app("steps", checkpoint=NAME)
     data, expected = component_data(app, "stepper"), translate(checkpoint, TEXT)
     assert [step["read"] for step in data["steps"]] == [token.text for token in expected.read]
@@ -53,7 +53,7 @@ def test_a_click_while_the_page_is_being_drawn_again_does_no_harm(open_app: Open
     assert app.session_state["forced"] == ()
 
 
-def test_a_link_holds_forced_words_and_survives_nonsense(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+def test_a_link_keeps_forced_words_and_ignores_nonsense(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     other = translate(checkpoint, TEXT).written[1].candidates[1]
     app = open_app("steps", checkpoint=NAME, forced=f"1.{other.id}-2.9999999-1000.7")
     assert f">{translate(checkpoint, TEXT, forced={1: other.id}).text}</bdi>" in html(app)
@@ -61,7 +61,7 @@ def test_a_link_holds_forced_words_and_survives_nonsense(open_app: OpenApp, chec
         assert f">{translate(checkpoint, TEXT).text}</bdi>" in html(open_app("steps", checkpoint=NAME, forced=nonsense))
 
 
-def test_the_tree_on_the_screen_is_the_search(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+def test_the_tree_shows_the_search(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     app = open_app("steps", checkpoint=NAME, steps_view="beam", beam_size="3")
     tree = search_tree(checkpoint, TEXT, search=SearchConfig(method="beam", beam_size=3))
     nodes = component_data(app, "beam_tree")["nodes"]

@@ -1,4 +1,4 @@
-"""Translate, as Streamlit's own harness runs it, against the model asked directly."""
+"""Translate in Streamlit's test harness, compared with the model itself."""
 
 import base64
 import subprocess
@@ -24,7 +24,7 @@ OpenApp = Callable[..., AppTest]
 
 
 @pytest.mark.parametrize("method", ["greedy", "beam", "sample"])
-def test_the_search_is_the_one_that_was_chosen(open_app: OpenApp, checkpoint: Checkpoint, method: str) -> None:
+def test_the_page_uses_the_chosen_search(open_app: OpenApp, checkpoint: Checkpoint, method: str) -> None:
     settings = {"temperature": "1.5", "top_k": "20", "seed": "3"} if method == "sample" else {}
     app = open_app(checkpoint=NAME, method=method, **settings)
     search = (
@@ -42,14 +42,16 @@ def test_a_text_that_the_model_cannot_read_gets_a_note(open_app: OpenApp) -> Non
         assert note or not any(":material/info:" in caption.value for caption in app.caption)
 
 
-def test_impossible_search_settings_fall_back(open_app: OpenApp) -> None:
+def test_impossible_search_settings_become_defaults(open_app: OpenApp) -> None:
     app = open_app(method="sample", temperature="99", top_p="x", beam_size="0", seed="-1")
     assert app.slider(key="temperature").value == 2.0
     assert app.slider(key="top_p").value == 1.0
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_rollout_and_value_norms_on_the_screen(open_app: OpenApp, checkpoint: Checkpoint, kind: str) -> None:
+def test_rollout_and_value_norms_are_those_of_the_analyses(
+    open_app: OpenApp, checkpoint: Checkpoint, kind: str
+) -> None:
     translation, norms = value_norms(checkpoint, TEXT)
     maps = translation.maps
     decoder, cross = translation_rollout(maps["encoder"], maps["decoder"], maps["cross"])
@@ -62,7 +64,7 @@ def test_rollout_and_value_norms_on_the_screen(open_app: OpenApp, checkpoint: Ch
     np.testing.assert_allclose(np.nan_to_num(head_map(app)), expected, atol=1e-5)
 
 
-def test_a_logarithmic_scale_keeps_the_number_in_the_hover(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+def test_a_logarithmic_scale_keeps_the_weights(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     app = open_app(checkpoint=NAME, logarithmic="true", layer="2", head="1")
     data = component_data(app, "head_map")
     np.testing.assert_allclose(head_map(app), translate(checkpoint, TEXT).maps["cross"][1, 0], atol=1e-6)
@@ -70,12 +72,12 @@ def test_a_logarithmic_scale_keeps_the_number_in_the_hover(open_app: OpenApp, ch
     assert data["ticks"][:2] == [[1.0, "1"], [0.1, "0.1"]]
 
 
-def test_lines_carry_the_models_weights(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+def test_lines_have_the_weights_of_the_model(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     app = open_app(checkpoint=NAME, view="lines", kind="encoder", layer="1", head="2")
     data = component_data(app, "line_view")
     maps = translate(checkpoint, TEXT).maps["encoder"]
     found = np.frombuffer(base64.b64decode(data["weights"]), dtype="<f4").reshape(maps.shape)
-    # The page may compute with another number of threads, which add in another order.
+    # With another number of threads, the page adds the numbers in another order.
     np.testing.assert_allclose(found, maps, atol=1e-5)
     assert data["chosen"] == [1]
     assert data["names"][8] == "layer 2, head 1"
@@ -96,7 +98,7 @@ def test_bertviz_is_imported_only_when_it_is_opened() -> None:
 
 
 @pytest.mark.parametrize("view", ["head", "model"])
-def test_bertviz_says_when_a_text_is_too_long(open_app: OpenApp, view: str) -> None:
+def test_a_text_too_long_for_bertviz_gets_a_message(open_app: OpenApp, view: str) -> None:
     app = open_app(checkpoint=NAME, view=view)
     assert not app.info
     app.text_input(key="text").set_value("Ein Hund " * 60).run()
@@ -104,7 +106,7 @@ def test_bertviz_says_when_a_text_is_too_long(open_app: OpenApp, view: str) -> N
     assert "BertViz can draw at most" in app.info[0].value
 
 
-def test_the_table_of_alignments_holds_the_largest_cells(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+def test_the_table_lists_the_largest_weights(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     app = open_app(checkpoint=NAME, layer="3", head="2")
     app.session_state["alignments"] = True
     app.run()
@@ -113,24 +115,24 @@ def test_the_table_of_alignments_holds_the_largest_cells(open_app: OpenApp, chec
     assert table["attention weight"].iloc[0] == pytest.approx(maps.max(), abs=1e-6)
     first = table.iloc[0]
     named = maps[first["position of the query"] - 1, first["position of the key"] - 1]
-    assert named == pytest.approx(maps.max(), abs=1e-6)  # of two nearly equal cells either may be the first
+    assert named == pytest.approx(maps.max(), abs=1e-6)  # two nearly equal weights may come in any order
 
 
-def test_rollout_with_hidden_tokens_quotes_its_own_share(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+def test_rollout_with_hidden_tokens_names_its_own_share(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     maps = translate(checkpoint, TEXT).maps
     encoder, decoder = (
         rollout(maps["encoder"])[1],
         translation_rollout(maps["encoder"], maps["decoder"], maps["cross"])[0][1],
     )
-    # Rows of the decoder's rollout hold only what came from the target, so their sum is the whole here.
+    # In the decoder's rollout, a row is the share of the target only, so the hidden share is relative to its sum.
     shares = {"encoder": encoder[:-1, -1].mean(), "decoder": (decoder[1:, 0] / decoder[1:].sum(-1)).mean()}
     for kind, share in shares.items():
         app = open_app(checkpoint=NAME, kind=kind, head="rollout", layer="2", hide_special="true")
-        said = next(caption.value for caption in app.caption if "hidden columns" in caption.value)
-        assert f"hold {percent(share)} of the share" in said
+        note = next(caption.value for caption in app.caption if "hidden columns" in caption.value)
+        assert f"hold {percent(share)} of the share" in note
 
 
-def test_the_help_of_beam_search_says_what_wins(open_app: OpenApp) -> None:
+def test_the_help_of_beam_search_names_the_criterion(open_app: OpenApp) -> None:
     assert "best mean log-probability per token" in open_app().segmented_control(key="method").help
 
 
@@ -142,10 +144,10 @@ def test_words_forced_on_step_by_step_are_kept_and_named_and_can_be_cleared(
     app = open_app(text=TEXT, checkpoint=NAME, forced=f"1.{rival.id}")
     forced = translate(checkpoint, TEXT, forced={1: rival.id})
     assert forced.text in html(app)
-    told = next(caption.value for caption in app.caption if "Forced:" in caption.value).replace("\\", "")
-    assert f"“{rival.token}” at step 2" in told
-    assert f"{forced.log_prob:.2f}" in told
-    assert free.text in told
+    note = next(caption.value for caption in app.caption if "Forced:" in caption.value).replace("\\", "")
+    assert f"“{rival.token}” at step 2" in note
+    assert f"{forced.log_prob:.2f}" in note
+    assert free.text in note
     np.testing.assert_allclose(head_map(app), forced.maps["cross"][-1, 0], atol=1e-5)
     (button,) = [button for button in app.button if button.label == "Clear forced words"]
     button.click().run()

@@ -1,4 +1,4 @@
-"""Heads, alignment: the table is sorted, and its numbers are those of the links."""
+"""Heads, alignment: the table is sorted, and shows the error rates of the links."""
 
 from collections.abc import Callable
 
@@ -13,14 +13,14 @@ from tests.conftest import BUNDLED
 OpenApp = Callable[..., AppTest]
 
 
-def test_the_table_has_every_heads_error_rate_best_first(open_app: OpenApp) -> None:
+def test_the_table_has_the_error_rate_of_every_head_the_best_first(open_app: OpenApp) -> None:
     app = open_app("heads", checkpoint="gru-de-en", heads_tab="Alignment")
     table = app.dataframe[0].value
     assert table["alignment error rate, %"].is_monotonic_increasing
     checkpoint, pairs = load_checkpoint(BUNDLED / "gru-de-en"), read_aligned("de", "en")
     expected = error_rate([link_words(checkpoint, pair)[Pointer("head", "written", 0, 0)] for pair in pairs], pairs)
     row = table[(table["what points"] == "layer 1, head 1") & (table["when the word is"] == "written")]
-    assert row["alignment error rate, %"].item() == pytest.approx(100 * expected, abs=2)  # a weight may tie
+    assert row["alignment error rate, %"].item() == pytest.approx(100 * expected, abs=2)  # two weights may be equal
     assert "co-occurrence of words" in set(table["what points"])
 
 
