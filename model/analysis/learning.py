@@ -11,6 +11,7 @@ from pathlib import Path
 
 from model.checkpoints.checkpoint import Checkpoint, at_snapshot, find_snapshots
 from model.inference.opening import open_translator
+from model.inference.tokens import Token
 from model.inference.translate import translate, write
 from model.inference.translation import AttentionMaps, Translation
 
@@ -64,8 +65,13 @@ def run_snapshot(snapshot: Checkpoint, text: str, trained: Translation) -> Snaps
         trained: The trained model's own translation of it.
     """
     forced = translate(snapshot, text, forced=trained.as_forced)
-    # As long as the snapshot's first choice is the forced token, greedy search writes the same.
-    same = [token.id for token in takewhile(lambda token: token.candidates[0].id == token.id, forced.written)]
+    banned = snapshot.tokenizers.specials.banned
+
+    def chosen(token: Token) -> bool:
+        """Whether greedy search writes this forced token too."""
+        return next((candidate.id for candidate in token.candidates if candidate.id not in banned), None) == token.id
+
+    same = [token.id for token in takewhile(chosen, forced.written)]
     if len(same) == len(forced.written):
         own, finished = trained.text, trained.finished
     else:

@@ -39,13 +39,14 @@ def additive_scores(queries: Tensor, keys: Tensor, vector: Tensor) -> Tensor:
     Args:
         queries: (B, H, T, K).
         keys: (B, H, S, K).
-        vector: One v for each head, (H, K).
+        vector: One v for each head, (H, K), or for each head of each batch row, (B, H, K); more rows are left out.
 
     Returns:
         (B, H, T, S).
     """
     sums = queries[:, :, :, None] + keys[:, :, None]  # (B, H, T, S, K)
-    return torch.einsum("bhtsk,hk->bhts", sums.tanh(), vector.to(sums.dtype))  # step: scores
+    vectors = vector.to(sums.dtype).view(-1, *vector.shape[-2:])[: sums.size(0)]  # (1 or B, H, K)
+    return torch.einsum("bhtsk,bhk->bhts", sums.tanh(), vectors)  # (B, H, T, S); step: scores
 
 
 def mask_scores(scores: Tensor, mask: Tensor | None) -> Tensor:
@@ -117,7 +118,7 @@ class MultiHeadAttention(nn.Module):
         elif memory is None:
             keys, values = cache.append(*self.keys_and_values(x, offset))
         else:
-            keys, values = cache.once(partial(self.keys_and_values, memory))
+            keys, values = cache.once(partial(self.keys_and_values, memory), x.size(0))
         looked_at = self.score_vector is not None or active_trace() is not None
         attend = self.written_out if looked_at else self.fused
         heads = attend(queries, keys, values, mask)  # (B, H, T, K)

@@ -12,7 +12,10 @@ __all__ = ["DecoderCache", "KeyValue"]
 
 
 class KeyValue:
-    """Keys and values of one attention layer, (B, H, S, K) each, in buffers with room to grow."""
+    """Keys and values of one attention layer, (B, H, S, K) each, in buffers with room to grow.
+
+    A step of fewer batch rows goes on with the first ones; what the other rows have stays.
+    """
 
     def __init__(self) -> None:
         self._keys: Tensor | None = None
@@ -29,15 +32,16 @@ class KeyValue:
             # Doubled, so that a token costs the same however many there are.
             room = max(2 * self.length, 32) - self._keys.size(2)
             self._keys, self._values = (F.pad(t, (0, 0, 0, room)) for t in (self._keys, self._values))
-        self._keys[:, :, start : self.length] = keys
-        self._values[:, :, start : self.length] = values
-        return self._keys[:, :, : self.length], self._values[:, :, : self.length]
+        rows = keys.size(0)
+        self._keys[:rows, :, start : self.length] = keys
+        self._values[:rows, :, start : self.length] = values
+        return self._keys[:rows, :, : self.length], self._values[:rows, :, : self.length]
 
-    def once(self, compute: Callable[[], tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
-        """Return what `compute` gave when this was first asked; it is not called again."""
+    def once(self, compute: Callable[[], tuple[Tensor, Tensor]], rows: int) -> tuple[Tensor, Tensor]:
+        """The first rows of what `compute` returned at the first call; it is not called again."""
         if self._keys is None or self._values is None:
             self._keys, self._values = compute()
-        return self._keys, self._values
+        return self._keys[:rows], self._values[:rows]
 
     def select(self, rows: Tensor) -> None:
         """Keep the given batch rows, in the given order (a row may be kept more than once)."""
@@ -57,6 +61,11 @@ class DecoderCache:
     def length(self) -> int:
         """How many target positions have been decoded."""
         return self.self_attention[0].length
+
+    def rewind(self, length: int) -> None:
+        """Go on from an earlier target position. What comes after it stays until a step overwrites it."""
+        for cache in self.self_attention:
+            cache.length = length
 
     def select(self, rows: Tensor, *, same_source: bool = False) -> None:
         """Follow a beam search that moved its hypotheses.

@@ -22,6 +22,7 @@ __all__ = [
     "MEGABYTE",
     "MODELS_SHARE",
     "RESULTS",
+    "keep",
     "known",
     "remembered",
     "turn",
@@ -82,6 +83,11 @@ def remembered(says: str = "") -> Callable[[Callable[Arguments, Result]], Callab
 def known(function: Callable[..., object], *arguments: object) -> object | None:
     """What is kept of a call of a `remembered` function, None where nothing is."""
     return RESULTS.peek((function.__qualname__, *map(cut, arguments)))
+
+
+def keep(result: Result, function: Callable[..., Result], *arguments: object) -> Result:
+    """Keep a result as if the call of a `remembered` function had returned it."""
+    return RESULTS.get((function.__qualname__, *map(cut, arguments)), lambda: read_only(result))
 
 
 def cut(argument: object) -> object:

@@ -15,6 +15,7 @@ from model.analysis.learning import SnapshotResult, list_snapshots, run_snapshot
 from model.analysis.lens import EarlyReading, Lens, decoder_lens, logit_lens
 from model.analysis.patching import patch_head
 from model.analysis.silencing import SilencingEffects, silence_each_head
+from model.analysis.snapshot_stack import run_snapshots
 from model.analysis.station import Station
 from model.analysis.stations import WordPrediction, stations
 from model.analysis.streams import require_transformer
@@ -29,9 +30,9 @@ from model.inference.translate import translate
 from model.inference.translation import Translation
 from model.interventions import Head
 from model.network.attention import MultiHeadAttention
-from viz_app.server.server_state import remembered
+from viz_app.server.server_state import keep, remembered
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.loading import FloatArray, config_of, loaded, snapshot, translator
+from viz_app.services.loading import FloatArray, config_of, loaded, snapshot, snapshot_stack, translator
 from viz_app.services.translations import Forced, translation_of, without_maps, written_of
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "pasted_of",
     "scores_by_distance_of",
     "stage_of",
+    "stages_together",
     "stations_of",
     "why_no_effects",
     "why_no_masks",
@@ -177,6 +179,18 @@ def stage_of(key: CheckpointKey, text: str, step: int) -> SnapshotResult:
         CheckpointError: its weights cannot be loaded.
     """
     return run_snapshot(snapshot(key, step), text, translation_of(key, text))
+
+
+def stages_together(key: CheckpointKey, text: str, steps: tuple[int, ...]) -> list[SnapshotResult]:
+    """`stage_of` each snapshot of one of the `snapshot_groups`.
+
+    Raises:
+        CheckpointError: the weights of one cannot be loaded.
+    """
+    if len(steps) == 1:
+        return [stage_of(key, text, steps[0])]
+    found = run_snapshots(snapshot_stack(key, steps), text, translation_of(key, text))
+    return [keep(one, stage_of, key, text, step) for step, one in zip(steps, found, strict=True)]
 
 
 @remembered()

@@ -1,6 +1,7 @@
 """The models that all visitors share, never changed; as many stay loaded as there is memory for."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from model.analysis.learning import list_snapshots, open_snapshot
+from model.analysis.snapshot_stack import SnapshotStack, can_stack, open_stack
 from model.checkpoints.checkpoint import Checkpoint, CheckpointError, ClassifierCheckpoint
 from model.checkpoints.languages import between
 from model.config.section import ConfigError
@@ -27,10 +29,13 @@ __all__ = [
     "loaded",
     "parameter_table",
     "snapshot",
+    "snapshot_groups",
+    "snapshot_stack",
     "translator",
 ]
 
 FloatArray = NDArray[np.float32]
+MAX_STACKED, MAX_STACK = 16, 128 * MEGABYTE  # snapshots that run together, and their weights
 DEVICE = os.environ.get("HEADLIGHT_DEVICE", "cpu")
 torch.set_num_threads(threads())
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # the app asks no host but its own
@@ -62,11 +67,41 @@ def snapshot(key: CheckpointKey, step: int) -> Checkpoint:
     return MODELS.get((key, step), lambda: open_snapshot(trained, list_snapshots(trained.path)[step]))
 
 
-def model_bytes(checkpoint: object) -> int:
-    """Of the parameters and buffers, and of a tokenizer as large as any."""
+def snapshot_groups(key: CheckpointKey, steps: Sequence[int]) -> list[tuple[int, ...]]:
+    """The steps in groups of snapshots that run together, see `snapshot_stack`; one by one if they cannot."""
+    trained = translator(key)
+    paths = list_snapshots(trained.path)
+    fit = min(MAX_STACK // weight_bytes(trained), MAX_STACKED) if can_stack(trained, [paths[i] for i in steps]) else 1
+    size = max(fit, 1)
+    return [tuple(steps[start : start + size]) for start in range(0, len(steps), size)]
+
+
+def snapshot_stack(key: CheckpointKey, steps: tuple[int, ...]) -> SnapshotStack:
+    """Several snapshots of a training run as one model; kept in memory with the other models.
+
+    Raises:
+        CheckpointError: the weights of one cannot be loaded.
+    """
+    trained = translator(key)
+
+    def load() -> SnapshotStack:
+        paths = list_snapshots(trained.path)
+        return open_stack(trained, [paths[step] for step in steps])
+
+    return MODELS.get((key, steps), load)
+
+
+def model_bytes(loaded: object) -> int:
+    """Bytes of a model in the cache, with a tokenizer as large as any."""
+    checkpoint = loaded.checkpoint if isinstance(loaded, SnapshotStack) else loaded
     assert isinstance(checkpoint, Checkpoint | ClassifierCheckpoint)
-    tensors = [*checkpoint.model.parameters(), *checkpoint.model.buffers()]
-    return sum(tensor.nbytes for tensor in tensors) + 8 * MEGABYTE
+    return weight_bytes(checkpoint) + 8 * MEGABYTE
+
+
+def weight_bytes(checkpoint: Checkpoint | ClassifierCheckpoint) -> int:
+    """Bytes of the parameters and buffers. Memory that several of them share counts once."""
+    storages = [tensor.untyped_storage() for tensor in (*checkpoint.model.parameters(), *checkpoint.model.buffers())]
+    return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
 
 
 MODELS = Cache(capacity=MODELS_SHARE, size=model_bytes, waiting=GATE.outside)

@@ -17,10 +17,10 @@ from model.interventions import Head, Intervention
 from viz_app.server.cache import read_only
 from viz_app.server.jobs import Report
 from viz_app.server.server_state import GATE, MAX_CHARACTERS, RESULTS, known
-from viz_app.services.analyses import aligned_pairs, stage_of
+from viz_app.services.analyses import aligned_pairs, stage_of, stages_together
 from viz_app.services.head_analyses import gradient_importance_of
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.loading import translator
+from viz_app.services.loading import snapshot_groups, translator
 from viz_app.services.sentence_batches import Pairs, in_batches
 from viz_app.services.translations import translation_of
 
@@ -94,10 +94,10 @@ def stages_work(key: CheckpointKey, text: str, steps: Sequence[int]) -> Work:
     """Have each snapshot translate a text. Raises CheckpointError: the weights of one cannot be loaded."""
 
     def stages(report: Report) -> list[SnapshotResult]:
-        found = []
-        for done, step in enumerate(steps):
-            report(done, len(steps))
-            found.append(stage_of(key, text, step))
+        found: list[SnapshotResult] = []
+        for group in snapshot_groups(key, steps):
+            report(len(found), len(steps))
+            found += stages_together(key, text, group)
         return found
 
     return ("snapshots", key, text), in_turns(stages)

@@ -1,8 +1,10 @@
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from model.analysis.learning import list_snapshots, run_snapshot
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.search import SearchConfig
 from model.inference.export import count_weights
@@ -124,3 +126,29 @@ def test_heads_are_measured_once_and_all_see_it(toy: Checkpoint, monkeypatch: py
     assert np.abs(found["cross"]).max() > 0
     assert len(asked) == 1
     assert told[-1] == (len(told), len(told))
+
+
+def test_snapshots_run_together_within_the_memory_for_them(key: CheckpointKey, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = list(list_snapshots(Path(key.path)))
+    assert loading.snapshot_groups(key, steps) == [tuple(steps)]
+    weights = loading.weight_bytes(loading.translator(key))
+    monkeypatch.setattr(loading, "MAX_STACK", 3 * weights)
+    groups = loading.snapshot_groups(key, steps)
+    assert groups == [tuple(steps[:3]), tuple(steps[3:6]), tuple(steps[6:])]
+    stack = loading.snapshot_stack(key, groups[0])
+    assert loading.model_bytes(stack) < 3 * weights + 9 * server_state.MEGABYTE  # tied matrices count once
+    monkeypatch.setattr(loading, "MAX_STACK", 0)  # a model larger than that runs alone
+    assert loading.snapshot_groups(key, steps) == [(step,) for step in steps]
+
+
+def test_the_results_of_snapshots_are_known_after_the_job_and_those_of_one_after_the_other(
+    key: CheckpointKey,
+) -> None:
+    text, steps = "A dog runs on the beach.", list(list_snapshots(Path(key.path)))[:3]
+    reported: list[tuple[int, int]] = []
+    together = long_analyses.stages_work(key, text, steps)[1](lambda *done: reported.append(done))
+    assert together == long_analyses.stages_of(key, text, steps)
+    assert reported == [(0, 3)]
+    trained = translations.translation_of(key, text)
+    alone = [run_snapshot(loading.snapshot(key, step), text, trained) for step in steps]
+    assert [one.text for one in together] == [one.text for one in alone]

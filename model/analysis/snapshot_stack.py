@@ -1,0 +1,144 @@
+"""All snapshots of a training run at once, as one stacked model; see `model/network/stacked.py`.
+
+The results are those of `learning.py`, which runs one snapshot after the other.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from model.analysis.learning import EXTRA_TOKENS, SnapshotResult, open_snapshot
+from model.checkpoints.checkpoint import Checkpoint
+from model.decoding.decoder_state import DecoderState
+from model.inference.padding import padded_for
+from model.inference.searching import beginning
+from model.inference.translation import AttentionMaps, Translation
+from model.network.stacked import stack_models
+from model.network.transformer import Transformer
+from model.trace import Trace, hook_name, tracing
+
+__all__ = ["SnapshotStack", "can_stack", "open_stack", "run_snapshots"]
+
+LOWEST = math.log(1e-30)  # a lower log-probability counts as this one, as in `Translation.log_prob`
+
+
+@dataclass(frozen=True, kw_only=True)
+class SnapshotStack:
+    """N snapshots as one checkpoint."""
+
+    checkpoint: Checkpoint  # the weights of snapshot n compute batch row n of its model
+    size: int  # N
+
+
+def can_stack(checkpoint: Checkpoint, weights: Sequence[Path]) -> bool:
+    """Whether these snapshots of a model can run as one batch: files of weights for a Transformer of ours."""
+    return type(checkpoint.model) is Transformer and not any(path.is_dir() for path in weights)
+
+
+def open_stack(checkpoint: Checkpoint, weights: Sequence[Path]) -> SnapshotStack:
+    """Load snapshots that `can_stack`.
+
+    Args:
+        checkpoint: The trained model.
+        weights: One file for each snapshot.
+
+    Raises:
+        CheckpointError: the weights cannot be loaded, or do not fit.
+    """
+    models = [open_snapshot(checkpoint, path).model for path in weights]
+    stacked = stack_models([model for model in models if isinstance(model, Transformer)])
+    return SnapshotStack(checkpoint=replace(checkpoint, model=stacked), size=len(models))
+
+
+@torch.inference_mode()
+def run_snapshots(stack: SnapshotStack, text: str, trained: Translation) -> list[SnapshotResult]:
+    """What `run_snapshot` returns for each snapshot: one pass for all over the forced translation, one greedy search.
+
+    Args:
+        stack: From `open_stack`; never changed.
+        text: The source.
+        trained: The trained model's own translation of it.
+    """
+    begin = beginning(stack.checkpoint, text, trained.as_forced)
+    source = padded_for(stack.checkpoint.model, [begin.source] * stack.size)
+    with tracing(record=("*.weights",)) as trace:
+        state = DecoderState(stack.checkpoint.model, source, specials=begin.specials, forced=begin.forced)
+    log_probs = state.ahead  # (N, T, V)
+    forced = torch.tensor(list(begin.forced.values()), device=log_probs.device)  # (T,)
+    losses = log_probs[:, torch.arange(len(forced)), forced].clamp(min=LOWEST).neg().mean(dim=-1).tolist()
+    own = own_translations(state, forced)
+    decode = stack.checkpoint.tokenizers.target.decode
+    return [
+        SnapshotResult(
+            text=decode(own[row][0]) if row in own else trained.text,
+            finished=own[row][1] if row in own else trained.finished,
+            maps=maps_of(trace, stack, row),
+            loss=losses[row],
+        )
+        for row in range(stack.size)
+    ]
+
+
+def own_translations(state: DecoderState, forced: Tensor) -> dict[int, tuple[list[int], bool]]:
+    """Greedy search by each snapshot that would not write the forced tokens.
+
+    The pass over the forced tokens has computed each row up to its first own choice. From there on each step computes
+    the rows up to the last one that still writes.
+
+    Args:
+        state: It has read the forced tokens ahead and written nothing.
+        forced: The translation of the trained model, (T,).
+
+    Returns:
+        Row → the ids that it writes, and whether it ended by itself.
+    """
+    given: list[int] = forced.tolist()
+    choices = best(state, state.ahead)  # (N, T)
+    agreed = (choices == forced).cumprod(dim=-1).sum(dim=-1).tolist()
+    differing = [(row, place) for row, place in enumerate(agreed) if place < len(given)]
+    written = {row: [*given[:place], int(choices[row, place])] for row, place in differing}
+    limit = min(len(given) + EXTRA_TOKENS, state.model.config.max_length)
+    for place in range(min(agreed) + 1, limit):  # of the token that comes next
+        writing = [row for row, ids in written.items() if len(ids) == place and ids[-1] not in state.end_ids]
+        if writing:
+            newest = [written.get(row, given)[:place][-1] for row in range(writing[-1] + 1)]
+            chosen = best(state, read(state, newest, place)).tolist()
+            for row in writing:
+                written[row].append(chosen[row])
+    return {row: without_end(ids, state.end_ids) for row, ids in written.items()}
+
+
+def read(state: DecoderState, tokens: Sequence[int], place: int) -> Tensor:
+    """Logits at a place, (R, V), after the model has read the token before it in each of the first R rows."""
+    state.cache.rewind(place)
+    ids = torch.tensor(tokens, device=state.memory.device)[:, None]  # (R, 1)
+    mask = None if state.mask is None else state.mask[: len(tokens)]
+    states = state.model.decode(ids, state.memory, mask, cache=state.cache)
+    return state.model.project(states)[:, 0]
+
+
+def best(state: DecoderState, scores: Tensor) -> Tensor:
+    """What greedy search chooses by scores (…, V), which may be logits: token ids (…)."""
+    return scores.index_fill(-1, state.banned, float("-inf")).argmax(dim=-1)
+
+
+def without_end(ids: list[int], end_ids: set[int]) -> tuple[list[int], bool]:
+    finished = ids[-1] in end_ids
+    return (ids[:-1] if finished else ids), finished
+
+
+def maps_of(trace: Trace, stack: SnapshotStack, row: int) -> AttentionMaps:
+    """The maps of one snapshot, kind → (L, H, queries, keys)."""
+    sizes = stack.checkpoint.model.config
+
+    def layers(kind: str) -> list[NDArray[np.float32]]:
+        names = [hook_name(kind, layer, "weights") for layer in range(sizes.num_layers(kind))]
+        return [trace.passes(name)[0][row].numpy() for name in names]
+
+    return {kind: np.stack(layers(kind)) for kind in sizes.kinds}
