@@ -4,17 +4,15 @@ import streamlit as st
 
 from model.analysis.by_distance import weight_by_distance
 from model.inference.opening import AnyConfig
-from viz_app.content.examples import REVIEWS
 from viz_app.figures import positions
-from viz_app.services import analyses, classifications, translations
+from viz_app.sections.sentiment.review_field import ask_for_review
+from viz_app.services import analyses, classifications
 from viz_app.services.listing import CheckpointKey
-from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
 from viz_app.widgets.charts import draw
 from viz_app.widgets.explanation import explanation
 from viz_app.widgets.head_picker import pick_layer
 from viz_app.widgets.headings import section
-from viz_app.widgets.text_field import note_text_too_long_for_link
 
 __all__ = ["distance_scores", "distance_weights"]
 
@@ -48,11 +46,7 @@ def distance_scores(key: CheckpointKey, config: AnyConfig) -> None:
 
 def distance_weights(key: CheckpointKey, config: AnyConfig) -> None:
     """Ask for a text, and draw the mean attention weight at each distance in it."""
-    settle("review", REVIEWS[0])
-    text = st.text_area(
-        "Type or paste a film review in English", key="review", height=80, max_chars=translations.MAX_CHARACTERS
-    )
-    note_text_too_long_for_link(text or "")
+    text = ask_for_review(height=80)
     if not text.strip():
         end_page("Type a review above.")
     reading = classifications.classification_of(key, text)

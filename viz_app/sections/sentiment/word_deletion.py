@@ -1,4 +1,4 @@
-"""What decides the class of a review: each word is deleted in turn, beside what the model looks at."""
+"""Which words decide the class of a review: each word is deleted in turn."""
 
 from functools import partial
 
@@ -20,59 +20,66 @@ __all__ = ["word_deletion"]
 
 def word_deletion(key: CheckpointKey, text: str, reading: Classification) -> None:
     """Draw how the probability of the class changes without each word."""
-    found = classifications.deletions_of(key, text)
-    if not found:
-        st.caption("Type two words or more to see which of them decides.")
+    deletions = classifications.deletions_of(key, text)
+    if not deletions:
+        st.caption("Type two or more words to see which of them decide.")
         return
     label = plain(reading.label)
-    section("What decides? Each word is deleted in turn")
-    st.caption(f"Blue: without this word “{label}” is less probable; red: more probable.")
+    section("Which words decide? Each word is deleted in turn")
+    st.caption(f"Blue: without this word, “{label}” is less probable. Red: it is more probable.")
     st.html(
         changed_text(
-            [one.word for one in found],
-            [one.change for one in found],
+            [deletion.word for deletion in deletions],
+            [deletion.change for deletion in deletions],
             tag(loading.config_of(key).tokenizer.source_language),
         )
     )
     whole = reading.probabilities[reading.label]
-    says, table = st.columns([6, 1.1], vertical_alignment="center")
-    says.caption(summary(found, reading))
-    with table:
+    summary_column, table_column = st.columns([6, 1.1], vertical_alignment="center")
+    summary_column.caption(plain(f"{strongest_word(deletions, reading)} {words_that_change_class(deletions, reading)}"))
+    with table_column:
         numbers(
-            {"": partial(deletion_table, found, reading)},
+            {"": partial(deletion_table, deletions, reading)},
             summary=f"Probability of “{reading.label}” with all words: {percent(whole)}.",
             key="deletions",
-            alt="What the class becomes without each word",
+            alt="The class of the review without each word",
         )
-    if left_out := len(word_spans(text)) - len(found):
-        st.caption(f"The last {left_out} words are not deleted: the text is too long for that.")
+    if left_out := len(word_spans(text)) - len(deletions):
+        st.caption(f"The review is too long to delete every word. Its last {left_out} words were not deleted.")
 
 
-def summary(found: tuple[Deletion, ...], reading: Classification) -> str:
-    """The word that matters most, and how many words alone change the class."""
-    strongest = max(found, key=lambda one: abs(one.change))
-    turning = [one for one in found if one.label != reading.label]
-    alone = f"Without “{turning[0].word}” the class is “{turning[0].label}”." if turning else ""
-    if len(turning) > 1:
-        alone = f"{len(turning)} words change the class when one of them is deleted."
+def strongest_word(deletions: tuple[Deletion, ...], reading: Classification) -> str:
+    """Name the word whose deletion changes the probability most."""
+    strongest = max(deletions, key=lambda deletion: abs(deletion.change))
     whole = reading.probabilities[reading.label]
-    return plain(
-        f"“{strongest.word}” matters most: without it “{reading.label}” goes from {percent(whole)} to "
-        f"{percent(whole + strongest.change)}. {alone or 'No single word changes the class.'}"
+    return (
+        f"“{strongest.word}” matters most: without it, the probability of “{reading.label}” changes from "
+        f"{percent(whole)} to {percent(whole + strongest.change)}."
     )
 
 
-def deletion_table(found: tuple[Deletion, ...], reading: Classification) -> pd.DataFrame:
+def words_that_change_class(deletions: tuple[Deletion, ...], reading: Classification) -> str:
+    """Say how many single words change the class when they are deleted."""
+    deciding = [deletion for deletion in deletions if deletion.label != reading.label]
+    if not deciding:
+        return "No single word changes the class."
+    if len(deciding) == 1:
+        return f"Without “{deciding[0].word}” the class is “{deciding[0].label}”."
+    return f"{len(deciding)} words change the class when one of them is deleted."
+
+
+def deletion_table(deletions: tuple[Deletion, ...], reading: Classification) -> pd.DataFrame:
+    """Return a row for each word, with the strongest decrease first."""
     whole = reading.probabilities[reading.label]
     return pd.DataFrame(
         [
             {
-                "position": place,
-                "word": one.word,
-                "change": one.change,
-                f"{reading.label} without it": whole + one.change,
-                "class without it": one.label,
+                "position": position,
+                "word": deletion.word,
+                "change": deletion.change,
+                f"{reading.label} without it": whole + deletion.change,
+                "class without it": deletion.label,
             }
-            for place, one in enumerate(found, start=1)
+            for position, deletion in enumerate(deletions, start=1)
         ]
     ).sort_values("change", ignore_index=True)

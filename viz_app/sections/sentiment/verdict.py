@@ -1,0 +1,30 @@
+"""The class of a review with its probability, and notes on what limits it."""
+
+import streamlit as st
+
+from model.inference.classify import Classification
+from model.inference.confidence import MAX_UNREAD_SHARE
+from viz_app.content.plain import percent, plain
+from viz_app.widgets.chips import sentence
+
+__all__ = ["note_limits", "show_class"]
+
+
+def show_class(reading: Classification) -> None:
+    """Show the class, and the probability of every class as a bar."""
+    st.html(sentence(f"{reading.label}: {percent(reading.probabilities[reading.label])}"))
+    for label, probability in reading.probabilities.items():
+        st.progress(probability, plain(f"{label} {percent(probability)}"))
+
+
+def note_limits(reading: Classification, *, max_length: int) -> None:
+    """Say that the class is a guess, or that a part of the review was left out, where this is so."""
+    if reading.unread > MAX_UNREAD_SHARE:
+        st.caption(
+            ":material/info: Much of this text is not in the vocabulary of this model, so its class is largely a guess."
+        )
+    if reading.dropped:
+        st.warning(
+            f"The model reads up to {max_length} tokens. {reading.dropped} tokens from the middle of the review were "
+            "left out. Its beginning and its end were kept."
+        )
