@@ -1,4 +1,4 @@
-"""Watch it learn: the pictures and the table are those of the snapshots."""
+"""Watch it learn: the pictures and the table show what each snapshot computes."""
 
 import base64
 import io
@@ -24,7 +24,7 @@ OpenApp = Callable[..., AppTest]
 NAME, TEXT = "multi30k-en-de", "A woman reads a newspaper."
 
 
-def test_every_map_and_every_line_is_a_snapshots(open_app: OpenApp) -> None:
+def test_every_map_and_every_row_comes_from_its_snapshot(open_app: OpenApp) -> None:
     app = open_app("learning", checkpoint=NAME, text=TEXT, layer="2", head="5")
     checkpoint = load_checkpoint(BUNDLED / NAME)
     trained = translate(checkpoint, TEXT)
@@ -35,7 +35,7 @@ def test_every_map_and_every_line_is_a_snapshots(open_app: OpenApp) -> None:
     ]
     table = app.dataframe[0].value
     assert [text.removesuffix(" …") for text in table["translation"]] == [one.text for one in stages]
-    np.testing.assert_allclose(table["loss, nats a token"], [one.loss for one in stages], atol=1e-5)
+    np.testing.assert_allclose(table["loss, nats per token"], [one.loss for one in stages], atol=1e-5)
     data = component_data(app, "training_view")
     assert [one["name"] for one in data["snapshots"]] == list(table["after"])
     assert [one["text"] for one in data["snapshots"]] == list(table["translation"])
@@ -49,7 +49,7 @@ def test_every_map_and_every_line_is_a_snapshots(open_app: OpenApp) -> None:
     assert data["snapshot"] == len(stages) - 1
 
 
-def test_a_snapshot_stands_in_for_a_checkpoint_that_is_not_there_yet(tmp_path: Path) -> None:
+def test_a_snapshot_replaces_a_checkpoint_that_is_not_saved_yet(tmp_path: Path) -> None:
     for name in ("config.json", "tokenizer.json", "snapshots"):
         (tmp_path / name).symlink_to(BUNDLED / NAME / name)
     key = CheckpointKey(path=str(tmp_path), version="1")
@@ -60,7 +60,7 @@ def test_a_snapshot_stands_in_for_a_checkpoint_that_is_not_there_yet(tmp_path: P
         attempt_of(key, TEXT, "Eine Frau.")
 
 
-def test_all_heads_of_a_snapshot_stand_in_fields_of_equal_size_with_the_mask_in_grey() -> None:
+def test_all_heads_of_a_snapshot_have_fields_of_equal_size_with_the_mask_in_grey() -> None:
     maps = np.zeros((2, 3, 4, 5), dtype=np.float32)
     maps[1, 2, 3, 0] = 1.0
     allowed = np.tri(4, 5, dtype=bool)[None].repeat(2, axis=0)
@@ -74,7 +74,7 @@ def test_all_heads_of_a_snapshot_stand_in_fields_of_equal_size_with_the_mask_in_
     assert (fields == lit).all(axis=-1).sum() == 1
 
 
-def test_the_snapshot_stands_in_the_link_and_survives_another_head(open_app: OpenApp) -> None:
+def test_a_link_keeps_the_snapshot_and_another_head_does_not_change_it(open_app: OpenApp) -> None:
     app = open_app("learning", checkpoint=NAME, text=TEXT, snapshot="1000")
     shown = component_data(app, "training_view")
     assert shown["snapshots"][shown["snapshot"]]["name"] == "step 1,000"
@@ -84,14 +84,14 @@ def test_the_snapshot_stands_in_the_link_and_survives_another_head(open_app: Ope
     assert in_url(app, "snapshot") == "1000"
 
 
-def test_who_chose_a_checkpoint_without_snapshots_sees_one_that_has_them(open_app: OpenApp) -> None:
+def test_a_checkpoint_without_snapshots_is_replaced_by_one_with_snapshots(open_app: OpenApp) -> None:
     app = open_app("learning", checkpoint="everyday-de-en", text=TEXT)
     assert f"follows {NAME}" in app.caption[0].value.replace("\\", "")
     assert component_data(app, "training_view")
 
 
 @pytest.mark.parametrize("text", ["", "word " * 200])
-def test_nothing_and_much_get_a_sentence(open_app: OpenApp, text: str) -> None:
+def test_an_empty_and_a_long_text_get_a_sentence(open_app: OpenApp, text: str) -> None:
     app = open_app("learning", checkpoint=NAME, text=text)
     assert len(app.info) == 1
     assert not app.dataframe
@@ -105,7 +105,7 @@ def test_without_any_snapshots_a_sentence_says_how_to_get_them(
     assert "snapshot_steps" in app.error[0].value
 
 
-def test_only_translators_that_attend_are_followed(
+def test_only_translators_with_attention_are_followed(
     open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     for name in ("gru-de-en-plain", "imdb-sentiment"):

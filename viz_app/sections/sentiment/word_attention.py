@@ -58,9 +58,9 @@ def draw_word_attention(reading: Classification, language: str) -> FloatArray:
     chosen = st.segmented_control("Attention", list(names), format_func=names.__getitem__, required=True, key="reading")
     weights = shares[chosen or "rollout"]
     st.caption(
-        "**Attention does not show which words decide.** Each word is shaded by its share of attention. Point at a word "
-        "to see the number. Pooling: how much the query that summarizes the review attends to this position. Rollout: "
-        "the same attention, followed back through the layers to the words."
+        "**Attention does not show which words decide.** Each word is shaded by its share of attention. Point at a "
+        "word to see the number. Pooling: how much the query that summarizes the review attends to this position. "
+        "Rollout: the same attention, followed back through the layers to the words."
     )
     st.html(weighted_text(reading.tokens, [float(weight) for weight in weights], tag(language)))
     return weights

@@ -1,0 +1,65 @@
+"""One sentence at every snapshot of a training run."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+
+from model.analysis.learning import SnapshotResult, list_snapshots, trained_result
+from model.checkpoints.checkpoint import CheckpointError
+from model.inference.translation import Translation
+from viz_app.content.plain import plain
+from viz_app.services import long_analyses
+from viz_app.services.listing import CheckpointKey
+from viz_app.session.page_end import end_page
+from viz_app.widgets.long_work import start_and_wait_for
+
+__all__ = ["History", "require_history"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class History:
+    """A sentence at every snapshot, and at the end of the training run."""
+
+    trained: Translation  # by the trained model
+    steps: Sequence[int]  # one for each snapshot
+    results: Sequence[SnapshotResult]  # of the snapshots, then of the trained model
+
+    @property
+    def ids(self) -> list[str]:
+        """The names that links use."""
+        return [*map(str, self.steps), "trained"]
+
+    @property
+    def names(self) -> list[str]:
+        return [*(f"step {step:,}" for step in self.steps), "trained"]
+
+    @property
+    def texts(self) -> list[str]:
+        return [result.text if result.finished else f"{result.text} …" for result in self.results]
+
+
+def require_history(key: CheckpointKey, text: str, trained: Translation) -> History:
+    """Run a text through every snapshot, with a progress bar; end the page while the results are missing.
+
+    Args:
+        key: The key of a checkpoint with snapshots.
+        text: The text to translate.
+        trained: Its translation by the trained model.
+
+    Raises:
+        PageEnded: a snapshot cannot be loaded, or the visitor stopped the work.
+    """
+    steps = list(list_snapshots(Path(key.path)))
+    try:
+        results = long_analyses.stages_of(key, text, steps)
+        if results is None:
+            subject, work = long_analyses.stages_work(key, text, steps)
+            results = start_and_wait_for(subject, work, lane="snapshots", step="Snapshot")
+    except CheckpointError as error:
+        st.error(plain(str(error)))
+        end_page()
+    if results is None:
+        end_page()
+    return History(trained=trained, steps=steps, results=[*results, trained_result(trained)])

@@ -1,0 +1,56 @@
+"""All heads at every snapshot, played like a film, and one head enlarged."""
+
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from viz_app.components import elements
+from viz_app.components.attention_view import view
+from viz_app.components.data import Snapshot
+from viz_app.figures.picture import map_summary, map_table
+from viz_app.sections.learning.history import History
+from viz_app.session.choices import choose_by_index, settle
+from viz_app.session.page_facts import add_fact
+from viz_app.widgets.charts import numbers
+from viz_app.widgets.head_picker import open_head
+
+__all__ = ["draw_snapshot_player"]
+
+
+def draw_snapshot_player(history: History, kind: str, layer: int, head: int) -> None:
+    """Draw the player, and the button for the numbers of the chosen head at the chosen snapshot.
+
+    Args:
+        history: The sentence at every snapshot.
+        kind: The kind of attention.
+        layer: The layer of the large map, counted from 0.
+        head: The head of the large map, counted from 0.
+    """
+    shown = view(history.trained, kind, merge=False, hide_special=False)
+    settle("snapshot", history.ids[-1], history.ids)
+    number = history.ids.index(st.session_state["snapshot"])
+    name = history.names[number]
+    add_fact("Snapshot", name)
+    elements.training_view(
+        [
+            Snapshot(name=name, text=text, loss=f"loss {result.loss:.2f}", maps=result.maps[kind])
+            for name, text, result in zip(history.names, history.texts, history.results, strict=True)
+        ],
+        shown.axes,
+        shown.allowed,
+        kind=kind,
+        written=history.trained.languages[1],
+        chosen=(layer, head),
+        shown=number,
+        key="training_view",
+        on_open=open_head,
+        on_snapshot=partial(choose_by_index, "snapshot", tuple(history.ids)),
+    )
+    weights = np.where(shown.allowed[layer], history.results[number].maps[kind][layer, head], np.float32("nan"))
+    numbers(
+        {"": partial(map_table, weights, shown.axes)},
+        summary=f"{name.capitalize()}. {map_summary(weights, shown.axes, unit='attention weight')}",
+        key="training_view",
+        alt=f"Attention weights of layer {layer + 1}, head {head + 1}, {name}",
+    )
