@@ -66,7 +66,7 @@ def test_sentiment_opens_on_a_review_whatever_checkpoint_is_chosen(open_app: Ope
     for review in REVIEWS[:2]:
         app.text_area(key="review").set_value(review).run()
         expected = classify(classifier, review)
-        shown = re.search(rf"{expected.label}: ([\d.]+) %", html(app))
+        shown = re.search(rf"{expected.label}: ([\d.]+)\s%", html(app))
         assert shown
         # One decimal on the screen, and whatever side of a half the last bit falls on.
         assert float(shown[1]) == pytest.approx(100 * expected.probabilities[expected.label], abs=0.051)
