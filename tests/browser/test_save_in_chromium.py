@@ -53,7 +53,7 @@ def test_a_chart_is_saved_with_its_numbers_and_what_it_is_of(visit: Visit, tmp_p
     found = translate(load_checkpoint(BUNDLED / "everyday-en-de"), TEXT)
     words = words_of(drawing)
     # Short and whole, in one line above the picture.
-    assert drawing.findtext(f"{SVG}title") == words[0] == "Cross attention, layer 3, head 2"
+    assert drawing.findtext(f"{SVG}title") == words[0] == "Cross-attention, layer 3, head 2"
     for said in (
         "query: target token being written",
         "key: source token looked at",

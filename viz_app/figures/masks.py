@@ -41,7 +41,7 @@ def mask_map(mask: NDArray[np.bool_], axes: Axes, *, height: int) -> Picture:
     return Picture(
         figure=map_figure([trace], axes, height=height),
         table=partial(map_table, mask.astype(np.float32), axes),
-        summary=f"{mask.sum()} of {mask.size} cells may attend; the others are masked.",
+        summary=f"{mask.sum():,} of {mask.size:,} cells may attend; the others are masked.",
     )
 
 

@@ -102,7 +102,7 @@ def bits(table: NDArray[np.uint8], *, columns: str, height: int) -> Picture:
     return Picture(
         figure=figure([trace], axis(columns, dtick=1), axis("position", autorange="reversed"), height=height),
         table=partial(map_table, table.astype(np.float32), numbered_axes(table, "position", columns)),
-        summary=f"{table.sum()} of {table.size} cells are 1; the others are 0.",
+        summary=f"{table.sum():,} of {table.size:,} cells are 1; the others are 0.",
     )
 
 
