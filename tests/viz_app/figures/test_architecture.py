@@ -1,4 +1,4 @@
-"""The picture of a model's architecture: what stands where, and where the arrows lead."""
+"""The drawing of an architecture: the places of its boxes, and the ends of its arrows."""
 
 from collections.abc import Callable
 
@@ -36,9 +36,7 @@ def overlap(one: Box, other: Box) -> bool:
 
 
 @pytest.mark.parametrize(("encoder", "decoder"), [(1, 1), (3, 3), (6, 2), (2, 6)])
-def test_every_part_has_a_place_of_its_own_and_every_layer_of_the_decoder_reads_the_memory(
-    encoder: int, decoder: int
-) -> None:
+def test_boxes_do_not_overlap_and_every_decoder_layer_reads_the_memory(encoder: int, decoder: int) -> None:
     found = drawing(encoder, decoder)
     parts = [box for box in found.boxes if not box.frame]
     frames = [box for box in found.boxes if box.frame]
@@ -53,14 +51,14 @@ def test_every_part_has_a_place_of_its_own_and_every_layer_of_the_decoder_reads_
         assert box.y + box.height <= found.height
     crossings = {(box.x, box.y + box.height / 2) for box in parts if box.label == "cross-attention"}
     assert crossings <= {arrow.points[-1] for arrow in found.arrows}
-    # Higher layers stand higher, as in the paper.
+    # Later layers are higher, as in the paper.
     for stack, count in (("encoder", encoder), ("decoder", decoder)):
         heights = [box.y for box in sorted(frames, key=lambda box: box.layer) if box.stack == stack]
         assert len(heights) == count
         assert heights == sorted(heights, reverse=True)
 
 
-def test_sizes_are_the_models(open_app: OpenApp) -> None:
+def test_the_notes_have_the_sizes_of_the_model(open_app: OpenApp) -> None:
     app = open_app("inside", checkpoint=NAME, text=TEXT, inside_tab="Every station", stack="encoder", station_layer="2")
     data = component_data(app, "architecture")
     assert (data["stack"], data["layer"]) == ("encoder", 1)
