@@ -1,4 +1,4 @@
-"""Headlight: the router. Page configuration, checkpoint picker, navigation; the pages are in `viz_app/pages/`."""
+"""The router of Headlight: page settings, menu, checkpoint picker. The pages are in `viz_app/pages/`."""
 
 import streamlit as st
 
@@ -11,9 +11,9 @@ from viz_app.server.streamlit_bridge import keep_reconnecting
 from viz_app.server.upload_memory import bound_received_files
 from viz_app.services.listing import listed_checkpoints
 from viz_app.session.address import publish_choices, restore_choices
-from viz_app.session.boundary import boundary, guard_callbacks, problems_of_callbacks
+from viz_app.session.boundary import boundary, guard_callbacks, show_callback_problems
 from viz_app.session.choices import clear_choices
-from viz_app.session.links import share, wanted_place
+from viz_app.session.links import link_button, wanted_place
 from viz_app.session.page_facts import clear_page_facts, page_facts, picture_titles
 from viz_app.widgets.checkpoint_picker import checkpoint_picker
 from viz_app.widgets.chips import STYLE
@@ -21,17 +21,18 @@ from viz_app.widgets.headings import heading
 from viz_app.widgets.navigation import PAGES, page_menu, page_name, page_of
 from viz_app.widgets.presenter_mode import leave_button, present_switch
 
-# An own file: the browser would fetch the icon of an emoji or a material symbol from another host.
+# Our own files: the browser would fetch an emoji or a Material symbol from another host.
 ICON, LOGO = str(ASSETS / "icon.svg"), str(ASSETS / "logo.svg")
 
 bound_received_files()
 guard_callbacks()
 st.set_page_config(page_title="Headlight", page_icon=ICON, layout="wide")
-st.html(f"<style>{asset('page.css', 'save.css')}</style>{STYLE}")  # one element: each costs time with every change
+# One element, because each element costs time in every run.
+st.html(f"<style>{asset('page.css', 'save.css')}</style>{STYLE}")
 with st.sidebar:
     page_keys()
 
-visitor()  # is here, whichever page this is
+visitor()  # note that this visitor is here
 restore_choices()
 st.logo(LOGO, size="large", icon_image=ICON)
 page = page_menu()
@@ -42,20 +43,20 @@ clear_page_facts()
 begin_parts()
 with turn():
     try:
-        with boundary("The sidebar"):
+        with boundary("The sidebar could not be shown."):
             checkpoint_picker(listed_checkpoints())
             with st.sidebar:
                 glossary()
                 present_switch()
-        link_place = st.sidebar.container()  # filled after the page, which says what the link must name
+        link_place = st.sidebar.container()  # filled after the page, because the link names what the page shows
         leave_button()
         heading(page.title, PAGES[page_name(page)].instruction)
-        problems_of_callbacks()
-        with boundary("This page"):
+        show_callback_problems()
+        with boundary("This page could not be shown."):
             page.run()
-        with boundary("The link to this page"), link_place:
-            share(page_name(page))
-        with boundary("Lines and saving pictures"), st.sidebar:
+        with boundary("The link to this page could not be made."), link_place:
+            link_button(page_name(page))
+        with boundary("Lines between words and saving pictures do not work."), st.sidebar:
             mount_parts(page_facts(), picture_titles())
     finally:  # Streamlit may stop the run
         keep_reconnecting()

@@ -1,4 +1,4 @@
-"""Where a page or a callback fails: a visitor reads a sentence, the log keeps the traceback, and the app goes on."""
+"""Where a page or a callback fails: the visitor reads a message, the log keeps the traceback, and the app continues."""
 
 import logging
 import secrets
@@ -14,66 +14,63 @@ from viz_app.content.plain import as_sentence, plain
 from viz_app.server.streamlit_bridge import FragmentHandledException, wrap_callbacks
 from viz_app.session.page_end import PageEnded
 
-__all__ = ["boundary", "guard_callbacks", "problems_of_callbacks"]
+__all__ = ["boundary", "guard_callbacks", "show_callback_problems"]
 
 LOG = logging.getLogger("headlight")
-KNOWN = (CheckpointError, ConfigError, CorpusError)  # these messages are written for a visitor
-
-
-PROBLEMS = "problems_of_callbacks"  # in the session: sentences that the page of this run shows
+FOR_VISITORS = (CheckpointError, ConfigError, CorpusError)  # their messages are written for a visitor
+PROBLEMS = "callback_problems"  # in the session: messages that the next page shows
 
 
 @contextmanager
 def boundary(
-    part: str,
+    failure: str,
     *,
-    failed: str = "could not be shown",
     remedy: str = "Change the text or choose another checkpoint.",
     show: Callable[[str], object] = st.error,
 ) -> Iterator[None]:
-    """Show a sentence where a part of the app fails, and go on behind it.
+    """Show a message where a part of the app fails, and continue after it.
 
-    `PageEnded` ends the part without a message. What Streamlit raises to stop or repeat a run is no error and passes.
+    `PageEnded` ends the part without a message. The exceptions that Streamlit raises to stop or repeat a run pass
+    through.
 
     Args:
-        part: What may fail, such as "This page". It begins the sentence.
-        failed: What became of it. It goes on with the sentence.
-        remedy: What the visitor can do.
-        show: Called with the sentence.
+        failure: What the visitor reads first, such as "This page could not be shown."
+        remedy: What the visitor can do, as a sentence.
+        show: Called with the message.
     """
     try:
         yield
     except PageEnded:
         pass
-    except FragmentHandledException:  # Streamlit has shown its message already
+    except FragmentHandledException:  # Streamlit has already shown its message
         raise
-    except KNOWN as error:
+    except FOR_VISITORS as error:
         show(plain(as_sentence(str(error))))
     except Exception:
         number = secrets.token_hex(3)
-        LOG.exception("%s failed, error %s", part, number)
+        LOG.exception("%s Error %s", failure, number)
         show(
-            f"{part} {failed} because of an error in Headlight. {remedy} "
-            f"The log of the server describes the error under the number {number}."
+            f"{failure} {remedy} The cause is an error in Headlight. The log of the server describes it under the "
+            f"number {number}."
         )
 
 
 def guard_callbacks() -> None:
-    """Run every callback inside a boundary, in this process; the second call does nothing."""
-    wrap_callbacks(attempt)
+    """Run every callback of this process inside a boundary. The second call does nothing."""
+    wrap_callbacks(run_callback)
 
 
-def attempt(callback: Callable[[], None]) -> None:
-    """Run a callback. Where it fails, keep a sentence for the page, and have all of the page drawn."""
+def run_callback(callback: Callable[[], None]) -> None:
+    """Run a callback. Where it fails, keep a message for the page, and draw the whole page again."""
     problems: list[str] = []
-    with boundary("Your last action", failed="failed", remedy="Your choices are kept.", show=problems.append):
+    with boundary("Your last action failed.", remedy="Your choices are kept.", show=problems.append):
         callback()
     if problems:
         st.session_state[PROBLEMS] = (*st.session_state.get(PROBLEMS, ()), *problems)
-        st.rerun()  # the callback may belong to a fragment, which is no place for the sentence
+        st.rerun()  # the callback may belong to a fragment, which cannot show the message
 
 
-def problems_of_callbacks() -> None:
-    """Say once what failed since the last run."""
+def show_callback_problems() -> None:
+    """Show the callbacks that failed since the last run, once."""
     for problem in st.session_state.pop(PROBLEMS, ()):
         st.error(problem)

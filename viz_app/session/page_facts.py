@@ -1,4 +1,4 @@
-"""What the pictures of a page are of, below every one that is saved, and the title above it."""
+"""The facts that stand below every saved picture of a page, and the titles of its pictures."""
 
 from collections.abc import Sequence
 
@@ -21,18 +21,23 @@ MAX_FACT = 600  # characters; a picture shows the first lines
 
 
 def clear_page_facts() -> None:
-    """Before the page."""
+    """Before the page: remove the facts and titles of the last run."""
     st.session_state["page_facts"], st.session_state["picture_titles"] = {}, {}
 
 
 def add_fact(name: str, value: str) -> None:
-    """State a fact about the page. It replaces an earlier fact of the same name."""
+    """Add a fact about the page. It replaces an earlier fact with the same name."""
     st.session_state.setdefault("page_facts", {})[name] = value[:MAX_FACT]
 
 
-def set_picture_title(picture: str, title: str) -> None:
-    """Give the picture of this key the title that it has when it is saved."""
-    st.session_state.setdefault("picture_titles", {})[picture] = title
+def set_picture_title(key: str, title: str) -> None:
+    """Set the title of a picture for saving it.
+
+    Args:
+        key: The key of the picture on the page.
+        title: Plain text.
+    """
+    st.session_state.setdefault("picture_titles", {})[key] = title
 
 
 def picture_titles() -> dict[str, str]:
@@ -46,11 +51,11 @@ def page_facts() -> Facts:
 
 
 def describe_changes(intervention: Intervention) -> str:
-    """What an intervention changes, in one line."""
-    counted = {
+    """The changes of an intervention in one line, such as "heads silenced: 2, weights painted: 1"."""
+    counts = {
         "heads silenced": len(intervention.ablated),
         "heads made uniform": len(intervention.uniform),
         "weights painted": len(intervention.painted),
     }
-    found = [f"{count} {what}" for what, count in counted.items() if count]
-    return ", ".join(found + ["no positional encoding"] * (not intervention.positions))
+    changes = [f"{name}: {count}" for name, count in counts.items() if count]
+    return ", ".join(changes + ["no positional encoding"] * (not intervention.positions))

@@ -8,7 +8,7 @@ from model.checkpoints.checkpoint import Checkpoint
 from model.inference.translate import translate
 from tests.viz_app.conftest import NAME, html
 from viz_app.content.glossary import GLOSSARY
-from viz_app.session.links import CODES, Place
+from viz_app.session.codes import CODES, Place
 from viz_app.widgets.navigation import PAGES
 
 OpenApp = Callable[..., AppTest]

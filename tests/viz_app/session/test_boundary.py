@@ -1,4 +1,4 @@
-"""A page may fail; the rest of the app stays, and the visitor reads a sentence."""
+"""A page may fail. The rest of the app stays, and the visitor reads a message."""
 
 import re
 from collections.abc import Callable
@@ -27,7 +27,7 @@ def fail_with(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(translations, "translation_of", fail)
 
 
-def test_a_page_that_fails_shows_a_number_that_is_in_the_log_and_nothing_else_breaks(
+def test_a_failing_page_shows_the_number_of_its_log_entry_and_nothing_else_breaks(
     open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     app = open_app("translate", checkpoint=NAME)
@@ -35,9 +35,9 @@ def test_a_page_that_fails_shows_a_number_that_is_in_the_log_and_nothing_else_br
         fail_with(ZeroDivisionError("a secret of the code"), broken)
         app.text_input(key="text").set_value(WHOLE).run()
     assert not app.exception
-    (said,) = [error.value for error in app.error]
-    assert "secret" not in said
-    number = re.search(r"number ([0-9a-f]{6})\.", said)
+    (message,) = [error.value for error in app.error]
+    assert "secret" not in message
+    number = re.search(r"number ([0-9a-f]{6})\.", message)
     (record,) = [one for one in caplog.records if one.name == "headlight"]
     assert number
     assert number[1] in record.getMessage()
@@ -52,7 +52,7 @@ def test_a_page_that_fails_shows_a_number_that_is_in_the_log_and_nothing_else_br
     assert head_map(app).size
 
 
-def test_an_error_with_a_message_for_visitors_shows_it_alone(
+def test_an_error_with_a_message_for_visitors_shows_only_this_message(
     open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = open_app("translate", checkpoint=NAME)
@@ -62,12 +62,12 @@ def test_an_error_with_a_message_for_visitors_shows_it_alone(
 
 
 @pytest.mark.parametrize("control", [StopException(), RerunException(RerunData())])
-def test_what_streamlit_raises_to_stop_or_repeat_a_run_passes(control: BaseException) -> None:
-    with pytest.raises(type(control)), boundary("This page"):
+def test_exceptions_that_stop_or_repeat_a_run_pass_through(control: BaseException) -> None:
+    with pytest.raises(type(control)), boundary("This page could not be shown."):
         raise control
 
 
-def test_a_page_whose_callback_fails_is_drawn_with_its_choices(
+def test_a_page_is_drawn_with_its_choices_after_a_failing_callback(
     open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     app = open_app("translate", checkpoint=NAME, text=WHOLE)
@@ -84,13 +84,13 @@ def test_a_page_whose_callback_fails_is_drawn_with_its_choices(
 def page_with_callbacks() -> None:
     import streamlit as st
 
-    from viz_app.session.boundary import guard_callbacks, problems_of_callbacks
+    from viz_app.session.boundary import guard_callbacks, show_callback_problems
 
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("a secret of the code")
 
     guard_callbacks()
-    problems_of_callbacks()
+    show_callback_problems()
     st.text_input("Text", key="text", on_change=fail)
     st.selectbox("One of", ["a", "b"], key="one", on_change=fail, args=(1,))
     st.button("Press", key="press", on_click=fail, kwargs={"a": 1})
@@ -114,10 +114,10 @@ def test_every_kind_of_callback_that_fails_is_a_sentence_and_nothing_chosen_is_l
         caplog.clear()
         act().run()
         assert not app.exception
-        (said,) = [error.value for error in app.error]
+        (message,) = [error.value for error in app.error]
         (record,) = [one for one in caplog.records if one.name == "headlight"]
-        assert record.getMessage().split()[-1] in said
-        assert "secret" not in said
+        assert record.getMessage().split()[-1] in message
+        assert "secret" not in message
         assert record.exc_info
         assert record.exc_info[0] is ZeroDivisionError
     caplog.clear()
@@ -135,13 +135,13 @@ def submit(app: AppTest, text: str) -> Button:
 def page_with_a_component() -> None:
     import streamlit as st
 
-    from viz_app.session.boundary import guard_callbacks, problems_of_callbacks
+    from viz_app.session.boundary import guard_callbacks, show_callback_problems
 
     def fail() -> None:
         raise ZeroDivisionError
 
     guard_callbacks()
-    problems_of_callbacks()
+    show_callback_problems()
     st.components.v2.component("fails", js="export default () => {}")(key="fails", on_open_change=fail)
 
 

@@ -1,14 +1,14 @@
-"""Codes that stand for links: the same for the same place, another for another, and never more than are kept."""
+"""Links, and the codes for them: one code per place, and a bounded number of codes."""
 
 import socket
 
 import pytest
 
 from viz_app.session import links
-from viz_app.session.links import CODES, SIGNS, Codes, Place
+from viz_app.session.codes import CODES, SIGNS, Codes, Place
 
 
-def test_a_code_leads_to_its_place_however_it_is_typed() -> None:
+def test_a_code_leads_to_its_place_with_blanks_and_capitals_too() -> None:
     codes = Codes(most=10)
     place, other = Place("steps", (("text", "A dog runs."), ("step", "3"))), Place("steps", ())
     code = codes.code_of(place)
@@ -37,23 +37,26 @@ def test_two_places_never_share_a_code(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [codes.place_of(code) for code in made] == places
 
 
-def test_a_link_says_what_was_chosen_as_text() -> None:
+def test_a_link_holds_the_choices_as_text() -> None:
     assert links.link("http://room:8501/steps?old=1", (("text", "a & b?"),)) == "http://room:8501/steps?text=a+%26+b%3F"
     assert CODES.most <= 1_000
 
 
-def test_a_link_carries_an_address_that_others_reach_or_says_that_they_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_has_an_address_that_others_reach_or_names_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(links, "own_address", lambda: "192.168.7.5")
-    assert links.for_others("http://room:8501/steps", "localhost") == ("http://room:8501/steps", "")
-    url, limit = links.for_others("http://localhost:8501/steps", "localhost")
+    assert links.address_for_others("http://room:8501/steps", "localhost") == ("http://room:8501/steps", "")
+    url, limit = links.address_for_others("http://localhost:8501/steps", "localhost")
     assert url == "http://localhost:8501/steps"
-    assert "this computer alone" in limit
+    assert "only this computer" in limit
     for listens_at in (None, "0.0.0.0"):
-        assert links.for_others("http://localhost:8501/steps", listens_at) == ("http://192.168.7.5:8501/steps", "")
-    assert links.for_others("http://127.0.0.1/steps", "10.0.0.9") == ("http://10.0.0.9/steps", "")
+        assert links.address_for_others("http://localhost:8501/steps", listens_at) == (
+            "http://192.168.7.5:8501/steps",
+            "",
+        )
+    assert links.address_for_others("http://127.0.0.1/steps", "10.0.0.9") == ("http://10.0.0.9/steps", "")
     monkeypatch.setattr(links, "own_address", lambda: None)
-    url, limit = links.for_others("http://localhost:8501/", None)
-    assert "in no network" in limit
+    url, limit = links.address_for_others("http://localhost:8501/", None)
+    assert "no network" in limit
 
 
 def test_the_address_of_this_computer_is_one_of_its_own() -> None:

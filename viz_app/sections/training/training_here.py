@@ -148,7 +148,7 @@ def buttons(training: Training | None) -> None:
             page_link("learning", "Play its training again on the page Watch it learn")
 
 
-@boundary("The progress of the training")
+@boundary("The progress of the training could not be shown.")
 def follow(training: Training, drawn: tuple[bool, bool]) -> None:
     """Draw how far it is; as a fragment this runs by itself.
 
