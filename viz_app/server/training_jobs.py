@@ -1,8 +1,7 @@
-"""A training that a visitor runs here: in a process and a folder of its own, and a job in the lane for trainings.
+"""A training run that a visitor starts in the app: a process with its own folder, and a job in the training lane.
 
-It is the training of the command line, so what one sees is what anybody can run. It goes on while its visitor is here,
-whatever page they look at, and saves itself when they stop it or leave. A visitor has one training, on all their tabs
-together; after a reload it is there again.
+It is the same program as on the command line. It continues on every page while its visitor is here. It saves itself
+when the visitor stops it or leaves. A visitor has one training run for all tabs together, also after a reload.
 """
 
 import atexit
@@ -22,37 +21,37 @@ from pathlib import Path
 from model.checkpoints.checkpoint import WEIGHTS, CheckpointError
 from model.corpora.corpora import CorpusError
 from model.corpora.toys import TOYS, write_toy
+from viz_app.server.disk_space import DiskSpace
 from viz_app.server.jobs import Job, Owner, Report, TooLongError
 from viz_app.server.presence import Visitor
 from viz_app.server.server_state import JOBS, MEGABYTE
 from viz_app.server.temporary import new_folder
-from viz_app.server.uploads import Room
 from viz_app.server.warm_process import SPARE
 
-__all__ = ["EPOCHS", "SNAPSHOTS", "WORKBENCH", "Plan", "Training", "Workbench"]
+__all__ = ["EPOCHS", "SNAPSHOTS", "TRAININGS", "Plan", "Training", "Trainings"]
 
-# Bytes on the disk for the trainings of all visitors: one takes 19 MB, at the largest sizes 120.
-ROOM = Room(min(4 << 30, shutil.disk_usage(tempfile.gettempdir()).free // 4))
-LEFT_FOR = 3600.0  # seconds that a training stays after its visitor left, if there is room
+# The training runs of all visitors: one needs 19 MB, with the largest sizes 120 MB.
+DISK = DiskSpace(min(4 << 30, shutil.disk_usage(tempfile.gettempdir()).free // 4))
+KEPT_FOR = 3600.0  # seconds that a training run stays after its visitor left, if nobody needs the space
 EPOCHS = 20
-SNAPSHOTS = (0, 25, 50, 100, 150, 200, 300, 400, 600, 800, 1200)  # steps; the end is added
-TAIL = 2_000  # bytes of a log that are read for its progress
-TICK = 0.2  # seconds from one look at the process to the next
-PATIENCE = 20  # seconds that a process has to save itself
+SNAPSHOTS = (0, 25, 50, 100, 150, 200, 300, 400, 600, 800, 1200)  # steps; the last step is added
+TAIL = 2_000  # bytes at the end of a log, enough for its last progress bar
+TICK = 0.2  # seconds between two looks at the process
+PATIENCE = 20  # seconds that a process may take to save itself
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What is to be learned, and by how large a model."""
+    """A task, and the size of the model that learns it."""
 
     toy: str
     longest: int
     d_model: int
-    layers: int  # of the encoder, and of the decoder
+    layers: int  # of the encoder, and as many of the decoder
     heads: int
 
     def settings(self) -> Mapping[str, object]:
-        """What differs from the recipe `toy`."""
+        """The settings that differ from the recipe `toy`."""
         toy = TOYS[self.toy]
         return {
             "corpus": self.toy,
@@ -66,57 +65,62 @@ class Plan:
             "max_epochs": EPOCHS,
         }
 
-    def room(self) -> int:
-        """Bytes on the disk, at most: a corpus, and for each kept state of the weights their numbers."""
+    def disk_bytes(self) -> int:
+        """The most bytes on the disk: the corpus, and the weights of each snapshot and of the training state."""
         weights = (2 * self.layers * 12 + 16) * self.d_model**2 + 1024 * self.d_model
         return 2 * MEGABYTE + 4 * weights * (len(SNAPSHOTS) + 8)
 
 
 class Training:
-    """One plan in the works. Its folder goes when nobody holds it any more."""
+    """One training run. Its folder is removed when nothing holds the object any more."""
 
     def __init__(self, plan: Plan) -> None:
-        """Raises CheckpointError where others' files take all the room, CorpusError where nothing can be written."""
+        """Make the folder and the corpus of the run.
+
+        Raises:
+            CheckpointError: other visitors use all the disk space.
+            CorpusError: the disk is full.
+        """
         self.plan, self.finished, self.kept, self.problem = plan, False, False, ""
-        self.job: Job | None = None  # the latest one
-        ROOM.take(plan.room())
-        weakref.finalize(self, ROOM.give, plan.room())
+        self.job: Job | None = None  # the latest
+        DISK.reserve(plan.disk_bytes())
+        weakref.finalize(self, DISK.release, plan.disk_bytes())
         try:
             self.data = new_folder()
         except OSError as error:
-            raise CorpusError(f"There is no place for a training: {error.strerror}.") from error
+            raise CorpusError(f"The training data cannot be stored: {error.strerror}.") from error
         weakref.finalize(self, shutil.rmtree, self.data, ignore_errors=True)
         self.folder = self.data / plan.toy
         write_toy(self.data / "corpora", plan.toy, longest=plan.longest)
 
     @property
-    def begun(self) -> bool:
-        """Whether there is something to go on from."""
+    def has_state(self) -> bool:
+        """Whether a saved training state exists, from which the run can resume."""
         return (self.folder / "training" / "state.safetensors").exists()
 
     @property
-    def learned(self) -> bool:
-        """Whether there is a model to look at and to keep."""
+    def has_weights(self) -> bool:
+        """Whether the run has saved a model, which can be shown and kept."""
         return (self.folder / WEIGHTS).exists()
 
     @property
     def active(self) -> bool:
-        """It waits for its turn, or goes on."""
+        """Whether the run waits in the queue or trains."""
         return self.job is not None and not self.job.finished.is_set() and bool(self.job.owners)
 
     @property
     def saving(self) -> bool:
-        """It was stopped, and writes down what it has learned."""
+        """Whether the run was stopped and is saving itself."""
         return self.job is not None and not self.job.finished.is_set() and not self.job.owners
 
-    def go_on(self, owner: Owner) -> None:
-        """Ask for its turn: it begins, or goes on from where it stopped, when those before it have ended."""
+    def start_or_resume(self, owner: Owner) -> None:
+        """Put the run into the queue. It starts, or resumes from its saved state, when a core is free."""
         if not (self.active or self.saving):
             self.problem, self.kept = "", False
             self.job = JOBS.ask(("training", self.data), self._work, lane="training", owner=owner)
 
     def stop(self) -> None:
-        """Let it save itself and end."""
+        """Let the run save itself and end."""
         for owner in tuple(self.job.owners) if self.job is not None else ():
             JOBS.leave(("training", self.data), owner)
 
@@ -129,7 +133,7 @@ class Training:
                     time.sleep(TICK)
             self.problem = last_line(log) if running.returncode > 0 else ""
         except TooLongError as error:
-            self.problem = f"{error} Resume goes on from here."
+            self.problem = f"{error} Press Resume to continue from here."
         except OSError as error:
             self.problem = f"{error.strerror}."
         finally:
@@ -139,70 +143,70 @@ class Training:
         settings = [f"--set={name}={value}" for name, value in self.plan.settings().items()]
         places = ["--out", str(self.folder), "--data-dir", str(self.data / "corpora"), "--device", "cpu"]
         steps = ["--snapshots", *map(str, SNAPSHOTS)]
-        resume = ["--resume"] if self.begun else []
+        resume = ["--resume"] if self.has_state else []
         return ["train", "toy", *settings, *places, *steps, *resume]
 
 
-class Workbench:
-    """The trainings of all visitors, one each."""
+class Trainings:
+    """The training runs of all visitors, one per visitor."""
 
     def __init__(self) -> None:
         self._trainings: dict[Visitor, Training] = {}
         self._lock = threading.Lock()
 
     def of(self, visitor: Visitor) -> Training | None:
-        """The training of a visitor, also after they reloaded the page."""
+        """The training run of a visitor, also after a reload of the page."""
         return self._trainings.get(visitor)
 
     def begin(self, visitor: Visitor, plan: Plan) -> Training:
-        """Train what is planned; the training that this visitor had before is stopped and forgotten.
+        """Start a new training run. The visitor's earlier run is stopped and removed.
 
         Raises:
-            CheckpointError: others' files take all the room.
-            CorpusError: nothing can be written.
-            QuotaError: another training of this visitor goes on.
+            CheckpointError: other visitors use all the disk space.
+            CorpusError: the disk is full.
+            QuotaError: another training run of this visitor is still active.
         """
         with self._lock:
             if (before := self._trainings.pop(visitor, None)) is not None:
                 before.stop()
-            self._forget(longer_than=LEFT_FOR)
+            self._remove_old(longer_than=KEPT_FOR)
             try:
                 training = Training(plan)
             except CheckpointError:
-                self._forget(longer_than=0)
+                self._remove_old(longer_than=0)
                 training = Training(plan)
             self._trainings[visitor] = training
-            training.go_on(visitor)  # inside: a second tab may begin another one meanwhile
+            training.start_or_resume(visitor)  # inside the lock, because a second tab may start another run
         return training
 
     def resume(self, visitor: Visitor) -> None:
-        """Let the training of this visitor go on, if there is something left to do.
+        """Resume the visitor's training run, if it has steps left.
 
         Raises:
-            QuotaError: another training of this visitor goes on.
+            QuotaError: another training run of this visitor is still active.
         """
         with self._lock:
             training = self._trainings.get(visitor)
-            if training is not None and training.begun and not training.finished:
-                training.go_on(visitor)
+            if training is not None and training.has_state and not training.finished:
+                training.start_or_resume(visitor)
 
-    def _forget(self, *, longer_than: float) -> None:
-        """Drop what visitors left behind so many seconds ago."""
+    def _remove_old(self, *, longer_than: float) -> None:
+        """Remove the runs of visitors who left more than so many seconds ago."""
         before = time.monotonic() - longer_than
         for owner, training in tuple(self._trainings.items()):
             if not (owner.here() or owner.last_here > before or training.active or training.saving):
                 del self._trainings[owner]
 
 
-WORKBENCH = Workbench()
+TRAININGS = Trainings()
 
 
 @contextmanager
 def process(arguments: Sequence[str], log: Path) -> Iterator["subprocess.Popen[bytes]"]:
-    """Run the program in a process on one core; at the end it is asked to end, and not killed at once."""
+    """Run the program in a process on one core. At the end the process gets time to save itself before it is killed."""
     log.unlink(missing_ok=True)
     started = SPARE.run(arguments, log)
-    atexit.register(started.kill)  # the server may end first
+    atexit.register(started.kill)  # in case the server ends first
     try:
         yield started
     finally:
@@ -216,7 +220,7 @@ def process(arguments: Sequence[str], log: Path) -> Iterator["subprocess.Popen[b
 
 
 def progress_in(log: Path) -> tuple[int, int]:
-    """Steps done and steps in all, as the progress bar of the training says; zeros before there is one."""
+    """The steps done and all steps, read from the progress bar in the log; zeros before there is one."""
     with suppress(OSError), log.open("rb") as file:
         file.seek(max(file.seek(0, os.SEEK_END) - TAIL, 0))
         if found := re.findall(rb"\| (\d+)/(\d+) \[", file.read()):
@@ -226,4 +230,4 @@ def progress_in(log: Path) -> tuple[int, int]:
 
 def last_line(log: Path) -> str:
     lines = log.read_text(encoding="utf-8", errors="replace").replace("\r", "\n").splitlines()
-    return next((line.strip() for line in reversed(lines) if line.strip()), "It ended without a word.")
+    return next((line.strip() for line in reversed(lines) if line.strip()), "The process ended without a message.")

@@ -1,7 +1,6 @@
-"""Files that a visitor brings, as a folder of a checkpoint: a few known kinds, flat, no larger than was said."""
+"""Unpack a visitor's files into the folder of a checkpoint: only known kinds of files, in one folder, up to a limit."""
 
 import stat
-import threading
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -10,134 +9,132 @@ from typing import IO
 
 from model.checkpoints.checkpoint import CheckpointError
 
-__all__ = ["WEIGHTS", "Room", "unpack"]
+__all__ = ["WEIGHTS", "unpack"]
 
 MOST_FILES = 200
 KNOWN = {".json", ".safetensors", ".bin", ".pt", ".pth", ".txt", ".model", ".spm", ".toml", ".md"}
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth")
-STEP = 1 << 20
+CHUNK = 1 << 20  # bytes
 
 
 def unpack(files: Sequence[tuple[str, IO[bytes]]], folder: Path, *, most_mb: int) -> int:
-    """Write what belongs to a checkpoint into an empty folder; the rest, and what lies in folders below, is left out.
+    """Write the files of a checkpoint into a folder. Other files, and files in subfolders, are left out.
 
     Args:
-        files: Names, perhaps with the folder that they were in, and contents. One may be a `.zip` of all.
-        folder: Is there already.
-        most_mb: How large all of it may be.
+        files: Names, perhaps with a folder, and contents. One file may be a `.zip` of all files.
+        folder: An empty folder.
+        most_mb: The limit for all files together.
 
     Returns:
-        Bytes that were written.
+        The number of bytes written.
 
     Raises:
-        CheckpointError: nothing of it is a checkpoint's, or it is too much, or an archive is damaged or tries to write
-            elsewhere.
+        CheckpointError: the files hold no checkpoint, are too large, or an archive is damaged or names files elsewhere.
     """
-    found = [member for name, content in files for member in members_of(name, content, most_mb)]
-    members = [(name, content) for name, content in found if not hidden(name)]
-    top = top_folder([name for name, _ in members])
+    unpacked = [member for name, content in files for member in members_of(name, content, most_mb)]
+    members = [(name, content) for name, content in unpacked if not hidden(name)]
+    depth = 1 if in_one_folder([name for name, _ in members]) else 0
     written = 0
     for name, content in members:
-        parts = PurePosixPath(name).parts[1 if top else 0 :]
+        parts = PurePosixPath(name).parts[depth:]
         if len(parts) != 1 or PurePosixPath(name).suffix.lower() not in KNOWN:
             continue
         try:
             with (folder / parts[0]).open("wb") as target:
                 written += copy(content, target, most=(most_mb << 20) - written)
         except OSError as error:
-            raise CheckpointError(f"{parts[0][:60]} could not be kept: {error.strerror}") from error
-    if not any((folder / name).exists() for name in ("config.json", "headlight.toml")):
-        raise CheckpointError(where_it_may_be([name for name, _ in members]))
-    if not any(path.suffix in WEIGHTS for path in folder.iterdir()):
-        raise CheckpointError(f"There are no weights among these files ({', '.join(WEIGHTS)}), so no checkpoint.")
+            raise CheckpointError(f"{parts[0][:60]} could not be written: {error.strerror}") from error
+    require_checkpoint_files(folder, [name for name, _ in members])
     return written
 
 
-def where_it_may_be(names: Sequence[str]) -> str:
-    """What to do where no file describes a checkpoint."""
-    says = "There is no config.json and no headlight.toml among these files, so no checkpoint."
+def require_checkpoint_files(folder: Path, names: Sequence[str]) -> None:
+    if not any((folder / name).exists() for name in ("config.json", "headlight.toml")):
+        raise CheckpointError(no_configuration(names))
+    if not any(path.suffix in WEIGHTS for path in folder.iterdir()):
+        raise CheckpointError(
+            f"These files are not a checkpoint: there are no weights among them. Add a file that ends with "
+            f"{', '.join(WEIGHTS)}."
+        )
+
+
+def no_configuration(names: Sequence[str]) -> str:
+    """A message for files without a configuration. It names the place where one may be."""
+    problem = "These files are not a checkpoint: there is no config.json or headlight.toml among them."
     paths = [PurePosixPath(name) for name in names]
-    if inner := [path.name for path in paths if path.suffix.lower() == ".zip"]:
-        return f"{says} The archive {inner[0][:60]!r} is inside another one: unpack the outer one, and choose this."
-    if deeper := [path.parent for path in paths if path.name in ("config.json", "headlight.toml")]:
-        return f"{says} The folder {str(deeper[0])[:60]!r} has one: choose that folder."
-    return says
+    if archives := [path.name for path in paths if path.suffix.lower() == ".zip"]:
+        return f"{problem} The archive {archives[0][:60]!r} is inside another archive. Unpack the outer archive first."
+    if folders := [path.parent for path in paths if path.name in ("config.json", "headlight.toml")]:
+        return f"{problem} The folder {str(folders[0])[:60]!r} has one. Choose that folder."
+    return problem
 
 
 def members_of(name: str, content: IO[bytes], most_mb: int) -> Iterator[tuple[str, IO[bytes]]]:
+    """The files in an archive, or the file itself where it is not an archive."""
     if not name.lower().endswith(".zip"):
-        yield safe(name), content
+        yield safe_name(name), content
         return
     try:
         archive = zipfile.ZipFile(content)
         infos = [info for info in archive.infolist() if not info.is_dir()]
-        if len(infos) > MOST_FILES or sum(info.file_size for info in infos) > most_mb << 20:
-            raise CheckpointError(
-                f"{name} holds {len(infos):,} files of {sum(info.file_size for info in infos) / 1e6:,.0f} MB; up to "
-                f"{MOST_FILES} files of {most_mb} MB in all can be opened."
-            )
+        require_small(name, infos, most_mb)
         for info in infos:
             if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                raise CheckpointError(f"{name} is compressed in a way that is not opened; an ordinary .zip is.")
+                raise CheckpointError(f"{name} uses an unusual compression. Make an ordinary .zip.")
             if stat.S_ISLNK(info.external_attr >> 16):
-                raise CheckpointError(f"{info.filename!r} in {name} is a link; archives of plain files open.")
-            yield safe(info.filename), archive.open(info)
+                raise CheckpointError(f"{info.filename!r} in {name} is a link. Make a .zip of plain files.")
+            yield safe_name(info.filename), archive.open(info)
     except CheckpointError:
         raise
-    except Exception as error:  # damaged archives fail in many ways
-        raise CheckpointError(f"{name} is no archive that can be opened: {error}") from error
+    except Exception as error:  # damaged archives raise many kinds of exceptions
+        raise CheckpointError(f"{name} is not a .zip that can be opened: {error}") from error
+
+
+def require_small(name: str, infos: Sequence[zipfile.ZipInfo], most_mb: int) -> None:
+    size = sum(info.file_size for info in infos)
+    if len(infos) > MOST_FILES or size > most_mb << 20:
+        raise CheckpointError(
+            f"{name} holds {len(infos):,} files with {size / 1e6:,.0f} MB. The limit is {MOST_FILES} files with "
+            f"{most_mb} MB in total."
+        )
 
 
 def hidden(name: str) -> bool:
-    """Files that a system adds of its own."""
+    """Whether an operating system added this file to an archive."""
     return any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(name).parts)
 
 
-def safe(name: str) -> str:
+def safe_name(name: str) -> str:
+    """The name, if it stays inside the folder.
+
+    Raises:
+        CheckpointError: the name leads to another folder.
+    """
     path = PurePosixPath(name.replace("\\", "/"))
     if not path.parts or path.is_absolute() or ".." in path.parts or ":" in path.parts[0] or "\0" in name:
-        raise CheckpointError(f"{name!r} would be written elsewhere; nothing was opened.")
+        raise CheckpointError(f"The file {name!r} would be written outside the folder. Nothing was opened.")
     return str(path)
 
 
-def top_folder(names: Sequence[str]) -> bool:
-    """Whether all lie in one folder, as those of an uploaded folder do."""
+def in_one_folder(names: Sequence[str]) -> bool:
+    """Whether all files are in one folder, as they are after the upload of a folder."""
     tops = {PurePosixPath(name).parts[0] for name in names}
     return len(tops) == 1 and all(len(PurePosixPath(name).parts) > 1 for name in names)
 
 
 def copy(source: IO[bytes], target: IO[bytes], *, most: int) -> int:
-    """Copy what there really is, whatever the archive says of its size."""
+    """Copy a file and return its size. An archive may claim a smaller size than its files have.
+
+    Raises:
+        CheckpointError: the file is larger than `most` bytes, or damaged.
+    """
     copied = 0
     try:
-        while piece := source.read(STEP):
-            copied += len(piece)
+        while chunk := source.read(CHUNK):
+            copied += len(chunk)
             if copied > most:
-                raise CheckpointError("These files are larger than was said; no more can be opened.")
-            target.write(piece)
+                raise CheckpointError("These files are larger than the limit. Nothing was opened.")
+            target.write(chunk)
     except (zipfile.BadZipFile, EOFError, zlib.error) as error:
         raise CheckpointError(f"The archive is damaged: {error}") from error
     return copied
-
-
-class Room:
-    """Bytes on the disk that the uploads of all visitors may take together."""
-
-    def __init__(self, size: int) -> None:
-        self._left, self._lock = size, threading.Lock()
-
-    def has(self, size: int) -> bool:
-        """Whether so many bytes are left."""
-        return size <= self._left
-
-    def take(self, size: int) -> None:
-        """Raises CheckpointError where others take too much."""
-        with self._lock:
-            if size <= self._left:
-                self._left -= size
-                return
-        raise CheckpointError("Other visitors' files fill the room that there is; try again when they have left.")
-
-    def give(self, size: int) -> None:
-        with self._lock:
-            self._left += size

@@ -1,4 +1,4 @@
-"""What a visitor reads while something is computed, once that takes longer than a moment."""
+"""A message for the visitor during a computation, after a short moment."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -15,11 +15,11 @@ MOMENT = 0.2  # seconds
 
 
 @contextmanager
-def waiting(says: str) -> Iterator[None]:
-    """Show a spinner with these words where the work takes long.
+def waiting(message: str) -> Iterator[None]:
+    """Show a spinner with this message if the work takes long.
 
-    `st.spinner` tells the browser of its end even where it was never seen, and the browser would draw the page again.
-    So it starts after a moment, in another thread; it shows itself half a second later.
+    `st.spinner` sends its end to the browser even if it was never visible, and then the browser draws the page again.
+    So the spinner starts after a moment, in another thread. It becomes visible half a second later.
     """
     if not has_page():
         yield
@@ -30,7 +30,7 @@ def waiting(says: str) -> Iterator[None]:
     def start() -> None:
         with lock:
             if not done:
-                spinner.enter_context(st.spinner(says))
+                spinner.enter_context(st.spinner(message))
 
     timer = Timer(MOMENT, copy_context().run, args=(start,))
     join_page(timer)

@@ -39,9 +39,7 @@ class Codes:
                 for _ in range(LENGTH):
                     number, sign = divmod(number, len(SIGNS))
                     code += SIGNS[sign]
-                if (
-                    self._places.setdefault(code, place) == place
-                ):  # else the code is taken: try the next signs
+                if self._places.setdefault(code, place) == place:  # else the code is taken: try the next signs
                     break
             self._places.move_to_end(code)
             while len(self._places) > self.most:

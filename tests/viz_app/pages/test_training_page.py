@@ -19,7 +19,7 @@ from tests.viz_app.conftest import array, charts
 from tests.viz_app.server.test_gate import until
 from viz_app.server import presence, warm_process
 from viz_app.server.jobs import Report
-from viz_app.server.training_jobs import WORKBENCH, Plan, Training
+from viz_app.server.training_jobs import TRAININGS, Plan, Training
 from viz_app.session.own_checkpoints import OWN
 
 OpenApp = Callable[..., AppTest]
@@ -33,7 +33,7 @@ def press(app: AppTest, label: str) -> AppTest:
 
 
 def training_of(app: AppTest) -> Training | None:
-    return WORKBENCH.of(app.session_state["visitor"])
+    return TRAININGS.of(app.session_state["visitor"])
 
 
 def passes(training: Training) -> int:
@@ -65,7 +65,7 @@ def test_a_model_is_trained_stopped_and_kept_and_the_map_is_its_own(open_app: Op
         time.sleep(0.2)
         app.run()
     app.run()  # it may have ended after the page was drawn
-    assert training.begun
+    assert training.has_state
     assert not app.exception
     assert labels(app) == {"Start over": True, "Resume": True, "Keep as a checkpoint": True}
     history = pd.read_csv(training.folder / "history.csv")
@@ -98,7 +98,7 @@ def test_the_answer_to_the_dialog_deletes_what_was_not_kept(open_app: OpenApp) -
     before = Training(Plan(toy="copy", longest=5, d_model=32, layers=1, heads=2))
     before.folder.mkdir()
     (before.folder / WEIGHTS).touch()
-    WORKBENCH._trainings[app.session_state["visitor"]] = before
+    TRAININGS._trainings[app.session_state["visitor"]] = before
     app = press(press(app.run(), "Start over"), "Delete it and start over")
     after = training_of(app)
     assert after not in (before, None)
@@ -129,7 +129,7 @@ def stopped(app: AppTest) -> Training:
     """Stop the training of this browser, without its page."""
     training = training_of(app)
     assert training is not None
-    until(lambda: training.learned and training.begun)
+    until(lambda: training.has_weights and training.has_state)
     training.stop()
     until(lambda: not training.saving)
     return training

@@ -53,4 +53,4 @@ def test_a_folder_is_said_to_be_open_only_where_it_is(bring: Callable[[Path], Ap
     assert "damaged" in app.error[0].value
     app = bring(tmp_path / "missing?")
     assert not app.success
-    assert "is no folder" in app.error[0].value
+    assert "is not a folder" in app.error[0].value

@@ -13,12 +13,12 @@ from model.analysis.learning import list_snapshots
 from model.checkpoints.checkpoint import CheckpointError
 from model.inference.opening import open_translator
 from viz_app.server import training_jobs
+from viz_app.server.disk_space import DiskSpace
 from viz_app.server.jobs import Lane, Report
 from viz_app.server.presence import Visitor
 from viz_app.server.server_state import JOBS
 from viz_app.server.temporary import new_folder
-from viz_app.server.training_jobs import EPOCHS, Plan, Training, Workbench
-from viz_app.server.uploads import Room
+from viz_app.server.training_jobs import EPOCHS, Plan, Training, Trainings
 
 PATIENCE = 120  # seconds for what takes five on a free processor
 SMALL = Plan(toy="copy", longest=5, d_model=32, layers=1, heads=2)
@@ -72,7 +72,7 @@ def test_a_training_is_stopped_goes_on_where_it_was_and_reaches_the_limit(
     owner: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     training = Training(SMALL)
-    training.go_on(owner)
+    training.start_or_resume(owner)
     first = wait_for(training, epochs=1)
     assert training.job is not None
     steps = pd.read_csv(training.folder / "history.csv")["step"].tolist()
@@ -83,10 +83,10 @@ def test_a_training_is_stopped_goes_on_where_it_was_and_reaches_the_limit(
     training.stop()
     assert training.saving
     assert not training.active
-    training.go_on(owner)  # too early: it is still writing
+    training.start_or_resume(owner)  # too early: it is still writing
     assert not training.active
     wait_until(lambda: not training.saving)
-    training.go_on(owner)
+    training.start_or_resume(owner)
     assert wait_for(training, epochs=first + 1) > first
     history = pd.read_csv(training.folder / "history.csv")
     assert history["epoch"].tolist() == list(range(1, len(history) + 1))
@@ -94,7 +94,7 @@ def test_a_training_is_stopped_goes_on_where_it_was_and_reaches_the_limit(
     monkeypatch.setitem(JOBS.lanes, "training", Lane(width=1, seconds=0.0, each=1))
     wait_until(lambda: not (training.active or training.saving))
     assert "the limit" in training.problem
-    assert training.begun
+    assert training.has_state
     assert len(list_snapshots(training.folder)) > 1
     assert set(open_translator(training.folder).model.config.kinds) == {"encoder", "decoder", "cross"}
 
@@ -103,7 +103,7 @@ def test_each_visitor_trains_at_once_where_there_are_cores_and_who_leaves_lets_t
     owner: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(JOBS.lanes, "training", Lane(width=2, seconds=PATIENCE, each=1))
-    bench, others = Workbench(), [Person(), Person()]
+    bench, others = Trainings(), [Person(), Person()]
     trainings = [bench.begin(one, SMALL) for one in (owner, *others)]
     jobs = [training.job for training in trainings]
     wait_until(lambda: all(job is not None and job.steps for job in jobs[:2]))  # both go on
@@ -111,14 +111,14 @@ def test_each_visitor_trains_at_once_where_there_are_cores_and_who_leaves_lets_t
     assert JOBS.place(jobs[2]) == 1
     others[0].present = False
     wait_until(lambda: jobs[2].began is not None)
-    assert trainings[1].begun  # it was saved
+    assert trainings[1].has_state  # it was saved
     assert not trainings[1].problem
     others[1].present = False
     wait_until(lambda: not trainings[2].active)
 
 
 def test_a_visitor_has_one_training_and_finds_it_again(owner: Person) -> None:
-    bench, other = Workbench(), Person()
+    bench, other = Trainings(), Person()
     first = bench.begin(owner, SMALL)
     assert bench.of(owner) is first
     assert bench.of(other) is None
@@ -134,7 +134,7 @@ def test_a_visitor_has_one_training_and_finds_it_again(owner: Person) -> None:
 
 
 def test_two_tabs_that_begin_at_once_leave_one_training(owner: Person, monkeypatch: pytest.MonkeyPatch) -> None:
-    bench, go_on, others = Workbench(), Training.go_on, list[threading.Thread]()
+    bench, go_on, others = Trainings(), Training.go_on, list[threading.Thread]()
 
     def work(training: Training, report: Report) -> None:
         while True:
@@ -158,8 +158,8 @@ def test_two_tabs_that_begin_at_once_leave_one_training(owner: Person, monkeypat
 
 
 def test_what_visitors_left_behind_makes_room_for_others(owner: Person, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(training_jobs, "ROOM", Room(SMALL.room() + 1))
-    bench = Workbench()
+    monkeypatch.setattr(training_jobs, "DISK", DiskSpace(SMALL.disk_bytes() + 1))
+    bench = Trainings()
     left = bench.begin(owner, SMALL)
     left.stop()
     wait_until_saved(left)
@@ -178,22 +178,22 @@ def test_what_visitors_left_behind_makes_room_for_others(owner: Person, monkeypa
 def test_a_training_that_fails_says_why(owner: Person) -> None:
     training = Training(SMALL)
     (training.data / "corpora" / "copy" / "val.copied").unlink()
-    training.go_on(owner)
+    training.start_or_resume(owner)
     wait_for(training, epochs=1)
     assert "There is no val.copied" in training.problem
     assert not training.finished
 
 
 def test_its_folder_goes_with_it_and_no_room_stays_taken() -> None:
-    left = training_jobs.ROOM._left
+    left = training_jobs.DISK._left
     training = Training(SMALL)
     folder = training.data
     assert folder.exists()
-    assert training_jobs.ROOM._left == left - SMALL.room()
+    assert training_jobs.DISK._left == left - SMALL.disk_bytes()
     del training
     gc.collect()
     assert not folder.exists()
-    assert training_jobs.ROOM._left == left
+    assert training_jobs.DISK._left == left
 
 
 @pytest.mark.parametrize("plan", [SMALL, Plan(toy="dates", longest=8, d_model=128, layers=3, heads=8)])
@@ -208,7 +208,7 @@ def test_a_plan_takes_no_more_room_than_it_says(plan: Plan) -> None:
     kept = (
         len(training_jobs.SNAPSHOTS) + 1 + 2 + 3
     )  # snapshots and the end; the best and the last; weights and Adam's two
-    assert 4 * numbers * kept < plan.room() < 3 * 4 * numbers * kept + (4 << 20)
+    assert 4 * numbers * kept < plan.disk_bytes() < 3 * 4 * numbers * kept + (4 << 20)
 
 
 def test_the_progress_is_read_from_the_end_of_a_long_log(tmp_path: Path) -> None:

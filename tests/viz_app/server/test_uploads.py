@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from model.checkpoints.checkpoint import CheckpointError
-from viz_app.server.uploads import Room
+from viz_app.server.disk_space import DiskSpace
 from viz_app.server.uploads import unpack as unpack_up_to
 
 unpack = partial(unpack_up_to, most_mb=1)
@@ -49,13 +49,13 @@ def test_a_folder_and_an_archive_of_it_arrive_flat(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["../config.json", "mine/../../x.json", "/etc/x.json", "..\\x.json", "C:\\x.json", "a\0.json"]
 )
-def test_nothing_is_written_elsewhere(tmp_path: Path, name: str) -> None:
+def test_nothing_is_written_outside_the_folder(tmp_path: Path, name: str) -> None:
     inside = tmp_path / "inside"
     inside.mkdir()
-    with pytest.raises(CheckpointError, match="written elsewhere"):
+    with pytest.raises(CheckpointError, match="outside the folder"):
         unpack([config_file(), (name, io.BytesIO(b"x"))], inside)
     if "\0" not in name:  # an archive ends a name there
-        with pytest.raises(CheckpointError, match="written elsewhere"):
+        with pytest.raises(CheckpointError, match="outside the folder"):
             unpack([("a.zip", archive(CONFIG, (name, b"x")))], inside)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
@@ -73,7 +73,7 @@ def test_a_link_in_an_archive_is_refused(tmp_path: Path) -> None:
         unpack([("a.zip", archive(("config.json", b"/etc/passwd"), change=link))], tmp_path)
 
 
-def test_an_archive_that_swells_is_refused_before_it_fills_the_disk(
+def test_an_archive_that_unpacks_to_too_much_is_refused_before_it_fills_the_disk(
     tmp_path: Path,
 ) -> None:
     bomb = archive(CONFIG, ("model.safetensors", bytes(50 << 20)))
@@ -84,14 +84,14 @@ def test_an_archive_that_swells_is_refused_before_it_fills_the_disk(
     honest = bomb.getvalue()
     size = (50 << 20).to_bytes(4, "little")
     assert honest.count(size) == 2
-    with pytest.raises(CheckpointError, match=r"larger than|damaged|no archive"):
+    with pytest.raises(CheckpointError, match=r"larger than|damaged|not a .zip"):
         unpack([("a.zip", io.BytesIO(honest.replace(size, (1000).to_bytes(4, "little"))))], tmp_path)
     assert sum(path.stat().st_size for path in tmp_path.rglob("*")) <= 2 << 20
     with pytest.raises(CheckpointError, match="larger than"):
         unpack([config_file(), ("model.safetensors", io.BytesIO(bytes(3 << 20)))], tmp_path)
 
 
-def test_many_files_and_what_is_no_archive_get_a_sentence(tmp_path: Path) -> None:
+def test_too_many_files_and_damaged_archives_get_a_message(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="1,001 files"):
         unpack([("a.zip", archive(CONFIG, *((f"{i}.json", b"") for i in range(1000))))], tmp_path)
     whole = archive(CONFIG, ("vocab.txt", b"words " * 1000)).getvalue()
@@ -106,44 +106,44 @@ def test_many_files_and_what_is_no_archive_get_a_sentence(tmp_path: Path) -> Non
         unpack([("notes.txt", io.BytesIO(b"hello"))], empty)
 
 
-def test_all_uploads_together_have_a_limit_that_comes_back() -> None:
-    room = Room(100)
-    room.take(60)
-    with pytest.raises(CheckpointError, match="try again"):
-        room.take(60)
-    room.give(60)
-    room.take(100)
+def test_all_uploads_together_have_a_limit_and_release_their_space() -> None:
+    space = DiskSpace(100)
+    space.reserve(60)
+    with pytest.raises(CheckpointError, match="Try again"):
+        space.reserve(60)
+    space.release(60)
+    space.reserve(100)
 
 
-def test_what_a_system_adds_to_an_archive_is_left_out(tmp_path: Path) -> None:
+def test_files_that_a_system_adds_to_an_archive_are_left_out(tmp_path: Path) -> None:
     mine = (("mine/config.json", b"{}"), ("mine/model.safetensors", b"x"))
     unpack([("a.zip", archive(*mine, ("__MACOSX/mine/._config.json", b"x"), (".DS_Store", b"x")))], tmp_path)
     assert names(tmp_path) == ["config.json", "model.safetensors"]
 
 
-def test_a_configuration_without_weights_is_no_checkpoint(tmp_path: Path) -> None:
+def test_a_configuration_without_weights_is_not_a_checkpoint(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="no weights among these files"):
         unpack([("config.json", io.BytesIO(b"{}"))], tmp_path)
 
 
 @pytest.mark.parametrize("how", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_compressions_that_cannot_be_read_piece_by_piece_are_refused(tmp_path: Path, how: int) -> None:
+def test_compressions_that_cannot_be_read_in_chunks_are_refused(tmp_path: Path, how: int) -> None:
     def change(info: zipfile.ZipInfo) -> None:
         info.compress_type = how
 
-    with pytest.raises(CheckpointError, match="compressed in a way"):
+    with pytest.raises(CheckpointError, match="unusual compression"):
         unpack([("a.zip", archive(CONFIG, change=change))], tmp_path)
 
 
-def test_strange_names_get_a_sentence(tmp_path: Path) -> None:
+def test_strange_names_get_a_message(tmp_path: Path) -> None:
     for name in ("x" * 300 + ".json", "."):
         with pytest.raises(CheckpointError):
             unpack([("a.zip", archive((name, b"x")))], tmp_path)
 
 
-def test_where_the_checkpoint_lies_deeper_the_message_names_the_place(tmp_path: Path) -> None:
+def test_the_message_names_the_place_of_a_checkpoint_that_is_deeper(tmp_path: Path) -> None:
     inner = archive(CONFIG, ("model.safetensors", b"x")).getvalue()
-    with pytest.raises(CheckpointError, match=r"'inner\.zip' is inside another one: unpack the outer one"):
+    with pytest.raises(CheckpointError, match=r"'inner\.zip' is inside another archive. Unpack the outer archive"):
         unpack([("a.zip", archive(("inner.zip", inner)))], tmp_path)
-    with pytest.raises(CheckpointError, match="The folder 'mine/bert' has one: choose that folder"):
+    with pytest.raises(CheckpointError, match=r"The folder 'mine/bert' has one\. Choose that folder"):
         unpack([("a.zip", archive(("mine/bert/config.json", b"{}"), ("mine/notes.txt", b"x")))], tmp_path)

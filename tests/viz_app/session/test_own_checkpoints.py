@@ -15,10 +15,10 @@ from model.checkpoints.checkpoint import CheckpointError
 from tests.conftest import BUNDLED
 from tests.viz_app.conftest import NAME, head_map
 from viz_app.server import presence, resources
+from viz_app.server.disk_space import DiskSpace
 from viz_app.server.presence import Visitor
 from viz_app.server.resources import Seldom
-from viz_app.server.training_jobs import WORKBENCH, Plan, Training
-from viz_app.server.uploads import Room
+from viz_app.server.training_jobs import TRAININGS, Plan, Training
 from viz_app.session import own_checkpoints
 from viz_app.session.own_checkpoints import MOST, OWN, Upload
 
@@ -47,7 +47,7 @@ def test_folders_are_for_who_sits_at_the_machine(
         monkeypatch.setenv("HEADLIGHT_PROCESSES", processes)
     context = SimpleNamespace(headers={"Host": asked} if asked else {})
     monkeypatch.setattr(own_checkpoints, "st", SimpleNamespace(context=context, get_option=lambda _: listens))
-    assert own_checkpoints.alone() == alone
+    assert own_checkpoints.only_this_computer() == alone
 
 
 def test_no_folders_for_whom_another_server_asks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,7 +60,7 @@ def test_no_folders_for_whom_another_server_asks(monkeypatch: pytest.MonkeyPatch
     ):
         context = SimpleNamespace(headers=headers)
         monkeypatch.setattr(own_checkpoints, "st", SimpleNamespace(context=context, get_option=lambda _: "localhost"))
-        assert own_checkpoints.alone() == alone, headers
+        assert own_checkpoints.only_this_computer() == alone, headers
 
 
 class Server:
@@ -118,14 +118,14 @@ def keep(name: str, folder: Path) -> None:
 def test_a_browser_has_a_few_uploads_however_many_tabs_and_others_see_none(
     server: Server, small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(own_checkpoints, "ROOM", Room(1 << 20))
+    monkeypatch.setattr(own_checkpoints, "DISK", DiskSpace(1 << 20))
     for number in range(MOST + 2):
         server.draw(f"anna {number}")
         keep(f"copy-{number}", small)
     found = own_checkpoints.own_checkpoints()
     assert list(found) == [f"copy-{number}" for number in range(2, MOST + 2)]
     gc.collect()
-    assert (1 << 20) - own_checkpoints.ROOM._left == MOST * own_checkpoints.size_of(small)
+    assert (1 << 20) - own_checkpoints.DISK._left == MOST * own_checkpoints.size_of(small)
     server.draw("ben 1")
     assert own_checkpoints.own_checkpoints() == {}
     assert all(folder.exists() for folder in found.values())
@@ -136,7 +136,7 @@ def test_uploads_go_with_the_last_session_also_of_a_visitor_whose_training_stays
 ) -> None:
     plan = Plan(toy="copy", longest=5, d_model=32, layers=1, heads=2)
     anna = server.draw("anna 1")
-    monkeypatch.setitem(WORKBENCH._trainings, anna, Training(plan))
+    monkeypatch.setitem(TRAININGS._trainings, anna, Training(plan))
     keep("uploaded", small)
     server.draw("anna 2")
     (folder,) = own_checkpoints.own_checkpoints().values()
@@ -152,12 +152,12 @@ def test_uploads_go_with_the_last_session_also_of_a_visitor_whose_training_stays
 
 def test_who_has_left_makes_room_for_who_comes(server: Server, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody asked about the first visitor before the second one needs the room."""
-    monkeypatch.setattr(own_checkpoints, "ROOM", Room(2 * SIZE))
+    monkeypatch.setattr(own_checkpoints, "DISK", DiskSpace(2 * SIZE))
     server.draw("anna 1")
     keep("first", small)
     server.draw("ben 1")
     server.now += 3600
-    with pytest.raises(CheckpointError, match="fill the room"):
+    with pytest.raises(CheckpointError, match="all the disk space"):
         keep("second", small)  # the first visitor is still here
     server.now += presence.REPEAT
     del server.connections["anna 1"]

@@ -6,7 +6,7 @@ import streamlit as st
 
 from model.checkpoints.checkpoint import CheckpointError
 from viz_app.content.plain import as_sentence, plain
-from viz_app.session.own_checkpoints import add_folder, add_upload, alone, largest_upload
+from viz_app.session.own_checkpoints import add_folder, add_upload, largest_upload, only_this_computer
 from viz_app.widgets.navigation import page_link
 
 __all__ = ["bring_your_own", "problem_with_upload", "was_opened"]
@@ -32,7 +32,7 @@ def bring_your_own(taken: Collection[str]) -> None:
             key=f"upload_{how}",
         )
         st.form_submit_button("Open", on_click=lambda: attempt(lambda: receive(f"upload_{how}", taken)))
-    if alone():
+    if only_this_computer():
         with st.form("folder_on_this_machine", border=False):
             st.text_input(
                 "Or a folder on this machine",

@@ -20,7 +20,7 @@ from viz_app.figures.training import curves
 from viz_app.server.jobs import QuotaError
 from viz_app.server.presence import visitor
 from viz_app.server.server_state import GATE
-from viz_app.server.training_jobs import EPOCHS, WORKBENCH, Plan, Training
+from viz_app.server.training_jobs import EPOCHS, TRAININGS, Plan, Training
 from viz_app.services import analyses, listing
 from viz_app.session.boundary import boundary
 from viz_app.session.own_checkpoints import add_copy
@@ -38,12 +38,12 @@ ROW, BELOW = 70, 62  # of the picture of all heads: a layer, and what is below t
 
 
 def training_of_visitor() -> Training | None:
-    return WORKBENCH.of(visitor())
+    return TRAININGS.of(visitor())
 
 
 def loses(training: Training) -> bool:
     """Whether a new training would delete what this one has learned, or learns just now."""
-    return not training.kept and (training.learned or training.active or training.saving)
+    return not training.kept and (training.has_weights or training.active or training.saving)
 
 
 def begin(*, agreed: Path | None = None) -> None:
@@ -66,7 +66,7 @@ def begin(*, agreed: Path | None = None) -> None:
         heads=state["toy_heads"],
     )
     try:
-        WORKBENCH.begin(visitor(), plan)
+        TRAININGS.begin(visitor(), plan)
     except (CheckpointError, CorpusError, QuotaError) as error:
         state["training_problem"] = str(error)
 
@@ -80,7 +80,7 @@ def stop() -> None:
 def resume() -> None:
     """Callback: go on with what this visitor trained last."""
     try:
-        WORKBENCH.resume(visitor())
+        TRAININGS.resume(visitor())
     except QuotaError as error:
         st.session_state["training_problem"] = str(error)
 
@@ -101,13 +101,13 @@ def ask_before() -> None:
 def keep() -> None:
     """Callback: a copy of what was trained becomes a checkpoint of this visitor."""
     training = training_of_visitor()
-    if training is None or training.active or training.saving or not training.learned:
+    if training is None or training.active or training.saving or not training.has_weights:
         return  # another tab has begun it
     taken = {one.key.name for one in listing.listed_checkpoints()}
     name = f"{training.plan.toy}-trained-here"
     name = next(one for one in chain([name], (f"{name}-{number}" for number in count(2))) if one not in taken)
     try:
-        add_copy(name, training.folder, but="training", taken=taken)
+        add_copy(name, training.folder, without="training", taken=taken)
     except CheckpointError as error:
         st.session_state["training_problem"] = str(error)
         return
@@ -126,13 +126,13 @@ def buttons(training: Training | None) -> None:
         words = "Train" if training is None else "Start over"
         left.button(words, icon=":material/play_arrow:", type="primary", on_click=begin, width="stretch")
     if training is not None:
-        can = not (going or saving or training.finished) and training.begun
+        can = not (going or saving or training.finished) and training.has_state
         middle.button("Resume", icon=":material/resume:", on_click=resume, disabled=not can, width="stretch")
         right.button(
             "Keep as a checkpoint",
             icon=":material/save:",
             on_click=keep,
-            disabled=going or saving or not training.learned,
+            disabled=going or saving or not training.has_weights,
             width="stretch",
         )
     if st.session_state.pop("training_question", False):
