@@ -1,13 +1,14 @@
-"""Who is here: a browser, known by a secret of its own, and whether one of its pages is open.
+"""Visitors: a visitor is a browser, recognized by a secret, and is here while one of its pages is open.
 
-The secret is the random token that Streamlit gives each browser in a cookie against forged requests. It survives a
-reload, all tabs of a browser share it, and it stands in no link. Without the cookie, a visitor is a session of
+The secret is the random token that Streamlit puts into a cookie of each browser against forged requests. It survives a
+reload, all tabs of a browser share it, and no link holds it. Without the cookie, a visitor is one session of
 Streamlit.
 
-A browser that closes a tab says so on the connection. A phone that falls asleep, or a network that breaks, says
-nothing. So the first is given less time to come back (a reload closes the page as well) than the second.
+A browser that closes a tab also closes the connection properly. A phone that falls asleep and a broken network do not.
+So a closed tab has less time to come back than a lost connection. It needs some time, because a reload closes the page
+as well.
 
-What it needs to know of Streamlit's inside is in `streamlit_bridge.py`.
+`streamlit_bridge.py` reads the internals of Streamlit.
 """
 
 import threading
@@ -18,7 +19,7 @@ from typing import Any
 
 import streamlit as st
 
-from viz_app.server.resources import Seldom
+from viz_app.server.resources import Throttled
 from viz_app.server.streamlit_bridge import (
     browser_closed,
     connection_of,
@@ -30,19 +31,19 @@ __all__ = ["AFTER_GOODBYE", "AFTER_SILENCE", "VISITORS", "Visitor", "tabs_beside
 
 AFTER_GOODBYE = 45.0  # seconds after a tab was closed
 AFTER_SILENCE = 180.0  # seconds after a connection broke
-REPEAT = 5.0  # seconds from one look at who has left to the next
+REPEAT = 5.0  # seconds between two checks of all visitors
 
 
 @dataclass(eq=False)
 class Tab:
-    """A session of Streamlit, and its latest connection."""
+    """A session of Streamlit and its latest connection."""
 
     session: str
     connection: Any = None
     gone_since: float | None = None
 
     def here(self) -> bool:
-        """Whether it is connected, or may come back yet."""
+        """Whether the tab is connected, or may still come back."""
         connection = connection_of(self.session)
         if connection is not None:
             self.connection, self.gone_since = connection, None
@@ -54,7 +55,7 @@ class Tab:
 
 
 class Visitor:
-    """A browser. Equal to itself alone."""
+    """A browser. Two visitors are never equal."""
 
     def __init__(self) -> None:
         self._tabs: dict[str, Tab] = {}
@@ -62,18 +63,18 @@ class Visitor:
         self.last_here = time.monotonic()
 
     def seen(self, session: str) -> None:
-        """A page of this session is being drawn."""
+        """Note that a page of this session is being drawn."""
         with self._lock:
             self._tabs[session] = Tab(session, connection_of(session))
             self.last_here = time.monotonic()
 
     def sessions(self) -> tuple[str, ...]:
-        """The sessions of all their tabs, also of those that were closed a moment ago."""
+        """The sessions of all tabs, also of tabs that were closed a moment ago."""
         with self._lock:
             return tuple(self._tabs)
 
     def here(self) -> bool:
-        """Whether one of their pages is open, or was a moment ago."""
+        """Whether a page of this visitor is open, or was open a moment ago."""
         with self._lock:
             self._tabs = {session: tab for session, tab in self._tabs.items() if tab.here()}
             if self._tabs:
@@ -86,7 +87,7 @@ LOCK = threading.Lock()
 
 
 def visitor() -> Visitor:
-    """The visitor for whom the script runs."""
+    """The visitor of the running script."""
     secret = secret_of_browser()
     with LOCK:
         known: Visitor | None = st.session_state.get("visitor")
@@ -95,23 +96,23 @@ def visitor() -> Visitor:
             VISITORS.setdefault(secret, found)
     st.session_state["visitor"] = found
     found.seen(session_id())
-    look_who_left()
+    check_visitors()
     return found
 
 
-def look_at_all() -> None:
-    """Note who is gone: the time of a visitor who left begins when somebody looks."""
+def check_all() -> None:
+    """Check all visitors. The time of a closed tab begins at the first check after it closed."""
     with LOCK:
         known = tuple(VISITORS.values())
     for one in known:
         one.here()
 
 
-look_who_left = Seldom(work=look_at_all, seconds=REPEAT)
+check_visitors = Throttled(work=check_all, seconds=REPEAT)
 
 
 def tabs_beside(session: str) -> dict[str, bool]:
-    """The sessions of the browser that has this one, itself among them, and whether each is connected."""
+    """The sessions of the browser with this session, including this one → whether each is connected."""
     with LOCK:
         known = tuple(VISITORS.values())
     sessions = next((found for visitor in known if session in (found := visitor.sessions())), (session,))

@@ -1,7 +1,7 @@
-"""What this process may use: cores and memory, of the machine or of the container that it runs in.
+"""The cores and the memory that this process may use, on a computer or in a container.
 
-A container sees the whole machine; what it was given stands in its control group, of version 1 or 2. Where several
-processes serve the app on one machine, `HEADLIGHT_PROCESSES` says how many, and each takes its part.
+A container sees the whole computer. Its limits are in its control group, of version 1 or 2. Where several processes
+serve the app on one computer, `HEADLIGHT_PROCESSES` is their number, and each uses its share.
 """
 
 import ctypes
@@ -16,14 +16,14 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-__all__ = ["Seldom", "cores", "freeze_imports", "give_back_freed_memory", "keep_heaps_few", "memory", "threads"]
+__all__ = ["Throttled", "cores", "freeze_imports", "limit_heaps", "memory", "return_freed_memory", "threads"]
 
 GROUPS = Path("/sys/fs/cgroup")
 OWN_GROUPS = Path("/proc/self/cgroup")
 
 
 def cores(*, groups: Path = GROUPS, own: Path = OWN_GROUPS) -> int:
-    """Cores that the process may use at once, at least 1."""
+    """The number of cores that the process may use at once, at least 1."""
     found = [float(len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else float(os.cpu_count() or 1)]
     for folder in folders("cpu", groups, own):
         quota, period = first_numbers(folder / "cpu.max", 2) or (math.inf, 1.0)  # version 2, microseconds
@@ -36,21 +36,21 @@ def cores(*, groups: Path = GROUPS, own: Path = OWN_GROUPS) -> int:
 
 @cache
 def freeze_imports() -> None:
-    """After the first page: what is imported stays, so the search for garbage need not walk through it again and again.
+    """After the first page: take the imported modules out of garbage collection, because they stay.
 
-    With forty visitors that search would stop all of them, now and then for seconds.
+    With forty visitors the collection of all modules would stop all pages, sometimes for seconds.
     """
     gc.collect()
     gc.freeze()
 
 
 def threads() -> int:
-    """For one visitor's model: small ones gain little from a second, other visitors and their browsers gain much."""
+    """Threads for one model. A second thread helps a small model little and other visitors much."""
     return max(1, cores() // 2)
 
 
 def memory(*, groups: Path = GROUPS, own: Path = OWN_GROUPS) -> int:
-    """Bytes that the process may use, whether they are free now or not."""
+    """The bytes that the process may use, free or not."""
     found = [float(installed())]
     for folder in folders("memory", groups, own):
         for name in ("memory.max", "memory.limit_in_bytes"):  # version 2 and version 1
@@ -59,9 +59,9 @@ def memory(*, groups: Path = GROUPS, own: Path = OWN_GROUPS) -> int:
 
 
 def processes() -> int:
-    """How many processes share the machine; `deploy/serve.py` says so to those that it starts."""
-    said = os.environ.get("HEADLIGHT_PROCESSES", "")
-    return max(1, int(said)) if said.isdecimal() else 1
+    """The number of processes that share the computer; `deploy/serve.py` sets it."""
+    count = os.environ.get("HEADLIGHT_PROCESSES", "")
+    return max(1, int(count)) if count.isdecimal() else 1
 
 
 def installed() -> int:
@@ -72,7 +72,7 @@ def installed() -> int:
 
 
 def folders(controller: str, groups: Path, own: Path) -> Iterator[Path]:
-    """The folders that may limit this process: of its own group and of all groups that this one is in."""
+    """The folders that may limit this process: that of its control group, and those of all groups above it."""
     try:
         lines = own.read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -83,35 +83,40 @@ def folders(controller: str, groups: Path, own: Path) -> Iterator[Path]:
             continue
         for root in (groups, groups / controller, groups / "unified") if controllers == "" else (groups / controllers,):
             group = root / path.strip("/")
-            # Inside a container the path may be that of the machine, which is not there.
+            # Inside a container the path may be that of the host, which does not exist here.
             yield from (folder for folder in (group, *group.parents) if folder.is_relative_to(root) and folder.is_dir())
 
 
 def first_numbers(file: Path, count: int) -> tuple[float, ...] | None:
-    """What a control file says, infinity for "max"; None where there is no such file."""
+    """The first numbers in a control file, infinity for "max"; None without such a file."""
     with suppress(OSError, ValueError):
         words = file.read_text(encoding="ascii").split()[:count]
         return tuple(math.inf if word == "max" else float(word) for word in words) if len(words) == count else None
     return None
 
 
-def keep_heaps_few() -> None:
-    """Have the C library share two heaps among all threads, instead of keeping one for each of forty."""
-    with suppress(OSError, AttributeError, TypeError):  # other C libraries have no such call; Windows wants a name
+def limit_heaps() -> None:
+    """Make the C library use two heaps for all threads instead of one for each of forty."""
+    with suppress(OSError, AttributeError, TypeError):  # other C libraries have no such call; Windows needs a name
         arenas, largest_on_a_heap = -8, -3  # M_ARENA_MAX, M_MMAP_THRESHOLD in malloc.h
         ctypes.CDLL(None).mallopt(arenas, 2)
         ctypes.CDLL(None).mallopt(largest_on_a_heap, 256 * 1024)
 
 
-def give_back_freed_memory() -> None:
-    """Have the C library return to the system what is free inside its heaps; some 30 ms for half a gigabyte."""
+def return_freed_memory() -> None:
+    """Make the C library return free memory in its heaps to the system; 30 ms for half a gigabyte."""
     with suppress(OSError, AttributeError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)
 
 
 @dataclass(kw_only=True)
-class Seldom:
-    """Does its work when it is called, but not again for so many seconds."""
+class Throttled:
+    """A function that does nothing if it is called again too soon.
+
+    Args:
+        work: The function.
+        seconds: The shortest time between two runs.
+    """
 
     work: Callable[[], None]
     seconds: float

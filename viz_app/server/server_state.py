@@ -1,4 +1,4 @@
-"""What all visitors share: the gate to the cores, the memory for results and models, and the queue of long work."""
+"""Objects that all visitors share: the gate to the cores, the cache for results, the jobs."""
 
 import inspect
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ import streamlit as st
 from viz_app.server.cache import Cache, read_only
 from viz_app.server.gate import Gate
 from viz_app.server.jobs import Jobs, Lane
-from viz_app.server.resources import Seldom, cores, freeze_imports, give_back_freed_memory, keep_heaps_few, memory
+from viz_app.server.resources import Throttled, cores, freeze_imports, limit_heaps, memory, return_freed_memory
 from viz_app.server.waiting_message import waiting
 
 __all__ = [
@@ -32,12 +32,12 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 MEGABYTE = 1 << 20
-MAX_CHARACTERS = 20_000  # of a text; what is beyond is cut off before anything else is done
+MAX_CHARACTERS = 20_000  # of a text; the rest is cut off first of all
 CORES = cores()
 GATE = Gate(CORES)
 JOBS = Jobs(
     {
-        "training": Lane(width=CORES, seconds=1800, each=1),  # processes of their own, which let pages go first
+        "training": Lane(width=CORES, seconds=1800, each=1),  # own processes with a low priority
         "importance": Lane(width=1, seconds=600),
         "search": Lane(width=1, seconds=120),
         "pasting": Lane(width=1, seconds=120),
@@ -45,18 +45,18 @@ JOBS = Jobs(
         "snapshots": Lane(width=16, seconds=120),
     }
 )
-MODELS_SHARE = memory() // 6  # a model that people bring may be a hundred times as large as ours
-# The longest text of a bundled checkpoint makes 19 MB of maps, 400 words in a BERT 80: those would take 3 s each time.
+MODELS_SHARE = memory() // 6  # a visitor's model may be a hundred times as large as ours
+# The longest text of a bundled checkpoint makes 19 MB of maps. 400 words in a BERT make 80 MB, and take 3 s.
 RESULTS = Cache(capacity=min(memory() // 16, 256 * MEGABYTE), largest=96 * MEGABYTE, waiting=GATE.outside)
-keep_heaps_few()
-tidy_up = Seldom(work=give_back_freed_memory, seconds=10)
+limit_heaps()
+return_memory = Throttled(work=return_freed_memory, seconds=10)
 
 
-def remembered(says: str = "") -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
-    """Keep what a function returns in `RESULTS`, by its name and its arguments; texts among these are cut.
+def remembered(message: str = "") -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
+    """Keep the results of a function in `RESULTS`, by its name and arguments. Long texts in arguments are cut.
 
     Args:
-        says: What a visitor reads while it is computed.
+        message: Shown to the visitor during the computation.
     """
 
     def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
@@ -69,8 +69,8 @@ def remembered(says: str = "") -> Callable[[Callable[Arguments, Result]], Callab
             arguments = tuple(map(cut, given.arguments.values()))
 
             def compute() -> Result:
-                GATE.give_way()  # a page that asks for a hundred sentences lets others in between
-                with waiting(says) if says else nullcontext():
+                GATE.give_way()  # a page that needs a hundred results lets others run in between
+                with waiting(message) if message else nullcontext():
                     return read_only(cast(Callable[..., Result], function)(*arguments))
 
             return RESULTS.get((function.__qualname__, *arguments), compute)
@@ -81,7 +81,7 @@ def remembered(says: str = "") -> Callable[[Callable[Arguments, Result]], Callab
 
 
 def known(function: Callable[..., object], *arguments: object) -> object | None:
-    """What is kept of a call of a `remembered` function, None where nothing is."""
+    """The kept result of a call of a `remembered` function; None without one."""
     return RESULTS.peek((function.__qualname__, *map(cut, arguments)))
 
 
@@ -98,24 +98,23 @@ def cut(argument: object) -> object:
 
 @contextmanager
 def turn() -> Iterator[None]:
-    """Run a page when its turn has come; who waits longer than a moment reads how many are before."""
+    """Run a page inside the gate. A visitor who waits longer than a moment reads the length of the queue."""
     place = st.empty()
-    told = False
+    waited = False
 
-    def tell(before: int) -> None:
-        nonlocal told
-        told = True
-        visitors = "1 visitor is" if before == 1 else f"{before} visitors are"
+    def show_queue(before: int) -> None:
+        nonlocal waited
+        waited = True
         place.info(
-            "Your turn is next." if not before else f"Many are here at once: {visitors} before you.",
+            f"Many visitors use this server now. Visitors before you: {before}." if before else "You are next.",
             icon=":material/hourglass_top:",
         )
 
     try:
-        with GATE.inside(tell):
-            if told:
+        with GATE.inside(show_queue):
+            if waited:
                 place.empty()
             yield
-    finally:  # a page may stop early, or be stopped by the next thing that is typed
-        tidy_up()
+    finally:  # a page may end early, and new input may stop it
+        return_memory()
         freeze_imports()

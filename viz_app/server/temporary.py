@@ -1,4 +1,4 @@
-"""A folder of this server for what lasts no longer than the server. The next server removes it after a kill."""
+"""Temporary folders that end with the server. After a kill, the next server removes them."""
 
 import atexit
 import os
@@ -12,25 +12,25 @@ from typing import Any
 
 try:
     import fcntl
-except ImportError:  # Windows has no such locks: there nothing is removed after a kill
+except ImportError:  # Windows has no such locks, so nothing is removed there after a kill
     fcntl = None  # type: ignore[assignment]
 
 __all__ = ["new_folder", "remove_leftovers"]
 
-PREFIX = "headlight-server-"  # of the folder, and of the file beside it that is locked while its server lives
+PREFIX = "headlight-server-"  # of the folder, and of the file beside it that is locked while its server runs
 ALIVE = ".alive"
 MAKING = threading.Lock()
 
 
 def new_folder() -> Path:
-    """An empty folder.
+    """Make an empty folder.
 
     Raises:
         OSError: the disk is full.
     """
     with MAKING:
         folder, file = home()
-        if not (folder.is_dir() and Path(file.name).exists()):  # a program that cleans up has removed it
+        if not (folder.is_dir() and Path(file.name).exists()):  # a cleaning program has removed it
             home.cache_clear()
             folder, file = home()
     return Path(tempfile.mkdtemp(dir=folder))
@@ -38,7 +38,7 @@ def new_folder() -> Path:
 
 @cache
 def home() -> tuple[Path, Any]:
-    """The folder of this process, and the file that it holds locked."""
+    """The folder of this process and the file that it keeps locked."""
     remove_leftovers()
     file = locked_file()
     folder = folder_beside(Path(file.name))
@@ -48,14 +48,14 @@ def home() -> tuple[Path, Any]:
 
 
 def locked_file() -> Any:
-    """A new file that this process locks. It comes before the folder, so a kill leaves no folder without one."""
+    """Make and lock a file. It is made before the folder, so no kill leaves a folder without a file."""
     while True:
         file = tempfile.NamedTemporaryFile(prefix=PREFIX, suffix=ALIVE, delete=False)  # noqa: SIM115
         if fcntl is not None:
             fcntl.flock(file, fcntl.LOCK_EX)
         if os.fstat(file.fileno()).st_nlink or fcntl is None:
             return file
-        file.close()  # another server took it for a leftover, before it was locked
+        file.close()  # another server removed it as a leftover before it was locked
 
 
 def folder_beside(file: Path) -> Path:
@@ -63,18 +63,18 @@ def folder_beside(file: Path) -> Path:
 
 
 def remove_leftovers() -> None:
-    """Remove the folders of servers that were killed; a lock ends with its process."""
+    """Remove the folders of killed servers. The lock of a file ends with its process."""
     for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*{ALIVE}"):
         with suppress(OSError), path.open("rb") as file:
             if fcntl is not None:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises where the server lives
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises while the server runs
                 remove(path)
 
 
 def remove(file: Path) -> None:
-    """Remove the folder of a server, and then its file; the file stays for the next try where the folder does."""
+    """Remove the folder of a server, then its file. The file stays if the folder does."""
     folder = folder_beside(file)
     shutil.rmtree(folder, ignore_errors=True)
     if not folder.exists():
-        with suppress(OSError):  # it is gone already; Windows keeps a file that is open
+        with suppress(OSError):  # already removed; or open, on Windows
             file.unlink()

@@ -1,6 +1,6 @@
-"""A process that has imported the program already and waits for its command: a training starts seconds sooner.
+"""A process that has already imported the program and waits for a command, so that a training run starts sooner.
 
-What it does is in `model/cli/wait_for_command.py`.
+The process runs `model/cli/wait_for_command.py`.
 """
 
 import atexit
@@ -17,12 +17,12 @@ from pathlib import Path
 __all__ = ["SPARE", "Spare", "hand_over"]
 
 PROJECT = Path(__file__).resolve().parents[2]
-PATIENCE = 600.0  # seconds that it waits for a command; then it is ended, and its memory is free
-NICE = 10  # lets the pages of all visitors go first
+PATIENCE = 600.0  # seconds that the process waits for a command, before it ends and frees its memory
+NICE = 10  # the pages of all visitors have priority
 
 
 class Spare:
-    """At most one process that waits. It has one core."""
+    """At most one waiting process. It uses one core."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -30,26 +30,26 @@ class Spare:
         atexit.register(self.end)
 
     def prepare(self) -> None:
-        """Have a process wait, if none does."""
+        """Start a process that waits, if there is none."""
         with self._lock:
             if self._waiting is not None and self._waiting.poll() is not None:
                 discard(self._waiting)
                 self._waiting = None
             if self._waiting is None:
-                self._waiting = started()
+                self._waiting = start_process()
                 expiry = threading.Timer(PATIENCE, self._expire, [self._waiting])
                 expiry.daemon = True
                 expiry.start()
 
     def run(self, arguments: Sequence[str], log: Path) -> "subprocess.Popen[bytes]":
-        """Have the program run in the process that waits, or in a new one.
+        """Run the program in the waiting process, or in a new one.
 
         Args:
-            arguments: Of `python -m model`.
+            arguments: The arguments of `python -m model`.
             log: The file for its output.
 
         Raises:
-            OSError: no process can be started, or it ends at once.
+            OSError: no process can be started, or the process ends at once.
         """
         log.touch()
         command = json.dumps({"arguments": list(arguments), "log": str(log)}).encode() + b"\n"
@@ -59,38 +59,38 @@ class Spare:
             if hand_over(command, waiting):
                 return waiting
             discard(waiting)
-        fresh = started()
+        fresh = start_process()
         if not hand_over(command, fresh):
             discard(fresh)
-            raise ChildProcessError(errno.ECHILD, "The process ended before it got its task")
+            raise ChildProcessError(errno.ECHILD, "The process ended before it received its command")
         return fresh
 
     def _expire(self, process: "subprocess.Popen[bytes]") -> None:
-        """End a process that still waits. Here and not in the process: it cannot end while it is handed over."""
+        """End a process that still waits. The process itself might end while it receives a command."""
         with self._lock:
             if self._waiting is process:
                 discard(process)
                 self._waiting = None
 
     def end(self) -> None:
-        """Before the server ends."""
+        """End the waiting process, before the server ends."""
         with self._lock:
             if self._waiting is not None:
                 discard(self._waiting)
                 self._waiting = None
 
 
-def started() -> "subprocess.Popen[bytes]":
-    alone = os.environ | {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+def start_process() -> "subprocess.Popen[bytes]":
+    one_core = os.environ | {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
     process = subprocess.Popen(
         [sys.executable, "-m", "model.cli.wait_for_command"],
         cwd=PROJECT,
-        env=alone,
+        env=one_core,
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    with suppress(AttributeError, OSError):  # Windows has no such thing; it may have ended already
+    with suppress(AttributeError, OSError):  # Windows has no priorities of this kind; or the process has already ended
         os.setpriority(os.PRIO_PROCESS, process.pid, NICE)
     return process
 
@@ -99,12 +99,12 @@ def discard(process: "subprocess.Popen[bytes]") -> None:
     process.kill()
     process.wait()
     if process.stdin is not None:
-        with suppress(OSError):  # what was written and not read
+        with suppress(OSError):  # it holds unread input
             process.stdin.close()
 
 
 def hand_over(command: bytes, process: "subprocess.Popen[bytes]") -> bool:
-    """Whether the process could take the command: it may have been killed."""
+    """Send the command. Returns whether the process received it; it may have been killed."""
     assert process.stdin is not None
     try:
         process.stdin.write(command)

@@ -182,7 +182,7 @@ def test_a_second_process_that_cannot_be_prepared_is_no_loss(
     def started() -> None:
         raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
 
-    monkeypatch.setattr(warm_process, "started", started)
+    monkeypatch.setattr(warm_process, "start_process", started)
     monkeypatch.setattr(warm_process.SPARE, "_waiting", None)
     app = open_app("training", **SMALL)
     assert not app.error

@@ -16,7 +16,7 @@ OpenApp = Callable[..., AppTest]
 @pytest.fixture
 def bring(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], AppTest]:
     """Name a folder of this machine on the page Checkpoints, and press Open it."""
-    monkeypatch.setattr("viz_app.sections.checkpoints.bring_your_own.alone", lambda: True)
+    monkeypatch.setattr("viz_app.sections.checkpoints.bring_your_own.only_this_computer", lambda: True)
     app = open_app("checkpoints", checkpoint=NAME, open_your_own="true")
     app.session_state["open_your_own"] = True
     app.run()

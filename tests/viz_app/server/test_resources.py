@@ -4,7 +4,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from viz_app.server.resources import Seldom, cores, give_back_freed_memory, memory
+from viz_app.server.resources import Throttled, cores, memory, return_freed_memory
 
 UNLIMITED = str(2**63 - 4096)  # what version 1 says without a limit
 
@@ -66,15 +66,15 @@ def test_what_is_free_inside_a_heap_goes_back_to_the_system() -> None:
     kept = [bytes(4000) for _ in range(30_000)]  # 120 MB; above Python's own small objects, below what is mapped alone
     del kept[:-1]  # the last holds the heap open
     before = psutil.Process().memory_info().rss
-    give_back_freed_memory()
+    return_freed_memory()
     assert psutil.Process().memory_info().rss < before - 80e6
 
 
-def test_seldom_is_not_often() -> None:
+def test_a_throttled_function_does_not_run_again_too_soon() -> None:
     done: list[int] = []
-    often, seldom = (Seldom(work=lambda: done.append(1), seconds=seconds) for seconds in (0, 3600))
+    often, throttled = (Throttled(work=lambda: done.append(1), seconds=seconds) for seconds in (0, 3600))
     for _ in range(3):
-        seldom()
+        throttled()
     assert len(done) == 1
     for _ in range(3):
         often()

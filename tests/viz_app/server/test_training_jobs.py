@@ -134,7 +134,7 @@ def test_a_visitor_has_one_training_and_finds_it_again(owner: Person) -> None:
 
 
 def test_two_tabs_that_begin_at_once_leave_one_training(owner: Person, monkeypatch: pytest.MonkeyPatch) -> None:
-    bench, go_on, others = Trainings(), Training.go_on, list[threading.Thread]()
+    bench, go_on, others = Trainings(), Training.start_or_resume, list[threading.Thread]()
 
     def work(training: Training, report: Report) -> None:
         while True:
@@ -149,7 +149,7 @@ def test_two_tabs_that_begin_at_once_leave_one_training(owner: Person, monkeypat
         go_on(training, owner)
 
     monkeypatch.setattr(Training, "_work", work)
-    monkeypatch.setattr(Training, "go_on", slowly)
+    monkeypatch.setattr(Training, "start_or_resume", slowly)
     first = bench.begin(owner, SMALL)
     others[0].join()
     assert bench.of(owner) is not first

@@ -122,7 +122,7 @@ def test_files_that_a_system_adds_to_an_archive_are_left_out(tmp_path: Path) -> 
 
 
 def test_a_configuration_without_weights_is_not_a_checkpoint(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="no weights among these files"):
+    with pytest.raises(CheckpointError, match="no weights among them"):
         unpack([("config.json", io.BytesIO(b"{}"))], tmp_path)
 
 

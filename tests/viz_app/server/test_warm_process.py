@@ -65,6 +65,6 @@ def test_a_process_that_takes_no_command_is_an_error(tmp_path: Path, monkeypatch
         process.wait(PATIENCE)
         return process
 
-    monkeypatch.setattr(spares, "started", started)
+    monkeypatch.setattr(spares, "start_process", started)
     with pytest.raises(OSError, match="ended before it got its task"):
         Spare().run(["toy", "reverse"], tmp_path / "log.txt")

@@ -30,7 +30,7 @@ def test_the_oldest_codes_are_forgotten_first() -> None:
 
 
 def test_two_places_never_share_a_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(links, "LENGTH", 1)  # so that many meet
+    monkeypatch.setattr("viz_app.session.codes.LENGTH", 1)  # so that many places meet
     codes = Codes(most=100)
     places = [Place("masks", (("layer", str(i)),)) for i in range(20)]
     made = [codes.code_of(place) for place in places]

@@ -17,7 +17,7 @@ from tests.viz_app.conftest import NAME, head_map
 from viz_app.server import presence, resources
 from viz_app.server.disk_space import DiskSpace
 from viz_app.server.presence import Visitor
-from viz_app.server.resources import Seldom
+from viz_app.server.resources import Throttled
 from viz_app.server.training_jobs import TRAININGS, Plan, Training
 from viz_app.session import own_checkpoints
 from viz_app.session.own_checkpoints import MOST, OWN, Upload
@@ -90,7 +90,7 @@ class Server:
 def server(monkeypatch: pytest.MonkeyPatch) -> Server:
     server = Server()
     monkeypatch.setattr(presence, "VISITORS", WeakValueDictionary())
-    monkeypatch.setattr(presence, "look_who_left", Seldom(work=presence.look_at_all, seconds=presence.REPEAT))
+    monkeypatch.setattr(presence, "check_visitors", Throttled(work=presence.check_all, seconds=presence.REPEAT))
     monkeypatch.setattr(presence, "secret_of_browser", lambda: server.session.partition(" ")[0].encode())
     monkeypatch.setattr(presence, "session_id", lambda: server.session)
     monkeypatch.setattr(presence, "connection_of", server.connections.get)
