@@ -13,7 +13,7 @@ MAX_DELETED, MOST_WORK = 200, 1e11  # words; words × tokens × parameters: two 
 
 
 def classifier(key: CheckpointKey) -> ClassifierCheckpoint:
-    """Raises CheckpointError where the checkpoint is not a classifier."""
+    """Raises CheckpointError where the checkpoint translates and does not classify."""
     checkpoint = loaded(key)
     if not isinstance(checkpoint, ClassifierCheckpoint):
         raise CheckpointError(f"{key.name} translates and does not classify.")
@@ -22,7 +22,7 @@ def classifier(key: CheckpointKey) -> ClassifierCheckpoint:
 
 @remembered("Reading …")
 def classification_of(key: CheckpointKey, text: str) -> Classification:
-    """Raises CheckpointError where the checkpoint is not a classifier."""
+    """Raises CheckpointError where the checkpoint translates and does not classify."""
     return classify(classifier(key), text)
 
 

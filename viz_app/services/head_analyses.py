@@ -27,7 +27,7 @@ FloatArray = NDArray[np.float32]
 def anatomy_of(
     key: CheckpointKey, text: str, kind: str, layer: int, search: SearchConfig = GREEDY, forced: Forced = ()
 ) -> tuple[Translation, Anatomy]:
-    """The translation without its maps, and one layer taken apart.
+    """The translation without its maps, and the vectors of one layer.
 
     Raises:
         ConfigError: the checkpoint does not compute scaled dot products.
@@ -41,18 +41,18 @@ def anatomy_of(
 def value_norms_of(
     key: CheckpointKey, text: str, search: SearchConfig = GREEDY, forced: Forced = ()
 ) -> Mapping[str, FloatArray]:
-    """Kind → length of each value after the output projection, (L, H, S)."""
+    """Kind → norm of each value after the output projection, (L, H, S)."""
     return value_norms(translator(key), text, forced=written_of(key, text, search, forced))[1]
 
 
 def why_no_norms(key: CheckpointKey) -> str:
-    """Why `value_norms_of` is not offered; nothing where it is."""
+    """Why the model has no `value_norms_of`; "" if it has."""
     return why_no_mixing(translator(key).model)
 
 
 @remembered()
 def head_metrics_of(key: CheckpointKey, text: str) -> Mapping[str, Mapping[str, FloatArray]]:
-    """Kind → metric → (L, H, T) of the queries of one translation."""
+    """Kind → metric → its value for each query of one translation, (L, H, T)."""
     translation = translation_of(key, text)
     found = {}
     for kind in config_of(key).model.kinds:
@@ -66,6 +66,6 @@ def head_metrics_of(key: CheckpointKey, text: str) -> Mapping[str, Mapping[str, 
 
 @remembered()
 def gradient_importance_of(key: CheckpointKey, pairs: Pairs) -> Mapping[str, FloatArray]:
-    """Kind → |∂loss/∂gate| of each head for each of a few sentences and their translations, (N, L, H)."""
+    """Kind → |∂loss/∂gate| of each head for each sentence with its translation, (N, L, H)."""
     checkpoint = translator(key)
     return gradient_importance(checkpoint.model, make_examples(checkpoint, pairs))

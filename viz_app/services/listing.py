@@ -1,7 +1,6 @@
-"""Which checkpoints there are, and what their files say of them without loading a model.
+"""The checkpoints that exist, and what can be read from their files without loading a model.
 
-A key names a checkpoint by its folder and the state of its files: a retrained one is never confused with its
-predecessor.
+A key names a checkpoint by its folder and the state of its files. After a new training run the key is another one.
 """
 
 import io
@@ -41,11 +40,11 @@ LONGEST_CARD = 50_000  # characters
 
 @dataclass(frozen=True)
 class CheckpointKey:
-    """Names one state of one checkpoint, and of one of many languages, which it reads and which it writes."""
+    """Names one state of one checkpoint, and two of its languages if it has many."""
 
     path: str
     version: str
-    source: str = ""
+    source: str = ""  # language, as the model spells it
     target: str = ""
 
     @property
@@ -55,7 +54,7 @@ class CheckpointKey:
 
 @dataclass(frozen=True, kw_only=True)
 class Listed:
-    """A checkpoint that was found: its configuration, or the sentence that says why it cannot be used."""
+    """A checkpoint: its configuration, or a sentence that says why it cannot be used."""
 
     key: CheckpointKey
     config: AnyConfig | None
@@ -64,25 +63,25 @@ class Listed:
 
 
 def listed_checkpoints() -> list[Listed]:
-    """Everything that looks like a checkpoint, read anew each time: a freshly trained one appears at once.
+    """All folders that look like a checkpoint, read again in each call, so that a new checkpoint appears at once.
 
-    What this visitor brought comes last, and hides nothing of the same name.
+    The visitor's own checkpoints come last. They never hide another checkpoint with the same name.
     """
     found = find_checkpoints(checkpoint_folders())
     return [list_one(path) for path in (found | own_checkpoints() | found).values()]
 
 
-def comparable(key: CheckpointKey, mine: AnyConfig, found: Sequence[Listed]) -> dict[str, CheckpointKey]:
-    """The checkpoints that can read the same text; those that write the same language first, then those of one make.
+def comparable(key: CheckpointKey, mine: AnyConfig, listed: Sequence[Listed]) -> dict[str, CheckpointKey]:
+    """The checkpoints that can read the same text: first those that write the same language, then those of one type.
 
     Args:
-        key: Of the checkpoint that they are compared with.
+        key: The checkpoint that they are compared with.
         mine: Its configuration.
-        found: All there are.
+        listed: All checkpoints.
     """
     usable = [
         (one.key, one.config)
-        for one in found
+        for one in listed
         if one.config is not None
         and one.key.path != key.path
         and one.config.task == mine.task
@@ -105,14 +104,14 @@ def list_one(path: Path) -> Listed:
     try:
         config = read_once(key)
         if not any(name.endswith(WEIGHTS) for name, _ in stats):
-            raise CheckpointError(f"{path.name} has no model.safetensors yet; its training may still be running.")
+            raise CheckpointError(f"{path.name} has no model.safetensors yet. Its training run may still be active.")
     except CheckpointError as error:
         return Listed(key=key, config=None, problem=str(error), megabytes=megabytes)
     return Listed(key=key, config=config, megabytes=megabytes)
 
 
 def files_of(path: Path) -> list[tuple[str, os.stat_result]]:
-    """Name and state of each file, without those that a training is replacing just now."""
+    """Name and state of each file, without files that a training run is replacing at this moment."""
     found = []
     with suppress(OSError):
         for entry in os.scandir(path):
@@ -129,7 +128,7 @@ def read_once(key: CheckpointKey) -> AnyConfig:
 
 @remembered()
 def training_history(key: CheckpointKey, quality: str) -> pd.DataFrame | None:
-    """`history.csv`, or None where there is none that can be read and has the column `quality`."""
+    """`history.csv`; None if it is missing, damaged or without the column `quality`."""
     try:
         history = pd.read_csv(io.StringIO(read_text(Path(key.path) / "history.csv", max_bytes=MAX_CONFIG_BYTES)))
     except (OSError, ValueError):
@@ -139,21 +138,21 @@ def training_history(key: CheckpointKey, quality: str) -> pd.DataFrame | None:
 
 @remembered()
 def model_card(key: CheckpointKey) -> str:
-    """The checkpoint's README.md as Markdown that asks no other host, without its first heading; or nothing."""
+    """The checkpoint's README.md without its first heading, as Markdown that asks no other host; "" without a file."""
     try:
         with (Path(key.path) / "README.md").open(encoding="utf-8") as file:
             text = file.read(LONGEST_CARD + 1)
     except (OSError, UnicodeDecodeError):
         return ""
     cut = len(text) > LONGEST_CARD
-    text = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.DOTALL).lstrip()  # what is said to the Hub
+    text = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.DOTALL).lstrip()  # metadata for the Hugging Face Hub
     shown = card(text.partition("\n")[2] if text.startswith("# ") else text)
-    return f"{shown}\n\nThe card is longer; only its first {LONGEST_CARD:,} characters are shown." if cut else shown
+    return f"{shown}\n\nThis card is longer. Only its first {LONGEST_CARD:,} characters are shown." if cut else shown
 
 
-def checkpoint_figures(found: Sequence[Listed]) -> pd.DataFrame:
-    """One row a checkpoint, for the table of all of them."""
-    return pd.DataFrame([figures_row(listed) for listed in found])
+def checkpoint_figures(listed: Sequence[Listed]) -> pd.DataFrame:
+    """A table with one row per checkpoint."""
+    return pd.DataFrame([figures_row(one) for one in listed])
 
 
 def figures_row(listed: Listed) -> dict[str, object]:
@@ -179,7 +178,7 @@ def figures_row(listed: Listed) -> dict[str, object]:
 
 @remembered()
 def count_parameters(key: CheckpointKey) -> int | None:
-    """Numbers stored in the weights, read from their header; None where it cannot be read."""
+    """The numbers in the weights, counted from the header of the file; None if it cannot be read."""
     try:
         return read_header(Path(key.path)).num_weights
     except CheckpointError:

@@ -1,4 +1,4 @@
-"""The models that all visitors share, never changed; as many stay loaded as there is memory for."""
+"""The models that all visitors share. Nobody changes them. As many stay loaded as fit into memory."""
 
 import os
 from collections.abc import Sequence
@@ -38,17 +38,21 @@ FloatArray = NDArray[np.float32]
 MAX_STACKED, MAX_STACK = 16, 128 * MEGABYTE  # snapshots that run together, and their weights
 DEVICE = os.environ.get("HEADLIGHT_DEVICE", "cpu")
 torch.set_num_threads(threads())
-os.environ.setdefault("HF_HUB_OFFLINE", "1")  # the app asks no host but its own
+os.environ.setdefault("HF_HUB_OFFLINE", "1")  # the app never asks another host
 
 
 def loaded(key: CheckpointKey) -> Checkpoint | ClassifierCheckpoint:
-    """The model that all visitors share; as many stay loaded as there is memory for."""
+    """The model of this checkpoint, loaded if it is not in memory.
+
+    Raises:
+        CheckpointError, ConfigError: it cannot be loaded.
+    """
 
     def load() -> Checkpoint | ClassifierCheckpoint:
         folder = Path(key.path)
         with st.spinner("Loading the checkpoint …"):
             device = pick_device(DEVICE)
-            most = MODELS_SHARE if device.type == "cpu" else None  # else it is not this memory that is filled
+            most = MODELS_SHARE if device.type == "cpu" else None  # weights on another device do not fill this memory
             return open_checkpoint(folder, device=str(device), max_bytes=most)
 
     checkpoint = MODELS.get(replace(key, source="", target=""), load)
@@ -58,7 +62,7 @@ def loaded(key: CheckpointKey) -> Checkpoint | ClassifierCheckpoint:
 
 
 def snapshot(key: CheckpointKey, step: int) -> Checkpoint:
-    """A checkpoint as it was after `step` steps of its training; kept in memory with the other models.
+    """The checkpoint after `step` training steps; kept in memory with the other models.
 
     Raises:
         CheckpointError: its weights cannot be loaded.
@@ -108,7 +112,11 @@ MODELS = Cache(capacity=MODELS_SHARE, size=model_bytes, waiting=GATE.outside)
 
 
 def translator(key: CheckpointKey) -> Checkpoint:
-    """Raises CheckpointError where the checkpoint is no translator."""
+    """The model, if it translates or writes.
+
+    Raises:
+        CheckpointError: it classifies texts.
+    """
     checkpoint = loaded(key)
     if not isinstance(checkpoint, Checkpoint):
         raise CheckpointError(f"{key.name} classifies texts and does not translate.")
@@ -116,7 +124,11 @@ def translator(key: CheckpointKey) -> Checkpoint:
 
 
 def config_of(key: CheckpointKey) -> AnyConfig:
-    """Raises CheckpointError where the checkpoint cannot be loaded."""
+    """The configuration of a checkpoint, loaded if it is not in memory.
+
+    Raises:
+        CheckpointError, ConfigError: it cannot be loaded.
+    """
     return loaded(key).config
 
 
@@ -132,7 +144,7 @@ def can_open(key: CheckpointKey) -> bool:
 
 @remembered()
 def parameter_table(key: CheckpointKey) -> pd.DataFrame:
-    """Parameters per module, as the model has them in memory: shared matrices are counted once."""
+    """Parameters per module of the loaded model; shared matrices count once."""
     model = loaded(key).model
     rows = [(name, p.numel()) for name, p in model.named_parameters()]
     table = pd.DataFrame(rows, columns=["name", "parameters"])

@@ -13,25 +13,25 @@ MAX_TABLE = 300_000  # rows of a table, 20 MB
 
 
 def too_long_for_a_table(translation: Translation) -> str:
-    """Why `map_file` is refused as CSV and JSON, or nothing where it is not."""
+    """Why the maps are too large for CSV and JSON; "" if they are not."""
     count = count_weights(translation)
     if count <= MAX_TABLE:
         return ""
     return (
-        f"The maps of this text have {count:,} weights, and a table takes up to {MAX_TABLE:,}: shorten the text, or "
-        "take the NPZ file."
+        f"The maps of this text have {count:,} weights. A table can hold {MAX_TABLE:,}. Shorten the text, or download "
+        "the NPZ file."
     )
 
 
 def map_file(form: str, key: CheckpointKey, text: str, search: SearchConfig, forced: Forced = ()) -> bytes:
-    """All maps of a translation as a file, made when it is asked for and not kept.
+    """Make a file with all maps of a translation.
 
     Args:
-        form: One of `FORMATS`; other than "npz" for what is not `too_long_for_a_table`.
-        key: Of the checkpoint.
-        text: What is translated.
-        search: How.
-        forced: Tokens that were not the model's choice.
+        form: One of `FORMATS`; only "npz" where the text is `too_long_for_a_table`.
+        key: The checkpoint.
+        text: The source.
+        search: The search for the translation.
+        forced: Forced tokens.
     """
     with GATE.inside():
         translation = translation_of(key, text, search, forced)

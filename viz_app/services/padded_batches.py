@@ -18,7 +18,7 @@ FloatArray = NDArray[np.float32]
 
 @remembered("Running the batch …")
 def batch_of(key: CheckpointKey, texts: tuple[str, ...]) -> PaddedBatch:
-    """Translate the texts, and put them together as one padded batch."""
+    """Translate the texts, and pad them to one batch."""
     return padded_batch(translator(key), texts)
 
 
@@ -26,14 +26,14 @@ def batch_of(key: CheckpointKey, texts: tuple[str, ...]) -> PaddedBatch:
 def score_stages_of(
     key: CheckpointKey, texts: tuple[str, ...], kind: str, layer: int, row: int
 ) -> Mapping[str, FloatArray]:
-    """Stage, one of `STAGES` → (H, T, S): what one layer does to its scores of one of the texts, in their batch."""
+    """Stage, one of `STAGES` → scores of one layer at this stage, for one text of the batch, (H, T, S)."""
     stages = layer_stages(translator(key), batch_of(key, texts), kind, layer)
     return {stage: scores[row] for stage, scores in stages.items()}
 
 
 @remembered()
 def bug_of(key: CheckpointKey, texts: tuple[str, ...], name: str = "") -> BugReport:
-    """What one of the mask mistakes, or with no name none, does to a batch."""
+    """The effect of a mistake with masks on a batch; without a name, the batch with right masks."""
     return mask_bug(translator(key), texts, name)
 
 
@@ -41,5 +41,5 @@ def bug_of(key: CheckpointKey, texts: tuple[str, ...], name: str = "") -> BugRep
 def bug_weights_of(
     key: CheckpointKey, texts: tuple[str, ...], name: str, kind: str, layer: int, row: int
 ) -> FloatArray:
-    """The weights of one layer for one of the texts, (H, T, S), under a mistake or with no name under none."""
+    """The weights of one layer for one text of the batch, (H, T, S), with a mistake or with right masks."""
     return bug_weights(translator(key), texts, name, kind, layer)[row]

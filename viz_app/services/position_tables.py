@@ -1,4 +1,4 @@
-"""Positional encodings: tables of checkpoints, sinusoids, and their sum with embeddings."""
+"""Positional encodings: tables of checkpoints, sinusoids, and their sum with the embeddings."""
 
 from contextlib import suppress
 
@@ -16,7 +16,7 @@ from viz_app.services.listing import CheckpointKey, listed_checkpoints
 from viz_app.services.loading import loaded, translator
 from viz_app.services.translations import without_maps, written_of
 
-__all__ = ["a_learned_table", "encoder_input_of", "position_table", "sinusoids"]
+__all__ = ["encoder_input_of", "learned_table", "position_table", "sinusoids"]
 
 FloatArray = NDArray[np.float32]
 
@@ -28,32 +28,32 @@ def sinusoids(length: int, d_model: int, base: float) -> FloatArray:
 
 
 def position_table(key: CheckpointKey) -> FloatArray:
-    """The checkpoint's own positional encoding, (max_length, d_model); of rotary ones the turns, (max_length, K).
+    """The positional encoding of a checkpoint, (max_length, d_model); for rotary positions the angles, (max_length, K).
 
     Raises:
-        CheckpointError: it has no such table.
+        CheckpointError: the model has no such table.
     """
     checkpoint = loaded(key)
     found = checkpoint.model.position_table()
     if found is None:
-        raise CheckpointError(f"{key.name} has no table of its positions.")
+        raise CheckpointError(f"{key.name} has no table of positions.")
     table: FloatArray = found.cpu().numpy()
-    table.setflags(write=False)  # it is the model's own memory
+    table.setflags(write=False)  # this memory belongs to the model
     return table
 
 
-def a_learned_table() -> FloatArray | None:
-    """The positions of the first checkpoint that learned them, to be compared with sinusoids; None without one."""
+def learned_table() -> FloatArray | None:
+    """The learned positions of the first checkpoint that has some, to compare with sinusoids; None without one."""
     for listed in listed_checkpoints():
         if listed.config is not None and listed.config.model.positional == "learned":
-            with suppress(CheckpointError, ConfigError):  # its own page says what is wrong with it
+            with suppress(CheckpointError, ConfigError):  # the page of this checkpoint shows the problem
                 return position_table(listed.key)
     return None
 
 
 @remembered()
 def encoder_input_of(key: CheckpointKey, text: str) -> tuple[Translation, FloatArray, FloatArray]:
-    """The translation without its maps, the scaled embeddings of the source (S, D), and their sum with the encoding."""
+    """The translation without its maps, the scaled embeddings (S, D), and their sum with the positions."""
     names = ("encoder.embedding.token_vectors", "encoder.embedding.sum")
     written = written_of(key, text, GREEDY, ())
     translation, recording = record_translation(translator(key), text, record=names, forced=written)

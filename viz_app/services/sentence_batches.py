@@ -1,11 +1,11 @@
-"""Sentences that heads are measured on, and how many of them go through a model at once."""
+"""Batches of the sentences on which heads are measured."""
 
 __all__ = ["Pairs", "in_batches"]
 
-Pairs = tuple[tuple[str, str], ...]  # (sentence, translation or nothing)
+Pairs = tuple[tuple[str, str], ...]  # (sentence, translation or "")
 BATCH = 16
 
 
 def in_batches(pairs: Pairs) -> list[Pairs]:
-    """The sentences, sixteen and what is left at a time."""
+    """The sentences in batches of 16; the last one may be smaller."""
     return [pairs[start : start + BATCH] for start in range(0, len(pairs), BATCH)]

@@ -50,21 +50,21 @@ def translation_of(
     forced: Forced = (),
     intervention: Intervention = UNTOUCHED,
 ) -> Translation:
-    """Translate `text` and keep the maps; texts beyond `MAX_CHARACTERS` are cut before anything else is done.
+    """Translate `text` and record the maps. Only the first `MAX_CHARACTERS` characters are read.
 
-    What a visitor forces or ablates is part of the key and of nothing else: no one else's translation changes.
+    Forced tokens and interventions are part of the cache key, so nobody else's translation changes.
     """
     edits = intervention.edits()
     return translate(translator(key), text, search=search, forced=dict(forced), edits=edits)
 
 
 def written_of(key: CheckpointKey, text: str, search: SearchConfig, forced: Forced) -> Mapping[int, int]:
-    """What an analysis forces so that it follows the very translation that the page shows, however that was found."""
+    """The tokens that an analysis forces, so that it follows the displayed translation of any search."""
     return translation_of(key, text, search, forced).as_forced
 
 
 def tokens_to_force(key: CheckpointKey, written: str) -> Forced:
-    """What to force so that a text is written."""
+    """The tokens to force so that the model writes this text."""
     return tuple(forced_ids(translator(key).tokenizers, written[:MAX_CHARACTERS]).items())
 
 
@@ -79,6 +79,6 @@ def without_maps(translation: Translation) -> Translation:
 
 @remembered()
 def doubt_of(key: CheckpointKey, text: str, search: SearchConfig = GREEDY) -> LowConfidence:
-    """Why the model's own translation of a text is not to be trusted, or nothing; of a drawn one, the greedy one's."""
+    """Why the model's own translation is doubtful; "" if it is not. Sampling is judged by its greedy translation."""
     own = GREEDY if search.method == "sample" else search
     return low_confidence(translator(key), text, translation_of(key, text, own)) if text.strip() else ""

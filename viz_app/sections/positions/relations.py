@@ -127,7 +127,7 @@ def compare_properties(encoding: Encoding) -> None:
     """Show which of four properties sinusoids and a learned table have."""
     max_length, d_model = encoding.own.shape
     tables: Mapping[str, FloatArray] = {"sinusoidal": position_tables.sinusoids(max_length, d_model, 10_000.0)}
-    learned = position_tables.a_learned_table() if encoding.has_formula else encoding.own
+    learned = position_tables.learned_table() if encoding.has_formula else encoding.own
     if learned is not None:
         tables = {**tables, "learned": learned}
     section("Four properties of a good encoding", "Computed over all positions of the model.")
