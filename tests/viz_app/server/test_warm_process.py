@@ -66,5 +66,5 @@ def test_a_process_that_takes_no_command_is_an_error(tmp_path: Path, monkeypatch
         return process
 
     monkeypatch.setattr(spares, "start_process", started)
-    with pytest.raises(OSError, match="ended before it got its task"):
+    with pytest.raises(OSError, match="ended before it received its command"):
         Spare().run(["toy", "reverse"], tmp_path / "log.txt")

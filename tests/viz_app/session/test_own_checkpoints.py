@@ -98,7 +98,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Server:
         monkeypatch.setattr(module, "time", server)
     for module in (presence, own_checkpoints):
         monkeypatch.setattr(module, "st", server)
-    monkeypatch.setattr(own_checkpoints, "open_now", lambda name: None)  # there is no page here
+    monkeypatch.setattr(own_checkpoints, "choose_own", lambda name: None)  # there is no page here
     return server
 
 
@@ -112,7 +112,7 @@ def small(tmp_path: Path) -> Path:
 
 
 def keep(name: str, folder: Path) -> None:
-    own_checkpoints.add_copy(name, folder, but="training", taken=())
+    own_checkpoints.add_copy(name, folder, without="training", taken=())
 
 
 def test_a_browser_has_a_few_uploads_however_many_tabs_and_others_see_none(
