@@ -1,7 +1,7 @@
-"""Recording and intervening: one mechanism for both.
+"""Record and edit the tensors inside a model, with one mechanism for both.
 
-A `HookPoint` stands in the model where a tensor worth seeing passes. Whether anything happens there is decided by the
-caller's own context, never by the module: two visitors who share one model cannot see each other's recordings or edits.
+A `HookPoint` is a module at a place where an interesting tensor passes. The caller's context, never the module, decides
+what happens there. So two visitors who share a model cannot see each other's recordings or edits.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,12 +26,12 @@ __all__ = [
 
 Edit = Callable[[Tensor], Tensor]
 
-# What stands in a joined map where an earlier query could not yet see a later key.
+# The value of a joined map where a key came after its query. All other stages get 0.
 NOT_COMPUTED = {"weights": 0.0, "masked_scores": float("-inf"), "scores": float("nan")}
 
 
 class Trace:
-    """The tensors that passed the hook points while a `tracing(...)` block was open, in order of passing."""
+    """The tensors that passed the hook points inside a `tracing(...)` block, in the order of the passes."""
 
     def __init__(self, *, record: Sequence[str] = ("*",), edits: Mapping[str, Edit] | None = None) -> None:
         self._record = tuple(record)
@@ -40,7 +40,11 @@ class Trace:
         self._passes: dict[str, list[Tensor]] = {}
 
     def visit(self, name: str, tensor: Tensor) -> Tensor:
-        """Edit, then record: what is recorded is what the model goes on with."""
+        """Edit a tensor, then record it, so a recording always shows what the model used.
+
+        Returns:
+            The tensor that the model continues with.
+        """
         if name not in self._plan:
             edits = tuple(edit for pattern, edit in self._edits.items() if fnmatchcase(name, pattern))
             self._plan[name] = edits, any(fnmatchcase(name, pattern) for pattern in self._record)
@@ -53,7 +57,7 @@ class Trace:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The hook points that were passed and recorded."""
+        """The names of the hook points that recorded something."""
         return tuple(self._passes)
 
     def passes(self, name: str) -> tuple[Tensor, ...]:
@@ -65,21 +69,21 @@ class Trace:
         return tuple(self._passes[name])
 
     def joined(self, name: str, rows: Sequence[int]) -> Tensor:
-        """Join the passes of a step-by-step decode into one tensor for one sentence.
+        """Join the passes of a step-by-step search into one tensor for one sentence.
 
         Args:
-            name: A hook point.
-            rows: For each pass, the batch row to take (a beam search moves a hypothesis from row to row).
+            name: The name of a hook point.
+            rows: For each pass, the batch row to take. Beam search moves a hypothesis from row to row.
 
         Returns:
-            (…, T, X): each pass is one stretch of queries; where the last axis grew from pass to pass, as the keys
-            of decoder self-attention do, earlier queries are filled up with what a mask would leave there.
+            (…, T, X): the queries of all passes, one after the other. In decoder self-attention the keys X grow from
+            pass to pass; the missing cells of earlier queries get the values of masked cells.
         """
         parts = list(zip(self._passes[name], rows, strict=False))
         first, width = parts[0][0], max(tensor.size(-1) for tensor, _ in parts)
         length = sum(tensor.size(-2) for tensor, _ in parts)
         fill = NOT_COMPUTED.get(name.rpartition(".")[2], 0.0)
-        # Filled in place: a map may be as large as all else that the process holds.
+        # Filled in place, because a map may be as large as everything else in the process.
         whole = first.new_full((*first.shape[1:-2], length, width), fill)
         start = 0
         for tensor, row in parts:
@@ -88,15 +92,15 @@ class Trace:
             start = end
         return whole
 
-    def take(self, name: str, rows: Sequence[int]) -> Tensor:
-        """Join the passes as `joined` does, and forget them."""
+    def pop_joined(self, name: str, rows: Sequence[int]) -> Tensor:
+        """Join the passes as `joined` does, and remove them from the trace."""
         whole = self.joined(name, rows)
         del self._passes[name]
         return whole
 
 
 def to_recorded(tensor: Tensor) -> Tensor:
-    """What is kept of a tensor: on the CPU, and in single precision, which arrays need and halves lose nothing by."""
+    """A tensor as it is recorded: on the CPU, and in single precision, which holds every half-precision value."""
     kept = tensor.detach().cpu()
     return kept.float() if kept.is_floating_point() else kept
 
@@ -105,17 +109,17 @@ _ACTIVE: ContextVar[Trace | None] = ContextVar("headlight_trace", default=None)
 
 
 def active_trace() -> Trace | None:
-    """The trace of the current context, if a `tracing(...)` block is open in it."""
+    """The trace of the current context; None outside a `tracing(...)` block."""
     return _ACTIVE.get()
 
 
 @contextmanager
 def tracing(*, record: Sequence[str] = ("*",), edits: Mapping[str, Edit] | None = None) -> Iterator[Trace]:
-    """Record and edit what passes the hook points inside the block, for this thread of control alone.
+    """Record and edit tensors inside the block, only for the current thread or task.
 
     Args:
-        record: Patterns (as in `fnmatch`) of hook point names to record.
-        edits: Pattern → function that receives the tensor and returns the one to go on with.
+        record: Patterns for the names of hook points to record, as in `fnmatch`.
+        edits: Pattern → a function from the model's tensor to the tensor that replaces it.
     """
     trace = Trace(record=record, edits=edits)
     token = _ACTIVE.set(trace)
@@ -126,36 +130,36 @@ def tracing(*, record: Sequence[str] = ("*",), edits: Mapping[str, Edit] | None 
 
 
 class HookPoint(nn.Module):
-    """An identity that shows the passing tensor to the active trace. Holds no tensors and no trace of its own."""
+    """An identity that gives the passing tensor to the active trace. It stores neither tensors nor a trace."""
 
     name: str = ""
 
-    # Not `forward`: a module's own call costs a microsecond more, and a decoded token passes thirty hook points.
+    # Not `forward`: the call of a module costs one more microsecond, and each written token passes thirty hook points.
     def __call__(self, tensor: Tensor) -> Tensor:
         trace = _ACTIVE.get()
         return tensor if trace is None else trace.visit(self.name, tensor)
 
 
 def hook_name(kind: str, layer: int | str, stage: str) -> str:
-    """Where a stage of attention is seen, such as `decoder.layers.2.cross_attention.weights`.
+    """The name of a hook point in an attention module, such as `decoder.layers.2.cross_attention.weights`.
 
     Args:
         kind: One of `KINDS`.
-        layer: Counted from 0, or "*" for a pattern that means all.
-        stage: As the hook points of `MultiHeadAttention` are called.
+        layer: Counted from 0, or "*" for a pattern that matches all layers.
+        stage: The attribute of `MultiHeadAttention`, such as "queries", "scores" or "weights".
     """
     return f"{KINDS[kind].stack}.layers.{layer}.{KINDS[kind].module}.{stage}"
 
 
 def name_hook_points(model: nn.Module) -> None:
-    """Give every hook point its place in `model` as its name, such as `decoder.layers.2.cross_attention.weights`."""
+    """Name every hook point after its place in `model`, such as `decoder.layers.2.cross_attention.weights`."""
     for name, module in model.named_modules():
         if isinstance(module, HookPoint):
             module.name = name
 
 
 def ablate_heads(heads: Sequence[int]) -> Edit:
-    """An edit for `*.weights` that silences heads (counted from 0): their weights become zero, so their output too."""
+    """An edit for `*.weights` that silences heads, counted from 0. Their weights become 0, so their outputs do too."""
     index = list(heads)
 
     def edit(weights: Tensor) -> Tensor:  # (B, H, T, S)

@@ -12,7 +12,7 @@ from pathlib import Path
 from model.checkpoints.checkpoint import Checkpoint, at_snapshot, find_snapshots
 from model.inference.opening import open_translator
 from model.inference.tokens import Token
-from model.inference.translate import translate, write
+from model.inference.translate import greedy_text, translate
 from model.inference.translation import AttentionMaps, Translation
 
 __all__ = ["EXTRA_TOKENS", "SnapshotResult", "list_snapshots", "open_snapshot", "run_snapshot", "trained_result"]
@@ -76,7 +76,7 @@ def run_snapshot(snapshot: Checkpoint, text: str, trained: Translation) -> Snaps
         own, finished = trained.text, trained.finished
     else:
         limit = len(trained.written) - trained.prompt_length + EXTRA_TOKENS
-        own, finished = write(snapshot, text, forced=dict(enumerate(same)), limit=limit)
+        own, finished = greedy_text(snapshot, text, forced=dict(enumerate(same)), limit=limit)
     return SnapshotResult(text=own, finished=finished, maps=forced.maps, loss=loss_of(forced))
 
 

@@ -1,1 +1,1 @@
-"""What the app and the command line ask for: a text in, a translation or a class with its maps out."""
+"""From a text to its translation, continuation or class, with the attention maps of the run that made it."""

@@ -1,4 +1,4 @@
-"""Text in, class and trace out: the classifier's facade, as `model/inference/translate.py` is the translator's."""
+"""Classify a text, with the attention maps of the run. The app and the command line start here."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,27 +25,27 @@ FloatArray = NDArray[np.float32]
 
 @dataclass(frozen=True, kw_only=True)
 class Classification:
-    """The class of a text with the attention that led to it. Rows are queries, columns are keys; rows sum to 1."""
+    """The class of a text, with the attention maps of the run. Rows are queries, columns are keys; rows sum to 1."""
 
-    label: str  # the most probable
-    probabilities: Mapping[str, float]  # of every label; they sum to 1 unless `several_labels`
-    several_labels: bool  # each has a probability of its own
-    tokens: tuple[str, ...]  # S, `</s>` last
+    label: str  # the most probable one
+    probabilities: Mapping[str, float]  # label → probability; they sum to 1 unless `several_labels`
+    several_labels: bool  # a text may have several labels, each with its own probability
+    tokens: tuple[str, ...]  # S, with `</s>` at the end
     encoder: FloatArray  # (L, H, S, S)
-    allowed: NDArray[np.bool_]  # (L, S, S): False where a window forbids a query to look at a key
+    allowed: NDArray[np.bool_]  # (L, S, S): False where a window masks the key
     pooled_by: Literal["attention", "mean", "first"]  # a learned query, the mean of all vectors, or the first vector
-    pooling: FloatArray | None  # (H, S), what the learned query looks at; None where the mean is taken
-    dropped: int  # tokens left out of the middle of a text that is too long
-    unread: float  # share of the characters that no token of the vocabulary holds
+    pooling: FloatArray | None  # (H, S), the attention of the learned query; None for the mean
+    dropped: int  # tokens removed from the middle of a text that is too long
+    unread: float  # share of the characters that are in no token of the vocabulary
 
 
 @torch.inference_mode()
 def classify(checkpoint: ClassifierCheckpoint, text: str, *, edits: Mapping[str, Edit] | None = None) -> Classification:
-    """Classify one text and keep every attention map of the pass that did it.
+    """Classify one text, and keep the attention maps of the pass.
 
     Args:
         checkpoint: A loaded classifier; never changed.
-        text: Anything, even nothing.
+        text: Any text; it may be empty.
         edits: See `tracing`.
     """
     model, tokenizer = checkpoint.model, checkpoint.tokenizers.source
@@ -71,12 +71,15 @@ def classify(checkpoint: ClassifierCheckpoint, text: str, *, edits: Mapping[str,
 
 
 def probabilities_of(model: Classifier | Translator, logits: Tensor) -> Tensor:
-    """Of every label, (…, C): they sum to 1, or each is a probability of its own where a text may have several."""
+    """The probabilities of all labels, (…, C), from their logits, (…, C).
+
+    They sum to 1. Where a text may have several labels, each is a separate probability instead.
+    """
     return logits.sigmoid() if model.config.several_labels else logits.softmax(dim=-1)
 
 
 def allowed_in(trace: Trace, layers: int, length: int) -> NDArray[np.bool_]:
-    """The masks of the encoder for one text, (L, S, S); only models with windows have some."""
+    """The masks of the encoder for one text, (L, S, S); all True unless the model has windows."""
     names = [hook_name("encoder", layer, "mask") for layer in range(layers)]
     if not set(names) <= set(trace.names):
         return np.ones((layers, length, length), dtype=bool)
@@ -84,7 +87,7 @@ def allowed_in(trace: Trace, layers: int, length: int) -> NDArray[np.bool_]:
 
 
 def pooled(kind: str, trace: Trace, length: int) -> FloatArray | None:
-    """Which tokens the class is read off, (H, S); None where it is the mean of all."""
+    """The weights of the tokens in the vector that is classified, (H, S); None where it is their mean."""
     if kind == "attention":
         return np.asarray(trace.passes("pooling.attention.weights")[0][0, :, 0].numpy())
     return np.eye(1, length, dtype=np.float32) if kind == "first" else None
@@ -94,7 +97,17 @@ def pooled(kind: str, trace: Trace, length: int) -> FloatArray | None:
 def classify_lines(
     model: Classifier | Translator, tokenizers: TokenizerPair, lines: Sequence[str], *, batch_size: int = 64
 ) -> list[int]:
-    """The number of the likeliest label of each text, in their order."""
+    """Classify many texts, in batches of similar length.
+
+    Args:
+        model: A classifier, in evaluation mode.
+        tokenizers: Of the model.
+        lines: The texts.
+        batch_size: How many texts one batch holds.
+
+    Returns:
+        The index of the most probable label of each text, in the order of the texts.
+    """
     ids = [
         shortened(tokenizers.source.encode(line).ids, model.config.max_length, tokenizers.specials) for line in lines
     ]
@@ -102,7 +115,7 @@ def classify_lines(
     labels = [0] * len(lines)
     for start in range(0, len(order), batch_size):
         chosen = order[start : start + batch_size]
-        likeliest = model(padded_for(model, [ids[i] for i in chosen])).argmax(dim=-1).tolist()
-        for i, label in zip(chosen, likeliest, strict=True):
+        most_probable = model(padded_for(model, [ids[i] for i in chosen])).argmax(dim=-1).tolist()
+        for i, label in zip(chosen, most_probable, strict=True):
             labels[i] = label
     return labels

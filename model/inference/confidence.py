@@ -1,7 +1,7 @@
-"""Whether a translator can read a text well: what is told, quietly, beside a translation that may be nonsense.
+"""Whether a translation may be poor, because the text is in another language or the model is unsure.
 
-A model that meets another language, or words that it never read, spreads its probability: eight in ten sentences of
-another language get less of it than all but one in fifty of those that it was validated on.
+A model that reads another language, or words that it does not know, gives its own tokens low probabilities. For 80 % of
+the sentences in another language, they are lower than for 98 % of the validation sentences.
 """
 
 import math
@@ -31,31 +31,36 @@ __all__ = [
 
 # Why a translation may be poor: another script, characters outside the vocabulary, an unsure model, or no reason.
 LowConfidence = Literal["script", "pieces", "unsure", ""]
-USUAL_CONFIDENCE = "usual_certainty"  # the figure in config.json, see `usual_confidence`
-LOW_PERCENTILE = 2  # percent of the validation sentences that are doubted
+USUAL_CONFIDENCE = "usual_certainty"  # its key in config.json; see `usual_confidence`
+LOW_PERCENTILE = 2  # percent of the validation sentences with low confidence
 SCRIPTS = {"de": "LATIN", "en": "LATIN", "zh": "CJK"}  # language → first word of the Unicode names of its letters
-MAX_FOREIGN_SHARE, MAX_UNREAD_SHARE = 0.5, 0.4  # shares of the letters, and of the characters, that are too many
+MAX_FOREIGN_SHARE, MAX_UNREAD_SHARE = 0.5, 0.4  # of the letters; of the characters
 
 
 def confidence(written: Sequence[Token]) -> float:
-    """Geometric mean of the model's own probabilities of what it wrote, `</s>` included; 1 of nothing."""
+    """The geometric mean of the probabilities of the written tokens, with `</s>`; 1 without tokens."""
     return math.exp(np.mean([math.log(max(token.probability, 1e-30)) for token in written])) if written else 1.0
 
 
 def usual_confidence(checkpoint: Checkpoint, texts: Sequence[str]) -> float:
-    """The certainty that all but `LOW_PERCENTILE` percent of the greedy translations of ordinary texts exceed."""
-    found = best_hypotheses(checkpoint.model, checkpoint.tokenizers, texts, search=GREEDY)
-    means = [np.mean(hypothesis.log_probs) for hypothesis in found if hypothesis is not None]
+    """The confidence that all but `LOW_PERCENTILE` percent of greedy translations exceed.
+
+    Args:
+        checkpoint: A translator; never changed.
+        texts: Ordinary texts, such as the validation sentences.
+    """
+    hypotheses = best_hypotheses(checkpoint.model, checkpoint.tokenizers, texts, search=GREEDY)
+    means = [np.mean(hypothesis.log_probs) for hypothesis in hypotheses if hypothesis is not None]
     return float(np.exp(np.percentile(means, LOW_PERCENTILE)))
 
 
 def low_confidence(checkpoint: Checkpoint, text: str, translation: Translation) -> LowConfidence:
-    """The first of the reasons to mistrust the translation of a text, or nothing.
+    """The first reason why a translation may be poor, or "".
 
     Args:
-        checkpoint: Where its certainty was never measured, a text is doubted for its letters and characters alone.
-        text: What was translated.
-        translation: Of it, without anything forced, edited or drawn at random.
+        checkpoint: The translator. Without a measured `usual_confidence`, only the text is checked.
+        text: The source.
+        translation: Its translation, without forced tokens, edits or sampling.
     """
     tokenizers = checkpoint.tokenizers
     if foreign_share(text, checkpoint.config.tokenizer.source_language) > MAX_FOREIGN_SHARE:
@@ -66,14 +71,14 @@ def low_confidence(checkpoint: Checkpoint, text: str, translation: Translation) 
 
 
 def foreign_share(text: str, language: str) -> float:
-    """Share of the letters that are not of the language's script; 0 of a language whose script is not known here."""
+    """The share of the letters in another script than that of the language; 0 for a language without a known script."""
     names = [unicodedata.name(character, "") for character in text if character.isalpha()]
     own = SCRIPTS.get(language, "")
     return sum(not name.startswith(own) for name in names) / max(len(names), 1)
 
 
 def unread_share(encoding: Encoding, text: str, *, unknown: int | None) -> float:
-    """Share of the characters that no token of the vocabulary holds: cut into bytes, or a part of an unknown word."""
+    """The share of the characters in no token of the vocabulary: they are cut into bytes, or in an unknown word."""
     unread, tokens_of = set[int](), Counter(encoding.offsets)
     for token, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
         if token == unknown or (end - start == 1 and tokens_of[start, end] > 1):

@@ -1,6 +1,6 @@
-"""The maps of a translation as files, a piece at a time: NPZ and JSON for programs, CSV for spreadsheets.
+"""The maps of a translation as files, in chunks: NPZ and JSON for programs, CSV for spreadsheets.
 
-Every file says whose maps it holds: facts by their names, such as the checkpoint and the sentence.
+Every file also holds facts about the maps, by name, such as the checkpoint and the sentence.
 """
 
 import io
@@ -17,24 +17,35 @@ from model.inference.translation import Translation
 __all__ = ["FORMATS", "count_weights", "maps_csv", "maps_frame", "maps_json", "maps_npz"]
 
 COLUMNS = ("attention", "layer", "head", "query_position", "query", "key_position", "key", "weight")
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a cell begins with that a spreadsheet computes
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet computes a cell that begins with one of these
 
 
 def maps_npz(translation: Translation, facts: Mapping[str, str]) -> Iterator[bytes]:
-    """Arrays `encoder` (L, H, S, S), `decoder` (L, H, T, T), `cross` (L, H, T, S), as far as the model has them, the
-    tokens of their axes, and each of the facts as a text.
+    """Write a compressed NumPy archive.
+
+    It holds the arrays `encoder` (L, H, S, S), `decoder` (L, H, T, T) and `cross` (L, H, T, S) that the model has, the
+    tokens of their axes, and each fact as a text.
+
+    Args:
+        translation: With its maps.
+        facts: Name → text.
     """
     file = io.BytesIO()
     tokens = {f"{name}_tokens": np.array(row, dtype=np.str_) for name, row in _tokens(translation).items()}
-    said = {name: np.array(fact, dtype=np.str_) for name, fact in facts.items()}
-    arrays: dict[str, Any] = {**said, **translation.maps, **tokens}
+    texts = {name: np.array(fact, dtype=np.str_) for name, fact in facts.items()}
+    arrays: dict[str, Any] = {**texts, **translation.maps, **tokens}
     np.savez_compressed(file, **arrays)
     yield file.getvalue()
 
 
 def maps_json(translation: Translation, facts: Mapping[str, str]) -> Iterator[bytes]:
-    """As `maps_npz`, under the same names: lists in lists, each weight with as many digits as tell it from all others;
-    null where it is no number.
+    """Write JSON with the names of `maps_npz`.
+
+    Arrays are nested lists. Each weight has the digits that identify it in single precision; NaN becomes null.
+
+    Args:
+        translation: With its maps.
+        facts: Name → text.
     """
     tokens = {f"{name}_tokens": row for name, row in _tokens(translation).items()}
     yield json.dumps({**facts, **tokens}, ensure_ascii=False).removesuffix("}").encode()
@@ -48,17 +59,23 @@ def maps_json(translation: Translation, facts: Mapping[str, str]) -> Iterator[by
 
 
 def maps_csv(translation: Translation, facts: Mapping[str, str]) -> Iterator[bytes]:
-    """One row a weight; positions, layers and heads counted from 1. Queries and keys are the tokens of `Kind`, after a
-    ' where a spreadsheet would take them for a formula. The facts are the last columns, filled in the first row alone:
-    a long sentence in each of 300,000 rows would make the file ten times as large.
+    """Write CSV with one row per weight. Positions, layers and heads count from 1.
+
+    Queries and keys are tokens. A token that a spreadsheet would compute as a formula starts with an apostrophe. The
+    facts are the last columns and stand only in the first row: a long sentence in each of 300,000 rows would make the
+    file ten times as large.
+
+    Args:
+        translation: With its maps.
+        facts: Name → text.
     """
     yield (",".join((*COLUMNS, *facts)) + "\n").encode("utf-8-sig")
-    # A layer at a time: a table takes ten times as much memory as the text that it becomes.
-    filled = {name: _plain_cell(fact) for name, fact in facts.items()}
-    for table in _tables(translation, spelled=_plain_cell):
+    # One layer at a time: a table takes ten times as much memory as its text.
+    first_row = {name: _plain_cell(fact) for name, fact in facts.items()}
+    for table in _tables(translation, write_token=_plain_cell):
         for name in facts:
-            table[name] = [filled.get(name, ""), *[""] * (len(table) - 1)]
-        filled = {}
+            table[name] = [first_row.get(name, ""), *[""] * (len(table) - 1)]
+        first_row = {}
         yield table.to_csv(index=False, header=False).encode()
 
 
@@ -67,12 +84,12 @@ FORMATS: Mapping[str, Writer] = {"npz": maps_npz, "csv": maps_csv, "json": maps_
 
 
 def maps_frame(translation: Translation) -> pd.DataFrame:
-    """As `maps_csv`, as a table in memory, its tokens as they are."""
+    """The table of `maps_csv` in memory, without facts and with unchanged tokens."""
     return pd.concat(_tables(translation), ignore_index=True)
 
 
 def count_weights(translation: Translation) -> int:
-    """Rows of `maps_csv`, its heading not counted."""
+    """How many weights all maps have: the rows of `maps_csv` without its heading."""
     return sum(maps.size for maps in translation.maps.values())
 
 
@@ -87,13 +104,14 @@ def _nested(weights: NDArray[np.float32]) -> bytes:
 
 
 def _plain_cell(text: str) -> str:
-    return f"'{text}" if text.startswith(FORMULA) else text
+    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
 
-def _tables(translation: Translation, *, spelled: Callable[[str], str] = str) -> Iterator[pd.DataFrame]:
+def _tables(translation: Translation, *, write_token: Callable[[str], str] = str) -> Iterator[pd.DataFrame]:
     for name, maps in translation.maps.items():
         queries, keys = (
-            np.array([spelled(token.text) for token in tokens], dtype=np.str_) for tokens in translation.tokens_of(name)
+            np.array([write_token(token.text) for token in tokens], dtype=np.str_)
+            for tokens in translation.tokens_of(name)
         )
         for layer, weights in enumerate(maps, start=1):
             yield _table(name, layer, weights, queries, keys)

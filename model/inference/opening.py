@@ -1,6 +1,6 @@
 """Open any checkpoint: one of ours, a tutorial's state dict, or a folder of Hugging Face's `transformers`.
 
-The library is imported for its own folders alone.
+That library is imported only for its own folders.
 """
 
 from collections.abc import Iterator
@@ -23,22 +23,25 @@ from model.config.search import SearchConfig
 from model.decoding.search import finish
 from model.inference.classify import classify
 from model.inference.reading import record_reading
-from model.inference.searching import beginning, search_from
+from model.inference.searching import search_from, search_input
 from model.safety.errors import first_line
 
 __all__ = ["AnyConfig", "open_checkpoint", "open_translator", "read_any_config"]
 
 AnyConfig = CheckpointConfig | ForeignConfig
-TRIED = ("a", "")  # texts that a checkpoint which we did not make has to take before anybody sees it
+TRIAL_TEXTS = ("a", "")  # a checkpoint that we did not make must run on these before a visitor sees it
 
 
 def read_any_config(folder: Path) -> AnyConfig:
-    """What a checkpoint says of itself, without loading the model.
+    """Read the configuration of a checkpoint, without its weights.
+
+    Args:
+        folder: Of the checkpoint.
 
     Raises:
-        CheckpointError: a file is missing, damaged, or of something that cannot be shown.
+        CheckpointError: a file is missing or damaged, or the model cannot be shown.
     """
-    with in_a_sentence(folder):
+    with readable_errors(folder):
         if (folder / DESCRIPTION).exists():
             return read_description(folder)
         if is_foreign(folder):
@@ -51,33 +54,38 @@ def read_any_config(folder: Path) -> AnyConfig:
 def open_checkpoint(
     folder: Path, *, device: str = "cpu", max_bytes: int | None = None
 ) -> Checkpoint | ClassifierCheckpoint:
-    """Load a checkpoint for use.
+    """Load a checkpoint.
 
     Args:
-        folder: Of a checkpoint.
-        device: Where the model is to be.
+        folder: Of the checkpoint.
+        device: The device of the model, such as "cpu" or "cuda".
         max_bytes: The memory that a model which is not ours may use; no limit by default.
 
     Raises:
-        CheckpointError: a file is missing, damaged, or does not fit the others; or there is no room.
+        CheckpointError: a file is missing or damaged, the files do not fit each other, or the model needs too much
+            memory.
     """
-    with in_a_sentence(folder):
+    with readable_errors(folder):
         if (folder / DESCRIPTION).exists():
-            return tried(open_state_dict(folder, device=device, max_bytes=max_bytes))
+            return run_trial(open_state_dict(folder, device=device, max_bytes=max_bytes))
         if is_foreign(folder):
             from model.foreign.open import open_foreign
 
-            return tried(open_foreign(folder, device=device, max_bytes=max_bytes))
+            return run_trial(open_foreign(folder, device=device, max_bytes=max_bytes))
         if read_config(folder).task == "classification":
             return load_classifier(folder, device=device)
         return load_checkpoint(folder, device=device)
 
 
 def open_translator(folder: Path, *, device: str = "cpu") -> Checkpoint:
-    """As `open_checkpoint`, for what writes.
+    """As `open_checkpoint`, for every model except classifiers.
+
+    Args:
+        folder: Of the checkpoint.
+        device: The device of the model.
 
     Raises:
-        CheckpointError: it classifies.
+        CheckpointError: it cannot be opened, or it is a classifier.
     """
     checkpoint = open_checkpoint(folder, device=device)
     if not isinstance(checkpoint, Checkpoint):
@@ -86,8 +94,8 @@ def open_translator(folder: Path, *, device: str = "cpu") -> Checkpoint:
 
 
 @contextmanager
-def in_a_sentence(folder: Path) -> Iterator[None]:
-    """What others wrote may fail in any way; a person reads that it did, and of which checkpoint."""
+def readable_errors(folder: Path) -> Iterator[None]:
+    """Turn any error of another library into a CheckpointError that names the checkpoint."""
     try:
         yield
     except CheckpointError:
@@ -96,13 +104,14 @@ def in_a_sentence(folder: Path) -> Iterator[None]:
         raise CheckpointError(f"{folder.name} cannot be opened: {first_line(error)}") from error
 
 
-def tried(checkpoint: Checkpoint | ClassifierCheckpoint) -> Checkpoint | ClassifierCheckpoint:
-    """The checkpoint, after it took a first step with a short text and with none."""
-    for text in TRIED:
+def run_trial(checkpoint: Checkpoint | ClassifierCheckpoint) -> Checkpoint | ClassifierCheckpoint:
+    """Run one step with each of the `TRIAL_TEXTS`, and return the checkpoint."""
+    for text in TRIAL_TEXTS:
         if isinstance(checkpoint, ClassifierCheckpoint):
             classify(checkpoint, text)
         elif checkpoint.config.task == "reading":
             record_reading(checkpoint, text)
         else:
-            finish(search_from(beginning(checkpoint, text, limit=1), checkpoint.model, SearchConfig()))
+            start = search_input(checkpoint.model, checkpoint.tokenizers, text, limit=1)
+            finish(search_from(start, checkpoint.model, SearchConfig()))
     return checkpoint

@@ -1,4 +1,4 @@
-"""Ids to a batch that a model can read."""
+"""Token ids as a padded batch on the device of a model."""
 
 from collections.abc import Sequence
 
@@ -12,5 +12,5 @@ __all__ = ["padded_for"]
 
 
 def padded_for(model: Translator | Classifier, ids: Sequence[Sequence[int]]) -> Tensor:
-    """Stack id sequences into (B, S), short ones filled with `model.pad_id`, where the model's weights are."""
+    """Stack B sequences of ids into (B, S) on the model's device; short ones end in `model.pad_id`."""
     return pad(ids, pad_id=model.pad_id, device=next(model.parameters()).device)

@@ -1,4 +1,4 @@
-"""A text that is only read: every map of the encoder, and where a token is masked what may stand there."""
+"""Read a text with an encoder-only model: its attention maps, and candidates for each masked token."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -22,17 +22,17 @@ __all__ = ["record_reading"]
 def record_reading(
     checkpoint: Checkpoint, text: str, *, record: Sequence[str] = (), edits: Mapping[str, Edit] | None = None
 ) -> tuple[Translation, Recording]:
-    """Read one text, and keep every attention map of the pass that did it.
+    """Read one text, and keep the attention maps of the pass.
 
     Args:
-        checkpoint: Of an encoder that stands alone; never changed.
-        text: Anything, even nothing.
-        record: Patterns of the names of hook points, beside those of the weights.
+        checkpoint: Of an encoder-only model; never changed.
+        text: Any text; it may be empty.
+        record: Patterns for the names of hook points to record, in addition to the weights and masks.
         edits: See `tracing`.
 
     Returns:
-        A "translation" that has a source alone. Each masked token of it has candidates, and the text has the best of
-        them in its place.
+        A translation that has only a source. Each masked token has candidates, and `text` has the best one in its
+        place; and what passed the other hook points.
     """
     reader: Any = checkpoint.model
     tokenizers = checkpoint.tokenizers
@@ -41,10 +41,11 @@ def record_reading(
         logits = reader.read(padded_for(reader, [ids]))  # (1, S, V)
     tokens = list(source_tokens(tokenizers, tokenizers.source.encode(text), ids))
     filled = list(ids)
-    for place in [i for i, token in enumerate(ids) if logits is not None and token == tokenizers.specials.mask]:
-        step = Step(distribution=logits[0, place : place + 1].float().log_softmax(dim=-1))
-        tokens[place] = likeliest(with_candidates(tokens[place], tokenizers.source, step, 0))
-        filled[place] = tokens[place].candidates[0].id
+    masked = [i for i, token in enumerate(ids) if logits is not None and token == tokenizers.specials.mask]
+    for position in masked:
+        step = Step(distribution=logits[0, position : position + 1].float().log_softmax(dim=-1))
+        tokens[position] = with_best_probability(with_candidates(tokens[position], tokenizers.source, step, 0))
+        filled[position] = tokens[position].candidates[0].id
     translation = Translation(
         text=tokenizers.source.decode(filled) if filled != ids else "",
         source=tuple(tokens),
@@ -59,6 +60,6 @@ def record_reading(
     return translation, Recording(trace=trace, rows=(0,))
 
 
-def likeliest(token: Token) -> Token:
-    """A masked token is shaded by how sure the model is of its best candidate."""
+def with_best_probability(token: Token) -> Token:
+    """The token with the probability of its best candidate, which decides how strongly the page shades it."""
     return replace(token, probability=token.candidates[0].probability)

@@ -1,4 +1,4 @@
-"""Beam search as a tree: every hypothesis that was weighed, which were kept, which were pruned, and which one won."""
+"""Beam search as a tree: every hypothesis that it compared, whether it was kept or pruned, and which one won."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,35 +7,35 @@ from model.checkpoints.checkpoint import Checkpoint
 from model.config.search import SearchConfig
 from model.decoding.decoder_state import NOTHING_FORCED
 from model.decoding.search import Branch, Fate, Step, finish
-from model.inference.searching import beginning, require_writing, search_from, written_ids
+from model.inference.searching import require_writing, search_from, search_input, written_ids
 
 __all__ = ["Node", "SearchTree", "search_tree"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
-    """A prefix that beam search weighed: that of its parent and one more token."""
+    """A hypothesis that beam search compared: the one of its parent with one more token."""
 
-    parent: int  # index of its parent in the tree, −1 for those that begin
-    depth: int  # how many tokens the prefix has, those of a prompt not counted
-    id: int
-    token: str
-    log_prob: float  # of the whole prefix, without a prompt
-    score: float  # by which ended hypotheses are ranked, see `Hypothesis.score`
+    parent: int  # index of its parent in the tree; −1 at the start
+    depth: int  # how many tokens it has, not counting a prompt
+    id: int  # of its last token
+    token: str  # its last token
+    log_prob: float  # of all its tokens, without a prompt
+    score: float  # ranks the hypotheses that ended; see `Hypothesis.score`
     fate: Fate
-    best: bool  # on the way to the hypothesis that won
+    best: bool  # it begins the hypothesis that won
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchTree:
-    """All prefixes, parents before children, siblings best first."""
+    """All hypotheses: parents before children, siblings from best to worst."""
 
     nodes: tuple[Node, ...]
     text: str  # of the hypothesis that won
-    prompt_length: int = 0  # tokens of a prompt, which stand before every prefix
+    prompt_length: int = 0  # tokens of the prompt, which every hypothesis begins with
 
     def path(self, index: int) -> tuple[int, ...]:
-        """The ids of a node's prefix, without those of a prompt."""
+        """The ids of a node's hypothesis, without a prompt."""
         ids: list[int] = []
         while index >= 0:
             ids.append(self.nodes[index].id)
@@ -46,12 +46,12 @@ class SearchTree:
 def search_tree(
     checkpoint: Checkpoint, text: str, *, search: SearchConfig, forced: Mapping[int, int] = NOTHING_FORCED
 ) -> SearchTree:
-    """Run a beam search over one text and keep its tree.
+    """Run beam search over one text and keep its tree.
 
     Args:
         checkpoint: A loaded checkpoint; never changed.
-        text: Anything.
-        search: Of method "beam".
+        text: Any text.
+        search: With the method "beam".
         forced: See `greedy`.
 
     Raises:
@@ -59,38 +59,44 @@ def search_tree(
     """
     require_writing(checkpoint)
     model, tokenizers = checkpoint.model, checkpoint.tokenizers
-    begin = beginning(checkpoint, text, forced)
-    steps, (winner, *_) = finish(search_from(begin, model, search))
-    branches = linked(steps)
-    best = set()
-    at = -1
-    for token in winner.ids:
-        at = next(i for i, (parent, _, b) in enumerate(branches) if parent == at and b.token == token)
-        best.add(at)
+    start = search_input(model, tokenizers, text, forced)
+    steps, (winner, *_) = finish(search_from(start, model, search))
+    branches = with_parents(steps)
+    best = path_of_winner(branches, winner.ids)
     names = tokenizers.target.tokens([branch.token for _, _, branch in branches])
-    # A prompt is a single path, which nobody weighed; the tree begins behind it.
-    start = sum(depth <= begin.prompt_length for _, depth, _ in branches)
+    # A prompt is a single path without choices; the tree starts after it.
+    skipped = sum(depth <= start.prompt_length for _, depth, _ in branches)
     nodes = tuple(
         Node(
-            parent=max(parent - start, -1),
-            depth=depth - begin.prompt_length,
+            parent=max(parent - skipped, -1),
+            depth=depth - start.prompt_length,
             id=branch.token,
             token=name,
             log_prob=branch.log_prob,
-            score=branch.log_prob / (depth - begin.prompt_length) ** search.length_penalty,
+            score=branch.log_prob / (depth - start.prompt_length) ** search.length_penalty,
             fate=branch.fate,
             best=index in best,
         )
         for index, ((parent, depth, branch), name) in enumerate(zip(branches, names, strict=True))
-        if index >= start
+        if index >= skipped
     )
     ids = written_ids(winner)
-    whole = [begin.specials.bos, *ids] if checkpoint.config.task == "continuation" else ids
-    return SearchTree(nodes=nodes, text=tokenizers.target.decode(whole), prompt_length=begin.prompt_length)
+    whole = [start.specials.bos, *ids] if checkpoint.config.task == "continuation" else ids
+    return SearchTree(nodes=nodes, text=tokenizers.target.decode(whole), prompt_length=start.prompt_length)
 
 
-def linked(steps: Sequence[Step]) -> list[tuple[int, int, Branch]]:
-    """(index of the parent, depth, branch) of every branch: the kept ones of a pass are the rows of the next."""
+def path_of_winner(branches: Sequence[tuple[int, int, Branch]], ids: Sequence[int]) -> set[int]:
+    """The indices of the branches that lead to the winner with these ids."""
+    path = set[int]()
+    index = -1
+    for token in ids:
+        index = next(i for i, (parent, _, b) in enumerate(branches) if parent == index and b.token == token)
+        path.add(index)
+    return path
+
+
+def with_parents(steps: Sequence[Step]) -> list[tuple[int, int, Branch]]:
+    """Every branch as (index of its parent, depth, branch). The kept branches of a pass are the rows of the next."""
     nodes: list[tuple[int, int, Branch]] = []
     rows = [-1]
     for depth, step in enumerate(steps, start=1):

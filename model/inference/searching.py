@@ -1,4 +1,4 @@
-"""From texts to what a search found for them: ids only, no trace."""
+"""From texts to hypotheses: prepares the input of a search and runs it. Nothing is recorded."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,95 +18,95 @@ from model.text.vocab import OURS, Specials
 
 __all__ = [
     "GREEDY",
-    "Beginning",
-    "beginning",
-    "beginning_of",
+    "SearchInput",
     "best_hypotheses",
     "forced_ids",
     "greedy_ids",
     "require_writing",
     "search_from",
+    "search_input",
     "source_ids",
     "start_search",
     "written_ids",
 ]
 
 GREEDY = SearchConfig()
-CONTINUED = 40  # tokens that are written after a prompt
+CONTINUATION_LENGTH = 40  # tokens after a prompt
 
 
 def source_ids(tokenizers: TokenizerPair, text: str, max_length: int) -> tuple[list[int], int]:
-    """Ids of a source between its special tokens, cut to what there are positions for, and how many were cut off."""
+    """Encode a source with its special tokens, cut to the positions of the model.
+
+    Returns:
+        The ids, and how many tokens of the text were cut off.
+    """
     ids, specials = tokenizers.source.encode(text).ids, tokenizers.specials
     kept = ids[: max_length - len(specials.before) - len(specials.after)]
     whole = [*specials.before, *kept, *specials.after]
-    # A tokenizer without special tokens leaves nothing of an empty text.
+    # Without special tokens, an empty text would have no ids.
     return [*whole, *specials.fill[len(whole) :]] or [specials.bos], len(ids) - len(kept)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Beginning:
-    """What a search over one text starts from."""
+class SearchInput:
+    """The input of a search over one text."""
 
-    source: Sequence[int]
+    source: Sequence[int]  # token ids
     specials: Specials
-    forced: Mapping[int, int]
-    limit: int | None  # the most tokens to write; None leaves it to the search
-    dropped: int  # tokens of the text for which there were no positions
-    prompt_length: int = 0  # how many of the tokens that are written are those of the prompt
+    forced: Mapping[int, int]  # position → token
+    limit: int | None  # the most tokens to write; None for the default of the search
+    dropped: int  # tokens of the text that did not fit into the model's positions
+    prompt_length: int = 0  # how many of the first written tokens are the prompt
 
 
-def beginning(
-    checkpoint: Checkpoint, text: str, forced: Mapping[int, int] = NOTHING_FORCED, *, limit: int | None = None
-) -> Beginning:
-    """As `beginning_of`, with a loaded checkpoint."""
-    return beginning_of(checkpoint.model, checkpoint.tokenizers, text, forced, limit=limit)
-
-
-def beginning_of(
+def search_input(
     model: Translator,
     tokenizers: TokenizerPair,
     text: str,
     forced: Mapping[int, int] = NOTHING_FORCED,
     *,
     limit: int | None = None,
-) -> Beginning:
-    """Where to start with a text.
+) -> SearchInput:
+    """Prepare a search over one text.
 
-    A model that continues a text writes it from its second token on; what is typed is forced, the rest is free.
+    For a language model, the typed text is a prompt. The decoder reads its first token, and all others are forced.
 
     Args:
         model: In evaluation mode.
         tokenizers: Of the model.
-        text: Anything.
+        text: Any text.
         forced: See `greedy`.
-        limit: The most tokens to write, or to write after a prompt; by default what is usual.
+        limit: The most tokens to write, not counting a prompt; by default `length_limit`, or `CONTINUATION_LENGTH`.
     """
-    length = model.config.max_length
+    max_length = model.config.max_length
     if model.task != "continuation":
-        ids, dropped = source_ids(tokenizers, text, length)
-        return Beginning(source=ids, specials=tokenizers.specials, forced=forced, limit=limit, dropped=dropped)
-    room = min(CONTINUED, length // 2)
-    ids, dropped = source_ids(tokenizers, text, length - room)
+        ids, dropped = source_ids(tokenizers, text, max_length)
+        return SearchInput(source=ids, specials=tokenizers.specials, forced=forced, limit=limit, dropped=dropped)
+    continuation_length = min(CONTINUATION_LENGTH, max_length // 2)
+    ids, dropped = source_ids(tokenizers, text, max_length - continuation_length)
     prompt = dict(enumerate(ids[1:]))
-    return Beginning(
+    return SearchInput(
         source=ids,
         specials=replace(tokenizers.specials, bos=ids[0]),
         forced={**forced, **prompt},
-        limit=len(prompt) + (limit or room),
+        limit=len(prompt) + (limit or continuation_length),
         dropped=dropped,
         prompt_length=len(prompt),
     )
 
 
 def require_writing(checkpoint: Checkpoint) -> None:
-    """Raises ConfigError for a model that writes nothing, so that there is no search and no log-probability."""
+    """Refuse a model that only reads. It has no search and no log-probabilities.
+
+    Raises:
+        ConfigError: the model writes nothing.
+    """
     if checkpoint.config.task == "reading":
         raise ConfigError(f"{checkpoint.name} reads a text and writes nothing. Choose a model that writes.")
 
 
 def forced_ids(tokenizers: TokenizerPair, text: str) -> dict[int, int]:
-    """What to force so that a text, and nothing else, is written."""
+    """The tokens to force, position → id, so that the model writes exactly this text."""
     specials = tokenizers.specials
     first = () if specials.first is None else (specials.first,)
     return dict(enumerate((*first, *tokenizers.target.encode(text).ids, specials.eos)))
@@ -122,7 +122,17 @@ def start_search(
     limit: int | None = None,
     prompt_length: int = 0,
 ) -> Search:
-    """The search that the settings name, over source ids, not yet begun; see `finish`."""
+    """Create the search that the settings choose, over a batch of source ids. It starts with the first `next`.
+
+    Args:
+        model: In evaluation mode.
+        ids: The token ids of each source.
+        search: The method and its settings.
+        forced: See `greedy`.
+        specials: The ids that start, end or never appear.
+        limit: See `greedy`.
+        prompt_length: See `greedy`.
+    """
     source = padded_for(model, ids)
     if search.method == "sample":
         return sample(
@@ -151,16 +161,16 @@ def start_search(
     return greedy(model, source, specials=specials, forced=forced, limit=limit, prompt_length=prompt_length)
 
 
-def search_from(begin: Beginning, model: Translator, search: SearchConfig) -> Search:
-    """The search that the settings name, over one text, not yet begun; see `finish`."""
+def search_from(start: SearchInput, model: Translator, search: SearchConfig) -> Search:
+    """Create the search that the settings choose, over one prepared text. It starts with the first `next`."""
     return start_search(
         model,
-        [begin.source],
+        [start.source],
         search,
-        begin.forced,
-        specials=begin.specials,
-        limit=begin.limit,
-        prompt_length=begin.prompt_length,
+        start.forced,
+        specials=start.specials,
+        limit=start.limit,
+        prompt_length=start.prompt_length,
     )
 
 
@@ -172,7 +182,17 @@ def best_hypotheses(
     search: SearchConfig = GREEDY,
     batch_size: int = 64,
 ) -> list[Hypothesis | None]:
-    """What a search finds for many texts, one for one and in their order; None for an empty text.
+    """Search translations of many texts, in batches of similar length.
+
+    Args:
+        model: In evaluation mode.
+        tokenizers: Of the model.
+        lines: The texts.
+        search: The method and its settings.
+        batch_size: How many texts one batch holds.
+
+    Returns:
+        For each text its best hypothesis, in the order of the texts; None for an empty text.
 
     Raises:
         ConfigError: the model does not translate.
@@ -193,13 +213,20 @@ def best_hypotheses(
 
 
 def written_ids(hypothesis: Hypothesis) -> tuple[int, ...]:
+    """The ids of a hypothesis without its end token."""
     return hypothesis.ids[:-1] if hypothesis.finished else hypothesis.ids
 
 
 def greedy_ids(
     model: Translator, sources: Sequence[Sequence[int]], *, specials: Specials = OURS
 ) -> list[tuple[int, ...]]:
-    """What greedy search writes for each source, `</s>` included where it was reached."""
+    """The ids that greedy search writes for each source, with `</s>` where the model reached it.
+
+    Args:
+        model: In evaluation mode.
+        sources: The token ids of each source.
+        specials: The ids that start, end or never appear.
+    """
     if not sources:
         return []
     _, hypotheses = finish(start_search(model, sources, GREEDY, specials=specials), keep_steps=False)

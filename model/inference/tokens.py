@@ -1,4 +1,4 @@
-"""The tokens of a text as a person is shown them."""
+"""The tokens of a text as a page shows them."""
 
 import math
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ __all__ = ["Candidate", "Token", "mark", "source_tokens", "with_candidates", "wr
 
 @dataclass(frozen=True)
 class Candidate:
-    """A token that the decoder considered, with the model's own probability of it."""
+    """A token that the model could have written, with its probability."""
 
     token: str
     probability: float
@@ -23,23 +23,30 @@ class Candidate:
 
 @dataclass(frozen=True, kw_only=True)
 class Token:
-    """A token as shown to a person. `word` numbers the words of the text, −1 for special tokens."""
+    """One token of a text."""
 
     text: str
     id: int
-    word: int
-    unknown: bool = False  # stands for what is not in the vocabulary
-    probability: float = math.nan  # of written tokens only
-    candidates: tuple[Candidate, ...] = ()  # the best that could have been written instead, best first
-    entropy: float = math.nan  # of the distribution it was chosen from, in nats; of written tokens only
+    word: int  # the index of its word in the text; −1 for a special token
+    unknown: bool = False  # it replaces a word that is not in the vocabulary
+    probability: float = math.nan  # for written tokens only
+    candidates: tuple[Candidate, ...] = ()  # the most probable tokens at its position, best first
+    entropy: float = math.nan  # of the distribution at its position, in nats; for written tokens only
 
     @property
     def special(self) -> bool:
+        """It belongs to no word, like `</s>`."""
         return self.word < 0
 
 
 def source_tokens(tokenizers: TokenizerPair, encoding: Encoding, ids: Sequence[int]) -> tuple[Token, ...]:
-    """The tokens of a text that `source_ids` framed, and perhaps cut."""
+    """The tokens of a source, from the ids of `source_ids`.
+
+    Args:
+        tokenizers: Of the model.
+        encoding: Of the whole text.
+        ids: With special tokens, cut to the positions of the model.
+    """
     specials = tokenizers.specials
     filled = 0
     while specials.fill and ids[-1 - filled] == specials.fill[0]:
@@ -56,11 +63,18 @@ def source_tokens(tokenizers: TokenizerPair, encoding: Encoding, ids: Sequence[i
 
 
 def mark(tokenizer: Tokenizer, i: int) -> Token:
-    """A token that stands for no text."""
+    """A special token, which belongs to no word."""
     return Token(text=tokenizer.tokens([i])[0], id=i, word=-1)
 
 
 def written_tokens(tokenizers: TokenizerPair, hypothesis: Hypothesis, steps: Sequence[Step]) -> tuple[Token, ...]:
+    """The tokens of a hypothesis, each with its probability, candidates and entropy.
+
+    Args:
+        tokenizers: Of the model.
+        hypothesis: The result of a search.
+        steps: The steps of the search, one for each written token.
+    """
     ids, specials = hypothesis.ids, tokenizers.specials
     texts, words = tokenizers.target.tokens(ids), tokenizers.target.words(written_ids(hypothesis))
     tokens = []
@@ -77,7 +91,11 @@ def written_tokens(tokenizers: TokenizerPair, hypothesis: Hypothesis, steps: Seq
 
 
 def with_candidates(token: Token, tokenizer: Tokenizer, step: Step, row: int) -> Token:
-    """The token beside what else could have stood in its place."""
+    """The token with the candidates at its position and the entropy of their distribution."""
     best = step.ids[row].tolist()
-    offered = zip(tokenizer.tokens(best), step.log_probs[row].exp().tolist(), best, strict=True)
-    return replace(token, candidates=tuple(Candidate(*offer) for offer in offered), entropy=float(step.entropy[row]))
+    candidates = zip(tokenizer.tokens(best), step.log_probs[row].exp().tolist(), best, strict=True)
+    return replace(
+        token,
+        candidates=tuple(Candidate(*candidate) for candidate in candidates),
+        entropy=float(step.entropy[row]),
+    )

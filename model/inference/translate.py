@@ -1,4 +1,4 @@
-"""Text in, text and trace out: the facade that the app and the command line use."""
+"""Translate a text, with or without the attention maps of the run. The app and the command line start here."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,11 +10,10 @@ from model.decoding.search import Hypothesis, finish
 from model.inference.reading import record_reading
 from model.inference.searching import (
     GREEDY,
-    Beginning,
-    beginning,
-    beginning_of,
+    SearchInput,
     best_hypotheses,
     search_from,
+    search_input,
     written_ids,
 )
 from model.inference.tokens import mark, source_tokens, written_tokens
@@ -23,7 +22,7 @@ from model.network.translator import Translator
 from model.text.tokenizers import TokenizerPair
 from model.trace import Edit, tracing
 
-__all__ = ["record_translation", "translate", "translate_lines", "write"]
+__all__ = ["greedy_text", "record_translation", "translate", "translate_lines"]
 
 
 def translate_lines(
@@ -34,17 +33,27 @@ def translate_lines(
     search: SearchConfig = GREEDY,
     batch_size: int = 64,
 ) -> list[str]:
-    """Translate many texts, one for one and in their order; an empty text stays empty.
+    """Translate many texts.
 
-    A model that continues a text goes on with each line by itself; as with `translate`, the line stands first.
+    A language model continues each line. Its result begins with the line, as with `translate`.
+
+    Args:
+        model: In evaluation mode.
+        tokenizers: Of the model.
+        lines: The texts.
+        search: Greedy search, beam search or sampling, with its settings.
+        batch_size: How many texts are translated together.
+
+    Returns:
+        One translation per text, in the order of the texts; an empty text stays empty.
 
     Raises:
         ConfigError: the model only reads.
     """
     if model.task == "continuation":
         return [search_text(model, tokenizers, line, search=search)[0] if line.strip() else "" for line in lines]
-    found = best_hypotheses(model, tokenizers, lines, search=search, batch_size=batch_size)
-    return ["" if best is None else tokenizers.target.decode(written_ids(best)) for best in found]
+    hypotheses = best_hypotheses(model, tokenizers, lines, search=search, batch_size=batch_size)
+    return ["" if best is None else tokenizers.target.decode(written_ids(best)) for best in hypotheses]
 
 
 def translate(
@@ -55,28 +64,31 @@ def translate(
     forced: Mapping[int, int] = NOTHING_FORCED,
     edits: Mapping[str, Edit] | None = None,
 ) -> Translation:
-    """Translate one text and keep every attention map of the very passes that wrote it.
+    """Translate one text, and keep the attention maps of the passes that wrote the translation.
 
     Args:
         checkpoint: A loaded checkpoint; never changed.
-        text: Anything, even nothing.
-        search: Greedy, beam or sampling, with its settings.
-        forced: Position → target id that is written there whatever its probability.
+        text: Any text; it may be empty.
+        search: Greedy search, beam search or sampling, with its settings.
+        forced: Position → target id that is written there, whatever its probability.
         edits: See `tracing`.
     """
     return record_translation(checkpoint, text, search=search, forced=forced, edits=edits)[0]
 
 
-def write(
+def greedy_text(
     checkpoint: Checkpoint, text: str, *, forced: Mapping[int, int] = NOTHING_FORCED, limit: int | None = None
 ) -> tuple[str, bool]:
-    """What greedy search writes for one text, and whether it ended by itself; nothing is recorded.
+    """Translate one text with greedy search, without recording anything.
 
     Args:
         checkpoint: A loaded checkpoint; never changed.
-        text: Anything, even nothing.
-        forced: Position → target id that is written there whatever its probability.
-        limit: The most tokens to write, or to write after a prompt; by default what is usual.
+        text: Any text; it may be empty.
+        forced: Position → target id that is written there, whatever its probability.
+        limit: The most tokens to write, not counting a prompt; see `search_input`.
+
+    Returns:
+        The translation, and whether it ended by itself.
     """
     if checkpoint.config.task == "reading":
         return record_reading(checkpoint, text)[0].text, True
@@ -92,16 +104,16 @@ def search_text(
     forced: Mapping[int, int] = NOTHING_FORCED,
     limit: int | None = None,
 ) -> tuple[str, bool]:
-    """What a search writes for one text, and whether it ended by itself; nothing is recorded."""
-    begin = beginning_of(model, tokenizers, text, forced, limit=limit)
-    _, (hypothesis, *_) = finish(search_from(begin, model, search), keep_steps=False)
-    return text_of(model, tokenizers, begin, hypothesis), hypothesis.finished
+    """As `greedy_text`, with any search and without a checkpoint."""
+    start = search_input(model, tokenizers, text, forced, limit=limit)
+    _, (hypothesis, *_) = finish(search_from(start, model, search), keep_steps=False)
+    return decode_hypothesis(model, tokenizers, start, hypothesis), hypothesis.finished
 
 
-def text_of(model: Translator, tokenizers: TokenizerPair, begin: Beginning, hypothesis: Hypothesis) -> str:
-    """What was written, after the first token of the prompt where a model continues one."""
+def decode_hypothesis(model: Translator, tokenizers: TokenizerPair, start: SearchInput, hypothesis: Hypothesis) -> str:
+    """The text of a hypothesis. For a language model it begins with the prompt."""
     ids = written_ids(hypothesis)
-    return tokenizers.target.decode([begin.specials.bos, *ids] if model.task == "continuation" else ids)
+    return tokenizers.target.decode([start.specials.bos, *ids] if model.task == "continuation" else ids)
 
 
 def record_translation(
@@ -113,41 +125,47 @@ def record_translation(
     forced: Mapping[int, int] = NOTHING_FORCED,
     edits: Mapping[str, Edit] | None = None,
 ) -> tuple[Translation, Recording]:
-    """As `translate`, and keep what passes other hook points too.
+    """As `translate`, and record other hook points too.
 
     Args:
         checkpoint: A loaded checkpoint; never changed.
-        text: Anything, even nothing.
-        record: Patterns of the names of hook points, beside those of the weights.
-        search: Greedy, beam or sampling, with its settings.
-        forced: Position → target id that is written there whatever its probability.
+        text: Any text; it may be empty.
+        record: Patterns for the names of hook points to record, in addition to the weights and masks.
+        search: Greedy search, beam search or sampling, with its settings.
+        forced: Position → target id that is written there, whatever its probability.
         edits: See `tracing`.
+
+    Returns:
+        The translation, and what passed the other hook points.
     """
     model, tokenizers = checkpoint.model, checkpoint.tokenizers
     if checkpoint.config.task == "reading":
         return record_reading(checkpoint, text, record=record, edits=edits)
-    begin = beginning(checkpoint, text, forced)
+    start = search_input(model, tokenizers, text, forced)
     with tracing(record=("*.weights", "*.mask", *record), edits=edits) as trace:
-        steps, (hypothesis, *_) = finish(search_from(begin, model, search))
+        steps, (hypothesis, *_) = finish(search_from(start, model, search))
     written = written_tokens(tokenizers, hypothesis, steps)
-    # What is given or forced at the beginning was read in one pass, not in as many as it has tokens.
-    first = (
-        begin.prompt_length + 1 if begin.prompt_length else len(forced_prefix(model, begin.specials, begin.forced)) or 1
-    )
-    rows = (*hypothesis.rows[:1], *hypothesis.rows[first:])
-    source = source_tokens(tokenizers, tokenizers.source.encode(text), begin.source)
-    continued = checkpoint.config.task == "continuation"
+    rows = row_per_pass(model, start, hypothesis)
+    source = source_tokens(tokenizers, tokenizers.source.encode(text), start.source)
+    continues = checkpoint.config.task == "continuation"
     translation = Translation(
-        text=text_of(model, tokenizers, begin, hypothesis),
-        source=() if continued else source,
-        read=(source[0] if continued and source else mark(tokenizers.target, begin.specials.bos), *written[:-1]),
+        text=decode_hypothesis(model, tokenizers, start, hypothesis),
+        source=() if continues else source,
+        read=(source[0] if continues and source else mark(tokenizers.target, start.specials.bos), *written[:-1]),
         written=written,
         maps=attention_maps(trace, model, rows),
         masks=attention_masks(trace, model, rows),
         finished=hypothesis.finished,
-        dropped=begin.dropped,
-        prompt_length=begin.prompt_length,
-        first_token_fixed=begin.specials.first is not None,
+        dropped=start.dropped,
+        prompt_length=start.prompt_length,
+        first_token_fixed=start.specials.first is not None,
         languages=(tag(checkpoint.config.tokenizer.source_language), tag(checkpoint.config.tokenizer.target_language)),
     )
     return translation, Recording(trace=trace, rows=rows)
+
+
+def row_per_pass(model: Translator, start: SearchInput, hypothesis: Hypothesis) -> tuple[int, ...]:
+    """For each pass of the decoder, the batch row of the hypothesis. The first pass reads a whole prompt or prefix."""
+    prefix_length = len(forced_prefix(model, start.specials, start.forced))
+    first_pass = start.prompt_length + 1 if start.prompt_length else max(prefix_length, 1)
+    return (*hypothesis.rows[:1], *hypothesis.rows[first_pass:])

@@ -1,4 +1,4 @@
-"""A translation with all that the model did for it, and how it comes out of a trace."""
+"""A translation with the model's attention maps and probabilities, and how a trace becomes these maps."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,43 +16,45 @@ __all__ = ["AttentionMaps", "Recording", "Translation", "attention_maps", "atten
 
 FloatArray = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
-# Of each kind that the model has, the attention weights that made a translation, (L, H, queries, keys); rows sum to 1.
+# Kind → the attention weights of a translation, (L, H, queries, keys); each row sums to 1.
 AttentionMaps = Mapping[str, FloatArray]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Translation:
-    """A translation with all that the model did for it.
+    """A translation with the attention maps and probabilities of the run that wrote it.
 
-    Decoder position t read `read[t]`, the token before, and wrote `written[t]`; so decoder queries and keys have one
-    length T, and the source, `</s>` included, has length S.
+    At position t the decoder reads `read[t]`, the token before, and writes `written[t]`. So the decoder has T queries
+    and T keys. The source has S tokens, with `</s>`.
     """
 
     text: str
     source: tuple[Token, ...]  # S
-    read: tuple[Token, ...]  # T: <s> and all but the last written
-    written: tuple[Token, ...]  # T: ends with </s> unless the length limit cut it off
+    read: tuple[Token, ...]  # T: <s>, then all written tokens but the last
+    written: tuple[Token, ...]  # T: the last one is </s>, unless the length limit cut the translation
     maps: AttentionMaps
-    finished: bool
+    finished: bool  # it ended by itself, not at the length limit
     dropped: int  # source tokens that did not fit into the model's positions
-    prompt_length: int = 0  # how many of the written tokens are those of a prompt
-    languages: tuple[str, str] = ("", "")  # of the source and of what is written, as `languages.tag` says them
+    prompt_length: int = 0  # how many of the first written tokens are a prompt
+    languages: tuple[str, str] = ("", "")  # of the source and of the written tokens; see `languages.tag`
     first_token_fixed: bool = False  # the model did not choose the first written token, such as a language
-    # Of each kind with windows, (L, queries, keys): False where the mask forbids. Other kinds have the usual mask.
+    # Kind → (L, queries, keys), False where masked; only for kinds that do not have the usual mask, such as windows.
     masks: Mapping[str, BoolArray] = field(default_factory=dict)
 
     @property
     def log_prob(self) -> float:
-        """Natural logarithm of the model's own probability of all that is written after a prompt."""
+        """The log-probability of all written tokens after the prompt."""
         return sum(math.log(max(token.probability, 1e-30)) for token in self.written[self.prompt_length :])
 
     @property
     def as_forced(self) -> dict[int, int]:
-        """Position → id of all that is written. Forced upon the same model, it writes the same, in one pass."""
-        return {place: token.id for place, token in enumerate(self.written) if place or not self.first_token_fixed}
+        """Position → id of every written token. The same model, forced to write them, does so in one pass."""
+        return {
+            position: token.id for position, token in enumerate(self.written) if position or not self.first_token_fixed
+        }
 
     def language_of(self, tokens: str) -> str:
-        """Of "source", "read" or "written" tokens, as `languages.tag` says it."""
+        """The language of the "source", "read" or "written" tokens; see `languages.tag`."""
         return self.languages[tokens != "source"]
 
     def tokens_of(self, kind: str) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
@@ -61,7 +63,7 @@ class Translation:
         return tokens[KINDS[kind].queries], tokens[KINDS[kind].keys]
 
     def allowed(self, kind: str) -> BoolArray:
-        """(L, queries, keys) of a kind of attention: False where its mask forbids a query to look at a key."""
+        """The masks of a kind of attention, (L, queries, keys): False where the query may not attend to the key."""
         if kind in self.masks:
             return self.masks[kind]
         layers, _, queries, keys = self.maps[kind].shape
@@ -70,36 +72,36 @@ class Translation:
 
 @dataclass(frozen=True, kw_only=True)
 class Recording:
-    """What passed chosen hook points while one hypothesis was written."""
+    """The tensors that passed the recorded hook points while one hypothesis was written."""
 
     trace: Trace
-    rows: Sequence[int]  # for each pass of the decoder, the batch row of the text
+    rows: Sequence[int]  # for each pass of the decoder, the batch row of the hypothesis
 
     def array(self, name: str) -> FloatArray:
-        """All passes of a hook point as one array without a batch axis, queries (or keys) on the last axis but one.
+        """All passes of a hook point as one array, (…, T, X), without a batch axis; T are queries or keys.
 
         Raises:
-            KeyError: it was not recorded.
+            KeyError: the hook point was not recorded.
         """
         return np.asarray(self.trace.joined(name, self.rows).numpy(), dtype=np.float32)
 
 
 def attention_maps(trace: Trace, model: Translator, decoder_rows: Sequence[int]) -> AttentionMaps:
-    """Collect the recorded weights of one text, out of the trace.
+    """Take the recorded weights of one text out of a trace.
 
     Args:
-        trace: Of a search over one text.
-        model: That was searched.
-        decoder_rows: For each pass of the decoder, the batch row of the text.
+        trace: Of a search over one text; the weights are removed from it.
+        model: The model that ran.
+        decoder_rows: For each pass of the decoder, the batch row of the hypothesis.
     """
 
     def stack(kind: str, rows: Sequence[int]) -> FloatArray:
         layers = model.config.num_layers(kind)
-        first = trace.take(hook_name(kind, 0, "weights"), rows)
+        first = trace.pop_joined(hook_name(kind, 0, "weights"), rows)
         maps = np.empty((layers, *first.shape), dtype=np.float32)
         maps[0] = first
         for layer in range(1, layers):
-            maps[layer] = trace.take(hook_name(kind, layer, "weights"), rows)
+            maps[layer] = trace.pop_joined(hook_name(kind, layer, "weights"), rows)
         return maps
 
     rows = {"encoder": (0,), "decoder": decoder_rows}
@@ -107,25 +109,28 @@ def attention_maps(trace: Trace, model: Translator, decoder_rows: Sequence[int])
 
 
 def usual_mask(kind: str, queries: int, keys: int) -> BoolArray:
-    """Where one text may look without windows, (queries, keys): a causal kind back and at itself, others everywhere."""
+    """The mask of one text without padding or windows, (queries, keys): a triangle for a causal kind, else all True."""
     return np.tri(queries, keys, dtype=bool) if KINDS[kind].causal else np.ones((queries, keys), dtype=bool)
 
 
 def attention_masks(trace: Trace, model: Translator, decoder_rows: Sequence[int]) -> Mapping[str, BoolArray]:
-    """The masks of one text that are not the usual ones, such as windows: kind → (L, queries, keys).
+    """Take the masks that are not the usual ones, such as windows, out of a trace.
 
     Args:
-        trace: Of a search over one text, with the hook points `mask`, as far as the model has them.
-        model: That was searched.
-        decoder_rows: For each pass of the decoder, the batch row of the text.
+        trace: Of a search over one text, with the hook points `mask` where the model has them.
+        model: The model that ran.
+        decoder_rows: For each pass of the decoder, the batch row of the hypothesis.
+
+    Returns:
+        Kind → (L, queries, keys), False where masked.
     """
-    found = {}
+    unusual = {}
     for kind in model.config.kinds:
         names = [hook_name(kind, layer, "mask") for layer in range(model.config.num_layers(kind))]
         if not set(names) <= set(trace.names):
             continue
         rows = decoder_rows if KINDS[kind].stack == "decoder" else (0,)
-        masks = np.stack([trace.take(name, rows)[0].numpy() for name in names])
+        masks = np.stack([trace.pop_joined(name, rows)[0].numpy() for name in names])
         if (masks != usual_mask(kind, *masks.shape[1:])).any():
-            found[kind] = masks
-    return found
+            unusual[kind] = masks
+    return unusual

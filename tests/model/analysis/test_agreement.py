@@ -37,7 +37,7 @@ from model.foreign.reader import ForeignClassifier
 from model.inference.classify import classify
 from model.inference.padding import padded_for
 from model.inference.search_tree import search_tree
-from model.inference.searching import beginning, forced_ids, source_ids
+from model.inference.searching import forced_ids, search_input, source_ids
 from model.inference.translate import translate, translate_lines
 from model.inference.translation import Translation
 from model.interventions import Head, Intervention
@@ -67,7 +67,7 @@ class Opened:
 
     def forced(self) -> dict[int, int]:
         """The typed text at the places where the model writes: after the prompt where it goes on with one."""
-        given = beginning(self.checkpoint, self.case.text).prompt_length
+        given = search_input(self.checkpoint.model, self.checkpoint.tokenizers, self.case.text).prompt_length
         typed = forced_ids(self.checkpoint.tokenizers, self.case.typed)
         return {given + at: token for at, token in typed.items()}
 
@@ -120,8 +120,8 @@ def written_maps(opened: Opened) -> None:
 def typed_text(opened: Opened) -> None:
     """What a person typed is written to its end, however it is searched, though a search alone would stop before."""
     checkpoint, case = opened.checkpoint, opened.case
-    begin, forced = beginning(checkpoint, case.text), opened.forced()
-    usual = begin.limit or length_limit(len(begin.source), checkpoint.model.config.max_length)
+    start, forced = search_input(checkpoint.model, checkpoint.tokenizers, case.text), opened.forced()
+    usual = start.limit or length_limit(len(start.source), checkpoint.model.config.max_length)
     assert max(forced) >= usual, "the case proves something"
     for search in (SearchConfig(), BEAM, DRAWN):
         found = translate(checkpoint, case.text, forced=forced, search=search)
@@ -449,7 +449,7 @@ def test_a_text_beyond_the_positions_is_written_as_far_as_they_go(opened: Open, 
     assert isinstance(checkpoint, Checkpoint)
     room = checkpoint.model.config.max_length
     typed = f"{CASES[name].typed} " * (room // len(CASES[name].typed.split()) + 1)
-    given = beginning(checkpoint, CASES[name].text).prompt_length
+    given = search_input(checkpoint.model, checkpoint.tokenizers, CASES[name].text).prompt_length
     forced = {given + at: token for at, token in forced_ids(checkpoint.tokenizers, typed).items()}
     found = translate(checkpoint, CASES[name].text, forced=forced)
     assert [token.id for token in found.written[given:]] == list(forced.values())[: room - given]
