@@ -1,7 +1,7 @@
-"""How a model came to be: the same text at each snapshot of its training.
+"""How a model learned: the same text at each snapshot of a training run.
 
-What the trained model writes is forced upon all of them. So their maps have the same rows and columns, and the loss
-says how unlikely that translation still was.
+Every snapshot is forced to write the translation of the trained model. So all maps have the same rows and columns, and
+the loss shows how improbable that translation was at the time.
 """
 
 import re
@@ -23,46 +23,52 @@ EXTRA_TOKENS = 2
 
 @dataclass(frozen=True, kw_only=True)
 class SnapshotResult:
-    """A model at one time of its training, before one text."""
+    """What a snapshot does with one text."""
 
-    text: str  # what it writes by itself
-    finished: bool  # or it was stopped after as many tokens as the trained model wrote, and `EXTRA_TOKENS`
-    maps: AttentionMaps  # while the trained model's translation is forced upon it
-    loss: float  # of that translation, nats a token
+    text: str  # its own translation
+    finished: bool  # its translation ended by itself; False: it was cut, see `EXTRA_TOKENS`
+    maps: AttentionMaps  # while it is forced to write the trained model's translation
+    loss: float  # of the trained model's translation, in nats per token
 
 
 def list_snapshots(folder: Path) -> dict[int, Path]:
-    """Step → what is left of it, in the order of the steps: weights that a training of ours kept, or whole checkpoints.
+    """Find the snapshots of a training run: files of weights from our own training, or whole checkpoints.
 
-    Others write `checkpoint-500`, `checkpoint-1000` and so on beside each other, as the Trainer of `transformers` does.
+    Other tools, such as the Trainer of `transformers`, write the folders `checkpoint-500`, `checkpoint-1000` and so on.
+
+    Args:
+        folder: Of the trained checkpoint.
+
+    Returns:
+        Step → path, in the order of the steps; empty where the run kept no snapshots.
     """
     if kept := find_snapshots(folder):
         return kept
     named = [(re.fullmatch(r"checkpoint-(\d+)", path.name), path) for path in folder.parent.glob("checkpoint-*")]
-    found = {int(match[1]): path for match, path in named if match and (path / "config.json").is_file()}
-    return dict(sorted(found.items())) if folder in found.values() else {}
+    checkpoints = {int(match[1]): path for match, path in named if match and (path / "config.json").is_file()}
+    return dict(sorted(checkpoints.items())) if folder in checkpoints.values() else {}
 
 
 def open_snapshot(checkpoint: Checkpoint, weights: Path) -> Checkpoint:
-    """The model as it was at one time of its training.
+    """Load a snapshot.
 
     Args:
         checkpoint: The trained model.
-        weights: Of the snapshot, or its folder.
+        weights: The snapshot's file of weights, or its folder.
 
     Raises:
-        CheckpointError: the weights cannot be loaded, or do not fit.
+        CheckpointError: the weights cannot be loaded, or they do not fit the model.
     """
     return open_translator(weights) if weights.is_dir() else at_snapshot(checkpoint, weights)
 
 
 def run_snapshot(snapshot: Checkpoint, text: str, trained: Translation) -> SnapshotResult:
-    """Let a snapshot translate by itself, and read what the trained model wrote.
+    """Let a snapshot write its own translation, and force it to write the one of the trained model.
 
     Args:
         snapshot: From `open_snapshot`; never changed.
-        text: Anything.
-        trained: The trained model's own translation of it.
+        text: Any text.
+        trained: The translation by the trained model.
     """
     forced = translate(snapshot, text, forced=trained.as_forced)
     banned = snapshot.tokenizers.specials.banned
@@ -81,9 +87,10 @@ def run_snapshot(snapshot: Checkpoint, text: str, trained: Translation) -> Snaps
 
 
 def trained_result(trained: Translation) -> SnapshotResult:
-    """The end: the trained model itself, which is no snapshot where its weights are the mean of several epochs."""
+    """The result of the trained model itself. It may be a mean of several epochs, so it is not a snapshot."""
     return SnapshotResult(text=trained.text, finished=trained.finished, maps=trained.maps, loss=loss_of(trained))
 
 
 def loss_of(translation: Translation) -> float:
+    """The negative log-probability, in nats per token."""
     return -translation.log_prob / len(translation.written)

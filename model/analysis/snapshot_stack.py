@@ -17,7 +17,7 @@ from model.analysis.learning import EXTRA_TOKENS, SnapshotResult, open_snapshot
 from model.checkpoints.checkpoint import Checkpoint
 from model.decoding.decoder_state import DecoderState
 from model.inference.padding import padded_for
-from model.inference.searching import beginning
+from model.inference.searching import search_input
 from model.inference.translation import AttentionMaps, Translation
 from model.network.stacked import stack_models
 from model.network.transformer import Transformer
@@ -65,15 +65,16 @@ def run_snapshots(stack: SnapshotStack, text: str, trained: Translation) -> list
         text: The source.
         trained: The trained model's own translation of it.
     """
-    begin = beginning(stack.checkpoint, text, trained.as_forced)
-    source = padded_for(stack.checkpoint.model, [begin.source] * stack.size)
+    checkpoint = stack.checkpoint
+    start = search_input(checkpoint.model, checkpoint.tokenizers, text, trained.as_forced)
+    source = padded_for(checkpoint.model, [start.source] * stack.size)
     with tracing(record=("*.weights",)) as trace:
-        state = DecoderState(stack.checkpoint.model, source, specials=begin.specials, forced=begin.forced)
+        state = DecoderState(checkpoint.model, source, specials=start.specials, forced=start.forced)
     log_probs = state.ahead  # (N, T, V)
-    forced = torch.tensor(list(begin.forced.values()), device=log_probs.device)  # (T,)
+    forced = torch.tensor(list(start.forced.values()), device=log_probs.device)  # (T,)
     losses = log_probs[:, torch.arange(len(forced)), forced].clamp(min=LOWEST).neg().mean(dim=-1).tolist()
     own = own_translations(state, forced)
-    decode = stack.checkpoint.tokenizers.target.decode
+    decode = checkpoint.tokenizers.target.decode
     return [
         SnapshotResult(
             text=decode(own[row][0]) if row in own else trained.text,
