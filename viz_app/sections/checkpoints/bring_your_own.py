@@ -1,6 +1,7 @@
-"""Open a checkpoint that is not listed: from the visitor's machine, or from a folder of this one."""
+"""Open a checkpoint that is not listed: uploaded files, or a folder on the server's computer."""
 
 from collections.abc import Callable, Collection
+from functools import partial
 
 import streamlit as st
 
@@ -9,70 +10,91 @@ from viz_app.content.plain import as_sentence, plain
 from viz_app.session.own_checkpoints import add_folder, add_upload, largest_upload, only_this_computer
 from viz_app.widgets.navigation import page_link
 
-__all__ = ["bring_your_own", "problem_with_upload", "was_opened"]
+__all__ = ["bring_your_own", "note_opened", "show_upload_problem"]
 
-HOW = {"folder": "A folder", "files": "A .zip or single files"}
+WAYS = {"folder": "A folder", "files": "A .zip or single files"}
 
 
 def bring_your_own(taken: Collection[str]) -> None:
-    """Ask for files or a folder, and open what is given; `taken` are the names of the other checkpoints."""
+    """Ask for a checkpoint, and open it.
+
+    Args:
+        taken: The names of all other checkpoints.
+    """
     st.markdown(
-        "A folder of Hugging Face's `transformers`, one of Headlight, or weights of a tutorial with a "
-        f"`headlight.toml`. Up to {largest_upload()} MB in all. Only you see it. Its files are removed when you "
-        "leave. Nothing in it is run."
+        "A checkpoint folder of Hugging Face `transformers` or of Headlight, or the weights of a tutorial with a "
+        f"`headlight.toml`. Up to {largest_upload()} MB in total. Only you can see it. Its files are removed when you "
+        "leave. No code in it is run."
     )
-    how = st.segmented_control(
-        "What do you have?", list(HOW), format_func=HOW.__getitem__, default="folder", required=True
-    )
-    folder = how == "folder"
-    with st.form("upload", border=False, clear_on_submit=True):  # else the uploader would hold its files in memory
-        st.file_uploader(
-            "The folder of a checkpoint" if folder else "A .zip, or config.json, weights and tokenizer",
-            accept_multiple_files="directory" if folder else True,
-            key=f"upload_{how}",
-        )
-        st.form_submit_button("Open", on_click=lambda: attempt(lambda: receive(f"upload_{how}", taken)))
+    ask_for_files(taken)
     if only_this_computer():
-        with st.form("folder_on_this_machine", border=False):
-            st.text_input(
-                "Or a folder on this machine",
-                key="folder_to_open",
-                help="Only while the server listens to this machine alone.",
-                max_chars=1000,
-            )
-            st.form_submit_button(
-                "Open it", on_click=lambda: attempt(lambda: add_folder(st.session_state["folder_to_open"], taken=taken))
-            )
+        ask_for_folder(taken)
 
 
-def problem_with_upload() -> None:
-    """Say once why the last files were not opened."""
-    if problem := st.session_state.pop("upload_problem", ""):
-        st.error(plain(as_sentence(problem)))
+def ask_for_files(taken: Collection[str]) -> None:
+    """Ask for files to upload: a folder, a .zip or single files."""
+    way = st.segmented_control(
+        "What do you have?", list(WAYS), format_func=WAYS.__getitem__, default="folder", required=True
+    )
+    is_folder, key = way == "folder", f"upload_{way}"
+    with st.form("upload", border=False, clear_on_submit=True):  # else the uploader keeps its files in memory
+        st.file_uploader(
+            "The folder of a checkpoint" if is_folder else "A .zip, or config.json, weights and tokenizer",
+            accept_multiple_files="directory" if is_folder else True,
+            key=key,
+        )
+        st.form_submit_button("Open", on_click=partial(attempt, partial(open_uploaded_files, key, taken)))
 
 
-def was_opened(name: str) -> None:
-    """Say once that the files of a visitor are open, if theirs is the checkpoint that the page has loaded."""
-    if st.session_state.pop("upload_opened", "") == name:
-        st.success(f"{plain(name)} is open and chosen on the left.", icon=":material/check:")
-        page_link("translate", "See its maps on the page Translate")
+def ask_for_folder(taken: Collection[str]) -> None:
+    """Ask for a folder on the server's computer, which is also the visitor's."""
+    with st.form("folder_on_this_machine", border=False):
+        st.text_input(
+            "Or a folder on this computer",
+            key="folder_to_open",
+            help="This field is here because only this computer can reach the server.",
+            max_chars=1000,
+        )
+        st.form_submit_button("Open it", on_click=partial(attempt, partial(open_chosen_folder, taken)))
 
 
-def attempt(what: Callable[[], None]) -> None:
-    st.session_state.pop("upload_opened", "")  # of earlier files
+def attempt(open_checkpoint: Callable[[], None]) -> None:
+    """Callback: open a checkpoint, or keep the reason why it was not possible."""
+    st.session_state.pop("upload_opened", "")  # of an earlier checkpoint
     try:
-        what()
+        open_checkpoint()
     except CheckpointError as error:
         st.session_state["upload_problem"] = str(error)
 
 
-def receive(key: str, taken: Collection[str]) -> None:
+def open_uploaded_files(key: str, taken: Collection[str]) -> None:
     files = st.session_state[key]
     if not files:
         raise CheckpointError(
-            f"No files were received. Choose files of up to {largest_upload()} MB in all, and press Open when all of "
+            f"No files were received. Choose files of up to {largest_upload()} MB in total. Press Open when all of "
             "them are listed without an error."
         )
-    first = files[0].name
-    single = first.removesuffix(".zip") if len(files) == 1 else "upload"
-    add_upload(first.partition("/")[0] if "/" in first else single, [(f.name, f) for f in files], taken=taken)
+    folder, slash, _ = files[0].name.partition("/")
+    single = folder.removesuffix(".zip") if len(files) == 1 else "upload"
+    add_upload(folder if slash else single, [(file.name, file) for file in files], taken=taken)
+
+
+def open_chosen_folder(taken: Collection[str]) -> None:
+    add_folder(st.session_state["folder_to_open"], taken=taken)
+
+
+def show_upload_problem() -> None:
+    """Show once why the last checkpoint was not opened."""
+    if problem := st.session_state.pop("upload_problem", ""):
+        st.error(plain(as_sentence(problem)))
+
+
+def note_opened(name: str) -> None:
+    """Say once that the visitor's checkpoint is open, if it is the one that the page has loaded.
+
+    Args:
+        name: The name of the checkpoint that the page has loaded.
+    """
+    if st.session_state.pop("upload_opened", "") == name:
+        st.success(f"{plain(name)} is open and chosen on the left.", icon=":material/check:")
+        page_link("translate", "See its attention maps on the page Translate")

@@ -1,0 +1,134 @@
+"""The progress of a visitor's own training run: its curves, and the attention of the model while it learns."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import streamlit as st
+
+from model.analysis.learning import list_snapshots
+from model.checkpoints.checkpoint import WEIGHTS, CheckpointError
+from model.config.kinds import KINDS
+from model.corpora.toys import TOYS
+from model.inference.translation import Translation
+from viz_app.components.attention_view import view
+from viz_app.content.plain import percent, plain
+from viz_app.figures.attention import head_map
+from viz_app.figures.overview import overview
+from viz_app.figures.training import curves
+from viz_app.server.server_state import GATE
+from viz_app.server.training_jobs import EPOCHS, Training
+from viz_app.services import analyses, listing
+from viz_app.session.boundary import boundary
+from viz_app.widgets.charts import draw
+from viz_app.widgets.head_picker import clicked_head, open_tile
+from viz_app.widgets.headings import section
+from viz_app.widgets.long_work import duration_text, queue_text
+
+__all__ = ["draw_progress"]
+
+CURVE_HEIGHT, MAP_HEIGHT = 215, 320  # pixels
+LAYER_HEIGHT, AXIS_HEIGHT = 70, 62  # pixels of the picture of all heads: of one layer, and below the last layer
+
+
+@boundary("The progress of the training could not be shown.")
+def draw_progress(training: Training, drawn: tuple[bool, bool]) -> None:
+    """Draw the progress of a training run. As a fragment, this runs every second.
+
+    Args:
+        training: The training run of this visitor.
+        drawn: Whether it was active, and whether it was saving, when the buttons of the page were drawn.
+    """
+    if drawn != (training.active, training.saving):
+        st.rerun()
+    with GATE.inside():
+        key = listing.list_one(training.folder).key
+        history = listing.training_history(key, "valid_exact")
+        st.progress(*progress(training, epochs=0 if history is None else len(history)))
+        curve_column, map_column = st.columns([1, 1.35])
+        with curve_column:
+            draw_curves({} if history is None else {str(name): list(row) for name, row in history.items()})
+        with map_column:
+            draw_attempt(training, key)
+
+
+def progress(training: Training, *, epochs: int) -> tuple[float, str]:
+    """Return how far the training run is, as a share and in words."""
+    share, job = min(epochs / EPOCHS, 1.0), training.job
+    if training.saving:
+        return share, "Saving the model …"
+    if training.finished:
+        return share, f"Finished after {epochs} passes over the pairs."
+    if job is None or not training.active:
+        return share, f"Stopped after {epochs} of {EPOCHS} passes."
+    if waiting := queue_text(job):
+        return share, f"{waiting} You can look at other pages while you wait."
+    if not job.steps:
+        return share, "Starting takes a moment …"
+    share, left = min(job.done / job.steps, 1.0), job.seconds_left()
+    done = f"Pass {min(epochs + 1, EPOCHS)} of {EPOCHS} over the pairs, step {job.done:,} of {job.steps:,}"
+    return share, done if left is None else f"{done}; {duration_text(left)} left"
+
+
+def draw_curves(history: Mapping[str, Sequence[float]]) -> None:
+    """Draw the share of correct pairs and the loss after each pass."""
+    steps, correct = list(history.get("step", [])), list(history.get("valid_exact", []))
+    section(
+        f"Correct pairs: {percent(max(correct) / 100)} at best" if correct else "Correct pairs",
+        "Share of 200 pairs that the model does not train on, after each pass.",
+    )
+    draw(
+        curves(steps, {"correct": correct}, title="correct, %", height=CURVE_HEIGHT, span=(0, 100)),
+        key="training_right",
+        alt="Share of unseen pairs that are correct, over the training steps",
+    )
+    section("Loss", "How unlikely the model finds the correct token: for training pairs and for other pairs.")
+    losses = {"training": list(history.get("train_loss", [])), "others": list(history.get("valid_loss", []))}
+    draw(
+        curves(steps, losses, title="loss, nats per token", height=CURVE_HEIGHT),
+        key="training_loss",
+        alt="Loss on the training pairs and on other pairs, over the training steps",
+    )
+
+
+def draw_attempt(training: Training, key: listing.CheckpointKey) -> None:
+    """Draw the attention to the source while the model writes the correct answer, and show what it writes by itself.
+
+    The model is the best one so far; before the end of the first pass, it is the latest snapshot.
+    """
+    toy = TOYS[training.plan.toy]
+    text, answer = toy.example(training.plan.longest)
+    section(
+        "What it attends to",
+        f"While it writes the correct answer. When it has learned the task, expect {toy.expect}. Choose a head to "
+        "enlarge it.",
+    )
+    try:
+        saved = (training.folder / WEIGHTS).exists()
+        step = None if saved else max(list_snapshots(training.folder), default=None)
+        own, reading = analyses.attempt_of(key, text, answer, step)
+    except CheckpointError:  # nothing is saved yet
+        st.info("The first map appears in a few seconds.")
+        return
+    draw_maps(reading)
+    correctness = "This is correct." if own == answer else f"The correct answer is {plain(answer)}."
+    st.markdown(f"The model translates “{plain(text)}” as **{plain(own) or '(nothing)'}**. {correctness}")
+
+
+def draw_maps(reading: Translation) -> None:
+    """Draw the cross-attention of all heads, and of the chosen head."""
+    shown = view(reading, "cross", merge=False, hide_special=False)
+    layers, heads = shown.maps.shape[:2]
+    layer, head = clicked_head(layers, heads, prefix="trained_")
+    draw(
+        overview(
+            shown.maps, shown.axes, shown.allowed, chosen=(layer, head), height=LAYER_HEIGHT * layers + AXIS_HEIGHT
+        ),
+        key="training_board",
+        on_select=partial(open_tile, "training_board", prefix="trained_"),
+        alt=f"{layers} × {heads} small heatmaps, one for each layer and head of the cross-attention",
+    )
+    draw(
+        head_map(shown.maps[layer, head], shown.axes, shown.allowed[layer], height=MAP_HEIGHT),
+        key="training_map",
+        alt=f"Heatmap of layer {layer + 1}, head {head + 1} of the {KINDS['cross'].full_name}",
+    )
