@@ -71,7 +71,7 @@ def test_fifteen_tokens_fit_on_any_stick(opened: OpenCheckpoint) -> None:
 
 def test_a_text_that_is_too_long_is_told_so(opened: OpenCheckpoint) -> None:
     long = opened.translate("word " * (MAX_TOKENS + 5))
-    with pytest.raises(TooLongError, match=f"holds up to {MAX_TOKENS}"):
+    with pytest.raises(TooLongError, match=f"can hold {MAX_TOKENS}"):
         report(long, text="", name="", made=date(2026, 1, 1))
     assert "Shorten it" in long._repr_html_()
 

@@ -1,1 +1,1 @@
-"""What a visitor takes home: a report, and the views of BertViz."""
+"""Documents to download or embed: the HTML report, and the views of BertViz."""

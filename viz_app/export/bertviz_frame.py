@@ -1,8 +1,8 @@
 """BertViz made safe and offline: its head view and model view as one self-contained HTML document.
 
-As it comes, BertViz loads require.js, d3 and jQuery from other hosts, embeds its numbers twice, and a token may break
-out of its script. Here d3 and jQuery come from installed packages, and the document asks nobody for anything. This file
-is imported only when a BertViz view is opened: it takes a second.
+By itself, BertViz loads require.js, d3 and jQuery from other hosts, embeds its numbers twice, and lets a token end its
+script. Here d3 and jQuery come from installed packages, and the document asks no host for anything. Importing this file
+takes a second, so the app imports it only for a BertViz view.
 """
 
 import json
@@ -24,9 +24,9 @@ __all__ = ["MAX_TOKENS", "View", "document", "height"]
 
 FloatArray = NDArray[np.float32]
 View = Literal["head", "model"]
-MAX_TOKENS = {"head": 64, "model": 32}  # beyond, drawing takes seconds
+MAX_TOKENS = {"head": 64, "model": 32}  # larger views take seconds to draw
 PARAMETERS = "const params = "
-# All heads of the model view beside each other, however narrow the frame is.
+# All heads of the model view fit beside each other, also in a narrow frame.
 FIT = """<script>
   const fit = () => { document.body.style.zoom = Math.min(SCALE, innerWidth / 990); };
   addEventListener("resize", fit);
@@ -36,7 +36,7 @@ FIT = """<script>
 
 @cache
 def libraries() -> str:
-    """d3 5.7.0 and jQuery 3.7.1 as script elements, and what BertViz expects of require.js."""
+    """d3 5.7.0 and jQuery 3.7.1 as script elements, with the two functions of require.js that BertViz calls."""
     d3 = Path(mpld3.__file__).parent / "js" / "d3.v5.min.js"
     scripts = [
         d3.read_text(encoding="utf-8"),
@@ -60,35 +60,35 @@ def document(
     """One kind of attention as BertViz draws it.
 
     Args:
-        view: "head": the lines of one layer; "model": every layer and head small.
-        kind: "encoder", "decoder" or "cross"; each is rendered on its own, as their numbers of layers may differ.
-        maps: (L, H, T, S); at most `MAX_TOKENS` a side.
+        view: "head" for the lines of one layer, "model" for small pictures of all layers and heads.
+        kind: "encoder", "decoder" or "cross". BertViz gets one kind, because kinds may differ in their layers.
+        maps: (L, H, T, S) with at most `MAX_TOKENS` tokens on each side.
         axes: Labels.
-        layer: Of the head view.
-        head: That the head view opens with; None for all.
-        dark: For a dark page.
-        scale: How many times as large as usual it is drawn.
+        layer: The layer of the head view.
+        head: The head that the head view shows first; None for all.
+        dark: Whether the page is dark.
+        scale: Enlarges the drawing.
     """
     rounded = torch.from_numpy(maps.astype(np.float64).round(4))
     layers = [one[None] for one in rounded]  # (1, H, T, S) each
     queries, keys = list(axes.queries), list(axes.keys)
-    given = {
+    tokens_and_maps = {
         "encoder": {"encoder_attention": layers, "encoder_tokens": keys},
         "decoder": {"decoder_attention": layers, "decoder_tokens": keys},
         "cross": {"cross_attention": layers, "encoder_tokens": keys, "decoder_tokens": queries},
     }[kind]
-    common = {**given, "prettify_tokens": False, "html_action": "return"}
+    common = {**tokens_and_maps, "prettify_tokens": False, "html_action": "return"}
     if view == "head":
         html = head_view(layer=layer, heads=None if head is None else [head], **common).data
     else:
         html = model_view(display_mode="dark" if dark else "light", **common).data
-    _, _, body = html.partition("</script>")  # the first is the one that loads require.js
+    _, _, body = html.partition("</script>")  # the first script loads require.js
     fitted = FIT.replace("SCALE", str(scale)) if view == "model" else f"<style>body{{zoom:{scale}}}</style>"
     return f"<!doctype html><meta charset='utf-8'>{style(dark)}{libraries()}{counted_from_one(body)}{fitted}"
 
 
 def style(dark: bool) -> str:
-    """Of a frame in the page's own colours; the layer is chosen on the page, so its menu is not shown."""
+    """The style of a frame in the colours of the page. Its layer menu is hidden: the page has one."""
     theme = DARK if dark else LIGHT
     lit = translucent(theme.primary, 0.35)
     return (
@@ -99,9 +99,7 @@ def style(dark: bool) -> str:
 
 
 def counted_from_one(body: str) -> str:
-    """Layers and heads counted from 1, as on the page; the comment that repeats all numbers dropped; and no token ends
-    the script.
-    """
+    """Count layers and heads from 1, remove the comment that repeats all numbers, and escape `<` in tokens."""
     start = body.index(PARAMETERS) + len(PARAMETERS)
     parameters, end = json.JSONDecoder().raw_decode(body, start)
     rest = body[body.index("\n", end) :]
@@ -115,7 +113,7 @@ def counted_from_one(body: str) -> str:
 
 
 def height(view: View, maps: FloatArray) -> int:
-    """Pixels that the document needs."""
+    """The height of the document in pixels."""
     layers, heads, queries, keys = maps.shape
     longest = max(queries, keys)
     if view == "head":

@@ -1,6 +1,6 @@
-"""One translation as one HTML file: its tokens, its maps, its lines and its steps, to be opened anywhere.
+"""One translation as one HTML file with its tokens, maps, lines and steps, for any browser.
 
-It holds its own pictures, which are those of the app, and asks no host for anything.
+The file contains the components of the app and asks no host for anything.
 """
 
 import json
@@ -14,14 +14,15 @@ from viz_app.components.attention_view import view
 from viz_app.components.data import Data, line_view_data, map_view_data, stepper_data
 from viz_app.components.scripts import asset, scoped
 from viz_app.content.plain import visible
-from viz_app.widgets.chips import STYLE, rows_of_chips, sentence, spoken
+from viz_app.widgets.chips import STYLE, rows_of_chips
+from viz_app.widgets.marked_text import lang_attribute, sentence
 
 __all__ = ["MAX_TOKENS", "TooLongError", "report"]
 
-MAX_TOKENS = 120  # a side; more makes a file that no browser opens at once
+MAX_TOKENS = 120  # on each side; larger files open too slowly in a browser
 COMPONENTS = ("map_view", "line_view", "stepper", "save")
 SHARED = ("common.js", "picture.js", "large_map.js")
-ORDER = ("cross", "encoder", "decoder")  # the first stands open
+ORDER = ("cross", "encoder", "decoder")  # the first one is open
 
 
 class TooLongError(ValueError):
@@ -29,26 +30,26 @@ class TooLongError(ValueError):
 
 
 def report(translation: Translation, *, text: str, name: str, made: date, note: str = "") -> str:
-    """An HTML page with all that a model did for one text.
+    """An HTML page with everything that a model did for one text.
 
     Args:
-        translation: With its maps.
-        text: What was typed; whatever it is, it stays text.
-        name: Of the checkpoint.
-        made: Stands in the page.
-        note: What was not the model's own choice, if anything.
+        translation: A translation with its maps.
+        text: The source as typed. Markup in it is escaped.
+        name: The name of the checkpoint.
+        made: The date in the page.
+        note: A note about forced words, or "".
 
     Raises:
-        TooLongError: it has more than `MAX_TOKENS` tokens.
+        TooLongError: the text has more than `MAX_TOKENS` tokens.
     """
     longest = max(len(translation.source), len(translation.read))
     if longest > MAX_TOKENS:
-        raise TooLongError(f"This text has {longest} tokens; one file holds up to {MAX_TOKENS}. Shorten it.")
+        raise TooLongError(f"This text has {longest} tokens. One HTML file can hold {MAX_TOKENS}. Shorten the text.")
     given = translation.prompt_length
     rows = {"reads": translation.source or translation.read[: given + 1], "writes": translation.written[given:]}
-    told = {text: translation.languages[0]}
+    titles = {text: translation.languages[0]}
     if translation.source and translation.written:
-        told[translation.text] = translation.languages[1]
+        titles[translation.text] = translation.languages[1]
     kinds = [kind for kind in ORDER if kind in translation.maps]
     parts = [
         rows_of_chips(rows, languages=translation.languages, lined=False),
@@ -61,10 +62,10 @@ def report(translation: Translation, *, text: str, name: str, made: date, note: 
             folded("Step by step", picture("stepper", stepper_data(translation, kind=kind, fixed=True), "steps"))
         )
     facts = [("Checkpoint", name), ("Sentence", text), ("Translation", translation.text), ("Note", note)]
-    parts.append(picture("save", {"facts": [(what, visible(said)) for what, said in facts if said]}, "facts"))
+    parts.append(picture("save", {"facts": [(fact, visible(value)) for fact, value in facts if value]}, "facts"))
     return PAGE.format(
-        title=escape(visible(" → ".join(told))),
-        heading=" → ".join(f"<bdi{spoken(lang)}>{escape(visible(one))}</bdi>" for one, lang in told.items()),
+        title=escape(visible(" → ".join(titles))),
+        heading=" → ".join(f"<bdi{lang_attribute(lang)}>{escape(visible(one))}</bdi>" for one, lang in titles.items()),
         style=asset("report.css", "components.css", "save.css"),
         chips=STYLE,
         body="\n".join(parts),
@@ -100,7 +101,7 @@ def folded(title: str, body: str, *, is_open: bool = False) -> str:
 
 
 def picture(component: str, data: Data, name: str) -> str:
-    """A place for a component and what it is told, where no text can end the script that holds it."""
+    """A place for a component, with its data in a script that no text can end."""
     numbers = json.dumps(data, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
     return (
         f'<div data-component="{component}" data-numbers="{name}"><div class="root"></div></div>'
@@ -110,7 +111,7 @@ def picture(component: str, data: Data, name: str) -> str:
 
 @cache
 def script() -> str:
-    """The components, each in a scope of its own, and what builds them."""
+    """The components, each in its own scope, and the code that draws them."""
     components = f"const components = {scoped(*COMPONENTS)};"
     return "\n".join((asset(*SHARED), components, asset("report.js")))
 

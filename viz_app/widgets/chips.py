@@ -1,28 +1,14 @@
-"""Tokens as chips: a row of small labelled boxes, shaded by probability, with the runners-up on hover."""
+"""Tokens as chips: small boxes, shaded by probability, with the other candidates in a tooltip."""
 
 from collections.abc import Mapping, Sequence
-from difflib import SequenceMatcher
 from html import escape
-from itertools import cycle
-
-import numpy as np
-from numpy.typing import NDArray
 
 from model.inference.tokens import Token
 from viz_app.content.plain import percent, visible
-from viz_app.figures.colours import FALLS, LIGHT, RISES, translucent
+from viz_app.figures.colours import LIGHT, translucent
+from viz_app.widgets.marked_text import lang_attribute
 
-__all__ = [
-    "MAX_CHIPS",
-    "STYLE",
-    "batch_table",
-    "changed_text",
-    "chips",
-    "compared",
-    "rows_of_chips",
-    "sentence",
-    "weighted_text",
-]
+__all__ = ["MAX_CHIPS", "STYLE", "chips", "rows_of_chips"]
 
 STYLE = """<style>
 .hl-row{display:grid;grid-template-columns:3.4rem 1fr;align-items:baseline;line-height:1.35;margin:0 0 3px}
@@ -84,13 +70,13 @@ MAX_CHIPS = 80
 
 
 def chips(name: str, tokens: Sequence[Token], *, shares: Sequence[float] = (), lang: str = "") -> str:
-    """HTML of one row of chips; everything that came from a person is escaped.
+    """HTML of one row of chips. Everything from outside is escaped.
 
     Args:
-        name: Stands before the row.
-        tokens: Written ones are shaded by their probability, stronger = more probable.
-        shares: Of each token, how much of it came from the source, 0 to 1: a bar below it; or none.
-        lang: In which language the tokens are, as `languages.tag` says it.
+        name: The label before the row.
+        tokens: Written tokens are shaded by their probability.
+        shares: For each token the share that came from the source, 0 to 1, drawn as a bar below it; or none.
+        lang: The language of the tokens, see `languages.tag`.
     """
     padded = (*shares, *(None for _ in tokens[len(shares) :]))
     shown = enumerate(zip(tokens[:MAX_CHIPS], padded, strict=False))
@@ -107,131 +93,43 @@ def rows_of_chips(
     shares: Sequence[float] = (),
     lined: bool = True,
 ) -> str:
-    """HTML of what a model "reads" and what it "writes", in the languages of the two, with room for lines between them
-    where these are to be drawn.
+    """HTML of the tokens that a model reads and writes.
+
+    Args:
+        rows: "reads" and "writes" → tokens.
+        languages: The languages of the two rows.
+        shares: See `chips`, for the written tokens.
+        lined: Leave space between the rows, for lines.
     """
-    found = (
+    html = (
         chips(name, tokens, shares=shares if name == "writes" else (), lang=languages[name == "writes"])
         for name, tokens in rows.items()
         if tokens
     )
-    room = " hl-lined" if lined and max(map(len, rows.values()), default=0) <= MAX_CHIPS else ""
-    return f'<div class="hl-looks{room}">{"".join(found)}</div>'
-
-
-def batch_table(
-    name: str, tokens: Sequence[Sequence[str]], ids: NDArray[np.int64], *, padding: int, lang: str = ""
-) -> str:
-    """HTML of a padded batch, a row a sentence: its tokens, as text, over their ids.
-
-    Args:
-        name: What the sentences are.
-        tokens: B × S.
-        ids: (B, S).
-        padding: The id of what fills short sentences, in grey.
-        lang: Of the sentences.
-    """
-    rows = "".join(
-        f'<tr><th scope="row">{escape(name)} {number}</th>'
-        + "".join(
-            f"<td{' class=hl-pad' if i == padding else spoken(lang)}>{escape(visible(token))}<span>{i}</span></td>"
-            for token, i in zip(line, line_ids.tolist(), strict=True)
-        )
-        + "</tr>"
-        for number, (line, line_ids) in enumerate(zip(tokens, ids, strict=True), start=1)
-    )
-    label = f"Tokens of the batch over their ids: {name}"
-    return f'<div class="hl-batch" role="region" aria-label="{escape(label)}" tabindex="0"><table>{rows}</table></div>'
-
-
-def spoken(lang: str) -> str:
-    """The attribute that says in which language a text is, so that it is read aloud as that."""
-    return f' lang="{escape(lang)}"' if lang else ""
-
-
-def sentence(text: str, lang: str = "") -> str:
-    """HTML of a translation, large; it may be anything, so nothing in it is taken as markup."""
-    return f'<div class="hl-text"><bdi{spoken(lang)}>{escape(visible(text))}</bdi></div>'
-
-
-def compared(*groups: Sequence[tuple[str, str]], languages: Sequence[str] = ("",)) -> str:
-    """HTML of named texts below each other, with marks where one differs from the first of its group.
-
-    Args:
-        groups: (name, text).
-        languages: Of the texts, of all groups in their order; one for all.
-    """
-    rows = (
-        f'<span class="hl-name">{escape(visible(name))}</span>'
-        f"<bdi{spoken(lang)}>{marked(first.split(), text.split())}</bdi>"
-        for (first, name, text), lang in zip(
-            ((group[0][1], name, text) for group in groups for name, text in group), cycle(languages), strict=False
-        )
-    )
-    return f'<div class="hl-lines">{"".join(rows)}</div>'
-
-
-def marked(before: Sequence[str], after: Sequence[str]) -> str:
-    if not after:
-        return "<em>(nothing)</em>"
-    html = ""
-    for what, begin, stop, start, end in SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():
-        words = escape(visible(" ".join(after[start:end])))
-        if what == "delete":
-            gone = escape(f"left out: {visible(' '.join(before[begin:stop]))}", quote=True)
-            html += f'<mark class="hl-gone" role="img" aria-label="{gone}" title="{gone}"></mark>'
-        else:
-            html += (" " if start else "") + (words if what == "equal" else f"<mark>{words}</mark>")
-    return html
-
-
-def weighted_text(tokens: Sequence[str], weights: Sequence[float], lang: str = "") -> str:
-    """HTML of a text whose words are shaded by their weights, the largest strongest, with the number on hover."""
-    largest = max(weights) or 1.0
-    words = "".join(
-        f'<span class="hl-word" title="{weight:.4f}" '
-        f'style="background:{translucent(LIGHT.primary, 0.75 * weight / largest)}">'
-        f"<bdi>{escape(visible(token))}</bdi></span> "
-        for token, weight in zip(tokens, weights, strict=True)
-    )
-    return f'<div class="hl-words"{spoken(lang)}>{words}</div>'
-
-
-def changed_text(words: Sequence[str], changes: Sequence[float], lang: str = "") -> str:
-    """HTML of a text whose words are coloured by what happens without them, with the number on hover: blue with a line
-    below where a number falls, red with a line above where it rises.
-    """
-    largest = max(map(abs, changes), default=0.0) or 1.0
-    spans = "".join(
-        f'<span class="hl-word" title="without it {change:+.4f}" style="background:{colour};'
-        f'border-{side}:3px solid {colour}"><bdi>{escape(visible(word))}</bdi></span> '
-        for word, change in zip(words, changes, strict=True)
-        for signed, side in [(RISES, "top") if change > 0 else (FALLS, "bottom")]
-        for colour in [translucent(signed, 0.6 * abs(change) / largest)]
-    )
-    return f'<div class="hl-words"{spoken(lang)}>{spans}</div>'
+    lines = " hl-lined" if lined and max(map(len, rows.values()), default=0) <= MAX_CHIPS else ""
+    return f'<div class="hl-looks{lines}">{"".join(html)}</div>'
 
 
 def chip(token: Token, share: float | None = None, *, number: int, lang: str = "") -> str:
     special = " hl-special" if token.special else " hl-unknown" if token.unknown else ""
-    title = ' title="Not in the vocabulary: the model reads &lt;unk&gt; instead"' if token.unknown else ""
-    own = "" if token.special else spoken(lang)
+    title = ' title="Not in the vocabulary. The model reads &lt;unk&gt; instead."' if token.unknown else ""
+    own = "" if token.special else lang_attribute(lang)
     text = f"<bdi{own}>{escape(visible(token.text))}</bdi>"
     if not token.candidates:
         return f'<span class="hl-chip{special}" data-i="{number}"{title}>{text}</span>'
     rows = "".join(
-        f"<div><bdi{spoken(lang)}>{escape(visible(c.token))}</bdi><span>{percent(c.probability)}</span></div>"
+        f"<div><bdi{lang_attribute(lang)}>{escape(visible(c.token))}</bdi><span>{percent(c.probability)}</span></div>"
         for c in token.candidates[:5]
     )
-    says = f"{visible(token.text)}, probability {percent(token.probability)}"
+    label = f"{visible(token.text)}, probability {percent(token.probability)}"
     bar = ""
     if share is not None:
-        says += f", {percent(share)} from the source"
+        label += f", {percent(share)} from the source"
         bar = f'<span class="hl-share"><span style="width:{100 * share:.1f}%"></span></span>'
         rows += f"<div><em>from the source</em><span>{percent(share)}</span></div>"
-    label = escape(says, quote=True)
     return (
-        f'<span class="hl-chip{special}" data-i="{number}" tabindex="0" role="group" aria-label="{label}" '
+        f'<span class="hl-chip{special}" data-i="{number}" tabindex="0" role="group" '
+        f'aria-label="{escape(label, quote=True)}" '
         f'style="background:{translucent(LIGHT.primary, 0.08 + 0.6 * token.probability)}">'
         f'{text}{bar}<span class="hl-tip">{rows}</span></span>'
     )

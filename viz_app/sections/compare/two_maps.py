@@ -20,9 +20,9 @@ from viz_app.services.comparison import Side, tokens_of_left_side
 from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
 from viz_app.widgets.charts import draw
-from viz_app.widgets.chips import compared
 from viz_app.widgets.head_picker import pick_head, pick_kind, picker_columns
 from viz_app.widgets.headings import section
+from viz_app.widgets.marked_text import compared
 
 __all__ = ["MapPair", "two_maps", "two_translations"]
 

@@ -7,7 +7,7 @@ from model.interventions import Intervention
 from viz_app.content.plain import plain
 from viz_app.services import loading, translations
 from viz_app.services.listing import CheckpointKey
-from viz_app.widgets.chips import compared
+from viz_app.widgets.marked_text import compared
 
 __all__ = ["before_and_after"]
 

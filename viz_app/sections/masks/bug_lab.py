@@ -12,8 +12,8 @@ from viz_app.sections.masks.padded_sentence import PaddedSentence, pick_head_of_
 from viz_app.services import loading, padded_batches
 from viz_app.session.choices import settle
 from viz_app.widgets.charts import draw
-from viz_app.widgets.chips import compared
 from viz_app.widgets.headings import section
+from viz_app.widgets.marked_text import compared
 
 __all__ = ["bug_lab"]
 

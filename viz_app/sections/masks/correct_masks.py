@@ -13,8 +13,8 @@ from viz_app.figures.attention import head_map
 from viz_app.figures.style import Axes
 from viz_app.sections.masks.padded_sentence import PaddedSentence, pick_head_of_sentence
 from viz_app.services import loading, padded_batches
+from viz_app.widgets.batch_table import batch_table
 from viz_app.widgets.charts import draw
-from viz_app.widgets.chips import batch_table
 from viz_app.widgets.explanation import explanation
 from viz_app.widgets.headings import section
 

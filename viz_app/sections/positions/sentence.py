@@ -17,8 +17,8 @@ from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
 from viz_app.widgets import checkpoint_choice
 from viz_app.widgets.charts import draw
-from viz_app.widgets.chips import compared
 from viz_app.widgets.headings import section
+from viz_app.widgets.marked_text import compared
 from viz_app.widgets.text_field import require_text
 
 __all__ = ["positions_in_sentence"]

@@ -5,7 +5,7 @@ import streamlit as st
 from model.inference.classify import Classification
 from model.inference.confidence import MAX_UNREAD_SHARE
 from viz_app.content.plain import percent, plain
-from viz_app.widgets.chips import sentence
+from viz_app.widgets.marked_text import sentence
 
 __all__ = ["note_limits", "show_class"]
 

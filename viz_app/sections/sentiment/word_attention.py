@@ -11,9 +11,9 @@ from model.analysis.statistics import rollout
 from model.checkpoints.languages import tag
 from model.inference.classify import Classification
 from viz_app.session.choices import settle
-from viz_app.widgets.chips import weighted_text
 from viz_app.widgets.explanation import explanation
 from viz_app.widgets.headings import section
+from viz_app.widgets.marked_text import weighted_text
 
 __all__ = ["draw_word_attention", "explain_attention", "show_top_words"]
 

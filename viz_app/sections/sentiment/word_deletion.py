@@ -12,8 +12,8 @@ from viz_app.content.plain import percent, plain
 from viz_app.services import classifications, loading
 from viz_app.services.listing import CheckpointKey
 from viz_app.widgets.charts import numbers
-from viz_app.widgets.chips import changed_text
 from viz_app.widgets.headings import section
+from viz_app.widgets.marked_text import changed_text
 
 __all__ = ["word_deletion"]
 

@@ -15,7 +15,7 @@ from viz_app.services.listing import CheckpointKey
 from viz_app.services.translations import Forced
 from viz_app.widgets import forced_tokens
 from viz_app.widgets.charts import numbers
-from viz_app.widgets.chips import sentence
+from viz_app.widgets.marked_text import sentence
 from viz_app.widgets.search_picker import beam_size_slider
 
 __all__ = ["beam_tree"]

@@ -13,8 +13,8 @@ from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.session.choices import settle
 from viz_app.widgets import forced_tokens
 from viz_app.widgets.charts import numbers
-from viz_app.widgets.chips import sentence
 from viz_app.widgets.head_picker import pick_kind
+from viz_app.widgets.marked_text import sentence
 
 __all__ = ["greedy_steps"]
 

@@ -15,7 +15,8 @@ from viz_app.services.listing import CheckpointKey
 from viz_app.services.translations import Run
 from viz_app.session.choices import settle
 from viz_app.session.page_facts import add_fact
-from viz_app.widgets.chips import rows_of_chips, sentence
+from viz_app.widgets.chips import rows_of_chips
+from viz_app.widgets.marked_text import sentence
 
 __all__ = ["token_rows", "written_text"]
 

@@ -1,0 +1,80 @@
+"""Texts as HTML: large, compared with others, or with shaded words. Everything from outside is escaped."""
+
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from html import escape
+from itertools import cycle
+
+from viz_app.content.plain import visible
+from viz_app.figures.colours import FALLS, LIGHT, RISES, translucent
+
+__all__ = ["changed_text", "compared", "lang_attribute", "sentence", "weighted_text"]
+
+
+def lang_attribute(lang: str) -> str:
+    """The HTML attribute for the language of a text, with which a screen reader reads it aloud."""
+    return f' lang="{escape(lang)}"' if lang else ""
+
+
+def sentence(text: str, lang: str = "") -> str:
+    """HTML of a large text. Markup in the text is escaped."""
+    return f'<div class="hl-text"><bdi{lang_attribute(lang)}>{escape(visible(text))}</bdi></div>'
+
+
+def compared(*groups: Sequence[tuple[str, str]], languages: Sequence[str] = ("",)) -> str:
+    """HTML of named texts below each other. Marks show where a text differs from the first one of its group.
+
+    Args:
+        groups: (name, text) pairs.
+        languages: The languages of all texts in their order, or one language for all.
+    """
+    rows = (
+        f'<span class="hl-name">{escape(visible(name))}</span>'
+        f"<bdi{lang_attribute(lang)}>{marked(first.split(), text.split())}</bdi>"
+        for (first, name, text), lang in zip(
+            ((group[0][1], name, text) for group in groups for name, text in group), cycle(languages), strict=False
+        )
+    )
+    return f'<div class="hl-lines">{"".join(rows)}</div>'
+
+
+def marked(before: Sequence[str], after: Sequence[str]) -> str:
+    if not after:
+        return "<em>(nothing)</em>"
+    html = ""
+    for change, begin, stop, start, end in SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():
+        words = escape(visible(" ".join(after[start:end])))
+        if change == "delete":
+            gone = escape(f"left out: {visible(' '.join(before[begin:stop]))}", quote=True)
+            html += f'<mark class="hl-gone" role="img" aria-label="{gone}" title="{gone}"></mark>'
+        else:
+            html += (" " if start else "") + (words if change == "equal" else f"<mark>{words}</mark>")
+    return html
+
+
+def weighted_text(tokens: Sequence[str], weights: Sequence[float], lang: str = "") -> str:
+    """HTML of a text. Each word is shaded by its weight; its tooltip has the number."""
+    largest = max(weights) or 1.0
+    words = "".join(
+        f'<span class="hl-word" title="{weight:.4f}" '
+        f'style="background:{translucent(LIGHT.primary, 0.75 * weight / largest)}">'
+        f"<bdi>{escape(visible(token))}</bdi></span> "
+        for token, weight in zip(tokens, weights, strict=True)
+    )
+    return f'<div class="hl-words"{lang_attribute(lang)}>{words}</div>'
+
+
+def changed_text(words: Sequence[str], changes: Sequence[float], lang: str = "") -> str:
+    """HTML of a text. Each word is coloured by the change of a number without this word; its tooltip has the change.
+
+    Blue with a line below: the number falls. Red with a line above: it rises.
+    """
+    largest = max(map(abs, changes), default=0.0) or 1.0
+    spans = "".join(
+        f'<span class="hl-word" title="without it {change:+.4f}" style="background:{colour};'
+        f'border-{side}:3px solid {colour}"><bdi>{escape(visible(word))}</bdi></span> '
+        for word, change in zip(words, changes, strict=True)
+        for signed, side in [(RISES, "top") if change > 0 else (FALLS, "bottom")]
+        for colour in [translucent(signed, 0.6 * abs(change) / largest)]
+    )
+    return f'<div class="hl-words"{lang_attribute(lang)}>{spans}</div>'
