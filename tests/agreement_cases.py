@@ -165,7 +165,7 @@ CASES: Mapping[str, Case] = {
     "gelu": ours(activation="gelu"),
     "additive": ours(attention="additive"),
     "learned": ours(positional="learned"),
-    "pre-learned-gelu": ours(norm="pre", positional="train_tokenizer", activation="gelu"),
+    "pre-learned-gelu": ours(norm="pre", positional="learned", activation="gelu"),
     "tied on the target side": ours(tie_embeddings="target"),
     "untied": ours(tie_embeddings="none"),
     "one layer": ours(num_encoder_layers=1, num_decoder_layers=1),
