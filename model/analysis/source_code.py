@@ -9,6 +9,7 @@ import re
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 __all__ = ["CodeLine", "function_code", "steps_in"]
 
@@ -23,6 +24,7 @@ class CodeLine:
     step: str = ""
 
 
+@cache  # a few functions of the model; parsing their source again would take 8 % of a page
 def function_code(function: Callable[..., object]) -> tuple[CodeLine, ...]:
     """The source of a function without its docstring, as it stands in its module."""
     source = textwrap.dedent(inspect.getsource(function))
