@@ -33,9 +33,9 @@ head, *others = tabs(labels, "inside_tab")
 if head.open:
     with head:
         one_head(key, config, text, run)
-for place, (_, section) in zip(others, SECTIONS.values(), strict=True):
-    if place.open:
-        with place:
+for tab, (_, section) in zip(others, SECTIONS.values(), strict=True):
+    if tab.open:
+        with tab:
             if problem := analyses.why_no_stream(key):
                 st.info(plain(f"{problem} Choose another checkpoint on the left."))
             else:

@@ -1,4 +1,4 @@
-"""Start here: the words that every page uses, a field for a code, and a sentence that leads to each page."""
+"""Start here: the terms that every page uses, a field for a code, and a link to every page."""
 
 import streamlit as st
 
@@ -13,33 +13,34 @@ from viz_app.widgets.chips import rows_of_chips
 from viz_app.widgets.navigation import PAGES, page_link
 from viz_app.widgets.text_field import ask_for_text
 
-WORDS = ("Token", "Subword mark", "</s>", "Attention weight", "Head", "Checkpoint")
-IN_PIECES = 5  # of `PURPOSES`: the sentence with a word that is cut into pieces
+TERMS = ("Token", "Subword mark", "</s>", "Attention weight", "Head", "Checkpoint")
+SPLIT_WORD = 5  # in `PURPOSES`: the sentence with a word that is split into tokens
 
 
-def tokens_of_a_sentence(key: CheckpointKey, config: AnyConfig) -> None:
-    """Ask for a sentence, and show its tokens and those of its translation."""
+def show_tokens(key: CheckpointKey, config: AnyConfig) -> None:
+    """Ask for a sentence, and show its tokens and the tokens of its translation."""
     purposes = list(PURPOSES.get((config.tokenizer.source_language, config.tokenizer.target_language), ()))
-    text = ask_for_text(config, opening=purposes[IN_PIECES] if purposes else "")
+    text = ask_for_text(config, opening=purposes[SPLIT_WORD] if purposes else "")
     if not text.strip():
         st.info("Type a sentence to see its tokens.")
         return
-    found = translations.translation_of(key, text)
+    translation = translations.translation_of(key, text)
     st.caption("The tokens that this model reads, and the tokens that it writes:")
-    st.html(rows_of_chips({"reads": found.source, "writes": found.written}, languages=found.languages, lined=False))
+    tokens = {"reads": translation.source, "writes": translation.written}
+    st.html(rows_of_chips(tokens, languages=translation.languages, lined=False))
 
 
 key, config = checkpoint_choice.require_checkpoint(listing.listed_checkpoints())
 st.markdown(
-    "Headlight shows what a **Transformer** does while it works: which words it looks at, what it computes, and what "
-    "happens when you change a part of it. Every number is one that the model used. You cannot break anything here."
+    "Headlight shows how a **Transformer** works: which words it attends to, what it computes, and what happens when "
+    "you change a part of it. Every number on the screen is one that the model used. You cannot break anything here."
 )
 words, pages = st.columns([1.25, 1], gap="large")
 with words:
     st.subheader("Words that you need", anchor=False)
     if config.task == "translation":
-        tokens_of_a_sentence(key, config)
-    st.html(f'<div class="hl-definitions">{definitions(*WORDS)}</div>')
+        show_tokens(key, config)
+    st.html(f'<div class="hl-definitions">{definitions(*TERMS)}</div>')
     st.caption("The glossary on the left explains more words.")
 with pages:
     code_field(key="code_on_start")

@@ -1,4 +1,4 @@
-"""The sentences of a batch, and the one whose masks the tabs show."""
+"""The fields for the sentences of a batch, and the one sentence that the tabs show."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

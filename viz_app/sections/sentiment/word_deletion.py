@@ -49,7 +49,7 @@ def word_deletion(key: CheckpointKey, text: str, reading: Classification) -> Non
 
 
 def strongest_word(deletions: tuple[Deletion, ...], reading: Classification) -> str:
-    """Name the word whose deletion changes the probability most."""
+    """Name the word that changes the probability most when it is deleted."""
     strongest = max(deletions, key=lambda deletion: abs(deletion.change))
     whole = reading.probabilities[reading.label]
     return (
