@@ -1,4 +1,4 @@
-"""What each page promises is visible in what it opens with, for every checkpoint that comes with the program.
+"""The opening sentences of every page show the effect that the page promises, for every bundled checkpoint.
 
 Each test computes the promised effect with the model itself, and with a margin, so that it holds on any processor.
 """
@@ -32,7 +32,7 @@ opened = cache(lambda name: load_checkpoint(BUNDLED / name))
 
 
 def surely_differ(one: Translation, other: Translation) -> bool:
-    """Whether two translations differ at a place up to which neither has a token that nearly lost to another."""
+    """Whether two translations differ, and no token up to the first difference is nearly as likely as another."""
     place = first_difference(one, other)
     if place is None or one.text == other.text:
         return False
@@ -59,7 +59,7 @@ def test_without_positions_two_orders_have_one_translation(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", WITH_HEADS)
-def test_one_head_decides_what_the_board_opens_with(name: str) -> None:
+def test_one_head_decides_the_translation_that_the_board_opens_with(name: str) -> None:
     text = DEMONSTRATIONS[name].heads
     before = run(name, text)
     effects = silence_each_head(opened(name), before)
@@ -73,7 +73,7 @@ def test_one_head_decides_what_the_board_opens_with(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TRANSFORMERS)
-def test_the_head_that_is_pasted_first_changes_the_translation(name: str) -> None:
+def test_the_head_that_is_patched_first_changes_the_translation(name: str) -> None:
     checkpoint, opening = opened(name), DEMONSTRATIONS[name]
     found = patch_every_head(checkpoint, opening.donor, opening.receiver)
     assert found is not None
@@ -84,7 +84,7 @@ def test_the_head_that_is_pasted_first_changes_the_translation(name: str) -> Non
 
 
 def offered_first(name: str) -> str | None:
-    """What Side by side compares a checkpoint with when it opens; nothing where no other reads its language."""
+    """The checkpoint that Side by side offers first, or None if no other checkpoint reads the same language."""
     found = listed_checkpoints()
     mine = next(one for one in found if one.key.name == name)
     assert mine.config is not None
@@ -112,7 +112,7 @@ def test_without_a_partner_two_sentences_are_compared_and_differ_by_more_than_a_
     assert len(words[0] ^ words[1]) >= 4
 
 
-def test_single_words_turn_the_class_of_the_first_review() -> None:
+def test_single_words_change_the_class_of_the_first_review() -> None:
     classifier = load_classifier(BUNDLED / "imdb-sentiment")
     whole = classify(classifier, REVIEWS[0])
     assert whole.probabilities[whole.label] > 0.5 + MARGIN

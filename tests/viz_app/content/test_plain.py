@@ -1,4 +1,4 @@
-"""Nothing from outside is read as markup."""
+"""Input from outside is shown as text, never as markup."""
 
 import json
 import re
@@ -19,7 +19,7 @@ OpenApp = Callable[..., AppTest]
 PICTURE = "a![p](//host1)b"  # one token of the words model
 
 
-def test_every_sign_that_markdown_could_read_is_escaped() -> None:
+def test_every_sign_of_markdown_is_escaped() -> None:
     signs = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
     assert plain(signs) == "".join(f"\\{sign}" for sign in signs)
     assert plain("Straße 北京 42") == "Straße 北京 42"
@@ -27,7 +27,7 @@ def test_every_sign_that_markdown_could_read_is_escaped() -> None:
     assert visible("a\r\nb") == "a␍↵b"
 
 
-def test_pictures_in_a_card_become_links_and_its_diagrams_code() -> None:
+def test_pictures_in_a_card_become_links_and_diagrams_become_code() -> None:
     text = "# T\n![a](//h/a.png) ![b][c]\n\n```mermaid\ngraph LR\n```\n~~~ mer&#109;aid x\n~~~\n`![d](e)` **bold**"
     shown = card(text)
     assert "![" not in shown
@@ -37,7 +37,7 @@ def test_pictures_in_a_card_become_links_and_its_diagrams_code() -> None:
 
 
 @pytest.mark.parametrize("page", ["inside", "steps"])
-def test_a_token_of_a_link_stands_on_the_page_as_it_is(open_app: OpenApp, page: str) -> None:
+def test_markup_in_a_token_is_shown_as_text(open_app: OpenApp, page: str) -> None:
     app = open_app(page, checkpoint="multi30k-de-en-words", kind="encoder", query="0", text=PICTURE)
     said = [element.value for element in (*app.markdown, *app.caption)]
     assert not any("![" in text for text in said)
@@ -45,7 +45,7 @@ def test_a_token_of_a_link_stands_on_the_page_as_it_is(open_app: OpenApp, page: 
         assert any(visible(PICTURE) in unescape(element.proto.body) for element in app.get("html"))
 
 
-def test_what_a_foreign_checkpoint_says_is_text(
+def test_markup_in_a_foreign_checkpoint_is_shown_as_text(
     open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = shutil.copytree(BUNDLED / "imdb-sentiment", tmp_path / "foreign")
@@ -67,7 +67,7 @@ def test_what_a_foreign_checkpoint_says_is_text(
     assert not any("![" in element.value for element in app.markdown)
 
 
-def test_without_any_checkpoint_its_page_says_what_to_do(
+def test_without_any_checkpoint_the_page_names_the_remedy(
     open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("model.config.paths.CHECKPOINTS", tmp_path)
@@ -80,7 +80,7 @@ def test_text_after_code_in_a_line_stays() -> None:
     assert card("```mermaid\ngraph\n```") == "```\ngraph\n```"
 
 
-def test_the_headings_of_a_card_stand_below_those_of_its_page() -> None:
+def test_the_headings_of_a_card_are_below_those_of_the_page() -> None:
     shown = card("# Card\n\nUnder\n===\n\n```sh\n# a comment\n```\n## Part\n##### Detail\n#tag")
     headings = [line for line in shown.splitlines() if line.startswith("#")]
     assert headings == ["### Card", "### Under", "# a comment", "#### Part", "###### Detail", "#tag"]
@@ -98,7 +98,7 @@ def test_a_card_takes_time_in_proportion_to_its_length(hostile: str) -> None:
     assert time.process_time() - began < 1  # about 0.1 s; a quadratic pattern takes a minute
 
 
-def test_only_the_beginning_of_a_long_card_is_read(tmp_path: Path) -> None:
+def test_only_the_start_of_a_long_card_is_read(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("# Title\n" + "word " * 100_000, encoding="utf-8")
     shown = model_card.__wrapped__(CheckpointKey(path=str(tmp_path), version=""))
     assert len(shown) < 51_000

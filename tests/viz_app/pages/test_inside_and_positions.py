@@ -50,7 +50,7 @@ def test_a_long_table_inside_a_head_says_that_it_scrolls(open_app: OpenApp) -> N
 @pytest.mark.parametrize(
     "position_tab", ["The matrix", "Waves and counters", "Distances and rotation", "In a sentence"]
 )
-def test_each_part_of_positions_opens_for_both_kinds(open_app: OpenApp, name: str, position_tab: str) -> None:
+def test_each_tab_opens_for_sinusoidal_and_learned_positions(open_app: OpenApp, name: str, position_tab: str) -> None:
     app = tab(open_app("positions", checkpoint=name, text=CAPTION), "position_tab", position_tab)
     if position_tab == "Distances and rotation":
         table = app.dataframe[0].value
@@ -63,11 +63,11 @@ def test_each_part_of_positions_opens_for_both_kinds(open_app: OpenApp, name: st
         assert float(difference[1]) < 1e-5
         blind = translate(checkpoint, CAPTION, edits=Intervention(positions=False).edits())
         assert compared_lines(app)[:2] == [translate(checkpoint, CAPTION).text, blind.text]
-        if name == NAME:  # the other one writes the same
+        if name == NAME:  # the other model writes the same translation
             assert blind.text != translate(checkpoint, CAPTION).text
 
 
-def test_positions_switched_off_by_a_link_are_told_and_switched_on_again(
+def test_a_link_without_positions_shows_its_effect_and_a_switch_that_ends_it(
     open_app: OpenApp, checkpoint: Checkpoint
 ) -> None:
     app = open_app("heads", checkpoint=NAME, text=TEXT, intervention="nopositions")
@@ -85,7 +85,7 @@ def test_positions_switched_off_by_a_link_are_told_and_switched_on_again(
     assert app.toggle(key="board_positions").value
 
 
-def test_an_odd_width_in_a_link_is_none_and_what_is_more_than_rounding_gets_no_tick(
+def test_an_odd_width_in_a_link_is_ignored_and_a_large_error_gets_no_tick(
     open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = open_app("positions", width="17", position_tab="Distances and rotation")
@@ -99,7 +99,7 @@ def test_an_odd_width_in_a_link_is_none_and_what_is_more_than_rounding_gets_no_t
 
 
 @pytest.mark.parametrize(("positions", "width"), [(8, 16), (5, 24), (40, 1024)])
-def test_positions_of_models_of_any_size(
+def test_tables_of_any_size_are_drawn(
     open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, positions: int, width: int
 ) -> None:
     own = sinusoidal_table(positions, width).numpy()
@@ -111,17 +111,17 @@ def test_positions_of_models_of_any_size(
     np.testing.assert_allclose(array(charts(open_app("positions"))[0]["data"][0]["z"]), own, atol=1e-6)
 
 
-def test_the_page_says_how_much_longer_each_wave_really_is(open_app: OpenApp) -> None:
+def test_the_ratios_of_wavelengths_on_the_page_are_correct(open_app: OpenApp) -> None:
     app = open_app("positions", position_tab="Waves and counters", base="10")
     said = html(app)[html(app).index("binary") :]
     found = [float(number) for number in re.findall(r"\d\.\d+|\b\d\b", said.partition("each is")[2].partition("<")[0])]
     lengths = wavelengths(app.select_slider(key="width").value, 10)
     nearest = [lengths[np.abs(lengths - lengths[0] * 2.0**i).argmin()] for i in range(5)]
-    np.testing.assert_allclose(found, np.divide(nearest[1:], nearest[:-1]), rtol=0.05)  # two digits
+    np.testing.assert_allclose(found, np.divide(nearest[1:], nearest[:-1]), rtol=0.05)  # two digits on the screen
     assert min(found) < 1.5
 
 
-def test_what_rotary_positions_do_is_shown_as_the_classifier_does_it(open_app: OpenApp) -> None:
+def test_the_curves_of_rotary_positions_equal_the_classifiers_scores(open_app: OpenApp) -> None:
     classifier = load_classifier(BUNDLED / "imdb-sentiment")
     app = open_app("positions", checkpoint="imdb-sentiment")
     assert not app.exception
@@ -141,13 +141,13 @@ def test_what_rotary_positions_do_is_shown_as_the_classifier_does_it(open_app: O
         distances = array(curve["x"])
         turned = query.conj() * key * np.exp(1j * rates * distances[:, None])
         scores = turned.real.sum(axis=-1) / width**0.5
-        # The scores are near 70 and of single precision.
+        # The scores are near 70, in single precision.
         np.testing.assert_allclose(array(curve["y"]), scores - scores[distances == 0], atol=1e-4)
     before, after = (array(curve["x"])[array(curve["y"]).argmax()] for curve in curves[:2])
     assert (before, after) == (-1, 1)
 
 
-def test_the_weights_by_distance_are_those_of_the_map(open_app: OpenApp) -> None:
+def test_the_weights_by_distance_equal_the_means_of_the_map(open_app: OpenApp) -> None:
     review = "I did not like this film at all."
     app = open_app("positions", checkpoint="imdb-sentiment", position_tab="In a sentence", review=review)
     maps = classify(load_classifier(BUNDLED / "imdb-sentiment"), review).encoder[0]  # (H, S, S)

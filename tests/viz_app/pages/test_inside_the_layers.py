@@ -30,7 +30,7 @@ STATIONS = "stations"
 TABS = ("layers", "why", "read")
 
 
-def test_the_grid_of_words_is_the_lens(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+def test_the_grid_of_words_equals_the_lens(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     app = open_app("inside", checkpoint=NAME, text=TEXT, inside_tab=TABS[0])
     _, lens = logit_lens(checkpoint, TEXT)
     (figure,) = charts(app)
@@ -148,7 +148,7 @@ def test_layer_by_layer_draws_every_station_with_its_numbers_and_its_code(
 
 
 @pytest.mark.parametrize("name", ["everyday-zh-en", "multi30k-de-en-words"])
-def test_the_last_layer_ends_in_the_ten_best_words(open_app: OpenApp, name: str) -> None:
+def test_the_last_layer_ends_in_the_ten_most_likely_words(open_app: OpenApp, name: str) -> None:
     app = open_app("inside", checkpoint=name, text="", inside_tab=STATIONS)
     assert not charts(app)
     app = open_app(

@@ -45,7 +45,7 @@ def test_every_map_and_every_row_comes_from_its_snapshot(open_app: OpenApp) -> N
     for one, sent in zip(stages, data["snapshots"], strict=True):
         maps = one.maps["cross"]
         assert sent["picture"] == heads_image(maps, np.ones((len(maps), *maps.shape[2:]), dtype=bool))
-    # What is shown at first is the end of the training.
+    # The page opens with the end of the training run.
     assert data["snapshot"] == len(stages) - 1
 
 

@@ -1,4 +1,4 @@
-"""Start here: its words, its field for a code, and its way to every page."""
+"""Start here: its terms, its field for a code, and its links to every page."""
 
 from collections.abc import Callable
 
@@ -14,9 +14,7 @@ from viz_app.widgets.navigation import PAGES
 OpenApp = Callable[..., AppTest]
 
 
-def test_it_explains_the_words_on_real_tokens_and_leads_to_every_page(
-    open_app: OpenApp, checkpoint: Checkpoint
-) -> None:
+def test_it_explains_terms_on_real_tokens_and_links_to_every_page(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     app = open_app("start", checkpoint=NAME)
     shown = html(app)
     for term in ("Token", "Subword mark", "Checkpoint"):
@@ -30,12 +28,12 @@ def test_it_explains_the_words_on_real_tokens_and_leads_to_every_page(
     assert all(PAGES[page or "translate"].instruction in label for page, label in links.items())
 
 
-def test_it_is_the_first_page_of_the_list_but_not_the_one_that_opens(open_app: OpenApp) -> None:
+def test_it_is_the_first_page_of_the_list_but_translate_opens_first(open_app: OpenApp) -> None:
     assert next(iter(PAGES)) == "start"
     assert ">Translate <" in html(open_app())
 
 
-def test_a_code_typed_there_opens_its_place(open_app: OpenApp) -> None:
+def test_a_code_opens_its_page(open_app: OpenApp) -> None:
     code = CODES.code_of(Place("steps", (("text", "A dog runs."),)))
     app = open_app("start")
     app.text_input(key="code_on_start").set_value(code).run()

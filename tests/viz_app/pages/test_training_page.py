@@ -64,7 +64,7 @@ def test_a_model_is_trained_stopped_and_kept_and_the_map_is_its_own(open_app: Op
         assert not any(can for label, can in labels(app).items())
         time.sleep(0.2)
         app.run()
-    app.run()  # it may have ended after the page was drawn
+    app.run()  # the training run may have ended after the page was drawn
     assert training.has_state
     assert not app.exception
     assert labels(app) == {"Start over": True, "Resume": True, "Keep as a checkpoint": True}
@@ -93,7 +93,7 @@ def test_a_model_is_trained_stopped_and_kept_and_the_map_is_its_own(open_app: Op
     assert app.session_state["checkpoint"] == "copy-trained-here-2"  # what is kept stays
 
 
-def test_the_answer_to_the_dialog_deletes_what_was_not_kept(open_app: OpenApp) -> None:
+def test_the_dialog_deletes_a_model_that_is_not_kept(open_app: OpenApp) -> None:
     app = open_app("training", **SMALL)
     before = Training(Plan(toy="copy", longest=5, d_model=32, layers=1, heads=2))
     before.folder.mkdir()
@@ -107,7 +107,7 @@ def test_the_answer_to_the_dialog_deletes_what_was_not_kept(open_app: OpenApp) -
 
 @pytest.fixture
 def two_tabs(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[AppTest, AppTest]]:
-    """Two tabs of one browser. What it trains learns at once, and goes on until it is stopped."""
+    """Two tabs of one browser. A training run has weights at once, and continues until it is stopped."""
 
     def work(training: Training, report: Report) -> None:
         (training.folder / "training").mkdir(parents=True, exist_ok=True)
@@ -126,7 +126,7 @@ def two_tabs(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> Iterator[tup
 
 
 def stopped(app: AppTest) -> Training:
-    """Stop the training of this browser, without its page."""
+    """Stop the training run of this browser without its page."""
     training = training_of(app)
     assert training is not None
     until(lambda: training.has_weights and training.has_state)
@@ -135,7 +135,7 @@ def stopped(app: AppTest) -> Training:
     return training
 
 
-def test_the_buttons_of_a_tab_act_on_what_another_tab_trains_now(two_tabs: tuple[AppTest, AppTest]) -> None:
+def test_the_buttons_of_a_tab_act_on_the_training_run_of_another_tab(two_tabs: tuple[AppTest, AppTest]) -> None:
     one, two = two_tabs
     first = stopped(press(one, "Train"))
     one.run()
@@ -154,19 +154,21 @@ def test_the_buttons_of_a_tab_act_on_what_another_tab_trains_now(two_tabs: tuple
     assert (first.active, second.active) == (False, False)
 
 
-def test_what_another_tab_has_learned_is_not_deleted_unasked(two_tabs: tuple[AppTest, AppTest]) -> None:
+def test_the_model_of_another_tab_is_deleted_only_after_a_question(two_tabs: tuple[AppTest, AppTest]) -> None:
     one, two = two_tabs
     learned = stopped(press(two, "Train"))
-    press(one, "Train")  # no training was there when it was drawn
+    press(one, "Train")  # there was no training run when this tab was drawn
     assert training_of(one) is learned
     press(press(two.run(), "Start over"), "Delete it and start over")
     newer = training_of(two)
-    press(one, "Delete it and start over")  # it asked about the first one
+    press(one, "Delete it and start over")  # the question was about the first training run
     assert training_of(one) is newer
     assert newer.active
 
 
-def test_what_was_learned_after_it_was_kept_is_not_deleted_unasked(two_tabs: tuple[AppTest, AppTest]) -> None:
+def test_a_model_that_learned_more_after_it_was_kept_is_deleted_only_after_a_question(
+    two_tabs: tuple[AppTest, AppTest],
+) -> None:
     one, _ = two_tabs
     training = stopped(press(one, "Train"))
     training.kept = True
@@ -176,7 +178,7 @@ def test_what_was_learned_after_it_was_kept_is_not_deleted_unasked(two_tabs: tup
     assert training_of(one) is training
 
 
-def test_a_second_process_that_cannot_be_prepared_is_no_loss(
+def test_the_page_works_if_no_second_process_can_be_prepared(
     open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def started() -> None:
@@ -196,7 +198,7 @@ def test_every_task_says_what_to_expect(open_app: OpenApp, toy: str) -> None:
     assert app.slider[0].disabled == (toy == "dates")
 
 
-def test_no_link_asks_for_a_size_that_there_is_not(open_app: OpenApp) -> None:
+def test_a_link_with_an_unknown_size_is_ignored(open_app: OpenApp) -> None:
     app = open_app("training", toy="x", toy_longest="99", toy_width="100000", toy_layers="70", toy_heads="3")
     assert not app.exception
     assert [one.value for one in app.selectbox if one.key and one.key.startswith("toy")] == ["reverse", 64, 1, 4]

@@ -1,4 +1,4 @@
-"""What a visitor reads on Checkpoints after bringing files: that they are open only if they are."""
+"""Checkpoints: the page says that a visitor's checkpoint is open only if it is."""
 
 import shutil
 from collections.abc import Callable
@@ -15,7 +15,7 @@ OpenApp = Callable[..., AppTest]
 
 @pytest.fixture
 def bring(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], AppTest]:
-    """Name a folder of this machine on the page Checkpoints, and press Open it."""
+    """Type a folder of this computer on the page Checkpoints, and press Open it."""
     monkeypatch.setattr("viz_app.sections.checkpoints.bring_your_own.only_this_computer", lambda: True)
     app = open_app("checkpoints", checkpoint=NAME, open_your_own="true")
     app.session_state["open_your_own"] = True
@@ -30,7 +30,7 @@ def bring(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> Callable[[Path]
     return press
 
 
-def test_a_folder_is_said_to_be_open_only_where_it_is(bring: Callable[[Path], AppTest], tmp_path: Path) -> None:
+def test_the_page_says_that_a_folder_is_open_only_if_it_is(bring: Callable[[Path], AppTest], tmp_path: Path) -> None:
     good, bad_config, bad_weights = (
         shutil.copytree(BUNDLED / NAME, tmp_path / name, ignore=shutil.ignore_patterns("snapshots"))
         for name in ("good", "bad-config", "bad-weights")
@@ -41,7 +41,7 @@ def test_a_folder_is_said_to_be_open_only_where_it_is(bring: Callable[[Path], Ap
     assert [message.value for message in app.success] == ["good is open and chosen on the left."]
     assert not app.error
     app.run()
-    assert not app.success  # said once
+    assert not app.success  # shown once
     app = bring(bad_config)
     assert not app.success
     assert [message.value for message in app.error] == [
