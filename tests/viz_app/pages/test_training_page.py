@@ -166,7 +166,7 @@ def test_the_model_of_another_tab_is_deleted_only_after_a_question(two_tabs: tup
     assert newer.active
 
 
-def test_a_model_that_learned_more_after_it_was_kept_is_deleted_only_after_a_question(
+def test_a_kept_model_that_learns_more_is_deleted_only_after_a_question(
     two_tabs: tuple[AppTest, AppTest],
 ) -> None:
     one, _ = two_tabs
