@@ -1,10 +1,15 @@
 """Side by side: two checkpoints, two sentences, or one model as trained and as changed; and where they differ."""
 
+import streamlit as st
+
 from viz_app.content.demonstrations import demonstration_for
 from viz_app.sections.compare.by_length import by_length
 from viz_app.sections.compare.map_differences import map_differences
+from viz_app.sections.compare.recurrent_pair import offer_two_networks
+from viz_app.sections.compare.same_words import run_both
 from viz_app.sections.compare.side_choice import choose_mode, trained_and_changed, two_checkpoints, two_sentences
-from viz_app.sections.compare.two_maps import two_maps, two_translations
+from viz_app.sections.compare.two_maps import two_maps
+from viz_app.sections.compare.two_texts import demonstration_hint, two_texts
 from viz_app.services import listing, loading
 from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice
@@ -21,12 +26,20 @@ elif mode == "sentences":
     left, right = two_sentences(key, config, text)
 else:
     left, right = trained_and_changed(key, text)
-two_translations(mode, left, right)
+texts, options = st.columns([2.4, 1], vertical_alignment="center")
+with texts:
+    if mode == "checkpoints":
+        demonstration_hint(config, right, best=next(iter(others)))
+    two_texts(mode, left, right)
 configs = {side.name: loading.config_of(side.key) for side in (left, right)} if mode == "checkpoints" else {}
 kinds = [kind for kind in left.translation().maps if kind in right.translation().maps]
-if not kinds:
+with options:
+    if mode == "checkpoints":
+        offer_two_networks([one.key.name for one in listed if one.config is not None])
+    runs = run_both(mode, left, right) if kinds else None
+if runs is None:
     by_length(configs, expanded=True)
     end_page("One of the two has no attention, so there are translations to compare, but no maps.")
-pair = two_maps(mode, left, right, kinds)
+pair = two_maps(left, right, runs, kinds)
 by_length(configs, expanded=False)
 map_differences(mode, pair)

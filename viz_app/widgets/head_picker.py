@@ -30,7 +30,7 @@ __all__ = [
 
 Aggregate = Literal["mean", "max", "rollout"]
 AGGREGATES: tuple[Aggregate, ...] = get_args(Aggregate)
-WIDTHS = {"kind": 3.2, "view": 3.9, "head": 2.4, "query": 2.4, "toggle": 2.6, "slider": 2.0, "button": 1.2}
+WIDTHS = {"kind": 3.2, "view": 3.9, "head": 2.4, "query": 2.4, "slider": 1.6, "button": 1.9}
 
 
 def picker_columns(*names: str, key: str = "") -> list[DeltaGenerator]:
@@ -81,7 +81,14 @@ def pick_kind(kinds: Sequence[str], *, key: str = "kind", default: str = "cross"
     )
 
 
-def pick_head(layers: int, heads: int, *, prefix: str = "", default: tuple[int, int] | None = None) -> tuple[int, int]:
+def pick_head(
+    layers: int,
+    heads: int,
+    *,
+    prefix: str = "",
+    default: tuple[int, int] | None = None,
+    labels: tuple[str, str] = ("Layer", "Head"),
+) -> tuple[int, int]:
     """Choose a layer and a head.
 
     Args:
@@ -89,13 +96,14 @@ def pick_head(layers: int, heads: int, *, prefix: str = "", default: tuple[int, 
         heads: How many heads a layer has.
         prefix: The beginning of the names of the two choices, where they are not the heads of the translator.
         default: Layer and head until the visitor chooses; by default the first head of the last layer.
+        labels: The labels of the two choices.
     """
     default_layer, default_head = default or (layers - 1, 0)
     left, right = st.columns(2)
     with left:
-        layer = pick_layer(layers, prefix=prefix, default=default_layer)
+        layer = pick_layer(layers, prefix=prefix, default=default_layer, label=labels[0])
     with right:
-        name = pick_name(numbers(heads), key=f"{prefix}head", default=default_head)
+        name = pick_name(numbers(heads), key=f"{prefix}head", default=default_head, label=labels[1])
     return layer, int(name) - 1
 
 
@@ -110,10 +118,10 @@ def pick_head_or_aggregate(layers: int, heads: int) -> tuple[int, int | Aggregat
     return layer, int(name) - 1 if aggregate is None else aggregate
 
 
-def pick_layer(layers: int, *, prefix: str = "", default: int | None = None) -> int:
+def pick_layer(layers: int, *, prefix: str = "", default: int | None = None, label: str = "Layer") -> int:
     """Choose a layer, by default the last."""
     usual = layers - 1 if default is None else default
-    return int(pick_name(numbers(layers), key=f"{prefix}layer", default=usual, label="Layer")) - 1
+    return int(pick_name(numbers(layers), key=f"{prefix}layer", default=usual, label=label)) - 1
 
 
 def pick_name(names: list[str], *, key: str, default: int = 0, label: str = "Head") -> str:

@@ -10,10 +10,8 @@ from model.checkpoints.checkpoint import CheckpointError
 from model.config.section import ConfigError
 from model.inference.opening import AnyConfig
 from model.interventions import Intervention
-from viz_app.content.demonstrations import demonstration_for
 from viz_app.content.examples import examples_for
 from viz_app.content.plain import plain
-from viz_app.sections.compare.recurrent_pair import offer_two_networks
 from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.services import loading, translations
 from viz_app.services.comparison import Side, in_languages_of
@@ -79,12 +77,6 @@ def two_checkpoints(
         other = in_languages_of(config, others[name])
     except (CheckpointError, ConfigError) as error:
         end_page(plain(f"{str(error).removesuffix('.')}. Choose another checkpoint to compare with."))
-    hint, two_networks = st.columns([2.4, 1], vertical_alignment="center")
-    with two_networks:
-        offer_two_networks([one.key.name for one in listed if one.config is not None])
-    demonstration = demonstration_for(config)
-    if demonstration.look_for and text == demonstration.compared and name == first:
-        hint.caption(f":material/lightbulb: {demonstration.look_for}")
     add_fact("Compared with", name)
     return Side(name=key.name, key=key, text=text), Side(name=name, key=other, text=text)
 

@@ -1,4 +1,4 @@
-"""The translations of both sides, and one attention map of each, on the same scale."""
+"""One attention map of each side, on the same scale."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,26 +8,21 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from model.config.kinds import KINDS
-from model.inference.translation import Translation
 from viz_app.components.attention_view import AttentionView, select_head, view
 from viz_app.content.plain import plain
 from viz_app.figures.attention import head_map
 from viz_app.figures.overview import MAX_TILE
-from viz_app.sections.compare.side_choice import Mode
-from viz_app.server.streamlit_bridge import DeltaGenerator
-from viz_app.services import loading
-from viz_app.services.comparison import Side, tokens_of_left_side
-from viz_app.session.choices import settle
+from viz_app.sections.compare.same_words import TwoRuns
+from viz_app.services.comparison import Side
 from viz_app.session.page_end import end_page
 from viz_app.widgets.charts import draw
 from viz_app.widgets.head_picker import pick_head, pick_kind, picker_columns
 from viz_app.widgets.headings import section
-from viz_app.widgets.marked_text import compared
 
-__all__ = ["MapPair", "two_maps", "two_translations"]
+__all__ = ["MapPair", "two_maps"]
 
 # In pixels: a row with its word, the labels below a map, the lowest and the highest map.
-ROW, LABELS, MIN_HEIGHT, MAX_HEIGHT = 17, 100, 300, 480
+ROW, LABELS, MIN_HEIGHT, MAX_HEIGHT = 16, 88, 260, 480
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +45,7 @@ class MapPair:
 
     @property
     def have_same_heads(self) -> bool:
-        return have_same_heads(self.views)
+        return self.views[0].maps.shape[:2] == self.views[1].maps.shape[:2]
 
     @property
     def height(self) -> int:
@@ -59,75 +54,42 @@ class MapPair:
         return max(MIN_HEIGHT, min(MAX_HEIGHT, LABELS + ROW * rows))
 
 
-def two_translations(mode: Mode, left: Side, right: Side) -> None:
-    """Draw both translations, with marks where two texts in the same language differ."""
-    first, second = left.translation(), right.translation()
-    languages = {loading.config_of(side.key).tokenizer.target_language for side in (left, right)}
-    texts = [(left.name, first.text), (right.name, second.text)]
-    groups = [[text] for text in texts] if mode == "sentences" or len(languages) > 1 else [texts]
-    st.html(compared(*groups, languages=[first.languages[1], second.languages[1]]))
-
-
-def two_maps(mode: Mode, left: Side, right: Side, kinds: Sequence[str]) -> MapPair:
+def two_maps(left: Side, right: Side, runs: TwoRuns, kinds: Sequence[str]) -> MapPair:
     """Ask for a kind of attention and a head, and draw the map of each side. Long texts end the page.
 
     Args:
-        mode: What is compared.
         left: One side.
         right: The other side.
+        runs: Their runs.
         kinds: The kinds of attention that both models have.
     """
-    kind_column, head_column, toggle_column = picker_columns("kind", "head", "toggle", key="set_compared_heads")
-    first, second, forced, by_token = run_both(mode, left, right, toggle_column)
-    longest = max(len(tokens) for one in (first, second) for tokens in (one.source, one.read))
-    if longest > MAX_TILE:
+    if runs.longest > MAX_TILE:
         end_page(
-            f"Maps are compared for texts of up to {MAX_TILE} tokens. The longest text here has {longest}. Shorten it."
+            f"Maps are compared for texts of up to {MAX_TILE} tokens. The longest text here has {runs.longest}. "
+            "Shorten it."
         )
-    with kind_column:
-        kind = pick_kind(kinds)
-    views = [view(one, kind, merge=not by_token, hide_special=False) for one in (first, second)]
-    heads = []
-    if have_same_heads(views):
-        with head_column:
-            heads = [pick_head(*views[0].maps.shape[:2])] * 2
-    section("Two attention maps", f"One head of each, on the same scale. {KINDS[kind].shows}")
-    columns = st.columns(2)
-    if not heads:
-        for column, one, prefix in zip(columns, views, ("", "beside_"), strict=True):
-            with column:
-                heads.append(pick_head(*one.maps.shape[:2], prefix=prefix))
-    pair = MapPair(kind=kind, views=(views[0], views[1]), heads=(heads[0], heads[1]))
-    for number, (column, side) in enumerate(zip(columns, (left, right), strict=True)):
+    pair = choose_maps(runs, kinds)
+    section("Two maps, one scale", KINDS[pair.kind].shows)
+    for number, (column, side) in enumerate(zip(st.columns(2), (left, right), strict=True)):
         with column:
-            one_map(pair, number, side, forced=forced and side is right)
+            one_map(pair, number, side, forced=runs.forced and side is right)
     return pair
 
 
-def run_both(
-    mode: Mode, left: Side, right: Side, column: DeltaGenerator
-) -> tuple[Translation, Translation, bool, bool]:
-    """Run both sides; the right side writes the words of the left side if the visitor wants that.
-
-    Returns:
-        Both translations, whether the right one is forced, and whether both have the same tokens for the same words.
-    """
-    first, second = left.translation(), right.translation()
-    words = () if mode == "sentences" else tokens_of_left_side(left, right)
-    settle("same_words", True)
-    wanted = column.toggle(
-        "Same words in both",
-        key="same_words",
-        disabled=not words,
-        help="Force the right model to write the words of the left model, so that their maps have the same rows.",
-    )
-    forced = bool(words) and wanted
-    same_tokens = mode != "checkpoints" or words == tuple(enumerate(token.id for token in first.written))
-    return first, right.translation(words) if forced else second, forced, same_tokens
-
-
-def have_same_heads(views: Sequence[AttentionView]) -> bool:
-    return len({one.maps.shape[:2] for one in views}) == 1
+def choose_maps(runs: TwoRuns, kinds: Sequence[str]) -> MapPair:
+    """Ask for a kind of attention, and for a head; for one head of each side if the models differ in size."""
+    kind_column, left_column, right_column = picker_columns("kind", "head", "head", key="set_compared_heads")
+    with kind_column:
+        kind = pick_kind(kinds)
+    left, right = (view(run, kind, merge=not runs.same_tokens, hide_special=False) for run in (runs.left, runs.right))
+    same = left.maps.shape[:2] == right.maps.shape[:2]
+    with left_column:
+        head = pick_head(*left.maps.shape[:2], labels=("Layer", "Head") if same else ("Left layer", "Left head"))
+    if same:
+        return MapPair(kind=kind, views=(left, right), heads=(head, head))
+    with right_column:
+        other = pick_head(*right.maps.shape[:2], prefix="beside_", labels=("Right layer", "Right head"))
+    return MapPair(kind=kind, views=(left, right), heads=(head, other))
 
 
 def one_map(pair: MapPair, number: int, side: Side, *, forced: bool) -> None:

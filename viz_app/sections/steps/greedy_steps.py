@@ -15,6 +15,7 @@ from viz_app.widgets import forced_tokens
 from viz_app.widgets.charts import numbers
 from viz_app.widgets.head_picker import pick_kind
 from viz_app.widgets.marked_text import sentence
+from viz_app.widgets.presenter_mode import presenting
 
 __all__ = ["greedy_steps"]
 
@@ -39,10 +40,11 @@ def greedy_steps(config: AnyConfig, translation: Translation, setting: DeltaGene
     written = translation.text or "(the model wrote nothing)"
     language = translation.languages[1] if translation.text else ""
     place.html(sentence("…") if guess else sentence(written, language))
-    st.caption(
-        "At each step, the decoder reads the tokens written so far and predicts the next token. Press Play, move the "
-        "slider, or choose another token. Grey tokens are masked: at this step they do not exist yet."
-    )
+    if not presenting():  # the picture needs the height
+        st.caption(
+            "At each step, the decoder reads the tokens written so far and predicts the next token. Press Play, move "
+            "the slider, or choose another token. Grey tokens are masked: at this step they do not exist yet."
+        )
     settle("step", 0)
     chosen_step: int = st.session_state["step"]  # counted from 1; 0 before the visitor chooses
     elements.stepper(
