@@ -1,15 +1,15 @@
-"""Serve Headlight to a school: several Streamlit processes on this machine, and nginx before them.
+"""Serve Headlight to a school: several Streamlit processes on this machine, behind nginx.
 
     python deploy/serve.py --processes 2 --port 8080                      # for browsers on this machine
-    python deploy/serve.py --processes 4 --port 80 --address 0.0.0.0      # for everyone who can reach it
+    python deploy/serve.py --processes 4 --port 80 --address 0.0.0.0      # for everybody who can reach it
 
 On two machines that reach each other at 10.0.0.1 and 10.0.0.2:
 
     python deploy/serve.py --processes 4 --no-nginx --address 10.0.0.2 --port 8501              # on the second
     python deploy/serve.py --processes 4 --address 0.0.0.0 --port 80 --also 10.0.0.2:8501-8504  # on the first
 
-nginx is Debian's (`apt-get install nginx-light`), and its configuration the `nginx.conf` beside this file, filled in.
-A process that ends is started again; Ctrl-C ends them all.
+nginx comes from Debian (`apt-get install nginx-light`). Its configuration is `nginx.conf` in this folder, with the
+addresses filled in. A process that ends is started again. Ctrl-C ends all of them.
 """
 
 import argparse
@@ -32,8 +32,8 @@ __all__ = ["configuration", "nginx"]
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATE = Path(__file__).with_name("nginx.conf")
-PROCESS, LISTEN = "127.0.0.1:8501", "127.0.0.1:8080"  # as they stand in the template
-AROUND = """daemon off;
+PROCESS, LISTEN = "127.0.0.1:8501", "127.0.0.1:8080"  # the addresses in the template
+MAIN_CONFIGURATION = """daemon off;
 pid nginx.pid;
 error_log stderr crit;
 worker_processes auto;
@@ -51,11 +51,11 @@ http {{
 
 
 def configuration(processes: Sequence[str], listen: str) -> str:
-    """The template with each line about its one process repeated for every process.
+    """The template, with each line about its one process repeated for every process.
 
     Args:
-        processes: `address:port` of each, with IPv4 addresses: nginx compares them as text.
-        listen: `address:port` where visitors come.
+        processes: `address:port` of each. The addresses are IPv4 addresses, because nginx compares them as text.
+        listen: `address:port` for visitors.
     """
     lines = []
     for line in TEMPLATE.read_text(encoding="utf-8").splitlines():
@@ -71,19 +71,21 @@ def configuration(processes: Sequence[str], listen: str) -> str:
 
 @contextmanager
 def nginx(processes: Sequence[str], listen: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run nginx before these processes, with all its files in a temporary folder; it listens when this yields."""
+    """Run nginx before these processes, with all its files in a temporary folder. It listens when this yields."""
     program = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin")
     if program is None:
         raise SystemExit("nginx is not installed. On Debian: apt-get install nginx-light")
     with tempfile.TemporaryDirectory(prefix="headlight-") as folder:
-        Path(folder).chmod(0o711)  # started by root, its workers are not
-        Path(folder, "nginx.conf").write_text(AROUND.format(configuration(processes, listen)), encoding="utf-8")
+        Path(folder).chmod(0o711)  # if root starts nginx, its workers are not root
+        Path(folder, "nginx.conf").write_text(
+            MAIN_CONFIGURATION.format(configuration(processes, listen)), encoding="utf-8"
+        )
         child = subprocess.Popen([program, "-e", "stderr", "-p", folder, "-c", "nginx.conf"])
         try:
             wait_until_listening(listen, child)
             yield child
         finally:
-            end([child])
+            end_processes([child])
 
 
 def wait_until_listening(listen: str, child: subprocess.Popen[bytes]) -> None:
@@ -93,7 +95,7 @@ def wait_until_listening(listen: str, child: subprocess.Popen[bytes]) -> None:
             socket.create_connection((address, int(port)), timeout=1).close()
             return
         time.sleep(0.05)
-    raise SystemExit(f"nginx cannot listen at {listen}; what it said stands above.")
+    raise SystemExit(f"nginx cannot listen at {listen}. Its message is above.")
 
 
 class Processes:
@@ -104,12 +106,12 @@ class Processes:
         self.children: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self, process: str) -> threading.Thread:
-        """Start the app there, and warm it up beside us, so that no visitor waits until torch is imported."""
+        """Start the app and run it once in another thread, so that no visitor waits for the import of torch."""
         address, _, port = process.rpartition(":")
         options = {"address": address, "port": port, "headless": "true", "scriptHealthCheckEnabled": "true"}
         command = [sys.executable, "-m", "streamlit", "run", "streamlit_app.py"]
         command += [f"--server.{name}={value}" for name, value in options.items()]
-        environment = os.environ | {"HEADLIGHT_PROCESSES": str(len(self.addresses))}  # which share this machine
+        environment = os.environ | {"HEADLIGHT_PROCESSES": str(len(self.addresses))}  # they share this machine
         child = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
         self.children[process] = child
         print(f"The app at {process} is process {child.pid}.", flush=True)
@@ -118,24 +120,27 @@ class Processes:
         return thread
 
     def start_all(self) -> None:
-        """Returns when all are warm."""
+        """Start all processes. Returns when each has run the app once."""
         for thread in [self.start(process) for process in self.addresses]:
             thread.join()
         if any(child.poll() is not None for child in self.children.values()):
-            raise SystemExit("The app did not start; what it said stands above.")
+            raise SystemExit("The app did not start. Its message is above.")
 
     def keep_running(self, until: subprocess.Popen[bytes] | None = None) -> None:
-        """Start again what ends; returns when `until` has ended."""
+        """Start processes again when they end. Returns when `until` has ended."""
         while until is None or until.poll() is None:
             for process, child in list(self.children.items()):
                 if child.poll() is not None:
-                    print(f"The app at {process} has ended ({child.returncode}) and is started again.", flush=True)
+                    print(
+                        f"The app at {process} has ended with status {child.returncode}. It is started again.",
+                        flush=True,
+                    )
                     self.start(process)
             time.sleep(0.5)
 
 
 def warm_up(process: str, child: subprocess.Popen[bytes]) -> None:
-    """Have the app run once, as soon as it listens."""
+    """Run the app once, as soon as it listens."""
     while child.poll() is None:
         with suppress(OSError):
             urllib.request.urlopen(f"http://{process}/_stcore/script-health-check", timeout=120).close()
@@ -143,7 +148,7 @@ def warm_up(process: str, child: subprocess.Popen[bytes]) -> None:
         time.sleep(0.2)
 
 
-def end(children: Iterable[subprocess.Popen[bytes]]) -> None:
+def end_processes(children: Iterable[subprocess.Popen[bytes]]) -> None:
     children = list(children)
     for child in children:
         child.terminate()
@@ -155,14 +160,14 @@ def end(children: Iterable[subprocess.Popen[bytes]]) -> None:
             child.wait()
 
 
-def free_ports(count: int, *, besides: int) -> list[int]:
-    """Ports that are free now, none of which is the one where visitors come: nginx takes that later."""
+def free_ports(count: int, *, without: int) -> list[int]:
+    """Ports that are free now. The port for visitors is not among them, because nginx needs it later."""
     with ExitStack() as stack:
         probes = [stack.enter_context(socket.socket()) for _ in range(count + 1)]
         for probe in probes:
             probe.bind(("127.0.0.1", 0))
         found = [probe.getsockname()[1] for probe in probes]
-    return [port for port in found if port != besides][:count]
+    return [port for port in found if port != without][:count]
 
 
 def require_free(place: str) -> None:
@@ -173,11 +178,11 @@ def require_free(place: str) -> None:
             probe.bind((address, int(port)))
         except (OSError, OverflowError) as error:
             raise SystemExit(
-                f"Nothing can listen at {place}: {error}. Choose others with --address and --port."
+                f"The server cannot listen at {place}: {error}. Choose another place with --address and --port."
             ) from None
 
 
-def others(text: str) -> list[str]:
+def remote_processes(text: str) -> list[str]:
     """`10.0.0.2:8501-8504` as four processes."""
     host, _, ports = text.rpartition(":")
     first, _, last = ports.partition("-")
@@ -185,27 +190,39 @@ def others(text: str) -> list[str]:
         address = socket.gethostbyname(host)
         return [f"{address}:{port}" for port in range(int(first), int(last or first) + 1)]
     except (OSError, ValueError) as error:
-        raise argparse.ArgumentTypeError(f"{text} is not like 10.0.0.2:8501 or 10.0.0.2:8501-8504: {error}") from None
+        raise argparse.ArgumentTypeError(
+            f"{text} is not an address such as 10.0.0.2:8501 or 10.0.0.2:8501-8504: {error}"
+        ) from None
 
 
 def at_least_one(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a number of processes, 1 or more")
+        raise argparse.ArgumentTypeError(f"{text} is not a number of processes. Write 1 or more.")
     return int(text)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--processes", type=at_least_one, default=os.cpu_count(), help="on this machine; one a core serves best"
+        "--processes",
+        type=at_least_one,
+        default=os.cpu_count(),
+        help="number of processes on this machine; best: one per core",
     )
-    parser.add_argument("--address", default="127.0.0.1", help="where visitors come; 0.0.0.0 for the whole network")
+    parser.add_argument("--address", default="127.0.0.1", help="address for visitors; 0.0.0.0 for the whole network")
     parser.add_argument("--port", type=int, default=8080)
     parser.add_argument(
-        "--also", type=others, action="extend", default=[], metavar="ADDRESS:PORTS", help="processes of other machines"
+        "--also",
+        type=remote_processes,
+        action="extend",
+        default=[],
+        metavar="ADDRESS:PORTS",
+        help="processes on other machines",
     )
     parser.add_argument(
-        "--no-nginx", action="store_true", help="only the processes, from --port on, for another machine's nginx"
+        "--no-nginx",
+        action="store_true",
+        help="start only the processes, from --port on, for the nginx of another machine",
     )
     parser.add_argument(
         "--print", action="store_true", dest="only_print", help="print nginx's configuration and start nothing"
@@ -214,12 +231,12 @@ def main() -> None:
     if given.no_nginx:
         local = [f"{given.address}:{given.port + i}" for i in range(given.processes)]
     else:
-        local = [f"127.0.0.1:{port}" for port in free_ports(given.processes, besides=given.port)]
+        local = [f"127.0.0.1:{port}" for port in free_ports(given.processes, without=given.port)]
     listen = f"{given.address}:{given.port}"
     if given.only_print:
         print(configuration([f"127.0.0.1:{8501 + i}" for i in range(given.processes)] + given.also, listen))
         return
-    for ending in (signal.SIGINT, signal.SIGTERM):  # a shell may have had a job in its background ignore Ctrl-C
+    for ending in (signal.SIGINT, signal.SIGTERM):  # a background job of a shell may ignore Ctrl-C
         signal.signal(ending, signal.default_int_handler)
     for place in local if given.no_nginx else [listen]:
         require_free(place)
@@ -229,13 +246,13 @@ def main() -> None:
         if given.no_nginx:
             processes.keep_running()
         with nginx([*local, *given.also], listen) as proxy:
-            print(f"Headlight is at http://{listen}; Ctrl-C ends it.", flush=True)
+            print(f"Headlight is at http://{listen}. Press Ctrl-C to end it.", flush=True)
             processes.keep_running(until=proxy)
-        raise SystemExit("nginx has ended; what it said stands above.")
+        raise SystemExit("nginx has ended. Its message is above.")
     except KeyboardInterrupt:
         print("Ended.")
     finally:
-        end(processes.children.values())
+        end_processes(processes.children.values())
 
 
 if __name__ == "__main__":

@@ -35,13 +35,13 @@ def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 
 
 @pytest.mark.parametrize("arguments", [("--processes", "0"), ("--processes", "two"), ("--also", "10.0.0.2")])
-def test_what_makes_no_sense_is_told(
+def test_senseless_arguments_are_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: tuple[str, str]
 ) -> None:
     assert f"{arguments[1]} is not" in refused(monkeypatch, capsys, *arguments)
 
 
-def test_a_port_in_use_is_told_before_anything_starts(
+def test_a_port_in_use_is_refused_before_anything_starts(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(serve, "Processes", lambda _: pytest.fail("it started"))
@@ -49,11 +49,11 @@ def test_a_port_in_use_is_told_before_anything_starts(
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = str(other.getsockname()[1])
-        assert f"Nothing can listen at 127.0.0.1:{port}" in refused(monkeypatch, capsys, "--port", port)
+        assert f"cannot listen at 127.0.0.1:{port}" in refused(monkeypatch, capsys, "--port", port)
 
 
 def test_no_process_gets_the_port_where_visitors_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    offered = iter(range(8080, 8090))  # by a machine that happens to begin with that port
+    offered = iter(range(8080, 8090))  # a machine may begin with that port
 
     class Probe(socket.socket):
         def bind(self, _address: object) -> None:
@@ -63,7 +63,7 @@ def test_no_process_gets_the_port_where_visitors_come(monkeypatch: pytest.Monkey
             return "127.0.0.1", self.port
 
     monkeypatch.setattr(socket, "socket", Probe)
-    assert serve.free_ports(3, besides=8080) == [8081, 8082, 8083]
+    assert serve.free_ports(3, without=8080) == [8081, 8082, 8083]
 
 
 def test_processes_share_the_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
