@@ -3,7 +3,7 @@
     PYTHONPATH=. python benchmarks/classroom.py [--visitors 40] [--seconds 30] [--rounds 2]
     PYTHONPATH=. python benchmarks/classroom.py --measure-heads      # one of them has every head measured meanwhile
     PYTHONPATH=. python benchmarks/classroom.py --soak 60            # minutes of long sentences; prints the memory
-    PYTHONPATH=. python benchmarks/classroom.py --pages compare learning "inside?inside_tab=Every station"
+    PYTHONPATH=. python benchmarks/classroom.py --pages compare learning "inside?inside_tab=stations"
     PYTHONPATH=. python benchmarks/classroom.py --url http://localhost:8080
 
 Visitors speak Streamlit's own websocket protocol (`visitor.py`) and are spread over Translate, Step by step, Inside,
@@ -239,7 +239,7 @@ def main() -> None:
     parser.add_argument("--visitors", type=int, default=40)
     parser.add_argument("--seconds", type=float, default=30, help="of a lesson")
     parser.add_argument("--rounds", type=int, default=2)
-    text = "over which the visitors are spread, such as compare 'inside?inside_tab=Every station'"
+    text = "over which the visitors are spread, such as compare 'inside?inside_tab=stations'"
     parser.add_argument("--pages", nargs="+", default=PAGES, metavar="PAGE?QUERY", help=text)
     parser.add_argument("--measure-heads", action="store_true")
     parser.add_argument("--soak", type=float, default=0, metavar="MINUTES")

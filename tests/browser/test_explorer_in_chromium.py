@@ -121,15 +121,15 @@ def test_a_click_in_the_tree_continues_from_that_hypothesis(visit: Visit) -> Non
 
 def test_without_scaling_the_softmax_is_sharper(visit: Visit) -> None:
     page = visit(f"inside?{HERE}")
-    expect(page.get_by_text("The difference is only rounding")).to_be_visible()
+    expect(page.get_by_text("It is only rounding")).to_be_visible()
     settle(page)
     page.get_by_text("Divide by √d_k").click()
-    expect(page.get_by_text("A what-if.")).to_be_visible()
+    expect(page.get_by_text("This is a what-if.")).to_be_visible()
     expect(page).to_have_url(re.compile("scaled=false"))
 
 
 def test_a_click_on_the_architecture_leads_to_that_layer(visit: Visit) -> None:
-    page = visit(f"inside?{HERE}&inside_tab=Every+station&station_code=true")
+    page = visit(f"inside?{HERE}&inside_tab=stations&station_code=true")
     expect(page.get_by_role("button", name="decoder, layer 3, shown")).to_be_visible()
     settle(page)
     page.get_by_role("button", name="encoder, layer 1, show it").click()
@@ -138,7 +138,7 @@ def test_a_click_on_the_architecture_leads_to_that_layer(visit: Visit) -> None:
     settle(page)
     page.get_by_role("button", name="decoder, layer 2").press("Enter")
     expect(page.get_by_role("button", name="decoder, layer 2, shown")).to_be_visible()
-    expect(page.get_by_text("The difference is only rounding")).to_be_visible()
+    expect(page.get_by_text("It is only rounding")).to_be_visible()
 
 
 def test_a_visitor_can_guess_before_the_words_are_shown(visit: Visit) -> None:
@@ -180,8 +180,8 @@ def test_a_click_on_a_token_opens_its_step_and_the_link_keeps_it(visit: Visit) -
 
 
 def test_pointing_at_a_step_lights_its_line_of_code_and_the_other_way_round(visit: Visit) -> None:
-    page = visit(f"inside?{HERE}&inside_tab=Every+station&station_code=true")
-    expect(page.get_by_text("The difference is only rounding")).to_be_visible()
+    page = visit(f"inside?{HERE}&inside_tab=stations&station_code=true")
+    expect(page.get_by_text("It is only rounding")).to_be_visible()
     settle(page)  # until then stations come below, so that the last one is another, and what is above them grows
     for step, line in (("weights", "attention_weights(masked)"), ("activation", "self.activation(inner)")):
         card = page.locator(f"button.step[data-step={step}]").last
@@ -270,7 +270,7 @@ def test_a_mistake_with_masks_can_be_chosen(visit: Visit) -> None:
     settle(page)
     page.get_by_text("Mask after the softmax", exact=True).first.click()
     expect(page.get_by_text("rows no longer sum to 1")).to_be_visible()
-    expect(page.get_by_text(re.compile(r"Rows sum to 0\.\d\d–"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"The rows sum to 0\.\d\d to"))).to_be_visible()
 
 
 @pytest.mark.parametrize(("checkpoint", "charts"), [(NAME, (4, 3, 3, 3)), ("imdb-sentiment", (4, 4, 1, 3))])

@@ -254,7 +254,7 @@ FIRST_PICTURES = {
     "steps": ".candidates",
     "inside": ".js-plotly-plot",
     "positions": ".js-plotly-plot",
-    "masks": ".hl-batch",
+    "masks": ".js-plotly-plot",
     "heads": ".boards",
     "compare": ".hl-lines",
     "learning": ".sheet",

@@ -173,7 +173,7 @@ def test_a_clicker_walks_the_snapshots_of_a_training(visit: Visit) -> None:
 
 
 def test_a_clicker_walks_the_stations(visit: Visit) -> None:
-    page = visit("inside?inside_tab=Every+station&text=A+dog+runs.&present=true")
+    page = visit("inside?inside_tab=stations&text=A+dog+runs.&present=true")
     page.set_viewport_size({"width": 1280, "height": 720})
     settle(page)
     at_the_top = """() => [...document.querySelectorAll('[class*="st-key-stop_"]')].findIndex(

@@ -153,7 +153,7 @@ def test_words_without_lines_are_no_picture_and_long_ones_keep_to_their_chips(vi
 
 
 def test_a_station_is_saved_with_its_numbers_its_code_and_its_picture(visit: Visit, tmp_path: Path) -> None:
-    page = visit("inside?inside_tab=Every+station&station_code=true&text=A+dog+runs.")
+    page = visit("inside?inside_tab=stations&station_code=true&text=A+dog+runs.")
     menu = page.locator(".root:has(.derivation) + .hl-save")
     drawing = ElementTree.parse(save(page, menu.first, "SVG", tmp_path)).getroot()
     assert drawing.findtext(f"{SVG}title") == "1. Token embedding: decoder, layer 3, “Ein”"
