@@ -125,8 +125,8 @@ def draw_vectors(stations: Sequence[Station], token: str) -> None:
     width = len(stations[0].vector)
     section(
         f"The vector of “{token}”",
-        f"Its {width} numbers after every part of the model. For attention and feed-forward, a row shows what they "
-        "add. Red is positive, blue is negative.",
+        f"Its {width} numbers after every part of the model. Attention and feed-forward show what they add. Red is "
+        "positive, blue is negative.",
     )
     draw(
         rows(

@@ -64,10 +64,10 @@ def explain_first_row(key: CheckpointKey, translation: Translation, lens: Lens) 
         return
     note = (
         f"The first row comes before all layers, so it is no prediction. At {repeated} of {len(translation.written)} "
-        "positions it only repeats the token that the decoder read."
+        "positions it only repeats the token that was read."
     )
     if getattr(loading.config_of(key).model, "tie_embeddings", "none") != "none":
-        note += " The reason: the embeddings and the output of this model share one matrix."
+        note += " The embeddings and the output of this model share one matrix."
     st.caption(note)
 
 

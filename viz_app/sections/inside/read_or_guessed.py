@@ -71,8 +71,8 @@ def draw_contributing_tokens(influence: Influence, translation: Translation) -> 
     """Draw the share of every source token and of every token read before in each written word."""
     section(
         "From which tokens",
-        "The shares of one written word, a row of both pictures, sum to 1. An attention map shows one layer. These "
-        "shares follow the vectors through all layers, residuals and norms.",
+        "Each row sums to 1 over both pictures. Unlike an attention map, the shares follow the vectors through all "
+        "layers, residuals and norms.",
     )
     written = [token.text for token in translation.written]
     largest = float(max(influence.source.max(), influence.target.max()))

@@ -28,8 +28,9 @@ def bug_lab(sentence: PaddedSentence) -> None:
         "Mistake", list(MISTAKES), format_func=lambda bug: MISTAKES[bug].title, required=True, key="bug"
     )
     name = name or "fill"
-    st.code(MISTAKES[name].code, language="python")
-    st.markdown(MISTAKES[name].explanation)
+    code, meaning = st.columns([1, 1.2], vertical_alignment="center")
+    code.code(MISTAKES[name].code, language="python")
+    meaning.markdown(MISTAKES[name].explanation)
     draw_maps(sentence, name)
     show_translations(sentence, name)
     table = st.expander("All mistakes, measured", icon=":material/table_rows:", on_change="rerun", key="all_mistakes")
@@ -41,7 +42,7 @@ def bug_lab(sentence: PaddedSentence) -> None:
 def draw_maps(sentence: PaddedSentence, name: str) -> None:
     """Draw the map of one head with the correct mask and with the mistake."""
     kind, layer, head = pick_head_of_sentence(sentence, key="set_bug_head")
-    titles = {CORRECT: "With the correct mask", name: MISTAKES[name].title}
+    titles = {CORRECT: "Correct mask", name: MISTAKES[name].title}
     for column, (bug, title) in zip(st.columns(2), titles.items(), strict=True):
         report = padded_batches.bug_of(sentence.key, sentence.sentences, bug)
         weights = padded_batches.bug_weights_of(sentence.key, sentence.sentences, bug, kind, layer, sentence.row)
@@ -63,9 +64,9 @@ def describe_leak(report: BugReport, kind: str, row: int) -> str:
     """Say how much weight is on masked keys, and whether the rows still sum to 1."""
     smallest, largest = report.row_sums[kind][row]
     sums = (
-        "Every row sums to 1."
+        "Its rows sum to 1."
         if abs(smallest - 1) < 1e-3 > abs(largest - 1)
-        else f"The rows sum to {smallest:.2f} to {largest:.2f}."
+        else f"Its rows sum to {smallest:.2f} to {largest:.2f}."
     )
     return f"Masked keys have {percent(report.leaked[kind][row])} of the weight. {sums}"
 

@@ -42,8 +42,8 @@ def draw_wavelengths(lengths: FloatArray, *, longest_text: int) -> None:
     """
     section(
         "Wavelengths",
-        "Every pair of dimensions forms one wave. The chart shows after how many positions it repeats. Waves longer "
-        "than any text never repeat. They distinguish near positions from far positions.",
+        "Every pair of dimensions forms one wave. Its length is the number of positions until it repeats. Waves "
+        "longer than any text distinguish near from far.",
     )
     draw(
         positions.wavelengths(lengths, longest_text=longest_text, height=360),
