@@ -270,7 +270,7 @@ def test_a_mistake_with_masks_can_be_chosen(visit: Visit) -> None:
     settle(page)
     page.get_by_text("Mask after the softmax", exact=True).first.click()
     expect(page.get_by_text("rows no longer sum to 1")).to_be_visible()
-    expect(page.get_by_text(re.compile(r"Its rows sum to 0\.\d\d to"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"The rows sum to 0\.\d\d to"))).to_be_visible()
 
 
 @pytest.mark.parametrize(("checkpoint", "charts"), [(NAME, (4, 3, 3, 3)), ("imdb-sentiment", (4, 4, 1, 3))])

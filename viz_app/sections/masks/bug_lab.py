@@ -64,9 +64,9 @@ def describe_leak(report: BugReport, kind: str, row: int) -> str:
     """Say how much weight is on masked keys, and whether the rows still sum to 1."""
     smallest, largest = report.row_sums[kind][row]
     sums = (
-        "Its rows sum to 1."
+        "The rows sum to 1."
         if abs(smallest - 1) < 1e-3 > abs(largest - 1)
-        else f"Its rows sum to {smallest:.2f} to {largest:.2f}."
+        else f"The rows sum to {smallest:.2f} to {largest:.2f}."
     )
     return f"Masked keys have {percent(report.leaked[kind][row])} of the weight. {sums}"
 
