@@ -1,8 +1,8 @@
-"""Which source word each head points at, and how often it is the one that was translated.
+"""Word alignment by attention: which source word each head gives the most weight for a target word.
 
-A person's translation is forced upon the model. A head can be asked when a word is written, which the query before it
-does, and one step later, when it is read (Chen et al. 2020, "Accurate Word Alignment Induction from Neural Machine
-Translation"): often only then does it know which word it was.
+The model is forced to write a human translation. The weights for a target word can be taken at the step that writes it,
+or one step later, when the decoder reads it. The later step is often better, because the decoder then knows the word
+(Chen et al. 2020, "Accurate Word Alignment Induction from Neural Machine Translation").
 """
 
 from collections.abc import Sequence
@@ -19,6 +19,7 @@ from model.config.section import ConfigError
 from model.corpora.aligned import AlignedPair, Links
 from model.inference.searching import forced_ids
 from model.inference.translate import translate
+from model.inference.translation import Translation
 from model.network.transformer import Transformer
 from model.text.encoding import Encoding
 
@@ -30,50 +31,46 @@ WHEN = ("written", "read")
 
 @dataclass(frozen=True, order=True)
 class Pointer:
-    """What points: a head of the cross-attention, or one of the ways to sum up all."""
+    """What links the words: one head of the cross-attention, or a summary of all heads."""
 
     name: str  # "head", "mean of all heads", "rollout" or "ALTI+"
-    when: str  # one of `WHEN`
+    when: str  # one of `WHEN`: the step that writes the target word, or the step that reads it
     layer: int = -1  # of a head, counted from 0
     head: int = -1
 
 
 def link_words(checkpoint: Checkpoint, pair: AlignedPair) -> dict[Pointer, Links]:
-    """Each target word to the source word that a pointer gives the most weight; special tokens are left out.
+    """Link each target word to the source word with the most weight. Special tokens are left out.
 
     Args:
         checkpoint: A translator with cross-attention; never changed.
-        pair: Its words are forced, as a text.
+        pair: The words of a sentence and of its translation, which the model is forced to write.
+
+    Returns:
+        Pointer → pairs of (source word, target word), counted from 0.
 
     Raises:
-        ConfigError: there is no cross-attention, or there are too few positions for the text.
+        ConfigError: there is no cross-attention, or the model has too few positions for the text.
     """
     require_cross_attention(checkpoint)
-    source, target = joined(pair.source), joined(pair.target)
-    pieces, written = checkpoint.tokenizers.source.encode(source), checkpoint.tokenizers.target.encode(target)
+    source, target = join_words(pair.source), join_words(pair.target)
+    read, written = checkpoint.tokenizers.source.encode(source), checkpoint.tokenizers.target.encode(target)
     specials, forced = checkpoint.tokenizers.specials, forced_ids(checkpoint.tokenizers, target)
-    followed = isinstance(checkpoint.model, Transformer)
-    translation, shares = influence(checkpoint, source, forced) if followed else (None, None)
+    ours = isinstance(checkpoint.model, Transformer)
+    translation, shares = influence(checkpoint, source, forced) if ours else (None, None)
     translation = translation or translate(checkpoint, source, forced=forced)
     if not translation.finished or translation.dropped:
         raise ConfigError(
-            f"{checkpoint.name} has {checkpoint.model.config.max_length} positions. The sentence has {len(pieces.ids)} "
+            f"{checkpoint.name} has {checkpoint.model.config.max_length} positions. The sentence has {len(read.ids)} "
             f"tokens and its translation has {len(written.ids)}, which is too many. Shorten both."
         )
-    cross = translation.maps["cross"]  # (L, H, T, S)
-    maps: dict[tuple[str, int, int], FloatArray] = {
-        ("head", layer, head): cross[layer, head] for layer in range(len(cross)) for head in range(cross.shape[1])
-    }
-    maps["mean of all heads", -1, -1] = cross.mean(axis=(0, 1))
-    if {"encoder", "decoder"} <= set(translation.maps):
-        _, reached = translation_rollout(translation.maps["encoder"], translation.maps["decoder"], cross)
-        maps["rollout", -1, -1] = reached[-1]
+    maps = pointer_maps(translation)
     if shares is not None:
         maps["ALTI+", -1, -1] = shares.source.astype(np.float32)
-    rows, columns = words_at(written, target, pair.target), words_at(pieces, source, pair.source)
+    rows, columns = word_per_token(written, target, pair.target), word_per_token(read, source, pair.source)
     before, start = len(specials.before), int(specials.first is not None)
     return {
-        Pointer(name, when, layer, head): pointed(
+        Pointer(name, when, layer, head): strongest_links(
             weights[start + (when == "read") :][: len(rows), before : before + len(columns)], rows, columns
         )
         for (name, layer, head), weights in maps.items()
@@ -81,24 +78,43 @@ def link_words(checkpoint: Checkpoint, pair: AlignedPair) -> dict[Pointer, Links
     }
 
 
-def joined(words: Sequence[str]) -> str:
-    """Words as a text: no space before a full stop or a comma."""
+def pointer_maps(translation: Translation) -> dict[tuple[str, int, int], FloatArray]:
+    """The weights (T, S) of each head, of the mean of all heads and of the rollout, by (name, layer, head)."""
+    cross = translation.maps["cross"]  # (L, H, T, S)
+    maps: dict[tuple[str, int, int], FloatArray] = {
+        ("head", layer, head): cross[layer, head] for layer in range(len(cross)) for head in range(cross.shape[1])
+    }
+    maps["mean of all heads", -1, -1] = cross.mean(axis=(0, 1))
+    if {"encoder", "decoder"} <= set(translation.maps):
+        _, source_shares = translation_rollout(translation.maps["encoder"], translation.maps["decoder"], cross)
+        maps["rollout", -1, -1] = source_shares[-1]
+    return maps
+
+
+def join_words(words: Sequence[str]) -> str:
+    """Words as a text, without a space before punctuation."""
     text = ""
     for word in words:
         text += word if not text or word in ".,!?;:" else f" {word}"
     return text
 
 
-def words_at(encoding: Encoding, text: str, words: Sequence[str]) -> list[int]:
-    """For each token the number of the word that it is of."""
-    ends, at = [], 0
+def word_per_token(encoding: Encoding, text: str, words: Sequence[str]) -> list[int]:
+    """For each token, the index of its word."""
+    ends, end = [], 0
     for word in words:
-        at = text.index(word, at) + len(word)
-        ends.append(at)
+        end = text.index(word, end) + len(word)
+        ends.append(end)
     return [next(i for i, end in enumerate(ends) if start < end) for start, _ in encoding.offsets]
 
 
-def pointed(weights: FloatArray, rows: Sequence[int], columns: Sequence[int]) -> Links:
-    """(T, S) of tokens to the largest weight of each word: pieces added up as keys, averaged as queries."""
+def strongest_links(weights: FloatArray, rows: Sequence[int], columns: Sequence[int]) -> Links:
+    """Link each target word to the source word with the most weight.
+
+    Args:
+        weights: Of tokens, (T, S). The tokens of a word are summed as keys and averaged as queries.
+        rows: The target word of each of the T tokens.
+        columns: The source word of each of the S tokens.
+    """
     merged = merge_tokens(weights, rows, columns)  # (T', S')
     return frozenset((int(source), target) for target, source in enumerate(merged.argmax(axis=1)))

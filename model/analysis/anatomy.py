@@ -1,7 +1,7 @@
-"""One attention layer taken apart: every tensor between its input and its output, and the same computed again.
+"""One attention layer taken apart: every tensor between its input and its output, and each step computed again.
 
-The tensors are those of the decode that wrote a translation. `derive` repeats the computation step by step from the
-recorded queries, keys and values, so that a person can follow it, and tells how far it ends up from the model's own.
+The tensors come from the run that wrote a translation. `derive` repeats the computation step by step from the recorded
+queries, keys and values, so that a reader can follow it. It also returns the difference from the model's own tensors.
 """
 
 from collections.abc import Mapping
@@ -27,27 +27,27 @@ STAGES = ("queries", "keys", "values", "masked_scores", "head_outputs", "output"
 
 @dataclass(frozen=True, kw_only=True)
 class Mixing:
-    """How what the heads found becomes the output of their layer."""
+    """How the output projection combines the head outputs of a layer."""
 
-    projection: FloatArray  # W_O as it stands in the formula, (H·K, D): rows h·K … are those of head h
+    projection: FloatArray  # W_O as in the formula, (H·K, D): the rows from h·K belong to head h
     bias: FloatArray  # (D,)
     output: FloatArray  # (T, D), as recorded
 
 
 @dataclass(frozen=True, kw_only=True)
 class Anatomy:
-    """What passed one attention layer while a translation was written."""
+    """The tensors of one attention layer in the run that wrote a translation."""
 
     queries: FloatArray  # (H, T, K)
     keys: FloatArray  # (H, S, K)
     values: FloatArray  # (H, S, K)
-    allowed: NDArray[np.bool_]  # (T, S): False where the mask forbids
+    allowed: NDArray[np.bool_]  # (T, S): False where masked
     weights: FloatArray  # (H, T, S)
     head_outputs: FloatArray  # (H, T, K)
-    distances: FloatArray | None  # (H, T, S): what is added for the distance of query and key (T5)
-    scaling: float  # what the products are multiplied with, 1/√K but for T5
-    mixing: Mixing | None  # None where there is more than one matrix between the heads and the output
-    no_mixing_reason: str = ""  # why there is no `mixing`
+    distances: FloatArray | None  # (H, T, S): added to the scores for the distance of query and key, in T5
+    scaling: float  # the factor of the dot products: 1/√K, or 1 in T5
+    mixing: Mixing | None  # None where the output needs more than one matrix
+    no_mixing_reason: str = ""  # why `mixing` is None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,26 +57,26 @@ class Derivation:
     products: FloatArray  # (S, K): elementwise q·k
     dots: FloatArray  # (S,)
     scaled: FloatArray  # (S,)
-    masked: FloatArray  # (S,): minus infinity where the mask forbids
+    masked: FloatArray  # (S,): minus infinity where masked
     weights: FloatArray  # (S,)
     weighted_values: FloatArray  # (S, K)
     head_output: FloatArray  # (K,)
     concatenated: FloatArray  # (H·K,): all heads; the others as recorded
     output: FloatArray | None  # (D,); None without `Anatomy.mixing`
-    differences: Mapping[str, float]  # stage → largest difference from the model's own
+    differences: Mapping[str, float]  # stage → largest difference from the model's own tensor
 
 
 def anatomy(
     checkpoint: Checkpoint, text: str, kind: str, layer: int, *, forced: Mapping[int, int] = NOTHING_FORCED
 ) -> tuple[Translation, Anatomy]:
-    """Translate a text and keep everything that passed one attention layer.
+    """Translate a text and keep the tensors of one attention layer.
 
     Args:
         checkpoint: A loaded checkpoint; never changed.
-        text: Anything.
+        text: Any text.
         kind: One of `KINDS`.
         layer: Counted from 0.
-        forced: Position → target id that is written there whatever its probability.
+        forced: Position → target id that is written there, whatever its probability.
 
     Raises:
         ConfigError: the checkpoint does not compute scaled dot products.
@@ -109,7 +109,7 @@ def anatomy(
 
 
 def mixing_of(checkpoint: Checkpoint, kind: str, layer: int, recording: Recording) -> tuple[Mixing | None, str]:
-    """How the heads of a layer are mixed, or why that cannot be followed."""
+    """How a layer combines its heads; or None, and the reason why this cannot be shown."""
     try:
         mixing = checkpoint.model.mixing(kind, layer)
     except ConfigError as error:
@@ -122,7 +122,7 @@ def mixing_of(checkpoint: Checkpoint, kind: str, layer: int, recording: Recordin
 
 
 def why_no_mixing(model: Translator) -> str:
-    """Why the part of one head cannot be told apart in some layer of a model; nothing where it can in all."""
+    """Why the contribution of a single head cannot be separated in some layer of a model; "" where it can."""
     try:
         for kind in model.config.kinds:
             for layer in range(model.config.num_layers(kind)):
@@ -139,8 +139,8 @@ def derive(parts: Anatomy, head: int, query: int, *, scale: bool = True, tempera
         parts: From `anatomy`.
         head: Counted from 0.
         query: Row of the map, counted from 0.
-        scale: Divide by √d_k, if the model does.
-        temperature: Divides the scores as well; the model uses 1.
+        scale: Multiply by the model's scaling factor; False leaves it out.
+        temperature: The scores are also divided by it; the model uses 1.
     """
     q, keys, values = parts.queries[head, query], parts.keys[head], parts.values[head]
     products = q * keys  # (S, K)
@@ -180,15 +180,21 @@ def derive(parts: Anatomy, head: int, query: int, *, scale: bool = True, tempera
 def value_norms(
     checkpoint: Checkpoint, text: str, *, forced: Mapping[int, int] = NOTHING_FORCED
 ) -> tuple[Translation, dict[str, FloatArray]]:
-    """How long each value vector is once its head's part of the output projection is applied: ‖v W_O‖.
+    """The length of each value vector after its head's part of the output projection: ‖v W_O‖.
 
-    Multiplied by the weights it gives ‖αf(x)‖ of Kobayashi et al. 2020, section 3: what a key really adds.
+    Multiplied by the attention weights, it gives ‖αf(x)‖ of Kobayashi et al. (2020, "Attention is Not Only a Weight",
+    section 3): the length of the vector that a key adds.
+
+    Args:
+        checkpoint: A loaded checkpoint; never changed.
+        text: Any text.
+        forced: Position → target id that is written there, whatever its probability.
 
     Returns:
-        The translation, and kind → (L, H, S).
+        The translation, and kind → lengths (L, H, S).
 
     Raises:
-        ConfigError: the model has no value vectors, or more than one matrix between the heads and a layer's output.
+        ConfigError: the model has no value vectors, or its output needs more than one matrix.
     """
     require_values(checkpoint)
     model = checkpoint.model
@@ -196,8 +202,8 @@ def value_norms(
         kind: [hook_name(kind, layer, "values") for layer in range(model.config.num_layers(kind))]
         for kind in model.config.kinds
     }
-    wanted = [name for layers in names.values() for name in layers]
-    translation, recording = record_translation(checkpoint, text, record=wanted, forced=forced)
+    all_names = [name for layers in names.values() for name in layers]
+    translation, recording = record_translation(checkpoint, text, record=all_names, forced=forced)
 
     def norms(kind: str, layer: int, name: str) -> FloatArray:
         values = recording.array(name)  # (H, S, K)

@@ -1,4 +1,4 @@
-"""Why an analysis is not offered for a checkpoint, as a sentence that an error says and a page shows."""
+"""Which models an analysis needs. A page shows the message of the error where an analysis is not offered."""
 
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.model import RecurrentConfig
@@ -8,7 +8,11 @@ __all__ = ["require_cross_attention", "require_masks", "require_translation", "r
 
 
 def require_translation(checkpoint: Checkpoint) -> None:
-    """Raises ConfigError for a model without a source or without a target."""
+    """Require a model that translates.
+
+    Raises:
+        ConfigError: the model only reads, or continues a text.
+    """
     if checkpoint.config.task == "continuation":
         raise ConfigError(f"{checkpoint.name} continues a text and does not translate. Choose a translator.")
     if checkpoint.config.task == "reading":
@@ -16,14 +20,22 @@ def require_translation(checkpoint: Checkpoint) -> None:
 
 
 def require_cross_attention(checkpoint: Checkpoint) -> None:
-    """Raises ConfigError for a model that does not look at a source."""
+    """Require a translator with cross-attention.
+
+    Raises:
+        ConfigError: the model has none.
+    """
     require_translation(checkpoint)
     if "cross" not in checkpoint.model.config.kinds:
         raise ConfigError(f"{checkpoint.name} has no cross-attention. Choose a model that has it.")
 
 
 def require_values(checkpoint: Checkpoint) -> None:
-    """Raises ConfigError for a model that has no value vectors and no output projection."""
+    """Require value vectors and an output projection.
+
+    Raises:
+        ConfigError: the model is a recurrent network.
+    """
     if isinstance(checkpoint.model.config, RecurrentConfig):
         raise ConfigError(
             f"{checkpoint.name} is a recurrent network. Its attention has no value vectors. Choose a Transformer."
@@ -31,7 +43,11 @@ def require_values(checkpoint: Checkpoint) -> None:
 
 
 def require_masks(checkpoint: Checkpoint) -> None:
-    """Raises ConfigError for a model that does not mask padding and the future in every kind of attention."""
+    """Require a translator with a padding mask and a causal mask.
+
+    Raises:
+        ConfigError: the model has no such masks.
+    """
     require_translation(checkpoint)
     if isinstance(checkpoint.model.config, RecurrentConfig):
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""What a head does by the distance of query and key alone: its scores under rotary positions, and its weights."""
+"""Attention as a function of distance only: the scores of rotary positions, and the mean weights of a map."""
 
 import numpy as np
 import torch
@@ -14,20 +14,20 @@ FloatArray = NDArray[np.float32]
 
 @torch.inference_mode()
 def score_by_distance(attention: MultiHeadAttention, reach: int) -> FloatArray:
-    """The part of the scores that is the same for all words, where positions are rotary.
+    """The part of the scores that is the same for all words, in a model with rotary positions.
 
-    Before they are turned, a query is W x + b and a key W' y + b'. Multiplied out, the product of the two biases knows
-    no word, and of turned vectors it knows the distance alone ("RoFormer", Su et al. 2021, equation 16).
+    Before the rotation, a query is W x + b and a key is W' y + b'. One term of their product, b · b', depends on no
+    word. After the rotation it depends only on the distance ("RoFormer", Su et al. 2021, equation 16).
 
     Args:
-        attention: With rotary positions, 2 · reach + 1 of them or more.
+        attention: With at least 2 · reach + 1 rotary positions.
         reach: The largest distance, in tokens.
 
     Returns:
-        (H, 2 · reach + 1): of the key `reach` tokens before the query to that `reach` tokens after it.
+        (H, 2 · reach + 1): from the key `reach` tokens before the query to the key `reach` tokens after it.
 
     Raises:
-        ValueError: there are fewer positions.
+        ValueError: the model has fewer positions.
     """
 
     def turned(projection: nn.Linear) -> torch.Tensor:
@@ -40,14 +40,14 @@ def score_by_distance(attention: MultiHeadAttention, reach: int) -> FloatArray:
 
 
 def weight_by_distance(maps: FloatArray, reach: int) -> FloatArray:
-    """The mean weight on the key at each distance, over the queries that have a key there.
+    """The mean weight of the key at each distance, over all queries with a key there.
 
     Args:
         maps: Of self-attention, (…, S, S).
-        reach: The largest distance, in tokens, smaller than S.
+        reach: The largest distance, in tokens; smaller than S.
 
     Returns:
-        (…, 2 · reach + 1): of the key `reach` tokens before the query to that `reach` tokens after it.
+        (…, 2 · reach + 1): from the key `reach` tokens before the query to the key `reach` tokens after it.
     """
     distances = range(-reach, reach + 1)
     means = [np.diagonal(maps, distance, axis1=-2, axis2=-1).mean(axis=-1) for distance in distances]

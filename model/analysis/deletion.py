@@ -1,4 +1,4 @@
-"""What decides the class of a text: how its probability changes when one word is deleted (leave-one-out)."""
+"""Which words decide the class of a text: how its probability changes when one word is deleted (leave-one-out)."""
 
 import re
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from model.inference.padding import padded_for
 
 __all__ = ["Deletion", "delete_each_word", "word_spans"]
 
-MOST_TOKENS = 8_192  # in one batch
+MAX_TOKENS = 8_192  # in one batch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,24 +21,27 @@ class Deletion:
     """A text without one of its words."""
 
     word: str
-    change: float  # of the probability of the class that the whole text has; below 0, it falls
+    change: float  # of the probability of the whole text's class; below 0, it falls
     label: str  # the class without the word
 
 
 def word_spans(text: str) -> list[tuple[int, int]]:
-    """Where the words of a text begin and end; its characters where no blanks part words."""
-    found = [match.span() for match in re.finditer(r"\S+", text)]
-    return found if len(found) > 1 else [match.span() for match in re.finditer(r"\S", text)]
+    """The start and end of each word; of each character where no spaces separate words, as in Chinese."""
+    spans = [match.span() for match in re.finditer(r"\S+", text)]
+    return spans if len(spans) > 1 else [match.span() for match in re.finditer(r"\S", text)]
 
 
 @torch.inference_mode()
-def delete_each_word(checkpoint: ClassifierCheckpoint, text: str, *, most: int) -> list[Deletion]:
-    """Classify a text again and again, each time without another word.
+def delete_each_word(checkpoint: ClassifierCheckpoint, text: str, *, max_words: int) -> list[Deletion]:
+    """Classify a text without its first word, without its second word and so on.
 
     Args:
         checkpoint: A classifier; never changed.
-        text: Anything.
-        most: How many words are deleted, the first ones. None where the text has a single word.
+        text: Any text.
+        max_words: How many words are deleted at most, from the start of the text.
+
+    Returns:
+        One deletion per word; none where the text has a single word.
     """
     model, tokenizer, specials = checkpoint.model, checkpoint.tokenizers.source, checkpoint.tokenizers.specials
     whole = classify(checkpoint, text)
@@ -48,9 +51,9 @@ def delete_each_word(checkpoint: ClassifierCheckpoint, text: str, *, most: int) 
         return []
     ids = [
         shortened(tokenizer.encode(text[:start] + text[end:].lstrip()).ids, model.config.max_length, specials)
-        for start, end in spans[:most]
+        for start, end in spans[:max_words]
     ]
-    size = max(1, MOST_TOKENS // max(map(len, ids), default=1))
+    size = max(1, MAX_TOKENS // max(map(len, ids), default=1))
     rows: list[Sequence[float]] = []
     for start in range(0, len(ids), size):
         logits = model(padded_for(model, ids[start : start + size]))
@@ -62,5 +65,5 @@ def delete_each_word(checkpoint: ClassifierCheckpoint, text: str, *, most: int) 
             change=row[own] - whole.probabilities[whole.label],
             label=labels[max(range(len(labels)), key=row.__getitem__)],
         )
-        for (start, end), row in zip(spans[:most], rows, strict=True)
+        for (start, end), row in zip(spans[:max_words], rows, strict=True)
     ]

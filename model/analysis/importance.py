@@ -1,7 +1,7 @@
-"""How much each head matters: the change in loss when it is silenced, and what the gradient expects of that.
+"""The importance of each head: how much the loss rises when it is silenced, and how much the gradient predicts.
 
-The loss is that of given translations under teacher forcing, in nats a token. Where a person gave no translation, the
-model's own is used: then a change says how far a head moves the model away from what it would have written.
+The loss is that of a reference translation under teacher forcing, in nats per token. Without a reference, the model's
+own translation is used. Then the loss shows how far the model moves away from its own translation.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,7 +36,11 @@ class Examples:
 
 
 def make_examples(checkpoint: Checkpoint, pairs: Sequence[tuple[str, str]]) -> Examples:
-    """Ids of a few (sentence, translation) pairs; an empty translation is replaced by the model's own.
+    """Make a padded batch of a few sentences.
+
+    Args:
+        checkpoint: A translator; never changed.
+        pairs: (sentence, translation) pairs. An empty translation is replaced by the model's own.
 
     Raises:
         ConfigError: the model does not translate.
@@ -45,15 +49,16 @@ def make_examples(checkpoint: Checkpoint, pairs: Sequence[tuple[str, str]]) -> E
     model, tokenizers = checkpoint.model, checkpoint.tokenizers
     limit, specials = model.config.max_length, tokenizers.specials
     sources = [source_ids(tokenizers, source, limit)[0] for source, _ in pairs]
-    untold = [ids for ids, (_, given) in zip(sources, pairs, strict=True) if not given]
-    own = iter(greedy_ids(model, untold, specials=specials))
+    without_reference = [ids for ids, (_, reference) in zip(sources, pairs, strict=True) if not reference]
+    own = iter(greedy_ids(model, without_reference, specials=specials))
     first = () if specials.first is None else (specials.first,)
 
-    def written(given: str) -> Sequence[int]:
-        room = limit - len(first) - 2
-        return (*first, *tokenizers.target.encode(given).ids[:room], specials.eos) if given else next(own)
+    def target_ids(reference: str) -> Sequence[int]:
+        if not reference:
+            return next(own)
+        return (*first, *tokenizers.target.encode(reference).ids[: limit - len(first) - 2], specials.eos)
 
-    targets = [[specials.bos, *written(given)] for _, given in pairs]
+    targets = [[specials.bos, *target_ids(reference)] for _, reference in pairs]
     return Examples(source=padded_for(model, sources), target=padded_for(model, targets))
 
 
@@ -69,7 +74,7 @@ def all_heads(model: Translator) -> list[Head]:
 
 
 def sentence_losses(model: Translator, examples: Examples) -> Tensor:
-    """Mean loss of each translation, (B,), in nats a token."""
+    """The mean loss of each translation, (B,), in nats per token."""
     labels = examples.target[:, 1:]  # (B, T)
     logits = model(examples.source, examples.target[:, :-1])  # (B, T, V)
     losses = F.cross_entropy(logits.transpose(1, 2), labels, ignore_index=model.pad_id, reduction="none")  # (B, T)
@@ -77,7 +82,15 @@ def sentence_losses(model: Translator, examples: Examples) -> Tensor:
 
 
 def loss_changes(model: Translator, batches: Sequence[Examples]) -> Iterator[tuple[Head, FloatArray]]:
-    """Silence one head after the other: the head, and by how much the loss of each sentence rises, (N,)."""
+    """Silence one head after the other.
+
+    Args:
+        model: A translator, in evaluation mode; never changed.
+        batches: With N sentences in all.
+
+    Yields:
+        Each head, and how much the loss of each sentence rises without it, (N,), in nats per token.
+    """
 
     def losses() -> FloatArray:
         return torch.cat([sentence_losses(model, examples) for examples in batches]).cpu().numpy()
@@ -86,19 +99,24 @@ def loss_changes(model: Translator, batches: Sequence[Examples]) -> Iterator[tup
         before = losses()
     for head in all_heads(model):
         edits = {hook_name(head.kind, head.layer, "weights"): ablate_heads([head.head])}
-        # Entered again for each head: a caller that stops half way must not leave a trace open.
+        # A new block for each head: a caller may stop halfway, and then no trace must stay open.
         with torch.inference_mode(), tracing(record=(), edits=edits):
             after = losses()
         yield head, after - before
 
 
 def gradient_importance(model: Translator, examples: Examples) -> dict[str, FloatArray]:
-    """|∂loss / ∂ξ| of each head for each sentence, where ξ = 1 multiplies its output (Michel et al. 2019, section 4.1).
+    """The importance of each head predicted by the gradient: |∂loss / ∂ξ|, where a gate ξ = 1 multiplies its output.
 
-    The importance of a head is the mean over sentences, as there.
+    The source is Michel et al. (2019, "Are Sixteen Heads Really Better than One?", section 4.1), where the importance
+    of a head is the mean over sentences.
+
+    Args:
+        model: A translator, in evaluation mode; never changed.
+        examples: With N sentences.
 
     Returns:
-        Kind → (N, L, H), in nats a token.
+        Kind → (N, L, H), in nats per token.
     """
     gates: dict[str, list[Tensor]] = {kind: [] for kind in model.config.kinds}
     edits: dict[str, Edit] = {}
@@ -110,7 +128,7 @@ def gradient_importance(model: Translator, examples: Examples) -> dict[str, Floa
             edits[hook_name(kind, layer, "head_outputs")] = partial(torch.mul, gate)
     flat = [gate for layers in gates.values() for gate in layers]
     with torch.enable_grad(), tracing(record=(), edits=edits):
-        # Sentences do not meet, so one pass gives the gradient of each.
+        # The sentences of a batch are independent, so one pass gives the gradient of each.
         gradients = iter(torch.autograd.grad(sentence_losses(model, examples).sum(), flat))
     return {
         kind: np.stack([next(gradients).abs().flatten(1).cpu().numpy() for _ in layers], axis=1)

@@ -1,9 +1,9 @@
-"""Read or guessed: how much of every written word came from the source, and how much from the words before it.
+"""How much each written word depends on the source, and how much on the words written before it.
 
-ALTI+ (Ferrando et al. 2022, "Towards Opening the Black Box of Neural Machine Translation"). The output of attention at
-a place is a sum of vectors, one from each place that it looks at. In self-attention the residual belongs to the vector
-of the place itself; in cross-attention it is a vector of its own, that of the target. A vector counts for as much as it
-brings the sum nearer to the output. These shares are multiplied layer by layer.
+The method is ALTI+ (Ferrando et al. 2022, "Towards Opening the Black Box of Neural Machine Translation"). At each
+position, the output of attention is a sum of vectors, one for each key. In self-attention, the residual connection
+belongs to the vector of the position itself; in cross-attention, it is a separate vector, which comes from the target.
+The share of a vector is how much closer it brings the sum to the output. Shares are multiplied layer by layer.
 """
 
 import math
@@ -24,37 +24,37 @@ from model.trace import hook_name
 
 __all__ = ["Influence", "influence", "shares"]
 
-MOST = 1 << 21  # numbers of the vectors of one layer, 16 MB; some five such arrays are needed at once
+MAX_LAYER_SIZE = 1 << 21  # numbers in the vectors of one layer, 16 MB; about five such arrays exist at once
 
 
 @dataclass(frozen=True, kw_only=True)
 class Influence:
-    """Shares of each written token; a row of both together sums to 1."""
+    """The shares of all tokens that the model read, for each written token. A row of both arrays sums to 1."""
 
     source: FloatArray  # (T, S)
-    target: FloatArray  # (T, T): of what was read, `<s>` first
-    residual: float  # the largest difference between the sum of a layer's vectors and what the layer wrote
+    target: FloatArray  # (T, T): of the target tokens, beginning with `<s>`
+    residual: float  # the largest difference between the sum of a layer's vectors and the output of the layer
 
 
 def influence(
     checkpoint: Checkpoint, text: str, forced: Mapping[int, int] = NOTHING_FORCED
 ) -> tuple[Translation, Influence]:
-    """Follow every written word of a translation back to the tokens that were read.
+    """Follow each written token of a translation back to the tokens that the model read.
 
     Args:
         checkpoint: A loaded checkpoint; never changed.
-        text: Anything.
-        forced: Position → target id that is written there whatever its probability.
+        text: Any text.
+        forced: Position → target id that is written there, whatever its probability.
 
     Raises:
-        ConfigError: the model's stream cannot be followed, or the text is too long.
+        ConfigError: the model is not one of our Transformers, or the text is too long.
     """
     model = require_transformer(checkpoint)
     record = ("*.stream", "*.embedding.sum", "*.values")
     translation, recording = record_translation(checkpoint, text, record=record, forced=forced)
     longest = max(len(translation.source), len(translation.read))
-    if longest**2 * model.config.d_model > MOST:
-        limit = math.isqrt(MOST // model.config.d_model)
+    if longest**2 * model.config.d_model > MAX_LAYER_SIZE:
+        limit = math.isqrt(MAX_LAYER_SIZE // model.config.d_model)
         raise ConfigError(
             f"The sentence or its translation has {longest} tokens. {checkpoint.name} can be followed word by word up "
             f"to {limit} tokens. Shorten the sentence."
@@ -65,20 +65,20 @@ def influence(
         stack = "encoder" if kind == "encoder" else "decoder"
         residual = model.get_submodule(f"{stack}.layers.{index}.{block}")
         assert isinstance(residual, Residual)
-        found, error = decomposed(
+        layer_shares, difference = decompose(
             model,
             kind,
             index,
             residual,
             x=recording.array(into).astype(np.float64),
-            wrote=recording.array(f"{stack}.layers.{index}.{block}.stream").astype(np.float64),
+            output=recording.array(f"{stack}.layers.{index}.{block}.stream").astype(np.float64),
             weights=translation.maps[kind][index].astype(np.float64),
             values=recording.array(hook_name(kind, index, "values")).astype(np.float64),
         )
-        differences.append(error)
-        return found
+        differences.append(difference)
+        return layer_shares
 
-    encoder = np.eye(len(translation.source))  # (S, S): of each state, from each token
+    encoder = np.eye(len(translation.source))  # (S, S): the share of each token (column) in each state (row)
     into = "encoder.embedding.sum"
     for index in range(model.config.num_encoder_layers):
         encoder = layer("encoder", index, "self_attention_residual", into) @ encoder
@@ -96,32 +96,33 @@ def influence(
     return translation, Influence(source=source, target=target, residual=max(differences))
 
 
-def decomposed(
+def decompose(
     model: Transformer,
     kind: str,
     layer: int,
     residual: Residual,
     *,
     x: FloatArray,
-    wrote: FloatArray,
+    output: FloatArray,
     weights: FloatArray,
     values: FloatArray,
 ) -> tuple[FloatArray, float]:
-    """The shares of one attention and the residual around it.
+    """The shares of the keys in one attention sublayer with its residual connection.
 
     Args:
-        model: Whose it is.
+        model: The model of the sublayer.
         kind: One of `KINDS`.
         layer: Counted from 0.
-        residual: Around the attention.
-        x: What the residual carries, (T, D).
-        wrote: What came out of both, (T, D).
+        residual: The residual connection around the attention.
+        x: Its input, (T, D).
+        output: Its recorded output, (T, D).
         weights: (H, T, S).
         values: (H, S, K).
 
     Returns:
-        The shares, and how far the vectors' sum is from what was written. In self-attention a column is a token (T, T),
-        and the residual is part of the token's own; in cross-attention the last column is the residual (T, S + 1).
+        The shares, and the largest difference of the vectors' sum from the output. In self-attention, a column is a
+        token (T, T), and the residual connection counts for the token itself. In cross-attention, the last column is
+        the residual connection (T, S + 1).
     """
     matrices, bias = head_matrices(model, kind, layer)
     mixed = values @ matrices  # (H, S, D)
@@ -137,14 +138,14 @@ def decomposed(
         parts, shift = linear_norm(residual.norm, total, parts)
         (total,), _ = linear_norm(residual.norm, total, total[None])
         total = total + shift
-    return shares(total, parts).T, float(np.abs(total - wrote).max())
+    return shares(total, parts).T, float(np.abs(total - output).max())
 
 
 def shares(total: FloatArray, parts: FloatArray) -> FloatArray:
-    """How much each part counts for their sum: ‖y‖₁ − ‖y − part‖₁ where that is above 0, as shares of 1.
+    """The share of each part in a sum y: ‖y‖₁ − ‖y − part‖₁ where this is above 0, divided by the total of all parts.
 
     Args:
-        total: y, (T, D); what is in no part counts for none.
+        total: y, (T, D). It may contain a rest that is in no part.
         parts: (N, T, D).
 
     Returns:
@@ -152,5 +153,5 @@ def shares(total: FloatArray, parts: FloatArray) -> FloatArray:
     """
     nearer = np.maximum(np.abs(total).sum(axis=-1) - np.abs(total - parts).sum(axis=-1), 0)  # (N, T)
     whole = nearer.sum(axis=0)
-    even = np.full_like(nearer, 1 / len(parts))  # where no part brings the sum nearer, none counts for more
+    even = np.full_like(nearer, 1 / len(parts))  # where no part brings the sum closer, all have the same share
     return np.where(whole > 0, nearer / np.where(whole > 0, whole, 1), even)

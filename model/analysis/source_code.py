@@ -1,4 +1,4 @@
-"""The code of the model as a text to be read: functions without their docstrings, and which line computes which step.
+"""The code of the model as text: functions without their docstrings, and the step that each line computes.
 
 A line of `model/network/` that computes a step ends with a comment such as `# step: scores`.
 """
@@ -18,15 +18,15 @@ MARK = re.compile(r"#.*\bstep: ([\w √-]+)$")
 
 @dataclass(frozen=True)
 class CodeLine:
-    """A line of a function, and the step that it computes, or nothing."""
+    """A line of a function."""
 
     text: str
-    step: str = ""
+    step: str = ""  # the step that it computes, or ""
 
 
 @cache  # a few functions of the model; parsing their source again would take 8 % of a page
 def function_code(function: Callable[..., object]) -> tuple[CodeLine, ...]:
-    """The source of a function without its docstring, as it stands in its module."""
+    """The source of a function without its docstring."""
     source = textwrap.dedent(inspect.getsource(function))
     (definition,) = ast.parse(source).body
     assert isinstance(definition, ast.FunctionDef)
@@ -38,4 +38,5 @@ def function_code(function: Callable[..., object]) -> tuple[CodeLine, ...]:
 
 
 def steps_in(*functions: tuple[CodeLine, ...]) -> set[str]:
+    """All steps that the lines of these functions compute."""
     return {line.step for function in functions for line in function if line.step}

@@ -1,4 +1,4 @@
-"""What the analyses of the residual stream have in common: whose it is, and a LayerNorm as a linear map."""
+"""The mathematics that all analyses of the residual stream share: a LayerNorm as a linear map, and matrices by head."""
 
 from collections.abc import Sequence
 
@@ -16,10 +16,10 @@ FloatArray = NDArray[np.float64]
 
 
 def require_transformer(checkpoint: Checkpoint) -> Transformer:
-    """The model, if its residual stream can be followed.
+    """The model of a checkpoint, if it is one of our Transformers, which record their residual stream.
 
     Raises:
-        ConfigError: it is a recurrent network, or of another make.
+        ConfigError: it is a recurrent network or a model from another library.
     """
     if not isinstance(checkpoint.model, Transformer):
         raise ConfigError(
@@ -30,15 +30,15 @@ def require_transformer(checkpoint: Checkpoint) -> Transformer:
 
 
 def linear_norm(norm: nn.Module, x: FloatArray, parts: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """A LayerNorm with its standard deviation held at that of `x`, which makes it linear: what it makes of each part.
+    """Apply a LayerNorm to the parts of its input. With the standard deviation fixed at that of `x`, it is linear.
 
     Args:
         norm: An `nn.LayerNorm`; any other module changes nothing.
-        x: What the model gave to it, (…, D).
-        parts: That add up to `x`, (N, …, D).
+        x: Its input in the model, (…, D).
+        parts: Vectors that add up to `x`, (N, …, D).
 
     Returns:
-        The parts behind it (N, …, D), and its shift (D,), which is no part's.
+        The parts after the norm (N, …, D), and its shift (D,), which belongs to no part.
     """
     if not isinstance(norm, nn.LayerNorm):
         return parts, np.zeros(x.shape[-1])
@@ -49,7 +49,7 @@ def linear_norm(norm: nn.Module, x: FloatArray, parts: FloatArray) -> tuple[Floa
 
 
 def head_matrices(model: Transformer, kind: str, layer: int) -> tuple[FloatArray, FloatArray]:
-    """W_O cut into its heads' parts, (H, K, D), and its bias (D,)."""
+    """The output projection W_O, split by head (H, K, D), and its bias (D,)."""
     mixing = model.mixing(kind, layer)
     matrix = mixing.matrix.cpu().double().numpy()  # (H·K, D)
     heads = model.config.num_heads
@@ -57,9 +57,13 @@ def head_matrices(model: Transformer, kind: str, layer: int) -> tuple[FloatArray
 
 
 def output_rows(model: Transformer, ids: Sequence[int] | slice = slice(None)) -> tuple[FloatArray, FloatArray]:
-    """What makes logits of the last vector: rows of the output projection (N, D) and their biases (N,).
+    """Rows of the projection from the last vector to logits, (N, D), and their biases, (N,).
 
-    Only the weights of tutorials have such biases; without them they are 0.
+    Only the models of some tutorials have these biases; in all others they are 0.
+
+    Args:
+        model: The Transformer.
+        ids: The target ids of the rows; by default all.
     """
     weight, bias = model.output_projection.weight[ids], model.output_projection.bias
     rows = weight.detach().cpu().double().numpy()

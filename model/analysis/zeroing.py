@@ -1,8 +1,8 @@
-"""Value zeroing: a second opinion on what a layer of the decoder makes of what it read (Mohebbi et al. 2023).
+"""Value zeroing: a second measure of how much each token influences a layer of the decoder (Mohebbi et al. 2023).
 
-One token's value vectors are set to zero in one attention, the rest of the layer is computed again, and the cosine
-distance says how far the output of each place moved. Unlike ALTI+ this includes the feed-forward, and each layer stands
-alone.
+The value vectors of one token are set to zero in one attention sublayer, and the rest of the layer runs again. The
+cosine distance shows how far the output at each position moves. Unlike ALTI+, this includes the feed-forward network,
+and each layer is measured alone.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,32 +25,37 @@ from model.trace import Edit, hook_name, tracing
 
 __all__ = ["Zeroing", "value_zeroing"]
 
-MOST_PRODUCTS = 1 << 36  # multiplications that one text may cost, some seconds of a processor
-MOST_NUMBERS = 1 << 22  # of the largest tensor of a batch, 16 MB
+MAX_PRODUCTS = 1 << 36  # multiplications for one text, a few seconds on one core
+MAX_TENSOR_SIZE = 1 << 22  # numbers in the largest tensor of a batch, 16 MB
 
 
 @dataclass(frozen=True, kw_only=True)
 class Zeroing:
-    """Of each layer of the decoder."""
+    """How far the output of each decoder layer moves at each position, as a cosine distance."""
 
-    source: NDArray[np.float32]  # (L, T, S): how far each place moves without the value of a source token
-    target: NDArray[np.float32]  # (L, T, T): of a token that was read
-    residual: float  # the largest difference of a layer's output, computed here with nothing zeroed, from the model's
+    source: NDArray[np.float32]  # (L, T, S): without the value of a source token
+    target: NDArray[np.float32]  # (L, T, T): without the value of a target token that was read
+    residual: float  # with nothing zeroed, the largest difference of a layer's output from the model's own
 
     @property
     def shares(self) -> NDArray[np.float32]:
-        """How much of all that moves a place is the source's, (L, T); half where nothing moves it."""
-        ours, others = self.source.sum(axis=-1), self.target.sum(axis=-1)
-        whole = ours + others
-        return np.where(whole > 0, ours / np.where(whole > 0, whole, 1), np.float32(0.5)).astype(np.float32)
+        """The share of the source tokens in all distances, (L, T); 0.5 where nothing moves."""
+        source, target = self.source.sum(axis=-1), self.target.sum(axis=-1)
+        whole = source + target
+        return np.where(whole > 0, source / np.where(whole > 0, whole, 1), np.float32(0.5)).astype(np.float32)
 
 
 @torch.inference_mode()
 def value_zeroing(checkpoint: Checkpoint, text: str, *, forced: Mapping[int, int] = NOTHING_FORCED) -> Zeroing:
-    """Zero one value after the other in each layer of the decoder, while a translation is written.
+    """Zero the value of one token at a time in each decoder layer.
+
+    Args:
+        checkpoint: A loaded checkpoint; never changed.
+        text: Any text.
+        forced: Position → target id that is written there, whatever its probability.
 
     Raises:
-        ConfigError: the model's stream cannot be followed, or the text is too long.
+        ConfigError: the model is not one of our Transformers, or the text is too long.
     """
     model = require_transformer(checkpoint)
     layers = range(model.config.num_decoder_layers)
@@ -60,17 +65,18 @@ def value_zeroing(checkpoint: Checkpoint, text: str, *, forced: Mapping[int, int
     device = next(model.parameters()).device
     states = [torch.from_numpy(recording.array(name))[None].to(device) for name in (*streams, last)]  # (1, T or S, D)
     memory = model.encoder.norm(states.pop())
-    written, read = states[0].size(1), memory.size(1)
-    require_short(model.config, written, read)
-    mask = causal_mask(written, device=device)
-    rows = rows_at_once(model.config, written, read)
+    target_length, source_length = states[0].size(1), memory.size(1)
+    require_short(model.config, target_length, source_length)
+    mask = causal_mask(target_length, device=device)
+    rows = rows_per_batch(model.config, target_length, source_length)
     sources, targets, differences = list[FloatArray](), list[FloatArray](), list[float]()
     for index, layer in enumerate(model.decoder.layers):
         assert isinstance(layer, DecoderLayer)
-        x, wrote = states[index : index + 2]
-        differences.append(float((run(layer, x, memory, mask, rows=1) - wrote).abs().max()))
-        for kind, keys, found in (("decoder", written, targets), ("cross", read, sources)):
-            found.append(moved(layer, x, memory, mask, hook_name(kind, index, "values"), keys=keys, rows=rows))
+        x, output = states[index : index + 2]
+        differences.append(float((run(layer, x, memory, mask, rows=1) - output).abs().max()))
+        for kind, keys, distances in (("decoder", target_length, targets), ("cross", source_length, sources)):
+            name = hook_name(kind, index, "values")
+            distances.append(distances_without_keys(layer, x, memory, mask, name, keys=keys, rows=rows))
     return Zeroing(
         source=np.stack(sources).astype(np.float32),
         target=np.stack(targets).astype(np.float32),
@@ -78,60 +84,65 @@ def value_zeroing(checkpoint: Checkpoint, text: str, *, forced: Mapping[int, int
     )
 
 
-def require_short(config: ModelConfig, written: int, read: int) -> None:
-    """Raises ConfigError where the layers would have to be computed too often over too many tokens."""
-    width, attended = config.d_model, written + read
-    row = written * (6 * width**2 + 2 * width * config.d_ff + 2 * width * attended) + 2 * read * width**2
-    products = config.num_decoder_layers * attended * row
-    if products > MOST_PRODUCTS:
+def require_short(config: ModelConfig, target_length: int, source_length: int) -> None:
+    """Refuse a text that would take too long.
+
+    Raises:
+        ConfigError: the layers need more than `MAX_PRODUCTS` multiplications.
+    """
+    width, keys = config.d_model, target_length + source_length
+    target_products = target_length * (6 * width**2 + 2 * width * config.d_ff + 2 * width * keys)
+    products = config.num_decoder_layers * keys * (target_products + 2 * source_length * width**2)
+    if products > MAX_PRODUCTS:
         raise ConfigError(
-            f"A source of {read} tokens and a translation of {written} tokens are too long for value zeroing. They "
-            f"need {products / 1e9:,.0f} billion multiplications; the limit is {MOST_PRODUCTS / 1e9:,.0f} billion. "
-            "Shorten the sentence."
+            f"A source of {source_length} tokens and a translation of {target_length} tokens are too long for value "
+            f"zeroing. They need {products / 1e9:,.0f} billion multiplications; the limit is {MAX_PRODUCTS / 1e9:,.0f} "
+            "billion. Shorten the sentence."
         )
 
 
-def rows_at_once(config: ModelConfig, written: int, read: int) -> int:
-    """How many equal rows a batch may have, at least one."""
-    wide = max(config.d_model, config.d_ff, config.num_heads * max(written, read))
-    return max(1, MOST_NUMBERS // (max(written, read) * wide))
+def rows_per_batch(config: ModelConfig, target_length: int, source_length: int) -> int:
+    """How many copies of the text fit into one batch, at least one."""
+    length = max(target_length, source_length)
+    width = max(config.d_model, config.d_ff, config.num_heads * length)
+    return max(1, MAX_TENSOR_SIZE // (length * width))
 
 
 def run(layer: DecoderLayer, x: Tensor, memory: Tensor, mask: Tensor, *, rows: int) -> Tensor:
-    """The layer's output for a batch of so many equal rows, (rows, T, D)."""
-    read = memory.expand(rows, -1, -1)
-    output: Tensor = layer(x.expand(rows, -1, -1), read, self_mask=mask, cross_mask=None)
+    """The layer's output for a batch of equal rows, (rows, T, D)."""
+    source = memory.expand(rows, -1, -1)
+    output: Tensor = layer(x.expand(rows, -1, -1), source, self_mask=mask, cross_mask=None)
     return output
 
 
-def moved(
+def distances_without_keys(
     layer: DecoderLayer, x: Tensor, memory: Tensor, mask: Tensor, name: str, *, keys: int, rows: int
 ) -> FloatArray:
-    """How far each place moves without the value of each key at a hook point: 1 − cosine, (T, keys).
+    """How far the output at each position moves without the value of each key: 1 − cosine, (T, keys).
 
     Args:
         layer: Of the decoder.
-        x: What it reads, (1, T, D).
-        memory: Of the encoder, (1, S, D).
-        mask: The causal one.
+        x: Its input, (1, T, D).
+        memory: The encoder's output, (1, S, D).
+        mask: The causal mask.
         name: Of the hook point of the values.
-        keys: How many there are.
+        keys: How many keys there are.
         rows: How many of them are zeroed in one batch.
     """
-    kept = run(layer, x, memory, mask, rows=1).double()
+    unchanged = run(layer, x, memory, mask, rows=1).double()
 
     def distances() -> Iterator[Tensor]:
         for first in range(0, keys, rows):
             count = min(rows, keys - first)
             with tracing(record=(), edits={name: without_each(first)}):
                 changed = run(layer, x, memory, mask, rows=count)
-            yield 1 - torch.cosine_similarity(kept, changed.double(), dim=-1)  # (count, T)
+            yield 1 - torch.cosine_similarity(unchanged, changed.double(), dim=-1)  # (count, T)
 
     return torch.cat(list(distances())).clamp_min(0).T.cpu().numpy()
 
 
 def without_each(first: int) -> Edit:
-    """An edit for `*.values` (B, H, S, K): row j of the batch loses key `first` + j."""
+    """An edit for `*.values` (B, H, S, K) that zeroes key `first` + j in row j of the batch."""
 
     def edit(values: Tensor) -> Tensor:
         rows = torch.arange(values.size(0), device=values.device)

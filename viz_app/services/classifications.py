@@ -34,4 +34,4 @@ def deletions_of(key: CheckpointKey, text: str) -> tuple[Deletion, ...]:
     used = sum(weight.numel() for name, weight in checkpoint.model.named_parameters() if "embedding" not in name)
     tokens = len(checkpoint.tokenizers.source.encode(text).ids)
     most = int(min(MAX_DELETED, MOST_WORK / (used * max(tokens, 1))))
-    return tuple(delete_each_word(checkpoint, text, most=most))
+    return tuple(delete_each_word(checkpoint, text, max_words=most))

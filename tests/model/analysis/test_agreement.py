@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from model.analysis.alignment import joined, link_words
+from model.analysis.alignment import join_words, link_words
 from model.analysis.anatomy import anatomy, derive, value_norms
 from model.analysis.contributions import contributions
 from model.analysis.importance import loss_changes, make_examples, sentence_losses
@@ -139,7 +139,7 @@ def typed_alignment(opened: Opened) -> None:
     """Each word that was typed points at one word of the source, whichever head is asked."""
     case = opened.case
     words, target = tuple(case.text.split()), tuple(case.typed.split())
-    assert joined(target) == case.typed
+    assert join_words(target) == case.typed
     pair = AlignedPair(source=words, target=target, sure=frozenset(), possible=frozenset())
     for links in link_words(opened.checkpoint, pair).values():
         assert sorted(at for _, at in links) == list(range(len(target)))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from model.analysis.alignment import Pointer, joined, link_words, pointed, words_at
+from model.analysis.alignment import Pointer, join_words, link_words, strongest_links, word_per_token
 from model.analysis.influence import influence
 from model.checkpoints.checkpoint import load_checkpoint
 from model.corpora.aligned import AlignedPair, cooccurrence, error_rate, read_aligned
@@ -67,7 +67,7 @@ def test_words_that_go_together_are_found() -> None:
 def test_pieces_are_added_up_as_keys_and_averaged_as_queries() -> None:
     weights = np.array([[0.3, 0.25, 0.45], [0.1, 0.3, 0.6], [0.2, 0.7, 0.1]], dtype=np.float32)
     # Two pieces of the first target word; the first two columns are one source word: 0.55 and 0.4 against 0.45 and 0.6.
-    assert pointed(weights, [0, 0, 1], [0, 0, 1]) == {(1, 0), (0, 1)}
+    assert strongest_links(weights, [0, 0, 1], [0, 0, 1]) == {(1, 0), (0, 1)}
 
 
 @torch.inference_mode()
@@ -77,13 +77,13 @@ def test_a_heads_links_are_its_largest_weights(name: str) -> None:
     texts = checkpoint.config.tokenizer
     one = read_aligned(texts.source_language, texts.target_language)[0]
     found = link_words(checkpoint, one)
-    source, target = joined(one.source), joined(one.target)
+    source, target = join_words(one.source), join_words(one.target)
     pieces, written = checkpoint.tokenizers.source.encode(source), checkpoint.tokenizers.target.encode(target)
     specials = checkpoint.tokenizers.specials
     ids = dict(enumerate((*written.ids, specials.eos)))
     translation, _ = influence(checkpoint, source, ids)
     assert [token.id for token in translation.written] == [*written.ids, specials.eos]
-    rows, columns = words_at(written, target, one.target), words_at(pieces, source, one.source)
+    rows, columns = word_per_token(written, target, one.target), word_per_token(pieces, source, one.source)
     assert sorted(set(rows)) == list(range(len(one.target)))
     layers, heads = translation.maps["cross"].shape[:2]
     for when, shift in (("written", 0), ("read", 1)):

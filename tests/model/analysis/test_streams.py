@@ -214,7 +214,7 @@ def test_values_zeroed_in_several_batches_are_zeroed_one_by_one(monkeypatch: pyt
     rows = list[int]()
     layer = checkpoint.model.decoder.layers[0]
     layer.register_forward_pre_hook(lambda _, inputs: rows.append(len(inputs[0])))
-    monkeypatch.setattr(zeroing, "MOST_NUMBERS", 30_000)
+    monkeypatch.setattr(zeroing, "MAX_TENSOR_SIZE", 30_000)
     found = value_zeroing(checkpoint, TEXT)
     np.testing.assert_allclose(found.source, whole.source, atol=1e-6)
     np.testing.assert_allclose(found.target, whole.target, atol=1e-6)
@@ -230,9 +230,9 @@ def test_a_text_that_takes_too_long_to_zero_is_refused_with_its_lengths(monkeypa
         zeroing.require_short(sizes, 250, 256)
     # One batch holds no tensor beyond the bound, however long the text is.
     for length in (10, 100, 256):
-        rows = zeroing.rows_at_once(sizes, length, length)
+        rows = zeroing.rows_per_batch(sizes, length, length)
         widest = max(sizes.d_model, sizes.d_ff, sizes.num_heads * length)
-        assert rows * length * widest <= zeroing.MOST_NUMBERS
-    monkeypatch.setattr(zeroing, "MOST_PRODUCTS", 10**6)
+        assert rows * length * widest <= zeroing.MAX_TENSOR_SIZE
+    monkeypatch.setattr(zeroing, "MAX_PRODUCTS", 10**6)
     with pytest.raises(ConfigError, match="too long for value zeroing"):
         value_zeroing(checkpoint, TEXT)

@@ -76,7 +76,7 @@ def test_the_bars_show_the_shares_of_source_and_target(open_app: OpenApp, checkp
 def test_a_text_that_is_too_long_for_value_zeroing_gets_a_sentence(
     open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(zeroing, "MOST_PRODUCTS", 1)
+    monkeypatch.setattr(zeroing, "MAX_PRODUCTS", 1)
     app = open_app("inside", checkpoint=NAME, text=f"{TEXT} Now!", inside_tab=TABS[2])
     assert "too long for value zeroing" in app.info[0].value
     assert len(charts(app)) == 3  # the pictures of ALTI+
