@@ -32,7 +32,7 @@ def in_languages_of(config: AnyConfig, other: CheckpointKey) -> CheckpointKey:
     """The key of another checkpoint, with the languages of this one where it is a model of many languages.
 
     Args:
-        config: Of the checkpoint whose languages are needed.
+        config: The configuration of the checkpoint with the needed languages.
         other: The key of the other checkpoint.
 
     Raises:

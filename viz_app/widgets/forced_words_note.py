@@ -27,7 +27,7 @@ def forced_words_caption(key: CheckpointKey, text: str, forced: translations.For
     """Name the forced words and their log-probability, and the translation without them.
 
     Args:
-        key: Of the checkpoint.
+        key: The key of the checkpoint.
         text: The source.
         forced: At least one forced token.
     """

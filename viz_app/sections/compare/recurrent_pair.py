@@ -14,7 +14,7 @@ def offer_two_networks(names: Collection[str]) -> None:
     """Draw the button, if both networks are among the checkpoints and the page does not compare them yet.
 
     Args:
-        names: Of all checkpoints.
+        names: The names of all checkpoints.
     """
     pair = {WITH_ATTENTION, WITHOUT_ATTENTION}
     if pair <= set(names) and {st.session_state["checkpoint"], st.session_state["beside"]} != pair:

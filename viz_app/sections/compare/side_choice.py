@@ -57,9 +57,9 @@ def two_checkpoints(
     """Ask for the checkpoint on the right. Where there is none, a message ends the page.
 
     Args:
-        key: Of the checkpoint on the left.
+        key: The key of the checkpoint on the left.
         config: Its configuration.
-        text: For both.
+        text: The text that both read.
         listed: All checkpoints.
         others: The checkpoints to compare with, by name, the best first.
         setting: The column for the choice.

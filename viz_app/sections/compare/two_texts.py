@@ -25,7 +25,7 @@ def demonstration_hint(config: AnyConfig, right: Side, best: str) -> None:
     """Above the demonstration of the page: what its two translations show.
 
     Args:
-        config: Of the checkpoint on the left.
+        config: The configuration of the checkpoint on the left.
         right: The right side.
         best: The name of the checkpoint that the demonstration is made for.
     """

@@ -36,7 +36,7 @@ def ablation_board(key: CheckpointKey, text: str, run: Run) -> None:
     """Draw the board, the translation before and after, and the map of one head to paint on.
 
     Args:
-        key: Of the checkpoint.
+        key: The key of the checkpoint.
         text: The source.
         run: The search and the forced tokens, the same before and after.
     """

@@ -25,7 +25,7 @@ def before_and_after(
     """Compare the two texts and their log-probabilities; stands above the board, which is long on a telephone.
 
     Args:
-        key: Of the checkpoint.
+        key: The key of the checkpoint.
         text: The source.
         before: What the model wrote as trained.
         after: What it writes with the changes.

@@ -65,7 +65,7 @@ def effects_table(effects: SilencingEffects, written: Sequence[str]) -> pd.DataF
     """One row per head, the largest fall of the log-probability first.
 
     Args:
-        effects: Of all heads.
+        effects: The effects of all heads.
         written: The tokens of the translation.
     """
     rows = []

@@ -51,7 +51,7 @@ def head_patching(key: CheckpointKey, config: AnyConfig, text: str) -> None:
     """Ask for the donor sentence, and draw how much closer each head brings the receiver to the donor's token.
 
     Args:
-        key: Of the checkpoint.
+        key: The key of the checkpoint.
         config: Its configuration.
         text: The receiver.
     """

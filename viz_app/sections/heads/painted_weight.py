@@ -25,7 +25,7 @@ def paint_weight(intervention: Intervention, after: Translation, kinds: Sequence
     Args:
         intervention: The changes so far.
         after: The translation with these changes.
-        kinds: Of attention, which the model has.
+        kinds: The kinds of attention of the model.
     """
     section(
         "Paint a weight",

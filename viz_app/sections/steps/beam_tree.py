@@ -29,10 +29,10 @@ def beam_tree(
     """Draw the tree; a click on a hypothesis forces its tokens.
 
     Args:
-        key: Of the checkpoint.
+        key: The key of the checkpoint.
         text: The source.
         forced: Tokens that every hypothesis has.
-        languages: Of the source and of the translation.
+        languages: The languages of the source and of the translation.
         setting: The column for the beam size.
     """
     with setting:

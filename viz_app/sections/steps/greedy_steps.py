@@ -26,8 +26,8 @@ def greedy_steps(config: AnyConfig, translation: Translation, setting: DeltaGene
     """Draw the steps; the visitor can play them, and choose another token at each.
 
     Args:
-        config: Of the checkpoint.
-        translation: Of greedy search, possibly with forced tokens.
+        config: The configuration of the checkpoint.
+        translation: The result of greedy search, possibly with forced tokens.
         setting: The column for the kind of attention.
     """
     with setting:

@@ -20,7 +20,7 @@ def step_controls(config: AnyConfig, *, forced: bool) -> tuple[Search, DeltaGene
     """Draw the row.
 
     Args:
-        config: Of the checkpoint.
+        config: The configuration of the checkpoint.
         forced: Whether words are forced.
 
     Returns:

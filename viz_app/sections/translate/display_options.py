@@ -22,7 +22,7 @@ def display_options(key: CheckpointKey, config: AnyConfig, text: str, run: Run, 
     """Draw the row.
 
     Args:
-        key: Of the checkpoint.
+        key: The key of the checkpoint.
         config: Its configuration.
         text: What the visitor typed.
         run: The search and the forced tokens.

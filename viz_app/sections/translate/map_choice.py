@@ -69,7 +69,7 @@ def choose_map(key: CheckpointKey, config: AnyConfig, text: str, run: Run, trans
     """Ask for the kind of attention, the view, the layer and the head.
 
     Args:
-        key: Of the checkpoint.
+        key: The key of the checkpoint.
         config: Its configuration, with at least one kind of attention.
         text: What the visitor typed.
         run: The search and the forced tokens.

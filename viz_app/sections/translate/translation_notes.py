@@ -31,7 +31,7 @@ def translation_notes(key: CheckpointKey, config: AnyConfig, text: str, run: Run
     """Draw all notes that apply.
 
     Args:
-        key: Of the checkpoint.
+        key: The key of the checkpoint.
         config: Its configuration.
         text: What the visitor typed.
         run: The search and the forced tokens.

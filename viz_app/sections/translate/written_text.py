@@ -25,7 +25,7 @@ def written_text(key: CheckpointKey, config: AnyConfig, text: str, run: Run, tra
     """Draw the tokens as chips, and the written text below them.
 
     Args:
-        key: Of the checkpoint.
+        key: The key of the checkpoint.
         config: Its configuration.
         text: What the visitor typed.
         run: The search and the forced tokens.
