@@ -40,7 +40,7 @@ JOBS = Jobs(
         "training": Lane(width=CORES, seconds=1800, each=1),  # own processes with a low priority
         "importance": Lane(width=1, seconds=600),
         "search": Lane(width=1, seconds=120),
-        "pasting": Lane(width=1, seconds=120),
+        "patching": Lane(width=1, seconds=120),
         "alignment": Lane(width=1, seconds=300),
         "snapshots": Lane(width=16, seconds=120),
     }

@@ -43,7 +43,7 @@ __all__ = [
     "head_effects_of",
     "influence_of",
     "lens_of",
-    "pasted_of",
+    "patched_translation_of",
     "scores_by_distance_of",
     "stage_of",
     "stages_together",
@@ -156,9 +156,9 @@ def why_no_effects(key: CheckpointKey, text: str) -> str:
 
 
 @remembered()
-def pasted_of(key: CheckpointKey, giver: str, text: str, head: Head) -> Translation:
-    """The translation with one head of another run, without its maps."""
-    return without_maps(patch_head(translator(key), giver, text, head))
+def patched_translation_of(key: CheckpointKey, donor: str, text: str, head: Head) -> Translation:
+    """The translation of a text while one head has its outputs for the donor, without its maps."""
+    return without_maps(patch_head(translator(key), donor, text, head))
 
 
 @remembered()

@@ -26,12 +26,12 @@ from viz_app.services.translations import translation_of
 
 __all__ = [
     "alignment_work",
-    "finding_work",
+    "decisive_heads_work",
     "importance_of",
     "importance_work",
     "links_of_pairs",
-    "pasting_of",
-    "pasting_work",
+    "patching_effects_of",
+    "patching_work",
     "stages_of",
     "stages_work",
 ]
@@ -56,8 +56,8 @@ def importance_work(key: CheckpointKey, pairs: Pairs) -> Work:
     return kept(("importance", key, pairs), lambda report: measured(translator(key), pairs, report))
 
 
-def finding_work(key: CheckpointKey, text: str) -> Work:
-    """Find one head, or a group that needs all of its heads, whose removal changes the translation."""
+def decisive_heads_work(key: CheckpointKey, text: str) -> Work:
+    """Find heads that decide the translation: one head, or a group without a head that can be left out."""
     return kept(("decisive heads", key, text), lambda report: decisive_heads(key, text, report))
 
 
@@ -71,16 +71,16 @@ def alignment_work(key: CheckpointKey) -> Work:
     return kept(("alignment", key), lambda report: links(key, report))
 
 
-def pasting_of(key: CheckpointKey, giver: str, text: str) -> PatchingEffects | None:
-    """How much closer each head of another run brings a translation; None where that is not known yet."""
-    return cast(PatchingEffects | None, RESULTS.peek(pasting_work(key, giver, text)[0]))
+def patching_effects_of(key: CheckpointKey, donor: str, text: str) -> PatchingEffects | None:
+    """How much closer each head brings the translation of a text to that of the donor; None before it is measured."""
+    return cast(PatchingEffects | None, RESULTS.peek(patching_work(key, donor, text)[0]))
 
 
-def pasting_work(key: CheckpointKey, giver: str, text: str) -> Work:
-    """Paste each head of the run over `giver` into the run over `text`. The translations differ."""
-    giver, text = giver[:MAX_CHARACTERS], text[:MAX_CHARACTERS]
+def patching_work(key: CheckpointKey, donor: str, text: str) -> Work:
+    """Patch each head of the donor's run into the run over `text`. The two translations differ."""
+    donor, text = donor[:MAX_CHARACTERS], text[:MAX_CHARACTERS]
     return kept(
-        ("pasting", key, giver, text), lambda report: patch_every_head(translator(key), giver, text, report=report)
+        ("patching", key, donor, text), lambda report: patch_every_head(translator(key), donor, text, report=report)
     )
 
 

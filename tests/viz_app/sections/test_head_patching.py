@@ -41,7 +41,7 @@ def test_the_grids_and_the_translation_are_those_of_the_analysis(open_app: OpenA
 
 def test_patching_stops_at_its_time_limit_and_starts_again(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as bounded:
-        bounded.setitem(JOBS.lanes, "pasting", Lane(width=1, seconds=0.0))
+        bounded.setitem(JOBS.lanes, "patching", Lane(width=1, seconds=0.0))
         app = open_app(
             "heads",
             checkpoint=NAME,

@@ -147,7 +147,7 @@ def board(states: Mapping[str, Sequence[Sequence[str]]], effects: SilencingEffec
 
 def decisive_group(key: CheckpointKey, text: str, *, wanted: bool) -> None:
     """Search for the heads that decide the translation, and silence them."""
-    subject, work = long_analyses.finding_work(key, text)
+    subject, work = long_analyses.decisive_heads_work(key, text)
     if wanted or requested(subject):
         silenced = wait_for(subject, work, lane="search", step="Translation")
         if silenced is not None:

@@ -63,16 +63,16 @@ def head_patching(key: CheckpointKey, config: AnyConfig, text: str) -> None:
     runs = two_runs(key, text, donor)
     if runs is None:
         return
-    closeness = long_analyses.pasting_of(key, donor, text)
+    closeness = long_analyses.patching_effects_of(key, donor, text)
     if closeness is None:
-        subject, work = long_analyses.pasting_work(key, donor, text)
-        closeness = start_and_wait_for(subject, work, lane="pasting", step="Run")
+        subject, work = long_analyses.patching_work(key, donor, text)
+        closeness = start_and_wait_for(subject, work, lane="patching", step="Run")
     if closeness is None:
         return
     every_head(runs, closeness)
     head = head_choice(closeness)
     every_position(runs, closeness, head.kind)
-    patched_translation(runs, analyses.pasted_of(key, donor, text, head), head)
+    patched_translation(runs, analyses.patched_translation_of(key, donor, text, head), head)
     how_it_is_computed()
 
 
