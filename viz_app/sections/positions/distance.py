@@ -23,9 +23,9 @@ def distance_scores(key: CheckpointKey, config: AnyConfig) -> None:
     """Draw the part of the scores that depends only on the distance, for a classifier with rotary positions."""
     section(
         "The part of a score that depends only on the distance",
-        "One curve for each head. It shows how many points a key gets before any word is known, compared with a key at "
-        "the position of the query. Three points more are 20 times the weight (e³). If a curve is flat, the effect of "
-        "the distance depends on the words.",
+        "One curve for each head. It shows the points of score that a key gets from its distance, compared with a key "
+        "at the position of the query. Three points more mean 20 times the weight (e³). In a head with a flat curve, "
+        "the distance counts only together with the words.",
     )
     layer = layer_picker(config.model.num_encoder_layers)
     scores = analyses.scores_by_distance_of(key, layer, min(REACH, (config.model.max_length - 1) // 2))

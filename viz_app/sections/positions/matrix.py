@@ -77,7 +77,7 @@ def draw_similarity(table: NDArray[np.float32]) -> None:
     explanation(
         "How to read it",
         "Near the diagonal, positions are similar. The similarity of sinusoids depends only on the distance, so every "
-        "diagonal has one colour. This need not be true for a learned table. Its positions that were rare in training "
-        "look like noise.",
+        "diagonal has one colour. A learned table can differ. Its rows look like noise at positions that were rare in "
+        "training.",
         r"\cos(p,q)=\frac{PE_p\cdot PE_q}{\lVert PE_p\rVert\,\lVert PE_q\rVert}",
     )
