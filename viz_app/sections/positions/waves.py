@@ -75,8 +75,8 @@ def draw_counter(table: FloatArray, lengths: FloatArray) -> None:
     section(
         "A counter with soft digits",
         "In binary, the last digit changes at every number, the digit before it at every second number, and so on. "
-        "Sines do the same, but gradually. Left: a binary counter. Right: where the sines of some dimensions are negative. "
-        "These waves come closest to doubling in length: "
+        "Sines do the same, but gradually. Left: a binary counter. Right: where the sines of some dimensions are "
+        "negative. These waves come closest to doubling in length: "
         f"each is {', '.join(ratios)} times as long as the one before.",
     )
     numbers = np.arange(min(len(table), MAX_NUMBERS))
