@@ -1,4 +1,4 @@
-"""A cache that is bounded in bytes: the results that were asked for latest stay, as many as fit."""
+"""A cache that is bounded in bytes. The results that were used last stay."""
 
 import sys
 import threading
@@ -19,9 +19,9 @@ ATOMS = frozenset((str, bytes, int, float, bool, type(None)))
 
 
 class Cache:
-    """Results by what they were asked for. One that is asked for by many at the same time is computed once.
+    """Results by key. A result that many threads request at the same time is computed once.
 
-    All who ask are given the same object, so it should be one that nobody can change, see `read_only`.
+    All threads get the same object, so nobody should be able to change it; see `read_only`.
     """
 
     def __init__(
@@ -34,29 +34,29 @@ class Cache:
     ) -> None:
         """
         Args:
-            capacity: Bytes that all results together may take.
-            largest: Bytes that one result may take; a larger one is returned and not kept. None: the latest is
-                always kept, if need be alone.
-            size: Bytes that a result takes.
-            waiting: Entered while another thread computes what this one asks for.
+            capacity: The limit for all results together, in bytes.
+            largest: The limit for one result, in bytes; a larger one is returned and not kept. None: the latest
+                result is always kept, even if it is the only one that fits.
+            size: Returns the bytes of a result.
+            waiting: A context that is entered while another thread computes the result.
         """
         self._capacity, self._largest, self._waiting = capacity, largest, waiting
         self._size_of = size or size_of
         self._lock = threading.Lock()
-        self._kept: OrderedDict[Hashable, tuple[object, int]] = OrderedDict()  # latest used last
+        self._kept: OrderedDict[Hashable, tuple[object, int]] = OrderedDict()  # the latest used is the last
         self._pending: dict[Hashable, Future[object]] = {}
         self._size = 0
 
     @property
     def size(self) -> int:
-        """Bytes of all that is kept."""
+        """The bytes of all results that are kept."""
         return self._size
 
     def __len__(self) -> int:
         return len(self._kept)
 
     def get(self, key: Hashable, compute: Callable[[], Result]) -> Result:
-        """What is kept under `key`, else what `compute` returns; what it raises is raised by all who asked."""
+        """The result that is kept under `key`, else that of `compute`. All threads that wait get its exception."""
         while True:
             with self._lock:
                 if key in self._kept:
@@ -73,7 +73,7 @@ class Cache:
                 return cast(Result, others.result())
             if isinstance(error, Exception):
                 raise error
-            # The other visitor left; it is no reason to leave this one without an answer.
+            # The other visitor left, so this thread computes the result.
 
     def _fulfil(self, key: Hashable, mine: Future[object], compute: Callable[[], Result]) -> Result:
         try:
@@ -100,7 +100,7 @@ class Cache:
             self._size -= freed
 
     def peek(self, key: Hashable) -> object | None:
-        """What is kept under `key`, None where nothing is."""
+        """The result that is kept under `key`; None without one."""
         with self._lock:
             if key not in self._kept:
                 return None
@@ -109,9 +109,9 @@ class Cache:
 
 
 def read_only(value: Result) -> Result:
-    """The same value in which no array can be written to, and none keeps a larger one alive.
+    """The same value with read-only arrays. An array that is a view of a larger one becomes a copy.
 
-    Dataclasses, dictionaries, tuples and lists are looked into; all else is left as it is.
+    It also changes arrays inside dataclasses, dictionaries, tuples and lists. All other values stay unchanged.
     """
     kind: Any = type(value)
     given: Any = value
@@ -134,7 +134,7 @@ def read_only(value: Result) -> Result:
 
 
 def size_of(value: object) -> int:
-    """About how many bytes a value takes, with all that it holds."""
+    """The approximate bytes of a value with everything that it contains."""
     kind: Any = type(value)
     given: Any = value
     own = sys.getsizeof(value)

@@ -72,9 +72,9 @@ def test_sentiment_opens_on_a_review_whatever_checkpoint_is_chosen(open_app: Ope
         assert float(shown[1]) == pytest.approx(100 * expected.probabilities[expected.label], abs=0.051)
         np.testing.assert_allclose(array(charts(app)[0]["data"][0]["z"]), expected.encoder[0, 0], atol=1e-5)
     for unread in ("我爱你。", "😀😀", "asdf qwertz"):
-        assert not any("can but guess" in caption.value for caption in app.caption)
+        assert not any("largely a guess" in caption.value for caption in app.caption)
         app.text_area(key="review").set_value(unread).run()
-        assert any("can but guess" in caption.value for caption in app.caption)
+        assert any("largely a guess" in caption.value for caption in app.caption)
         app.text_area(key="review").set_value("My name is Anna.").run()
     app.text_area(key="review").set_value("good " * 3000).run()
     assert not app.exception
