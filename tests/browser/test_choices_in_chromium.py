@@ -1,4 +1,4 @@
-"""A visitor's choices, the URL and the browser's Back, and what a crafted link may not do."""
+"""Choices, the URL, the browser's Back, and hostile links."""
 
 import re
 from collections.abc import Callable
@@ -69,7 +69,7 @@ def test_a_page_switch_is_one_step_that_takes_the_choices_along(visit: Visit) ->
     wait_for_layer(page, 2)
 
 
-def test_back_brings_a_sentence_and_what_was_forced_into_it(visit: Visit) -> None:
+def test_back_restores_a_sentence_and_its_forced_words(visit: Visit) -> None:
     page = visit("steps?text=A+dog+runs.&forced=1.300")
     expect(page.get_by_text("Forced:")).to_be_visible()
     settle(page)
@@ -109,7 +109,7 @@ def test_a_code_that_is_read_aloud_leads_to_the_same_place(visit: Visit) -> None
     expect(other.get_by_role("switch").first).to_be_visible()
 
 
-def test_every_one_of_several_fast_clicks_counts(visit: Visit) -> None:
+def test_every_fast_click_counts(visit: Visit) -> None:
     page = visit("heads")
     heads = page.get_by_role("switch", name=re.compile("^cross-attention, layer 1, head"))
     expect(heads).to_have_count(8)

@@ -1,4 +1,4 @@
-"""Two processes and nginx, as one command starts them; forty visitors and a browser; one of the processes is killed."""
+"""One command starts two processes and nginx. Forty visitors and a browser come, and one process is killed."""
 
 import asyncio
 import os
@@ -98,7 +98,7 @@ async def lesson(school: School, doomed: str) -> None:
     await asyncio.gather(*(visitor.leave() for visitor in visitors))
 
 
-def test_the_visitors_of_a_killed_process_go_on_at_the_other_and_ctrl_c_ends_all(
+def test_the_visitors_of_a_killed_process_continue_at_the_other_and_ctrl_c_ends_all(
     school: School, chromium: Browser
 ) -> None:
     finished: set[WebSocket] = set()  # the connections over which a whole page has come

@@ -1,4 +1,4 @@
-"""A visitor brings a checkpoint: nobody else sees it, and it goes when they have gone."""
+"""An own checkpoint: nobody else sees it, and it is removed after its visitor leaves."""
 
 import shutil
 from collections.abc import Callable
@@ -24,7 +24,7 @@ def submit(page: Page, *, files: int) -> None:
     page.get_by_test_id("stExpanderDetails").get_by_role("button", name="Open", exact=True).click()
 
 
-def test_an_upload_is_opened_for_its_visitor_alone(visit: Visit, folder: Path) -> None:
+def test_only_its_visitor_sees_an_upload(visit: Visit, folder: Path) -> None:
     mine, other = visit("checkpoints"), visit("checkpoints")
     mine.get_by_text("Open your own").click()
     mine.locator("input[type=file]").set_input_files(folder)
@@ -39,7 +39,7 @@ def test_an_upload_is_opened_for_its_visitor_alone(visit: Visit, folder: Path) -
     assert "my-gpt-b" not in other.locator("body").inner_text()
 
 
-def test_an_archive_goes_on_with_a_text_and_one_without_a_checkpoint_gets_a_sentence(
+def test_an_archive_continues_a_text_and_one_without_a_checkpoint_gets_a_message(
     visit: Visit, folder: Path, tmp_path: Path
 ) -> None:
     page = visit("checkpoints")

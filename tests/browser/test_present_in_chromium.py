@@ -1,4 +1,4 @@
-"""What the back row reads: the size of every text while one presents, and the keys of who holds the clicker."""
+"""Presenter mode: the size of every text for the back row, and the keys of a clicker."""
 
 import re
 from collections.abc import Callable
@@ -31,7 +31,7 @@ SMALLEST = """() => {
 }"""
 
 
-def test_every_text_is_read_from_the_back_row_while_one_presents(visit: Visit) -> None:
+def test_every_text_can_be_read_from_the_back_row_in_presenter_mode(visit: Visit) -> None:
     page = visit(f"?{TEXT}&present=true")
     page.set_viewport_size({"width": 1280, "height": 720})
     settle(page)
@@ -59,13 +59,13 @@ def test_sentence_translation_and_both_maps_with_their_labels_fit_on_a_projector
         assert box["y"] + box["height"] <= 720
 
 
-def test_chips_are_read_on_either_ground_while_one_presents(visit: Visit) -> None:
+def test_chips_can_be_read_in_both_themes_in_presenter_mode(visit: Visit) -> None:
     for scheme, ink in (("light", "rgb(0, 0, 0)"), ("dark", "rgb(255, 255, 255)")):
         page = visit(f"?{TEXT}&present=true", scheme=scheme)
         expect(page.locator(".hl-chip").first).to_have_css("color", ink)
 
 
-def test_keys_present_and_walk_and_come_back(visit: Visit, app: App) -> None:
+def test_keys_start_presenting_step_and_leave(visit: Visit, app: App) -> None:
     page = visit(f"?{TEXT}&layer=1&head=8")
     settle(page)
     typing = page.get_by_label("Type a sentence")
@@ -146,7 +146,7 @@ def test_no_label_of_forty_words_overprints_another_and_tips_stay_in_the_window(
     assert all(on_top)
 
 
-def test_a_clicker_walks_the_snapshots_of_a_training(visit: Visit) -> None:
+def test_a_clicker_steps_through_the_snapshots(visit: Visit) -> None:
     page = visit("learning?checkpoint=multi30k-en-de&text=A+dog+runs.&present=true")
     page.set_viewport_size({"width": 1280, "height": 720})
     settle(page)
@@ -172,7 +172,7 @@ def test_a_clicker_walks_the_snapshots_of_a_training(visit: Visit) -> None:
     assert 1140 < place["width"] < 1280 - place["x"]
 
 
-def test_a_clicker_walks_the_stations(visit: Visit) -> None:
+def test_a_clicker_steps_through_the_stations(visit: Visit) -> None:
     page = visit("inside?inside_tab=stations&text=A+dog+runs.&present=true")
     page.set_viewport_size({"width": 1280, "height": 720})
     settle(page)
@@ -203,7 +203,9 @@ COVERED = """() => {
 }"""
 
 
-def test_a_clicker_walks_a_page_without_steps_from_its_first_key_and_nothing_is_covered(visit: Visit, app: App) -> None:
+def test_a_clicker_scrolls_a_page_without_steps_from_its_first_key_and_nothing_is_covered(
+    visit: Visit, app: App
+) -> None:
     page = visit(f"?{TEXT}&present=true")
     page.set_viewport_size({"width": 1280, "height": 720})
     settle(page)

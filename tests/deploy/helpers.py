@@ -1,4 +1,4 @@
-"""What the tests with nginx share."""
+"""Helpers for the tests with nginx."""
 
 import asyncio
 import os

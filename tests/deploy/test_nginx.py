@@ -1,4 +1,4 @@
-"""Where nginx sends a visitor, seen at processes that only tell their names."""
+"""Where nginx sends a visitor. The processes of these tests only answer with their names."""
 
 import asyncio
 from collections import Counter
@@ -77,7 +77,7 @@ async def processes(count: int) -> AsyncIterator[tuple[list[Process], str]]:
             await process.die()
 
 
-def test_newcomers_are_spread_evenly() -> None:
+def test_new_visitors_are_spread_evenly() -> None:
     async def scenario() -> None:
         async with processes(3) as (_, listen):
             homes = [await Visitor(listen).open() for _ in range(12)]
@@ -98,7 +98,7 @@ def test_everything_of_a_visitor_reaches_the_process_of_their_websocket() -> Non
     run(scenario())
 
 
-def test_who_had_to_move_stays_there_when_the_process_is_back() -> None:
+def test_a_visitor_who_moved_stays_when_the_process_is_back() -> None:
     async def scenario() -> None:
         async with processes(2) as (found, listen):
             visitor = Visitor(listen)
@@ -128,7 +128,7 @@ def test_a_cookie_leads_nowhere_but_to_our_processes(cookie: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/_stcore/metrics", "/_stcore/script-health-check"])
-def test_what_is_for_the_operator_stays_inside(path: str) -> None:
+def test_pages_for_the_operator_are_not_public(path: str) -> None:
     async def scenario() -> None:
         async with processes(1) as (_, listen):
             assert (await Visitor(listen).get(path))[0] == 404

@@ -1,4 +1,4 @@
-"""The command that starts the processes and nginx: what it understands, and what it refuses with a sentence."""
+"""The command that starts the processes and nginx: its arguments and its refusals."""
 
 import socket
 import sys
@@ -52,7 +52,7 @@ def test_a_port_in_use_is_refused_before_anything_starts(
         assert f"cannot listen at 127.0.0.1:{port}" in refused(monkeypatch, capsys, "--port", port)
 
 
-def test_no_process_gets_the_port_where_visitors_come(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_process_gets_the_port_for_visitors(monkeypatch: pytest.MonkeyPatch) -> None:
     offered = iter(range(8080, 8090))  # a machine may begin with that port
 
     class Probe(socket.socket):

@@ -1,1 +1,1 @@
-"""What all visitors of one server share: caches, the gate, jobs, uploads, the training process."""
+"""Shared by all visitors of one server: caches, the gate, jobs, uploads, training runs."""

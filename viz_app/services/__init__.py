@@ -1,1 +1,1 @@
-"""What pages ask for: checkpoints, results and analyses, as plain arrays."""
+"""Checkpoints, results and analyses for the pages, as plain arrays."""

@@ -1,1 +1,1 @@
-"""What belongs to one visitor: choices, links, own checkpoints, and how a page ends."""
+"""One visitor: choices, links, own checkpoints, and the end of a page."""

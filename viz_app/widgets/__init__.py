@@ -1,1 +1,1 @@
-"""Inputs and pictures that several pages share."""
+"""Controls and notes that several pages share: pickers, fields, headings, chips, long work."""

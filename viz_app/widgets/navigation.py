@@ -41,7 +41,7 @@ SECTIONS = {
         AppPage("sentiment", "Sentiment", "mood", "Type a review; see where the model looks, and which words decide."),
     ),
     "Take apart": (
-        AppPage("positions", "Positional encoding", "waves", "See what tells the model where each word stands."),
+        AppPage("positions", "Positional encoding", "waves", "See how the model knows the position of each word."),
         AppPage("masks", "Masks", "grid_on", "Type a few sentences, see which tokens are masked, then break a mask."),
         AppPage("heads", "Heads", "toggle_on", "Choose a head to silence it, and see the translation change."),
     ),

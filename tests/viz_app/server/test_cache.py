@@ -31,7 +31,7 @@ def counting(result: object) -> tuple[Callable[[], object], list[int]]:
     return compute, calls
 
 
-def test_what_is_asked_for_again_is_not_computed_again() -> None:
+def test_a_kept_result_is_not_computed_again() -> None:
     cache = Cache(capacity=10_000, largest=10_000)
     compute, calls = counting("result")
     assert [cache.get("a", compute), cache.get("a", compute), cache.get("b", compute)] == ["result"] * 3
@@ -40,7 +40,7 @@ def test_what_is_asked_for_again_is_not_computed_again() -> None:
     assert cache.peek("c") is None
 
 
-def test_all_results_together_stay_below_their_bound_and_the_latest_used_stay() -> None:
+def test_all_results_stay_within_the_limit_and_the_last_used_are_kept() -> None:
     cache = Cache(capacity=100 << 10, largest=50 << 10)
     compute, calls = counting(block(20))
     for i in range(1, 50):
@@ -54,7 +54,7 @@ def test_all_results_together_stay_below_their_bound_and_the_latest_used_stay() 
     assert len(cache) == 4
 
 
-def test_a_result_that_is_too_large_is_given_and_not_kept() -> None:
+def test_a_result_that_is_too_large_is_returned_and_not_kept() -> None:
     cache = Cache(capacity=100 << 10, largest=50 << 10)
     cache.get("small", lambda: block(20))
     assert len(cache.get("large", lambda: block(60))) == 60 << 10
@@ -62,14 +62,14 @@ def test_a_result_that_is_too_large_is_given_and_not_kept() -> None:
     assert cache.peek("small") is not None
 
 
-def test_without_a_bound_for_one_the_latest_is_kept_alone() -> None:
+def test_without_a_limit_for_one_result_the_latest_is_always_kept() -> None:
     cache = Cache(capacity=100 << 10)
     cache.get("small", lambda: block(20))
     cache.get("large", lambda: block(200))
     assert [cache.peek("small") is None, cache.peek("large") is None] == [True, False]
 
 
-def test_many_who_ask_at_once_share_one_computation() -> None:
+def test_simultaneous_requests_share_one_computation() -> None:
     cache = Cache(capacity=10_000, largest=10_000)
     started, go_on = threading.Event(), threading.Event()
     calls: list[int] = []
@@ -92,7 +92,7 @@ def test_many_who_ask_at_once_share_one_computation() -> None:
     assert (found, len(calls)) == (["result"] * 8, 1)
 
 
-def test_an_error_reaches_all_who_asked_and_is_not_kept() -> None:
+def test_an_error_reaches_all_requests_and_is_not_kept() -> None:
     cache = Cache(capacity=10_000, largest=10_000)
 
     def fail() -> str:
@@ -103,7 +103,7 @@ def test_an_error_reaches_all_who_asked_and_is_not_kept() -> None:
     assert cache.get("a", lambda: "result") == "result"
 
 
-def test_who_leaves_takes_no_answer_from_those_who_wait() -> None:
+def test_a_visitor_who_leaves_takes_no_result_from_others() -> None:
     class Leaving(BaseException):
         """As Streamlit ends the run of a page."""
 
@@ -133,7 +133,7 @@ def test_who_leaves_takes_no_answer_from_those_who_wait() -> None:
     assert found == ["result"]
 
 
-def test_arrays_of_a_result_cannot_be_written_to_and_keep_no_other_alive() -> None:
+def test_arrays_of_a_result_are_read_only_and_keep_no_other_array_in_memory() -> None:
     whole = np.zeros((100, 100), dtype=np.float32)
     kept = read_only(Record("a", {"x": whole[0]}, (whole[1:3],)))
     for array in (kept.maps["x"], kept.rows[0]):
@@ -145,7 +145,7 @@ def test_arrays_of_a_result_cannot_be_written_to_and_keep_no_other_alive() -> No
     assert not kept.maps["x"].any()
 
 
-def test_sizes_are_those_of_all_that_a_result_holds() -> None:
+def test_the_size_of_a_result_counts_everything_in_it() -> None:
     record = Record("a", {"x": block(30)}, (block(20), block(10)))
     assert 60 << 10 < size_of(record) < 62 << 10
     assert size_of("ä" * 1000) > 1000

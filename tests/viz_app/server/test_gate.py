@@ -17,7 +17,7 @@ def until(condition: Callable[[], bool]) -> None:
 
 
 def visitors(gate: Gate, count: int, go_on: threading.Event) -> tuple[list[int], list[int], list[threading.Thread]]:
-    """Threads that ask one after the other: the order in which they are let in, how many are inside each time."""
+    """Threads that queue one after the other: the order in which they enter, and how many are inside each time."""
     order: list[int] = []
     together: list[int] = []
     inside: set[int] = set()
@@ -37,7 +37,7 @@ def visitors(gate: Gate, count: int, go_on: threading.Event) -> tuple[list[int],
     return order, together, threads
 
 
-def test_the_first_who_asks_goes_first() -> None:
+def test_the_first_thread_in_the_queue_enters_first() -> None:
     go_on = threading.Event()
     order, _, threads = visitors(Gate(1), 8, go_on)
     go_on.set()
@@ -46,7 +46,7 @@ def test_the_first_who_asks_goes_first() -> None:
     assert order == list(range(8))
 
 
-def test_no_more_are_inside_than_the_gate_is_wide() -> None:
+def test_no_more_threads_are_inside_than_the_gate_allows() -> None:
     gate, go_on = Gate(3), threading.Event()
     order, together, threads = visitors(gate, 8, go_on)
     assert (sorted(order), gate.waiting) == ([0, 1, 2], 5)
@@ -57,7 +57,7 @@ def test_no_more_are_inside_than_the_gate_is_wide() -> None:
     assert max(together) <= 3
 
 
-def test_who_waits_is_told_how_many_are_before_and_who_leaves_makes_room() -> None:
+def test_a_waiting_thread_learns_its_place_and_one_that_leaves_frees_a_place() -> None:
     gate, told, go_on = Gate(1), {1: [], 2: []}, threading.Event()
 
     class Leaving(BaseException):
@@ -90,7 +90,7 @@ def test_who_waits_is_told_how_many_are_before_and_who_leaves_makes_room() -> No
         assert gate.waiting == 0
 
 
-def test_who_leaves_just_as_the_turn_comes_hands_it_on() -> None:
+def test_a_thread_that_leaves_at_its_turn_passes_it_on() -> None:
     gate, told = Gate(1), threading.Event()
 
     class Leaving(BaseException):
@@ -113,7 +113,7 @@ def test_who_leaves_just_as_the_turn_comes_hands_it_on() -> None:
     assert gate._free == 1
 
 
-def test_long_work_lets_those_go_first_who_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_work_lets_waiting_threads_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("viz_app.server.gate.SLICE", 0.0)
     gate, order = Gate(1), []
 
@@ -133,7 +133,7 @@ def test_long_work_lets_those_go_first_who_wait(monkeypatch: pytest.MonkeyPatch)
     assert order == ["long", "short", "long"]
 
 
-def test_who_was_inside_before_goes_on_before_those_who_come() -> None:
+def test_a_thread_that_was_inside_continues_before_new_threads() -> None:
     gate, go_on, out, order = Gate(1), threading.Event(), threading.Event(), []
 
     def resumed() -> None:

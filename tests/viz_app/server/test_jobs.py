@@ -1,4 +1,4 @@
-"""Long work: lanes, places in a queue, estimates, quotas, limits, and who keeps a job going."""
+"""Long work: lanes, places in a queue, estimates, quotas, limits, and the owners of a job."""
 
 import threading
 import time
@@ -30,7 +30,7 @@ class Clock:
 
 
 class Bench:
-    """Jobs that go on until `go_on` is set; `log` says which began."""
+    """Jobs that run until `go_on` is set; `log` names those that started."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, **lanes: Lane) -> None:
         self.jobs, self.log, self.go_on = Jobs(lanes, clock=clock), list[str](), threading.Event()
@@ -68,7 +68,7 @@ def wait(job: Job) -> object:
     return job.result
 
 
-def test_in_a_lane_who_comes_first_goes_first_and_another_lane_does_not_wait(bench: Bench) -> None:
+def test_a_lane_runs_in_order_and_other_lanes_do_not_wait(bench: Bench) -> None:
     jobs = [bench.ask(name, Person()) for name in "abc"]
     other = bench.ask("d", Person(), lane="two")
     until(lambda: sorted(bench.log) == ["a", "d"])
@@ -78,7 +78,7 @@ def test_in_a_lane_who_comes_first_goes_first_and_another_lane_does_not_wait(ben
     assert [name for name in bench.log if name != "d"] == ["a", "b", "c"]
 
 
-def test_a_lane_runs_as_many_at_once_as_it_is_wide_and_one_of_each_visitor(bench: Bench) -> None:
+def test_a_lane_runs_as_many_jobs_as_its_width_and_one_per_visitor(bench: Bench) -> None:
     busy, other = Person(), Person()
     first, second = (bench.ask(name, busy, lane="two") for name in "ab")
     third = bench.ask("c", other, lane="two")
@@ -99,7 +99,7 @@ def test_a_visitor_has_no_more_jobs_than_the_quota(bench: Bench) -> None:
     bench.ask("e", busy)
 
 
-def test_work_is_done_once_for_all_who_ask_and_ends_when_the_last_of_them_stops(bench: Bench) -> None:
+def test_one_job_serves_all_visitors_and_ends_when_the_last_one_stops(bench: Bench) -> None:
     one, two = Person(), Person()
     job = bench.ask("a", one)
     assert bench.ask("a", two) is job
@@ -117,7 +117,7 @@ def test_work_is_done_once_for_all_who_ask_and_ends_when_the_last_of_them_stops(
     assert wait(again) == "a"
 
 
-def test_who_goes_away_loses_the_place_in_the_queue_and_those_behind_move_up(bench: Bench) -> None:
+def test_a_visitor_who_leaves_loses_the_place_and_others_move_up(bench: Bench) -> None:
     owners = [Person() for _ in range(3)]
     first, second, third = (bench.ask(name, owner) for name, owner in zip("abc", owners, strict=True))
     until(lambda: bench.log == ["a"])
@@ -130,7 +130,7 @@ def test_who_goes_away_loses_the_place_in_the_queue_and_those_behind_move_up(ben
     until(lambda: bench.log == ["a", "c"])
 
 
-def test_a_queue_says_when_a_job_begins() -> None:
+def test_a_queue_estimates_when_a_job_starts() -> None:
     clock = Clock()
     bench = Bench(clock, one=Lane(width=1, seconds=PATIENCE))
     for seconds in (40, 50, 60):
@@ -175,13 +175,13 @@ def test_the_times_of_earlier_jobs_are_measured() -> None:
     wait(next_one)
 
 
-def test_a_job_that_takes_too_long_ends_with_a_sentence() -> None:
+def test_a_job_that_takes_too_long_ends_with_a_message() -> None:
     bench = Bench(one=Lane(width=1, seconds=0.03))
     with pytest.raises(TooLongError, match="the limit"):
         wait(bench.ask("a", Person()))
 
 
-def test_an_error_of_long_work_reaches_who_waits(bench: Bench) -> None:
+def test_an_error_of_long_work_reaches_the_visitors_who_wait(bench: Bench) -> None:
     def fail(report: Report) -> None:
         raise ValueError("no sentence")
 

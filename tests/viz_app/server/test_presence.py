@@ -1,4 +1,4 @@
-"""Who is here: a browser is known again after a reload, and a closed tab differs from a broken connection."""
+"""Visitors: a browser is recognized after a reload, and a closed tab differs from a broken connection."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
@@ -49,7 +49,7 @@ def connection(*, goodbye: bool) -> object:
 
 
 @pytest.mark.parametrize(("goodbye", "seconds"), [(True, AFTER_GOODBYE), (False, AFTER_SILENCE)])
-def test_a_closed_tab_is_given_less_time_than_a_broken_connection(
+def test_a_closed_tab_has_less_time_than_a_broken_connection(
     clock: Clock, connections: dict[str, object], goodbye: bool, seconds: float
 ) -> None:
     someone, connections["a"] = Visitor(), connection(goodbye=goodbye)

@@ -37,7 +37,7 @@ def groups(folder: Path, own: str, files: dict[str, str]) -> dict[str, Path]:
     ],
     ids=["version 2", "a group above", "container", "version 1"],
 )
-def test_what_a_container_was_given_counts(tmp_path: Path, own: str, files: dict[str, str]) -> None:
+def test_the_limits_of_a_container_count(tmp_path: Path, own: str, files: dict[str, str]) -> None:
     places = groups(tmp_path, own, files)
     assert memory(**places) == 512 << 20
     assert cores(**places) == 1
@@ -62,7 +62,7 @@ def test_without_a_limit_the_machine_counts(tmp_path: Path, files: dict[str, str
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the C library has its own way")
-def test_what_is_free_inside_a_heap_goes_back_to_the_system() -> None:
+def test_free_memory_inside_a_heap_returns_to_the_system() -> None:
     kept = [bytes(4000) for _ in range(30_000)]  # 120 MB; above Python's own small objects, below what is mapped alone
     del kept[:-1]  # the last holds the heap open
     before = psutil.Process().memory_info().rss

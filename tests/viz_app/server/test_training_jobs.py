@@ -1,4 +1,4 @@
-"""Trainings of visitors: one each, several at once, stopped and resumed, ended when their visitor leaves."""
+"""Training runs: one per visitor, several at once, stopped and resumed, ended when their visitor leaves."""
 
 import gc
 import threading
@@ -68,7 +68,7 @@ def passes(training: Training) -> int:
         return 0
 
 
-def test_a_training_is_stopped_goes_on_where_it_was_and_reaches_the_limit(
+def test_a_training_run_stops_resumes_where_it_was_and_reaches_the_limit(
     owner: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     training = Training(SMALL)
@@ -99,7 +99,7 @@ def test_a_training_is_stopped_goes_on_where_it_was_and_reaches_the_limit(
     assert set(open_translator(training.folder).model.config.kinds) == {"encoder", "decoder", "cross"}
 
 
-def test_each_visitor_trains_at_once_where_there_are_cores_and_who_leaves_lets_the_next_begin(
+def test_visitors_train_at_once_on_free_cores_and_one_who_leaves_lets_the_next_start(
     owner: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(JOBS.lanes, "training", Lane(width=2, seconds=PATIENCE, each=1))
@@ -117,7 +117,7 @@ def test_each_visitor_trains_at_once_where_there_are_cores_and_who_leaves_lets_t
     wait_until(lambda: not trainings[2].active)
 
 
-def test_a_visitor_has_one_training_and_finds_it_again(owner: Person) -> None:
+def test_a_visitor_has_one_training_run_and_finds_it_again(owner: Person) -> None:
     bench, other = Trainings(), Person()
     first = bench.begin(owner, SMALL)
     assert bench.of(owner) is first
@@ -133,7 +133,7 @@ def test_a_visitor_has_one_training_and_finds_it_again(owner: Person) -> None:
     assert second.data.exists()
 
 
-def test_two_tabs_that_begin_at_once_leave_one_training(owner: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_tabs_that_start_at_once_leave_one_training_run(owner: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     bench, go_on, others = Trainings(), Training.start_or_resume, list[threading.Thread]()
 
     def work(training: Training, report: Report) -> None:
@@ -157,7 +157,7 @@ def test_two_tabs_that_begin_at_once_leave_one_training(owner: Person, monkeypat
     assert not first.active
 
 
-def test_what_visitors_left_behind_makes_room_for_others(owner: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_abandoned_training_runs_free_their_space_for_others(owner: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training_jobs, "DISK", DiskSpace(SMALL.disk_bytes() + 1))
     bench = Trainings()
     left = bench.begin(owner, SMALL)
@@ -175,7 +175,7 @@ def test_what_visitors_left_behind_makes_room_for_others(owner: Person, monkeypa
     other.present = False
 
 
-def test_a_training_that_fails_says_why(owner: Person) -> None:
+def test_a_failed_training_run_gives_the_reason(owner: Person) -> None:
     training = Training(SMALL)
     (training.data / "corpora" / "copy" / "val.copied").unlink()
     training.start_or_resume(owner)
@@ -184,7 +184,7 @@ def test_a_training_that_fails_says_why(owner: Person) -> None:
     assert not training.finished
 
 
-def test_its_folder_goes_with_it_and_no_room_stays_taken() -> None:
+def test_a_removed_training_run_removes_its_folder_and_frees_its_space() -> None:
     left = training_jobs.DISK._left
     training = Training(SMALL)
     folder = training.data
@@ -197,7 +197,7 @@ def test_its_folder_goes_with_it_and_no_room_stays_taken() -> None:
 
 
 @pytest.mark.parametrize("plan", [SMALL, Plan(toy="dates", longest=8, d_model=128, layers=3, heads=8)])
-def test_a_plan_takes_no_more_room_than_it_says(plan: Plan) -> None:
+def test_a_plan_uses_no_more_space_than_it_reserves(plan: Plan) -> None:
     from model.config.model import VOCAB_SIZES
     from model.config.recipe import load_recipe
     from model.network.translators import make_translator
@@ -218,5 +218,5 @@ def test_the_progress_is_read_from_the_end_of_a_long_log(tmp_path: Path) -> None
     assert training_jobs.progress_in(log) == (899, 1780)
 
 
-def test_a_training_lies_in_the_folder_that_goes_with_its_server() -> None:
+def test_a_training_run_is_in_the_folder_of_its_server() -> None:
     assert Training(SMALL).data.parent == new_folder().parent

@@ -1,4 +1,4 @@
-"""Files that wait in memory are bounded in sum, and files on the disk go with their server."""
+"""Files in memory have a common limit, and files on the disk are removed with their server."""
 
 import fcntl
 import shutil
@@ -42,7 +42,7 @@ def test_the_files_of_a_visitor_and_of_all_are_bounded_in_sum() -> None:
     assert sum(map(len, store.file_storage.values())) == 13
 
 
-def test_the_tabs_of_one_browser_share_what_it_may_send_and_a_reload_gives_it_back(
+def test_the_tabs_of_one_browser_share_one_limit_and_a_reload_frees_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     store, anna, connected = MemoryUploadedFileManager("/upload"), presence.Visitor(), {"one": 1, "two": 1, "ben": 1}
@@ -105,7 +105,7 @@ def server() -> Iterator["subprocess.Popen[str]"]:
         process.kill()
 
 
-def test_what_a_killed_server_left_is_removed_and_nothing_else(server: "subprocess.Popen[str]") -> None:
+def test_only_the_leftovers_of_a_killed_server_are_removed(server: "subprocess.Popen[str]") -> None:
     assert server.stdout
     folder = Path(server.stdout.readline().strip())
     assert folder.is_relative_to(tempfile.gettempdir())
@@ -117,7 +117,7 @@ def test_what_a_killed_server_left_is_removed_and_nothing_else(server: "subproce
     assert not list(folder.parent.parent.glob(f"{folder.parent.name}*"))
 
 
-def test_what_a_server_left_that_was_killed_at_its_start_is_removed(
+def test_the_leftovers_of_a_server_killed_at_its_start_are_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Killed before it made its folder, and before it locked its file."""
@@ -127,7 +127,7 @@ def test_what_a_server_left_that_was_killed_at_its_start_is_removed(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_that_was_taken_for_a_leftover_before_it_was_locked_is_not_used(
+def test_a_file_removed_as_a_leftover_before_its_lock_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -145,7 +145,7 @@ def test_a_file_that_was_taken_for_a_leftover_before_it_was_locked_is_not_used(
 
 
 @pytest.mark.parametrize("lost", ["folder", "file"])
-def test_a_server_goes_on_when_another_program_removes_its_folder_or_its_file(
+def test_a_server_continues_when_another_program_removes_its_folder_or_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: str
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

@@ -1,4 +1,4 @@
-"""What the browser receives while a page computes."""
+"""The messages that the browser receives while a page computes."""
 
 from streamlit.testing.v1 import AppTest
 
@@ -36,7 +36,7 @@ def page_that_computes() -> None:
     context._enqueue = send
 
 
-def test_a_spinner_is_sent_where_the_work_takes_long_and_nothing_where_it_does_not() -> None:
+def test_a_spinner_is_sent_only_for_long_work() -> None:
     app = AppTest.from_function(page_that_computes, default_timeout=PATIENCE).run()
     assert not app.exception
     assert app.session_state["quick"] == []

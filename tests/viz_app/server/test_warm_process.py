@@ -14,7 +14,7 @@ from viz_app.server import warm_process as spares
 from viz_app.server.warm_process import Spare, hand_over
 
 
-def test_the_process_that_waits_runs_the_program_and_a_dead_one_is_replaced(tmp_path: Path) -> None:
+def test_the_waiting_process_runs_the_program_and_a_dead_one_is_replaced(tmp_path: Path) -> None:
     spare, log = Spare(), tmp_path / "log.txt"
     spare.prepare()
     dead = spare._waiting
@@ -39,9 +39,7 @@ def test_the_process_that_waits_runs_the_program_and_a_dead_one_is_replaced(tmp_
     assert last.poll() is not None
 
 
-def test_a_process_that_nobody_needs_ends_and_one_that_was_handed_over_does_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unused_process_ends_and_a_used_one_does_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spare, timer = Spare(), threading.Timer
     late = list[threading.Timer]()
 

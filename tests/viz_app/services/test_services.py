@@ -48,7 +48,7 @@ def test_no_result_of_the_longest_text_takes_a_large_part_of_the_memory(key: Che
     assert max(size for name, size in megabytes.items() if name != "translation") < 6, megabytes
 
 
-def test_nobody_can_write_into_what_all_share(key: CheckpointKey) -> None:
+def test_shared_results_are_read_only(key: CheckpointKey) -> None:
     translation = translations.translation_of(key, "A dog runs.")
     _, parts = head_analyses.anatomy_of(key, "A dog runs.", "cross", 0)
     assert parts.mixing is not None
@@ -63,7 +63,7 @@ def test_nobody_can_write_into_what_all_share(key: CheckpointKey) -> None:
             array[0] = 1
 
 
-def test_an_analysis_follows_the_translation_that_is_shown_however_it_was_found(key: CheckpointKey) -> None:
+def test_an_analysis_follows_the_displayed_translation_of_any_search(key: CheckpointKey) -> None:
     text, search = "Two dogs are playing in the snow.", SearchConfig(method="sample", temperature=1.5, seed=4)
     forced = ((0, translations.translation_of(key, text).written[1].id),)
     shown = translations.translation_of(key, text, search, forced)
@@ -98,14 +98,14 @@ def test_a_text_is_cut_before_anything_is_done_with_it(key: CheckpointKey) -> No
     assert translations.translation_of(key, beyond) is translations.translation_of(key, beyond + "cat")
 
 
-def test_a_table_of_a_long_text_is_refused_with_the_way_out(key: CheckpointKey) -> None:
+def test_a_table_of_a_long_text_is_refused_with_a_remedy(key: CheckpointKey) -> None:
     short, long = translations.translation_of(key, "A dog runs."), translations.translation_of(key, LONG)
     assert map_files.too_long_for_a_table(short) == ""
     assert map_files.map_file("csv", key, "A dog runs.", GREEDY).count(b"\n") == count_weights(short) + 1
     assert f"{count_weights(long):,} weights" in map_files.too_long_for_a_table(long)
 
 
-def test_heads_are_measured_once_and_all_see_it(toy: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_heads_are_measured_once_for_all_visitors(toy: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = (("the dog runs .", ""), ("the cat sees a house .", ""))
     key = CheckpointKey(path=toy.name, version="1")
     asked: list[CheckpointKey] = []

@@ -1,4 +1,4 @@
-"""What visitors bring belongs to their browser; who may name a folder of the machine: nobody from elsewhere."""
+"""Own checkpoints belong to a browser. Only visitors at this computer may open its folders."""
 
 import gc
 import shutil
@@ -39,7 +39,7 @@ SIZE = 10_000  # bytes of the weights of a small folder
         (None, "localhost:8501", None, False),
     ],
 )
-def test_folders_are_for_who_sits_at_the_machine(
+def test_only_visitors_at_this_computer_open_its_folders(
     monkeypatch: pytest.MonkeyPatch, listens: str | None, asked: str | None, processes: str | None, alone: bool
 ) -> None:
     monkeypatch.delenv("HEADLIGHT_PROCESSES", raising=False)
@@ -50,7 +50,7 @@ def test_folders_are_for_who_sits_at_the_machine(
     assert own_checkpoints.only_this_computer() == alone
 
 
-def test_no_folders_for_whom_another_server_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_visitors_behind_a_proxy_open_no_folders(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HEADLIGHT_PROCESSES", raising=False)
     for headers, alone in (
         ({"Host": "localhost:8501", "Origin": "http://localhost:8501"}, True),
@@ -115,7 +115,7 @@ def keep(name: str, folder: Path) -> None:
     own_checkpoints.add_copy(name, folder, without="training", taken=())
 
 
-def test_a_browser_has_a_few_uploads_however_many_tabs_and_others_see_none(
+def test_a_browser_has_a_few_uploads_for_all_tabs_and_others_see_none(
     server: Server, small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(own_checkpoints, "DISK", DiskSpace(1 << 20))
@@ -131,7 +131,7 @@ def test_a_browser_has_a_few_uploads_however_many_tabs_and_others_see_none(
     assert all(folder.exists() for folder in found.values())
 
 
-def test_uploads_go_with_the_last_session_also_of_a_visitor_whose_training_stays(
+def test_uploads_end_with_the_last_session_even_if_the_training_run_stays(
     server: Server, small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = Plan(toy="copy", longest=5, d_model=32, layers=1, heads=2)
@@ -150,7 +150,9 @@ def test_uploads_go_with_the_last_session_also_of_a_visitor_whose_training_stays
     assert own_checkpoints.own_checkpoints() == {}
 
 
-def test_who_has_left_makes_room_for_who_comes(server: Server, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_space_of_absent_visitors_serves_new_visitors(
+    server: Server, small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Nobody asked about the first visitor before the second one needs the room."""
     monkeypatch.setattr(own_checkpoints, "DISK", DiskSpace(2 * SIZE))
     server.draw("anna 1")
@@ -169,7 +171,7 @@ def test_who_has_left_makes_room_for_who_comes(server: Server, small: Path, monk
     assert own_checkpoints.own_checkpoints() == {}
 
 
-def test_a_reload_keeps_what_was_brought(
+def test_a_reload_keeps_own_checkpoints(
     open_app: Callable[..., AppTest], small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(presence, "secret_of_browser", lambda: b"a secret of 16 B")

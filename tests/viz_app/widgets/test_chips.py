@@ -1,4 +1,4 @@
-"""Chips and compared texts: what they say, and that everyone can read it."""
+"""Token chips and marked texts: their content, and their contrast."""
 
 import re
 import tomllib
@@ -83,7 +83,7 @@ def test_the_label_of_a_chip_contains_its_text() -> None:
     assert label[1].startswith(shown[1])
 
 
-def test_every_word_says_in_which_language_it_is() -> None:
+def test_every_word_names_its_language() -> None:
     word = Token(text="Hund", id=9, word=0, probability=0.5, candidates=(Candidate("Katze", 0.5, 9),))
     end = Token(text="</s>", id=2, word=-1)
     html = rows_of_chips({"reads": [word, end], "writes": [word]}, languages=("en", "de"))
@@ -105,5 +105,5 @@ def test_every_word_says_in_which_language_it_is() -> None:
 @pytest.mark.parametrize(
     ("code", "said"), [("de", "de"), ("deu_Latn", "de"), ("en_XX", "en"), ("zh", "zh"), ("letters", ""), ("", "")]
 )
-def test_a_language_is_said_as_browsers_know_it(code: str, said: str) -> None:
+def test_languages_have_the_names_that_browsers_know(code: str, said: str) -> None:
     assert tag(code) == said

@@ -15,7 +15,7 @@ from viz_app.widgets import long_work
 
 
 class Work:
-    """A job that goes on until `go_on` is set."""
+    """A job that runs until `go_on` is set."""
 
     def __init__(self) -> None:
         self.go_on, self.begun, self.reports = threading.Event(), 0, 0
@@ -37,7 +37,7 @@ class Work:
 
 
 class CountingJobs(Jobs):
-    """Jobs that count how often one was asked for."""
+    """Jobs that count the requests."""
 
     asked = 0
 
@@ -162,7 +162,7 @@ def test_a_page_that_is_drawn_again_waits_for_the_same_work(work: Work, jobs: Co
     assert work.begun == 1
 
 
-def test_another_text_stops_the_work_the_page_started_for_the_one_before(work: Work, jobs: CountingJobs) -> None:
+def test_another_text_stops_the_work_for_the_last_text(work: Work, jobs: CountingJobs) -> None:
     app = opened(page_that_starts_it)
     work.go_on.set()
     app.run()
@@ -175,7 +175,9 @@ def test_another_text_stops_the_work_the_page_started_for_the_one_before(work: W
     assert isinstance(job.error, StoppedError)
 
 
-def test_a_bound_is_a_sentence_and_a_button_starts_the_work_again(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_limit_shows_a_message_and_a_button_starts_the_work_again(
+    work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(long_work.JOBS.lanes, "one", Lane(width=1, seconds=0.05))  # type: ignore[index]
     app = opened(page_that_starts_it).run()
     assert "the limit" in app.warning[0].value
@@ -189,5 +191,5 @@ def test_a_bound_is_a_sentence_and_a_button_starts_the_work_again(work: Work, mo
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(1, "about 5 s"), (61, "about 60 s"), (200, "about 3 min")])
-def test_durations_are_for_people(seconds: float, words: str) -> None:
+def test_durations_are_rounded(seconds: float, words: str) -> None:
     assert long_work.duration_text(seconds) == words

@@ -1,4 +1,4 @@
-"""The search and the forced words that a visitor asked for: pages that can show that run do, the others say so."""
+"""The chosen search and the forced words: pages show that run, or a note says that they do not."""
 
 import re
 from collections.abc import Callable
@@ -39,7 +39,7 @@ def test_inside_follows_the_run_of_the_chosen_search(open_app: OpenApp, checkpoi
     assert differences(app) < 1e-4
 
 
-def test_inside_follows_forced_words_and_offers_the_way_back(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+def test_inside_follows_forced_words_and_can_clear_them(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     app = open_app("inside", checkpoint=NAME, text=TEXT, inside_tab="stations", forced="1.300")
     expected = translate(checkpoint, TEXT, forced={1: 300})
     assert tokens_read(app) == [token.text for token in expected.read]
@@ -69,7 +69,7 @@ def test_a_typed_translation_beyond_the_positions_names_them(
     ("page", "tab"),
     [("compare", {}), ("learning", {}), ("masks", {}), ("steps", {}), ("heads", {"heads_tab": "paste"})],
 )
-def test_a_page_that_knows_no_search_says_that_it_shows_the_greedy_run(
+def test_a_page_without_search_notes_that_it_shows_greedy_search(
     open_app: OpenApp, page: str, tab: dict[str, str]
 ) -> None:
     app = open_app(page, checkpoint="everyday-de-en", method="beam", **tab)
@@ -89,7 +89,7 @@ def test_the_board_compares_the_run_of_the_chosen_search(open_app: OpenApp, chec
     assert not any("Blue: without this head" in one.value for one in app.markdown)  # is measured on the greedy run
 
 
-def test_the_board_keeps_what_is_forced(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+def test_the_board_keeps_forced_words(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     app = open_app("heads", checkpoint=NAME, text=TEXT, forced="1.300")
     assert compared_lines(app)[0] == escape(translate(checkpoint, TEXT, forced={1: 300}).text)
     assert any(one.value.startswith("Forced: ") for one in app.caption)
