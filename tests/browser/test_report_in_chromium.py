@@ -57,7 +57,7 @@ def test_what_is_taken_home_shows_every_number_without_a_network(
         picture = Path(saved.value.path()).read_bytes()
         assert picture.startswith({"PNG": b"\x89PNG", "SVG": b"<?xml"}[form])
     assert "A dog &lt;/script&gt; runs &amp; barks." in picture.decode()
-    assert "Cross attention, layer 2, head 3" in picture.decode()
+    assert "Cross-attention, layer 2, head 3" in picture.decode()
 
     home.get_by_text("Attention: decoder self, masked").click()
     masked = home.locator("details", has=home.get_by_text("Attention: decoder self, masked")).locator(".map")
