@@ -36,7 +36,7 @@ if head.open:
 for tab, (_, section) in zip(others, SECTIONS.values(), strict=True):
     if tab.open:
         with tab:
-            if problem := analyses.why_no_stream(key):
+            if problem := analyses.why_no_residual_stream(key):
                 st.info(plain(f"{problem} Choose another checkpoint on the left."))
             else:
                 section(key, text, run)

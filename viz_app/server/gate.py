@@ -1,4 +1,4 @@
-"""A gate as wide as the cores: who comes first goes first, and who waits reads how many are before."""
+"""A gate that lets as many threads run as there are cores, in the order in which they came."""
 
 import threading
 import time
@@ -8,43 +8,43 @@ from contextlib import contextmanager
 
 __all__ = ["Gate"]
 
-PATIENCE = 0.3  # seconds that a person waits without a word
-REPEAT = 0.5  # seconds from one word to the next
-SLICE = 0.25  # seconds inside, before which nobody is asked to let others go first: a short page is done in one turn
+PATIENCE = 0.3  # seconds that a visitor waits before the first message
+REPEAT = 0.5  # seconds between two messages
+SLICE = 0.25  # seconds inside without a break, so that a short page runs in one turn
 
 
-def say_nothing(_: int) -> None: ...
+def ignore(_: int) -> None: ...
 
 
 class Gate:
-    """Lets a few threads through at once. Forty that run at once are in one another's way and get less done.
+    """Lets a few threads run at once. Forty threads at once would slow each other down and do less work in total.
 
-    A thread that is inside may go `outside` for a while, to wait for another or to let others go first.
+    A thread inside may go `outside` for a while, to wait for another thread or to let others run.
     """
 
     def __init__(self, width: int) -> None:
         self._free = width
         self._lock = threading.Lock()
-        self._queue: deque[threading.Event] = deque()  # set for the one that is let in
+        self._queue: deque[threading.Event] = deque()  # set when its thread may enter
         self._thread = threading.local()
 
     @property
     def waiting(self) -> int:
-        """How many wait to be let in."""
+        """The number of threads that wait."""
         return len(self._queue)
 
     @contextmanager
-    def inside(self, tell: Callable[[int], None] = say_nothing) -> Iterator[None]:
-        """Wait to be let in, and leave at the end. Inside already, nothing happens.
+    def inside(self, on_wait: Callable[[int], None] = ignore) -> Iterator[None]:
+        """Wait, enter, and leave at the end. A thread that is already inside just continues.
 
         Args:
-            tell: Called now and then while it waits, with the number of threads before this one. What it raises ends
-                the waiting.
+            on_wait: Called from time to time with the number of threads before this one. An exception in it ends the
+                waiting.
         """
         if self._is_inside():
             yield
             return
-        self._enter(tell)
+        self._enter(on_wait)
         try:
             yield
         finally:
@@ -53,28 +53,28 @@ class Gate:
 
     @contextmanager
     def outside(self) -> Iterator[None]:
-        """Leave, and wait at the head of the queue at the end. Outside already, nothing happens.
+        """Leave, and at the end enter again from the head of the queue. A thread outside just continues.
 
-        Who was inside before has waited once, and little is left to do. After an exception it stays outside: there is
-        nothing left to do inside.
+        A thread that was inside has already waited once, and little of its work is left. After an exception it stays
+        outside, because nothing is left to do inside.
         """
         if not self._is_inside():
             yield
             return
         self._leave()
         yield
-        self._enter(say_nothing, first=True)
+        self._enter(ignore, first=True)
 
     def give_way(self) -> None:
-        """Between two pieces of long work: let those go first who wait."""
+        """Between two steps of long work: let the threads that wait go first."""
         if self._queue and self._is_inside() and time.monotonic() - self._thread.since > SLICE:
             self._leave()
-            self._enter(say_nothing)
+            self._enter(ignore)
 
     def _is_inside(self) -> bool:
         return getattr(self._thread, "inside", False)
 
-    def _enter(self, tell: Callable[[int], None], *, first: bool = False) -> None:
+    def _enter(self, on_wait: Callable[[int], None], *, first: bool = False) -> None:
         turn = threading.Event()
         with self._lock:
             if self._free:
@@ -88,7 +88,7 @@ class Gate:
             patience = PATIENCE
             while not turn.wait(patience):
                 patience = REPEAT
-                tell(self._before(turn))
+                on_wait(self._before(turn))
         except BaseException:
             with self._lock:
                 if turn in self._queue:
@@ -108,7 +108,7 @@ class Gate:
             self._let_next_in()
 
     def _let_next_in(self) -> None:
-        """Hand the place of one that leaves to the first in the queue."""
+        """Give the place of a thread that leaves to the first thread in the queue."""
         if self._queue:
             self._queue.popleft().set()
         else:

@@ -1,7 +1,7 @@
-"""Long work: a lane for each kind of it, a place in the queue, an estimate, a quota per visitor, a limit, and Stop.
+"""Long work: a lane for each kind, places in the queue, an estimate, a quota per visitor, a time limit, and Stop.
 
-A job belongs to those who asked for it. It goes on while one of them is here, whatever page they look at, and ends soon
-after the last has left or pressed Stop. Who asks for what is being done already joins in.
+A job belongs to the visitors who requested it. It continues while one of them is here, on any page, and ends soon after
+the last one has left or pressed Stop. A visitor who requests a running job joins it.
 """
 
 import heapq
@@ -17,71 +17,71 @@ from typing import Any, Protocol
 
 __all__ = ["Job", "Jobs", "Lane", "Owner", "QuotaError", "Report", "StoppedError", "TooLongError"]
 
-Report = Callable[[int, int], None]  # (steps done, steps in all)
-REPEAT = 0.25  # seconds from one look at the progress to the next
-PULSE = 0.5  # seconds from one look at who still waits for a job in the queue to the next
-REMEMBERED = 8  # jobs of a lane: the median of their times is the estimate for the next one
+Report = Callable[[int, int], None]  # (steps done, all steps)
+REPEAT = 0.25  # seconds between two looks at the progress
+PULSE = 0.5  # seconds between two checks whether somebody still waits for a job in the queue
+REMEMBERED = 8  # jobs of a lane; the median of their times is the estimate for the next one
 
 
 class Owner(Protocol):
     """A visitor."""
 
     def here(self) -> bool:
-        """Whether one of their pages is open."""
+        """Whether a page of this visitor is open."""
 
 
 class StoppedError(Exception):
-    """Nobody wants the job any more."""
+    """Nobody waits for the job any more."""
 
 
 class TooLongError(Exception):
-    """The job reached the time limit of its lane. The message says which."""
+    """The job reached the time limit of its lane. The message names the limit."""
 
 
 class QuotaError(Exception):
-    """The visitor has as many jobs in this lane as one may have. The message says what to do."""
+    """The visitor has reached the number of jobs in this lane. The message names the remedy."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lane:
-    """The bounds of one kind of work."""
+    """The limits of one kind of work."""
 
     width: int  # jobs at once
-    seconds: float  # that one job may take
-    each: int = 3  # jobs of one visitor, waiting or running; one of them runs at a time
+    seconds: float  # the time limit of one job
+    each: int = 3  # jobs of one visitor, waiting or running; only one of them runs at a time
 
 
 @dataclass(eq=False, kw_only=True)
 class Job:
-    """Work that several may wait for."""
+    """Work for which several visitors may wait."""
 
     key: Hashable
     lane: str
-    clock: Callable[[], float]  # seconds, which never run backwards
+    clock: Callable[[], float]  # seconds; never runs backwards
     owners: set[Owner] = field(default_factory=set)
-    pages: list[tuple[Owner, object]] = field(default_factory=list)  # owner and tab of every page that waits for it
-    began: float | None = None  # on the clock, None while it waits for its turn
+    pages: list[tuple[Owner, object]] = field(default_factory=list)  # owner and tab of each page that waits
+    started: float | None = None  # on the clock; None in the queue
     done: int = 0
     steps: int = 0
-    first: tuple[float, int] | None = None  # when it first said how far it is, and the steps that were done then
+    first_report: tuple[float, int] | None = None  # the time of the first report, and the steps done by then
     result: Any = None
     error: BaseException | None = None
     finished: threading.Event = field(default_factory=threading.Event)
 
     @property
     def wanted(self) -> bool:
-        """Whether one of those who asked for it is still here."""
+        """Whether one of its owners is still here."""
         return any(owner.here() for owner in tuple(self.owners))
 
     def seconds_left(self) -> float | None:
-        """Until its end, judged by its own progress; None where there is none yet."""
-        if self.first is None or self.done <= self.first[1]:
+        """The estimated time until its end, from its own progress; None without progress."""
+        if self.first_report is None or self.done <= self.first_report[1]:
             return None
-        return (self.clock() - self.first[0]) * (self.steps - self.done) / (self.done - self.first[1])
+        return (self.clock() - self.first_report[0]) * (self.steps - self.done) / (self.done - self.first_report[1])
 
     @contextmanager
     def awaited(self, owner: Owner, tab: object) -> Iterator[None]:
-        """Meanwhile a page of this visitor, in this tab, waits for the job; see `Jobs.turn_away`."""
+        """Note that a page of this visitor, in this tab, waits for the job; see `Jobs.turn_away`."""
         page = (owner, tab)
         self.pages.append(page)
         try:
@@ -90,10 +90,10 @@ class Job:
             self.pages.remove(page)
 
     def looks(self) -> Iterator["Job"]:
-        """The job itself, again and again, until it has finished.
+        """The job itself, repeatedly until it has finished.
 
         Raises:
-            Exception: what the work raised.
+            Exception: the error of the work.
         """
         while not self.finished.wait(REPEAT):
             yield self
@@ -102,23 +102,23 @@ class Job:
 
 
 class Jobs:
-    """All long work of a process. Lanes do not wait for one another; within a lane, who comes first goes first."""
+    """All long work of a process. Lanes do not wait for each other. The jobs of a lane run in the order of requests."""
 
     def __init__(self, lanes: Mapping[str, Lane], *, clock: Callable[[], float] = time.monotonic) -> None:
         self.lanes, self._clock = lanes, clock
         self._changed = threading.Condition()
-        self._jobs: dict[Hashable, Job] = {}  # in the order in which they were asked for
+        self._jobs: dict[Hashable, Job] = {}  # in the order of requests
         self._times = {name: deque[float](maxlen=REMEMBERED) for name in lanes}
 
     def ask(self, key: Hashable, work: Callable[[Report], object], *, lane: str, owner: Owner) -> Job:
         """Join the job under `key`, or put it at the end of its lane.
 
         Args:
-            key: What it is.
-            work: Does it, and calls what it is given with the steps done and the steps in all. That call ends the work
-                with an exception where nobody wants it any more, or it has taken too long.
+            key: Names the job.
+            work: Does the work. It receives a function and calls it with the steps done and all steps. The call raises
+                an exception, which ends the work, if nobody waits any more or the time limit is reached.
             lane: One of `lanes`.
-            owner: Who asks.
+            owner: The visitor who requests it.
 
         Raises:
             QuotaError: the visitor has too many jobs in this lane.
@@ -133,20 +133,20 @@ class Jobs:
             return job
 
     def find(self, key: Hashable, owner: Owner) -> Job | None:
-        """The job under `key` if this visitor asked for it and it has not finished."""
+        """The unfinished job under `key`, if this visitor requested it."""
         with self._changed:
             job = self._jobs.get(key)
             return job if job is not None and owner in job.owners else None
 
     def leave(self, key: Hashable, owner: Owner) -> None:
-        """Stop: this visitor does not want the job any more, in any of their tabs."""
+        """Stop: this visitor does not wait for the job any more, in any tab."""
         with self._changed:
             if key in self._jobs:
                 self._jobs[key].owners.discard(owner)
                 self._changed.notify_all()
 
     def turn_away(self, key: Hashable, owner: Owner, tab: object) -> None:
-        """This tab of the visitor does not want the job any more; it goes on if another tab of theirs waits for it."""
+        """This tab does not wait for the job any more. The job continues if another tab of the visitor waits for it."""
         with self._changed:
             job = self._jobs.get(key)
             elsewhere = job is not None and any(who is owner and where is not tab for who, where in tuple(job.pages))
@@ -154,12 +154,12 @@ class Jobs:
             self.leave(key, owner)
 
     def place(self, job: Job) -> int:
-        """1 for the job that begins next in its lane, 0 for one that has begun."""
+        """The place in the queue: 1 for the job that starts next in its lane, 0 for a job that runs."""
         with self._changed:
-            return len(self._ahead_of(job)) + 1 if job.began is None else 0
+            return len(self._ahead_of(job)) + 1 if job.started is None else 0
 
     def seconds_until(self, job: Job) -> float | None:
-        """Until a job begins, judged by those before it; None where nothing is known yet."""
+        """The estimated time until a job starts, from the jobs before it; None without an estimate."""
         with self._changed:
             lane = self.lanes[job.lane]
             slots = [self._rest_of(other) for other in self._running(job.lane)]
@@ -176,14 +176,14 @@ class Jobs:
         most = self.lanes[lane].each
         if sum(job.lane == lane and owner in job.owners for job in self._jobs.values()) >= most:
             raise QuotaError(
-                f"You have {most} of these computations already. Stop one, or wait until one has finished."
+                f"Your limit for computations of this kind is {most}. Stop one, or wait until one has finished."
             )
 
     def _running(self, lane: str) -> list[Job]:
-        return [job for job in self._jobs.values() if job.lane == lane and job.began is not None]
+        return [job for job in self._jobs.values() if job.lane == lane and job.started is not None]
 
     def _waiting(self, lane: str) -> list[Job]:
-        return [job for job in self._jobs.values() if job.lane == lane and job.began is None and job.owners]
+        return [job for job in self._jobs.values() if job.lane == lane and job.started is None and job.owners]
 
     def _ahead_of(self, job: Job) -> list[Job]:
         waiting = self._waiting(job.lane)
@@ -194,17 +194,17 @@ class Jobs:
 
     def _rest_of(self, job: Job) -> float | None:
         usual = self._usual(job.lane)
-        if (left := job.seconds_left()) is not None or usual is None or job.began is None:
+        if (left := job.seconds_left()) is not None or usual is None or job.started is None:
             return left
-        return max(usual - (self._clock() - job.began), 0.0)
+        return max(usual - (self._clock() - job.started), 0.0)
 
     def _run(self, job: Job, work: Callable[[Report], object]) -> None:
         try:
             self._wait_for_turn(job)
             job.result = work(partial(self._report, job))
-            self._times[job.lane].append(self._clock() - (job.began or 0.0))
+            self._times[job.lane].append(self._clock() - (job.started or 0.0))
         except StoppedError:
-            job.error = StoppedError()  # without the frames of the work, and all that these hold
+            job.error = StoppedError()  # without the frames of the work and the objects that they hold
         except BaseException as error:
             job.error = error
         finally:
@@ -218,12 +218,12 @@ class Jobs:
             while True:
                 if not job.wanted:
                     raise StoppedError
-                if self._may_begin(job):
-                    job.began = self._clock()
+                if self._may_start(job):
+                    job.started = self._clock()
                     return
                 self._changed.wait(PULSE)
 
-    def _may_begin(self, job: Job) -> bool:
+    def _may_start(self, job: Job) -> bool:
         running = self._running(job.lane)
         busy = {owner for other in running for owner in other.owners}
         first = next((other for other in self._waiting(job.lane) if other.owners - busy), None)
@@ -231,10 +231,10 @@ class Jobs:
 
     def _report(self, job: Job, done: int, steps: int) -> None:
         job.done, job.steps = done, steps
-        if steps and job.first is None:
-            job.first = self._clock(), done
+        if steps and job.first_report is None:
+            job.first_report = self._clock(), done
         if not job.wanted:
             raise StoppedError
         limit = self.lanes[job.lane].seconds
-        if self._clock() - (job.began or 0.0) > limit:
-            raise TooLongError(f"It was stopped after {limit / 60:g} minutes, the limit for one computation.")
+        if self._clock() - (job.started or 0.0) > limit:
+            raise TooLongError(f"The computation was stopped. It reached the limit of {limit / 60:g} min.")

@@ -1,6 +1,6 @@
-"""What the pages ask of the analyses of one sentence: layers, words, heads and snapshots.
+"""Analyses of one sentence: layers, words, heads and snapshots.
 
-As in `results`, results are plain arrays that cannot be written to, in a memory that is bounded in bytes.
+Results are plain arrays that cannot be changed. They are kept in a memory that is bounded in bytes.
 """
 
 from collections.abc import Callable
@@ -45,25 +45,25 @@ __all__ = [
     "lens_of",
     "patched_translation_of",
     "scores_by_distance_of",
-    "stage_of",
-    "stages_together",
+    "snapshot_result_of",
+    "snapshot_results_of_group",
     "stations_of",
     "why_no_effects",
     "why_no_masks",
-    "why_no_stream",
+    "why_no_residual_stream",
     "zeroing_of",
 ]
 
 MOST_WORK = 2e11  # heads × tokens × parameters: three seconds on one core
 
 
-def why_no_stream(key: CheckpointKey) -> str:
-    """Why those that follow the stream are refused, or nothing where they are not."""
+def why_no_residual_stream(key: CheckpointKey) -> str:
+    """Why the residual stream cannot be shown; "" if it can."""
     return refusal(require_transformer, key)
 
 
 def why_no_masks(key: CheckpointKey) -> str:
-    """Why there are no masks to show, or nothing where there are."""
+    """Why no masks can be shown; "" if they can."""
     return refusal(require_masks, key)
 
 
@@ -79,7 +79,7 @@ def refusal(require: Callable[[Checkpoint], object], key: CheckpointKey) -> str:
 def lens_of(
     key: CheckpointKey, text: str, search: SearchConfig = GREEDY, forced: Forced = ()
 ) -> tuple[Translation, Lens]:
-    """The translation without its maps, and its lens."""
+    """The translation without its maps, and its logit lens."""
     written = written_of(key, text, search, forced)
     translation, lens = logit_lens(translator(key), text, forced=written)
     return without_maps(translation), lens
@@ -108,14 +108,14 @@ def stations_of(
     search: SearchConfig = GREEDY,
     forced: Forced = (),
 ) -> tuple[tuple[Station, ...], WordPrediction | None]:
-    """The way of one token through one layer, and of the decoder's last layer its end."""
+    """The stations of one token in one layer; for the last layer of the decoder also the predicted word."""
     written = written_of(key, text, search, forced)
     _, found, end = stations(translator(key), text, stack, layer, place, forced=written)
     return tuple(found), end
 
 
 def scores_by_distance_of(key: CheckpointKey, layer: int, reach: int) -> FloatArray:
-    """What rotary positions alone give to the scores of a layer's heads, (H, 2 · reach + 1)."""
+    """The part of the scores that comes only from rotary positions, for each head of a layer, (H, 2 · reach + 1)."""
     attention = loaded(key).model.get_submodule(f"encoder.layers.{layer}.self_attention")
     assert isinstance(attention, MultiHeadAttention)
     return score_by_distance(attention, reach)
@@ -125,7 +125,7 @@ def scores_by_distance_of(key: CheckpointKey, layer: int, reach: int) -> FloatAr
 def influence_of(
     key: CheckpointKey, text: str, search: SearchConfig = GREEDY, forced: Forced = ()
 ) -> tuple[Translation, Influence]:
-    """The translation without its maps, and what influenced each of its words."""
+    """The translation without its maps, and the influence on each of its words."""
     translation, found = influence(translator(key), text, written_of(key, text, search, forced))
     return without_maps(translation), found
 
@@ -137,14 +137,14 @@ def zeroing_of(key: CheckpointKey, text: str, search: SearchConfig = GREEDY, for
 
 @remembered("Silencing every head …")
 def head_effects_of(key: CheckpointKey, text: str) -> SilencingEffects | None:
-    """What silencing each head alone does to the greedy translation; None where `why_no_effects` says why not."""
+    """The effect of silencing each head on the greedy translation; None where `why_no_effects` gives a reason."""
     if why_no_effects(key, text):
         return None
     return silence_each_head(translator(key), translation_of(key, text))
 
 
 def why_no_effects(key: CheckpointKey, text: str) -> str:
-    """Why `head_effects_of` is not offered; nothing where it is."""
+    """Why `head_effects_of` is not computed; "" if it is."""
     if reason := refusal(require_writing, key):
         return reason
     checkpoint, translation = translator(key), translation_of(key, text)
@@ -152,7 +152,7 @@ def why_no_effects(key: CheckpointKey, text: str) -> str:
     parameters = sum(parameter.numel() for parameter in checkpoint.model.parameters())
     if len(all_heads(checkpoint.model)) * tokens * parameters <= MOST_WORK:
         return ""
-    return f"{checkpoint.name} is too large for that with a text of this length. Shorten the text."
+    return f"{checkpoint.name} is too large for this with a text of {tokens} tokens. Shorten the text."
 
 
 @remembered()
@@ -163,7 +163,7 @@ def patched_translation_of(key: CheckpointKey, donor: str, text: str, head: Head
 
 @remembered()
 def aligned_pairs(key: CheckpointKey) -> tuple[AlignedPair, ...]:
-    """Pairs in the checkpoint's languages that were aligned by hand; none where there are none."""
+    """Pairs of sentences in the checkpoint's languages that people aligned by hand; may be empty."""
     texts = config_of(key).tokenizer
     try:
         return read_aligned(texts.source_language, texts.target_language)
@@ -172,8 +172,8 @@ def aligned_pairs(key: CheckpointKey) -> tuple[AlignedPair, ...]:
 
 
 @remembered()
-def stage_of(key: CheckpointKey, text: str, step: int) -> SnapshotResult:
-    """A snapshot of a checkpoint's training before a text.
+def snapshot_result_of(key: CheckpointKey, text: str, step: int) -> SnapshotResult:
+    """What one snapshot of a training run does with a text.
 
     Raises:
         CheckpointError: its weights cannot be loaded.
@@ -181,29 +181,29 @@ def stage_of(key: CheckpointKey, text: str, step: int) -> SnapshotResult:
     return run_snapshot(snapshot(key, step), text, translation_of(key, text))
 
 
-def stages_together(key: CheckpointKey, text: str, steps: tuple[int, ...]) -> list[SnapshotResult]:
-    """`stage_of` each snapshot of one of the `snapshot_groups`.
+def snapshot_results_of_group(key: CheckpointKey, text: str, steps: tuple[int, ...]) -> list[SnapshotResult]:
+    """`snapshot_result_of` each snapshot of a group; see `snapshot_groups`.
 
     Raises:
         CheckpointError: the weights of one cannot be loaded.
     """
     if len(steps) == 1:
-        return [stage_of(key, text, steps[0])]
+        return [snapshot_result_of(key, text, steps[0])]
     found = run_snapshots(snapshot_stack(key, steps), text, translation_of(key, text))
-    return [keep(one, stage_of, key, text, step) for step, one in zip(steps, found, strict=True)]
+    return [keep(one, snapshot_result_of, key, text, step) for step, one in zip(steps, found, strict=True)]
 
 
 @remembered()
 def attempt_of(key: CheckpointKey, text: str, answer: str, step: int | None = None) -> tuple[str, Translation]:
-    """What a model that is still being trained writes, and its reading of the right answer.
+    """The translation by a model that is still training, and its forced run over the right translation.
 
-    The model is not kept in memory: the next state of it comes in two seconds.
+    The model is not kept in memory, because its next state follows after two seconds.
 
     Args:
-        key: Of the training's folder.
-        text: What it translates.
+        key: The folder of the training run.
+        text: The source.
         answer: The right translation.
-        step: Of the snapshot to look at; None for the checkpoint.
+        step: The step of a snapshot; None for the checkpoint.
 
     Raises:
         CheckpointError: its weights cannot be loaded.

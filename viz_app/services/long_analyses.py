@@ -1,4 +1,4 @@
-"""What takes long: done once for all who ask the same, in steps between which others go first; see `long_work`."""
+"""Analyses that take long. One job serves all visitors who request it, and lets others run between steps."""
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import TypeVar, cast
@@ -17,7 +17,7 @@ from model.interventions import Head, Intervention
 from viz_app.server.cache import read_only
 from viz_app.server.jobs import Report
 from viz_app.server.server_state import GATE, MAX_CHARACTERS, RESULTS, known
-from viz_app.services.analyses import aligned_pairs, stage_of, stages_together
+from viz_app.services.analyses import aligned_pairs, snapshot_result_of, snapshot_results_of_group
 from viz_app.services.head_analyses import gradient_importance_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.loading import snapshot_groups, translator
@@ -29,46 +29,46 @@ __all__ = [
     "decisive_heads_work",
     "importance_of",
     "importance_work",
-    "links_of_pairs",
     "patching_effects_of",
     "patching_work",
-    "stages_of",
-    "stages_work",
+    "snapshot_results_of",
+    "snapshots_work",
+    "word_links_of",
 ]
 
 FloatArray = NDArray[np.float32]
-MAX_ALONE = 24  # heads; of those that matter less, hardly one changes a word
+MAX_ALONE = 24  # heads tried one by one; less important ones hardly ever change a word
 Work = tuple[Hashable, Callable[[Report], object]]  # the subject of a job, and the job
 
 
 def importance_of(key: CheckpointKey, pairs: Pairs) -> Mapping[str, FloatArray] | None:
-    """Kind → rise in each sentence's loss when a head is silenced, (N, L, H); None where it is not measured yet."""
+    """Kind → rise in the loss of each sentence when a head is silenced, (N, L, H); None before the job has finished."""
     return cast(Mapping[str, FloatArray] | None, RESULTS.peek(importance_work(key, pairs)[0]))
 
 
 def importance_work(key: CheckpointKey, pairs: Pairs) -> Work:
-    """Silence each head in turn.
+    """The job that silences each head in turn.
 
     Args:
-        key: Of a translator.
-        pairs: Sentences and their translations, or nothing for the model's own.
+        key: A translator.
+        pairs: Sentences and their translations; "" for the model's own translation.
     """
-    return kept(("importance", key, pairs), lambda report: measured(translator(key), pairs, report))
+    return kept_job(("importance", key, pairs), lambda report: importance_of_each_head(translator(key), pairs, report))
 
 
 def decisive_heads_work(key: CheckpointKey, text: str) -> Work:
-    """Find heads that decide the translation: one head, or a group without a head that can be left out."""
-    return kept(("decisive heads", key, text), lambda report: decisive_heads(key, text, report))
+    """The job that finds one head, or a group without a superfluous head, whose removal changes the translation."""
+    return kept_job(("decisive heads", key, text), lambda report: decisive_heads(key, text, report))
 
 
-def links_of_pairs(key: CheckpointKey) -> tuple[Mapping[Pointer, Links], ...] | None:
-    """What each pointer links in each of the `aligned_pairs`; None where that is not known yet."""
+def word_links_of(key: CheckpointKey) -> tuple[Mapping[Pointer, Links], ...] | None:
+    """For each of the `aligned_pairs`: pointer → its links; None before the job has finished."""
     return cast(tuple[Mapping[Pointer, Links], ...] | None, RESULTS.peek(alignment_work(key)[0]))
 
 
 def alignment_work(key: CheckpointKey) -> Work:
-    """Link the words of each of the `aligned_pairs`."""
-    return kept(("alignment", key), lambda report: links(key, report))
+    """The job that links the words of each of the `aligned_pairs`."""
+    return kept_job(("alignment", key), lambda report: link_all_pairs(key, report))
 
 
 def patching_effects_of(key: CheckpointKey, donor: str, text: str) -> PatchingEffects | None:
@@ -77,39 +77,42 @@ def patching_effects_of(key: CheckpointKey, donor: str, text: str) -> PatchingEf
 
 
 def patching_work(key: CheckpointKey, donor: str, text: str) -> Work:
-    """Patch each head of the donor's run into the run over `text`. The two translations differ."""
+    """The job that patches each head of the donor's run into the run over `text`. The translations must differ."""
     donor, text = donor[:MAX_CHARACTERS], text[:MAX_CHARACTERS]
-    return kept(
+    return kept_job(
         ("patching", key, donor, text), lambda report: patch_every_head(translator(key), donor, text, report=report)
     )
 
 
-def stages_of(key: CheckpointKey, text: str, steps: Sequence[int]) -> list[SnapshotResult] | None:
-    """The snapshots after these steps before a text; None where one is not known yet."""
-    found = [known(stage_of, key, text, step) for step in steps]
+def snapshot_results_of(key: CheckpointKey, text: str, steps: Sequence[int]) -> list[SnapshotResult] | None:
+    """What the snapshots after these steps do with a text; None if one is missing."""
+    found = [known(snapshot_result_of, key, text, step) for step in steps]
     return None if None in found else cast(list[SnapshotResult], found)
 
 
-def stages_work(key: CheckpointKey, text: str, steps: Sequence[int]) -> Work:
-    """Have each snapshot translate a text. Raises CheckpointError: the weights of one cannot be loaded."""
+def snapshots_work(key: CheckpointKey, text: str, steps: Sequence[int]) -> Work:
+    """The job that lets each snapshot translate a text.
 
-    def stages(report: Report) -> list[SnapshotResult]:
-        found: list[SnapshotResult] = []
+    The job raises CheckpointError if the weights of a snapshot cannot be loaded.
+    """
+
+    def run(report: Report) -> list[SnapshotResult]:
+        results: list[SnapshotResult] = []
         for group in snapshot_groups(key, steps):
-            report(len(found), len(steps))
-            found += stages_together(key, text, group)
-        return found
+            report(len(results), len(steps))
+            results += snapshot_results_of_group(key, text, group)
+        return results
 
-    return ("snapshots", key, text), in_turns(stages)
+    return ("snapshots", key, text), in_turns(run)
 
 
-def kept(subject: Hashable, compute: Callable[[Report], object]) -> Work:
+def kept_job(subject: Hashable, compute: Callable[[Report], object]) -> Work:
     """A job that keeps its result."""
     return subject, in_turns(lambda report: RESULTS.get(subject, lambda: read_only(compute(report))))
 
 
 def in_turns(compute: Callable[[Report], object]) -> Callable[[Report], object]:
-    """Compute inside the gate, and let others in between two steps."""
+    """Compute inside the gate, and let others run between two steps."""
 
     def work(report: Report) -> object:
         def step(done: int, steps: int) -> None:
@@ -123,7 +126,7 @@ def in_turns(compute: Callable[[Report], object]) -> Callable[[Report], object]:
 
 
 def decisive_heads(key: CheckpointKey, text: str, report: Report) -> frozenset[Head]:
-    """Try heads one by one, then 2, 4, 8 … together; those come first whose gradients say that they matter."""
+    """Try heads one by one, then 2, 4, 8 … together, in the order of their importance by gradients."""
     importance = gradient_importance_of(key, ((text, ""),))
     heads = all_heads(translator(key).model)
     heads.sort(key=lambda head: -importance[head.kind][0, head.layer, head.head])
@@ -139,13 +142,13 @@ def decisive_heads(key: CheckpointKey, text: str, report: Report) -> frozenset[H
         return translate(translator(key), text, edits=Intervention(ablated=silenced).edits()).text != trained
 
     silenced = next(filter(changes, (*alone, *together)), frozenset(heads))
-    for head in [head for head in reversed(heads) if head in silenced]:  # what is not needed speaks again
+    for head in [head for head in reversed(heads) if head in silenced]:  # heads that are not needed are not silenced
         if len(silenced) > 1 and changes(silenced - {head}):
             silenced -= {head}
     return silenced
 
 
-def links(key: CheckpointKey, report: Report) -> tuple[Mapping[Pointer, Links], ...]:
+def link_all_pairs(key: CheckpointKey, report: Report) -> tuple[Mapping[Pointer, Links], ...]:
     pairs, found = aligned_pairs(key), []
     for done, pair in enumerate(pairs):
         report(done, len(pairs))
@@ -153,7 +156,7 @@ def links(key: CheckpointKey, report: Report) -> tuple[Mapping[Pointer, Links], 
     return tuple(found)
 
 
-def measured(checkpoint: Checkpoint, pairs: Pairs, report: Report) -> dict[str, FloatArray]:
+def importance_of_each_head(checkpoint: Checkpoint, pairs: Pairs, report: Report) -> dict[str, FloatArray]:
     model = checkpoint.model
     heads = all_heads(model)
     found = {
@@ -161,7 +164,7 @@ def measured(checkpoint: Checkpoint, pairs: Pairs, report: Report) -> dict[str, 
         for kind in model.config.kinds
     }
     few = in_batches(pairs)
-    examples = Unhurried([make_examples(checkpoint, some) for some in Unhurried(few)])
+    examples = GivingWay([make_examples(checkpoint, some) for some in GivingWay(few)])
     for done, (head, changes) in enumerate(loss_changes(model, examples), start=1):
         found[head.kind][:, head.layer, head.head] = changes
         report(done, len(heads))
@@ -171,8 +174,8 @@ def measured(checkpoint: Checkpoint, pairs: Pairs, report: Report) -> dict[str, 
 Item = TypeVar("Item")
 
 
-class Unhurried(tuple[Item, ...]):
-    """Batches of long work: between two of them, visitors who wait go first."""
+class GivingWay(tuple[Item, ...]):
+    """Batches of long work. Between two batches, visitors who wait go first."""
 
     def __iter__(self) -> Iterator[Item]:
         for item in super().__iter__():

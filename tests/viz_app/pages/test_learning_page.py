@@ -86,7 +86,7 @@ def test_a_link_keeps_the_snapshot_and_another_head_does_not_change_it(open_app:
 
 def test_a_checkpoint_without_snapshots_is_replaced_by_one_with_snapshots(open_app: OpenApp) -> None:
     app = open_app("learning", checkpoint="everyday-de-en", text=TEXT)
-    assert f"follows {NAME}" in app.caption[0].value.replace("\\", "")
+    assert f"shows {NAME}" in app.caption[0].value.replace("\\", "")
     assert component_data(app, "training_view")
 
 
@@ -117,4 +117,4 @@ def test_only_translators_with_attention_are_followed(
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
     for name in ("gru-de-en-plain", "imdb-sentiment"):
         app = open_app("learning", checkpoint=f"kept-{name}", text=TEXT)
-        assert f"follows {NAME}" in app.caption[0].value.replace("\\", "")
+        assert f"shows {NAME}" in app.caption[0].value.replace("\\", "")

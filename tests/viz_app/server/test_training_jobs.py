@@ -110,7 +110,7 @@ def test_visitors_train_at_once_on_free_cores_and_one_who_leaves_lets_the_next_s
     assert jobs[2] is not None
     assert JOBS.place(jobs[2]) == 1
     others[0].present = False
-    wait_until(lambda: jobs[2].began is not None)
+    wait_until(lambda: jobs[2].started is not None)
     assert trainings[1].has_state  # it was saved
     assert not trainings[1].problem
     others[1].present = False

@@ -146,8 +146,8 @@ def test_the_results_of_snapshots_are_known_after_the_job_and_those_of_one_after
 ) -> None:
     text, steps = "A dog runs on the beach.", list(list_snapshots(Path(key.path)))[:3]
     reported: list[tuple[int, int]] = []
-    together = long_analyses.stages_work(key, text, steps)[1](lambda *done: reported.append(done))
-    assert together == long_analyses.stages_of(key, text, steps)
+    together = long_analyses.snapshots_work(key, text, steps)[1](lambda *done: reported.append(done))
+    assert together == long_analyses.snapshot_results_of(key, text, steps)
     assert reported == [(0, 3)]
     trained = translations.translation_of(key, text)
     alone = [run_snapshot(loading.snapshot(key, step), text, trained) for step in steps]

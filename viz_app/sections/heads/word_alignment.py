@@ -28,7 +28,7 @@ def word_alignment(key: CheckpointKey) -> None:
             "languages on the left."
         )
         return
-    links = long_analyses.links_of_pairs(key)
+    links = long_analyses.word_links_of(key)
     if links is None:
         subject, work = long_analyses.alignment_work(key)
         links = start_and_wait_for(subject, work, lane="alignment", step="Sentence")

@@ -53,9 +53,9 @@ def require_history(key: CheckpointKey, text: str, trained: Translation) -> Hist
     """
     steps = list(list_snapshots(Path(key.path)))
     try:
-        results = long_analyses.stages_of(key, text, steps)
+        results = long_analyses.snapshot_results_of(key, text, steps)
         if results is None:
-            subject, work = long_analyses.stages_work(key, text, steps)
+            subject, work = long_analyses.snapshots_work(key, text, steps)
             results = start_and_wait_for(subject, work, lane="snapshots", step="Snapshot")
     except CheckpointError as error:
         st.error(plain(str(error)))

@@ -53,7 +53,7 @@ def switches(key: CheckpointKey, config: AnyConfig) -> None:
         "projection (Kobayashi et al. 2020). A large weight on a short vector has little effect.",
     )
     st.toggle("Log colours", key="logarithmic", help="Use a logarithmic colour scale, which shows small weights too.")
-    if not analyses.why_no_stream(key):
+    if not analyses.why_no_residual_stream(key):
         st.toggle(
             "Read or guessed",
             key="shares",

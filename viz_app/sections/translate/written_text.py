@@ -59,7 +59,7 @@ def token_rows(translation: Translation) -> Mapping[str, Sequence[Token]]:
 def source_shares(key: CheckpointKey, text: str, run: Run) -> list[float]:
     """For each written token, its share from the source; empty where the visitor does not want it or it is too long."""
     settle("shares", False)
-    if not st.session_state["shares"] or analyses.why_no_stream(key):
+    if not st.session_state["shares"] or analyses.why_no_residual_stream(key):
         return []
     with suppress(ConfigError):  # the text is too long
         shares: list[float] = analyses.influence_of(key, text, *run)[1].source.sum(axis=1).tolist()
