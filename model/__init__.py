@@ -1,14 +1,14 @@
-"""An encoder-decoder Transformer written to be read and looked into.
+"""An encoder-decoder Transformer that is written to be read and to be looked into.
 
-Begin with `network/`: masks, positional, attention, layers, transformer. What a program needs is imported from here;
-the rooms may move. What shows itself in a notebook is in `headlight`.
+Begin with `network/`: masks, positional, attention, layers, transformer. Import what your program needs from here,
+because the packages inside may change. Objects that display themselves in a notebook are in `headlight`.
 
 Shapes, everywhere in this package:
     B  sentences of a batch        D  d_model, width of the residual stream
     S  source tokens (keys)        H  attention heads
     T  target tokens (queries)     K  width of a head, D / H
     L  layers                      V  vocabulary
-A mask is True where a query may attend. Layers and heads are counted from 0.
+A mask is True where a query may attend. Layers and heads count from 0.
 """
 
 from model.checkpoints.checkpoint import (

@@ -1,4 +1,4 @@
-"""Files of a checkpoint, replaced as a whole or not at all: text, and tensors in safetensors, which hold no code."""
+"""Write the files of a checkpoint, each as a whole or not at all: text, and tensors as safetensors, without code."""
 
 import os
 import re
@@ -16,35 +16,35 @@ LEFTOVER = ".part"
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that cannot be used. The message names it and says why."""
+    """A checkpoint cannot be used. The message names it, the reason and, where there is one, the remedy."""
 
 
 def replace_file(path: Path, content: str | bytes | Iterable[bytes]) -> None:
-    """Replace a file as a whole, so that no reader ever sees half of it.
+    """Replace a file as a whole, so that a reader never sees half of it.
 
     Args:
         path: Of the file.
-        content: All of it, or its pieces, each written before the next is made.
+        content: The whole content, or its chunks; each is written before the next is computed.
 
     Raises:
-        CheckpointError: it cannot be written; the earlier file is untouched.
+        CheckpointError: the file cannot be written; the earlier file is unchanged.
     """
-    beside = path.with_name(f".{path.name}.{os.getpid()}{LEFTOVER}")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}{LEFTOVER}")
     try:
-        with beside.open("wb") as file:
+        with temporary.open("wb") as file:
             whole = content.encode() if isinstance(content, str) else content
             file.writelines([whole] if isinstance(whole, bytes) else whole)
             file.flush()
-            os.fsync(file.fileno())  # a power cut must not leave the new name with no content
-        beside.replace(path)
+            os.fsync(file.fileno())  # after a power cut, the file must not be empty
+        temporary.replace(path)
     except OSError as error:
         raise CheckpointError(f"{path} could not be written ({error}). The earlier file is kept.") from error
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Delete what a process that was killed while it wrote left beside our files in this folder."""
+    """Delete the temporary files that a killed process left in this folder."""
     for path in folder.glob(f".*{LEFTOVER}"):
         if re.fullmatch(rf"\.[\w-]+\.(json|csv|safetensors)\.\d+\{LEFTOVER}", path.name) and path.is_file():
             path.unlink(missing_ok=True)
@@ -53,19 +53,24 @@ def remove_leftovers(folder: Path) -> None:
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], *, metadata: Mapping[str, str] | None = None) -> None:
     """Replace a safetensors file as a whole.
 
+    Args:
+        path: Of the file.
+        tensors: Name → tensor.
+        metadata: Texts in the header of the file.
+
     Raises:
-        CheckpointError: it cannot be written; the earlier file is untouched.
+        CheckpointError: the file cannot be written; the earlier file is unchanged.
     """
     plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    # Not the library's save_file: what it leaves when it is killed (.tmp…) has a name that others use too.
+    # Not save_file of the library: when killed, it leaves a file with a common name (.tmp…), which we could not delete.
     replace_file(path, save(plain, metadata=dict(metadata) if metadata else None))
 
 
 def save_weights(path: Path, weights: Mapping[str, Tensor]) -> None:
-    """Write a safetensors file in half precision, its folder too where there is none.
+    """Write a safetensors file in half precision, and create its folder if needed.
 
     Raises:
-        CheckpointError: a weight is not finite in half precision.
+        CheckpointError: a weight is not finite in half precision, or the file cannot be written.
     """
     half = {name: tensor.to(torch.float16) for name, tensor in weights.items()}
     broken = [name for name, tensor in half.items() if not tensor.isfinite().all()]
@@ -76,29 +81,27 @@ def save_weights(path: Path, weights: Mapping[str, Tensor]) -> None:
 
 
 def load_weights(path: Path, model: nn.Module) -> None:
-    """Copy a safetensors file into `model`, after its names and shapes were compared.
+    """Copy a safetensors file into `model`, after a comparison of all names and shapes.
 
     Raises:
-        CheckpointError: the file is missing, damaged, or made for another model.
+        CheckpointError: the file is missing or damaged, or it was made for another model.
     """
     where = f"{path.name} of {path.parent.name}"
-    wanted = dict(model.named_parameters())
+    parameters = dict(model.named_parameters())
     try:
         with safe_open(path, framework="pt") as file:
-            found = set(file.keys())
-            for name in sorted(wanted.keys() ^ found):
-                problem = (
-                    f"{name} is missing in {where}" if name in wanted else f"{where} has the unknown tensor {name}"
-                )
-                raise CheckpointError(f"{problem}. The file was made for another configuration.")
-            for name, parameter in wanted.items():
+            for name in sorted(parameters.keys() ^ set(file.keys())):
+                missing = f"{name} is missing in {where}. The file was made for another configuration."
+                unknown = f"{where} has the unknown tensor {name}. The file was made for another configuration."
+                raise CheckpointError(missing if name in parameters else unknown)
+            for name, parameter in parameters.items():
                 shape = tuple(file.get_slice(name).get_shape())
                 if shape != tuple(parameter.shape):
                     raise CheckpointError(
                         f"{name} in {where} has shape {shape}, but config.json requires {tuple(parameter.shape)}."
                     )
             with torch.no_grad():
-                for name, parameter in wanted.items():
+                for name, parameter in parameters.items():
                     parameter.copy_(file.get_tensor(name))
     except FileNotFoundError as error:
         raise CheckpointError(f"{path.parent.name} has no {path.name} yet.") from error

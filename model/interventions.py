@@ -1,7 +1,7 @@
-"""What a visitor may change inside the model, as plain values, and the edits that carry it out.
+"""The changes that a visitor can make inside a model, as plain values, and the edits that apply them.
 
-An `Intervention` can be compared, hashed and put into a link; its edits are made freshly for every run, because some of
-them count the steps of the decode that they take part in.
+An `Intervention` can be compared, hashed and stored in a link. Every run needs new edits, because some of them count
+the steps of their run.
 """
 
 import re
@@ -36,18 +36,21 @@ class Head:
 
 @dataclass(frozen=True)
 class PaintedCell:
-    """A weight that is set by hand; the other weights of its row share what is left, in their old proportions."""
+    """An attention weight with a chosen value. The other weights of its row share the rest in their old proportions."""
 
     head: Head
-    query: int  # for decoder self- and cross-attention, the step of the decode
+    query: int  # in decoder self-attention and cross-attention, the step that writes
     key: int
     weight: float  # 0 to 1
 
     def weight_in(self, maps: NDArray[np.float32]) -> float | None:
-        """What the cell really has in the maps (L, H, T, S) of its kind: `paint` cannot always give what is asked.
+        """The weight that the cell has after a run. `paint` cannot always give it the chosen value.
+
+        Args:
+            maps: Of the cell's kind of attention, (L, H, T, S).
 
         Returns:
-            The weight, or None where this sentence has no such row or column.
+            The weight; None where the sentence has no such row or column.
         """
         cell = self.head.layer, self.head.head, self.query, self.key
         inside = all(index < size for index, size in zip(cell, maps.shape, strict=True))
@@ -56,12 +59,12 @@ class PaintedCell:
 
 @dataclass(frozen=True, kw_only=True)
 class Intervention:
-    """Everything that is changed in one run; with no arguments, nothing."""
+    """All changes of one run. Without arguments, nothing changes."""
 
-    ablated: frozenset[Head] = frozenset()
-    uniform: frozenset[Head] = frozenset()
-    painted: frozenset[PaintedCell] = frozenset()  # one in a row at most
-    positions: bool = True
+    ablated: frozenset[Head] = frozenset()  # silenced heads
+    uniform: frozenset[Head] = frozenset()  # heads with the same weight for every key that is not masked
+    painted: frozenset[PaintedCell] = frozenset()  # at most one per row
+    positions: bool = True  # False leaves the positional encoding out
 
     def __post_init__(self) -> None:
         rows = [(cell.head, cell.query) for cell in self.painted]
@@ -76,7 +79,7 @@ class Intervention:
         return self != Intervention()
 
     def within(self, heads: Collection[Head]) -> "Intervention":
-        """As much of it as a model with these heads has."""
+        """The changes that apply to a model with these heads."""
         known = frozenset(heads)
         return replace(
             self,
@@ -86,7 +89,7 @@ class Intervention:
         )
 
     def edits(self) -> dict[str, Edit]:
-        """Fresh edits for `tracing`, good for one run over one sentence."""
+        """New edits for `tracing`, for one run over one sentence."""
         edits: dict[str, list[Edit]] = {}
         for (kind, layer), heads in by_layer(self.uniform).items():
             edits.setdefault(hook_name(kind, layer, "masked_scores"), []).append(uniform_heads(heads))
@@ -97,13 +100,13 @@ class Intervention:
             edits.setdefault(hook_name(kind, layer, "weights"), []).append(ablate_heads(heads))
         if not self.positions:
             edits |= {name: [edit] for name, edit in without_positions().items()}
-        return {name: in_turn(parts) for name, parts in edits.items()}
+        return {name: one_after_the_other(parts) for name, parts in edits.items()}
 
     def code(self) -> str:
-        """As text for a link, such as `off.cross.3.1-2~paint.encoder.1.4.2.3.0.75`; all counted from 1.
+        """The changes as text for a link, such as `off.cross.3.1-2~paint.encoder.1.4.2.3.0.75`.
 
-        A part is `off` or `uniform` with attention, layer and heads; `paint` with attention, layer, head, query, key
-        and weight; or `nopositions`.
+        A part is `off` or `uniform` with the kind of attention, the layer and the heads; `paint` with the kind, layer,
+        head, query, key and weight; or `nopositions`. All numbers count from 1.
         """
         parts = [
             f"{word}.{kind}.{layer + 1}.{'-'.join(str(head + 1) for head in numbers)}"
@@ -119,10 +122,10 @@ class Intervention:
 
     @classmethod
     def from_code(cls, code: str) -> "Intervention":
-        """What `code` wrote.
+        """Read the text of `code`.
 
         Raises:
-            ValueError: it is none of ours.
+            ValueError: the text has a part that `code` does not write.
         """
         heads: dict[str, set[Head]] = {"off": set(), "uniform": set()}
         painted, positions = set(), True
@@ -147,74 +150,79 @@ class Intervention:
 
 
 def decimal(weight: float) -> str:
-    """As plain digits, six after the point at most: `g` writes 5e-05."""
+    """A number with at most six decimals. The format `g` would write 5e-05, which links do not accept."""
     return f"{weight:.6f}".rstrip("0").rstrip(".")
 
 
 def by_layer(heads: frozenset[Head]) -> Mapping[tuple[str, int], list[int]]:
+    """(kind, layer) → the numbers of its heads, in order."""
     numbers: dict[tuple[str, int], list[int]] = {}
     for head in sorted(heads):
         numbers.setdefault((head.kind, head.layer), []).append(head.head)
     return numbers
 
 
-def in_turn(edits: Sequence[Edit]) -> Edit:
+def one_after_the_other(edits: Sequence[Edit]) -> Edit:
+    """One edit that applies several edits in their order."""
     return lambda tensor: reduce(lambda t, edit: edit(t), edits, tensor)
 
 
 def uniform_heads(heads: Sequence[int]) -> Edit:
-    """An edit for `*.masked_scores`: these heads look at every key that they may look at, equally."""
+    """An edit for `*.masked_scores` that gives every key that is not masked the same weight, in these heads."""
     index = list(heads)
 
     def edit(masked_scores: Tensor) -> Tensor:  # (B, H, T, S)
-        flat = masked_scores.clone()
-        flat[:, index] = flat[:, index].masked_fill(flat[:, index].isfinite(), 0.0)
-        return flat
+        uniform = masked_scores.clone()
+        uniform[:, index] = uniform[:, index].masked_fill(uniform[:, index].isfinite(), 0.0)
+        return uniform
 
     return edit
 
 
 def scale_scores(factor: float) -> Edit:
-    """An edit for `*.scores`: above 1 sharpens what follows, below 1 flattens it; √d_k undoes the scaling."""
+    """An edit for `*.scores`. A factor above 1 sharpens the weights, below 1 it flattens them.
+
+    A factor of √d_k undoes the scaling of the dot products.
+    """
     return lambda scores: scores * factor
 
 
 def paint(cell: PaintedCell) -> dict[str, Edit]:
-    """Edits, stage → edit, that set one weight, whether all queries come in one pass or one in each.
+    """Edits that set one weight, by stage. The queries may come in one pass or one in each.
 
-    The row still sums to 1. So where no other key has any weight to share what is left, as where the mask allows this
-    key alone, it keeps all of it; `PaintedCell.weight_in` tells. What the mask forbids stays forbidden.
+    The row still sums to 1. If no other key has any weight, for example because all others are masked, the cell keeps
+    the whole weight; see `PaintedCell.weight_in`. A masked cell stays masked.
     """
-    position = 0
-    forbidden = False
+    next_query = 0
+    is_masked = False
 
-    def see_mask(masked_scores: Tensor) -> Tensor:  # (B, H, T, S)
-        nonlocal forbidden
-        row = cell.query - position
+    def check_mask(masked_scores: Tensor) -> Tensor:  # (B, H, T, S)
+        nonlocal is_masked
+        row = cell.query - next_query
         inside = 0 <= row < masked_scores.size(2) and cell.key < masked_scores.size(3)
-        forbidden = inside and bool(masked_scores[:, cell.head.head, row, cell.key].isneginf().all())
+        is_masked = inside and bool(masked_scores[:, cell.head.head, row, cell.key].isneginf().all())
         return masked_scores
 
     def set_weight(weights: Tensor) -> Tensor:  # (B, H, T, S)
-        nonlocal position
-        row, position = cell.query - position, position + weights.size(2)
-        if forbidden or not 0 <= row < weights.size(2) or cell.key >= weights.size(3):
+        nonlocal next_query
+        row, next_query = cell.query - next_query, next_query + weights.size(2)
+        if is_masked or not 0 <= row < weights.size(2) or cell.key >= weights.size(3):
             return weights
         painted = weights.clone()
         target = painted[:, cell.head.head, row]  # (B, S), a view
-        # Set to nothing and summed; one minus the weight would be all rounding where the weight is nearly 1.
+        # Set to 0 and summed: 1 minus the weight would be mostly rounding error for a weight near 1.
         target[:, cell.key] = 0.0
         others = target.sum(dim=-1, keepdim=True)  # (B, 1)
-        alone = others == 0
-        target.div_(others.masked_fill(alone, 1.0)).mul_(1 - cell.weight)
-        target[:, cell.key] = alone[:, 0].to(target.dtype).clamp_min(cell.weight)
+        no_others = others == 0
+        target.div_(others.masked_fill(no_others, 1.0)).mul_(1 - cell.weight)
+        target[:, cell.key] = no_others[:, 0].to(target.dtype).clamp_min(cell.weight)
         return painted
 
-    return {"masked_scores": see_mask, "weights": set_weight}
+    return {"masked_scores": check_mask, "weights": set_weight}
 
 
 def without_positions() -> dict[str, Edit]:
-    """Edits that leave the positional encoding out of the input of encoder and decoder."""
+    """Edits that remove the positional encoding from the input of the encoder and the decoder."""
 
     def pair(stack: str) -> dict[str, Edit]:
         latest: list[Tensor] = []

@@ -1,7 +1,7 @@
-"""Mistakes with masks that real code has shipped, made on purpose, and what each of them does.
+"""Mistakes with masks that real programs contained, made on purpose, and what each of them does.
 
-Each is a set of edits at the hook points around the softmax, so the model itself is as it always was. A decode with a
-key/value cache needs no causal mask and would hide half of them: here every step reads its whole prefix again.
+Each mistake is a set of edits at the hook points around the softmax, so the model itself never changes. A search with a
+key/value cache needs no causal mask and would not show half of them. So here every step reads its whole prefix again.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,18 +25,19 @@ from model.trace import Edit, hook_name, tracing
 __all__ = ["BUGS", "BugReport", "bug_weights", "mask_bug"]
 
 FloatArray = NDArray[np.float32]
-FORBIDDEN = -1e9  # what code that fears NaN puts in the place of minus infinity
+LARGE_NEGATIVE = -1e9  # many programs use it instead of minus infinity, to avoid NaN
 
 
 Edits = dict[str, Edit]
 
 
-def masked_as(attention: str, change: Callable[[Tensor, Tensor], Tensor]) -> Edits:
+def replace_mask(attention: str, change: Callable[[Tensor, Tensor], Tensor]) -> Edits:
     """Edits that mask the scores in another way.
 
     Args:
-        attention: Pattern of the attention modules meant, such as `decoder.*.cross_attention`.
-        change: From the scores and where the right mask forbids, (B, H, T, S) each, to the masked scores.
+        attention: A pattern for the names of attention modules, such as `decoder.*.cross_attention`.
+        change: From the scores and the correct mask, both (B, H, T, S), to the masked scores. The mask is True where a
+            query may not attend.
     """
     latest: list[Tensor] = []
 
@@ -45,117 +46,125 @@ def masked_as(attention: str, change: Callable[[Tensor, Tensor], Tensor]) -> Edi
         return scores
 
     def mask(masked_scores: Tensor) -> Tensor:
-        # The scores that passed last are those of this attention, for its mask comes right after them.
+        # The mask of an attention module comes right after its scores, so the latest scores belong to it.
         return change(latest[0], masked_scores == float("-inf"))
 
     return {f"{attention}.scores": keep, f"{attention}.masked_scores": mask}
 
 
-def unmasked(scores: Tensor, forbidden: Tensor) -> Tensor:
+def unmasked(scores: Tensor, masked: Tensor) -> Tensor:
+    """No mask at all."""
     return scores
 
 
 def future(scores: Tensor) -> Tensor:
-    """Where the key comes after the query, (T, S)."""
+    """True where the key comes after the query, (T, S)."""
     return torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
 
 
-def padded_keys(forbidden: Tensor) -> Tensor:
-    """Which keys are padding, (B, H, 1, S): of decoder self-attention the last query sees all but these."""
-    return forbidden[..., -1:, :]
+def padded_keys(masked: Tensor) -> Tensor:
+    """True where the key is padding, (B, H, 1, S): only these are masked for the last query of the decoder."""
+    return masked[..., -1:, :]
 
 
 def tiny_fill() -> Edits:
-    return masked_as("*", lambda scores, forbidden: scores.masked_fill(forbidden, 1e-12))
+    """Masked scores become 1e-12 instead of minus infinity."""
+    return replace_mask("*", lambda scores, masked: scores.masked_fill(masked, 1e-12))
 
 
 def inverted_causal() -> Edits:
-    def change(scores: Tensor, forbidden: Tensor) -> Tensor:
-        past = future(scores).transpose(-2, -1)
-        return scores.masked_fill(past | padded_keys(forbidden), FORBIDDEN)
+    """The decoder attends to later tokens instead of earlier ones."""
 
-    return masked_as("decoder.*.self_attention", change)
+    def change(scores: Tensor, masked: Tensor) -> Tensor:
+        past = future(scores).transpose(-2, -1)
+        return scores.masked_fill(past | padded_keys(masked), LARGE_NEGATIVE)
+
+    return replace_mask("decoder.*.self_attention", change)
 
 
 def after_softmax() -> Edits:
+    """The mask is applied to the weights, after the softmax."""
     latest: list[Tensor] = []
 
-    def change(scores: Tensor, forbidden: Tensor) -> Tensor:
-        latest[:] = [forbidden]
+    def change(scores: Tensor, masked: Tensor) -> Tensor:
+        latest[:] = [masked]
         return scores
 
-    return masked_as("*", change) | {"*.weights": lambda weights: weights.masked_fill(latest[0], 0.0)}
+    return replace_mask("*", change) | {"*.weights": lambda weights: weights.masked_fill(latest[0], 0.0)}
 
 
 def no_padding() -> Edits:
-    def causal_only(scores: Tensor, forbidden: Tensor) -> Tensor:
+    """Only the causal mask is applied; padding is not masked."""
+
+    def causal_only(scores: Tensor, masked: Tensor) -> Tensor:
         return scores.masked_fill(future(scores), float("-inf"))
 
     return (
-        masked_as("encoder.*.self_attention", unmasked)
-        | masked_as("decoder.*.self_attention", causal_only)
-        | masked_as("decoder.*.cross_attention", unmasked)
+        replace_mask("encoder.*.self_attention", unmasked)
+        | replace_mask("decoder.*.self_attention", causal_only)
+        | replace_mask("decoder.*.cross_attention", unmasked)
     )
 
 
 def on_queries() -> Edits:
-    padded_queries: list[Tensor] = []  # of the target, (B, H, T, 1): cross-attention cannot tell them by its own mask
+    """The padding mask covers rows instead of columns."""
+    padded_queries: list[Tensor] = []  # of the target, (B, H, T, 1); the mask of cross-attention does not contain them
 
-    def encoder(scores: Tensor, forbidden: Tensor) -> Tensor:
-        return scores.masked_fill(forbidden.transpose(-2, -1), FORBIDDEN)
+    def encoder(scores: Tensor, masked: Tensor) -> Tensor:
+        return scores.masked_fill(masked.transpose(-2, -1), LARGE_NEGATIVE)
 
-    def own(scores: Tensor, forbidden: Tensor) -> Tensor:
-        padded_queries[:] = [padded_keys(forbidden).transpose(-2, -1)]
-        return scores.masked_fill(padded_queries[0] | future(scores), FORBIDDEN)
+    def decoder(scores: Tensor, masked: Tensor) -> Tensor:
+        padded_queries[:] = [padded_keys(masked).transpose(-2, -1)]
+        return scores.masked_fill(padded_queries[0] | future(scores), LARGE_NEGATIVE)
 
-    def cross(scores: Tensor, forbidden: Tensor) -> Tensor:
-        return scores.masked_fill(padded_queries[0], FORBIDDEN)
+    def cross(scores: Tensor, masked: Tensor) -> Tensor:
+        return scores.masked_fill(padded_queries[0], LARGE_NEGATIVE)
 
     return (
-        masked_as("encoder.*.self_attention", encoder)
-        | masked_as("decoder.*.self_attention", own)
-        | masked_as("decoder.*.cross_attention", cross)
+        replace_mask("encoder.*.self_attention", encoder)
+        | replace_mask("decoder.*.self_attention", decoder)
+        | replace_mask("decoder.*.cross_attention", cross)
     )
 
 
-# Name → makes the edits, for one run.
+# Name → a function that makes the edits for one run.
 BUGS: Mapping[str, Callable[[], Edits]] = {
-    "fill": tiny_fill,  # forbidden scores become 1e-12 instead of minus infinity
-    "inverted": inverted_causal,  # the decoder sees what comes, not what was
-    "after": after_softmax,  # the mask is applied to the weights
-    "padding": no_padding,  # only the causal mask is applied
-    "queries": on_queries,  # the padding mask hides rows instead of columns
+    "fill": tiny_fill,
+    "inverted": inverted_causal,
+    "after": after_softmax,
+    "padding": no_padding,
+    "queries": on_queries,
 }
 
 
 @dataclass(frozen=True, kw_only=True)
 class BugReport:
-    """What a set of edits does to a padded batch, measured while the correct translations are read."""
+    """What a mistake does to a padded batch, measured while the model reads the correct translations."""
 
-    texts: tuple[str, ...]  # the translations, written under the edits
-    leaked: Mapping[str, FloatArray]  # kind → (B,): mean share of a real query's weight on keys that are forbidden
+    texts: tuple[str, ...]  # the translations that the model writes with the mistake
+    leaked: Mapping[str, FloatArray]  # kind → (B,): mean share of a real query's weight on masked keys
     row_sums: Mapping[str, FloatArray]  # kind → (B, 2): smallest and largest sum of a real query's weights
-    future: FloatArray  # (B,): largest change of an earlier log-probability when the last token is another
-    company: FloatArray  # (B,): the same when the sentence stands alone instead of in the batch
+    effect_of_future: FloatArray  # (B,): largest change of an earlier log-probability if the last token is another
+    effect_of_batch: FloatArray  # (B,): largest change of a log-probability if the sentence is alone
 
 
 @torch.inference_mode()
 def mask_bug(checkpoint: Checkpoint, texts: tuple[str, ...], name: str = "") -> BugReport:
-    """Run texts as one padded batch with one of the `BUGS`, or, without a name, as is right.
+    """Run texts as one padded batch with one of the `BUGS`.
 
     Args:
         checkpoint: A loaded checkpoint; never changed.
         texts: At least one.
-        name: Of the bug.
+        name: Of the mistake; "" for correct masks.
 
     Raises:
-        ConfigError: the model has no such masks.
+        ConfigError: the model has no padding mask or no causal mask.
     """
     require_masks(checkpoint)
     model, tokenizers = checkpoint.model, checkpoint.tokenizers
     pad_id, specials = model.pad_id, tokenizers.specials
     make_edits = BUGS[name] if name else dict
-    ids, read = read_by_both(checkpoint, texts)
+    ids, read = encode_pairs(checkpoint, texts)
     source, target = padded_for(model, ids), padded_for(model, read)
     with tracing(record=("*.weights",), edits=make_edits()) as trace:
         log_probs = model(source, target).log_softmax(dim=-1)  # (B, T, V)
@@ -170,44 +179,68 @@ def mask_bug(checkpoint: Checkpoint, texts: tuple[str, ...], name: str = "") -> 
     with tracing(record=(), edits=make_edits()):
         other = with_other_ends(target, [len(prefix) for prefix in read], specials)
         changed = model(source, other).log_softmax(dim=-1)  # (B, T, V)
-    later, company = [], []
+    of_future, of_batch = [], []
     difference = (changed - log_probs).abs()
     for row, (one, prefix) in enumerate(zip(ids, read, strict=True)):
-        earlier, whole = difference[row, : len(prefix) - 1], log_probs[row, : len(prefix)]
+        earlier, in_batch = difference[row, : len(prefix) - 1], log_probs[row, : len(prefix)]
         with tracing(record=(), edits=make_edits()):
             alone = model(padded_for(model, [one]), padded_for(model, [prefix])).log_softmax(dim=-1)[0]
-        later.append(float(earlier.max()) if len(earlier) else 0.0)
-        company.append(float((alone - whole).abs().max()))
-    source, target = source.cpu(), target.cpu()  # as what was recorded is
+        of_future.append(float(earlier.max()) if len(earlier) else 0.0)
+        of_batch.append(float((alone - in_batch).abs().max()))
+    allowed, real = correct_masks(source.cpu(), target.cpu(), pad_id)
+    return BugReport(
+        texts=tuple(tokenizers.target.decode(row) for row in written),
+        leaked={kind: leak(weights[kind], allowed[kind], real[kind]) for kind in model.config.kinds},
+        row_sums={kind: row_sums(weights[kind], real[kind]) for kind in model.config.kinds},
+        effect_of_future=np.array(of_future, dtype=np.float32),
+        effect_of_batch=np.array(of_batch, dtype=np.float32),
+    )
+
+
+def correct_masks(source: Tensor, target: Tensor, pad_id: int) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """The correct masks of a padded batch.
+
+    Args:
+        source: Ids (B, S).
+        target: Ids that the decoder reads (B, T).
+        pad_id: The id of padding.
+
+    Returns:
+        Kind → (B, 1, queries, keys), True where a query may attend; and kind → (B, queries), True for real queries.
+    """
     allowed = {
         "encoder": padding_mask(source, pad_id).expand(-1, -1, source.size(1), -1),
         "decoder": decoder_mask(target, pad_id),
         "cross": padding_mask(source, pad_id).expand(-1, -1, target.size(1), -1),
     }
-    is_read = allowed["decoder"][:, 0].diagonal(dim1=1, dim2=2)  # (B, T): real queries see themselves
-    real = {"encoder": source != pad_id, "decoder": is_read, "cross": is_read}
-    return BugReport(
-        texts=tuple(tokenizers.target.decode(row) for row in written),
-        leaked={kind: leak(weights[kind], allowed[kind], real[kind]) for kind in model.config.kinds},
-        row_sums={kind: row_sums(weights[kind], real[kind]) for kind in model.config.kinds},
-        future=np.array(later, dtype=np.float32),
-        company=np.array(company, dtype=np.float32),
-    )
+    is_read = allowed["decoder"][:, 0].diagonal(dim1=1, dim2=2)  # (B, T): a real query may attend to itself
+    return allowed, {"encoder": source != pad_id, "decoder": is_read, "cross": is_read}
 
 
 @torch.inference_mode()
 def bug_weights(checkpoint: Checkpoint, texts: tuple[str, ...], name: str, kind: str, layer: int) -> FloatArray:
-    """The weights of one attention layer under a bug, (B, H, T, S); arguments and errors as of `mask_bug`."""
+    """The weights of one attention layer with a mistake, (B, H, T, S).
+
+    Args:
+        checkpoint: A loaded checkpoint; never changed.
+        texts: At least one.
+        name: Of the mistake; "" for correct masks.
+        kind: One of `KINDS`.
+        layer: Counted from 0.
+
+    Raises:
+        ConfigError: the model has no padding mask or no causal mask.
+    """
     require_masks(checkpoint)
-    ids, read = read_by_both(checkpoint, texts)
+    ids, read = encode_pairs(checkpoint, texts)
     point = hook_name(kind, layer, "weights")
     with tracing(record=(point,), edits=BUGS[name]() if name else {}) as trace:
         checkpoint.model(padded_for(checkpoint.model, ids), padded_for(checkpoint.model, read))
     return np.asarray(trace.passes(point)[0].numpy(), dtype=np.float32)
 
 
-def read_by_both(checkpoint: Checkpoint, texts: tuple[str, ...]) -> tuple[list[list[int]], list[list[int]]]:
-    """Ids that the encoder reads of each text, and those that the decoder reads of its correct translation."""
+def encode_pairs(checkpoint: Checkpoint, texts: tuple[str, ...]) -> tuple[list[list[int]], list[list[int]]]:
+    """For each text, the ids that the encoder reads, and the ids of its correct translation that the decoder reads."""
     model, tokenizers = checkpoint.model, checkpoint.tokenizers
     ids = [source_ids(tokenizers, text, model.config.max_length)[0] for text in texts]
     written = greedy_ids(model, ids, specials=tokenizers.specials)
@@ -215,9 +248,12 @@ def read_by_both(checkpoint: Checkpoint, texts: tuple[str, ...]) -> tuple[list[l
 
 
 def with_other_ends(target: Tensor, lengths: Sequence[int], specials: Specials) -> Tensor:
-    """Target ids (B, T) with another token instead of the last of each sentence.
+    """Replace the last token of each sentence.
 
-    The ids alone do not say where a sentence ends: some models begin with the token that fills up (Marian).
+    Args:
+        target: Ids (B, T), padded.
+        lengths: Of the sentences. The ids do not show them: Marian models begin with the padding token.
+        specials: Of the model.
     """
     other, rows = target.clone(), torch.arange(len(target), device=target.device)
     last = torch.tensor(lengths, device=target.device) - 1
@@ -226,20 +262,29 @@ def with_other_ends(target: Tensor, lengths: Sequence[int], specials: Specials) 
 
 
 def leak(weights: Tensor, allowed: Tensor, real: Tensor) -> FloatArray:
-    """Mean over layers, heads and real queries of the weight on forbidden keys: (L, B, H, T, S) → (B,)."""
+    """The weight on masked keys, as a mean over layers, heads and real queries: (L, B, H, T, S) → (B,)."""
     outside = weights.masked_fill(allowed, 0.0).sum(dim=-1).mean(dim=(0, 2))  # (B, T)
     return np.asarray(((outside * real).sum(dim=1) / real.sum(dim=1)).numpy(), dtype=np.float32)
 
 
 def row_sums(weights: Tensor, real: Tensor) -> FloatArray:
-    """Smallest and largest sum of a real query's row: (L, B, H, T, S) → (B, 2)."""
+    """The smallest and the largest row sum of real queries: (L, B, H, T, S) → (B, 2)."""
     rows = weights.sum(dim=-1).movedim(1, 0)  # (B, L, H, T)
-    of_sentences = [sentence[..., kept] for sentence, kept in zip(rows, real, strict=True)]
-    return np.array([[float(sums.min()), float(sums.max())] for sums in of_sentences], dtype=np.float32)
+    by_sentence = [sums[..., is_real] for sums, is_real in zip(rows, real, strict=True)]
+    return np.array([[float(sums.min()), float(sums.max())] for sums in by_sentence], dtype=np.float32)
 
 
 def rerun_greedy(model: Translator, source: Tensor, specials: Specials) -> list[list[int]]:
-    """Greedy search over a padded batch that reads the whole prefix again for each token; ids without `</s>`."""
+    """Greedy search over a padded batch without a cache: it reads the whole prefix again for each token.
+
+    Args:
+        model: In evaluation mode.
+        source: Ids (B, S), padded.
+        specials: Of the model.
+
+    Returns:
+        The ids of each translation, without `</s>`.
+    """
     memory, cross_mask = model.encode(source)
     lengths = (source != model.pad_id).sum(dim=1).tolist()
     limits = torch.tensor([length_limit(n, model.config.max_length) for n in lengths], device=source.device)

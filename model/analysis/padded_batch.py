@@ -1,4 +1,4 @@
-"""A few sentences as one padded batch, with the masks that keep them apart and every head's scores on the way."""
+"""A few sentences as one padded batch, with its masks and with the scores of every head before and after them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,28 +24,28 @@ FloatArray = NDArray[np.float32]
 class PaddedBatch:
     """A few sentences and their translations as one padded batch, with its masks.
 
-    Rows of `source` and `read` are filled with `<pad>` to one length; all masks are True where a query may attend.
+    `<pad>` fills the rows of `source` and `read` to the same length. A mask is True where a query may attend.
     """
 
     source_ids: NDArray[np.int64]  # (B, S)
     read_ids: NDArray[np.int64]  # (B, T)
-    source: tuple[tuple[str, ...], ...]  # B × S, as shown to a person
+    source: tuple[tuple[str, ...], ...]  # B × S, as text
     read: tuple[tuple[str, ...], ...]  # B × T
-    written: tuple[tuple[str, ...], ...]  # B × T: what each position writes, one token ahead of what it reads
+    written: tuple[tuple[str, ...], ...]  # B × T: what each position writes, the token after the one that it reads
     padding_mask: NDArray[np.bool_]  # (B, S)
     causal_mask: NDArray[np.bool_]  # (T, T)
     decoder_mask: NDArray[np.bool_]  # (B, T, T)
 
 
 def padded_batch(checkpoint: Checkpoint, texts: Sequence[str]) -> PaddedBatch:
-    """Translate the texts one by one, and put texts and translations together as one padded batch.
+    """Translate a few texts, and combine the texts and their translations in one padded batch.
 
     Args:
         checkpoint: A loaded checkpoint; never changed.
         texts: At least one.
 
     Raises:
-        ConfigError: the model has no such masks.
+        ConfigError: the model has no padding mask or no causal mask.
     """
     require_masks(checkpoint)
     model, tokenizers = checkpoint.model, checkpoint.tokenizers
@@ -68,7 +68,7 @@ def padded_batch(checkpoint: Checkpoint, texts: Sequence[str]) -> PaddedBatch:
 
 @torch.inference_mode()
 def layer_stages(checkpoint: Checkpoint, batch: PaddedBatch, kind: str, layer: int) -> dict[str, FloatArray]:
-    """Run the batch through the model, and keep what one attention layer does to its scores.
+    """Run the batch, and keep the scores of one attention layer before the mask, after it and after the softmax.
 
     Args:
         checkpoint: A loaded checkpoint; never changed.
@@ -77,7 +77,7 @@ def layer_stages(checkpoint: Checkpoint, batch: PaddedBatch, kind: str, layer: i
         layer: Counted from 0.
 
     Returns:
-        Stage, one of `STAGES` → (B, H, T, S).
+        Stage → (B, H, T, S), for each of the `STAGES`.
     """
     names = {stage: hook_name(kind, layer, stage) for stage in STAGES}
     with tracing(record=tuple(names.values())) as trace:

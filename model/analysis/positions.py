@@ -1,4 +1,4 @@
-"""What makes a positional encoding a good one, computed: arrays in, arrays and figures out."""
+"""Properties of a positional encoding, computed from its table."""
 
 from dataclasses import dataclass
 
@@ -19,29 +19,34 @@ FloatArray = NDArray[np.float32]
 
 
 def wavelengths(d_model: int, base: float) -> FloatArray:
-    """Positions until the wave of each pair of dimensions repeats: 2π · base^(2i / d_model), (d_model / 2,)."""
+    """The wavelength of each pair of dimensions, in positions: 2π · base^(2i / d_model), (d_model / 2,)."""
     return np.asarray(2 * np.pi * base ** (np.arange(0, d_model, 2) / d_model), dtype=np.float32)
 
 
 def dot_products(table: FloatArray) -> FloatArray:
-    """Product of every two positions, (P, D) → (P, P)."""
+    """The dot product of every two positions, (P, D) → (P, P)."""
     return np.asarray(table @ table.T, dtype=np.float32)
 
 
 def distances(table: FloatArray) -> FloatArray:
-    """Euclidean distance of every two positions, (P, D) → (P, P)."""
+    """The Euclidean distance of every two positions, (P, D) → (P, P)."""
     wide = table.astype(np.float64)
     squares = (wide**2).sum(axis=1)
     return np.sqrt(np.maximum(squares[:, None] + squares[None, :] - 2 * wide @ wide.T, 0)).astype(np.float32)
 
 
 def rotation(d_model: int, base: float, shift: int) -> FloatArray:
-    """The one matrix that takes the encoding of any position p to that of p + shift ("Attention …", section 3.5).
+    """The matrix that maps the encoding of any position p to that of p + shift.
 
-    Each pair (sin, cos) turns by the angle shift · rate, so the matrix is a rotation in each plane and nothing else.
+    Each pair (sin, cos) rotates by the angle shift · rate ("Attention Is All You Need", section 3.5).
+
+    Args:
+        d_model: D, even.
+        base: Of the wavelengths; the paper uses 10,000.
+        shift: In positions.
 
     Returns:
-        (D, D), to be multiplied from the left to an encoding as a column.
+        (D, D); multiply it from the left with an encoding as a column.
     """
     angle = shift / base ** (np.arange(0, d_model, 2) / d_model)  # (D/2,)
     matrix = np.zeros((d_model, d_model))
@@ -53,13 +58,13 @@ def rotation(d_model: int, base: float, shift: int) -> FloatArray:
 
 
 def rotation_error(table: FloatArray, matrix: FloatArray, shift: int) -> float:
-    """The largest difference between the rotated encoding of a position p and that of p + shift, over all p."""
+    """The largest difference between the rotated encoding of p and the encoding of p + shift, over all positions p."""
     return float(np.abs(table[: len(table) - shift] @ matrix.T - table[shift:]).max())
 
 
 @dataclass(frozen=True, kw_only=True)
 class Property:
-    """One property of an encoding, with the figure that decides it."""
+    """One property of an encoding, with the number that decides it."""
 
     name: str
     holds: bool
@@ -67,22 +72,24 @@ class Property:
 
 
 def encoding_properties(table: FloatArray, *, has_formula: bool) -> tuple[Property, ...]:
-    """Four things that one wishes of an encoding (P, D), each decided by a figure.
+    """Four properties of a good encoding, each with the number that decides it.
 
     Args:
-        table: The vectors of all positions.
-        has_formula: Positions beyond the table can be computed.
+        table: The vectors of all positions, (P, D).
+        has_formula: Whether a formula gives positions beyond the table.
 
     Returns:
-        "unique", no two positions have the same vector: the smallest distance of two;
-        "bounded", no value is beyond 1, the spread of an embedding: the largest value;
-        "consistent", a step of k positions is equally far everywhere: by what share the distances of one k differ;
-        "extends", longer texts than in training have positions too: the last position there is, or infinity.
+        "unique": no two positions have the same vector. The number is the smallest distance of two positions.
+        "bounded": no value is larger than 1, like the values of an embedding. The number is the largest value.
+        "consistent": positions p and p + k have the same distance for every p. The number is the largest relative
+        difference of these distances, over all k.
+        "extends": texts longer than the table have positions. The number is the last position, or infinity.
     """
-    apart = distances(table)
-    closest = float(apart[~np.eye(len(table), dtype=bool)].min())
-    # The steps from p to p + k, for every k that has at least two of them.
-    spread = max(float(np.ptp(np.diagonal(apart, k)) / np.diagonal(apart, k).mean()) for k in range(1, len(table) - 1))
+    pairwise = distances(table)
+    closest = float(pairwise[~np.eye(len(table), dtype=bool)].min())
+    # Only a k with at least two pairs (p, p + k) can differ.
+    by_offset = [np.diagonal(pairwise, k) for k in range(1, len(table) - 1)]
+    spread = max(float(np.ptp(offset) / offset.mean()) for offset in by_offset)
     largest = float(np.abs(table).max())
     return (
         Property(name="unique", holds=closest > 1e-4, figure=closest),

@@ -1,4 +1,4 @@
-"""Statistics of attention maps: arrays in, arrays out. Knows nothing of torch, of text or of the screen."""
+"""Statistics of attention maps, from arrays to arrays."""
 
 from collections.abc import Mapping, Sequence
 
@@ -25,14 +25,14 @@ FloatArray = NDArray[np.float32]
 
 
 def merge_tokens(maps: FloatArray, query_groups: Sequence[int], key_groups: Sequence[int]) -> FloatArray:
-    """Join the tokens of a word: its weight as a key is the sum of its tokens', as a query their mean.
+    """Merge the tokens of each word: sum their weights as keys, and average their rows as queries.
 
-    So every row still sums to what it summed to before (Clark et al. 2019, section 4.1).
+    The sum of a row stays the same (Clark et al. 2019, "What Does BERT Look At?", section 4.1).
 
     Args:
         maps: (…, T, S).
-        query_groups: For each of the T queries the index of its group, 0 … T' − 1 in order.
-        key_groups: For each of the S keys the index of its group, 0 … S' − 1 in order.
+        query_groups: For each of the T queries, the index of its word, 0 … T' − 1 in order.
+        key_groups: For each of the S keys, the index of its word, 0 … S' − 1 in order.
 
     Returns:
         (…, T', S').
@@ -49,13 +49,13 @@ def _membership(groups: Sequence[int]) -> NDArray[np.float64]:
 
 
 def cosine_similarity(vectors: FloatArray) -> FloatArray:
-    """Cosine between every two rows.
+    """The cosine similarity of every two rows.
 
     Args:
-        vectors: (N, D); a row of zeros is similar to nothing, itself included.
+        vectors: (N, D).
 
     Returns:
-        (N, N), 1 = same direction.
+        (N, N): 1 for the same direction; 0 for a row of zeros, even with itself.
     """
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
     unit = np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 0)
@@ -63,7 +63,7 @@ def cosine_similarity(vectors: FloatArray) -> FloatArray:
 
 
 def entropy(weights: FloatArray) -> FloatArray:
-    """How spread out each row is, (…, T, S) → (…, T), in nats: 0 = one key, ln S = all keys equally."""
+    """The entropy of each row, (…, T, S) → (…, T), in nats: 0 for one key, ln S for all keys equally."""
     logs = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
     return np.asarray(-(weights * logs).sum(axis=-1), dtype=np.float32)
 
@@ -76,37 +76,37 @@ def strongest(weights: FloatArray, count: int) -> list[tuple[int, int, float]]:
 
 
 def moved_weight(maps: FloatArray, others: FloatArray) -> FloatArray:
-    """How much of its weight each head has elsewhere in other maps of the same text, (L, H, T, S) → (L, H).
+    """How much of its weight each head has on other keys in two maps of the same text, (L, H, T, S) → (L, H).
 
-    What a row of the two does not have in common: of rows that sum to 1 half the sum of their absolute differences
-    (total variation); where a head is silenced, all. In the mean over the rows.
+    For two rows that sum to 1, this is half the sum of their absolute differences (the total variation distance). For a
+    silenced head it is 1. The result is a mean over the rows.
     """
     return np.asarray(1 - np.minimum(maps, others).sum(axis=-1).mean(axis=-1), dtype=np.float32)
 
 
 def rollout(maps: FloatArray) -> FloatArray:
-    """Attention rollout: what reaches each position through all layers so far (Abnar and Zuidema 2020, section 3).
+    """Attention rollout: the share of each input token in each position (Abnar and Zuidema 2020, section 3).
 
-    Heads are averaged, and half of each layer's output is taken to come through its residual connection.
+    It averages the heads, and assumes that half of each layer's output comes through its residual connection.
 
     Args:
-        maps: Self-attention, (L, H, S, S), rows sum to 1.
+        maps: Of self-attention, (L, H, S, S); rows sum to 1.
 
     Returns:
-        (L, S, S): after each layer, how much of each input (column) is in each position (row); rows sum to 1.
+        (L, S, S): after each layer, the share of each input token (column) in each position (row); rows sum to 1.
     """
-    reached = np.eye(maps.shape[-1], dtype=np.float32)
+    mixed = np.eye(maps.shape[-1], dtype=np.float32)
     layers = []
     for weights in maps.mean(axis=1):  # (S, S)
-        reached = (weights @ reached + reached) / 2
-        layers.append(reached)
+        mixed = (weights @ mixed + mixed) / 2
+        layers.append(mixed)
     return np.stack(layers).astype(np.float32)
 
 
 def translation_rollout(encoder: FloatArray, decoder: FloatArray, cross: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Rollout through encoder and decoder: each decoder layer mixes what was read, then what the encoder holds.
+    """Rollout through encoder and decoder. Each decoder layer mixes the target tokens, then the encoder's output.
 
-    The rule of `rollout` applied to the whole graph, cross-attention included.
+    It applies the rule of `rollout` to the whole model, with cross-attention.
 
     Args:
         encoder: (L, H, S, S).
@@ -114,27 +114,27 @@ def translation_rollout(encoder: FloatArray, decoder: FloatArray, cross: FloatAr
         cross: (L', H, T, S).
 
     Returns:
-        After each decoder layer, the shares of the target tokens read (L', T, T) and of the source tokens (L', T, S)
-        in each decoder position. The two rows of a position sum to 1 together.
+        After each decoder layer, the shares of the target tokens (L', T, T) and of the source tokens (L', T, S) in each
+        decoder position. The two rows of a position together sum to 1.
     """
     memory = rollout(encoder)[-1]  # (S, S)
     length = decoder.shape[-1]
-    reached = np.concatenate([np.eye(length), np.zeros((length, len(memory)))], axis=1)  # (T, T + S)
+    mixed = np.concatenate([np.eye(length), np.zeros((length, len(memory)))], axis=1)  # (T, T + S)
     layers = []
-    for own, other in zip(decoder.mean(axis=1), cross.mean(axis=1), strict=True):
-        reached = (own @ reached + reached) / 2
-        read = np.concatenate([np.zeros((length, length)), other @ memory], axis=1)
-        reached = (reached + read) / 2
-        layers.append(reached)
+    for self_weights, cross_weights in zip(decoder.mean(axis=1), cross.mean(axis=1), strict=True):
+        mixed = (self_weights @ mixed + mixed) / 2
+        from_source = np.concatenate([np.zeros((length, length)), cross_weights @ memory], axis=1)
+        mixed = (mixed + from_source) / 2
+        layers.append(mixed)
     whole = np.stack(layers).astype(np.float32)
     return whole[..., :length], whole[..., length:]
 
 
 METRICS = (
-    "entropy",  # how spread out the weights are, in nats
+    "entropy",  # of the weights of a row, in nats
     "confidence",  # the largest weight of a row
-    "distance",  # how many tokens away the weight lies
-    "previous",  # share of the weight on the token before, 0 to 1
+    "distance",  # the mean distance from query to key, in tokens
+    "previous",  # the weight on the token before, 0 to 1
     "same",  # on the same position
     "next",  # on the token after
     "end",  # on the special token: </s> of the source, <s> of the target
@@ -144,15 +144,15 @@ PLACES = ("previous", "same", "next", "end")
 
 
 def head_metrics(maps: FloatArray, *, aligned: bool, special_key: int) -> dict[str, FloatArray]:
-    """Describe each row of each map of one sentence by the `METRICS`.
+    """Compute the `METRICS` of each row of each map of one sentence.
 
     Args:
-        maps: (L, H, T, S), rows sum to 1.
-        aligned: Query t and key t stand at the same position (self-attention); else distances mean nothing.
-        special_key: The key that ends the source or begins the target.
+        maps: (L, H, T, S); rows sum to 1.
+        aligned: Query t and key t are the same position, as in self-attention. Otherwise distances have no meaning.
+        special_key: The index of the key that ends the source or begins the target.
 
     Returns:
-        Metric → (L, H, T), NaN where it has no meaning.
+        Metric → (L, H, T); NaN where a metric has no meaning.
     """
     *_, queries, keys = maps.shape
     offset = np.arange(keys)[None, :] - np.arange(queries)[:, None]  # (T, S)
@@ -175,7 +175,14 @@ def head_metrics(maps: FloatArray, *, aligned: bool, special_key: int) -> dict[s
 
 
 def mean_over_queries(sentences: Sequence[Mapping[str, FloatArray]]) -> dict[str, FloatArray]:
-    """Average the metrics of several sentences over all their queries: metric → (L, H); NaN where there is none."""
+    """Average the metrics of several sentences over all queries.
+
+    Args:
+        sentences: The results of `head_metrics`.
+
+    Returns:
+        Metric → (L, H); NaN where no query has a value.
+    """
     means = {}
     for metric in sentences[0]:
         values = np.concatenate([sentence[metric] for sentence in sentences], axis=-1)  # (L, H, ΣT)
@@ -187,30 +194,34 @@ def mean_over_queries(sentences: Sequence[Mapping[str, FloatArray]]) -> dict[str
 
 
 def suggested_role(metrics: Mapping[str, float]) -> str:
-    """The one of `PLACES` that a head mostly looks at, after Voita et al. 2019, section 5.1, or nothing.
+    """The one of the `PLACES` that gets most of a head's weight, or "".
 
-    They call a head positional when its largest weight is almost always at one offset. Here a share of the weight
-    above one half decides.
+    Voita et al. (2019, "Analyzing Multi-Head Self-Attention", section 5.1) call a head positional if its largest weight
+    is almost always at the same offset. Here the condition is more than half of the weight.
+
+    Args:
+        metrics: Metric → its mean over the queries of one head.
     """
     best = max(PLACES, key=lambda metric: np.nan_to_num(metrics[metric], nan=-1.0))
     return best if metrics[best] > 0.5 else ""
 
 
 def rank_agreement(first: FloatArray, second: FloatArray, *, resamples: int = 1000) -> tuple[float, float, float]:
-    """How alike two measurements rank the same things, judged by their means over sentences.
+    """How similarly two measurements rank the same heads, by their means over sentences.
 
     Args:
-        first: (N, M): N sentences, M things.
-        second: The same of another measurement.
-        resamples: How often the sentences are drawn anew, with replacement, for the interval (Efron 1979).
+        first: (N, M), for N sentences and M heads.
+        second: The other measurement, (N, M).
+        resamples: How many bootstrap samples of the sentences are drawn for the interval (Efron 1979).
 
     Returns:
-        Spearman's correlation of the two means, 1 = the same order, and the ends of its 95 % bootstrap interval.
+        Spearman's rank correlation of the two means, which is 1 for the same order; and the lower and upper end of its
+        95 % bootstrap interval.
     """
 
     def correlation(draws: NDArray[np.int64]) -> NDArray[np.float64]:  # (R, N) → (R,)
         means = (values[draws].mean(axis=1) for values in (first, second))  # (R, M) each
-        ranks = [pd.DataFrame(mean).rank(axis=1).to_numpy() for mean in means]  # what is tied shares the mean rank
+        ranks = [pd.DataFrame(mean).rank(axis=1).to_numpy() for mean in means]  # ties share their mean rank
         x, y = (rank - rank.mean(axis=-1, keepdims=True) for rank in ranks)
         spread = np.sqrt((x * x).sum(axis=-1) * (y * y).sum(axis=-1))
         return np.divide((x * y).sum(axis=-1), spread, out=np.full(len(draws), np.nan), where=spread > 0)

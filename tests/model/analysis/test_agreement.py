@@ -149,8 +149,8 @@ def typed_alignment(opened: Opened) -> None:
 def no_future(opened: Opened) -> None:
     """In the bug lab a correct model sees no future, no padding, and writes what it writes elsewhere."""
     report = mask_bug(opened.checkpoint, opened.texts)
-    assert report.future.max() < SUMS
-    assert report.company.max() < SUMS
+    assert report.effect_of_future.max() < SUMS
+    assert report.effect_of_batch.max() < SUMS
     for kind in opened.checkpoint.model.config.kinds:
         assert report.leaked[kind].max() == 0
         np.testing.assert_allclose(report.row_sums[kind], 1, atol=ROWS)

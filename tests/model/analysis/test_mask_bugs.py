@@ -26,11 +26,11 @@ def test_right_masks_leak_nothing_and_write_what_the_model_writes(toy: Checkpoin
     for kind in ("encoder", "decoder", "cross"):
         assert correct.leaked[kind].max() == 0
         np.testing.assert_allclose(correct.row_sums[kind], 1, atol=1e-5)
-    assert correct.future.max() < 1e-4  # where a tensor happens to lie in memory decides how a kernel sums
-    assert correct.company.max() < 1e-4
+    assert correct.effect_of_future.max() < 1e-4  # where a tensor happens to lie in memory decides how a kernel sums
+    assert correct.effect_of_batch.max() < 1e-4
 
 
-# Bug → does it put weight on forbidden keys of (encoder, decoder, cross), does the future matter, does company matter?
+# Mistake → weight on masked keys in (encoder, decoder, cross)? an effect of the future? an effect of the batch?
 EXPECTED = {
     "fill": ((True, True, True), True, True),
     "inverted": ((False, True, False), True, False),
@@ -43,11 +43,11 @@ EXPECTED = {
 @pytest.mark.parametrize("name", BUGS)
 def test_each_mistake_does_what_its_explanation_says(toy: Checkpoint, name: str) -> None:
     report = mask_bug(toy, TEXTS, name)
-    leaks, future, company = EXPECTED[name]
+    leaks, future, batch = EXPECTED[name]
     # The first sentence is the shorter one and so has padding.
     assert tuple(bool(report.leaked[kind][0] > 1e-3) for kind in ("encoder", "decoder", "cross")) == leaks
-    assert bool(report.future.max() > 1e-3) == future
-    assert bool(report.company[0] > 1e-3) == company
+    assert bool(report.effect_of_future.max() > 1e-3) == future
+    assert bool(report.effect_of_batch[0] > 1e-3) == batch
     sums = report.row_sums["decoder"]
     if name == "after":
         assert sums.min() < 0.9

@@ -119,7 +119,7 @@ def table_row(title: str, report: BugReport, row: int) -> dict[str, object]:
         "masks": title,
         **{f"leaked: {kind}": 100 * float(report.leaked[kind][row]) for kind in report.leaked},
         # A hundred thousand additions leave a rounding error in the fourth decimal, which is no effect.
-        "effect of the future": round(float(report.future[row]), 3),
-        "effect of the batch": round(float(report.company[row]), 3),
+        "effect of the future": round(float(report.effect_of_future[row]), 3),
+        "effect of the batch": round(float(report.effect_of_batch[row]), 3),
         "translation": report.texts[row],
     }
