@@ -57,7 +57,7 @@ def check(page: Page, *, colours_alone: bool = False) -> None:
     A page may begin to fade while it is looked at, so what was found is looked for once more when nothing moves.
 
     Args:
-        page: As it is now.
+        page: The page in its current state.
         colours_alone: The same page was looked at in another theme, so only its colours are news.
     """
     if not page.evaluate("() => 'axe' in window"):

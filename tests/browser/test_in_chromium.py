@@ -25,7 +25,7 @@ from viz_app.widgets.checkpoint_picker import DEFAULT_CHECKPOINT
 
 Visit = Callable[..., Page]
 FIRST_TEXT, SENTENCE = EVERYDAY["en"][0], "Two women are reading a newspaper."
-# Whether the cells of the large map have these colours, red, green and blue each, but for rounding.
+# Whether the cells of the large map have these colours, red, green and blue each, except for rounding.
 SHOWS = """([wanted, masked]) => {
     const root = [...document.querySelectorAll('.st-key-head_map *')].find(one => one.shadowRoot)?.shadowRoot;
     const fills = [...root?.querySelectorAll('[data-cell]') ?? []].map(one => one.getAttribute('fill'));
@@ -150,8 +150,8 @@ def test_hovering_a_cell_names_query_key_and_weight(visit: Visit) -> None:
     expect(hover).to_contain_text(f"{expected.maps['cross'][2, 0, 0, 0]:.6f}"[:7])
     assert page.locator("[aria-live=polite]").count() == 0, "every change is announced in one place"
     page.locator(".st-key-head_map svg.map").press("ArrowRight")
-    told = re.compile(r"^query: after reading .+; key: .+; attention weight: [\d.e-]{1,7}$")
-    expect(page.locator("[data-ear]")).to_have_text(told)
+    announcement = re.compile(r"^query: after reading .+; key: .+; attention weight: [\d.e-]{1,7}$")
+    expect(page.locator("[data-ear]")).to_have_text(announcement)
     top = np.unravel_index(expected.maps["cross"][2, 0].argmax(), expected.maps["cross"][2, 0].shape)
     page.get_by_role("button", name="Numbers").nth(1).click()
     expect(page.get_by_role("region", name="Table of the numbers: Heatmap")).to_be_visible()

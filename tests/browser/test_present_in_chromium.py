@@ -10,7 +10,7 @@ from tests.browser.conftest import App, settle
 
 Visit = Callable[..., Page]
 TEXT = "text=A+brown+dog+is+running+through+the+snow."
-# The smallest text that is seen, as large as it is on the screen, and what it says.
+# The size of the smallest visible text in pixels of the screen, and the text.
 SMALLEST = """() => {
     let smallest = [Infinity, ""];
     const walk = (node, zoom) => {

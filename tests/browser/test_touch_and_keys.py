@@ -83,13 +83,13 @@ def test_snapshots_are_dragged_by_a_finger_played_by_keys_and_kept_in_the_link(v
     check(page)
 
 
-def test_play_and_a_candidate_keep_the_focus_and_what_is_told_is_told_in_one_place(visit: Visit) -> None:
+def test_play_and_a_candidate_keep_the_focus_and_one_place_announces(visit: Visit) -> None:
     page = visit(f"steps?{TEXT}")
     settle(page)
-    told = page.locator("[role=status][data-ear]")
-    expect(told).to_have_text("")  # at first one reads the page
+    announcement = page.locator("[role=status][data-ear]")
+    expect(announcement).to_have_text("")  # at first one reads the page
     assert page.locator("[aria-live=polite]").count() == 0, "every change is announced in one place"
-    place = told.element_handle()
+    place = announcement.element_handle()
     page.emulate_media(reduced_motion="reduce")
     button = page.locator("[data-testid=stBaseButton-secondary]").first
     assert button.evaluate("one => parseFloat(getComputedStyle(one).transitionDuration)") <= 0.001
@@ -100,11 +100,11 @@ def test_play_and_a_candidate_keep_the_focus_and_what_is_told_is_told_in_one_pla
     page.keyboard.press("Enter")
     page.get_by_label("Step", exact=True).fill("2")
     word = page.locator(".candidate.written .word")
-    expect(told).to_have_text(f"Step 2: written {word.inner_text()}")
+    expect(announcement).to_have_text(f"Step 2: written {word.inner_text()}")
     expect(page).to_have_url(re.compile("step=2"))
     settle(page)
-    expect(told).to_contain_text("Step 2")  # what the page has told before is no news
-    assert [word.get_attribute("lang"), told.locator("bdi").get_attribute("lang")] == ["de", "de"]
+    expect(announcement).to_contain_text("Step 2")  # what the page said before is not repeated
+    assert [word.get_attribute("lang"), announcement.locator("bdi").get_attribute("lang")] == ["de", "de"]
     candidate = page.locator("[data-id]").nth(3)  # the next are spelled like the first, and may become the same text
     label = candidate.get_attribute("aria-label") or ""
     assert label.startswith(candidate.locator(".word").inner_text())
@@ -113,7 +113,7 @@ def test_play_and_a_candidate_keep_the_focus_and_what_is_told_is_told_in_one_pla
     expect(page.get_by_text("Forced:")).to_be_visible()
     settle(page)
     page.wait_for_function(f"(name) => ({FOCUSED})().startsWith(name)", arg=label.split(",")[0])
-    expect(told).to_have_text(f"Written: {page.locator('.hl-text').inner_text()}")
+    expect(announcement).to_have_text(f"Written: {page.locator('.hl-text').inner_text()}")
     assert place.evaluate("element => element.isConnected")
 
 

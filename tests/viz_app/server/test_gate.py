@@ -58,15 +58,15 @@ def test_no_more_threads_are_inside_than_the_gate_allows() -> None:
 
 
 def test_a_waiting_thread_learns_its_place_and_one_that_leaves_frees_a_place() -> None:
-    gate, told, go_on = Gate(1), {1: [], 2: []}, threading.Event()
+    gate, heard, go_on = Gate(1), {1: [], 2: []}, threading.Event()
 
     class Leaving(BaseException):
         pass
 
     def wait(number: int) -> None:
         def tell(before: int) -> None:
-            told[number].append(before)
-            if number == 1 and told[2]:
+            heard[number].append(before)
+            if number == 1 and heard[2]:
                 raise Leaving
 
         try:
@@ -80,24 +80,24 @@ def test_a_waiting_thread_learns_its_place_and_one_that_leaves_frees_a_place() -
         threads[0].start()
         until(lambda: gate.waiting == 1)
         threads[1].start()
-        until(lambda: told[2][-1:] == [0])  # the first has left
+        until(lambda: heard[2][-1:] == [0])  # the first has left
     go_on.set()
     for thread in threads:
         thread.join(PATIENCE)
-    assert set(told[1]) == {0}
-    assert told[2][0] == 1
+    assert set(heard[1]) == {0}
+    assert heard[2][0] == 1
     with gate.inside():  # nobody's place is lost
         assert gate.waiting == 0
 
 
 def test_a_thread_that_leaves_at_its_turn_passes_it_on() -> None:
-    gate, told = Gate(1), threading.Event()
+    gate, heard = Gate(1), threading.Event()
 
     class Leaving(BaseException):
         pass
 
     def tell(before: int) -> None:
-        told.set()
+        heard.set()
         until(lambda: gate.waiting == 0)
         raise Leaving
 
@@ -108,7 +108,7 @@ def test_a_thread_that_leaves_at_its_turn_passes_it_on() -> None:
     thread = threading.Thread(target=wait)
     with gate.inside():
         thread.start()
-        assert told.wait(PATIENCE)
+        assert heard.wait(PATIENCE)
     thread.join(PATIENCE)
     assert gate._free == 1
 

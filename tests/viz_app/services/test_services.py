@@ -116,16 +116,16 @@ def test_heads_are_measured_once_for_all_visitors(toy: Checkpoint, monkeypatch: 
 
     monkeypatch.setattr(long_analyses, "translator", translator)
     assert long_analyses.importance_of(key, pairs) is None
-    told: list[tuple[int, int]] = []
+    reports: list[tuple[int, int]] = []
     for _ in range(2):
         _, work = long_analyses.importance_work(key, pairs)
-        work(lambda done, steps: told.append((done, steps)))
+        work(lambda done, steps: reports.append((done, steps)))
     found = long_analyses.importance_of(key, pairs)
     assert found is not None
     assert found["cross"].shape == (2, 1, 4)
     assert np.abs(found["cross"]).max() > 0
     assert len(asked) == 1
-    assert told[-1] == (len(told), len(told))
+    assert reports[-1] == (len(reports), len(reports))
 
 
 def test_snapshots_run_together_within_the_memory_for_them(key: CheckpointKey, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -191,7 +191,7 @@ def test_back_restores_earlier_choices_and_defaults(open_app: OpenApp, monkeypat
 def test_an_older_url_from_the_browser_takes_no_choice_back(open_app: OpenApp) -> None:
     app = open_app()
     app.selectbox(key="layer").set_value("2").run()
-    app.query_params.clear()  # as it is sent by who clicks on before the answer has come
+    app.query_params.clear()  # as a browser sends it after a fast second click
     app.toggle(key="merge").set_value(True).run()
     assert app.selectbox(key="layer").value == "2"
     assert {"layer": "2", "merge": "true"}.items() <= url(app).items()

@@ -23,7 +23,7 @@ def test_the_oldest_codes_are_forgotten_first() -> None:
     codes = Codes(most=3)
     places = [Place("masks", (("layer", str(i)),)) for i in range(4)]
     first, second, *_ = [codes.code_of(place) for place in places[:3]]
-    codes.code_of(places[0])  # asked for anew
+    codes.code_of(places[0])  # used again
     codes.code_of(places[3])
     assert codes.place_of(first) == places[0]
     assert codes.place_of(second) is None
