@@ -4,7 +4,7 @@ The results are those of `learning.py`, which runs one snapshot after the other.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -57,13 +57,16 @@ def open_stack(checkpoint: Checkpoint, weights: Sequence[Path]) -> SnapshotStack
 
 
 @torch.inference_mode()
-def run_snapshots(stack: SnapshotStack, text: str, trained: Translation) -> list[SnapshotResult]:
+def run_snapshots(
+    stack: SnapshotStack, text: str, trained: Translation, *, pause: Callable[[], object] = lambda: None
+) -> list[SnapshotResult]:
     """What `run_snapshot` returns for each snapshot: one pass for all over the forced translation, one greedy search.
 
     Args:
         stack: From `open_stack`; never changed.
         text: The source.
         trained: The trained model's own translation of it.
+        pause: Called before each token that the snapshots write.
     """
     checkpoint = stack.checkpoint
     start = search_input(checkpoint.model, checkpoint.tokenizers, text, trained.as_forced)
@@ -73,7 +76,7 @@ def run_snapshots(stack: SnapshotStack, text: str, trained: Translation) -> list
     log_probs = state.ahead  # (N, T, V)
     forced = torch.tensor(list(start.forced.values()), device=log_probs.device)  # (T,)
     losses = log_probs[:, torch.arange(len(forced)), forced].clamp(min=LOWEST).neg().mean(dim=-1).tolist()
-    own = own_translations(state, forced)
+    own = own_translations(state, forced, pause)
     decode = checkpoint.tokenizers.target.decode
     return [
         SnapshotResult(
@@ -86,7 +89,9 @@ def run_snapshots(stack: SnapshotStack, text: str, trained: Translation) -> list
     ]
 
 
-def own_translations(state: DecoderState, forced: Tensor) -> dict[int, tuple[list[int], bool]]:
+def own_translations(
+    state: DecoderState, forced: Tensor, pause: Callable[[], object]
+) -> dict[int, tuple[list[int], bool]]:
     """Greedy search by each snapshot that would not write the forced tokens.
 
     The pass over the forced tokens has computed each row up to its first own choice. From there on each step computes
@@ -95,6 +100,7 @@ def own_translations(state: DecoderState, forced: Tensor) -> dict[int, tuple[lis
     Args:
         state: It has read the forced tokens ahead and written nothing.
         forced: The translation of the trained model, (T,).
+        pause: Called before each token.
 
     Returns:
         Row → the ids that it writes, and whether it ended by itself.
@@ -108,6 +114,7 @@ def own_translations(state: DecoderState, forced: Tensor) -> dict[int, tuple[lis
     for place in range(min(agreed) + 1, limit):  # of the token that comes next
         writing = [row for row, ids in written.items() if len(ids) == place and ids[-1] not in state.end_ids]
         if writing:
+            pause()
             newest = [written.get(row, given)[:place][-1] for row in range(writing[-1] + 1)]
             chosen = best(state, read(state, newest, place)).tolist()
             for row in writing:

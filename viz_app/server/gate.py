@@ -34,17 +34,19 @@ class Gate:
         return len(self._queue)
 
     @contextmanager
-    def inside(self, on_wait: Callable[[int], None] = ignore) -> Iterator[None]:
+    def inside(self, on_wait: Callable[[int], None] = ignore, *, first: bool = False) -> Iterator[None]:
         """Wait, enter, and leave at the end. A thread that is already inside just continues.
 
         Args:
             on_wait: Called from time to time with the number of threads before this one. An exception in it ends the
                 waiting.
+            first: Wait at the head of the queue. This is for the work of a page that has waited already and stays
+                outside until the work is done.
         """
         if self._is_inside():
             yield
             return
-        self._enter(on_wait)
+        self._enter(on_wait, first=first)
         try:
             yield
         finally:

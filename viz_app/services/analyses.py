@@ -181,15 +181,23 @@ def snapshot_result_of(key: CheckpointKey, text: str, step: int) -> SnapshotResu
     return run_snapshot(snapshot(key, step), text, translation_of(key, text))
 
 
-def snapshot_results_of_group(key: CheckpointKey, text: str, steps: tuple[int, ...]) -> list[SnapshotResult]:
+def snapshot_results_of_group(
+    key: CheckpointKey, text: str, steps: tuple[int, ...], pause: Callable[[], object]
+) -> list[SnapshotResult]:
     """`snapshot_result_of` each snapshot of a group; see `snapshot_groups`.
+
+    Args:
+        key: The trained checkpoint.
+        text: The source.
+        steps: The steps of the snapshots.
+        pause: Called before each token that the snapshots write.
 
     Raises:
         CheckpointError: the weights of one cannot be loaded.
     """
     if len(steps) == 1:
         return [snapshot_result_of(key, text, steps[0])]
-    found = run_snapshots(snapshot_stack(key, steps), text, translation_of(key, text))
+    found = run_snapshots(snapshot_stack(key, steps), text, translation_of(key, text), pause=pause)
     return [keep(one, snapshot_result_of, key, text, step) for step, one in zip(steps, found, strict=True)]
 
 

@@ -1,6 +1,7 @@
 """Analyses that take long. One job serves all visitors who request it, and lets others run between steps."""
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TypeVar, cast
 
 import numpy as np
@@ -99,11 +100,12 @@ def snapshots_work(key: CheckpointKey, text: str, steps: Sequence[int]) -> Work:
     def run(report: Report) -> list[SnapshotResult]:
         results: list[SnapshotResult] = []
         for group in snapshot_groups(key, steps):
-            report(len(results), len(steps))
-            results += snapshot_results_of_group(key, text, group)
+            pause = partial(report, len(results), len(steps))
+            pause()
+            results += snapshot_results_of_group(key, text, group, pause)
         return results
 
-    return ("snapshots", key, text), in_turns(run)
+    return ("snapshots", key, text), in_turns(run, first=True)
 
 
 def kept_job(subject: Hashable, compute: Callable[[Report], object]) -> Work:
@@ -111,15 +113,15 @@ def kept_job(subject: Hashable, compute: Callable[[Report], object]) -> Work:
     return subject, in_turns(lambda report: RESULTS.get(subject, lambda: read_only(compute(report))))
 
 
-def in_turns(compute: Callable[[Report], object]) -> Callable[[Report], object]:
-    """Compute inside the gate, and let others run between two steps."""
+def in_turns(compute: Callable[[Report], object], *, first: bool = False) -> Callable[[Report], object]:
+    """Compute inside the gate, and let others run between two steps; `first` as in `Gate.inside`."""
 
     def work(report: Report) -> object:
         def step(done: int, steps: int) -> None:
             report(done, steps)
             GATE.give_way()
 
-        with GATE.inside():
+        with GATE.inside(first=first):
             return compute(step)
 
     return work

@@ -94,3 +94,20 @@ def test_weights_of_another_model_are_refused_together_as_alone(tmp_path: Path) 
     wrong = shutil.copy(BUNDLED / "imdb-sentiment" / WEIGHTS, tmp_path / "step-000001.safetensors")
     with pytest.raises(CheckpointError):
         open_stack(checkpoint, [list_snapshots(checkpoint.path)[0], Path(wrong)])
+
+
+def test_it_can_be_stopped_between_two_tokens() -> None:
+    checkpoint = load_checkpoint(BUNDLED / NAME)
+    trained = translate(checkpoint, SENTENCES[0])
+    stack = open_stack(checkpoint, list(list_snapshots(checkpoint.path).values())[:1])
+    pauses = 0
+
+    def pause() -> None:
+        nonlocal pauses
+        pauses += 1
+        if pauses == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_snapshots(stack, SENTENCES[0], trained, pause=pause)
+    assert pauses == 3

@@ -169,3 +169,25 @@ def test_a_place_is_free_again_after_an_error_inside_and_outside() -> None:
     with gate.inside(), gate.inside():  # a page in a page takes one place
         assert gate._free == 0
     assert gate._free == 1
+
+
+def test_work_of_a_page_that_has_waited_begins_before_those_who_come() -> None:
+    gate, order = Gate(1), list[str]()
+
+    def work() -> None:
+        with gate.inside(first=True):
+            order.append("work")
+
+    def visit() -> None:
+        with gate.inside():
+            order.append("visitor")
+
+    with gate.inside():
+        visitor, worker = threading.Thread(target=visit), threading.Thread(target=work)
+        visitor.start()
+        until(lambda: gate.waiting == 1)
+        worker.start()
+        until(lambda: gate.waiting == 2)
+    for thread in (visitor, worker):
+        thread.join(PATIENCE)
+    assert order == ["work", "visitor"]

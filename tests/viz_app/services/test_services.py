@@ -148,7 +148,8 @@ def test_the_results_of_snapshots_are_known_after_the_job_and_those_of_one_after
     reported: list[tuple[int, int]] = []
     together = long_analyses.snapshots_work(key, text, steps)[1](lambda *done: reported.append(done))
     assert together == long_analyses.snapshot_results_of(key, text, steps)
-    assert reported == [(0, 3)]
+    assert set(reported) == {(0, 3)}
+    assert len(reported) > 3, "others may run between two tokens"
     trained = translations.translation_of(key, text)
     alone = [run_snapshot(loading.snapshot(key, step), text, trained) for step in steps]
     assert [one.text for one in together] == [one.text for one in alone]
