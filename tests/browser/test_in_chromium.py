@@ -256,7 +256,7 @@ FIRST_PICTURES = {
     "positions": ".js-plotly-plot",
     "masks": ".js-plotly-plot",
     "heads": ".boards",
-    "compare": ".hl-lines",
+    "compare": ".js-plotly-plot",
     "learning": ".sheet",
     "sentiment": ".hl-words",
     "checkpoints": "[data-testid=stDataFrame]",
