@@ -1,1 +1,1 @@
-"""Arrays and labels in, Plotly figures out. Knows nothing of torch, of Streamlit or of the model."""
+"""Figures from arrays and labels, each with its table and its summary. Nothing here imports torch or Streamlit."""

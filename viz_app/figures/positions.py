@@ -121,7 +121,7 @@ def by_distance(values: FloatArray, *, unit: str, height: int) -> Picture:
     reach = values.shape[1] // 2
     distances = np.arange(-reach, reach + 1)
     series = {f"head {head + 1}": row for head, row in enumerate(values)}
-    hover = f"key %{{x:+d}} from the query<br>{unit} %{{y:.3f}}"
+    hover = f"distance %{{x:+d}}<br>{unit} %{{y:.3f}}"
     traces = lines(distances, series, mode="lines+markers", hover=hover)
     drawn = figure(traces, axis(DISTANCE, **GRID), axis(unit, **GRID), height=height, **WITH_LEGEND)
     return line_picture(drawn, [f"{distance:+d}" for distance in distances], series, x_title="distance", unit=unit)

@@ -9,12 +9,12 @@ __all__ = ["shared_axes"]
 
 
 def shared_axes(first: Axes, second: Axes, *, by_position: bool) -> Axes | None:
-    """The common axes of two maps; None where their rows or columns do not correspond.
+    """Find the common axes of two maps. None if their rows or columns do not correspond.
 
     Args:
         first: Axes of one map.
         second: Axes of the other map.
-        by_position: Whether different words at the same position correspond, if there are as many.
+        by_position: Pair different words at the same position, if both maps have the same number of words.
     """
     queries = shared_labels(first.queries, second.queries, by_position=by_position)
     keys = shared_labels(first.keys, second.keys, by_position=by_position)
@@ -22,7 +22,7 @@ def shared_axes(first: Axes, second: Axes, *, by_position: bool) -> Axes | None:
 
 
 def shared_labels(first: Sequence[str], second: Sequence[str], *, by_position: bool) -> list[str] | None:
-    """The labels of both, where they differ as "one | other"; case does not count."""
+    """Join the labels of both, written "one | other" where they differ. Case does not matter."""
     same_words = [label.casefold() for label in first] == [label.casefold() for label in second]
     if not (same_words or (by_position and len(first) == len(second))):
         return None
