@@ -149,5 +149,5 @@ def size_of(value: object) -> int:
     if kind in (tuple, list, frozenset, set):
         return own + sum(map(size_of, given))
     if is_dataclass(kind):
-        return own + size_of(vars(given))
+        return own + sys.getsizeof(vars(given)) + sum(map(size_of, vars(given).values()))
     return own
