@@ -20,7 +20,7 @@ from model.config.model import (
     ClassifierConfig,
     ModelConfig,
     RecurrentConfig,
-    sizes_of,
+    config_class,
 )
 from model.config.run import TrainConfig
 from model.config.section import ConfigError
@@ -115,7 +115,7 @@ class CheckpointConfig:
         return cls(
             recipe=str(values["recipe"]),
             task=task,
-            model=sizes_of(task, values["model"]).from_dict(values["model"]),
+            model=config_class(task, values["model"]).from_dict(values["model"]),
             tokenizer=TokenizerConfig.from_dict(values["tokenizer"]),
             train=TrainConfig.from_dict(values["train"]),
             figures=dict(figures),

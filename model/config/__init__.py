@@ -1,1 +1,1 @@
-"""What a model, a tokenizer, a run and a recipe are made of: frozen dataclasses that check themselves."""
+"""Settings of models, tokenizers, searches, training runs and recipes, as frozen dataclasses with checked values."""

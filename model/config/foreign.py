@@ -1,4 +1,4 @@
-"""What there is to know of a model that we did not train, without loading it and without the library that made it."""
+"""The configuration of a model that we did not train, without its weights and without the library that made it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,13 +11,13 @@ from model.safety.json_files import read_small_json
 
 __all__ = ["ForeignConfig", "ForeignSizes", "ForeignTexts", "Task", "is_foreign"]
 
-# Encoder and decoder; a decoder alone; an encoder alone; an encoder that says of what class a text is.
+# An encoder-decoder, a decoder-only model, an encoder-only model, or an encoder with a classifier.
 Task = Literal["translation", "continuation", "reading", "classification"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ForeignSizes:
-    """What the rest of the program asks of a model's sizes."""
+    """The sizes of the model, with the names that our own configurations use."""
 
     d_model: int
     num_heads: int
@@ -26,9 +26,9 @@ class ForeignSizes:
     source_vocab_size: int
     target_vocab_size: int
     labels: tuple[str, ...] = ()  # of a classifier
-    several_labels: bool = False  # a text may have any number of them, each with a probability of its own
-    pooling: Literal["first", "mean"] = "first"  # which vectors a classifier reads: that of the first token, or all
-    positional: str = "its own"  # or learned, if it is a table of vectors
+    several_labels: bool = False  # a text may have several labels, each with its own probability
+    pooling: Literal["first", "mean"] = "first"  # a classifier reads the vector of the first token, or the mean of all
+    positional: str = "its own"  # or "learned" for a table of vectors
     attention = "scaled_dot_product"
 
     @property
@@ -51,37 +51,38 @@ class ForeignSizes:
 
 @dataclass(frozen=True, kw_only=True)
 class ForeignTexts:
-    """What is read and written; a language is "" where the files do not say."""
+    """The languages of the model and its special tokens. A language is "" if the files do not name it."""
 
     source_language: str = ""
     target_language: str = ""
-    mask: str = ""  # what a person types for a word that the model is to guess
-    languages: Mapping[str, int] = field(default_factory=dict)  # code → its token, of a model of many
-    kind = "pieces"
+    mask: str = ""  # the text of the mask token, which a visitor types for a hidden word
+    languages: Mapping[str, int] = field(default_factory=dict)  # language code → its token, for a multilingual model
+    kind = "subwords"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ForeignConfig:
-    """As `CheckpointConfig`, of a checkpoint that we did not train: nothing was measured, and no recipe is known."""
+    """The counterpart of `CheckpointConfig` for a checkpoint that we did not train: no results and no recipe."""
 
     family: str  # `model_type`, such as marian
     task: Task
     model: ForeignSizes | ModelConfig
     tokenizer: ForeignTexts
-    values: Mapping[str, Any]  # config.json as it stands
+    values: Mapping[str, Any]  # the unchanged config.json
     figures: Mapping[str, float] = field(default_factory=dict)
     bleu = None
 
     def figure(self, name: str) -> float | None:
-        """Nothing is recorded."""
+        """Always None: no results are recorded."""
         return None
 
     def to_dict(self) -> dict[str, Any]:
+        """The values of `config.json`."""
         return dict(self.values)
 
 
 def is_foreign(folder: Path) -> bool:
-    """Whether `config.json` is one of the library's, which names its family; False where it cannot be read."""
+    """Whether `config.json` belongs to `transformers`, which names a model type; False where it cannot be read."""
     try:
         values = read_small_json(folder / "config.json")
     except (OSError, ValueError):

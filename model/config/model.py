@@ -1,4 +1,4 @@
-"""The sizes of a model, of any architecture: flat frozen dataclasses, checked as they are built."""
+"""The sizes of a model of any architecture, as flat frozen dataclasses with checked values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ __all__ = [
     "LayersConfig",
     "ModelConfig",
     "RecurrentConfig",
-    "sizes_of",
+    "config_class",
 ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class LayersConfig(Section):
-    """What every stack of layers needs ("Attention Is All You Need", section 3; table 3 for the names)."""
+    """The sizes of a stack of layers ("Attention Is All You Need", section 3; the names are those of table 3)."""
 
     d_model: int = 256
     num_heads: int = 8
@@ -72,12 +72,12 @@ class LayersConfig(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig(LayersConfig):
-    """Sizes of an encoder-decoder Transformer."""
+    """The sizes of an encoder-decoder Transformer."""
 
     source_vocab_size: int
     target_vocab_size: int
     num_decoder_layers: int = 3
-    # none: three separate matrices; target: target embedding = output projection; all: source embedding too
+    # Which matrices are shared. target: the target embedding and the output projection; all: the source embedding too.
     tie_embeddings: Literal["none", "target", "all"] = "all"
 
     def __post_init__(self) -> None:
@@ -95,11 +95,11 @@ class ModelConfig(LayersConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class RecurrentConfig(Section):
-    """Sizes of a recurrent encoder-decoder: one layer, and one head that looks at the source, or none."""
+    """The sizes of a recurrent encoder-decoder: one layer, and one head of cross-attention or none."""
 
     architecture: Literal["recurrent"] = "recurrent"
-    d_model: int = 256  # of the embeddings
-    d_hidden: int = 256  # of the state, in each direction
+    d_model: int = 256  # width of the embeddings
+    d_hidden: int = 256  # width of the state, in each direction
     attention: Literal["additive", "none"] = "additive"
     dropout: float = 0.3
     max_length: int = 256
@@ -113,7 +113,7 @@ class RecurrentConfig(Section):
         require(0.0 <= self.dropout < 1.0, f"dropout is {self.dropout}; it must be at least 0 and below 1.")
         require_one_vocabulary(self)
 
-    positional = "recurrence"  # no encoding: it reads in order
+    positional = "recurrence"  # no encoding, because it reads in order
     num_heads = num_encoder_layers = num_decoder_layers = 1
 
     @property
@@ -127,6 +127,7 @@ class RecurrentConfig(Section):
 
 
 def require_one_vocabulary(config: ModelConfig | RecurrentConfig) -> None:
+    """Raise a ConfigError if all embeddings are shared but the vocabularies differ in size."""
     require(
         config.tie_embeddings != "all" or config.source_vocab_size == config.target_vocab_size,
         f'tie_embeddings = "all" needs a shared vocabulary, but source_vocab_size is {config.source_vocab_size} '
@@ -136,12 +137,12 @@ def require_one_vocabulary(config: ModelConfig | RecurrentConfig) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class ClassifierConfig(LayersConfig):
-    """Sizes of an encoder with a pooling head."""
+    """The sizes of a classifier: an encoder, and a pooling head that combines its vectors."""
 
     vocab_size: int
     labels: tuple[str, ...]
     pooling: Literal["attention", "mean"] = "attention"
-    several_labels = False  # each text has just one
+    several_labels = False  # each text has exactly one label
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -161,10 +162,15 @@ TASKS: Mapping[str, type[ModelConfig] | type[ClassifierConfig]] = {
 }
 
 
-def sizes_of(
+def config_class(
     task: str, values: Mapping[str, Any]
 ) -> type[ModelConfig] | type[RecurrentConfig] | type[ClassifierConfig]:
-    """Which sizes a model has: those of its task, or of another architecture that the values name."""
+    """The class of a model's sizes.
+
+    Args:
+        task: One of `TASKS`.
+        values: The sizes; they may name another architecture.
+    """
     recurrent = task == "translation" and values.get("architecture") == "recurrent"
     return RecurrentConfig if recurrent else TASKS[task]
 

@@ -1,4 +1,4 @@
-"""Recipes: the tokenizer, the training and the sizes of one checkpoint to train, read from a commented TOML file."""
+"""Recipes: the settings of one checkpoint to train, read from a commented TOML file."""
 
 import tomllib
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
-from model.config.model import TASKS, VOCAB_SIZES, AnyModelConfig, ClassifierConfig, RecurrentConfig, sizes_of
+from model.config.model import TASKS, VOCAB_SIZES, AnyModelConfig, ClassifierConfig, RecurrentConfig, config_class
 from model.config.run import TrainConfig
 from model.config.section import ConfigError, require
 from model.config.tokenizer import TokenizerConfig
@@ -18,13 +18,13 @@ RECIPES = Path(__file__).parents[1] / "recipes"
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """One checkpoint to train: its tokenizer, its training, and the model's sizes (vocabularies come later)."""
+    """The settings of one checkpoint to train."""
 
     name: str
     tokenizer: TokenizerConfig
     train: TrainConfig
-    model: Mapping[str, Any]
-    task: str = "translation"
+    model: Mapping[str, Any]  # the sizes of the model, without those of the vocabularies, which are learned later
+    task: str = "translation"  # one of `TASKS`
 
     def __post_init__(self) -> None:
         require(self.task in TASKS, f"task is {self.task!r}; it must be one of {', '.join(map(repr, TASKS))}.")
@@ -75,26 +75,32 @@ class Recipe:
         )
 
     def model_config(self, **vocab_sizes: int) -> AnyModelConfig:
-        """The model's configuration, once the sizes of the vocabularies are known.
+        """The configuration of the model.
+
+        Args:
+            **vocab_sizes: The sizes of the learned vocabularies; see `VOCAB_SIZES`.
 
         Raises:
             ConfigError: the sizes contradict each other.
         """
-        return sizes_of(self.task, self.model).from_dict(vocab_sizes | dict(self.model))
+        return config_class(self.task, self.model).from_dict(vocab_sizes | dict(self.model))
 
     def with_settings(self, settings: Mapping[str, Any]) -> Self:
-        """Return a copy with `section.name` or plain `name` settings replaced.
+        """Return a copy with other settings.
+
+        Args:
+            settings: Name → value. A name may include its section, such as `train.seed`.
 
         Raises:
-            ConfigError: no section has such a setting.
+            ConfigError: no section has such a setting, or a value is wrong.
         """
         sections = {"tokenizer": self.tokenizer.to_dict(), "train": self.train.to_dict(), "model": dict(self.model)}
-        known = {"tokenizer": TokenizerConfig, "train": TrainConfig, "model": sizes_of(self.task, self.model)}
+        classes = {"tokenizer": TokenizerConfig, "train": TrainConfig, "model": config_class(self.task, self.model)}
         for key, value in settings.items():
-            wanted, _, name = key.rpartition(".")
-            homes = [s for s, kind in known.items() if wanted in ("", s) and name in {f.name for f in fields(kind)}]
-            require(bool(homes), f"No recipe section has a setting {key!r}.")
-            sections[homes[0]][name] = value
+            section, _, name = key.rpartition(".")
+            matching = [s for s, c in classes.items() if section in ("", s) and name in {f.name for f in fields(c)}]
+            require(bool(matching), f"No section of a recipe has a setting {key!r}.")
+            sections[matching[0]][name] = value
         return replace(
             self,
             tokenizer=TokenizerConfig.from_dict(sections["tokenizer"]),
@@ -104,7 +110,10 @@ class Recipe:
 
 
 def load_recipe(name: str) -> Recipe:
-    """Read a recipe by the name of a bundled one or by the path of a TOML file.
+    """Read a recipe.
+
+    Args:
+        name: Of a bundled recipe, or the path of a TOML file.
 
     Raises:
         ConfigError: there is no such recipe, or it is not valid.

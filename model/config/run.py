@@ -1,4 +1,4 @@
-"""The settings of one training run, and what the name of its corpus says."""
+"""The settings of one training run, and the meaning of its corpus name."""
 
 import re
 from dataclasses import dataclass
@@ -8,43 +8,43 @@ from model.config.section import Section, require, require_seed
 
 __all__ = ["BACK", "DISTILLED", "VARIED", "TrainConfig"]
 
-# What `distill`, `vary` and `backtranslate` add to the name of a corpus; the last two make it for models that read one
-# language. What a back-translated one was made from need not be in both languages: nothing is tested on that.
+# Endings of the name of a generated corpus: distilled by a larger model, varied by rules, or translated back from text
+# in one language. The last has no real pairs, so nothing is validated or tested on it.
 DISTILLED, VARIED, BACK = "-distilled", re.compile(r"-varied-[a-z]+$"), re.compile(r"-back-[a-z]+$")
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig(Section):
-    """How a model is trained. Batches are counted in the tokens of their longer side, padding included."""
+    """How a model is trained."""
 
-    corpus: str
-    pretrain_corpus: str = ""  # read instead in the first epochs; the vocabulary is learned on it
+    corpus: str  # one name, or several joined by +
+    pretrain_corpus: str = ""  # used instead in the first epochs; the vocabulary is learned on it
     pretrain_epochs: int = 0
-    batch_tokens: int = 2560
+    batch_tokens: int = 2560  # in the longer side of a batch, with padding
     max_epochs: int = 40
     max_steps: int = 100_000
     learning_rate: float = 1e-3
     warmup_steps: int = 800
-    cooldown_steps: int = 0  # the last ones, over which the learning rate falls to 0; 0: it never does
+    cooldown_steps: int = 0  # the last steps, in which the learning rate falls to 0; 0 for no cooldown
     adam_beta1: float = 0.9
     adam_beta2: float = 0.98
     label_smoothing: float = 0.1
-    bpe_dropout: float = 0.0  # above 0 each epoch cuts words differently, after the batches were put together
-    word_dropout: float = 0.0  # share of a classifier's words that are read as unknown ones, others in each epoch
-    fill_gaps: bool = False  # learn which words it hides, not the labels: a start for a classifier that reads
-    attention_rate: float = 1.0  # share of the learning rate that self-attention has, to keep what it learned before
-    clip_norm: float = 1.0
-    average_epochs: int = 8
-    patience: int = 12
-    snapshot_steps: tuple[int, ...] = ()  # after which the weights are kept; the end of the run is added
+    bpe_dropout: float = 0.0  # above 0, each epoch splits words differently; the batches stay the same
+    word_dropout: float = 0.0  # share of a classifier's words that are replaced by the unknown token, new in each epoch
+    fill_gaps: bool = False  # learn to predict the replaced words instead of the labels, as a start for a classifier
+    attention_rate: float = 1.0  # factor for the learning rate of self-attention; below 1 it keeps more of its start
+    clip_norm: float = 1.0  # the largest norm of the gradient
+    average_epochs: int = 8  # the final weights are the mean of this many epochs
+    patience: int = 12  # epochs without progress before the run stops
+    snapshot_steps: tuple[int, ...] = ()  # steps after which the weights are kept, besides the last one
     seed: int = 1
     precision: Literal["fp32", "bf16", "fp16"] = "fp32"
-    accumulate: int = 1  # batches that make one step of the optimizer, on each process
-    compile: bool = False  # torch.compile; pays on a GPU
+    accumulate: int = 1  # batches per step of the optimizer, on each process
+    compile: bool = False  # use torch.compile; worth it on a GPU
 
     @property
     def corpora(self) -> tuple[str, ...]:
-        """What is learned and can be tested, corpus by corpus; a distilled or varied one by what it was made from."""
+        """The corpora that can be validated on. A distilled or varied corpus counts as its original."""
         names = (VARIED.sub("", name.removesuffix(DISTILLED)) for name in self.corpus.split("+"))
         return tuple(dict.fromkeys(name for name in names if not BACK.search(name)))
 

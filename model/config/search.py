@@ -1,4 +1,4 @@
-"""The settings of a search for a translation."""
+"""The settings of greedy search, beam search and sampling."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -10,20 +10,20 @@ __all__ = ["SearchConfig"]
 
 @dataclass(frozen=True, kw_only=True)
 class SearchConfig(Section):
-    """How a translation is searched for. `beam` uses the first two settings, `sample` the others, `greedy` none."""
+    """How tokens are chosen. `beam` uses the next two settings, `sample` the others, and `greedy` none."""
 
     method: Literal["greedy", "beam", "sample"] = "greedy"
     beam_size: int = 5
-    length_penalty: float = 1.0
-    temperature: float = 1.0
-    top_k: int = 0  # 0: all
+    length_penalty: float = 1.0  # see `Hypothesis.score`
+    temperature: float = 1.0  # this and the next two: see `filter_log_probs`
+    top_k: int = 0  # 0: all tokens
     top_p: float = 1.0
     seed: int = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require_positive("beam_size")
-        # Beyond these, 32-bit log-probabilities divided by it are no numbers any more.
+        # Outside this range, 32-bit log-probabilities divided by the temperature may be infinite or NaN.
         require(
             0.001 <= self.temperature <= 1000,
             f"temperature is {self.temperature}; it must be from 0.001 (almost greedy) to 1000 (almost uniform).",

@@ -1,6 +1,6 @@
 """A section of a configuration: a flat frozen dataclass, built from a plain mapping and checked field by field.
 
-Every error names the offending values, so that it can be shown to a person as it stands.
+The message of every error names the wrong values, so a page can show it unchanged.
 """
 
 from collections.abc import Mapping
@@ -11,21 +11,25 @@ __all__ = ["ConfigError", "Section", "require", "require_seed"]
 
 
 class ConfigError(ValueError):
-    """A configuration that cannot be built. The message names the values and the remedy."""
+    """A configuration cannot be used, or an analysis does not fit a model. The message names values and remedy."""
 
 
 def require(condition: bool, message: str) -> None:
+    """Raise a ConfigError with this message unless the condition holds."""
     if not condition:
         raise ConfigError(message)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """Shared by the configurations below: built from a plain mapping, checked field by field."""
+    """The base of all configurations. Each field is checked against its type when an object is made."""
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Build from JSON or TOML values.
+
+        Args:
+            values: Setting → value.
 
         Raises:
             ConfigError: a name is unknown or missing, a value has the wrong type, or values contradict each other.
@@ -42,9 +46,11 @@ class Section:
             raise ConfigError(f"{cls.__name__}: {str(error).partition('__init__() ')[2] or error}.") from error
 
     def to_dict(self) -> dict[str, Any]:
+        """All settings as values that JSON can hold."""
         return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self).items()}
 
     def require_positive(self, *names: str) -> None:
+        """Raise a ConfigError unless each of these settings is at least 1."""
         for name in names:
             require(getattr(self, name) > 0, f"{name} is {getattr(self, name)}; it must be at least 1.")
 
@@ -64,8 +70,9 @@ class Section:
                 item = get_args(kind)[0]
                 fits = isinstance(value, list | tuple) and all(type(v) is item for v in value)
                 require(fits, f"{name} is {value!r}; it must be a list of type {item.__name__}.")
-                object.__setattr__(self, name, tuple(value))  # JSON and TOML know lists alone
+                object.__setattr__(self, name, tuple(value))  # JSON and TOML have only lists
 
 
 def require_seed(seed: int) -> None:
+    """Raise a ConfigError unless the seed fits into 64 bits, as PyTorch needs."""
     require(-(2**63) <= seed < 2**63, f"seed is {seed}; it must fit into 64 bits. Choose a smaller number.")

@@ -10,13 +10,13 @@ __all__ = ["TokenizerConfig"]
 
 @dataclass(frozen=True, kw_only=True)
 class TokenizerConfig(Section):
-    """How text becomes tokens. `words` uses min_freq and lowercase, `bpe` uses vocab_size."""
+    """How text becomes tokens. `words` uses `min_freq` and `lowercase`; `bpe` uses `vocab_size`."""
 
     kind: Literal["bpe", "words"]
     source_language: str
-    target_language: str = ""  # of a translation
-    vocab_size: int = 8000
-    min_freq: int = 2
+    target_language: str = ""  # for a translation
+    vocab_size: int = 8000  # of the learned byte pairs
+    min_freq: int = 2  # rarer words become the unknown token
     lowercase: bool = False
 
     def __post_init__(self) -> None:

@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 # Why a translation may be poor: another script, characters outside the vocabulary, an unsure model, or no reason.
-LowConfidence = Literal["script", "pieces", "unsure", ""]
+LowConfidence = Literal["script", "vocabulary", "unsure", ""]
 USUAL_CONFIDENCE = "usual_certainty"  # its key in config.json; see `usual_confidence`
 LOW_PERCENTILE = 2  # percent of the validation sentences with low confidence
 SCRIPTS = {"de": "LATIN", "en": "LATIN", "zh": "CJK"}  # language → first word of the Unicode names of its letters
@@ -66,7 +66,7 @@ def low_confidence(checkpoint: Checkpoint, text: str, translation: Translation) 
     if foreign_share(text, checkpoint.config.tokenizer.source_language) > MAX_FOREIGN_SHARE:
         return "script"
     if unread_share(tokenizers.source.encode(text), text, unknown=tokenizers.specials.unknown) > MAX_UNREAD_SHARE:
-        return "pieces"
+        return "vocabulary"
     return "unsure" if confidence(translation.written) < checkpoint.config.figures.get(USUAL_CONFIDENCE, 0.0) else ""
 
 

@@ -164,7 +164,7 @@ def figures_row(listed: Listed) -> dict[str, object]:
         "task": config.task,
         "family": getattr(config, "family", "Headlight"),
         "languages": " → ".join(filter(None, (config.tokenizer.source_language, config.tokenizer.target_language))),
-        "tokens": {"bpe": "subwords (BPE)", "words": "words", "pieces": "subwords"}[config.tokenizer.kind],
+        "tokens": {"bpe": "subwords (BPE)", "words": "words", "subwords": "subwords"}[config.tokenizer.kind],
         "positions": config.model.positional,
         "layers": f"{config.model.num_encoder_layers} + {getattr(config.model, 'num_decoder_layers', 0)}",
         "heads": config.model.num_heads,

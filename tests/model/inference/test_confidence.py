@@ -50,7 +50,7 @@ def test_another_language_is_caught_and_what_a_class_types_rarely_is(checkpoint:
         ("Я тебя люблю.", "script"),
         ("我爱你", "script"),
         ("مرحبا", "script"),
-        ("🐕‍🦺🐕‍🦺", "pieces"),
+        ("🐕‍🦺🐕‍🦺", "vocabulary"),
         ("Je ne parle pas bien le français.", "unsure"),
         ("A man is reading a book.", ""),
         ("A man is reading a book. 🙂", ""),
@@ -63,7 +63,7 @@ def test_the_reason(checkpoint: Checkpoint, text: str, reason: str) -> None:
 
 def test_unknown_words_are_told() -> None:
     words = load_checkpoint(BUNDLED / "multi30k-de-en-words")
-    assert low_confidence(words, "Xyzzy plugh frotz.", translate(words, "Xyzzy plugh frotz.")) == "pieces"
+    assert low_confidence(words, "Xyzzy plugh frotz.", translate(words, "Xyzzy plugh frotz.")) == "vocabulary"
     assert low_confidence(words, "Ein Hund rennt.", translate(words, "Ein Hund rennt.")) == ""
 
 

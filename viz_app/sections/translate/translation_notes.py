@@ -16,7 +16,7 @@ __all__ = ["translation_notes"]
 # A translator writes something for any text, so a doubtful translation gets a quiet note.
 DOUBTS = {
     "script": "Most letters of this text are not {language}, and this model reads {language}.",
-    "pieces": "Much of this text is not in the vocabulary of this model, so the translation is largely a guess.",
+    "vocabulary": "Much of this text is not in the vocabulary of this model, so the translation is largely a guess.",
     "unsure": "The model is less confident about this than about 98\u00a0% of the validation sentences. Some words may "
     "be new to it, or the text may not be {language}.",
 }
