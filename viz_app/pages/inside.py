@@ -37,6 +37,6 @@ for tab, (_, section) in zip(others, SECTIONS.values(), strict=True):
     if tab.open:
         with tab:
             if problem := analyses.why_no_residual_stream(key):
-                st.info(plain(f"{problem} Choose another checkpoint on the left."))
+                st.info(plain(problem))
             else:
                 section(key, text, run)

@@ -17,7 +17,7 @@ key, config = checkpoint_choice.require_attention(
     listing.listed_checkpoints(), transformer_heading="This page is about the masks of a Transformer"
 )
 if problem := analyses.why_no_masks(key):
-    end_page(plain(f"{problem} Choose another checkpoint on the left."))
+    end_page(plain(problem))
 st.markdown(
     "`<pad>` tokens give all sentences of a batch the same length, and the decoder must not see the token that it will "
     "write. A **mask** decides which keys (columns) a query (row) may attend to: **blue = may attend, grey = masked**."

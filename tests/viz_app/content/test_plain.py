@@ -103,4 +103,4 @@ def test_only_the_start_of_a_long_card_is_read(tmp_path: Path) -> None:
     shown = model_card.__wrapped__(CheckpointKey(path=str(tmp_path), version=""))
     assert len(shown) < 51_000
     assert shown.startswith("word word")
-    assert shown.endswith("only its first 50,000 characters are shown.")
+    assert "50,000 characters" in shown[-80:]

@@ -136,7 +136,7 @@ def test_heads_of_another_make_can_be_silenced(open_with: OpenApp) -> None:
     everything = "off.decoder.1.1-2-3-4~off.decoder.2.1-2-3-4"
     app = open_with("heads", "gpt2", intervention=everything)
     texts = " ".join(element.value for element in app.caption)
-    assert "as trained had a log-probability" in texts
+    assert "as trained has the log-probability" in texts
     assert "(+0.00 nats)" not in texts
 
 

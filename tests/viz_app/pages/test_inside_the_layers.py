@@ -87,7 +87,7 @@ def test_a_text_that_is_too_long_for_value_zeroing_gets_a_sentence(
 def test_any_text_gives_a_sensible_tab(open_app: OpenApp, tab: str, text: str) -> None:
     app = open_app("inside", checkpoint="multi30k-de-en-words", text=text, inside_tab=tab)
     assert not app.error
-    assert charts(app) or "too long to be followed" in app.info[0].value
+    assert charts(app) or "Shorten the sentence" in app.info[0].value
 
 
 @pytest.mark.parametrize(("tab", "family"), [(STATIONS, "t5"), (TABS[1], "gpt2"), (TABS[2], "bert")])

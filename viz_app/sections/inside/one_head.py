@@ -34,7 +34,7 @@ def one_head(key: CheckpointKey, config: AnyConfig, text: str, run: translations
     try:
         translation, anatomy = head_analyses.anatomy_of(key, text, kind, layer, *run)
     except ConfigError as error:
-        st.info(plain(f"{error} Choose another checkpoint on the left."))
+        st.info(plain(str(error)))
         return
     query_tokens, key_tokens = translation.tokens_of(kind)
     with query_column:

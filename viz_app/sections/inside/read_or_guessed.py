@@ -27,7 +27,7 @@ def read_or_guessed(key: CheckpointKey, text: str, run: Run) -> None:
     try:
         translation, influence = analyses.influence_of(key, text, *run)
     except ConfigError as error:
-        st.info(plain(f"{error} Shorten the text."))
+        st.info(plain(str(error)))
         return
     written = [token.text for token in translation.written]
     draw_shares(influence, written)
@@ -108,7 +108,7 @@ def draw_value_zeroing(key: CheckpointKey, text: str, run: Run, written: Sequenc
     try:
         zeroing = analyses.zeroing_of(key, text, *run)
     except ConfigError as error:
-        st.info(plain(f"{error} Shorten the text."))
+        st.info(plain(str(error)))
         return
     layers = [f"layer {i + 1}" for i in range(len(zeroing.shares))]
     draw(
