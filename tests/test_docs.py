@@ -48,7 +48,7 @@ def test_the_notebook_shows_what_its_code_does_today() -> None:
         printed, value = run_cell("".join(cell["source"]), space)
         outputs = cell["outputs"]
         assert_same_text(printed, "".join("".join(output.get("text", "")) for output in outputs))
-        data = {kind: told for output in outputs for kind, told in output.get("data", {}).items()}
+        data = {kind: content for output in outputs for kind, content in output.get("data", {}).items()}
         assert bool(data) == (value is not None)
         if "text/plain" in data:
             assert_same_text(repr(value), "".join(data["text/plain"]))
@@ -72,12 +72,12 @@ def test_the_python_on_a_page_runs(page: Path) -> None:
 
 def test_the_signatures_on_the_page_are_those_of_the_code() -> None:
     text = (DOCS / "api.md").read_text(encoding="utf-8")
-    told = re.findall(r"`(\w+)\((.*?)\)(?: -> .*?)?`", text)
-    functions = [(getattr(headlight, name), names) for name, names in told if hasattr(headlight, name)]
+    listed = re.findall(r"`(\w+)\((.*?)\)(?: -> .*?)?`", text)
+    functions = [(getattr(headlight, name), names) for name, names in listed if hasattr(headlight, name)]
     assert len(functions) > 8
     for function, names in functions:
-        listed = re.findall(r"(?:^|, )(\w+)", re.sub(r'"[^"]*"|\[.*?\]', "", names))
-        assert set(listed) <= set(inspect.signature(function).parameters), f"{function.__name__}({names})"
+        arguments = re.findall(r"(?:^|, )(\w+)", re.sub(r'"[^"]*"|\[.*?\]', "", names))
+        assert set(arguments) <= set(inspect.signature(function).parameters), f"{function.__name__}({names})"
     for thing, names in (
         (headlight.ShownTranslation, "a `ShownTranslation`"),
         (headlight.OpenCheckpoint, "an `OpenCheckpoint`"),
