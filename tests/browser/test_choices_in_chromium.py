@@ -58,12 +58,12 @@ def test_a_page_switch_is_one_step_that_takes_the_choices_along(visit: Visit) ->
     for choice in ("head=3", "kind=encoder", "merge=true"):
         assert choice in page.url
     assert steps_back(page) == before + 1
-    expect(page.get_by_text("The difference is only rounding")).to_be_visible()
+    expect(page.get_by_text("It is only rounding")).to_be_visible()
     settle(page)
     page.get_by_text("Divide by √d_k").click()
     expect(page).to_have_url(re.compile("scaled=false"))
     page.go_back()
-    expect(page.get_by_text("The difference is only rounding")).to_be_visible()
+    expect(page.get_by_text("It is only rounding")).to_be_visible()
     page.go_back()
     expect(page).to_have_url(re.compile("/[?].*layer=2"))
     wait_for_layer(page, 2)

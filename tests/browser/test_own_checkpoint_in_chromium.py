@@ -26,7 +26,7 @@ def submit(page: Page, *, files: int) -> None:
 
 def test_only_its_visitor_sees_an_upload(visit: Visit, folder: Path) -> None:
     mine, other = visit("checkpoints"), visit("checkpoints")
-    mine.get_by_text("Open your own").click()
+    mine.get_by_text("Open your own", exact=True).click()
     mine.locator("input[type=file]").set_input_files(folder)
     submit(mine, files=len(list(folder.iterdir())))
     expect(mine.get_by_test_id("stSidebar").get_by_text("continues texts")).to_be_visible()
@@ -43,14 +43,14 @@ def test_an_archive_continues_a_text_and_one_without_a_checkpoint_gets_a_message
     visit: Visit, folder: Path, tmp_path: Path
 ) -> None:
     page = visit("checkpoints")
-    page.get_by_text("Open your own").click()
+    page.get_by_text("Open your own", exact=True).click()
     page.get_by_text("A .zip or single files").click()
     expect(page.get_by_text("A .zip, or config.json, weights and tokenizer")).to_be_visible()
     chooser = page.get_by_test_id("stFileUploader").filter(has_text="A .zip, or").locator("input[type=file]")
     (tmp_path / "notes.txt").write_text("hello")
     chooser.set_input_files(tmp_path / "notes.txt")
     submit(page, files=1)
-    expect(page.get_by_text("so no checkpoint")).to_be_visible()
+    expect(page.get_by_text("These files are not a checkpoint")).to_be_visible()
     chooser.set_input_files(shutil.make_archive(str(tmp_path / "zipped"), "zip", folder.parent))
     submit(page, files=1)
     expect(page.get_by_role("heading", name="zipped")).to_be_visible()
