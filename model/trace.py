@@ -100,7 +100,7 @@ class Trace:
 
 
 def to_recorded(tensor: Tensor) -> Tensor:
-    """A tensor as it is recorded: on the CPU, and in single precision, which holds every half-precision value."""
+    """The recorded form of a tensor: on the CPU, and in single precision, which holds every half-precision value."""
     kept = tensor.detach().cpu()
     return kept.float() if kept.is_floating_point() else kept
 

@@ -1,1 +1,1 @@
-"""What recorded arrays tell: arrays in, arrays out."""
+"""Analyses of a model: recordings of its runs in, arrays out."""

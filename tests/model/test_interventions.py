@@ -22,7 +22,7 @@ PAINTED = st.lists(CELLS, unique_by=lambda cell: (cell.head, cell.query), max_si
 SENTENCE = "the small dog sees a red house ."
 
 
-def test_a_uniform_head_looks_at_every_allowed_key_equally(source: Tensor, target: Tensor) -> None:
+def test_a_uniform_head_gives_every_allowed_key_the_same_weight(source: Tensor, target: Tensor) -> None:
     model = make_model()
     with tracing(edits={"decoder.layers.1.self_attention.masked_scores": uniform_heads([2])}) as trace:
         model(source, target)
@@ -42,7 +42,7 @@ def test_unscaled_scores_are_the_plain_products(source: Tensor, target: Tensor) 
     torch.testing.assert_close(scores, queries @ keys.transpose(-2, -1))
 
 
-def test_without_positions_the_encoder_cannot_tell_the_order_of_words() -> None:
+def test_without_positions_the_encoder_ignores_the_order_of_words() -> None:
     model = make_model()
     ids = torch.tensor([[5, 6, 7, 8]])
     with torch.inference_mode():
@@ -53,7 +53,7 @@ def test_without_positions_the_encoder_cannot_tell_the_order_of_words() -> None:
     torch.testing.assert_close(straight[0], turned[0].flip(0))
 
 
-def test_nothing_to_change_is_falsy_and_changes_nothing(toy: Checkpoint) -> None:
+def test_an_empty_intervention_is_falsy_and_changes_nothing(toy: Checkpoint) -> None:
     assert not Intervention()
     assert Intervention().edits() == {}
     assert translate(toy, SENTENCE, edits=Intervention().edits()).text == translate(toy, SENTENCE).text
@@ -96,7 +96,7 @@ def test_a_painted_row_sums_to_one_whatever_it_held(scores: list[float], million
         torch.testing.assert_close(row.double(), expected, rtol=1e-5, atol=1e-6)
 
 
-def test_the_only_allowed_key_keeps_its_weight_and_the_map_tells(toy: Checkpoint) -> None:
+def test_the_only_allowed_key_keeps_its_weight_and_the_map_shows_it(toy: Checkpoint) -> None:
     head = Head("decoder", 0, 1)
     first, second = PaintedCell(head, 0, 0, 0.4), PaintedCell(head, 1, 0, 0.4)
     found = translate(toy, SENTENCE, edits=Intervention(painted=frozenset([first, second])).edits()).maps["decoder"]
@@ -127,7 +127,7 @@ def test_ablated_uniform_and_painted_heads_go_together(model: Transformer, sourc
     assert trace.passes("decoder.layers.1.cross_attention.weights")[0].ne(0).any()
 
 
-def test_visitors_with_different_interventions_at_the_same_moment_never_see_each_others(toy: Checkpoint) -> None:
+def test_simultaneous_visitors_never_see_each_others_interventions(toy: Checkpoint) -> None:
     wishes = [Intervention()] + [
         Intervention(**{change: frozenset([Head("cross", 0, head)])})
         for change in ("ablated", "uniform")
@@ -147,7 +147,7 @@ def test_visitors_with_different_interventions_at_the_same_moment_never_see_each
 
 
 @given(st.frozensets(HEADS), st.frozensets(HEADS), PAINTED, st.booleans())
-def test_a_link_holds_every_change(
+def test_every_change_survives_a_link(
     ablated: frozenset[Head], uniform: frozenset[Head], painted: frozenset[PaintedCell], positions: bool
 ) -> None:
     change = Intervention(ablated=ablated, uniform=uniform, painted=painted, positions=positions)
@@ -162,7 +162,7 @@ def test_the_code_of_a_change_counts_from_1() -> None:
 
 
 @pytest.mark.parametrize(("weight", "digits"), [(5e-05, "0.00005"), (1e-09, "0"), (1 / 3, "0.333333"), (1.0, "1")])
-def test_a_weight_is_written_as_plain_digits(weight: float, digits: str) -> None:
+def test_a_weight_has_no_exponent_in_a_link(weight: float, digits: str) -> None:
     code = Intervention(painted=frozenset([PaintedCell(Head("cross", 0, 0), 0, 0, weight)])).code()
     assert code == f"paint.cross.1.1.1.1.{digits}"
     assert Intervention.from_code(code).painted
@@ -172,12 +172,12 @@ def test_a_weight_is_written_as_plain_digits(weight: float, digits: str) -> None
     "code",
     ["off", "off.cross.0.1", "off.sideways.1.1", "off.cross.1.1-", "paint.cross.1.1.1.1.1.5", "off.cross.1.٣", "~"],
 )
-def test_a_code_that_is_not_ours_is_named(code: str) -> None:
+def test_an_unknown_part_of_a_link_is_named(code: str) -> None:
     with pytest.raises(ValueError, match="unknown change: "):
         Intervention.from_code(code)
 
 
-def test_a_cell_that_the_causal_mask_forbids_stays_forbidden_in_one_pass(toy: Checkpoint) -> None:
+def test_a_cell_under_the_causal_mask_stays_masked_in_one_pass(toy: Checkpoint) -> None:
     edits = Intervention(painted=frozenset([PaintedCell(Head("decoder", 0, 1), 1, 3, 0.5)])).edits()
     ids = torch.arange(4, 10)[None]
     with torch.inference_mode(), tracing(edits=edits) as trace:

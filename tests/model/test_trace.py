@@ -9,7 +9,7 @@ from model.trace import HookPoint, ablate_heads, active_trace, tracing
 from tests.conftest import make_model
 
 
-def test_nothing_is_recorded_outside_a_block_and_no_trace_survives_it(source: Tensor, target: Tensor) -> None:
+def test_nothing_is_recorded_outside_a_block(source: Tensor, target: Tensor) -> None:
     model = make_model()
     with tracing() as trace:
         pass
@@ -44,7 +44,7 @@ def test_a_trace_holds_every_stage_of_every_layer(model: Transformer, source: Te
     torch.testing.assert_close(trace.passes("logits")[0], logits)
 
 
-def test_an_edit_changes_the_outcome_and_the_trace_shows_the_edited_tensor(source: Tensor, target: Tensor) -> None:
+def test_an_edit_changes_the_result_and_the_trace_shows_the_edited_tensor(source: Tensor, target: Tensor) -> None:
     model = make_model()
     before = model(source, target)
     with tracing(edits={"decoder.layers.*.cross_attention.weights": ablate_heads([2])}) as trace:

@@ -381,7 +381,7 @@ Open = Callable[[str], Checkpoint | ClassifierCheckpoint]
 
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("name", NOT_CLASSIFIERS)
-def test_an_analysis_agrees_with_the_model_or_says_why_it_is_not_offered(opened: Open, name: str, check: str) -> None:
+def test_an_analysis_agrees_with_the_model_or_is_refused_with_a_reason(opened: Open, name: str, check: str) -> None:
     case, checkpoint = CASES[name], opened(name)
     assert isinstance(checkpoint, Checkpoint)
     if check not in case.refuses:
@@ -444,7 +444,7 @@ def written_by_hand(mixing: HeadMixing, trace: Trace, name: str, maps: NDArray[n
 
 
 @pytest.mark.parametrize("name", [name for name in NOT_CLASSIFIERS if CASES[name].task != "reading"])
-def test_a_text_beyond_the_positions_is_written_as_far_as_they_go(opened: Open, name: str) -> None:
+def test_a_text_longer_than_the_positions_is_cut_there(opened: Open, name: str) -> None:
     checkpoint = opened(name)
     assert isinstance(checkpoint, Checkpoint)
     room = checkpoint.model.config.max_length
@@ -457,5 +457,5 @@ def test_a_text_beyond_the_positions_is_written_as_far_as_they_go(opened: Open, 
 
 
 @pytest.mark.parametrize("name", NOT_CLASSIFIERS)
-def test_a_case_refuses_checks_that_there_are(name: str) -> None:
+def test_a_case_refuses_only_checks_that_exist(name: str) -> None:
     assert set(CASES[name].refuses) <= set(CHECKS)

@@ -33,7 +33,7 @@ def test_the_error_rate_is_that_of_och_and_ney() -> None:
     assert error_rate([frozenset({(0, 0), (0, 1)})], [one]) == pytest.approx(0.5)
 
 
-def test_every_word_of_the_captions_is_linked_and_none_beyond() -> None:
+def test_links_name_only_words_of_the_pair() -> None:
     pairs = read_aligned("en", "de")
     assert len(pairs) == 50
     for one in pairs:
@@ -46,25 +46,25 @@ def test_every_word_of_the_captions_is_linked_and_none_beyond() -> None:
 
 
 @pytest.mark.parametrize("line", ["a b\tx", "a b\tx\t0:0", "a b\tx\t2-0", "a b\tx\t0-1"])
-def test_a_line_of_another_form_is_named(tmp_path: Path, line: str) -> None:
+def test_a_line_in_a_wrong_format_is_named(tmp_path: Path, line: str) -> None:
     (tmp_path / "en-de.tsv").write_text(f"a\tx\t0-0\n{line}\n")
     with pytest.raises(CorpusError, match="line 2"):
         read_aligned("en", "de", tmp_path)
 
 
-def test_languages_without_pairs_get_a_sentence() -> None:
+def test_languages_without_aligned_pairs_are_refused() -> None:
     with pytest.raises(CorpusError, match="en and zh"):
         read_aligned("en", "zh")
 
 
-def test_words_that_go_together_are_found() -> None:
+def test_each_token_belongs_to_its_word() -> None:
     pairs = [pair("the dog", "der Hund", ""), pair("the cat", "die Katze", ""), pair("a dog", "ein Hund", "")]
     found = cooccurrence(pairs)
     assert (1, 1) in found[0]  # dog and Hund meet twice
     assert (1, 1) in found[2]
 
 
-def test_pieces_are_added_up_as_keys_and_averaged_as_queries() -> None:
+def test_subwords_are_summed_as_keys_and_averaged_as_queries() -> None:
     weights = np.array([[0.3, 0.25, 0.45], [0.1, 0.3, 0.6], [0.2, 0.7, 0.1]], dtype=np.float32)
     # Two pieces of the first target word; the first two columns are one source word: 0.55 and 0.4 against 0.45 and 0.6.
     assert strongest_links(weights, [0, 0, 1], [0, 0, 1]) == {(1, 0), (0, 1)}

@@ -14,7 +14,7 @@ SENTENCE = "the small dog sees a red house ."
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_every_query_of_every_head_can_be_derived_from_what_was_recorded(toy: Checkpoint, kind: str) -> None:
+def test_every_query_of_every_head_can_be_derived_from_the_recording(toy: Checkpoint, kind: str) -> None:
     _, parts = anatomy(toy, SENTENCE, kind, 0)
     heads, queries, _ = parts.weights.shape
     for head in range(heads):
@@ -36,7 +36,7 @@ def test_the_steps_are_those_of_the_formula(toy: Checkpoint) -> None:
     assert parts.allowed.tolist() == np.tri(len(translation.written), dtype=bool).tolist()
 
 
-def test_what_if_changes_the_weights_as_the_mathematics_says(toy: Checkpoint) -> None:
+def test_scale_and_temperature_change_the_weights_as_in_the_formula(toy: Checkpoint) -> None:
     _, parts = anatomy(toy, SENTENCE, "encoder", 1)
     plain, unscaled, cold, hot = (
         derive(parts, 0, 0, scale=scale, temperature=t)
@@ -48,7 +48,7 @@ def test_what_if_changes_the_weights_as_the_mathematics_says(toy: Checkpoint) ->
     assert unscaled.differences["weights"] > 1e-3
 
 
-def test_value_norms_are_the_lengths_of_what_each_key_adds(toy: Checkpoint) -> None:
+def test_value_norms_are_the_lengths_of_the_vectors_that_keys_add(toy: Checkpoint) -> None:
     """Kobayashi et al. 2020, section 3: the output is Σ α f(x), over keys and heads, plus the bias."""
     translation, norms = value_norms(toy, SENTENCE)
     _, parts = anatomy(toy, SENTENCE, "cross", 0)
@@ -61,7 +61,7 @@ def test_value_norms_are_the_lengths_of_what_each_key_adds(toy: Checkpoint) -> N
     assert {kind: n.shape[:2] for kind, n in norms.items()} == {"encoder": (2, 4), "decoder": (1, 4), "cross": (1, 4)}
 
 
-def test_additive_attention_gets_a_sentence(toy: Checkpoint) -> None:
+def test_additive_attention_is_refused(toy: Checkpoint) -> None:
     config = toy.model.config
     model = make_model(
         attention="additive",

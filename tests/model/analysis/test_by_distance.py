@@ -21,7 +21,7 @@ def attention() -> MultiHeadAttention:
     return layer.eval()
 
 
-def test_the_score_by_distance_is_what_the_layer_scores_where_it_reads_no_words(attention: MultiHeadAttention) -> None:
+def test_the_score_by_distance_is_the_layers_score_for_empty_vectors(attention: MultiHeadAttention) -> None:
     with torch.inference_mode(), tracing(record=("scores",)) as trace:
         attention.scores.name = "scores"
         attention(torch.zeros(1, 40, 16, dtype=torch.float64))
@@ -39,7 +39,7 @@ def test_a_reach_beyond_the_positions_is_refused(attention: MultiHeadAttention) 
         score_by_distance(attention, 20)
 
 
-def test_the_weight_by_distance_is_a_mean_over_the_queries_that_have_such_a_key() -> None:
+def test_the_weight_by_distance_is_a_mean_over_queries_with_a_key_there() -> None:
     maps = np.array([[[0.5, 0.3, 0.2], [0.6, 0.3, 0.1], [0.1, 0.8, 0.1]]], dtype=np.float32)
     np.testing.assert_allclose(weight_by_distance(maps, 2), [[0.1, 0.7, 0.3, 0.2, 0.2]], atol=1e-6)
     np.testing.assert_allclose(weight_by_distance(maps, 0), [[0.3]], atol=1e-6)

@@ -50,11 +50,11 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("name", ANALYSES)
-def test_a_translator_is_looked_into_where_its_weights_are(toy: Checkpoint, elsewhere: None, name: str) -> None:
+def test_a_translator_is_analysed_on_its_own_device(toy: Checkpoint, elsewhere: None, name: str) -> None:
     ANALYSES[name](toy)
 
 
-def test_a_classifier_judges_where_its_weights_are(request: pytest.FixtureRequest) -> None:
+def test_a_classifier_runs_on_its_own_device(request: pytest.FixtureRequest) -> None:
     checkpoint = load_classifier(BUNDLED / "imdb-sentiment")
     request.getfixturevalue("elsewhere")
     assert classify(checkpoint, "A splendid film, warm and clever.").label == "positive"

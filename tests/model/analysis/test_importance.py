@@ -23,7 +23,7 @@ def examples(source: Tensor, target: Tensor) -> Examples:
     return Examples(source=source, target=target)
 
 
-def test_every_head_is_silenced_once_and_none_stays_so(examples: Examples) -> None:
+def test_every_head_is_silenced_once_and_restored(examples: Examples) -> None:
     model = make_model()
     before = sentence_losses(model, examples)
     found = dict(loss_changes(model, [examples]))
@@ -35,7 +35,7 @@ def test_every_head_is_silenced_once_and_none_stays_so(examples: Examples) -> No
     np.testing.assert_allclose(found[Head("cross", 1, 1)], expected, atol=1e-5)
 
 
-def test_batches_change_nothing(source: Tensor, target: Tensor, examples: Examples) -> None:
+def test_the_size_of_the_batches_changes_nothing(source: Tensor, target: Tensor, examples: Examples) -> None:
     model = make_model()
     apart = [Examples(source=source[i : i + 1], target=target[i : i + 1]) for i in range(3)]
     whole, parts = dict(loss_changes(model, [examples])), dict(loss_changes(model, apart))
@@ -43,7 +43,7 @@ def test_batches_change_nothing(source: Tensor, target: Tensor, examples: Exampl
         np.testing.assert_allclose(parts[head], changes, atol=1e-5)
 
 
-def test_a_caller_that_stops_half_way_leaves_nothing_behind(examples: Examples) -> None:
+def test_a_caller_that_stops_halfway_leaves_no_open_trace(examples: Examples) -> None:
     model = make_model()
     changes = loss_changes(model, [examples])
     next(changes)
@@ -54,7 +54,7 @@ def test_a_caller_that_stops_half_way_leaves_nothing_behind(examples: Examples) 
     assert active_trace() is None
 
 
-def test_the_gradient_is_what_finite_differences_say(examples: Examples) -> None:
+def test_the_gradient_equals_finite_differences(examples: Examples) -> None:
     model = make_model().double()
     found = gradient_importance(model, examples)
     step = 1e-4
@@ -78,7 +78,7 @@ def test_the_gradient_is_what_finite_differences_say(examples: Examples) -> None
     }
 
 
-def test_a_missing_translation_is_the_models_own(toy: Checkpoint) -> None:
+def test_a_missing_translation_is_replaced_by_the_models_own(toy: Checkpoint) -> None:
     sentence = "the small dog sees a red house ."
     own = make_examples(toy, [(sentence, "")])
     assert own.target[0, 0] == BOS_ID

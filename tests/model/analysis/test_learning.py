@@ -18,7 +18,7 @@ from tests.foreign_folders import make_folder
 TEXT = "Two dogs are playing in the snow."
 
 
-def test_the_first_snapshot_knows_nothing_and_the_trained_model_knows_what_it_wrote() -> None:
+def test_the_first_snapshot_has_a_high_loss_and_the_trained_model_a_low_one() -> None:
     checkpoint = load_checkpoint(BUNDLED / "multi30k-en-de")
     snapshots = find_snapshots(checkpoint.path)
     assert list(snapshots) == sorted(snapshots)
@@ -76,21 +76,21 @@ def test_a_text_that_fills_all_positions_can_be_followed() -> None:
     assert not run_snapshot(open_snapshot(checkpoint, find_snapshots(checkpoint.path)[0]), text, trained).finished
 
 
-def test_weights_of_another_model_get_a_sentence(tmp_path: Path) -> None:
+def test_weights_of_another_model_are_refused(tmp_path: Path) -> None:
     checkpoint = load_checkpoint(BUNDLED / "multi30k-en-de")
     wrong = shutil.copy(BUNDLED / "imdb-sentiment" / "model.safetensors", tmp_path / "step-000001.safetensors")
     with pytest.raises(CheckpointError):
         open_snapshot(checkpoint, Path(wrong))
 
 
-def test_what_is_no_snapshot_is_not_taken_for_one(tmp_path: Path) -> None:
+def test_other_files_are_not_listed_as_snapshots(tmp_path: Path) -> None:
     (tmp_path / "snapshots").mkdir()
     for name in ("step-000010.safetensors", "step-2.safetensors", "step-x.safetensors", "step-3.txt", ".step-4"):
         (tmp_path / "snapshots" / name).touch()
     assert list(find_snapshots(tmp_path)) == [2, 10]
 
 
-def test_checkpoints_of_others_beside_each_other_are_snapshots_too(tmp_path: Path) -> None:
+def test_folders_named_checkpoint_and_a_number_are_snapshots(tmp_path: Path) -> None:
     for seed, step in enumerate((500, 1000)):
         make_folder(tmp_path / f"checkpoint-{step}", "bart", seed=seed)
     (tmp_path / "checkpoint-last").mkdir()

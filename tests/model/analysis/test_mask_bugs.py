@@ -21,7 +21,7 @@ def correct(toy: Checkpoint) -> BugReport:
     return mask_bug(toy, TEXTS)
 
 
-def test_right_masks_leak_nothing_and_write_what_the_model_writes(toy: Checkpoint, correct: BugReport) -> None:
+def test_correct_masks_leak_nothing_and_give_the_models_translation(toy: Checkpoint, correct: BugReport) -> None:
     assert correct.texts == tuple(translate(toy, text).text for text in TEXTS)
     for kind in ("encoder", "decoder", "cross"):
         assert correct.leaked[kind].max() == 0
@@ -41,7 +41,7 @@ EXPECTED = {
 
 
 @pytest.mark.parametrize("name", BUGS)
-def test_each_mistake_does_what_its_explanation_says(toy: Checkpoint, name: str) -> None:
+def test_each_mistake_has_the_effects_in_its_explanation(toy: Checkpoint, name: str) -> None:
     report = mask_bug(toy, TEXTS, name)
     leaks, future, batch = EXPECTED[name]
     # The first sentence is the shorter one and so has padding.
@@ -55,13 +55,13 @@ def test_each_mistake_does_what_its_explanation_says(toy: Checkpoint, name: str)
         np.testing.assert_allclose(sums, 1, atol=1e-4)
 
 
-def test_a_tiny_fill_is_as_good_as_a_score_of_zero(toy: Checkpoint) -> None:
+def test_a_tiny_fill_acts_like_a_score_of_zero(toy: Checkpoint) -> None:
     first = bug_weights(toy, TEXTS, "fill", "decoder", 0)[0, 0, 0]  # the first query may see one key
     assert first[0] < 1
     np.testing.assert_allclose(first[1:], first[1], rtol=1e-5)
 
 
-def test_a_mistake_leaves_the_model_as_it_was(toy: Checkpoint) -> None:
+def test_a_mistake_does_not_change_the_model(toy: Checkpoint) -> None:
     before = bug_weights(toy, TEXTS, "", "cross", 0)
     for name in BUGS:
         mask_bug(toy, TEXTS, name)
@@ -73,13 +73,13 @@ def test_a_mistake_leaves_the_model_as_it_was(toy: Checkpoint) -> None:
     np.testing.assert_allclose(bug_weights(toy, TEXTS, "", "cross", 0), before, atol=1e-6)
 
 
-def test_one_empty_text_is_no_problem(toy: Checkpoint) -> None:
+def test_one_empty_text_works(toy: Checkpoint) -> None:
     for name in ("", *BUGS):
         assert len(mask_bug(toy, ("",), name).texts) == 1
 
 
 @pytest.mark.parametrize("length", [3, 40])
-def test_a_translation_without_end_stops_where_the_search_does(length: int) -> None:
+def test_an_endless_translation_stops_at_the_limit_of_the_search(length: int) -> None:
     """Also at the last of the model's 40 positions."""
     model = make_model()
     source = torch.full((2, length), 7)
@@ -93,9 +93,9 @@ def test_a_translation_without_end_stops_where_the_search_does(length: int) -> N
 
 
 @pytest.mark.parametrize("name", ["", *BUGS])
-def test_a_text_of_any_length_is_no_problem(toy: Checkpoint, name: str) -> None:
+def test_a_text_of_any_length_works(toy: Checkpoint, name: str) -> None:
     assert len(mask_bug(toy, ("dog house " * 100, "the dog runs ."), name).texts) == 2
 
 
-def test_every_mistake_has_its_words() -> None:
+def test_every_mistake_has_a_description() -> None:
     assert list(MISTAKES) == list(BUGS)

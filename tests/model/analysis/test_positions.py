@@ -33,7 +33,7 @@ def test_distances_and_products_by_hand() -> None:
 
 
 @pytest.mark.parametrize("shift", [0, 1, 7, 30])
-def test_one_rotation_takes_every_position_to_the_one_that_is_shift_further(shift: int) -> None:
+def test_one_rotation_shifts_every_position(shift: int) -> None:
     matrix = rotation(32, 10_000.0, shift)
     np.testing.assert_allclose(matrix @ matrix.T, np.eye(32), atol=1e-6)
     assert np.linalg.det(matrix) == pytest.approx(1, abs=1e-4)
@@ -45,7 +45,7 @@ def test_sinusoids_have_all_four_properties() -> None:
     assert [p.holds for p in encoding_properties(TABLE, has_formula=True)] == [True] * 4
 
 
-def test_each_property_is_denied_where_it_is_missing() -> None:
+def test_a_table_without_a_property_fails_its_test() -> None:
     generator = np.random.default_rng(0)
     learned = generator.normal(size=(32, 16)).astype(np.float32)
     learned[5] = learned[9]

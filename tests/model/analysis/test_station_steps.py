@@ -106,7 +106,7 @@ def written_out(model: Any, stack: str, ids: Sequence[int], memory: Tensor | Non
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
 @pytest.mark.parametrize("changes", CHANGES, ids=str)
 @torch.no_grad()
-def test_every_step_is_what_the_equations_say(changes: dict[str, object], stack: str) -> None:
+def test_every_step_equals_the_equations(changes: dict[str, object], stack: str) -> None:
     checkpoint = variant(**changes)
     translation, found, _ = stations(checkpoint, TEXT, stack, 0, PLACE)
     source, read = ([token.id for token in tokens] for tokens in (translation.source, translation.read))
@@ -129,7 +129,7 @@ def hold(station: Station, steps: Steps) -> None:
         np.testing.assert_allclose(step.numbers, own.numpy(), atol=1e-4, err_msg=f"{station.name}: {step.name}")
 
 
-def test_what_is_said_of_a_norm_is_of_what_it_reads() -> None:
+def test_the_facts_of_a_norm_describe_its_input() -> None:
     _, found, _ = stations(load_checkpoint(BUNDLED / "everyday-en-de"), TEXT, "encoder", 0, PLACE)
     stations_by_name = {station.name: station for station in found}
     add, after = stations_by_name["Add and norm"].steps

@@ -40,7 +40,7 @@ def variant(**changes: object) -> Checkpoint:
     ],
     ids=str,
 )
-def test_every_station_is_the_models_own(changes: dict[str, object] | None, stack: str) -> None:
+def test_every_station_equals_the_models_own_vector(changes: dict[str, object] | None, stack: str) -> None:
     checkpoint = load_checkpoint(BUNDLED / "everyday-en-de") if changes is None else variant(**changes)
     for layer in (0, 2):
         _, found, end = stations(checkpoint, TEXT, stack, layer, 1)
@@ -51,7 +51,7 @@ def test_every_station_is_the_models_own(changes: dict[str, object] | None, stac
         assert (end is not None) == (stack == "decoder" and layer == 2)
 
 
-def test_the_way_ends_in_the_words_that_the_model_considered() -> None:
+def test_the_last_station_predicts_the_models_candidates() -> None:
     checkpoint = load_checkpoint(BUNDLED / "everyday-en-de")
     for place, written in enumerate(translate(checkpoint, TEXT).written):
         _, _, end = stations(checkpoint, TEXT, "decoder", 2, place)
@@ -60,7 +60,7 @@ def test_the_way_ends_in_the_words_that_the_model_considered() -> None:
         np.testing.assert_allclose(end.words[0][2], written.probability, atol=1e-4)
 
 
-def test_the_code_is_what_runs_without_its_docstring() -> None:
+def test_the_code_is_the_source_without_its_docstring() -> None:
     code = function_code(FeedForward.forward)
     assert code[0].text == "def forward(self, x: Tensor) -> Tensor:"
     assert [line.step for line in code] == ["", "expand", "activation", "contract"]
@@ -70,7 +70,7 @@ def test_the_code_is_what_runs_without_its_docstring() -> None:
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
 @pytest.mark.parametrize("changes", [{"norm": "post"}, {"norm": "pre", "attention": "additive"}], ids=str)
-def test_every_step_has_its_line_and_the_numbers_of_the_model(changes: dict[str, object], stack: str) -> None:
+def test_every_step_has_a_line_of_code_and_the_numbers_of_the_model(changes: dict[str, object], stack: str) -> None:
     checkpoint = variant(**changes)
     _, found, _ = stations(checkpoint, TEXT, stack, 1, 2)
     for station in found:
@@ -82,7 +82,7 @@ def test_every_step_has_its_line_and_the_numbers_of_the_model(changes: dict[str,
             np.testing.assert_array_equal(station.steps[-1].numbers.ravel(), station.vector, station.name)
 
 
-def test_attention_is_taken_apart_as_the_model_computes_it() -> None:
+def test_the_steps_of_attention_equal_the_models_own() -> None:
     checkpoint = load_checkpoint(BUNDLED / "everyday-en-de")
     translation, found, _ = stations(checkpoint, TEXT, "decoder", 2, 1)
     attention = {station.name: {step.name: step.numbers for step in station.steps} for station in found}
@@ -98,7 +98,7 @@ def test_attention_is_taken_apart_as_the_model_computes_it() -> None:
     assert activation.facts[0] == ("active units", f"{(activation.numbers > 0).sum()} of 512")
 
 
-def test_with_the_norms_in_front_each_has_a_station_of_its_own() -> None:
+def test_each_norm_of_a_pre_norm_model_is_a_station() -> None:
     _, found, _ = stations(variant(norm="pre"), TEXT, "decoder", 0, 1)
     assert [station.name for station in found].count("Norm") == 3
     norm = next(station for station in found if station.name == "Norm")

@@ -44,7 +44,7 @@ def test_entropy_is_zero_for_one_key_and_ln_n_for_all_keys_equally() -> None:
     np.testing.assert_allclose(entropy(rows), [0, np.log(4), np.log(2)], atol=1e-6)
 
 
-def test_strongest_cells_come_largest_first() -> None:
+def test_the_strongest_cells_are_sorted_by_weight() -> None:
     weights = np.array([[0.1, 0.9], [0.6, 0.4]], dtype=np.float32)
     assert [(t, s) for t, s, _ in strongest(weights, 3)] == [(0, 1), (1, 0), (1, 1)]
     assert strongest(weights, 1)[0][2] == pytest.approx(0.9)
@@ -81,7 +81,7 @@ def random_maps(*shape: int) -> np.ndarray:
     return np.random.default_rng(0).dirichlet(np.ones(shape[-1]), size=shape[:-1]).astype(np.float32)
 
 
-def test_metrics_of_heads_that_do_one_thing_each() -> None:
+def test_metrics_of_heads_with_one_role_each() -> None:
     previous = np.eye(4, k=-1) + np.array([[1, 0, 0, 0]] + 3 * [[0] * 4])
     following = np.eye(4, k=1) + np.array(3 * [[0] * 4] + [[0, 0, 0, 1]])
     to_the_end = np.tile([0, 0, 0, 1.0], (4, 1))
@@ -100,7 +100,7 @@ def test_metrics_of_heads_that_do_one_thing_each() -> None:
     assert roles == ["previous", "same", "next", "end", ""]
 
 
-def test_metrics_average_over_the_queries_of_all_sentences_and_skip_what_has_no_meaning() -> None:
+def test_metrics_are_averaged_over_all_queries_without_nan() -> None:
     short, long = random_maps(1, 1, 2, 2), random_maps(1, 1, 6, 6)
     parts = [head_metrics(maps, aligned=True, special_key=-1) for maps in (short, long)]
     found = mean_over_queries(parts)
@@ -113,7 +113,7 @@ def test_metrics_average_over_the_queries_of_all_sentences_and_skip_what_has_no_
     assert np.isnan(cross["previous"]).all()
 
 
-def test_what_is_tied_shares_a_rank() -> None:
+def test_ties_share_a_rank() -> None:
     first, second = (np.repeat(np.array([row], dtype=np.float32), 3, axis=0) for row in ([0, 0, 0, 1], [3, 2, 1, 4]))
     assert rank_agreement(first, second)[0] == pytest.approx(0.7746, abs=1e-4)
     assert np.isnan(rank_agreement(np.zeros_like(first), second)[0])

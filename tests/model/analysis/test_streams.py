@@ -54,7 +54,7 @@ def all_logits(checkpoint: Checkpoint, translation: Translation) -> torch.Tensor
     return logits
 
 
-def test_every_number_is_that_of_a_pass_written_out_by_hand(any_norm: Checkpoint) -> None:
+def test_every_number_equals_a_pass_written_by_hand(any_norm: Checkpoint) -> None:
     translation, lens = logit_lens(any_norm, TEXT)
     source, read, written = (
         [token.id for token in tokens] for tokens in (translation.source, translation.read, translation.written)
@@ -82,7 +82,7 @@ def test_every_number_is_that_of_a_pass_written_out_by_hand(any_norm: Checkpoint
 
 
 @pytest.mark.parametrize("place", [0, 2, 5])
-def test_what_the_parts_add_is_the_difference_of_the_models_logits(any_norm: Checkpoint, place: int) -> None:
+def test_the_contributions_add_up_to_the_difference_of_the_logits(any_norm: Checkpoint, place: int) -> None:
     translation = translate(any_norm, TEXT)
     logits = all_logits(any_norm, translation)[place]
     word = translation.written[place]
@@ -94,7 +94,7 @@ def test_what_the_parts_add_is_the_difference_of_the_models_logits(any_norm: Che
         assert found.total == pytest.approx(found.difference, abs=1e-3)
 
 
-def test_what_the_last_feed_forward_adds_is_what_is_lost_without_it() -> None:
+def test_the_last_feed_forwards_contribution_is_lost_without_it() -> None:
     # With the norms in front, nothing comes behind the last feed-forward but the last norm: held still, it is linear.
     checkpoint = random_model("pre")
     model = checkpoint.model
@@ -118,7 +118,7 @@ def test_what_the_last_feed_forward_adds_is_what_is_lost_without_it() -> None:
 
 
 @pytest.mark.parametrize("shape", [(7,), (3, 7)])
-def test_a_norm_held_still_makes_of_the_parts_what_it_makes_of_their_sum(shape: Sequence[int]) -> None:
+def test_the_linear_norm_of_the_parts_adds_up_to_the_norm_of_their_sum(shape: Sequence[int]) -> None:
     norm = nn.LayerNorm(7).double()
     with torch.no_grad():
         norm.weight.normal_()
@@ -129,7 +129,7 @@ def test_a_norm_held_still_makes_of_the_parts_what_it_makes_of_their_sum(shape: 
     np.testing.assert_allclose(found.sum(axis=0) + shift, expected, atol=1e-12)
 
 
-def test_the_lens_ends_with_what_was_written_and_begins_with_the_embedding(any_norm: Checkpoint) -> None:
+def test_the_lens_goes_from_the_embedding_to_the_written_tokens(any_norm: Checkpoint) -> None:
     translation, lens = logit_lens(any_norm, TEXT)
     chances = all_logits(any_norm, translation).softmax(dim=-1)
     assert len(lens.tokens) == any_norm.model.config.num_decoder_layers + 1
@@ -143,7 +143,7 @@ def test_the_lens_ends_with_what_was_written_and_begins_with_the_embedding(any_n
     assert lens.tokens[0] == best
 
 
-def test_an_encoder_that_is_stopped_is_one_with_fewer_layers(any_norm: Checkpoint) -> None:
+def test_a_stopped_encoder_equals_one_with_fewer_layers(any_norm: Checkpoint) -> None:
     found = decoder_lens(any_norm, TEXT)
     assert [early.layers for early in found] == [0, 1, 2, 3]
     layers = any_norm.model.encoder.layers
@@ -155,7 +155,7 @@ def test_an_encoder_that_is_stopped_is_one_with_fewer_layers(any_norm: Checkpoin
             any_norm.model.encoder.layers = layers
 
 
-def test_every_word_is_made_of_what_was_read_and_of_nothing_later(any_norm: Checkpoint) -> None:
+def test_the_influence_on_a_word_comes_only_from_earlier_tokens(any_norm: Checkpoint) -> None:
     translation, found = influence(any_norm, TEXT)
     assert found.residual < 1e-4  # the vectors of every layer add up to its output
     assert found.source.shape == (len(translation.written), len(translation.source))
@@ -165,7 +165,7 @@ def test_every_word_is_made_of_what_was_read_and_of_nothing_later(any_norm: Chec
     np.testing.assert_array_equal(np.triu(found.target, 1), 0)
 
 
-def test_a_part_counts_for_as_much_as_it_brings_the_sum_nearer() -> None:
+def test_the_share_of_a_part_is_how_much_closer_it_brings_the_sum() -> None:
     # ‖y‖₁ is 4. Without the first part 1 is left, so it counts 3; the second counts 1; the third leads away.
     total = np.array([[3.0, 1.0]])
     parts = np.array([[[3.0, 0.0]], [[0.0, 1.0]], [[-1.0, 0.0]]])
@@ -174,7 +174,7 @@ def test_a_part_counts_for_as_much_as_it_brings_the_sum_nearer() -> None:
 
 
 @torch.inference_mode()
-def test_a_place_moves_as_far_as_without_the_value_in_the_layers_own_modules(any_norm: Checkpoint) -> None:
+def test_value_zeroing_equals_the_layers_own_modules(any_norm: Checkpoint) -> None:
     found, model = value_zeroing(any_norm, TEXT), any_norm.model
     assert found.residual < 1e-4
     translation = translate(any_norm, TEXT)
@@ -202,13 +202,13 @@ def test_a_place_moves_as_far_as_without_the_value_in_the_layers_own_modules(any
 
 
 @pytest.mark.parametrize("ask", [logit_lens, decoder_lens, influence, value_zeroing])
-def test_a_network_without_such_layers_is_refused_with_a_sentence(ask: Callable[[Checkpoint, str], object]) -> None:
+def test_a_recurrent_network_is_refused(ask: Callable[[Checkpoint, str], object]) -> None:
     with pytest.raises(ConfigError, match="gru-de-en is not one of Headlight's own Transformers"):
         ask(load_checkpoint(BUNDLED / "gru-de-en"), "Ein Hund.")
 
 
 @torch.inference_mode()
-def test_values_zeroed_in_several_batches_are_zeroed_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_value_zeroing_in_batches_equals_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     checkpoint = random_model("post")
     whole = value_zeroing(checkpoint, TEXT)
     rows = list[int]()
@@ -221,7 +221,7 @@ def test_values_zeroed_in_several_batches_are_zeroed_one_by_one(monkeypatch: pyt
     assert 1 < max(rows) < found.source.shape[2], "the values of the source take several batches"
 
 
-def test_a_text_that_takes_too_long_to_zero_is_refused_with_its_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_too_long_for_value_zeroing_is_refused_with_its_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
     checkpoint = load_checkpoint(BUNDLED / "everyday-en-de")
     sizes = checkpoint.model.config
     assert isinstance(sizes, ModelConfig)

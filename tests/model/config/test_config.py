@@ -25,7 +25,7 @@ SIZES = {"source_vocab_size": 300, "target_vocab_size": 300}
         ({"haeds": 8}, r"ModelConfig has no setting haeds"),
     ],
 )
-def test_what_cannot_be_built_is_refused_with_its_values(changes: dict[str, object], message: str) -> None:
+def test_a_wrong_size_is_refused_with_its_value(changes: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         ModelConfig.from_dict(SIZES | changes)
 
@@ -40,7 +40,7 @@ def test_what_cannot_be_built_is_refused_with_its_values(changes: dict[str, obje
         ({"seed": 2**64}, r"seed is 18446744073709551616; .* Choose a smaller number"),
     ],
 )
-def test_a_search_that_cannot_be_computed_is_refused(settings: dict[str, float], message: str) -> None:
+def test_a_wrong_search_setting_is_refused_with_its_value(settings: dict[str, float], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         SearchConfig.from_dict({"method": "sample"} | settings)
 
@@ -69,7 +69,7 @@ def test_pretraining_needs_a_corpus_and_a_number_of_epochs() -> None:
         load_recipe("imdb-sentiment").with_settings({"pretrain_corpus": "deu-eng", "pretrain_epochs": 3})
 
 
-def test_word_dropout_belongs_to_a_classifier() -> None:
+def test_word_dropout_works_only_for_a_classifier() -> None:
     assert load_recipe("imdb-sentiment").with_settings({"word_dropout": 0.1}).train.word_dropout == 0.1
     with pytest.raises(ConfigError, match=r"word_dropout is 0\.1; .* only for a classification"):
         load_recipe("multi30k-en-de").with_settings({"word_dropout": 0.1})
@@ -77,7 +77,7 @@ def test_word_dropout_belongs_to_a_classifier() -> None:
         load_recipe("imdb-sentiment").with_settings({"word_dropout": 1.0})
 
 
-def test_bpe_dropout_where_nothing_is_cut_into_pieces_is_refused() -> None:
+def test_bpe_dropout_without_subwords_is_refused() -> None:
     for name in ("multi30k-de-en-words", "imdb-sentiment"):
         with pytest.raises(ConfigError, match=r"bpe_dropout is 0\.1; .* only for a translation"):
             load_recipe(name).with_settings({"bpe_dropout": 0.1})
@@ -98,7 +98,7 @@ def test_the_size_of_a_vocabulary_is_counted_and_not_set(recipe: str, setting: s
 
 
 @pytest.mark.parametrize("name", ["adam_beta1", "adam_beta2"])
-def test_the_averages_of_adam_forget(name: str) -> None:
+def test_the_betas_of_adam_are_below_one(name: str) -> None:
     for value in (1.5, 1.0, -0.1):
         with pytest.raises(ConfigError, match=rf"{name} is {value}; it must be at least 0 and below 1"):
             load_recipe("everyday-de-en").with_settings({name: value})
@@ -113,7 +113,7 @@ def test_settings_reach_their_section(tmp_path: Path) -> None:
         recipe.with_settings({"num_heads": 7})
 
 
-def test_unreadable_recipes_are_told_apart(tmp_path: Path) -> None:
+def test_each_unreadable_recipe_has_its_own_message(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="There is no recipe 'nothing'"):
         load_recipe("nothing")
     (tmp_path / "bad.toml").write_text("[train\n")
@@ -124,7 +124,7 @@ def test_unreadable_recipes_are_told_apart(tmp_path: Path) -> None:
         load_recipe(str(tmp_path / "short.toml"))
 
 
-def test_lower_casing_belongs_to_words() -> None:
+def test_lowercase_works_only_with_words() -> None:
     with pytest.raises(ConfigError, match="lowercase = true"):
         TokenizerConfig(kind="bpe", source_language="en", target_language="de", lowercase=True)
 

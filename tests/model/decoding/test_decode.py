@@ -38,7 +38,7 @@ def test_cached_decode_equals_full_recomputation_in_every_logit_and_map(
                 torch.testing.assert_close(joined, full.passes(name)[0][row], atol=1e-5, rtol=0)
 
 
-def test_what_was_read_ahead_is_copied_only_until_it_has_been_read(source: Tensor) -> None:
+def test_a_prefix_is_copied_only_until_it_is_used(source: Tensor) -> None:
     with torch.inference_mode():
         decoding = DecoderState(make_model(), source[:1].expand(2, -1), specials=SPECIALS, forced={0: 7, 1: 9})
         read = decoding.ahead
@@ -53,7 +53,7 @@ def test_what_was_read_ahead_is_copied_only_until_it_has_been_read(source: Tenso
 
 @pytest.mark.parametrize("search", [greedy, partial(beam, size=3), partial(sample, seed=5)])
 @pytest.mark.parametrize("forced", [{0: 7, 1: 9, 2: 3, 3: 11}, {0: 7, 1: 9, 4: 12}])
-def test_a_forced_beginning_is_read_in_one_pass_with_the_same_result(
+def test_a_forced_prefix_is_read_in_one_pass_with_the_same_result(
     search: Callable[..., Search], forced: dict[int, int], source: Tensor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = make_model()
@@ -69,7 +69,7 @@ def test_a_forced_beginning_is_read_in_one_pass_with_the_same_result(
         torch.testing.assert_close(step.distribution, wanted.distribution, atol=1e-5, rtol=0)
 
 
-def test_scores_of_the_future_are_not_made_up(model: Transformer, source: Tensor) -> None:
+def test_scores_of_later_keys_are_nan(model: Transformer, source: Tensor) -> None:
     with tracing(record=["*.scores"]) as trace:
         finish(greedy(model, source[:1], specials=SPECIALS))
     scores = trace.joined("decoder.layers.0.self_attention.scores", [0] * 50)  # (H, T, T)
@@ -101,7 +101,7 @@ def test_beam_log_probabilities_are_those_of_a_teacher_forced_pass(model: Transf
     assert found[0].log_probs == pytest.approx(expected.tolist(), abs=1e-4)
 
 
-def test_beam_rows_lead_to_the_maps_of_the_hypothesis(model: Transformer, source: Tensor) -> None:
+def test_the_rows_of_a_hypothesis_lead_to_its_maps(model: Transformer, source: Tensor) -> None:
     """A hypothesis moves from row to row of the batch; following it must give the maps of its own tokens."""
     with torch.inference_mode(), tracing(record=["decoder.*.weights"]) as trace:
         _, found = finish(beam(model, source[:1], specials=SPECIALS, size=4))
@@ -111,7 +111,7 @@ def test_beam_rows_lead_to_the_maps_of_the_hypothesis(model: Transformer, source
         torch.testing.assert_close(trace.joined(name, found[0].rows), forced.passes(name)[0][0], atol=1e-5, rtol=0)
 
 
-def test_wide_beam_finds_the_most_probable_of_all_short_translations() -> None:
+def test_a_wide_beam_finds_the_most_probable_short_translation() -> None:
     """With a beam as wide as the search space, beam search is exhaustive; compare with brute force."""
     model = make_model(target_vocab_size=6, tie_embeddings="none", max_length=3)
     source = torch.tensor([[5, 7, 3]])
@@ -139,7 +139,7 @@ def test_banned_tokens_are_never_written(model: Transformer, source: Tensor) -> 
     assert all(i not in banned for h in found for i in h.ids)
 
 
-def test_candidates_are_the_best_first_and_hold_the_models_own_probability(model: Transformer, source: Tensor) -> None:
+def test_candidates_are_sorted_and_have_the_models_own_probability(model: Transformer, source: Tensor) -> None:
     steps, found = finish(greedy(model, source[:1], specials=SPECIALS))
     logits = model(source[:1], torch.tensor([[2]]))[0, 0]
     assert steps[0].ids[0].tolist() == logits.topk(10).indices.tolist()
@@ -147,7 +147,7 @@ def test_candidates_are_the_best_first_and_hold_the_models_own_probability(model
     assert len(steps) == len(found[0].ids)
 
 
-def test_an_endless_translation_is_cut_and_says_so(model: Transformer) -> None:
+def test_an_endless_translation_is_cut_and_not_finished(model: Transformer) -> None:
     never_ending = Specials(bos=2, eos=3, banned=(0, 1, 2, 3))
     for search in (
         greedy(model, torch.tensor([[5, 3]]), specials=never_ending),
@@ -158,7 +158,7 @@ def test_an_endless_translation_is_cut_and_says_so(model: Transformer) -> None:
         assert not found[0].finished
 
 
-def test_the_length_limit_leaves_room_for_honest_translations_and_knows_the_source() -> None:
+def test_the_length_limit_grows_with_the_source() -> None:
     assert [length_limit(source, 200) for source in (1, 10, 40)] == [9, 23, 68]  # half as long again, and eight
     assert length_limit(40, 50) == 50  # never beyond the positions
 
@@ -170,7 +170,7 @@ def test_length_penalty_ranks_by_total_or_by_mean() -> None:
     assert long.score(1.0) > short.score(1.0)
 
 
-def test_filters_keep_what_they_should() -> None:
+def test_filters_keep_the_most_probable_tokens() -> None:
     log_probs = torch.tensor([[0.5, 0.3, 0.15, 0.05]]).log()
 
     def kept(**settings: float) -> list[float]:
@@ -186,7 +186,7 @@ def test_filters_keep_what_they_should() -> None:
     assert kept(top_k=3, top_p=0.5) == pytest.approx([1, 0, 0, 0])
 
 
-def test_a_share_of_one_leaves_out_nothing() -> None:
+def test_a_top_p_of_one_keeps_all_tokens() -> None:
     torch.manual_seed(0)
     # Sharp as those of a trained model: the sum of the first few thousand rounds to 1.
     log_probs = (4 * torch.randn(3, 8000)).log_softmax(dim=-1)
@@ -254,7 +254,7 @@ def test_entropy_is_that_of_the_whole_distribution(model: Transformer, source: T
     assert steps[0].entropy[0].item() == pytest.approx(distribution.entropy().item(), abs=1e-4)
 
 
-def test_the_beams_tree_holds_every_hypothesis_and_its_scores(model: Transformer, source: Tensor) -> None:
+def test_the_branches_hold_every_hypothesis_and_its_scores(model: Transformer, source: Tensor) -> None:
     steps, found = finish(beam(model, source[:2], specials=SPECIALS, size=3))
     prefixes: list[tuple[int, ...]] = [(), ()]  # by row; the first pass has one row a sentence
     sentences = [0, 1]

@@ -1,4 +1,4 @@
-"""What a translator cannot read is told, and what it can read is left in peace."""
+"""A translator has low confidence in a text that it cannot read, and rarely in other texts."""
 
 import dataclasses
 import math
@@ -34,7 +34,7 @@ def doubted(checkpoint: Checkpoint, texts: list[str]) -> float:
     return float(np.mean([bool(low_confidence(checkpoint, text, translate(checkpoint, text))) for text in texts]))
 
 
-def test_another_language_is_caught_and_what_a_class_types_rarely_is(checkpoint: Checkpoint) -> None:
+def test_another_language_has_low_confidence_and_class_sentences_rarely(checkpoint: Checkpoint) -> None:
     read, other = (
         [sentence.source for sentence in read_class_list(source, target, folder=CLASS_LISTS)[::3]]
         for source, target in (("en", "de"), ("de", "en"))
@@ -57,24 +57,24 @@ def test_another_language_is_caught_and_what_a_class_types_rarely_is(checkpoint:
         ("42", ""),
     ],
 )
-def test_the_reason(checkpoint: Checkpoint, text: str, reason: str) -> None:
+def test_the_reason_for_low_confidence(checkpoint: Checkpoint, text: str, reason: str) -> None:
     assert low_confidence(checkpoint, text, translate(checkpoint, text)) == reason
 
 
-def test_unknown_words_are_told() -> None:
+def test_unknown_words_give_low_confidence() -> None:
     words = load_checkpoint(BUNDLED / "multi30k-de-en-words")
     assert low_confidence(words, "Xyzzy plugh frotz.", translate(words, "Xyzzy plugh frotz.")) == "vocabulary"
     assert low_confidence(words, "Ein Hund rennt.", translate(words, "Ein Hund rennt.")) == ""
 
 
-def test_certainty_is_the_geometric_mean_of_the_probabilities(checkpoint: Checkpoint) -> None:
+def test_confidence_is_the_geometric_mean_of_the_probabilities(checkpoint: Checkpoint) -> None:
     written = translate(checkpoint, "Two dogs run.").written
     product = math.prod(token.probability for token in written)
     assert confidence(written) == pytest.approx(product ** (1 / len(written)), rel=1e-6)
     assert confidence(()) == 1
 
 
-def test_the_usual_certainty_is_that_of_all_but_a_fiftieth(toy: Checkpoint) -> None:
+def test_the_usual_confidence_is_exceeded_by_98_percent(toy: Checkpoint) -> None:
     texts = (TOY_DATA / "toy" / "train.en").read_text().splitlines()
     limit = usual_confidence(toy, texts)
     below = [confidence(translate(toy, text).written) < limit - 1e-6 for text in texts]
@@ -89,7 +89,7 @@ def test_shares_of_letters_and_characters(checkpoint: Checkpoint) -> None:
     assert unread_share(encode(""), "", unknown=UNK_ID) == 0
 
 
-def test_the_command_line_measures_and_records_it(
+def test_the_command_line_measures_and_records_the_usual_confidence(
     toy_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     copy = tmp_path / toy_folder.name
@@ -103,7 +103,7 @@ def test_the_command_line_measures_and_records_it(
     assert 0 < value <= 1
 
 
-def test_a_checkpoint_that_was_never_measured_is_not_called_unsure(checkpoint: Checkpoint) -> None:
+def test_a_checkpoint_without_a_measurement_is_never_unsure(checkpoint: Checkpoint) -> None:
     config = dataclasses.replace(checkpoint.config, figures={})
     unmeasured = dataclasses.replace(checkpoint, config=config)
     text = "Je ne parle pas bien le français."

@@ -9,7 +9,7 @@ SENTENCE = "the small dog sees a red house ."
 BEAM = SearchConfig(method="beam", beam_size=3)
 
 
-def test_the_tree_leads_to_what_beam_search_writes(toy: Checkpoint) -> None:
+def test_the_best_path_is_the_translation_of_beam_search(toy: Checkpoint) -> None:
     tree, expected = search_tree(toy, SENTENCE, search=BEAM), translate(toy, SENTENCE, search=BEAM)
     assert tree.text == expected.text
     best = [i for i, node in enumerate(tree.nodes) if node.best]
@@ -17,7 +17,7 @@ def test_the_tree_leads_to_what_beam_search_writes(toy: Checkpoint) -> None:
     assert tree.nodes[best[-1]].fate in ("ended", "cut")
 
 
-def test_the_tree_is_one_and_its_scores_only_fall(toy: Checkpoint) -> None:
+def test_every_node_has_a_parent_and_log_probabilities_only_fall(toy: Checkpoint) -> None:
     nodes = search_tree(toy, SENTENCE, search=BEAM).nodes
     for index, node in enumerate(nodes):
         assert node.parent < index
@@ -30,7 +30,7 @@ def test_the_tree_is_one_and_its_scores_only_fall(toy: Checkpoint) -> None:
         assert sum(node.fate == "kept" for node in nodes if node.depth == depth) <= 3
 
 
-def test_a_forced_beginning_is_the_only_one(toy: Checkpoint) -> None:
+def test_every_hypothesis_begins_with_the_forced_tokens(toy: Checkpoint) -> None:
     free = search_tree(toy, SENTENCE, search=BEAM)
     second = next(i for i, node in enumerate(free.nodes) if node.depth == 2 and not node.best)
     path = free.path(second)

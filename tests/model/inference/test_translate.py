@@ -33,7 +33,7 @@ def test_the_toy_model_translates(toy: Checkpoint) -> None:
     assert text == (expected.lower() if toy.config.tokenizer.lowercase else expected)
 
 
-def test_maps_have_the_shapes_that_the_tokens_say(toy: Checkpoint, translation: Translation) -> None:
+def test_the_shapes_of_the_maps_match_the_tokens(toy: Checkpoint, translation: Translation) -> None:
     source, target = len(translation.source), len(translation.written)
     assert len(translation.read) == target
     assert translation.maps["encoder"].shape == (2, 4, source, source)
@@ -44,7 +44,7 @@ def test_maps_have_the_shapes_that_the_tokens_say(toy: Checkpoint, translation: 
         np.testing.assert_allclose(maps.sum(-1), 1.0, atol=1e-5)
 
 
-def test_maps_of_the_decode_equal_those_of_a_teacher_forced_pass(toy: Checkpoint, translation: Translation) -> None:
+def test_maps_of_a_search_equal_those_of_a_teacher_forced_pass(toy: Checkpoint, translation: Translation) -> None:
     source = torch.tensor([[token.id for token in translation.source]])
     read = torch.tensor([[token.id for token in translation.read]])
     with torch.inference_mode(), tracing(record=["*.weights"]) as trace:
@@ -60,12 +60,12 @@ def test_maps_of_the_decode_equal_those_of_a_teacher_forced_pass(toy: Checkpoint
     np.testing.assert_allclose([token.probability for token in translation.written], expected, atol=1e-5)
 
 
-def test_the_future_gets_exactly_nothing(translation: Translation) -> None:
+def test_the_weight_on_later_tokens_is_exactly_zero(translation: Translation) -> None:
     length = translation.maps["decoder"].shape[-1]
     assert not translation.maps["decoder"][..., ~np.tri(length, dtype=bool)].any()
 
 
-def test_tokens_begin_and_end_as_they_should(translation: Translation) -> None:
+def test_tokens_have_their_special_tokens(translation: Translation) -> None:
     assert translation.source[-1].id == EOS_ID
     assert translation.read[0].id == BOS_ID
     assert translation.written[-1].id == EOS_ID
@@ -73,7 +73,7 @@ def test_tokens_begin_and_end_as_they_should(translation: Translation) -> None:
     assert all(token.special == (token.word < 0) for token in (*translation.source, *translation.written))
 
 
-def test_candidates_begin_with_what_greedy_search_wrote(toy: Checkpoint) -> None:
+def test_the_first_candidate_is_the_token_of_greedy_search(toy: Checkpoint) -> None:
     for token in translate(toy, SENTENCE).written:
         assert token.candidates[0].token == token.text
         assert token.candidates[0].probability == pytest.approx(token.probability, abs=1e-6)
@@ -92,7 +92,7 @@ def test_a_forced_token_is_written_and_read(toy: Checkpoint) -> None:
     assert forced.written[1].candidates[0].token == free.written[1].text
 
 
-def test_entropy_is_that_of_what_each_token_was_chosen_from(toy: Checkpoint, translation: Translation) -> None:
+def test_entropy_is_that_of_each_tokens_distribution(toy: Checkpoint, translation: Translation) -> None:
     source = torch.tensor([[token.id for token in translation.source]])
     read = torch.tensor([[token.id for token in translation.read]])
     with torch.inference_mode():
@@ -112,7 +112,7 @@ def test_an_ablation_changes_this_translation_and_no_other(toy: Checkpoint) -> N
 
 
 @pytest.mark.parametrize("text", ["", "   ", "word " * 2000, "🐕", "</script><b>x</b>", "مرحبا", "\x00", "Zzyzx qwrtp"])
-def test_any_text_gives_a_translation_with_true_maps(toy: Checkpoint, text: str) -> None:
+def test_any_text_gives_a_translation_with_valid_maps(toy: Checkpoint, text: str) -> None:
     translation = translate(toy, text)
     np.testing.assert_allclose(translation.maps["cross"].sum(-1), 1.0, atol=1e-5)
     assert translation.maps["cross"].shape[2:] == (len(translation.written), len(translation.source))
@@ -120,12 +120,12 @@ def test_any_text_gives_a_translation_with_true_maps(toy: Checkpoint, text: str)
     assert (len(translation.source) - 1, translation.dropped) == (min(tokens, room), max(tokens - room, 0))
 
 
-def test_what_was_cut_off_keeps_its_last_token_and_what_ended_loses_its_mark() -> None:
+def test_only_a_finished_hypothesis_loses_its_last_id() -> None:
     assert written_ids(Hypothesis(ids=(7, 8, EOS_ID), finished=True)) == (7, 8)
     assert written_ids(Hypothesis(ids=(7, 8, 9), finished=False)) == (7, 8, 9)
 
 
-def test_lines_come_back_one_for_one(toy: Checkpoint) -> None:
+def test_each_line_has_one_translation(toy: Checkpoint) -> None:
     lines = ["The dog sees the cat.", "", "The horse runs in the snow.", "  ", "The dog sees the cat."]
     for search in SEARCHES:
         done = translate_lines(toy.model, toy.tokenizers, lines, search=search, batch_size=2)
@@ -151,7 +151,7 @@ def test_a_padded_batch_shows_the_masks_that_it_used(toy: Checkpoint) -> None:
         np.testing.assert_allclose(weights, exponentials / exponentials.sum(-1, keepdims=True), atol=1e-6)
 
 
-def test_a_padded_batch_gives_each_sentence_the_maps_it_has_alone(toy: Checkpoint) -> None:
+def test_a_sentence_has_the_same_maps_in_a_padded_batch(toy: Checkpoint) -> None:
     texts = ["The dog sees the cat.", "The man sleeps behind the house.", "A bird."]
     batch = padded_batch(toy, texts)
     stages = layer_stages(toy, batch, "cross", 0)
