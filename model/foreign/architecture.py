@@ -1,4 +1,4 @@
-"""What a folder of Hugging Face's `transformers` does, and which of the library's classes it is opened with."""
+"""The task of a folder of Hugging Face's `transformers`, and the library's class that opens it."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,10 +12,10 @@ from model.files import CheckpointError
 
 __all__ = ["architecture", "fills_gaps", "require_attention"]
 
-Classes = Mapping[str, Any]  # family → the name of its class, or several
+Classes = Mapping[str, Any]  # family → the name of its class, or several names
 CONTINUING: Classes = auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 FILLING: Classes = auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
-# In the order in which an architecture is looked for: the library's names of the classes that a family has.
+# The library's names of the classes of each family, in the order of the search.
 ARCHITECTURES: tuple[tuple[Task, Classes], ...] = (
     ("translation", auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES),
     ("continuation", CONTINUING),
@@ -24,34 +24,34 @@ ARCHITECTURES: tuple[tuple[Task, Classes], ...] = (
     ("reading", auto.MODEL_MAPPING_NAMES),
 )
 ATTENTION = ("full_attention", "sliding_attention", "chunked_attention")  # kinds of layers that can be shown
-# Ends of the names of classes without a head for a task of their own: facebook/bart-base says that it is a BartModel.
+# Ends of the names of classes without a head for a task: config.json of facebook/bart-base names a BartModel.
 HEADLESS = ("Model", "ForPreTraining")
 
 
 def architecture(config: PreTrainedConfig, name: str) -> tuple[Task, type[PreTrainedModel]]:
-    """What a model does, and the library's class of it.
+    """The task of a model, and the library's class that opens it.
 
     Raises:
-        CheckpointError: it is no text Transformer of a kind that can be shown.
+        CheckpointError: Headlight cannot show this kind of model.
     """
-    said = config.architectures
-    named = str(said[0]) if isinstance(said, list) and said else ""
+    names = config.architectures
+    named = str(names[0]) if isinstance(names, list) and names else ""
     for task, known in candidates(config.model_type, named):
         if (task == "translation") == config.is_encoder_decoder:
             return task, getattr(transformers, known)
     raise CheckpointError(
-        f"{name} is {named or 'a model'} of the family {config.model_type}. What can be shown: models that translate "
-        "or summarize (Marian, BART, mBART, M2M100, T5), that go on with a text (GPT-2, Llama, Qwen), and that read "
-        "one or classify it (BERT, DistilBERT, RoBERTa)."
+        f"{name} is {named or 'a model'} of the family {config.model_type}. Headlight can show models that translate "
+        "or summarize (Marian, BART, mBART, M2M100, T5), language models (GPT-2, Llama, Qwen), and models that read "
+        "or classify a text (BERT, DistilBERT, RoBERTa)."
     )
 
 
 def candidates(family: str, named: str) -> Iterator[tuple[Task, str]]:
-    """Tasks and classes that a family may be opened with: the one that is named, else those that add a head.
+    """Tasks and classes that may open a family: the named class, or else the classes that add a head.
 
-    The weights decide in the end: a head that is not in the files is missed when they are loaded.
+    Loading the weights decides: it fails if the files do not contain the head.
     """
-    reads = family in FILLING or family not in CONTINUING  # its base looks both ways
+    reads = family in FILLING or family not in CONTINUING  # its base attends in both directions
     for task, classes in ARCHITECTURES:
         known = class_of(classes, family)
         if known and named == known and (reads or classes is not auto.MODEL_MAPPING_NAMES):
@@ -59,7 +59,7 @@ def candidates(family: str, named: str) -> Iterator[tuple[Task, str]]:
     if named and not named.endswith(HEADLESS):
         return
     pretrained = getattr(transformers, named, None)
-    # ELECTRA is pretrained without a head that fills gaps, BERT with one.
+    # ELECTRA is pretrained without a head that predicts masked tokens, BERT with one.
     headed = not named.endswith("ForPreTraining") or bool(getattr(pretrained, "_tied_weights_keys", None))
     for task, classes in ARCHITECTURES:
         known = class_of(classes, family)
@@ -74,19 +74,19 @@ def class_of(classes: Classes, family: str) -> str:
 
 
 def fills_gaps(kind: type[PreTrainedModel]) -> bool:
-    """Whether a class says what a masked token may be."""
+    """Whether models of a class predict masked tokens."""
     return kind.__name__ in FILLING.values()
 
 
 def require_attention(config: PreTrainedConfig, name: str) -> None:
-    """Raises CheckpointError where a configuration says that some part of a model cannot be shown."""
+    """Raises CheckpointError if the configuration shows that a part of the model cannot be shown."""
     if config.sub_configs and not hasattr(config, "num_hidden_layers"):
         raise CheckpointError(
-            f"{name} is put together from several models ({', '.join(sorted(config.sub_configs)) or 'parts'}), each "
-            "with sizes of its own, which cannot be opened yet."
+            f"{name} consists of several models with different sizes ({', '.join(sorted(config.sub_configs))}). "
+            "Headlight cannot open such models yet."
         )
     layers = getattr(config, "layer_types", None) or getattr(config, "layers_block_type", None) or ()
     if others := sorted({str(layer) for layer in layers if layer not in ATTENTION}):
         raise CheckpointError(
-            f"Some layers of {name} are no attention ({', '.join(others)}), so its layers cannot all be shown."
+            f"Some layers of {name} do not use attention ({', '.join(others)}), so they cannot be shown."
         )

@@ -1,11 +1,11 @@
-"""One function that computes the attentions of Hugging Face's `transformers`, with our hook points.
+"""One function that computes the attention of all models of Hugging Face's `transformers`, with our hook points.
 
-The library lets a model be told by name which function computes its attention. Ours does what the library's own
-("eager") does, shows each step where somebody looks, and takes the fused way where nobody does. Modules of the library
-know neither their kind nor always their layer: `place_hooks` finds out which they are.
+A model of the library can be given the name of the function that computes its attention. Our function computes the
+same as the library's own ("eager"). If a trace is active, it records every step; otherwise it uses the fused kernel.
+The library's modules do not know their kind and do not always know their layer: `place_hooks` finds both.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -27,19 +27,14 @@ from model.trace import HookPoint, active_trace, hook_name, tracing
 __all__ = ["find_direct", "place_hooks"]
 
 NAME = "headlight"
-# Names of the matrix that mixes the heads.
+# Names of the output projection, which mixes the heads.
 PROJECTIONS = ("out_proj", "Wo", "o_proj", "o", "c_proj", "out_lin", "dense")
-CROSS = (
-    "encoder_attn",
-    "encdecattention",
-    "crossattention",
-    "cross_attn",
-    "cross_attention",
-)  # in the names of modules
+# Parts of the names of modules with cross-attention.
+CROSS = ("encoder_attn", "encdecattention", "crossattention", "cross_attn", "cross_attention")
 
-# Arguments that do not change what "eager" computes: settings of faster kernels, of training, and of what is returned.
-# A window of attention is in the mask already.
-NO_MATTER = frozenset(
+# Arguments that do not change the result of "eager": settings of faster kernels, of training, and of what is returned.
+# The window of an attention is already in the mask.
+HARMLESS_ARGUMENTS = frozenset(
     {
         "cache_position",
         "cu_seq_lens_k",
@@ -58,24 +53,24 @@ NO_MATTER = frozenset(
         "use_cache",
     }
 )
-_SEEN: ContextVar[list[tuple[nn.Module, float]] | None] = ContextVar("headlight_attention_modules", default=None)
+_FOUND: ContextVar[list[tuple[nn.Module, float]] | None] = ContextVar("headlight_attention_modules", default=None)
 
 
 class AttentionHooks(nn.Module):
-    """The hook points of one attention, named as in our own models."""
+    """The hook points of one attention module, with the same names as in our own models."""
 
     def __init__(self, kind: str, layer: int, scaling: float) -> None:
         super().__init__()
         self.kind, self.layer = kind, layer
-        self.scaling = scaling  # what the products are multiplied with
-        self.projection: list[nn.Module] = []  # mixes the heads; in a list, for it is a part of the library's module
-        self.direct = False  # the projection reads what the heads found, and nothing changes that in between
+        self.scaling = scaling  # the factor of the products q·k
+        self.projection: list[nn.Module] = []  # mixes the heads; in a list, because it belongs to the library's module
+        self.direct = False  # the projection reads the head outputs unchanged
         self.queries = HookPoint()  # (B, H, T, K)
         self.keys = HookPoint()  # (B, H, S, K)
         self.values = HookPoint()  # (B, H, S, K)
-        self.bias = HookPoint()  # (B, H, T, S), of a model that adds one for each distance (T5)
+        self.bias = HookPoint()  # (B, H, T, S), in models that add a number for each distance (T5)
         self.scores = HookPoint()  # (B, H, T, S)
-        self.mask = HookPoint()  # (B, 1, T, S): True where a query may look
+        self.mask = HookPoint()  # (B, 1, T, S): True where a query may attend
         self.masked_scores = HookPoint()  # (B, H, T, S)
         self.weights = HookPoint()  # (B, H, T, S)
         self.head_outputs = HookPoint()  # (B, H, T, K)
@@ -84,8 +79,8 @@ class AttentionHooks(nn.Module):
             assert isinstance(point, HookPoint)
             point.name = hook_name(kind, layer, stage)
 
-    def see(self, point: HookPoint, tensor: Tensor, new: int) -> Tensor:
-        """Show keys or values (B, H, S, K) as our own models do: each once, when it is new."""
+    def show(self, point: HookPoint, tensor: Tensor, new: int) -> Tensor:
+        """Pass keys or values (B, H, S, K) through a hook point as our own models do: each once, when it is new."""
         if self.kind == "decoder":
             newest = point(tensor[:, :, -new:])
             return newest if new == tensor.size(2) else torch.cat([tensor[:, :, :-new], newest], dim=2)
@@ -105,64 +100,96 @@ def attend(
     s_aux: Tensor | None = None,
     **others: Any,
 ) -> tuple[Tensor, Tensor | None]:
-    """Attention as the library asks for it; its models are in evaluation mode, so nothing is dropped out.
+    """Attention as the library calls it. Its models are in evaluation mode, so there is no dropout.
 
     Args:
-        module: Which attention this is.
+        module: The attention module of the library.
         query: (B, H, T, K).
-        key: (B, G, S, K), where G divides H: heads of a group share it.
+        key: (B, G, S, K), where G divides H: H / G heads share one key.
         value: (B, G, S, K).
-        attention_mask: Added to the scores, broadcast over (B, H, T, S); hugely negative = may not attend.
-        scaling: What the products are multiplied with, 1/√K by default.
-        position_bias: Of T5, added to the scores, (B or 1, H, T, S).
-        softcap: Of Gemma 2.
+        attention_mask: Added to the scores, broadcast over (B, H, T, S). A very large negative number means masked.
+        scaling: The factor of the products q·k, 1/√K by default.
+        position_bias: Added to the scores in T5, (B or 1, H, T, S).
+        softcap: The limit of the scores in Gemma 2.
         s_aux: The attention sinks of gpt-oss.
-        others: What the library passes to every function of attention, see `NO_MATTER`.
+        others: What else the library passes to every attention function, see `HARMLESS_ARGUMENTS`.
 
     Returns:
-        (B, T, H, K), and the weights (B, H, T, S) where they were computed.
+        The head outputs (B, T, H, K), and the weights (B, H, T, S) if they were computed.
 
     Raises:
-        ConfigError: the scores are capped, there are sinks, or an argument is unknown: all may change the weights in
-            ways that are not shown here.
+        ConfigError: the scores are capped, there are sinks, or an argument is unknown. All of these may change the
+            weights in ways that are not shown here.
     """
-    if softcap is not None or s_aux is not None:
-        raise ConfigError(f"{type(module).__name__} caps its scores or has attention sinks, which we cannot show.")
-    if unknown := sorted(name for name, value in others.items() if value is not None and name not in NO_MATTER):
-        raise ConfigError(
-            f"{type(module).__name__} computes its attention with {', '.join(unknown)}, which we do not know, so its "
-            "maps might be wrong."
-        )
-    seen = _SEEN.get()
-    if seen is not None:
-        seen.append((module, query.size(-1) ** -0.5 if scaling is None else scaling))
+    require_plain_attention(module, softcap=softcap, sinks=s_aux, others=others)
+    scaling = query.size(-1) ** -0.5 if scaling is None else scaling
+    found = _FOUND.get()
+    if found is not None:
+        found.append((module, scaling))
     groups = query.size(1) // key.size(1)
     if groups > 1:
         key, value = key.repeat_interleave(groups, dim=1), value.repeat_interleave(groups, dim=1)
-    scaling = query.size(-1) ** -0.5 if scaling is None else scaling
-    if seen is not None or active_trace() is None:
-        bias = position_bias if attention_mask is None else attention_mask
-        if position_bias is not None and attention_mask is not None:
-            bias = position_bias + attention_mask
-        heads = F.scaled_dot_product_attention(query, key, value, attn_mask=bias, scale=scaling)
+    if found is not None or active_trace() is None:
+        heads = fused_attention(query, key, value, mask=attention_mask, bias=position_bias, scaling=scaling)
         return heads.transpose(1, 2).contiguous(), None
     hooks: Any = module.hooks
-    new = query.size(2)
-    query, key, value = hooks.queries(query), hooks.see(hooks.keys, key, new), hooks.see(hooks.values, value, new)
-    scores = query @ key.transpose(-2, -1) * scaling  # (B, H, T, S)
-    if position_bias is not None and hooks.kind != "cross":  # of T5, which has none there and adds zeros
-        scores = scores + hooks.bias(position_bias.expand_as(scores))
-    scores = hooks.scores(scores)
-    if attention_mask is None:
-        masked, may_look = scores, scores.new_ones((), dtype=torch.bool).expand_as(scores)
-    else:
-        forbidden = attention_mask <= finfo(attention_mask.dtype).min / 2
-        masked = (scores + attention_mask).masked_fill(forbidden, float("-inf"))
-        may_look = (~forbidden).expand_as(scores)
-    hooks.mask(may_look[:, :1])  # one for all heads
-    weights = hooks.weights(attention_weights(hooks.masked_scores(masked).float()))
-    heads = hooks.head_outputs(weights.to(value.dtype) @ value)  # (B, H, T, K)
+    heads, weights = recorded_attention(
+        hooks, query, key, value, mask=attention_mask, bias=position_bias, scaling=scaling
+    )
     return heads.transpose(1, 2).contiguous(), weights
+
+
+def require_plain_attention(
+    module: nn.Module, *, softcap: float | None, sinks: Tensor | None, others: Mapping[str, Any]
+) -> None:
+    """Raises ConfigError if an argument may change the weights in a way that is not shown here."""
+    family = type(module).__name__
+    if softcap is not None or sinks is not None:
+        raise ConfigError(f"{family} caps its scores or has attention sinks. Headlight cannot show these.")
+    unknown = sorted(name for name, value in others.items() if value is not None and name not in HARMLESS_ARGUMENTS)
+    if unknown:
+        raise ConfigError(
+            f"{family} computes its attention with {', '.join(unknown)}. Headlight does not know this argument, so the "
+            "maps could be wrong."
+        )
+
+
+def fused_attention(
+    query: Tensor, key: Tensor, value: Tensor, *, mask: Tensor | None, bias: Tensor | None, scaling: float
+) -> Tensor:
+    """The head outputs (B, H, T, K) by PyTorch's fused kernel, which keeps no weights."""
+    added = [tensor for tensor in (bias, mask) if tensor is not None]
+    return F.scaled_dot_product_attention(
+        query, key, value, attn_mask=sum(added[1:], added[0]) if added else None, scale=scaling
+    )
+
+
+def recorded_attention(
+    hooks: AttentionHooks,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    *,
+    mask: Tensor | None,
+    bias: Tensor | None,
+    scaling: float,
+) -> tuple[Tensor, Tensor]:
+    """The head outputs (B, H, T, K) and the weights (B, H, T, S), step by step through the hook points."""
+    new = query.size(2)
+    query, key, value = hooks.queries(query), hooks.show(hooks.keys, key, new), hooks.show(hooks.values, value, new)
+    scores = query @ key.transpose(-2, -1) * scaling  # (B, H, T, S)
+    if bias is not None and hooks.kind != "cross":  # T5 passes zeros there
+        scores = scores + hooks.bias(bias.expand_as(scores))
+    scores = hooks.scores(scores)
+    if mask is None:
+        masked, may_attend = scores, scores.new_ones((), dtype=torch.bool).expand_as(scores)
+    else:
+        closed = mask <= finfo(mask.dtype).min / 2
+        masked = (scores + mask).masked_fill(closed, float("-inf"))
+        may_attend = (~closed).expand_as(scores)
+    hooks.mask(may_attend[:, :1])  # the same for all heads
+    weights = hooks.weights(attention_weights(hooks.masked_scores(masked).float()))
+    return hooks.head_outputs(weights.to(value.dtype) @ value), weights
 
 
 AttentionInterface.register(NAME, attend)
@@ -170,48 +197,49 @@ AttentionMaskInterface.register(NAME, eager_mask)
 
 
 @contextmanager
-def seen_modules() -> Iterator[list[tuple[nn.Module, float]]]:
-    """The attention modules that compute something inside the block, in their order, and how they scale it."""
-    seen: list[tuple[nn.Module, float]] = []
-    token = _SEEN.set(seen)
+def find_modules() -> Iterator[list[tuple[nn.Module, float]]]:
+    """The attention modules that run inside the block, in order, each with its scaling."""
+    found: list[tuple[nn.Module, float]] = []
+    token = _FOUND.set(found)
     try:
-        yield seen
+        yield found
     finally:
-        _SEEN.reset(token)
+        _FOUND.reset(token)
 
 
 def place_hooks(model: PreTrainedModel, run: Callable[[], object]) -> list[AttentionHooks]:
-    """Give every attention of a model its hook points.
+    """Give every attention module of a model its hook points.
 
     Args:
-        model: Of the library; from now on it computes its attention here.
-        run: Runs all of the model on a few tokens.
+        model: A model of the library. From now on `attend` computes its attention.
+        run: Runs the whole model on a few tokens.
 
     Returns:
-        Those of every attention, layer by layer.
+        The hook points of every attention module, in the order of the pass.
 
     Raises:
         ConfigError: the model needs more than token ids.
     """
     model.set_attn_implementation(NAME)
-    with seen_modules() as seen:
+    with find_modules() as found:
         try:
             run()
         except ConfigError:
             raise
-        except Exception as error:  # as many kinds of errors as there are models that take something else than ids
+        except Exception as error:  # models that need other input raise many kinds of errors
             raise ConfigError(
-                f"models of the family {model.config.model_type} need more than two token ids, or this one has sizes "
-                f"that do not fit each other. The library says: {first_line(error)}"
+                f"models of the family {model.config.model_type} need more than token ids, or the sizes of this model "
+                f"do not fit together. The library reports: {first_line(error)}"
             ) from error
     names = {module: name for name, module in model.named_modules()}
-    if len(dict(seen)) < len(seen):
+    if len(dict(found)) < len(found):
         raise ConfigError(
-            f"the layers of {model.config.model_type} share one attention, so their maps cannot be told apart."
+            f"the layers of {model.config.model_type} share one attention module, so their maps cannot be "
+            "distinguished."
         )
     layers = dict.fromkeys(KINDS, 0)
     placed = []
-    for module, scaling in seen:
+    for module, scaling in found:
         kind = kind_of(names[module], module, two_stacks=model.config.is_encoder_decoder)
         module.hooks = hooks = AttentionHooks(kind, layers[kind], scaling)
         if (projection := projection_of(model, names[module])) is not None:
@@ -223,13 +251,13 @@ def place_hooks(model: PreTrainedModel, run: Callable[[], object]) -> list[Atten
 
 
 def find_direct(placed: Sequence[AttentionHooks], run: Callable[[], object]) -> None:
-    """Mark the attentions that give to their projection just what their heads found.
+    """Mark the attention modules that pass their head outputs to the projection unchanged.
 
-    In some models a norm (BitNet) or a gate (Qwen3-Next) stands between the two.
+    Some models have a norm (BitNet) or a gate (Qwen3-Next) between the two.
 
     Args:
         placed: From `place_hooks`.
-        run: Runs all of the model on a few tokens.
+        run: Runs the whole model on a few tokens.
     """
     read: dict[AttentionHooks, Tensor] = {}
 
@@ -253,11 +281,11 @@ def find_direct(placed: Sequence[AttentionHooks], run: Callable[[], object]) -> 
 
 
 def projection_of(model: PreTrainedModel, name: str) -> nn.Module | None:
-    """The matrix that mixes the heads of an attention: its last part, or that of the module beside it (BERT)."""
+    """The matrix that mixes the heads: in the attention module, or in the module that contains it (BERT)."""
     module = model.get_submodule(name)
-    beside = model.get_submodule(name.rpartition(".")[0])
+    parent = model.get_submodule(name.rpartition(".")[0])
     found = (getattr(module, part, None) for part in PROJECTIONS)
-    output = getattr(getattr(beside, "output", None), "dense", None)
+    output = getattr(getattr(parent, "output", None), "dense", None)
     return next((part for part in (*found, output) if isinstance(part, nn.Linear | Conv1D)), None)
 
 
@@ -266,7 +294,7 @@ def show_output(hooks: AttentionHooks, _module: nn.Module, _inputs: object, outp
 
 
 def kind_of(name: str, module: nn.Module, *, two_stacks: bool) -> str:
-    """The kind of an attention module, by its name in the model; of a single stack, by whether it looks ahead."""
+    """The kind of an attention module: from its name, or in a single stack from whether it is causal."""
     lower = name.lower()
     if any(part in lower for part in CROSS):
         return "cross"

@@ -1,4 +1,4 @@
-"""What all models of Hugging Face's `transformers` have in common here: hook points, sizes, matrices of heads."""
+"""What all models of Hugging Face's `transformers` share here: hook points, sizes, and the matrices of the heads."""
 
 from collections.abc import Callable, Sequence
 
@@ -16,22 +16,22 @@ __all__ = ["ForeignModel"]
 
 
 class ForeignModel(Translator):
-    """A model of the library behind the calls of our own; never changed once it stands."""
+    """A model of the library with the methods of our own models. It never changes after it is built."""
 
     config: ForeignSizes
 
     def __init__(
         self, model: PreTrainedModel, run_once: Callable[[PreTrainedModel], object], needed: Sequence[str]
     ) -> None:
-        """Place the hook points and find out the sizes.
+        """Place the hook points and find the sizes.
 
         Args:
-            model: Of the library.
-            run_once: Runs all of it on a few tokens.
-            needed: The kinds of attention that it should have.
+            model: A model of the library.
+            run_once: Runs the whole model on a few tokens.
+            needed: The kinds of attention that it must have.
 
         Raises:
-            ConfigError: the model needs more than token ids, or its attention cannot be seen.
+            ConfigError: the model needs more than token ids, or its attention cannot be recorded.
         """
         super().__init__()
         model.config.return_dict = True
@@ -53,13 +53,13 @@ class ForeignModel(Translator):
         hooks = self.hooks[kind, layer]
         if not hooks.direct:
             raise ConfigError(
-                f"Models of the family {self.model.config.model_type} do more than multiply what the heads found with "
-                "one matrix: there is a norm, a gate or several matrices. The part of one head cannot be told apart."
+                f"Models of the family {self.model.config.model_type} have a norm, a gate or several matrices after "
+                "the head outputs. So the contribution of a single head cannot be computed."
             )
         (projection,) = hooks.projection
         weight, bias = projection.weight, projection.bias
         assert isinstance(weight, Tensor)
-        matrix = weight.T if isinstance(projection, nn.Linear) else weight  # of GPT-2 it stands the other way round
+        matrix = weight.T if isinstance(projection, nn.Linear) else weight  # GPT-2 stores the transpose
         zeros = torch.zeros(matrix.size(1))
         return HeadMixing(
             matrix=matrix.detach().float(),

@@ -1,4 +1,4 @@
-"""A decoder of Hugging Face's `transformers` that stands alone: it goes on with a text."""
+"""A language model of Hugging Face's `transformers`: a decoder without an encoder, which continues a text."""
 
 from typing import cast
 
@@ -14,44 +14,44 @@ __all__ = ["ContinuerCache", "ForeignContinuer"]
 
 
 class ContinuerCache:
-    """The library's keys and values, and what was computed of the prompt ahead of the search."""
+    """The library's keys and values, and the logits of the prompt that the search has not read yet."""
 
     def __init__(self) -> None:
         self.steps = DynamicCache()
-        self.ahead: Tensor | None = None  # logits (B, N, V) of tokens of the prompt that the search is still to read
-        self.length = 0  # how many tokens the search has read
+        self.ahead: Tensor | None = None  # logits (B, N, V) for the tokens of the prompt that the search reads later
+        self.length = 0  # tokens that the search has read
 
     def select(self, rows: Tensor, *, same_source: bool = False) -> None:
-        """Follow a beam search that moved its hypotheses, see `DecoderCache.select`."""
+        """Keep and reorder hypotheses of a beam search, see `DecoderCache.select`."""
         self.steps.reorder_cache(cast(torch.LongTensor, rows))
         self.ahead = None if self.ahead is None else self.ahead[rows]
 
 
 class ForeignContinuer(ForeignModel):
-    """A model of the library that continues a text; never changed once it stands.
+    """A model of the library that continues a text. It never changes after it is built.
 
-    For our searches the text is what is written from its second token on: a prompt is a beginning that is forced. With
-    a cache it is read in one pass, when the search takes its first step.
+    Our searches treat the prompt as forced tokens at the start of the text. With a cache, the whole prompt is read in
+    one pass, at the first step of the search.
     """
 
     task = "continuation"
 
     def __init__(self, model: PreTrainedModel) -> None:
-        """Place the hook points and find out the sizes.
+        """Place the hook points and find the sizes.
 
         Raises:
-            ConfigError: the model needs more than token ids, or its attention cannot be seen.
+            ConfigError: the model needs more than token ids, or its attention cannot be recorded.
         """
         if model.config.is_encoder_decoder or model.get_output_embeddings() is None:
-            raise ConfigError(f"{model.config.model_type} is no decoder that writes, so it cannot go on with a text.")
+            raise ConfigError(f"{model.config.model_type} is not a decoder that writes, so it cannot continue a text.")
         super().__init__(model, run_once, ("decoder",))
-        self.pad_id = -1  # a prompt is read alone, so nothing is filled up
+        self.pad_id = -1  # prompts are never batched, so there is no padding
 
     def start_cache(self) -> ContinuerCache:
         return ContinuerCache()
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
-        # The prompt itself is what `decode` needs to know: nothing stands beside a decoder.
+        # There is no encoder: `decode` needs only the prompt itself.
         return source, torch.ones_like(source, dtype=torch.bool)[:, None, None]
 
     def decode(
@@ -68,14 +68,14 @@ class ForeignContinuer(ForeignModel):
         return logits[:, :1]
 
     def logits(self, ids: Tensor, cache: ContinuerCache | None) -> Tensor:
-        """(B, T, V) of the token after each of (B, T)."""
+        """Logits (B, T, V) for the token after each of the token ids (B, T)."""
         found: Tensor = self.model(
             input_ids=ids, past_key_values=cache.steps if cache else None, use_cache=cache is not None
         ).logits
         return found.float()
 
     def project(self, states: Tensor) -> Tensor:
-        return states  # the library's models project by themselves
+        return states  # `decode` returns logits already: the library's models include the projection
 
 
 def run_once(model: PreTrainedModel) -> None:

@@ -1,9 +1,9 @@
-"""Regular expressions that other people wrote, admitted where their search cannot run away.
+"""Checks that a regular expression from outside cannot take very long.
 
-Tokenizers search with backtracking, so `(a+)+$` takes time that doubles with every letter. A pattern passes here when
-an attempt at one place takes steps in proportion to the text: in each alternative at most one repetition without a
-limit may stand before the last part that can fail, and no group with a choice is repeated. The patterns of GPT-2,
-Llama 3, Qwen, DeepSeek and o200k pass.
+Tokenizers search with backtracking, so the time of `(a+)+$` doubles with every letter. A pattern passes this check if
+one attempt to match needs a number of steps proportional to the text. In each alternative, at most one repetition
+without a limit may come before the last part that can fail, and no group with a choice may be repeated. The patterns
+of GPT-2, Llama 3, Qwen, DeepSeek and o200k pass.
 """
 
 import re
@@ -12,7 +12,8 @@ from math import prod
 
 __all__ = ["is_linear"]
 
-LONGEST, MOST_CHOICES, MOST_TIMES = 2_000, 64, 100  # characters; ways to match a text; of a repetition with a limit
+# Characters of a pattern; ways to match one text; repetitions that count as limited.
+MAX_LENGTH, MAX_CHOICES, MAX_TIMES = 2_000, 64, 100
 CLASS = r"\[(?:\\.|\[:\^?\w+:\]|[^\]\\\[])+\]"
 ATOM = re.compile(
     rf"\\[pP]\{{\^?\w+\}}|\\x\{{\w+\}}|\\[^\W\dgGkKXRpPxOyYzZ]|\\\W|{CLASS}|[^\\()|*+?{{}}\[\]]", re.DOTALL
@@ -24,7 +25,7 @@ QUANTIFIER = re.compile(r"([*+?]|\{(\d*),?(\d*)\})([?+]?)")
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A character, a group or a look around, with its quantifier."""
+    """A character, a group or a lookaround, with its quantifier."""
 
     body: "tuple[tuple[Part, ...], ...]"  # the alternatives of a group
     least: int
@@ -32,19 +33,19 @@ class Part:
 
     @property
     def endless(self) -> bool:
-        return self.most > MOST_TIMES
+        return self.most > MAX_TIMES
 
     @property
     def choices(self) -> int:
-        """In how many ways it can match one text, if it is not endless."""
+        """The number of ways to match one text, if the part is not endless."""
         inside = sum(prod(part.choices for part in alternative) for alternative in self.body) if self.body else 1
         times = 1 if self.endless else int(self.most) - self.least
         return inside + times if self.most == 1 else inside * (times + 1)
 
 
 def is_linear(pattern: str) -> bool:
-    """Whether an attempt to match takes steps in proportion to the length of a text; False where that is not known."""
-    if len(pattern) > LONGEST:
+    """Whether an attempt to match needs a number of steps proportional to the text; False if that is not known."""
+    if len(pattern) > MAX_LENGTH:
         return False
     try:
         alternatives, end = read(pattern, 0)
@@ -54,18 +55,18 @@ def is_linear(pattern: str) -> bool:
 
 
 def quick(parts: tuple[Part, ...]) -> bool:
-    if len(parts) == 1 and parts[0].body and parts[0].most == 1:  # brackets around all of it
+    if len(parts) == 1 and parts[0].body and parts[0].most == 1:  # brackets around the whole pattern
         return all(map(quick, parts[0].body))
     if any(not simple(part) for part in parts):
         return False
     needed = [at for at, part in enumerate(parts) if part.least]
-    before = parts[: needed[-1]] if needed else ()  # what follows the last needed part cannot fail
+    before = parts[: needed[-1]] if needed else ()  # after the last needed part, nothing can fail
     endless = sum(part.endless for part in before)
-    return endless <= 1 and prod(part.choices for part in parts) <= MOST_CHOICES
+    return endless <= 1 and prod(part.choices for part in parts) <= MAX_CHOICES
 
 
 def simple(part: Part) -> bool:
-    """Whether it is a character, or a group that stands once or not at all and repeats nothing without a limit."""
+    """Whether it is a character, or a group that occurs at most once and contains no repetition without a limit."""
     if not part.body:
         return True
     inner = [one for alternative in part.body for one in alternative]
@@ -73,10 +74,10 @@ def simple(part: Part) -> bool:
 
 
 def read(pattern: str, at: int) -> tuple[tuple[tuple[Part, ...], ...], int]:
-    """The alternatives from a place on, up to the bracket that closes them.
+    """Read the alternatives from a position up to the closing bracket.
 
     Raises:
-        ValueError: there is something that is not read here, such as a reference back.
+        ValueError: the pattern contains something unknown, such as a back-reference.
     """
     alternatives: list[list[Part]] = [[]]
     while at < len(pattern) and pattern[at] != ")":
@@ -102,7 +103,7 @@ def read(pattern: str, at: int) -> tuple[tuple[tuple[Part, ...], ...], int]:
 
 
 def quantity(pattern: str, at: int) -> tuple[int, float, int]:
-    """How often the part before a place stands at least and at most, and where the next begins."""
+    """The fewest and the most repetitions of the part before a position, and where the next part begins."""
     found = QUANTIFIER.match(pattern, at)
     if found is None:
         return 1, 1, at

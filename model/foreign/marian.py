@@ -1,8 +1,8 @@
-"""One of our checkpoints as a folder that Hugging Face's `transformers` opens: a Marian model and its tokenizer.
+"""Write a checkpoint as a folder that Hugging Face's `transformers` opens: a Marian model and its tokenizer.
 
-Marian (Junczys-Dowmunt et al. 2018) is the Transformer of the paper, as ours is, but for one thing: where we lay sine
-and cosine of a wavelength side by side, it has all sines first. The same permutation of d_model in every weight makes
-one of the other.
+Marian (Junczys-Dowmunt et al. 2018) is the Transformer of the paper, like ours, with one difference. We put sine and
+cosine of a wavelength side by side; Marian puts all sines first. The same permutation of d_model in every weight turns
+our model into a Marian model.
 """
 
 import os
@@ -35,11 +35,11 @@ def write_marian(checkpoint: Checkpoint, folder: Path) -> None:
     """Write weights, configuration, tokenizer and card.
 
     Raises:
-        ConfigError: the folder is there already or cannot be written, or Marian lacks what the checkpoint has.
+        ConfigError: the folder exists or cannot be written, or Marian does not have this architecture.
     """
     folder = Path(os.path.abspath(folder))
     if folder.exists() or folder.is_symlink():
-        raise ConfigError(f"{folder} is there already; choose a new folder.")
+        raise ConfigError(f"{folder} exists already. Choose a new folder.")
     model, tokenizer = to_marian(checkpoint), to_fast_tokenizer(checkpoint)
     try:
         write_beside_and_rename(model, tokenizer, checkpoint.path / CARD, folder)
@@ -60,21 +60,21 @@ def write_beside_and_rename(model: MarianMTModel, tokenizer: PreTrainedTokenizer
 
 @torch.no_grad()
 def to_marian(checkpoint: Checkpoint) -> MarianMTModel:
-    """A Marian model that computes what ours does.
+    """A Marian model that computes the same as the checkpoint.
 
     Raises:
         ConfigError: Marian has no such architecture.
     """
     ours, config = checkpoint.model, checkpoint.config.model
     if not isinstance(ours, Transformer) or not isinstance(config, ModelConfig):
-        raise ConfigError(f"{checkpoint.name} is no Transformer, and Marian is nothing else.")
+        raise ConfigError(f"{checkpoint.name} is not a Transformer, so it cannot be written as a Marian model.")
     for name, needed in (("norm", "post"), ("positional", "sinusoidal"), ("attention", "scaled_dot_product")):
         if getattr(config, name) != needed:
-            raise ConfigError(f"{checkpoint.name} has {name} = {getattr(config, name)!r}; Marian has only {needed!r}.")
+            raise ConfigError(f"{checkpoint.name} has {name} = {getattr(config, name)!r}. Marian has only {needed!r}.")
     model = MarianMTModel(marian_config(config)).eval()
     weights = dict(named_parameters(ours, torch.tensor([*range(0, config.d_model, 2), *range(1, config.d_model, 2)])))
     missing, surplus = model.load_state_dict(weights, strict=False)
-    # Positions are computed, and what is tied has one name of several.
+    # Marian computes its positions, and tied weights have only one of their names.
     missing = [name for name in missing if "embed_positions" not in name and name != "final_logits_bias"]
     assert not surplus
     assert set(missing) <= set(model.all_tied_weights_keys)
@@ -87,7 +87,7 @@ def to_marian(checkpoint: Checkpoint) -> MarianMTModel:
         bad_words_ids=[[PAD_ID], [UNK_ID], [BOS_ID]],
         max_length=config.max_length,
         num_beams=5,
-        early_stopping=True,  # as our own beam search
+        early_stopping=True,  # as in our own beam search
     )
     return model
 
@@ -118,7 +118,7 @@ def marian_config(config: ModelConfig) -> MarianConfig:
 
 
 def named_parameters(ours: Transformer, order: Tensor) -> Iterator[tuple[str, Tensor]]:
-    """Marian's name and value of each of our weights; `order` is that of d_model."""
+    """Name and value of each weight in Marian. `order` is the permutation of d_model."""
     tokens = ours.encoder.embedding.tokens.weight[:, order]
     if ours.config.tie_embeddings == "all":
         yield "model.shared.weight", tokens
@@ -157,16 +157,18 @@ def norm_parameters(ours: nn.LayerNorm, name: str, order: Tensor) -> Iterator[tu
 
 
 def to_fast_tokenizer(checkpoint: Checkpoint) -> PreTrainedTokenizerFast:
-    """A tokenizer of the library that cuts a text as ours does, and ends it with `</s>`.
+    """A tokenizer of the library that splits a text like ours and adds `</s>`.
 
     Raises:
-        ConfigError: the checkpoint has whole words.
+        ConfigError: the checkpoint uses whole words.
     """
     pair = checkpoint.tokenizers
     if not isinstance(pair, LearnedPair) or checkpoint.config.tokenizer.kind != "bpe":
-        raise ConfigError(f"{checkpoint.name} cuts texts by spaCy's rules, which the library's tokenizers do not have.")
+        raise ConfigError(
+            f"{checkpoint.name} splits texts with spaCy's rules, which the library's tokenizers do not have."
+        )
     fast = tokenizers.Tokenizer.from_str(pair.source.to_json())
-    # The space that our tokenizer puts before a text makes its first word the same token as inside a sentence.
+    # With a space before the text, its first word is the same token as inside a sentence.
     before_chinese = tokenizers.normalizers.Replace(tokenizers.Regex(rf"\A (?=[{HAN}])"), "")
     fast.normalizer = tokenizers.normalizers.Sequence([tokenizers.normalizers.Prepend(" "), before_chinese])
     fast.post_processor = tokenizers.processors.TemplateProcessing(

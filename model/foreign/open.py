@@ -1,7 +1,8 @@
-"""Open a folder of Hugging Face's `transformers` as a checkpoint: its files are checked before a model is built.
+"""Open a folder of Hugging Face's `transformers` as a checkpoint. Its files are checked before a model is built.
 
-Nothing in a folder is run: no remote code, safetensors or PyTorch's `.bin` with `weights_only`. What `config.json`
-claims is held against the header of the weights first, so that a folder cannot ask for more memory than it fills.
+No code in a folder is executed: there is no remote code, and weights are safetensors or PyTorch's `.bin` files with
+`weights_only`. The sizes in `config.json` are compared with the header of the weights first, so a folder cannot claim
+more memory than its weights fill.
 """
 
 import threading
@@ -40,21 +41,21 @@ from model.text.vocab import Specials
 __all__ = ["open_foreign", "read_foreign_config"]
 
 VOCABULARIES = ("tokenizer.json", "vocab.json", "vocab.txt", "spiece.model", "tokenizer.model", "source.spm")
-FEWEST = 10  # pieces of a vocabulary that can be one
-# While it opens a model the library changes functions of its own and of PyTorch: two at once would undo each other.
+FEWEST = 10  # tokens of a usable vocabulary, without special ones
+# While the library opens a model, it changes functions of its own and of PyTorch. Two at once would disturb each other.
 OPENING = threading.Lock()
 
 
 def read_foreign_config(folder: Path) -> ForeignConfig:
-    """What `config.json` says, without loading the model.
+    """Read `config.json` without loading the model.
 
     Raises:
-        CheckpointError: the library does not know the family, or it is none of those that can be shown.
+        CheckpointError: the library does not know the family, or Headlight cannot show it.
     """
-    return described(folder, read_library_config(folder))
+    return describe(folder, read_library_config(folder))
 
 
-def described(folder: Path, config: PreTrainedConfig) -> ForeignConfig:
+def describe(folder: Path, config: PreTrainedConfig) -> ForeignConfig:
     task, kind = architecture(config, folder.name)
     require_attention(config, folder.name)
     texts = texts_of(folder)
@@ -68,17 +69,17 @@ def described(folder: Path, config: PreTrainedConfig) -> ForeignConfig:
 
 
 def read_library_config(folder: Path) -> PreTrainedConfig:
-    read_config_json(folder)  # before the library builds on them
+    read_config_json(folder)  # checks the sizes before the library uses them
     try:
         found = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # whatever the library meets in a file that may hold anything
+    except Exception as error:  # the file may contain anything, and the library raises many kinds of errors
         raise CheckpointError(f"config.json of {folder.name} cannot be used: {first_line(error)}") from error
     assert isinstance(found, PreTrainedConfig)
     return found
 
 
 def claimed_sizes(config: PreTrainedConfig, task: Task, name: str) -> ForeignSizes:
-    """The sizes as `config.json` has them; once a model is loaded, `sizes_of` has counted."""
+    """The sizes in `config.json`. When the model is loaded, `sizes_of` counts them."""
     try:
         above = int(config.num_hidden_layers)
         below = int(getattr(config, "decoder_layers", getattr(config, "num_decoder_layers", above)) or above)
@@ -100,15 +101,15 @@ def claimed_sizes(config: PreTrainedConfig, task: Task, name: str) -> ForeignSiz
         )
     except AttributeError as error:
         raise CheckpointError(
-            f"config.json of {name} names no {error.name or 'sizes'}; models of the family {config.model_type} may "
-            "have no attention heads at all."
+            f"config.json of {name} has no {error.name or 'sizes'}. Models of the family {config.model_type} may have "
+            "no attention heads."
         ) from error
     except (TypeError, ValueError) as error:
-        raise CheckpointError(f"config.json of {name} does not say how large the model is: {error}") from error
+        raise CheckpointError(f"The sizes in config.json of {name} cannot be used: {error}") from error
 
 
 def texts_of(folder: Path) -> ForeignTexts:
-    """The languages and the mask, as far as the tokenizer's settings name them."""
+    """The languages and the mask token, if the tokenizer's settings name them."""
     try:
         values = read_small_json(folder / "tokenizer_config.json")
     except (OSError, ValueError):
@@ -132,13 +133,13 @@ def open_foreign(
     """Load a folder of the library for use.
 
     Args:
-        folder: With `config.json`, weights and tokenizer; nothing is downloaded.
-        device: Where the model is to be. On a graphics processor its weights stay as precise as they are stored, and
-            where there are several of those, they share a model; on the CPU all is computed in single precision.
-        max_bytes: Memory that it may take; by default as much as it wants.
+        folder: Contains `config.json`, weights and tokenizer. Nothing is downloaded.
+        device: Where the model runs. On a GPU the weights keep their stored precision, and several GPUs share one
+            model. On the CPU everything is computed in single precision.
+        max_bytes: The largest memory that the model may take; no limit by default.
 
     Raises:
-        CheckpointError: a file is missing, damaged, or does not fit the others; or there is no room.
+        CheckpointError: a file is missing, damaged, or does not fit the others, or the model takes too much memory.
     """
     require_bounded_tokenizer(folder)
     config, tokenizer = read_library_config(folder), read_tokenizer(folder)
@@ -148,7 +149,7 @@ def open_foreign(
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """The library reports nothing inside the block; what it reports elsewhere is the caller's own choice."""
+    """Silence the library's reports inside the block, and restore the caller's settings after it."""
     verbosity, bar = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()
@@ -161,7 +162,7 @@ def quiet() -> Iterator[None]:
 
 
 def read_tokenizer(folder: Path) -> Any:
-    """Raises CheckpointError where the library cannot."""
+    """Raises CheckpointError if the library cannot read the tokenizer."""
     try:
         with panics_as_errors():
             return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
@@ -172,7 +173,7 @@ def read_tokenizer(folder: Path) -> Any:
 def open_alone(
     folder: Path, config: PreTrainedConfig, tokenizer: Any, *, device: str, max_bytes: int | None
 ) -> Checkpoint | ClassifierCheckpoint:
-    said, (task, kind) = described(folder, config), architecture(config, folder.name)
+    described, (task, kind) = describe(folder, config), architecture(config, folder.name)
     header = read_header(folder)
     numbers = require_matching_weights(lambda: kind(config), read_config_json(folder), header, folder.name)
     require_memory(numbers, folder.name, max_bytes)
@@ -183,13 +184,14 @@ def open_alone(
     except ConfigError as error:
         raise CheckpointError(f"{folder.name} cannot be shown: {error}") from error
     for kind_of_attention in KINDS:
-        claimed, seen = (sizes.num_layers(kind_of_attention) for sizes in (said.model, wrapped.config))
-        if claimed != seen:
+        claimed, found = (sizes.num_layers(kind_of_attention) for sizes in (described.model, wrapped.config))
+        if claimed != found:
             raise CheckpointError(
-                f"{folder.name} cannot be shown: it should have {claimed} layers of {kind_of_attention} attention, and "
-                f"{seen} are seen."
+                f"{folder.name} cannot be shown: config.json promises {claimed} layers of {kind_of_attention} "
+                f"attention, and the model has {found}."
             )
-    known = replace(said, model=wrapped.config, tokenizer=replace(said.tokenizer, languages=languages_of(tokenizer)))
+    texts = replace(described.tokenizer, languages=languages_of(tokenizer))
+    known = replace(described, model=wrapped.config, tokenizer=texts)
     ready = wrapped.eval() if hasattr(model, "hf_device_map") else wrapped.to(device).eval()
     if isinstance(ready, ForeignClassifier):
         return ClassifierCheckpoint(path=folder, config=known, model=ready, tokenizers=pair)
@@ -197,24 +199,24 @@ def open_alone(
 
 
 def why_no_tokenizer(folder: Path, error: Exception) -> str:
-    """What to say of a tokenizer that the library cannot read."""
+    """The message for a tokenizer that the library cannot read."""
     if isinstance(error, TokenizerPanicError) or any((folder / name).is_file() for name in VOCABULARIES):
         return f"The tokenizer of {folder.name} cannot be read: {first_line(error)}"
     return (
-        f"{folder.name} has no tokenizer: its vocabulary is missing, in tokenizer.json or in a file of its family "
+        f"{folder.name} has no tokenizer. Add the file of its vocabulary: tokenizer.json, or a file of its family "
         f"({', '.join(VOCABULARIES[1:])})."
     )
 
 
 def languages_of(tokenizer: Any) -> dict[str, int]:
-    """Code → its token; nothing of a model that knows fewer than two."""
+    """Language code → its token. Empty for a model with fewer than two languages."""
     named = {code_of(str(tokenizer.convert_ids_to_tokens(i))): int(i) for i in tokenizer.all_special_ids}
     found = {code: i for code, i in sorted(named.items()) if code}
     return found if len(found) > 1 else {}
 
 
 def placement(device: str, gpus: int) -> dict[str, Any]:
-    """What the library is told of where a model goes; over several graphics processors it is spread by `accelerate`."""
+    """The library's arguments for a device. `accelerate` distributes a model over several GPUs."""
     if device == "cpu":
         return {"dtype": torch.float32}
     return {"dtype": "auto", **({"device_map": "auto"} if device == "cuda" and gpus > 1 else {})}
@@ -230,12 +232,12 @@ def load_model(
     except Exception as error:
         raise CheckpointError(f"The weights of {folder.name} cannot be loaded: {first_line(error)}") from error
     model, report = loaded
-    # A pooler is of another task than those shown here.
+    # A pooler belongs to a task that is not shown here.
     missing = sorted(name for name in report["missing_keys"] if "pooler" not in name)
     wrong = [*missing, *(str(key[0] if isinstance(key, tuple) else key) for key in report["mismatched_keys"])]
     if wrong:
         few = ", ".join(wrong[:3]) + (f" and {len(wrong) - 3} more" if len(wrong) > 3 else "")
-        raise CheckpointError(f"The weights of {folder.name} lack {few}, or have them in another shape.")
+        raise CheckpointError(f"The weights of {folder.name} do not fit: {few} is missing or has another shape.")
     assert isinstance(model, PreTrainedModel)
     return model
 
@@ -249,15 +251,15 @@ def wrap(model: PreTrainedModel, task: Task, tokenizer: Any) -> Translator:
     if task == "reading":
         return ForeignReader(model, pad_id=pad_id)
     if len(labels_of(model.config)) < 2 or model.config.problem_type == "regression":
-        raise ConfigError("it gives a text a number, not one of several classes.")
+        raise ConfigError("it gives a text a number and not one of several classes.")
     return ForeignClassifier(model, pad_id=pad_id)
 
 
 def pair_of(folder: Path, tokenizer: Any, model: Translator) -> TokenizerPair:
-    """Both sides behind our protocol.
+    """The tokenizers of both sides, with the methods of our own.
 
     Raises:
-        ConfigError: there are ids that the model has no row for.
+        ConfigError: a tokenizer has more ids than the model has embeddings.
     """
     source = ForeignTokenizer(tokenizer)
     target = source
@@ -266,27 +268,27 @@ def pair_of(folder: Path, tokenizer: Any, model: Translator) -> TokenizerPair:
         target = ForeignTokenizer(other, target=True)
     for side, rows in ((source, model.config.source_vocab_size), (target, model.config.target_vocab_size)):
         if side.size > rows:
-            raise ConfigError(f"its tokenizer has {side.size:,} tokens, and its model has rows for {rows:,}.")
+            raise ConfigError(f"its tokenizer has {side.size:,} tokens, and its model has embeddings for {rows:,}.")
     if source.size < len(tokenizer.all_special_ids) + FEWEST:
-        raise ConfigError("its tokenizer knows hardly any piece of text. Is the file of its vocabulary missing?")
+        raise ConfigError("its tokenizer has nearly no tokens. Is the file of its vocabulary missing?")
     return TokenizerPair(source=source, target=target, specials=specials_of(tokenizer, model))
 
 
 def specials_of(tokenizer: Any, model: Translator) -> Specials:
-    """Raises ConfigError where a special token has no row in the model."""
+    """Raises ConfigError if a special token has no embedding in the model."""
     before, after = frame(tokenizer)
     own = {i for i in tokenizer.all_special_ids if i not in (tokenizer.unk_token_id, tokenizer.mask_token_id)}
     begins = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
     if isinstance(model, ForeignTranslator):
         found = replace(model.specials, before=before, after=after)
     elif isinstance(model, ForeignContinuer):
-        # What would end a prompt is left out: it is to go on.
+        # The tokens after a prompt are left out, because they would end it.
         found = replace(continuing(model.model.generation_config), bos=begins or 0, before=before)
     else:
         found = Specials(bos=begins or 0, eos=-1, before=before, after=after)
     rows = model.config.target_vocab_size
     for i in (found.bos, found.eos, *found.more_ends, *found.banned, found.first or 0):
         if i >= rows:
-            raise ConfigError(f"its settings for generation name the token {i:,}, and its model has {rows:,}.")
+            raise ConfigError(f"its generation settings name the token {i:,}, and its model has {rows:,} tokens.")
     marks = frozenset({*own, found.bos, found.eos, *found.more_ends})
     return replace(found, unknown=tokenizer.unk_token_id, mask=tokenizer.mask_token_id, marks=marks)

@@ -1,7 +1,7 @@
-"""The files of a tokenizer that somebody else made, checked before the library reads them.
+"""Checks the files of a tokenizer from outside before the library reads them.
 
-The library cannot be interrupted while it cuts a text. So every part of a tokenizer must be one with a known bound on
-its time and on how much longer it makes a text.
+The library cannot be interrupted while it splits a text. So every part of a tokenizer must have a known limit on its
+time, and on how much longer it makes a text.
 """
 
 import base64
@@ -19,16 +19,12 @@ from model.safety.sizes import numbers_in
 
 __all__ = ["require_bounded_tokenizer"]
 
-MOST_PARTS, MOST_PATTERNS = 24, 4  # of a tokenizer; its regular expressions
-LONGEST_NAME, LONGEST_PIECE, LONGEST_CHARACTER = 64, 256, 64  # characters; bytes that stand for one character
-MOST_NUMBER, LONGEST_WORD = 10_000, 256  # in the settings; characters that WordPiece looks at in all their pieces
-LONGER = {
-    "NFKC",
-    "NFKD",
-    "Precompiled",
-    "ByteLevel",
-}  # these may make a text several times as long, so each stands once
-PARTS = LONGER | {
+MAX_PARTS, MAX_PATTERNS = 24, 4  # of a tokenizer; its regular expressions
+MAX_NAME, MAX_PIECE, MAX_CHARACTER = 64, 256, 64  # characters; characters; bytes that replace one character
+MAX_NUMBER, MAX_WORD = 10_000, 256  # in the settings; characters of a word, of which WordPiece tries all parts
+# These parts may make a text several times as long, so each may occur once.
+EXPANDING = {"NFKC", "NFKD", "Precompiled", "ByteLevel"}
+PARTS = EXPANDING | {
     *("Sequence", "Replace", "BertNormalizer", "Strip", "StripAccents", "NFC", "NFD", "Lowercase", "Nmt", "Prepend"),
     *("Metaspace", "Split", "Punctuation", "Digits", "Whitespace", "WhitespaceSplit", "BertPreTokenizer"),
     *("CharDelimiterSplit", "UnicodeScripts", "FixedLength"),
@@ -45,7 +41,7 @@ def require_bounded_tokenizer(folder: Path) -> None:
     """Check the files of a tokenizer without running it.
 
     Raises:
-        CheckpointError: a file is too long or damaged, or a part of the tokenizer may take time or memory without end.
+        CheckpointError: a file is too long or damaged, or a part of the tokenizer may need unlimited time or memory.
     """
     try:
         for file in sorted(folder.iterdir()):
@@ -67,28 +63,28 @@ def require(condition: bool, problem: str) -> None:
 
 
 def require_modest_settings(file: Path) -> None:
-    """Raises ValueError where the settings are long, count further than any tokenizer needs, or name another file."""
+    """Raises ValueError if the settings are too long, contain too large numbers, or name another file."""
     settings = read_json(file, max_bytes=4 * MAX_CONFIG_BYTES)
-    # The library would read one of these files instead of tokenizer.json, from wherever it is.
-    require("fast_tokenizer_files" not in settings, f"{file.name} names fast_tokenizer_files, which are not read here")
+    # The library would read one of these files instead of tokenizer.json, from any folder.
+    require("fast_tokenizer_files" not in settings, f"{file.name} names fast_tokenizer_files, which is not allowed")
     for key, value in numbers_in(settings):
         counts = COUNTED.search(key) and file.name == "tokenizer_config.json"
-        require(not counts or abs(value) <= MOST_NUMBER, f"{key} is {value:,} in {file.name}")
+        require(not counts or abs(value) <= MAX_NUMBER, f"{key} is {value:,} in {file.name}")
 
 
 def require_bounded(values: Mapping[str, Any]) -> None:
-    """Raises ValueError where `tokenizer.json` has a part without a bound; others where it is damaged."""
+    """Raises ValueError if a part of `tokenizer.json` has no known limit, and other errors if it is damaged."""
     parts = {stage: list(parts_of(values.get(stage))) for stage in STAGES}
     for stage, found in parts.items():
         kinds = [str(part["type"]) for part in found]
-        require(len(kinds) <= MOST_PARTS, f"its {stage} has {len(kinds)} parts")
+        require(len(kinds) <= MAX_PARTS, f"its {stage} has {len(kinds)} parts")
         require(set(kinds) <= PARTS, f"its {stage} has a part {', '.join(sorted(set(kinds) - PARTS))[:100]}")
         if stage != "post_processor":
-            twice = [kind for kind in LONGER if kinds.count(kind) > 1]
+            twice = [kind for kind in EXPANDING if kinds.count(kind) > 1]
             require(not twice, f"its {stage} has {', '.join(twice)} twice, which may make a text longer without end")
     every = [part for found in parts.values() for part in found]
     patterns = [part["pattern"]["Regex"] for part in every if "Regex" in (part.get("pattern") or {})]
-    require(len(patterns) <= MOST_PATTERNS, f"it has {len(patterns)} regular expressions")
+    require(len(patterns) <= MAX_PATTERNS, f"it has {len(patterns)} regular expressions")
     for pattern in patterns:
         require(is_linear(pattern), f"the time of its regular expression {pattern[:80]} may have no bound")
     for part in every:
@@ -97,11 +93,11 @@ def require_bounded(values: Mapping[str, Any]) -> None:
     padding = values.get("padding") or {}
     strategy = padding.get("strategy")
     fixed = strategy.get("Fixed", 0) if isinstance(strategy, dict) else 0
-    require(max(fixed, padding.get("pad_to_multiple_of") or 0) <= MOST_NUMBER, f"it fills texts up to {fixed:,} tokens")
+    require(max(fixed, padding.get("pad_to_multiple_of") or 0) <= MAX_NUMBER, f"it pads texts to {fixed:,} tokens")
 
 
 def parts_of(stage: Any) -> Iterator[Mapping[str, Any]]:
-    """The parts of a stage in order, those of sequences too."""
+    """The parts of a stage in order, including those inside sequences."""
     if stage is None:
         return
     yield stage
@@ -114,9 +110,9 @@ def parts_of(stage: Any) -> Iterator[Mapping[str, Any]]:
 def require_bounded_part(part: Mapping[str, Any]) -> None:
     for name, value in part.items():
         if isinstance(value, str) and name != "precompiled_charsmap":
-            require(len(value) <= LONGEST_NAME, f"{name} of its part {part['type']} has {len(value):,} characters")
+            require(len(value) <= MAX_NAME, f"{name} of its part {part['type']} has {len(value):,} characters")
         elif isinstance(value, int):
-            require(abs(value) <= MOST_NUMBER, f"{name} of its part {part['type']} is {value:,}")
+            require(abs(value) <= MAX_NUMBER, f"{name} of its part {part['type']} is {value:,}")
     if part["type"] == "Replace":
         content, text = part["content"], part["pattern"].get("String")
         spread = max(len(content), len(unicodedata.normalize("NFKD", content)))
@@ -125,42 +121,40 @@ def require_bounded_part(part: Mapping[str, Any]) -> None:
         require_short_characters(base64.b64decode(part["precompiled_charsmap"]))
     elif part["type"] == "TemplateProcessing":
         texts = [piece for piece in part["single"] if "Sequence" in piece]
-        require(len(texts) <= 1 and len(part["single"]) <= LONGEST_NAME, "it writes a text more than once")
+        require(len(texts) <= 1 and len(part["single"]) <= MAX_NAME, "it writes a text more than once")
 
 
 def require_short_characters(rules: bytes) -> None:
-    """Of SentencePiece's rules for characters: the length of a search tree, the tree, what characters become."""
+    """Check SentencePiece's rules for characters: the length of a search tree, the tree, and the replacements."""
     texts = rules[4 + int.from_bytes(rules[:4], "little") :].split(b"\0")
-    require(max(map(len, texts)) <= LONGEST_CHARACTER, "it makes a long text of one character")
+    require(max(map(len, texts)) <= MAX_CHARACTER, "it replaces one character by a long text")
 
 
 def require_bounded_model(model: Mapping[str, Any]) -> None:
     kind = model.get("type") or "BPE"
     require(kind in MODELS, f"its model is {kind}")
     for name in ("unk_token", "continuing_subword_prefix", "end_of_word_suffix"):
-        require(len(model.get(name) or "") <= LONGEST_NAME, f"{name} has more than {LONGEST_NAME} characters")
+        require(len(model.get(name) or "") <= MAX_NAME, f"{name} has more than {MAX_NAME} characters")
     longest = model.get("max_input_chars_per_word", 100)
-    require(
-        longest <= LONGEST_WORD, f"max_input_chars_per_word is {longest:,}; up to {LONGEST_WORD} can be cut in time"
-    )
+    require(longest <= MAX_WORD, f"max_input_chars_per_word is {longest:,}; up to {MAX_WORD} can be cut in time")
     if kind == "Unigram":
         longest = max((len(piece[0]) for piece in model["vocab"]), default=0)
-        require(longest <= LONGEST_PIECE, f"it has a piece of {longest:,} characters")
+        require(longest <= MAX_PIECE, f"it has a piece of {longest:,} characters")
 
 
 def require_bounded_pieces(file: Path) -> None:
-    """Of a model of SentencePiece, which is a message of protocol buffers: its pieces (1), its normalizer (3)."""
+    """Check a SentencePiece model. It is a protocol buffer message with pieces (1) and a normalizer (3)."""
     require(file.stat().st_size <= MAX_VOCABULARY_BYTES, f"{file.name} is too long")
     for number, message in messages(file.read_bytes()):
         if number == 1:
-            require(len(message) <= LONGEST_PIECE, f"{file.name} has a piece of {len(message):,} bytes")
+            require(len(message) <= MAX_PIECE, f"{file.name} has a piece of {len(message):,} bytes")
         elif number == 3:
             for rules in (inner for name, inner in messages(message) if name == 2 and inner):
                 require_short_characters(rules)
 
 
 def messages(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """The fields of a message that hold bytes, each with its number."""
+    """The fields of a message that contain bytes, each with its number."""
     at = 0
     while at < len(data):
         tag, at = number_at(data, at)
@@ -178,7 +172,7 @@ def messages(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def number_at(data: bytes, at: int) -> tuple[int, int]:
-    """A number of seven bits a byte, and the place after it."""
+    """A number with seven bits in each byte, and the position after it."""
     value = 0
     for shift in range(0, 70, 7):
         byte = data[at]

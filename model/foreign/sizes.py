@@ -1,4 +1,4 @@
-"""How large a model of Hugging Face's `transformers` is, as far as the rest of the program asks."""
+"""The sizes of a model of Hugging Face's `transformers` that the rest of the program needs."""
 
 import math
 from collections import Counter
@@ -14,22 +14,22 @@ from model.config.section import ConfigError
 
 __all__ = ["classes_of", "few_tokens", "labels_of", "learned_positions", "sizes_of"]
 
-TABLES = ("position_embeddings", "embed_positions", "wpe")  # ends of the names of a table of positions
-MOST_TOKENS, MOST_BYTES = 1024, 256 << 20  # of a text; of all its maps
-UNLIMITED = 512  # tokens, of a model whose positions never end
+TABLES = ("position_embeddings", "embed_positions", "wpe")  # ends of the names of position embeddings
+MAX_TOKENS, MAX_BYTES = 1024, 256 << 20  # of a text; of all its maps
+UNLIMITED = 512  # tokens in a model that has no largest position
 
 
-def readable(layers: int, heads: int) -> int:
-    """Tokens of the longest text whose maps can be kept."""
-    return min(MOST_TOKENS, math.isqrt(MOST_BYTES // (4 * layers * heads)))
+def longest_text(layers: int, heads: int) -> int:
+    """Tokens of the longest text whose maps fit into `MAX_BYTES`."""
+    return min(MAX_TOKENS, math.isqrt(MAX_BYTES // (4 * layers * heads)))
 
 
 def learned_positions(model: PreTrainedModel) -> Tensor | None:
-    """The vectors that a model learned for its positions, (N, D), of its first stack; None where there is no table."""
+    """The learned position embeddings (N, D) of a model's first stack, or None if it has none."""
     for name, module in model.named_modules():
-        fixed = "Sinusoidal" in type(module).__name__  # of Marian, whose waves are kept as a table
+        fixed = "Sinusoidal" in type(module).__name__  # Marian stores its sine waves in an embedding
         if name.endswith(TABLES) and isinstance(module, nn.Embedding) and not fixed:
-            # RoBERTa and its kin count positions from the row after that of padding, BART from its third.
+            # RoBERTa and similar models count positions from the row after padding, BART from the third row.
             padding = -1 if module.padding_idx is None else module.padding_idx
             start = int(getattr(module, "offset", padding + 1))
             return module.weight.detach()[start:]
@@ -37,7 +37,7 @@ def learned_positions(model: PreTrainedModel) -> Tensor | None:
 
 
 def few_tokens(model: PreTrainedModel) -> Tensor:
-    """Two tokens from the middle of the vocabulary, (1, 2): the embedding of a special one may be zero."""
+    """Two token ids (1, 2) from the middle of the vocabulary. The embedding of a special token could be zero."""
     table = model.get_input_embeddings()
     assert isinstance(table, nn.Embedding)
     rows = table.num_embeddings
@@ -45,50 +45,50 @@ def few_tokens(model: PreTrainedModel) -> Tensor:
 
 
 def labels_of(config: PreTrainedConfig) -> tuple[str, ...]:
-    """What a classifier calls its classes."""
+    """The names of a classifier's classes."""
     return tuple(str(label) for _, label in sorted((config.id2label or {}).items()))
 
 
 def classes_of(config: PreTrainedConfig) -> dict[str, Any]:
-    """The fields of `ForeignSizes` that describe what a classifier decides, and from which vectors."""
+    """The fields of `ForeignSizes` that describe a classifier: its classes, and the vectors that decide."""
     return {
         "labels": labels_of(config),
         "several_labels": config.problem_type == "multi_label_classification",
-        # Where families can be asked for a mean (ModernBERT, EuroBERT), the others read the first token.
+        # ModernBERT and EuroBERT can be set to use a mean. All others use the first token.
         "pooling": "mean" if getattr(config, "classifier_pooling", "") in ("mean", "late") else "first",
     }
 
 
 def positions_of(model: PreTrainedModel) -> int:
-    """How many tokens the model can tell apart by their place."""
+    """The number of positions that the model can distinguish."""
     table = learned_positions(model)
     return int(getattr(model.config, "max_position_embeddings", None) or UNLIMITED) if table is None else len(table)
 
 
 def why_missing(family: str, missing: Sequence[str], seen: Sequence[str]) -> str:
-    """Why kinds of attention that a model of this task needs were not found."""
+    """The message for a model in which a needed kind of attention was not found."""
     if list(missing) == ["encoder"] and set(seen) == {"decoder"}:
         return (
-            f"models of the family {family} look at earlier tokens alone. Classifiers and readers can be shown where "
-            "every token looks at all others."
+            f"in models of the family {family} a token attends only to earlier tokens. Headlight shows classifiers and "
+            "readers in which every token attends to all others."
         )
     kinds = ", ".join(missing)
     return (
-        f"models of the family {family} compute attention ({kinds}) in code of their own, not in the function that "
+        f"models of the family {family} compute attention ({kinds}) with their own code and not with the function that "
         "most models of the library share. So it cannot be shown."
     )
 
 
 def sizes_of(model: PreTrainedModel, kinds: Sequence[str], *, needed: Sequence[str]) -> ForeignSizes:
-    """The sizes of a model whose attention has been found.
+    """The sizes of a model, after its attention modules were found.
 
     Args:
-        model: Of the library.
-        kinds: That of each attention that was found.
-        needed: The kinds that a model of this task has.
+        model: A model of the library.
+        kinds: The kind of each attention module.
+        needed: The kinds that a model of this task must have.
 
     Raises:
-        ConfigError: one of them is not seen, or stacks have different numbers of heads.
+        ConfigError: a needed kind was not found, or encoder and decoder have different numbers of heads.
     """
     config = model.config
     if missing := set(needed) - set(kinds):
@@ -96,7 +96,8 @@ def sizes_of(model: PreTrainedModel, kinds: Sequence[str], *, needed: Sequence[s
     heads = {getattr(config, f"{side}_attention_heads", config.num_attention_heads) for side in ("encoder", "decoder")}
     if len(heads) > 1:
         raise ConfigError(
-            f"Encoder and decoder have {' and '.join(map(str, sorted(heads)))} heads; we show one number."
+            f"encoder and decoder have different numbers of heads ({' and '.join(map(str, sorted(heads)))}). Headlight "
+            "cannot show this."
         )
     source, target = model.get_input_embeddings(), model.get_output_embeddings()
     assert isinstance(source, nn.Embedding)
@@ -104,7 +105,7 @@ def sizes_of(model: PreTrainedModel, kinds: Sequence[str], *, needed: Sequence[s
         d_model=int(config.hidden_size),
         num_heads=int(heads.pop()),
         layers=Counter(kinds),
-        max_length=min(positions_of(model), readable(len(kinds), int(config.num_attention_heads))),
+        max_length=min(positions_of(model), longest_text(len(kinds), int(config.num_attention_heads))),
         source_vocab_size=source.num_embeddings,
         positional="its own" if learned_positions(model) is None else "learned",
         **classes_of(config),

@@ -1,4 +1,4 @@
-"""A tokenizer of Hugging Face's `transformers` behind our protocol: its ids, and its pieces as a person reads them."""
+"""A tokenizer of Hugging Face's `transformers` with the methods of our own: ids, and tokens as readable text."""
 
 import re
 from collections.abc import Callable, Collection, Sequence
@@ -14,25 +14,25 @@ from model.text.words import short_parts
 
 __all__ = ["ForeignTokenizer", "frame"]
 
-MOST_GROWTH = 20  # the compatibility forms of Unicode write one sign as up to 18 characters
-LONGEST = 500  # characters of a word; tokenizers in Python (CTRL) take time that grows with its square
-END_OF_WORD = "</w>"  # of older byte-pair encodings
-Reading = Callable[[str], tuple[str, bool]]  # a piece → its text, and whether a word begins with it
+MAX_GROWTH = 20  # Unicode's compatibility forms write one character as up to 18
+MAX_WORD = 500  # characters; the time of tokenizers in Python (CTRL) grows with the square of the word
+END_OF_WORD = "</w>"  # in older byte-pair encodings
+Reading = Callable[[str], tuple[str, bool]]  # token → its text, and whether it begins a word
 
 
 class ForeignTokenizer:
-    """One side of a model of the library.
+    """The tokenizer of one side of a model of the library.
 
-    The pieces are the library's own. It keeps no word numbers for many of them, so those are read off the pieces: a
-    word begins with the mark of a space, with a sign that is no letter, or with a Chinese character.
+    Many of these tokenizers do not number the words, so the tokens themselves show where a word begins: at the mark of
+    a space, at a character that is not a letter, or at a Chinese character.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, *, target: bool = False) -> None:
         """Wrap a tokenizer.
 
         Args:
-            tokenizer: Of the library. Two sides that differ need one each.
-            target: This is the side that is written, for those that have two (Marian).
+            tokenizer: A tokenizer of the library. If the two sides differ, each needs its own.
+            target: Use the target side of a tokenizer with two sides (Marian).
         """
         self._tokenizer: Any = tokenizer
         if target and hasattr(tokenizer, "_switch_to_target_mode"):
@@ -46,17 +46,17 @@ class ForeignTokenizer:
 
     def encode(self, text: str) -> Encoding:
         backend = getattr(self._tokenizer, "backend_tokenizer", None)
-        if backend is not None:  # not through the library's call, which changes settings that all visitors share
+        if backend is not None:  # the library's own method changes settings that all visitors share
             encoded = encoded_by(backend, text)
             ids, offsets = tuple(encoded.ids), tuple(encoded.offsets)
         else:
             pieces = [
-                piece for _, part in short_parts(text, longest=LONGEST) for piece in self._tokenizer.tokenize(part)
+                piece for _, part in short_parts(text, longest=MAX_WORD) for piece in self._tokenizer.tokenize(part)
             ]
             ids = tuple(self._tokenizer.convert_tokens_to_ids(pieces))
-            offsets = places(text, [self._read(piece)[0] for piece in pieces])
+            offsets = find_offsets(text, [self._read(piece)[0] for piece in pieces])
         tokens = self.tokens(ids)
-        # Some need no space before the first word of a text.
+        # Some tokenizers have no space before the first word of a text.
         tokens = (*(token.removeprefix(CONTINUES) for token in tokens[:1]), *tokens[1:])
         return Encoding(ids=ids, tokens=tokens, offsets=offsets, words=self.words(ids))
 
@@ -85,7 +85,7 @@ class ForeignTokenizer:
     def _text(self, i: int) -> tuple[str, bool]:
         if i in self._special:
             return self._special[i], True
-        # Models have rows for ids that no piece has, to make their number round.
+        # Models often have more embeddings than the tokenizer has tokens, to reach a round number.
         return self._read(self._tokenizer.convert_ids_to_tokens(i) or f"⟨{i}⟩")
 
     def _shown(self, i: int) -> str:
@@ -96,7 +96,7 @@ class ForeignTokenizer:
 
 
 def reading(vocabulary: Collection[str]) -> Reading:
-    """How the pieces of a vocabulary are to be read: as most of those are that bear a mark."""
+    """How to read the tokens of a vocabulary: the most frequent mark decides."""
     marks = {"▁": marked_space, "Ġ": byte_level, "##": word_piece}
     counts = {mark: sum(piece.startswith(mark) and piece != mark for piece in vocabulary) for mark in marks}
     most = max(counts, key=lambda mark: counts[mark])
@@ -104,19 +104,19 @@ def reading(vocabulary: Collection[str]) -> Reading:
 
 
 def plain(piece: str) -> tuple[str, bool]:
-    """Of others: some mark where a word ends."""
+    """Other vocabularies. Some of them mark the end of a word."""
     return piece.removesuffix(END_OF_WORD), False
 
 
 def marked_space(piece: str) -> tuple[str, bool]:
-    """Of SentencePiece (Kudo and Richardson 2018): ▁ stands for a space, <0x..> for a byte."""
+    """SentencePiece (Kudo and Richardson 2018): ▁ stands for a space, <0x..> for a byte."""
     if byte := re.fullmatch("<0x([0-9A-F]{2})>", piece):
         return f"⟨{byte[1]}⟩", False
     return piece.lstrip("▁").replace("▁", " "), piece.startswith("▁")
 
 
 def byte_level(piece: str) -> tuple[str, bool]:
-    """Of GPT-2: each byte has a printable stand-in."""
+    """GPT-2: each byte is written as a printable character."""
     values = byte_of_character()
     if any(character not in values for character in piece):
         return piece, False
@@ -129,25 +129,27 @@ def byte_level(piece: str) -> tuple[str, bool]:
 
 
 def word_piece(piece: str) -> tuple[str, bool]:
-    """Of BERT: ## continues a word."""
+    """BERT: ## continues a word."""
     return piece.removeprefix("##"), not piece.startswith("##")
 
 
 def encoded_by(backend: Any, text: str) -> Any:
-    """Raises ConfigError where a tokenizer gives up on a text, or makes it many times as long."""
+    """Raises ConfigError if a tokenizer fails on a text, or makes it many times as long."""
     try:
         with panics_as_errors():
             if backend.normalizer is not None:
                 length = len(backend.normalizer.normalize_str(text))
-                if length > MOST_GROWTH * (len(text) + 100):
-                    raise ConfigError(f"The tokenizer makes {length:,} characters of {len(text):,}.")
+                if length > MAX_GROWTH * (len(text) + 100):
+                    raise ConfigError(
+                        f"The tokenizer turns the text of {len(text):,} characters into {length:,}. Change the text."
+                    )
             return backend.encode(text, add_special_tokens=False)
     except TokenizerPanicError as error:
-        raise ConfigError(f"The tokenizer gave up on this text: {str(error)[:200]}") from None
+        raise ConfigError(f"The tokenizer failed on this text: {str(error)[:200]}") from None
 
 
-def places(text: str, pieces: Sequence[str]) -> tuple[tuple[int, int], ...]:
-    """Where each piece stands in a text; one that was changed on its way there has no width."""
+def find_offsets(text: str, pieces: Sequence[str]) -> tuple[tuple[int, int], ...]:
+    """Start and end of each piece in a text. A piece that the tokenizer has changed gets no width."""
     found, position = [], 0
     for piece in pieces:
         start = text.find(piece, position) if piece else -1
@@ -158,7 +160,7 @@ def places(text: str, pieces: Sequence[str]) -> tuple[tuple[int, int], ...]:
 
 
 def frame(tokenizer: PreTrainedTokenizerBase) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The special tokens that the library puts before a text and after it."""
+    """The special tokens that the library adds before a text and after it."""
     text = tokenizer("a", add_special_tokens=False)["input_ids"]
     whole = tokenizer("a")["input_ids"]
     start = next((i for i in range(len(whole)) if whole[i : i + len(text)] == text), 0)

@@ -1,4 +1,4 @@
-"""An encoder-decoder of Hugging Face's `transformers` behind the calls of our own: `encode`, `decode`, `project`."""
+"""An encoder-decoder of Hugging Face's `transformers` with the methods of our own: `encode`, `decode`, `project`."""
 
 from dataclasses import dataclass
 from typing import cast
@@ -18,42 +18,43 @@ __all__ = ["ForeignCache", "ForeignTranslator", "continuing"]
 
 
 class ForeignCache:
-    """The library's keys and values of earlier steps, moved as our searches ask."""
+    """The library's keys and values of earlier steps, with the methods of our own cache."""
 
     def __init__(self) -> None:
         self.steps = EncoderDecoderCache(DynamicCache(), DynamicCache())
 
     @property
     def length(self) -> int:
-        """How many target positions have been decoded."""
+        """Target positions that have been decoded."""
         return int(self.steps.get_seq_length())
 
     def select(self, rows: Tensor, *, same_source: bool = False) -> None:
-        """Follow a beam search that moved its hypotheses, see `DecoderCache.select`."""
-        moved: Cache = self.steps.self_attention_cache if same_source else self.steps
-        moved.reorder_cache(cast(torch.LongTensor, rows))
+        """Keep and reorder hypotheses of a beam search, see `DecoderCache.select`."""
+        cache: Cache = self.steps.self_attention_cache if same_source else self.steps
+        cache.reorder_cache(cast(torch.LongTensor, rows))
 
 
 @dataclass
 class Memory(BaseModelOutput):
-    """What an encoder found; some decoders also ask it which experts it chose (Switch Transformers)."""
+    """The output of an encoder. Some decoders also need its choice of experts (Switch Transformers)."""
 
     router_logits: Tensor | None = None
 
 
 class ForeignTranslator(ForeignModel):
-    """A model of the library that reads a source and writes a target; never changed once it stands.
+    """A model of the library that reads a source and writes a target. It never changes after it is built.
 
-    Of the settings for generation it follows where a text begins and ends, what comes first, and which single tokens
-    are never written. Others, such as `no_repeat_ngram_size`, are of the library's own `generate`.
+    It follows these settings of `generation_config`: the start token, the end token, the forced first token, and single
+    tokens that are never written. Other settings, such as `no_repeat_ngram_size`, work only in the library's own
+    `generate`.
     """
 
     def __init__(self, model: PreTrainedModel) -> None:
-        """Place the hook points and find out the sizes.
+        """Place the hook points and find the sizes.
 
         Raises:
-            ConfigError: the model is no encoder-decoder of token ids, does not say how a text begins and ends, or has
-                an attention that the library does not let us see.
+            ConfigError: the model is not an encoder-decoder of token ids, has no start or end token, or its attention
+                cannot be recorded.
         """
         config, generation = model.config, getattr(model, "generation_config", None)
         if not config.is_encoder_decoder or generation is None:
@@ -68,9 +69,11 @@ class ForeignTranslator(ForeignModel):
         return ForeignCache()
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
-        if source.size(1) > self.config.max_length:  # the library makes some models longer, and fails in others
-            raise ValueError(f"The source has {source.size(1)} tokens; this model reads {self.config.max_length}.")
-        # What stands alone is not filled up, whatever its tokens are.
+        if source.size(1) > self.config.max_length:  # the library extends some models and fails in others
+            raise ValueError(
+                f"The source has {source.size(1)} tokens. This model can read {self.config.max_length}. Shorten it."
+            )
+        # A single source has no padding, whatever its ids.
         mask = (source != self.pad_id) | (len(source) == 1)  # (B, S)
         memory = self.model.get_encoder()(input_ids=source, attention_mask=mask.long()).last_hidden_state
         return memory, mask[:, None, None]
@@ -78,8 +81,8 @@ class ForeignTranslator(ForeignModel):
     def decode(
         self, target: Tensor, memory: Tensor, cross_mask: Tensor | None, *, cache: ForeignCache | None = None
     ) -> Tensor:
-        # The library's models project by themselves, each in its own way: the logits, (B, T, V), which a search needs
-        # in single precision.
+        # The library's models include the projection, each in its own way. So these are logits (B, T, V), in single
+        # precision as a search needs them.
         logits: Tensor = self.model(
             encoder_outputs=Memory(last_hidden_state=cast(torch.FloatTensor, memory)),
             attention_mask=None if cross_mask is None else cross_mask[:, 0, 0].long(),
@@ -91,13 +94,13 @@ class ForeignTranslator(ForeignModel):
         return logits.float()
 
     def is_read(self, target: Tensor) -> Tensor:
-        """(B, T), 1 where there is a token; what comes first is one, though some begin with padding (Marian)."""
+        """(B, T), 1 where there is a token. The first one is always a token, although Marian's is the padding id."""
         mask = target != self.pad_id
         mask[:, 0] = True
         return mask.long()
 
     def project(self, logits: Tensor) -> Tensor:
-        return logits  # nothing is left to do after `decode`
+        return logits  # `decode` returns logits already
 
 
 def run_once(model: PreTrainedModel) -> None:
@@ -106,33 +109,33 @@ def run_once(model: PreTrainedModel) -> None:
 
 
 def specials_of(generation: GenerationConfig) -> Specials:
-    """Where generation begins, where it ends, and what it never writes.
+    """The start token, the end token, and the tokens that are never written.
 
     Raises:
-        ConfigError: the configuration does not say, or names several.
+        ConfigError: the configuration names no start or end token, or several.
     """
     begin, end = generation.decoder_start_token_id, generation.eos_token_id
     if begin is None:
         begin = generation.bos_token_id
     end = end[0] if isinstance(end, list) and len(end) == 1 else end
     if not isinstance(begin, int) or not isinstance(end, int):
-        raise ConfigError(f"decoder_start_token_id is {begin} and eos_token_id is {end}; one of each is needed.")
+        raise ConfigError(f"decoder_start_token_id is {begin} and eos_token_id is {end}. The model needs one of each.")
     first = generation.forced_bos_token_id
     if not isinstance(first, int | None):
-        raise ConfigError(f"forced_bos_token_id is {first}; it should be one token.")
+        raise ConfigError(f"forced_bos_token_id is {first}. It must be a single token.")
     return Specials(bos=begin, eos=end, banned=banned_by(generation, {end}), first=first)
 
 
 def continuing(generation: GenerationConfig | None) -> Specials:
-    """Where a continuation ends, which may be at several tokens or never, and what it never writes."""
+    """The tokens that end a continuation (one, several or none), and the tokens that are never written."""
     generation = generation or GenerationConfig()
-    said = generation.eos_token_id
-    ends = [int(end) for end in (said if isinstance(said, list) else [said]) if end is not None]
-    eos, *more = ends or [-1]  # an end that is never written where there is none
+    setting = generation.eos_token_id
+    ends = [int(end) for end in (setting if isinstance(setting, list) else [setting]) if end is not None]
+    eos, *more = ends or [-1]  # −1 is never written
     return Specials(bos=0, eos=eos, more_ends=tuple(more), banned=banned_by(generation, set(ends)))
 
 
 def banned_by(generation: GenerationConfig, ends: set[int]) -> tuple[int, ...]:
-    # The library lets the end be written even where it is among the bad words.
+    # The library allows the end token even if it is one of the bad words.
     words = [word for word in generation.bad_words_ids or () if len(word) == 1]
     return tuple(int(word[0]) for word in words if word[0] not in ends)

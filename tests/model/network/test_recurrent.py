@@ -142,7 +142,7 @@ def test_sizes_that_cannot_be_are_refused(tmp_path: Path) -> None:
         ({"attention": "dot"}, "attention is 'dot'"),
         ({"d_hidden": 0}, "d_hidden is 0"),
         ({"num_heads": 2}, "has no setting num_heads"),
-        ({"target_vocab_size": 7}, 'tie_embeddings = "all" needs one vocabulary'),
+        ({"target_vocab_size": 7}, 'tie_embeddings = "all" needs a shared vocabulary'),
     ):
         with pytest.raises(ConfigError, match=message):
             RecurrentConfig.from_dict({**SETTINGS, **values})
