@@ -32,7 +32,7 @@ def score_by_distance(attention: MultiHeadAttention, reach: int) -> FloatArray:
 
     def turned(projection: nn.Linear) -> torch.Tensor:
         bias = projection.bias.expand(1, 2 * reach + 1, -1)  # (1, T, D)
-        return attention.turned(attention.split_heads(bias))  # (1, H, T, K)
+        return attention.rotate(attention.split_heads(bias))  # (1, H, T, K)
 
     queries, keys = turned(attention.query_projection), turned(attention.key_projection)
     scores = scaled_dot_product_scores(queries[:, :, [reach]], keys)  # (1, H, 1, T)

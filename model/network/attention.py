@@ -1,7 +1,8 @@
 """Scaled dot-product and additive attention as pure functions, and the multi-head layer that uses them.
 
-Begin with `MultiHeadAttention.written_out`: equation 1, step by step. Where nobody looks at the steps, `fused` computes
-the same in one. Knows nothing of masks' origins, of tokens, or of the screen. Shapes: see `model/__init__.py`.
+Begin with `MultiHeadAttention.written_out`: equation 1, step by step. When no trace is active, `fused` computes the
+same in one operation. This file knows nothing of tokens, of the screen, or of how masks are made. `model/__init__.py`
+explains the letters of the shapes.
 """
 
 import math
@@ -34,7 +35,7 @@ def scaled_dot_product_scores(queries: Tensor, keys: Tensor) -> Tensor:
 
 
 def additive_scores(queries: Tensor, keys: Tensor, vector: Tensor) -> Tensor:
-    """vᵀ tanh(q + k), where queries and keys are projections already (Bahdanau et al. 2015, appendix A.1.2).
+    """vᵀ tanh(q + k) of projected queries and keys (Bahdanau et al. 2015, appendix A.1.2).
 
     Args:
         queries: (B, H, T, K).
@@ -50,18 +51,18 @@ def additive_scores(queries: Tensor, keys: Tensor, vector: Tensor) -> Tensor:
 
 
 def mask_scores(scores: Tensor, mask: Tensor | None) -> Tensor:
-    """Put minus infinity where attention is forbidden, so that the softmax gives exactly 0 there."""
+    """Set masked scores to minus infinity, so that the softmax gives exactly 0 there."""
     return scores if mask is None else scores.masked_fill(~mask, float("-inf"))  # step: mask
 
 
 def attention_weights(masked_scores: Tensor) -> Tensor:
-    """Softmax over the keys: every query row sums to 1, or is all 0 where the mask allows the query no key."""
-    # A softmax of nothing is 0/0. Elsewhere this changes nothing: what is forbidden is 0 already.
+    """Softmax over the keys: every query row sums to 1, or is all 0 if the mask allows the query no key."""
+    # Without any key the softmax is 0/0. In all other rows this changes nothing: masked weights are 0 already.
     return masked_scores.softmax(dim=-1).masked_fill(masked_scores == float("-inf"), 0.0)  # step: weights
 
 
 class MultiHeadAttention(nn.Module):
-    """Multi-head attention ("Attention Is All You Need", section 3.2.2) with a hook point at every stage."""
+    """Multi-head attention ("Attention Is All You Need", section 3.2.2) with a hook point at every step."""
 
     def __init__(
         self,
@@ -100,48 +101,48 @@ class MultiHeadAttention(nn.Module):
         """Attend from `x` to `memory`, or to `x` itself.
 
         Args:
-            x: What asks, (B, T, D).
-            memory: What is looked at, (B, S, D); None means self-attention.
-            mask: Boolean, broadcast over (B, H, T, S), True = may attend. A query that may see no key gets 0 of all.
-            cache: Keys and values of earlier steps. Self-attention adds those of `x` to them, which stand behind the
-                earlier ones; cross-attention, which has no rotary positions, computes them from `memory` in the first
-                step and does not look at `memory` afterwards.
+            x: The queries are computed from it, (B, T, D).
+            memory: The keys and values are computed from it, (B, S, D); None means self-attention.
+            mask: Boolean, broadcast over (B, H, T, S), True = may attend. A query without any key gets the output 0.
+            cache: Keys and values of earlier steps. Self-attention adds the keys and values of `x` after them.
+                Cross-attention computes them from `memory` in the first step and does not read `memory` again. It has
+                no rotary positions.
 
         Returns:
             (B, T, D).
         """
         offset = cache.length if cache is not None and memory is None else 0
-        asking = self.split_heads(self.query_projection(x))  # (B, H, T, K); step: query
-        queries = self.queries(self.turned(asking, offset))  # (B, H, T, K); step: query
+        projected = self.split_heads(self.query_projection(x))  # (B, H, T, K); step: query
+        queries = self.queries(self.rotate(projected, offset))  # (B, H, T, K); step: query
         if cache is None:
             keys, values = self.keys_and_values(x if memory is None else memory)  # (B, H, S, K)
         elif memory is None:
             keys, values = cache.append(*self.keys_and_values(x, offset))
         else:
             keys, values = cache.once(partial(self.keys_and_values, memory), x.size(0))
-        looked_at = self.score_vector is not None or active_trace() is not None
-        attend = self.written_out if looked_at else self.fused
+        step_by_step = self.score_vector is not None or active_trace() is not None
+        attend = self.written_out if step_by_step else self.fused
         heads = attend(queries, keys, values, mask)  # (B, H, T, K)
         return self.output(self.output_projection(heads.transpose(1, 2).flatten(2)))  # (B, T, D); step: projection
 
     def keys_and_values(self, memory: Tensor, offset: int = 0) -> tuple[Tensor, Tensor]:
-        keys = self.keys(self.turned(self.split_heads(self.key_projection(memory)), offset))  # (B, H, S, K)
+        keys = self.keys(self.rotate(self.split_heads(self.key_projection(memory)), offset))  # (B, H, S, K)
         return keys, self.values(self.split_heads(self.value_projection(memory)))
 
     def split_heads(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)  # (B, H, T, K)
 
-    def turned(self, x: Tensor, offset: int = 0) -> Tensor:
-        """Queries or keys (B, H, T, K) as they are compared: with rotary positions, turned by theirs.
+    def rotate(self, x: Tensor, offset: int = 0) -> Tensor:
+        """Rotate queries or keys (B, H, T, K) by their positions, if the positions are rotary.
 
         Args:
-            x: Of positions `offset` … `offset + T - 1`.
-            offset: How many positions a cache holds already.
+            x: Queries or keys of positions `offset` … `offset + T - 1`.
+            offset: Positions that are already in the cache.
         """
         return x if self.positions is None else self.positions(x, offset=offset)
 
     def written_out(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
-        """softmax(QKᵀ / √d_k) V ("Attention Is All You Need", equation 1), each step shown at its hook point."""
+        """softmax(QKᵀ / √d_k) V ("Attention Is All You Need", equation 1), with each step at its hook point."""
         if self.score_vector is None:
             scores = self.scores(scaled_dot_product_scores(queries, keys))  # (B, H, T, S); step: scores
         else:
@@ -153,7 +154,7 @@ class MultiHeadAttention(nn.Module):
     def fused(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
         """Compute the same in one operation."""
         rate = self.dropout.rate if self.training else 0.0
-        # PyTorch's kernel for the CPU has no dropout and takes ten times as long in bfloat16.
+        # On a CPU, PyTorch's kernel has no dropout and takes ten times as long in bfloat16.
         if queries.device.type == "cpu" and (rate or queries.dtype == torch.bfloat16):
             return attend_on_cpu(queries, keys, values, mask, rate)
         return F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask, dropout_p=rate)

@@ -1,6 +1,6 @@
 """Keys and values of earlier decoding steps, so that each step computes only its own token.
 
-Self-attention grows by one position a step; cross-attention is computed once and then only read.
+Self-attention adds one position per step. Cross-attention is computed once and then only read.
 """
 
 from collections.abc import Callable
@@ -12,9 +12,9 @@ __all__ = ["DecoderCache", "KeyValue"]
 
 
 class KeyValue:
-    """Keys and values of one attention layer, (B, H, S, K) each, in buffers with room to grow.
+    """Keys and values of one attention layer, (B, H, S, K) each, in buffers that can grow.
 
-    A step of fewer batch rows goes on with the first ones; what the other rows have stays.
+    A step may have fewer batch rows. It then uses the first rows, and the other rows keep their contents.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class KeyValue:
             self._keys, self._values = keys, values
             return keys, values
         if self.length > self._keys.size(2):
-            # Doubled, so that a token costs the same however many there are.
+            # Doubling keeps the cost per token constant.
             room = max(2 * self.length, 32) - self._keys.size(2)
             self._keys, self._values = (F.pad(t, (0, 0, 0, room)) for t in (self._keys, self._values))
         rows = keys.size(0)
@@ -38,7 +38,7 @@ class KeyValue:
         return self._keys[:rows, :, : self.length], self._values[:rows, :, : self.length]
 
     def once(self, compute: Callable[[], tuple[Tensor, Tensor]], rows: int) -> tuple[Tensor, Tensor]:
-        """The first rows of what `compute` returned at the first call; it is not called again."""
+        """Call `compute` only the first time, and return the first `rows` rows of its keys and values."""
         if self._keys is None or self._values is None:
             self._keys, self._values = compute()
         return self._keys[:rows], self._values[:rows]
@@ -59,20 +59,20 @@ class DecoderCache:
 
     @property
     def length(self) -> int:
-        """How many target positions have been decoded."""
+        """Target positions that have been decoded."""
         return self.self_attention[0].length
 
     def rewind(self, length: int) -> None:
-        """Go on from an earlier target position. What comes after it stays until a step overwrites it."""
+        """Continue from an earlier target position. Later positions stay until a step overwrites them."""
         for cache in self.self_attention:
             cache.length = length
 
     def select(self, rows: Tensor, *, same_source: bool = False) -> None:
-        """Follow a beam search that moved its hypotheses.
+        """Keep and reorder the hypotheses of a beam search.
 
         Args:
-            rows: For each new batch row, the old one it continues, (B,).
-            same_source: Every row keeps its source sentence, so cross-attention need not move.
+            rows: For each new batch row, the old row that it continues, (B,).
+            same_source: Every row keeps its source sentence, so cross-attention does not change.
         """
         for cache in self.self_attention if same_source else self.self_attention + self.cross_attention:
             cache.select(rows)

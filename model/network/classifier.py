@@ -1,6 +1,6 @@
-"""A text classifier: the same encoder, and a head that pools its tokens into one vector. Token ids in, logits out.
+"""A text classifier: the Transformer's encoder, pooling into one vector, and a projection. Token ids in, logits out.
 
-Knows nothing of text, training or the screen.
+This file knows nothing of text, training or the screen.
 """
 
 import torch
@@ -18,7 +18,7 @@ __all__ = ["AttentionPooling", "Classifier", "MeanPooling"]
 
 
 class AttentionPooling(nn.Module):
-    """One learned query looks at every token; its attention tells what the decision rests on.
+    """One learned query attends to every token. Its weights show which tokens the decision depends on.
 
     The pooling of Lin et al. 2017 ("A Structured Self-attentive Sentence Embedding"), with the heads of a Transformer.
     """
@@ -61,12 +61,12 @@ class Classifier(nn.Module):
         name_hook_points(self)
 
     def position_table(self) -> Tensor:
-        """One row a place: what is added to the embedding there, (N, D), or of rotary positions the turn, (N, K)."""
+        """One row per position: the vector added to the embedding, (N, D), or the rotary angles, (N, K)."""
         positions = next(m for m in self.modules() if isinstance(m, PositionalEncoding | RotaryPositions))
         return positions.table.detach()
 
     def forward(self, ids: Tensor) -> Tensor:
-        """Logits (B, C) for texts of token ids (B, S), short ones filled with `pad_id`."""
+        """Logits (B, C) for token ids (B, S); short texts are padded with `pad_id`."""
         mask = padding_mask(ids, self.pad_id)
         pooled = self.pooled(self.pooling(self.encoder(ids, mask=mask), mask))  # (B, D)
         return self.logits(self.output_projection(self.dropout(pooled)))

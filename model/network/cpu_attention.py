@@ -1,8 +1,8 @@
-"""Attention for training on a CPU: forward and backward by hand, in as few passes over the weights as it takes.
+"""Attention for training on a CPU: forward and backward written by hand, with few passes over the weights.
 
-PyTorch's fused kernel does not know dropout on a CPU and is slow in bfloat16; its step-by-step operators spend most of
-their time in softmaxes of short bfloat16 rows. Here products are in the short format, everything between them in
-float32 and in place. The same mathematics as the written-out path of `model/network/attention.py`.
+On a CPU, PyTorch's fused kernel has no dropout and is slow in bfloat16. Its separate operators spend most of their time
+in softmaxes of short bfloat16 rows. Here matrix products use the working precision, and everything between them is
+computed in float32 and in place. The mathematics is that of `MultiHeadAttention.written_out`.
 """
 
 from typing import Any
@@ -40,10 +40,10 @@ class AttendOnCPU(torch.autograd.Function):
 
 
 def masked_softmax_(scores: Tensor, mask: Tensor | None) -> Tensor:
-    """Softmax over the keys that the mask allows, 0 on all others; overwrites the scores."""
+    """Softmax over the keys that the mask allows, 0 for all others. Overwrites the scores."""
     if mask is None:
         return scores.softmax(dim=-1)
-    # A query that may see no key is left unmasked, for a softmax of nothing is 0/0, and then multiplied by 0.
+    # Without any key the softmax would be 0/0. Such a query stays unmasked and is multiplied by 0 afterwards.
     sees = mask.any(dim=-1, keepdim=True)  # (B, 1, T, 1)
     bias = torch.zeros(mask.shape).masked_fill_(sees & ~mask, float("-inf"))
     return scores.add_(bias).softmax(dim=-1).mul_(sees.float())
@@ -56,8 +56,8 @@ def attend_on_cpu(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | 
         queries: (B, H, T, K).
         keys: (B, H, S, K).
         values: (B, H, S, K).
-        mask: Boolean, broadcast over (B, H, T, S), True = may attend; a query that may see no key gets 0.
-        rate: Of the dropout of the weights; 0 for none.
+        mask: Boolean, broadcast over (B, H, T, S), True = may attend. A query without any key gets 0.
+        rate: Dropout rate of the weights; 0 for none.
 
     Returns:
         (B, H, T, K).

@@ -1,4 +1,4 @@
-"""Where a model computes."""
+"""The device of a model: CPU or GPU."""
 
 import torch
 
@@ -8,14 +8,14 @@ __all__ = ["pick_device"]
 
 
 def pick_device(name: str) -> torch.device:
-    """`auto` takes the fastest there is.
+    """The device with this name; `auto` is the fastest one.
 
     Raises:
         ConfigError: this machine has no such device.
     """
-    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if name == "auto":
-        return torch.device("cuda" if there["cuda"] else "mps" if there["mps"] else "cpu")
-    if not there.get(name):
-        raise ConfigError(f"This machine has no {name}; use auto or cpu.")
+        return torch.device("cuda" if available["cuda"] else "mps" if available["mps"] else "cpu")
+    if not available.get(name):
+        raise ConfigError(f"This machine has no {name}. Use auto or cpu.")
     return torch.device(name)

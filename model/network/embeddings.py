@@ -1,4 +1,4 @@
-"""The matrices that turn token ids into vectors, shared between the languages as the configuration says."""
+"""The matrices that turn token ids into vectors. The configuration decides which matrices are shared."""
 
 import torch
 from torch import nn
@@ -9,7 +9,7 @@ __all__ = ["initialize_embeddings", "token_embeddings"]
 
 
 def token_embeddings(config: ModelConfig | RecurrentConfig, pad_id: int) -> tuple[nn.Embedding, nn.Embedding]:
-    """Of the source and of the target; one matrix for both where all are tied."""
+    """The embeddings of the source and of the target: the same matrix if all embeddings are tied."""
     target = nn.Embedding(config.target_vocab_size, config.d_model, padding_idx=pad_id)
     if config.tie_embeddings == "all":
         return target, target
@@ -18,7 +18,7 @@ def token_embeddings(config: ModelConfig | RecurrentConfig, pad_id: int) -> tupl
 
 @torch.no_grad()
 def initialize_embeddings(model: nn.Module, *, d_model: int, pad_id: int) -> None:
-    """Unit variance once they are scaled by √d_model on the way in; as they are, they give logits of unit variance."""
+    """Give embeddings unit variance after the factor √d_model. As output projection, logits get unit variance."""
     for module in model.modules():
         if isinstance(module, nn.Embedding):
             nn.init.normal_(module.weight, std=d_model**-0.5)

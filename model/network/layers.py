@@ -1,4 +1,4 @@
-"""The encoder layer and the decoder layer: attention and feed-forward, each with a residual and a norm around it."""
+"""The encoder layer and the decoder layer: attention and feed-forward, each with a residual connection and a norm."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ __all__ = ["DecoderLayer", "EncoderLayer", "FeedForward", "Residual"]
 
 
 class FeedForward(nn.Module):
-    """max(0, xW₁ + b₁)W₂ + b₂ at each position ("Attention Is All You Need", equation 2), or with GELU for the max."""
+    """max(0, xW₁ + b₁)W₂ + b₂ at each position ("Attention Is All You Need", equation 2), or GELU in place of the max."""
 
     def __init__(self, config: LayersConfig) -> None:
         super().__init__()
@@ -32,10 +32,10 @@ class FeedForward(nn.Module):
 
 
 class Residual(nn.Module):
-    """LayerNorm(x + Sublayer(x)) ("Attention Is All You Need", section 3.1), the sublayer's output dropped out.
+    """LayerNorm(x + Sublayer(x)) ("Attention Is All You Need", section 3.1), with dropout on the sublayer output.
 
-    With the norm in front ("pre") it is x + Sublayer(LayerNorm(x)), which deep models train more easily with (Xiong et
-    al. 2020).
+    With the norm first ("pre") it is x + Sublayer(LayerNorm(x)). This makes deep models easier to train (Xiong et al.
+    2020).
     """
 
     def __init__(self, config: LayersConfig) -> None:
@@ -82,7 +82,7 @@ class EncoderLayer(nn.Module):
 
 
 class DecoderLayer(nn.Module):
-    """Masked self-attention over what is written, cross-attention to the source, then feed-forward."""
+    """Masked self-attention over the target, cross-attention to the source, then feed-forward."""
 
     def __init__(self, config: LayersConfig) -> None:
         super().__init__()

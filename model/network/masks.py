@@ -1,4 +1,4 @@
-"""Attention masks. True = may attend, here and everywhere else in the project.
+"""Attention masks. True = may attend, everywhere in the project.
 
 A mask broadcasts over scores of shape (B, H, T, S): axis T are the queries, axis S the keys.
 """
@@ -14,7 +14,7 @@ def padding_mask(ids: Tensor, pad_id: int) -> Tensor:
 
     Args:
         ids: Token ids (B, S).
-        pad_id: The id that fills short sentences.
+        pad_id: The id of padding in short sentences.
 
     Returns:
         Boolean (B, 1, 1, S).
@@ -26,15 +26,15 @@ def causal_mask(length: int, *, device: torch.device | None = None) -> Tensor:
     """Allow position t to attend to positions 0 … t ("Attention Is All You Need", section 3.2.3).
 
     Returns:
-        Boolean (1, 1, T, T), lower triangle and diagonal true.
+        Boolean (1, 1, T, T), True on the diagonal and below it.
     """
     return torch.ones(length, length, dtype=torch.bool, device=device).tril()[None, None]  # (1, 1, T, T)
 
 
 def decoder_mask(ids: Tensor, pad_id: int) -> Tensor:
-    """Combine both: a decoder position sees itself and earlier positions that are not padding.
+    """Combine both: a decoder position may attend to itself and to earlier positions that are not padding.
 
-    The first position is never padding, whatever its id: there are models that begin with `pad_id` (Marian).
+    The first position is never padding, whatever its id: Marian begins with `pad_id`.
 
     Returns:
         Boolean (B, 1, T, T).

@@ -1,6 +1,6 @@
-"""Positional encodings: what tells a Transformer the order of its tokens.
+"""Positional encodings give a Transformer the order of its tokens.
 
-Two kinds add a vector to each token; the rotary one turns the queries and keys of a layer instead.
+Two kinds add a vector to each token. The rotary kind rotates the queries and keys of a layer instead.
 """
 
 import math
@@ -12,7 +12,7 @@ __all__ = ["LearnedPositions", "PositionalEncoding", "RotaryPositions", "Sinusoi
 
 
 def sinusoidal_table(length: int, d_model: int, *, base: float = 10_000.0) -> Tensor:
-    """Sine and cosine waves of rising wavelength ("Attention Is All You Need", section 3.5).
+    """Sine and cosine waves of increasing wavelength ("Attention Is All You Need", section 3.5).
 
     PE(p, 2i) = sin(p / base^(2i / d_model)) and PE(p, 2i + 1) = cos(p / base^(2i / d_model)).
 
@@ -29,32 +29,32 @@ def rows(table: Tensor, start: int, end: int) -> Tensor:
     """The rows of positions `start` to `end - 1`.
 
     Raises:
-        ValueError: the table ends before the text does.
+        ValueError: the text has more tokens than the table has rows.
     """
     if end > len(table):
-        raise ValueError(f"{end} positions were asked for, but this model has {len(table)}; shorten the text.")
+        raise ValueError(f"The text has {end} tokens, but this model has {len(table)} positions. Shorten the text.")
     return table[start:end]
 
 
 class PositionalEncoding(nn.Module):
-    """Adds a row of its table to every token."""
+    """Adds one row of a table to each token."""
 
     @property
     def table(self) -> Tensor:
-        """One row a position, (max_length, D)."""
+        """One row per position, (max_length, D)."""
         raise NotImplementedError
 
     def forward(self, x: Tensor, *, offset: int = 0) -> Tensor:
         """Add the rows `offset` … `offset + T - 1` to `x`, (B, T, D).
 
         Raises:
-            ValueError: the table ends before the text does.
+            ValueError: the text has more tokens than the table has rows.
         """
         return x + rows(self.table, offset, offset + x.size(1))  # (B, T, D); step: position
 
 
 class SinusoidalPositions(PositionalEncoding):
-    """Fixed waves; nothing is trained or stored."""
+    """Fixed waves. Nothing is trained or saved."""
 
     def __init__(self, *, max_length: int, d_model: int) -> None:
         super().__init__()
@@ -78,10 +78,10 @@ class LearnedPositions(PositionalEncoding):
 
 
 class RotaryPositions(nn.Module):
-    """Turns each pair of numbers of a query or key by its position times the rate of the pair.
+    """Rotates each pair of numbers in a query or key. The angle is the position times the rate of the pair.
 
-    The product of a query and a key then depends on how far apart they are ("RoFormer", Su et al. 2021, section 3.2.2).
-    The rates are those of the sinusoids. Nothing is trained or stored.
+    Then the product of a query and a key depends on their distance ("RoFormer", Su et al. 2021, section 3.2.2). The
+    rates are the same as for the sinusoidal encoding. Nothing is trained or saved.
     """
 
     def __init__(self, *, max_length: int, width: int) -> None:
@@ -90,17 +90,17 @@ class RotaryPositions(nn.Module):
 
     @property
     def table(self) -> Tensor:
-        """Sine and cosine of the angle of each pair, one row a position, (max_length, K)."""
+        """Sine and cosine of the angle of each pair, one row per position, (max_length, K)."""
         return self.get_buffer("waves")
 
     def forward(self, x: Tensor, *, offset: int = 0) -> Tensor:
-        """Turn the vectors of positions `offset` … `offset + T - 1`, (B, H, T, K).
+        """Rotate the vectors of positions `offset` … `offset + T - 1`, (B, H, T, K).
 
         Raises:
-            ValueError: the table ends before the text does.
+            ValueError: the text has more tokens than the table has rows.
         """
         waves = rows(self.table, offset, offset + x.size(2)).to(x.dtype)  # (T, K)
         sine, cosine = waves.unflatten(-1, (-1, 2)).unbind(-1)  # (T, K/2)
         first, second = x.unflatten(-1, (-1, 2)).unbind(-1)  # (B, H, T, K/2)
-        turned = first * cosine - second * sine, first * sine + second * cosine  # step: turn
-        return torch.stack(turned, dim=-1).flatten(-2)  # (B, H, T, K)
+        rotated = first * cosine - second * sine, first * sine + second * cosine  # step: turn
+        return torch.stack(rotated, dim=-1).flatten(-2)  # (B, H, T, K)

@@ -1,4 +1,4 @@
-"""In which number format a tensor is worked on."""
+"""The number format of a computation."""
 
 import torch
 from torch import Tensor
@@ -7,6 +7,6 @@ __all__ = ["working_dtype"]
 
 
 def working_dtype(x: Tensor) -> torch.dtype:
-    """The format that autocast works in on the device of `x`; where there is no autocast, that of `x` itself."""
+    """The format of autocast on the device of `x`, or without autocast the format of `x` itself."""
     device = x.device.type
     return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else x.dtype

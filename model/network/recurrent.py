@@ -1,8 +1,8 @@
-"""The recurrent encoder-decoder that attention was invented for (Bahdanau et al. 2015), and the same without attention.
+"""The recurrent encoder-decoder for which attention was invented (Bahdanau et al. 2015), with and without attention.
 
-A bidirectional GRU reads the source, a GRU writes the target. With attention the decoder looks at every state of the
-encoder before each token; without, all that it ever knows of the source is one vector (Cho et al. 2014). It has
-the calls of the Transformer, `encode`, `decode` and `project`, and shows its weights at hook points of the same names.
+A bidirectional GRU reads the source, and a GRU writes the target. With attention, the decoder attends to all states of
+the encoder before each token. Without attention, one vector is all that it knows of the source (Cho et al. 2014). The
+methods `encode`, `decode` and `project` and the names of the hook points are the same as in the Transformer.
 """
 
 import math
@@ -23,7 +23,7 @@ __all__ = ["RecurrentCache", "RecurrentTranslator"]
 
 
 class RecurrentCache:
-    """The state of a decode: what the GRU remembers, and what was computed of the source once."""
+    """What decoding keeps between steps: the state of the GRU, and the keys of the source."""
 
     def __init__(self) -> None:
         self.length = 0
@@ -31,7 +31,7 @@ class RecurrentCache:
         self.keys: Tensor | None = None  # (B, 1, S, C)
 
     def select(self, rows: Tensor, *, same_source: bool = False) -> None:
-        """Follow a beam search that moved its hypotheses, see `DecoderCache.select`."""
+        """Keep and reorder the hypotheses of a beam search, see `DecoderCache.select`."""
         if self.state is not None:
             self.state = self.state.index_select(0, rows)
         if self.keys is not None and not same_source:
@@ -39,7 +39,7 @@ class RecurrentCache:
 
 
 class AdditiveAttention(nn.Module):
-    """One head: e = vᵀ tanh(W s + U h), and the mean of the h, weighted (Bahdanau et al. 2015, appendix A.1.2)."""
+    """One head: e = vᵀ tanh(W s + U h), then the weighted mean of the h (Bahdanau et al. 2015, appendix A.1.2)."""
 
     def __init__(self, config: RecurrentConfig) -> None:
         super().__init__()
@@ -57,13 +57,13 @@ class AdditiveAttention(nn.Module):
         return self.keys(self.key_projection(memory)[:, None])  # (B, 1, S, C)
 
     def forward(self, state: Tensor, keys: Tensor, memory: Tensor, mask: Tensor | None) -> Tensor:
-        """Look at the source from the decoder's state.
+        """Attend from the decoder's state to the source.
 
         Args:
             state: (B, C).
             keys: From `keys_of`, (B, 1, S, C).
             memory: (B, S, 2C).
-            mask: (B, 1, 1, S), True = may attend; None where nothing is padded.
+            mask: (B, 1, 1, S), True = may attend; None without padding.
 
         Returns:
             The context, (B, 2C).
@@ -87,7 +87,7 @@ class RecurrentEncoder(nn.Module):
 
     def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
         vectors = self.dropout(self.tokens(ids) * self.scale)  # (B, S, D)
-        # Packed, or the backward GRU would begin with the padding.
+        # Without packing, the backward GRU would begin with the padding.
         packed = pack_padded_sequence(vectors, lengths.cpu(), batch_first=True, enforce_sorted=False)
         states, _ = pad_packed_sequence(self.gru(packed)[0], batch_first=True, total_length=ids.size(1))
         return self.states(self.dropout(states))
@@ -103,7 +103,7 @@ class RecurrentLayer(nn.Module):
         self.output = nn.Linear(config.d_model + 3 * config.d_hidden, config.d_model)
 
     def forward(self, vector: Tensor, state: Tensor, context: Tensor) -> tuple[Tensor, Tensor]:
-        """From the newest token's vector (B, D) to what is projected, (B, D), and the next state, (B, C)."""
+        """From the vector of the newest token (B, D), compute the output (B, D) and the next state (B, C)."""
         state = self.cell(torch.cat([vector, context], dim=-1), state)
         return torch.tanh(self.output(torch.cat([state, context, vector], dim=-1))), state
 
@@ -141,12 +141,12 @@ class RecurrentDecoder(nn.Module):
 
 
 def first_backward_state(memory: Tensor) -> Tensor:
-    """What the backward GRU knows when it has read all of the source, (B, C)."""
+    """The state of the backward GRU after the whole source, (B, C)."""
     return memory[:, 0, memory.size(-1) // 2 :]
 
 
 def last_states(memory: Tensor, mask: Tensor | None) -> Tensor:
-    """What both GRUs know when they have read all, (B, 2C): the whole source in one vector."""
+    """The states of both GRUs after the whole source, (B, 2C): the source in one vector."""
     if mask is None:
         last = memory[:, -1]
     else:
@@ -156,7 +156,7 @@ def last_states(memory: Tensor, mask: Tensor | None) -> Tensor:
 
 
 class RecurrentTranslator(Translator):
-    """Encoder, decoder and the projection to the vocabulary; called as the `Transformer` is."""
+    """Encoder, decoder and the projection to the vocabulary, with the methods of the `Transformer`."""
 
     config: RecurrentConfig
 

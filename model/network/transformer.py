@@ -1,6 +1,6 @@
-"""The encoder-decoder Transformer of "Attention Is All You Need" (Vaswani et al. 2017), token ids in, logits out.
+"""The encoder-decoder Transformer of "Attention Is All You Need" (Vaswani et al. 2017). Token ids in, logits out.
 
-Knows nothing of text, training or the screen.
+This file knows nothing of text, training or the screen.
 """
 
 import math
@@ -15,7 +15,7 @@ from model.network.dropout import Dropout
 from model.network.embeddings import initialize_embeddings, token_embeddings
 from model.network.layers import DecoderLayer, EncoderLayer
 from model.network.masks import causal_mask, decoder_mask, padding_mask
-from model.network.neighbour_heads import look_at_neighbours
+from model.network.neighbour_heads import attend_to_neighbours
 from model.network.positional import LearnedPositions, PositionalEncoding, SinusoidalPositions
 from model.network.precision import working_dtype
 from model.network.translator import Translator
@@ -25,7 +25,7 @@ __all__ = ["Decoder", "Embedding", "Encoder", "Transformer", "initialize"]
 
 
 def make_positions(config: LayersConfig) -> PositionalEncoding | None:
-    """What is added to the embeddings; rotary positions add nothing."""
+    """The vectors that are added to the embeddings; None for rotary positions."""
     if config.positional == "rotary":
         return None
     kind = LearnedPositions if config.positional == "learned" else SinusoidalPositions
@@ -47,13 +47,13 @@ class Embedding(nn.Module):
     def forward(self, ids: Tensor, *, offset: int = 0) -> Tensor:
         vectors = self.token_vectors(self.tokens(ids) * self.scale)  # (B, T, D); step: token
         x = self.sum(vectors if self.positions is None else self.positions(vectors, offset=offset))
-        # Under autocast the residual stream too is short: it is what a small model moves most of.
+        # With autocast the residual stream has 16 bits too: a small model spends most of its time on moving it.
         return self.dropout(x.to(working_dtype(x)))
 
 
 @torch.no_grad()
 def initialize(model: nn.Module, config: LayersConfig, pad_id: int) -> None:
-    """Xavier-uniform matrices, no biases, embeddings of unit variance once they are scaled, and rotary neighbours."""
+    """Xavier-uniform matrices, zero biases, scaled embeddings, and heads that begin at their neighbours if rotary."""
     for module in model.modules():
         if isinstance(module, nn.Linear):
             nn.init.xavier_uniform_(module.weight)
@@ -61,7 +61,7 @@ def initialize(model: nn.Module, config: LayersConfig, pad_id: int) -> None:
                 nn.init.zeros_(module.bias)
     for module in model.modules():
         if isinstance(module, MultiHeadAttention) and module.positions is not None:
-            look_at_neighbours(module, module.positions)
+            attend_to_neighbours(module, module.positions)
     initialize_embeddings(model, d_model=config.d_model, pad_id=pad_id)
 
 
@@ -82,7 +82,7 @@ class Encoder(nn.Module):
 
 
 class Decoder(nn.Module):
-    """Writes the target, looking back at the encoder's memory."""
+    """Writes the target and attends to the encoder's memory."""
 
     def __init__(self, config: ModelConfig, tokens: nn.Embedding) -> None:
         super().__init__()
@@ -146,11 +146,13 @@ class Transformer(Translator):
         if cache is None:
             self_mask: Tensor | None = decoder_mask(target, self.pad_id)
         elif length == 1:
-            self_mask = None  # the newest token may look at every token before it
+            self_mask = None  # the newest token may attend to every earlier token
         elif cache.length == 0:
             self_mask = causal_mask(length, device=target.device)
         else:
-            raise ValueError(f"After {cache.length} tokens in the cache, decode takes one token a row, not {length}.")
+            raise ValueError(
+                f"The cache holds {cache.length} tokens. Then decode takes one token per row and not {length}."
+            )
         return self.decoder(target, memory, self_mask=self_mask, cross_mask=cross_mask, cache=cache)
 
     def position_table(self) -> Tensor:

@@ -22,7 +22,7 @@ from transformers import (
 from model.checkpoints.checkpoint import CheckpointError
 from model.config.section import ConfigError
 from model.foreign import open as opening
-from model.foreign.tokenizer import LONGEST, ForeignTokenizer
+from model.foreign.tokenizer import MAX_WORD, ForeignTokenizer
 from model.inference.opening import open_checkpoint, open_translator, read_any_config
 from model.inference.translate import translate
 from tests.foreign_folders import CLASSIFIERS, FAMILIES
@@ -290,7 +290,7 @@ def test_a_long_word_takes_a_tokenizer_in_python_no_longer_than_its_parts(tmp_pa
     tokenizer = ForeignTokenizer(CTRLTokenizer(str(tmp_path / "vocab.json"), str(tmp_path / "merges.txt")))
     began = time.process_time()
     ids = tokenizer.encode("".join(signs)).ids
-    assert len(ids) == len(merges) + len(signs) // LONGEST  # the last sign of each part stands alone
+    assert len(ids) == len(merges) + len(signs) // MAX_WORD  # the last sign of each part stands alone
     assert time.process_time() - began < 3  # about 0.4 s; the whole word takes more than 5
 
 

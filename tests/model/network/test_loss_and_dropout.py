@@ -5,7 +5,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from model.network import loss as loss_module
 from model.network.dropout import Dropout
-from model.network.loss import parts, projected_cross_entropy
+from model.network.loss import chunks, projected_cross_entropy
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
@@ -62,7 +62,7 @@ def test_no_gradient_is_computed_where_none_is_wanted(mode: type) -> None:
 @pytest.mark.parametrize("vocabulary", [50, 10_000, 256_000])
 def test_no_more_rows_are_projected_than_the_budget_has_room_for(device: str, vocabulary: int) -> None:
     states, weight = torch.empty(5000, 2, device=device), torch.empty(vocabulary, 2, device=device)
-    stretches = list(parts(states, weight))
+    stretches = list(chunks(states, weight))
     rows = max(len(range(5000)[stretch]) for stretch in stretches)
     assert 4 * rows * vocabulary <= 270_000_000
     assert rows >= 128
