@@ -1,1 +1,1 @@
-"""Folders of trained weights: save, load, list and check them, ours and those of a tutorial."""
+"""Folders of trained weights: save, load, list and check them, also weights from tutorials."""

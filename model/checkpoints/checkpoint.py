@@ -1,6 +1,6 @@
-"""A checkpoint is a folder: `model.safetensors`, `config.json` and the tokenizer's files. Nothing in it is code.
+"""A checkpoint is a folder with `model.safetensors`, `config.json` and the tokenizer's files. It contains no code.
 
-Weights are stored in half precision and computed with in single precision.
+Weights are saved in half precision. Computation uses single precision.
 """
 
 import json
@@ -54,35 +54,35 @@ __all__ = [
 ]
 
 FORMAT = 1
-BY_LENGTH = "bleu_lowercased of words "  # before the lengths, in the name of a figure
+BY_LENGTH = "bleu_lowercased of words "  # the name of a figure begins with this and ends with the lengths
 WEIGHTS, CONFIG, DESCRIPTION = "model.safetensors", "config.json", "headlight.toml"
 
 
 @dataclass(frozen=True, kw_only=True)
 class CheckpointConfig:
-    """What `config.json` holds."""
+    """The contents of `config.json`."""
 
     recipe: str
     model: AnyModelConfig
     tokenizer: TokenizerConfig
     train: TrainConfig
     task: str = "translation"
-    figures: Mapping[str, float] = field(default_factory=dict)  # measured results, name → value
+    figures: Mapping[str, float] = field(default_factory=dict)  # name of a measured result → value
 
     def figure(self, name: str) -> float | None:
-        """A recorded result, such as `chrf`, on the first test set that this model was made for."""
+        """A recorded result, such as `chrf`, on the first test set of this model that has one."""
         places = ("test_2016_flickr", *(f"{corpus}.test" for corpus in self.train.corpora))
         return next((self.figures[f"{place}.{name}"] for place in places if f"{place}.{name}" in self.figures), None)
 
     @property
     def bleu_by_length(self) -> dict[str, float]:
-        """Words of the source → lower-cased BLEU on captions, where `evaluate --by-length --record` was run."""
+        """Words of the source → lower-cased BLEU on captions, if `evaluate --by-length --record` recorded it."""
         before = f"test_2016_flickr.{BY_LENGTH}"
         return {name.removeprefix(before): value for name, value in self.figures.items() if name.startswith(before)}
 
     @property
     def bleu(self) -> float | None:
-        """BLEU on its test set where it was recorded: lower-cased if the model lower-cases."""
+        """The recorded BLEU on the model's test set, lower-cased if the model lower-cases."""
         return self.figure("bleu_lowercased" if self.tokenizer.lowercase else "bleu")
 
     def to_dict(self) -> dict[str, Any]:
@@ -98,12 +98,12 @@ class CheckpointConfig:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Raises ConfigError where a part is missing or invalid."""
+        """Raises ConfigError if a part is missing or invalid."""
         if values.get("format") != FORMAT:
-            raise ConfigError(f"format is {values.get('format')!r}; this version reads format {FORMAT}.")
+            raise ConfigError(f"format is {values.get('format')!r}. This version of Headlight reads format {FORMAT}.")
         missing = {"recipe", "model", "tokenizer", "train"} - set(values)
         if missing:
-            raise ConfigError(f"it lacks {', '.join(sorted(missing))}.")
+            raise ConfigError(f"it has no {', '.join(sorted(missing))}.")
         if not all(isinstance(values[name], Mapping) for name in ("model", "tokenizer", "train")):
             raise ConfigError("model, tokenizer and train must be JSON objects.")
         figures = values.get("figures", {})
@@ -111,7 +111,7 @@ class CheckpointConfig:
             raise ConfigError("figures must be a JSON object of numbers.")
         task = values.get("task", "translation")
         if not isinstance(task, str) or task not in TASKS:
-            raise ConfigError(f"task is {task!r}; this version knows {', '.join(TASKS)}.")
+            raise ConfigError(f"task is {task!r}. This version of Headlight knows {', '.join(TASKS)}.")
         return cls(
             recipe=str(values["recipe"]),
             task=task,
@@ -124,11 +124,11 @@ class CheckpointConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class Loaded:
-    """A loaded checkpoint, ready to use: the model is in evaluation mode."""
+    """A loaded checkpoint. Its model is in evaluation mode."""
 
     path: Path
     config: CheckpointConfig | ForeignConfig
-    tokenizers: TokenizerPair  # of a classifier: the same twice
+    tokenizers: TokenizerPair  # for a classifier the same tokenizer twice
 
     @property
     def name(self) -> str:
@@ -137,16 +137,16 @@ class Loaded:
 
 @dataclass(frozen=True, kw_only=True)
 class Checkpoint(Loaded):
-    """A translator."""
+    """A loaded translator, language model or reader."""
 
     model: Translator
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClassifierCheckpoint(Loaded):
-    """A text classifier."""
+    """A loaded text classifier."""
 
-    model: Classifier | Translator  # that of another make is called as a classifier is
+    model: Classifier | Translator  # a foreign classifier is called like ours
 
 
 def write_config(folder: Path, config: CheckpointConfig) -> None:
@@ -154,7 +154,7 @@ def write_config(folder: Path, config: CheckpointConfig) -> None:
 
 
 def read_config(folder: Path) -> CheckpointConfig:
-    """Read and check `config.json` alone.
+    """Read and check `config.json` without loading the model.
 
     Raises:
         CheckpointError: it is missing, not JSON, or not a configuration of this project.
@@ -171,12 +171,12 @@ def read_config(folder: Path) -> CheckpointConfig:
 
 
 def snapshot_path(folder: Path, step: int) -> Path:
-    """Where the weights after `step` optimizer steps are kept, if they are."""
+    """The file of the weights after `step` steps of the optimizer, if they were saved."""
     return folder / "snapshots" / f"step-{step:06d}.safetensors"
 
 
 def find_snapshots(folder: Path) -> dict[int, Path]:
-    """Step → the weights after it, in the order of the steps."""
+    """Step → file of the weights, in the order of the steps."""
     named = [(re.fullmatch(r"step-(\d+)", path.stem), path) for path in folder.glob("snapshots/step-*.safetensors")]
     return dict(sorted((int(match[1]), path) for match, path in named if match))
 
@@ -185,7 +185,7 @@ def at_snapshot(checkpoint: Checkpoint, weights: Path) -> Checkpoint:
     """The same translator with the weights of an earlier step.
 
     Raises:
-        CheckpointError: they are missing, damaged, or of another model.
+        CheckpointError: the weights are missing, damaged, or belong to another model.
     """
     sizes = checkpoint.config.model
     assert isinstance(sizes, ModelConfig | RecurrentConfig)
@@ -198,16 +198,16 @@ def load_checkpoint(folder: Path, *, device: str = "cpu", weights: Path | None =
     """Load a translator for use.
 
     Args:
-        folder: Of the checkpoint.
-        device: Where the model is to be.
-        weights: Other weights than those of the checkpoint, such as a snapshot while there are no others yet.
+        folder: The folder of the checkpoint.
+        device: Where the model runs.
+        weights: A file with other weights, such as a snapshot of a run that has no checkpoint yet.
 
     Raises:
-        CheckpointError: any of its files is missing, damaged, or does not fit the others; or it is no translator.
+        CheckpointError: a file is missing, damaged, or does not fit the others, or the checkpoint is a classifier.
     """
     config = read_config(folder)
     if isinstance(config.model, ClassifierConfig):
-        raise CheckpointError(f"{folder.name} classifies texts and does not translate; choose another checkpoint.")
+        raise CheckpointError(f"{folder.name} classifies texts and does not translate. Choose another checkpoint.")
     tokenizers, sizes = load_tokenizers(config, folder), config.model
     require_plausible_sizes(lambda: make_translator(sizes, pad_id=PAD_ID), sizes.to_dict(), folder)
     model = make_translator(sizes, pad_id=PAD_ID)
@@ -219,13 +219,16 @@ def load_classifier(folder: Path, *, device: str = "cpu") -> ClassifierCheckpoin
     """Load a text classifier for use.
 
     Raises:
-        CheckpointError: any of its files is missing, damaged, or does not fit the others; or it is no classifier.
+        CheckpointError: a file is missing, damaged, or does not fit the others, or the checkpoint is not a classifier.
     """
     config = read_config(folder)
     if not isinstance(config.model, ClassifierConfig):
-        raise CheckpointError(f"{folder.name} translates and does not classify texts; choose another checkpoint.")
+        raise CheckpointError(f"{folder.name} translates and does not classify texts. Choose another checkpoint.")
     if config.train.fill_gaps:
-        raise CheckpointError(f"{folder.name} has learned to fill gaps, not to label; start a run from it with --init.")
+        raise CheckpointError(
+            f"{folder.name} has learned to predict hidden words and not to classify. Train a classifier from it with "
+            "--init."
+        )
     tokenizers, sizes = load_tokenizers(config, folder), config.model
     require_plausible_sizes(lambda: Classifier(sizes, pad_id=PAD_ID), sizes.to_dict(), folder)
     model = Classifier(sizes, pad_id=PAD_ID)
@@ -237,10 +240,10 @@ AnyModel = TypeVar("AnyModel", bound=nn.Module)
 
 
 def ready(model: AnyModel, device: str) -> AnyModel:
-    """The model where it is to be used, in evaluation mode, its matrices laid out for products with a few rows."""
+    """Move a model to its device, set evaluation mode, and store its matrices for fast products with few rows."""
     for module in model.modules():
         if isinstance(module, nn.Linear):
-            # Column by column. Decoding waits for weights to come from memory: a token takes a third less time so.
+            # Column by column. Decoding waits for the weights from memory; this takes a third less time per token.
             module.weight.data = module.weight.data.t().contiguous().t()
     return model.to(device).eval()
 
@@ -261,17 +264,17 @@ def load_tokenizers(config: CheckpointConfig, folder: Path) -> LearnedPair:
 
 
 def checkpoint_name(folder: Path) -> str:
-    """As people call it: of Hugging Face's cache, `models--ORG--NAME/snapshots/REVISION`, that is ORG/NAME."""
+    """The name of a checkpoint: its folder's name, or ORG/NAME for `models--ORG--NAME/snapshots/REVISION`."""
     if folder.parent.name == "snapshots" and folder.parent.parent.name.startswith("models--"):
         return folder.parent.parent.name.removeprefix("models--").replace("--", "/")
     return folder.name
 
 
 def find_checkpoints(folders: Iterable[Path]) -> dict[str, Path]:
-    """Name → folder of every checkpoint directly below the given folders; the first of a name wins.
+    """Name → folder of every checkpoint directly inside the given folders. The first checkpoint of a name counts.
 
-    A checkpoint has a `config.json` or a `headlight.toml`. Of a folder that is laid out as Hugging Face's cache, the
-    snapshot that was changed last.
+    A checkpoint has a `config.json` or a `headlight.toml`. In a folder with the layout of Hugging Face's cache, the
+    snapshot that changed last counts.
     """
     found: dict[str, Path] = {}
     for folder in folders:

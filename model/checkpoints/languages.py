@@ -1,4 +1,4 @@
-"""Models of many languages (M2M100, NLLB, mBART): one token says in which a text is, another into which it goes."""
+"""Models of many languages (M2M100, NLLB, mBART): one token names the source language, another the target language."""
 
 import re
 from collections.abc import Iterable
@@ -7,10 +7,10 @@ from dataclasses import replace
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.foreign import ForeignConfig
 
-__all__ = ["between", "code_of", "short_code", "tag", "usual_languages"]
+__all__ = ["code_of", "short_code", "tag", "usual_languages", "with_languages"]
 
 NAMES = re.compile(r"__([a-z]{2,3})__|([a-z]{2,3}_[A-Z]{2}|[a-z]{3}_[A-Z][a-z]{3})")  # __de__; de_DE, deu_Latn
-# Of NLLB's codes of three letters: that of two letters, where there is one and people are likely to look for it.
+# NLLB's code of three letters → the code of two letters that people usually look for.
 SHORT = {
     **{"arb": "ar", "ces": "cs", "dan": "da", "deu": "de", "ell": "el", "eng": "en", "spa": "es", "fin": "fi"},
     **{"fra": "fr", "heb": "he", "hin": "hi", "hun": "hu", "ita": "it", "jpn": "ja", "kor": "ko", "nld": "nl"},
@@ -20,61 +20,61 @@ SHORT = {
 
 
 def code_of(token: str) -> str:
-    """The language that a special token stands for, as its model writes it; "" where it stands for none."""
+    """The language of a special token, written as in its model; "" for other tokens."""
     found = NAMES.fullmatch(token)
     return (found[1] or found[2]) if found else ""
 
 
 def short_code(code: str) -> str:
-    """The code of two letters where we know it: `eng_Latn` and `en_XX` are both en."""
+    """The code of two letters if we know it: `eng_Latn` and `en_XX` are both en."""
     letters = code.partition("_")[0]
     return SHORT.get(letters, letters)
 
 
 def tag(code: str) -> str:
-    """How a page says in which language a text is (BCP 47); "" of what is none, as the letters of a toy."""
+    """The language of a text for HTML (BCP 47); "" for a toy language."""
     short = short_code(code)
     return short if re.fullmatch(r"[a-z]{2,3}", short) else ""
 
 
 def usual_languages(config: ForeignConfig) -> tuple[str, str]:
-    """What a model of many languages reads and writes until one chooses: what its files say, else English and German.
+    """The default languages of a model with many languages: those in its files, or English and German.
 
     Raises:
-        ValueError: it is of one pair.
+        ValueError: the model has only one pair of languages.
     """
     codes = list(config.tokenizer.languages)
     if not codes:
         raise ValueError("This model has no languages to choose from.")
 
-    def first(*wishes: str) -> str:
-        return next((code for wish in wishes for code in codes if wish and wish in (code, short_code(code))), codes[0])
+    def first(*names: str) -> str:
+        return next((code for name in names for code in codes if name and name in (code, short_code(code))), codes[0])
 
     return first(config.tokenizer.source_language, "en"), first(config.tokenizer.target_language, "de", "fr")
 
 
-def between(checkpoint: Checkpoint, source: str, target: str) -> Checkpoint:
-    """The same model, reading one language and writing another.
+def with_languages(checkpoint: Checkpoint, source: str, target: str) -> Checkpoint:
+    """The same model with another source and target language.
 
     Args:
-        checkpoint: Of many languages; one of few is returned as it is.
+        checkpoint: A model with many languages. Other models are returned unchanged.
         source: One of its languages.
-        target: Another, or the same.
+        target: One of its languages.
 
     Raises:
-        ValueError: it has no such language.
+        ValueError: the model does not have these languages.
     """
     config, pair = checkpoint.config, checkpoint.tokenizers
     if not isinstance(config, ForeignConfig) or not config.tokenizer.languages:
         return checkpoint
     ids = config.tokenizer.languages
     if not {source, target} <= set(ids):
-        raise ValueError(f"{source} and {target} should be among {', '.join(ids)}.")
+        raise ValueError(f"This model cannot translate from {source} to {target}. Its languages are {', '.join(ids)}.")
 
-    def told(tokens: Iterable[int]) -> tuple[int, ...]:
+    def with_source(tokens: Iterable[int]) -> tuple[int, ...]:
         return tuple(ids[source] if i in ids.values() else i for i in tokens)
 
-    specials = pair.specials
-    specials = replace(specials, before=told(specials.before), after=told(specials.after), first=ids[target])
+    before, after = with_source(pair.specials.before), with_source(pair.specials.after)
+    specials = replace(pair.specials, before=before, after=after, first=ids[target])
     texts = replace(config.tokenizer, source_language=short_code(source), target_language=short_code(target))
     return replace(checkpoint, tokenizers=replace(pair, specials=specials), config=replace(config, tokenizer=texts))

@@ -1,4 +1,4 @@
-"""How tutorials call the weights of a Transformer, and those weights under our own names."""
+"""The names that tutorials give to the weights of a Transformer, and how these weights get our names."""
 
 import math
 import re
@@ -13,7 +13,7 @@ from model.files import CheckpointError
 
 __all__ = ["LAYOUTS", "Names", "copy_weights"]
 
-# Our module → theirs. `[k]` is the k-th third of a matrix that holds queries, keys and values together.
+# Our module → their module. `[k]` is the k-th third of a matrix with queries, keys and values.
 LAYOUTS: Mapping[str, Mapping[str, str]] = {
     "torch": {
         "{stack}.layers.{i}.self_attention.query_projection": "{stack}.layers.{i}.self_attn.in_proj[0]",
@@ -54,7 +54,7 @@ LAYOUTS: Mapping[str, Mapping[str, str]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Names:
-    """The table [names]."""
+    """The table [names] of `headlight.toml`."""
 
     layout: str
     prefix: str
@@ -66,43 +66,42 @@ class Names:
 
 @torch.no_grad()
 def copy_weights(model: nn.Module, theirs: Mapping[str, Tensor], names: Names, checkpoint: str) -> None:
-    """Fill every parameter of ours.
+    """Copy saved tensors into every parameter of a model.
 
     Args:
-        model: Ours.
-        theirs: Name → tensor, as it was saved.
-        names: How they are called.
-        checkpoint: Its name.
+        model: Our model.
+        theirs: Name → tensor, as saved.
+        names: The names in the saved file.
+        checkpoint: Name of the checkpoint, for messages.
 
     Raises:
-        CheckpointError: tensors are missing, left over, or of another shape; it names them.
+        CheckpointError: tensors are missing, not used, or have another shape. The message names them.
     """
     wanted = dict(model.named_parameters(remove_duplicate=False))
     used, missing, misshapen = set[str](), list[str](), list[str]()
     for ours, parameter in wanted.items():
-        their_name, tensor = found(ours, theirs, names)
+        their_name, tensor = find_tensor(ours, theirs, names)
         used.add(their_name)
         if tensor is None:
             missing.append(their_name)
         elif tensor.shape != parameter.shape:
-            shapes = f"{list(tensor.shape)} instead of {list(parameter.shape)}"
-            misshapen.append(f"{their_name} is {shapes}")
+            misshapen.append(f"{their_name} has {list(tensor.shape)} and needs {list(parameter.shape)}")
         else:
             parameter.copy_(tensor)
-    # Positions are computed, whoever saved them, unless they were learned.
+    # Positions that are not learned are computed, so saved ones are not needed.
     surplus = [key for key in theirs if key not in used and not re.search(r"(^|\.)(pe|pos\w*|mask)(\.|$)", key)]
-    problems = {"missing": missing, "of another shape": misshapen, "left over": surplus}
+    problems = {"missing": missing, "wrong shape": misshapen, "not used": surplus}
     if any(problems.values()):
-        said = "; ".join(f"{what}: {few(those)}" for what, those in problems.items() if those)
-        raise CheckpointError(f"The weights of {checkpoint} do not fit {DESCRIPTION}: {said}.")
+        listed = "; ".join(f"{problem}: {few(tensors)}" for problem, tensors in problems.items() if tensors)
+        raise CheckpointError(f"The weights of {checkpoint} do not fit {DESCRIPTION}. {listed[0].upper()}{listed[1:]}.")
 
 
 def few(names: list[str]) -> str:
     return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 
-def found(ours: str, theirs: Mapping[str, Tensor], names: Names) -> tuple[str, Tensor | None]:
-    """Their name of one of our parameters, and the tensor itself if they have it."""
+def find_tensor(ours: str, theirs: Mapping[str, Tensor], names: Names) -> tuple[str, Tensor | None]:
+    """The saved name of one of our parameters, and its tensor if the file has it."""
     module, _, part = ours.rpartition(".")
     their_module = module_name(module, names)
     third = re.fullmatch(r"(.*)\[(\d)\]", their_module)
@@ -110,12 +109,14 @@ def found(ours: str, theirs: Mapping[str, Tensor], names: Names) -> tuple[str, T
         name = f"{third[1]}_{part}"
         tensor = theirs.get(name)
         if tensor is not None and (tensor.dim() == 0 or len(tensor) % 3):
-            raise CheckpointError(f"{name} is {list(tensor.shape)}; its rows should be queries, keys and values.")
+            raise CheckpointError(
+                f"{name} has the shape {list(tensor.shape)}. Its rows must be queries, keys and values."
+            )
         return name, None if tensor is None else tensor.chunk(3)[int(third[2])]
-    name = f"{their_module}.{'weight' if part == 'table' else part}"  # of learned positions
+    name = f"{their_module}.{'weight' if part == 'table' else part}"  # learned positions
     if name in theirs or names.layout != "annotated" or not their_module.endswith("norm"):
         return name, theirs.get(name)
-    # Its own LayerNorm divides by the standard deviation of a sample, which is larger by √(n / (n − 1)).
+    # The LayerNorm of this tutorial divides by the standard deviation of a sample, larger by √(n / (n − 1)).
     name = f"{their_module}.{'a_2' if part == 'weight' else 'b_2'}"
     tensor = theirs.get(name)
     if tensor is None or part == "bias":

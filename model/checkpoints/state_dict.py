@@ -1,32 +1,32 @@
-"""Weights that a tutorial's code saved, opened as our own Transformer through a short `headlight.toml` beside them.
+"""Opens weights that a tutorial's code saved as our own Transformer. A short file `headlight.toml` describes them.
 
-    weights = "model.pt"              # of torch.save(model.state_dict(), …), or .safetensors
-    vocabulary = "vocab.json"         # token → id, or one token a line; source_vocabulary and target_vocabulary if two
+    weights = "model.pt"              # from torch.save(model.state_dict(), …), or .safetensors
+    vocabulary = "vocab.json"         # token → id, or one token per line; or source_vocabulary and target_vocabulary
     tokens = "characters"             # or "words", between spaces
 
-    [model]                           # as in our recipes; vocab_size is counted
+    [model]                           # as in our recipes, without vocab_size
     d_model = 256
     …
-    final_norm = true                 # a norm after the last layer, as torch.nn.Transformer has with "post" too
+    final_norm = true                 # a norm after the last layer; torch.nn.Transformer has it with "post" too
     output_bias = true
     scale_embeddings = true           # by √d_model
 
-    [specials]                        # the tokens of the vocabulary
+    [specials]                        # tokens of the vocabulary
     pad = "<pad>"
     bos = "<s>"
     eos = "</s>"
     unknown = "<unk>"
-    around_source = true              # whether bos and eos stand around a source; else eos ends it
-    fill_source = 256                 # if a source was filled up to this length, without a mask: padding is read
+    around_source = true              # a source begins with bos and ends with eos; otherwise it only ends with eos
+    fill_source = 256                 # if sources were padded to this length without a mask, so that padding is read
 
     [names]
     layout = "torch"                  # torch.nn.Transformer; or "annotated" (Rush 2018)
-    prefix = "transformer."           # of the layers
+    prefix = "transformer."           # before the names of the layers
     source_embedding = "embed"
     target_embedding = "embed"
     output = "generator"
 
-Where names follow neither layout, `[names.modules]` leads from our names to theirs, `{i}` the number of a layer.
+If the names follow neither layout, the table `[names.modules]` leads from our names to theirs. `{i}` is the layer.
 """
 
 import tomllib
@@ -57,8 +57,8 @@ from model.text.vocabulary_list import ListedTokenizer, read_vocabulary
 
 __all__ = ["DESCRIPTION", "open_state_dict", "read_description"]
 
-MOST_POSITIONS = 4096
-OWN = ("final_norm", "output_bias", "scale_embeddings")  # settings of [model] that our own models do not have
+MAX_POSITIONS = 4096
+TUTORIAL_SETTINGS = ("final_norm", "output_bias", "scale_embeddings")  # in [model]; our own models do not have them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +75,7 @@ class SpecialTokens(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Description:
-    """What `headlight.toml` says."""
+    """The contents of `headlight.toml`."""
 
     weights: Path
     model: ModelConfig
@@ -100,7 +100,7 @@ class Description:
 
 
 class TutorialTransformer(Transformer):
-    """Ours, with what tutorials do otherwise."""
+    """Our Transformer with the differences that tutorials have."""
 
     def __init__(self, described: Description, *, pad_id: int) -> None:
         super().__init__(described.model, pad_id=pad_id)
@@ -119,7 +119,7 @@ class TutorialTransformer(Transformer):
 
 
 def read_description(folder: Path) -> ForeignConfig:
-    """What the folder says of itself, without loading its weights.
+    """Read the description of a folder without loading its weights.
 
     Raises:
         CheckpointError: `headlight.toml` or a vocabulary is missing or wrong.
@@ -132,15 +132,15 @@ def described_in(folder: Path) -> Description:
         values = tomllib.loads(read_text(folder / DESCRIPTION, max_bytes=MAX_CONFIG_BYTES))
         return description_of(values, folder)
     except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
-        said = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
-        raise CheckpointError(f"{DESCRIPTION} of {folder.name} cannot be used: {said}") from error
+        reason = f"the setting {error} is missing." if isinstance(error, KeyError) else str(error)
+        raise CheckpointError(f"{DESCRIPTION} of {folder.name} cannot be used: {reason}") from error
 
 
 def description_of(values: Mapping[str, Any], folder: Path) -> Description:
     model, names = dict(values["model"]), dict(values["names"])
-    flags = {name: model.pop(name, name == "scale_embeddings") for name in OWN}
+    flags = {name: model.pop(name, name == "scale_embeddings") for name in TUTORIAL_SETTINGS}
     for name, flag in flags.items():
-        require(isinstance(flag, bool), f"{name} is {flag!r}; it must be true or false.")
+        require(isinstance(flag, bool), f"{name} is {flag!r}. It must be true or false.")
     files = [
         values[f"{side}_vocabulary"] if "vocabulary" not in values else values["vocabulary"]
         for side in ("source", "target")
@@ -148,11 +148,14 @@ def description_of(values: Mapping[str, Any], folder: Path) -> Description:
     source, target = (read_vocabulary(inside(folder, name)) for name in files)
     tokens, specials = values.get("tokens", "words"), SpecialTokens.from_dict(values["specials"])
     length = model.get("max_length", 256)
-    require(length in range(1, MOST_POSITIONS + 1), f"max_length is {length}; up to {MOST_POSITIONS:,} can be opened.")
-    require(specials.fill_source <= length, f"fill_source is {specials.fill_source}, and max_length {length}.")
-    require(tokens in ("characters", "words"), f'tokens is {tokens!r}; it must be "characters" or "words".')
+    require(length in range(1, MAX_POSITIONS + 1), f"max_length is {length}. It must be from 1 to {MAX_POSITIONS:,}.")
+    require(
+        specials.fill_source <= length,
+        f"fill_source is {specials.fill_source} and max_length is {length}. fill_source must not be larger.",
+    )
+    require(tokens in ("characters", "words"), f'tokens is {tokens!r}. It must be "characters" or "words".')
     layout = names.get("layout", "torch")
-    require(layout in LAYOUTS, f"layout is {layout!r}; it must be one of {', '.join(LAYOUTS)}.")
+    require(layout in LAYOUTS, f"layout is {layout!r}. It must be one of {', '.join(LAYOUTS)}.")
     sizes = {"source_vocab_size": max(source.values()) + 1, "target_vocab_size": max(target.values()) + 1}
     return Description(
         weights=inside(folder, values["weights"]),
@@ -174,7 +177,7 @@ def description_of(values: Mapping[str, Any], folder: Path) -> Description:
 
 
 def inside(folder: Path, name: object) -> Path:
-    """A file of the folder; nothing outside of it is read."""
+    """The path of a file in the folder. Files outside the folder are refused."""
     path = folder / str(name)
     require(path.resolve().is_relative_to(folder.resolve()), f"{name} is not in the folder.")
     return path
@@ -184,13 +187,13 @@ def open_state_dict(folder: Path, *, device: str = "cpu", max_bytes: int | None 
     """Load a folder with `headlight.toml` for use.
 
     Args:
-        folder: With the files that it names.
-        device: Where the model is to be.
-        max_bytes: Memory that it may take; by default as much as it wants.
+        folder: Contains `headlight.toml` and the files that it names.
+        device: Where the model runs.
+        max_bytes: The largest memory that the model may take; no limit by default.
 
     Raises:
-        CheckpointError: a file is missing, damaged, or does not fit the others; tensors that are missing, left over
-            or of another shape are named.
+        CheckpointError: a file is missing, damaged, or does not fit the others. The message names tensors that are
+            missing, not used or of another shape.
     """
     described = described_in(folder)
     try:
@@ -210,7 +213,7 @@ def open_state_dict(folder: Path, *, device: str = "cpu", max_bytes: int | None 
 
 
 def read_tensors(path: Path) -> Mapping[str, Tensor]:
-    """Raises CheckpointError where the file is missing, damaged, or holds anything but tensors."""
+    """Raises CheckpointError if the file is missing or damaged, or contains anything else than tensors."""
     if path.suffix != ".safetensors":
         return read_state_dict(path)
     try:
@@ -220,31 +223,31 @@ def read_tensors(path: Path) -> Mapping[str, Tensor]:
 
 
 def specials_of(described: Description) -> tuple[Specials, int]:
-    """Ids of the special tokens, and that of padding.
+    """The special tokens, and the id of padding.
 
     Raises:
-        ConfigError: a vocabulary lacks one of them.
+        ConfigError: a vocabulary does not have one of the tokens.
     """
     source, target = described.vocabularies
-    said = described.specials
+    tokens = described.specials
 
     def of(vocabulary: Mapping[str, int], token: str) -> int:
-        require(token in vocabulary, f"the vocabulary has no token {token!r}.")
+        require(token in vocabulary, f"The vocabulary does not have the token {token!r}.")
         return vocabulary[token]
 
-    pad, eos = of(source, said.pad), of(source, said.eos)
-    require(pad == of(target, said.pad), f"{said.pad!r} has two different ids, {pad} in the source.")
-    unknown = of(source, said.unknown) if said.unknown else None
+    pad, eos = of(source, tokens.pad), of(source, tokens.eos)
+    require(pad == of(target, tokens.pad), f"{tokens.pad!r} must have the same id in both vocabularies.")
+    unknown = of(source, tokens.unknown) if tokens.unknown else None
     return (
         Specials(
-            bos=of(target, said.bos),
-            eos=of(target, said.eos),
-            banned=(pad,),  # what is written is read again, and padding is not read
-            before=(of(source, said.bos),) if said.around_source else (),
+            bos=of(target, tokens.bos),
+            eos=of(target, tokens.eos),
+            banned=(pad,),  # a written token is read next, and padding is not read
+            before=(of(source, tokens.bos),) if tokens.around_source else (),
             after=(eos,),
-            fill=(pad,) * said.fill_source,
+            fill=(pad,) * tokens.fill_source,
             unknown=unknown,
-            marks=frozenset({pad, of(target, said.bos), of(target, said.eos)}),
+            marks=frozenset({pad, of(target, tokens.bos), of(target, tokens.eos)}),
         ),
         pad,
     )

@@ -5,7 +5,7 @@ import sys
 from itertools import islice
 
 from model.checkpoints.checkpoint import Checkpoint
-from model.checkpoints.languages import between, usual_languages
+from model.checkpoints.languages import usual_languages, with_languages
 from model.cli.arguments import BEAM, CHECKPOINT, DEVICE, TEXTS, Commands, add_search_options
 from model.cli.resolve import search_settings, texts_of, translator_of, written_for
 from model.config.foreign import ForeignConfig
@@ -44,6 +44,6 @@ def in_languages(checkpoint: Checkpoint, source: str, target: str) -> Checkpoint
         return checkpoint
     usual = usual_languages(config)
     try:
-        return between(checkpoint, source or usual[0], target or usual[1])
+        return with_languages(checkpoint, source or usual[0], target or usual[1])
     except ValueError as error:
         raise ConfigError(str(error)) from error

@@ -16,7 +16,7 @@ __all__ = ["DecoderLayer", "EncoderLayer", "FeedForward", "Residual"]
 
 
 class FeedForward(nn.Module):
-    """max(0, xW₁ + b₁)W₂ + b₂ at each position ("Attention Is All You Need", equation 2), or GELU in place of the max."""
+    """max(0, xW₁ + b₁)W₂ + b₂ at each position ("Attention Is All You Need", equation 2), or with GELU."""
 
     def __init__(self, config: LayersConfig) -> None:
         super().__init__()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from model.analysis.learning import list_snapshots, open_snapshot
 from model.analysis.snapshot_stack import SnapshotStack, can_stack, open_stack
 from model.checkpoints.checkpoint import Checkpoint, CheckpointError, ClassifierCheckpoint
-from model.checkpoints.languages import between
+from model.checkpoints.languages import with_languages
 from model.config.section import ConfigError
 from model.inference.opening import AnyConfig, open_checkpoint
 from model.network.device import pick_device
@@ -57,7 +57,7 @@ def loaded(key: CheckpointKey) -> Checkpoint | ClassifierCheckpoint:
 
     checkpoint = MODELS.get(replace(key, source="", target=""), load)
     if key.target and isinstance(checkpoint, Checkpoint):
-        return between(checkpoint, key.source, key.target)
+        return with_languages(checkpoint, key.source, key.target)
     return checkpoint
 
 

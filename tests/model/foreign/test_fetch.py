@@ -171,7 +171,9 @@ def test_what_was_interrupted_goes_on_where_it_stopped(hub: Hub, fetch: Fetch, t
     assert len(ranges) > 1
 
 
-@pytest.mark.parametrize(("name", "says"), [("no-such/thing", "could not be fetched"), ("../../etc", "no name of")])
+@pytest.mark.parametrize(
+    ("name", "says"), [("no-such/thing", "could not be downloaded"), ("../../etc", "not the name of")]
+)
 def test_what_is_not_there_gets_a_sentence(fetch: Fetch, tmp_path: Path, name: str, says: str) -> None:
     done = fetch(tmp_path, name)
     assert done.returncode == 1
@@ -187,5 +189,5 @@ def test_without_a_network_there_is_one_sentence(fetch: Fetch, tmp_path: Path, m
         done = fetch(tmp_path)
     assert done.returncode == 1
     (line,) = done.stderr.strip().splitlines()
-    assert line.startswith(f"Error: {NAME} could not be fetched: ")
+    assert line.startswith(f"Error: {NAME} could not be downloaded: ")
     assert line.endswith("What has arrived is kept; try again.")

@@ -9,7 +9,7 @@ import pytest
 import torch
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
-from model.checkpoints.languages import between, code_of, short_code, usual_languages
+from model.checkpoints.languages import code_of, short_code, usual_languages, with_languages
 from model.inference.opening import open_translator
 from model.inference.translate import translate
 from tests.conftest import PATIENCE, ROOT
@@ -31,7 +31,7 @@ def test_what_is_chosen_is_what_the_library_is_told(folder: Path) -> None:
     library, tokenizer = AutoModelForSeq2SeqLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
     texts = set()
     for target in CODES:
-        chosen = between(checkpoint, "zho_Hans", target)
+        chosen = with_languages(checkpoint, "zho_Hans", target)
         found = translate(chosen, TEXT)
         ids = torch.tensor([[token.id for token in found.source]])
         assert tokenizer.convert_ids_to_tokens(ids[0])[0] == "zho_Hans"
@@ -52,12 +52,12 @@ def test_what_is_chosen_is_what_the_library_is_told(folder: Path) -> None:
 def test_others_have_no_languages_to_choose_from(folders: Callable[[str], Path]) -> None:
     checkpoint = open_translator(folders("bart"))
     assert not checkpoint.config.tokenizer.languages
-    assert between(checkpoint, "", "de") is checkpoint
+    assert with_languages(checkpoint, "", "de") is checkpoint
 
 
 def test_a_language_that_the_model_lacks_is_named(folder: Path) -> None:
     with pytest.raises(ValueError, match=r"kor_Hang.*among deu_Latn"):
-        between(open_translator(folder), "eng_Latn", "kor_Hang")
+        with_languages(open_translator(folder), "eng_Latn", "kor_Hang")
 
 
 @pytest.mark.parametrize(
@@ -82,5 +82,5 @@ def test_the_command_line_takes_both_languages(folder: Path) -> None:
 
     checkpoint = open_translator(folder)
     assert usual_languages(checkpoint.config) == ("eng_Latn", "deu_Latn")  # type: ignore[arg-type]
-    expected = translate(between(checkpoint, "zho_Hans", "eng_Latn"), TEXT).text
+    expected = translate(with_languages(checkpoint, "zho_Hans", "eng_Latn"), TEXT).text
     assert written("--from", "zho_Hans", "--into", "eng_Latn", "--beam", "1") == " ".join(expected.splitlines())

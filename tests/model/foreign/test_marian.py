@@ -81,7 +81,7 @@ def test_mistakes_with_masks_do_to_it_what_they_do_to_ours(both: tuple[Checkpoin
 
 
 def test_what_marian_lacks_is_said(toys: Callable[[str], Path], tmp_path: Path) -> None:
-    for kind, reason in (("words", "has only 'sinusoidal'"), ("recurrent-additive", "is no Transformer")):
+    for kind, reason in (("words", "has only 'sinusoidal'"), ("recurrent-additive", "is not a Transformer")):
         with pytest.raises(ConfigError, match=reason):
             write_marian(load_checkpoint(toys(kind)), tmp_path / kind)
         assert not (tmp_path / kind).exists()
@@ -94,7 +94,7 @@ def test_what_is_there_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     for taken in (tmp_path, tmp_path / "notes.txt", tmp_path / "link"):
-        with pytest.raises(ConfigError, match="is there already"):
+        with pytest.raises(ConfigError, match="exists already"):
             write_marian(checkpoint, taken)
     with pytest.raises(ConfigError, match="cannot be written"):
         write_marian(checkpoint, tmp_path / "notes.txt" / "below")

@@ -224,18 +224,18 @@ def layer_of(name: str) -> int:
 def test_a_text_has_one_end(ends: list[int] | None) -> None:
     model = build("Marian")
     model.generation_config.eos_token_id = ends
-    with pytest.raises(ConfigError, match="one of each is needed"):
+    with pytest.raises(ConfigError, match="needs one of each"):
         ForeignTranslator(model)
 
 
 def test_what_cannot_be_shown_whole_is_refused() -> None:
     uneven = MarianMTModel(MarianConfig(**{**SIZES, "decoder_attention_heads": 8}))
-    with pytest.raises(ConfigError, match="4 and 8 heads"):
+    with pytest.raises(ConfigError, match=r"numbers of heads \(4 and 8\)"):
         ForeignTranslator(uneven)
     hidden = LEDForConditionalGeneration(
         LEDConfig(**SIZES, max_encoder_position_embeddings=64, max_decoder_position_embeddings=64, attention_window=4)
     )
-    with pytest.raises(ConfigError, match=r"family led compute attention .* in code of their own"):
+    with pytest.raises(ConfigError, match=r"family led compute attention .* with their own code"):
         ForeignTranslator(hidden)
 
 
@@ -247,7 +247,7 @@ def test_sizes_are_those_of_the_matrices() -> None:
 
 
 def test_a_source_longer_than_the_positions_is_refused() -> None:
-    with pytest.raises(ValueError, match="65 tokens; this model reads 64"):
+    with pytest.raises(ValueError, match=r"65 tokens\. This model can read 64"):
         ForeignTranslator(build("M2M100")).encode(torch.full((1, 65), 5))
 
 

@@ -36,13 +36,13 @@ def test_offset_continues_where_the_text_stood(kind: type) -> None:
 def test_turned_vectors_continue_where_the_text_stood() -> None:
     turn, x = RotaryPositions(max_length=10, width=8), torch.randn(2, 3, 6, 8)
     torch.testing.assert_close(turn(x[:, :, 4:], offset=4), turn(x)[:, :, 4:])
-    with pytest.raises(ValueError, match=r"11 positions .* has 10"):
+    with pytest.raises(ValueError, match=r"11 tokens, .* has 10 positions"):
         turn(x, offset=5)
 
 
 @pytest.mark.parametrize("kind", [SinusoidalPositions, LearnedPositions])
 def test_a_text_longer_than_the_table_is_refused_with_both_numbers(kind: type) -> None:
-    with pytest.raises(ValueError, match=r"11 positions .* has 10"):
+    with pytest.raises(ValueError, match=r"11 tokens, .* has 10 positions"):
         kind(max_length=10, d_model=8)(torch.zeros(1, 11, 8))
 
 
@@ -73,7 +73,7 @@ def test_the_product_of_turned_vectors_depends_on_their_distance_alone() -> None
 
 
 def test_a_text_longer_than_the_rotation_is_refused_with_both_numbers() -> None:
-    with pytest.raises(ValueError, match=r"11 positions .* has 10"):
+    with pytest.raises(ValueError, match=r"11 tokens, .* has 10 positions"):
         RotaryPositions(max_length=10, width=8)(torch.zeros(1, 1, 11, 8))
 
 

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from docs.foreign_families import family_named, make_family
-from model.checkpoints.languages import between
+from model.checkpoints.languages import with_languages
 from model.config.search import SearchConfig
 from model.inference.opening import open_translator
 from model.inference.translate import translate
@@ -75,7 +75,7 @@ def test_a_model_of_many_languages_asks_for_two_and_keeps_to_them(open_with: Ope
     ]
     app.selectbox(key="into_language").set_value("zho_Hans").run()
     assert not app.exception
-    expected = translate(between(checkpoint, "eng_Latn", "zho_Hans"), TEXT)
+    expected = translate(with_languages(checkpoint, "eng_Latn", "zho_Hans"), TEXT)
     kind = checkpoint.model.config.kinds[0]
     np.testing.assert_allclose(np.nan_to_num(head_map(app)), expected.maps[kind][1, 2][:40, :40], atol=1e-6)
     app.switch_page("viz_app/pages/steps.py").run()
