@@ -1,1 +1,1 @@
-"""Tooling that made our corpora and checkpoints once. It is no part of the library."""
+"""Commands that made our corpora and checkpoints once. They do not belong to the library."""

@@ -1,4 +1,4 @@
-"""Tooling that made our corpora and checkpoints once: python -m weights vary | distill | judge | backtranslate"""
+"""Commands that made our corpora and checkpoints once: python -m weights vary | distill | label | backtranslate"""
 
 import sys
 from types import ModuleType
@@ -11,7 +11,7 @@ __all__ = ["main"]
 COMMANDS: dict[str, ModuleType] = {
     "vary": vary,
     "distill": distill,
-    "judge": soft_labels,
+    "label": soft_labels,
     "backtranslate": backtranslate,
 }
 

@@ -1,7 +1,7 @@
-"""A corpus from sentences of one language alone: what is to be written is by people, what is read is a model's.
+"""Writes a corpus from sentences of one language: people wrote the target, and a model translates it into the source.
 
-"Improving Neural Machine Translation Models with Monolingual Data" (Sennrich et al. 2016, P16-1009): mistakes in what
-is read teach no wrong English.
+"Improving Neural Machine Translation Models with Monolingual Data" (Sennrich et al. 2016, P16-1009): mistakes in the
+source do not teach the model to write wrong sentences.
 """
 
 from collections.abc import Sequence
@@ -10,6 +10,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from model.checkpoints.checkpoint import Checkpoint
+from model.config.corpus import CorpusName
 from model.config.search import SearchConfig
 from model.corpora.corpora import TATOEBA, CorpusError, find_side, kept_apart, read_lines, write_pairs
 from model.corpora.overlap import Pair, sides, without
@@ -17,34 +18,34 @@ from model.inference.translate import translate_lines
 
 __all__ = ["backtranslate"]
 
-CHUNK = 1000  # lines between two movements of the progress bar
+CHUNK = 1000  # lines between two updates of the progress bar
 
 
 def backtranslate(
     checkpoint: Checkpoint, *, data_root: Path, corpus: str, search: SearchConfig, apart: Sequence[str] = ()
 ) -> Path:
-    """Write the corpus `<corpus>-back-<language>`, whose one split is `train`.
+    """Write the corpus `<corpus>-back-<language>`. It has only the split `train`.
 
     Args:
-        checkpoint: Translates the other way than the model that will learn: from its target to its source language.
+        checkpoint: It translates in the opposite direction: from the target to the source language of the new corpus.
         data_root: Folder of the corpora.
-        corpus: Its training sentences in the language that the checkpoint reads are the new corpus's target side.
+        corpus: Its training sentences in the language that the checkpoint reads become the target side.
         search: How the checkpoint translates.
-        apart: Corpora in both languages; of what they hold beside their training part no sentence comes in.
+        apart: Corpora in both languages. Sentences of their validation and test parts are left out.
 
     Returns:
         The new folder.
 
     Raises:
-        CorpusError: a corpus cannot be read or is several, or the new one is there already or cannot be written; then
-            nothing is left behind.
+        CorpusError: a corpus cannot be read or consists of several, or the new folder exists already or cannot be
+            written. Then nothing is written.
     """
     written, read = checkpoint.config.tokenizer.source_language, checkpoint.config.tokenizer.target_language
-    folder = data_root / f"{corpus}-back-{read}"
+    folder = data_root / CorpusName(corpus).back_translated_into(read).name
     if "+" in corpus or corpus in TATOEBA:
-        raise CorpusError(f"{corpus} is not one folder with a file train.{written}; name such a one.")
+        raise CorpusError(f"{corpus} is not a folder with a file train.{written}. Name one such folder.")
     if folder.exists():
-        raise CorpusError(f"{folder} is there already; remove it to make it anew.")
+        raise CorpusError(f"{folder} exists already. Remove it to write the corpus again.")
     held_out = {side for name in apart for side in sides(kept_apart(data_root, name, read, written))}
     sentences = [line for line in dict.fromkeys(read_lines(find_side(data_root, corpus, "train", written))) if line]
     pairs: list[Pair] = []

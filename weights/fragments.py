@@ -1,8 +1,8 @@
-"""Phrases cut out of sentence pairs by word alignment: "a red car" with "ein rotes Auto".
+"""Extracts phrases from sentence pairs by word alignment: "a red car" with "ein rotes Auto".
 
-Words that keep company are linked, the strongest first, each word once (Melamed 2000, "Models of Translational
-Equivalence among Words"); a phrase is a run of words that are all linked to a run of as many. It begins with an
-article or a preposition and ends with a noun, which German writes with a capital.
+Words that often occur together are linked, the strongest first and each word once (Melamed 2000, "Models of
+Translational Equivalence among Words"). A phrase is a sequence of words that are linked to a sequence of the same
+length. It begins with an article or a preposition and ends with a noun, which has a capital in German.
 """
 
 import re
@@ -12,13 +12,13 @@ from itertools import product
 
 from model.corpora.overlap import Pair
 
-__all__ = ["association", "cut", "fragments", "links"]
+__all__ = ["association", "fragments", "links", "phrases_of"]
 
 WORD = re.compile(r"\w+(?:['-]\w+)*|[^\w\s]")
 ARTICLES = re.compile(r"an?|the|my|your|his|her|our|their|this|these|two|three|four|five|six|many|some|no|every", re.I)
 PREPOSITIONS = re.compile(r"in|on|at|with|without|under|over|near|behind|from|to|for|after|before|during", re.I)
 LONGEST_SENTENCE, LONGEST_PHRASE = 16, 4  # words
-WEAKEST = 0.05  # below this two words keep company by chance
+WEAKEST = 0.05  # below this, two words occur together by chance
 Weights = Mapping[tuple[str, str], float]
 
 
@@ -27,7 +27,7 @@ def words(sentence: str) -> list[str]:
 
 
 def association(pairs: Sequence[Pair]) -> Weights:
-    """How much two words keep company: the Dice coefficient of the sentences that hold them, from 0 to 1."""
+    """How often two words occur together: the Dice coefficient of their sentences, from 0 to 1."""
     sources, targets, both = Counter[str](), Counter[str](), Counter[tuple[str, str]]()
     for pair in pairs:
         source, target = ({word.lower() for word in words(side)} for side in pair)
@@ -39,7 +39,7 @@ def association(pairs: Sequence[Pair]) -> Weights:
 
 
 def links(source: Sequence[str], target: Sequence[str], weights: Weights) -> dict[int, int]:
-    """Index of a source word → of the target word that it is linked with."""
+    """Index of a source word → index of its target word."""
     keys = {(i, j): (s.lower(), t.lower()) for (i, s), (j, t) in product(enumerate(source), enumerate(target))}
     ranked = sorted((place for place in keys if keys[place] in weights), key=lambda place: -weights[keys[place]])
     found: dict[int, int] = {}
@@ -49,8 +49,8 @@ def links(source: Sequence[str], target: Sequence[str], weights: Weights) -> dic
     return found
 
 
-def cut(pair: Pair, weights: Weights) -> Iterator[Pair]:
-    """The phrases of a sentence pair; without a preposition only at its beginning, where a subject stands."""
+def phrases_of(pair: Pair, weights: Weights) -> Iterator[Pair]:
+    """The phrases of a sentence pair. A phrase without a preposition must begin the sentence, as a subject does."""
     source, target = (words(side) for side in pair)
     if max(len(source), len(target)) > LONGEST_SENTENCE:
         return
@@ -69,9 +69,9 @@ def decapitalized(phrase: Sequence[str]) -> str:
 
 
 def fragments(pairs: Sequence[Pair], *, least: int = 3, share: float = 0.5) -> dict[Pair, int]:
-    """Phrases and how often they were found: those of at least `least` times and this share of their source's."""
+    """Frequent phrases with their counts: at least `least` times, and more than `share` of the uses of their source."""
     weights = association(pairs)
-    counts = Counter(phrase for pair in pairs for phrase in cut(pair, weights))
+    counts = Counter(phrase for pair in pairs for phrase in phrases_of(pair, weights))
     of_source: defaultdict[str, int] = defaultdict(int)
     for (source, _), count in counts.items():
         of_source[source] += count

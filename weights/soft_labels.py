@@ -1,8 +1,8 @@
-"""A corpus of reviews for a small classifier to learn from: a text, and how sure a teacher is that it is positive.
+"""Writes a corpus of reviews for a small classifier: texts with a teacher's probability of "positive".
 
-"Distilling the Knowledge in a Neural Network" (Hinton et al. 2015): how sure says more than the label alone. The
-teacher counts n-grams, and what it judges it has never read. It also judges pieces of the texts and mixtures of their
-sentences, which have no label, so that a student reads each sentence beside others.
+"Distilling the Knowledge in a Neural Network" (Hinton et al. 2015): a probability teaches more than a label. The
+teacher is a classifier of n-grams and labels only texts that it has not read. It also labels parts of the texts and
+mixtures of their sentences, so that a student reads each sentence in several contexts.
 """
 
 import random
@@ -14,49 +14,47 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from model.config.run import DISTILLED
+from model.config.corpus import CorpusName
 from model.corpora.corpora import CorpusError
-from model.corpora.reviews import judged_line, read_reviews
-from weights.ngram_classifier import NgramJudge
+from model.corpora.reviews import read_reviews, soft_label_line
+from weights.ngram_classifier import NgramClassifier
 
-__all__ = ["judge"]
+__all__ = ["label_reviews"]
 
 FOLDS = 5
-NEIGHBOURS = 100  # texts that stay together: in IMDb those of one film mostly follow each other
-TRUST = 0.7  # in the teacher, where there is a label too
-CUTS = 2  # times that each text is cut into pieces, elsewhere each time
-LONGEST_PIECE, FEWEST_WORDS = 7, 12  # sentences, words
+NEIGHBOURS = 100  # texts that stay in one fold: IMDb mostly groups the texts of a film
+TRUST = 0.7  # weight of the teacher's probability; the rest is the weight of the label
+CUTS = 2  # how often each text is divided into parts, at other places each time
+LONGEST_PART, FEWEST_WORDS = 7, 12  # sentences, words
 MIXTURE = (3, 20)  # sentences
 
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
-def judge(*, data_root: Path, corpus: str, more: str = "") -> Path:
-    """Write the corpus `<corpus>-distilled`: training texts, pieces and mixtures, and how sure the teacher is of each.
+def label_reviews(*, data_root: Path, corpus: str, more: str = "") -> Path:
+    """Write the corpus `<corpus>-distilled`: training texts, parts and mixtures with the teacher's probabilities.
 
     Args:
         data_root: Folder of the corpora.
-        corpus: What is judged.
-        more: Another one, or several joined by `+`, from which the teacher learns too.
+        corpus: The corpus to label.
+        more: Another corpus, or several joined by `+`, from which the teacher learns too.
 
     Returns:
-        The new folder; it has a training split alone.
+        The new folder. It has only a training split.
 
     Raises:
-        CorpusError: a corpus cannot be read, is several, too small or judged already, or is to judge itself, or the new
-            one is there already or cannot be written; then nothing is left behind.
+        CorpusError: a corpus cannot be read, is too small, consists of several, has no labels, or is named twice, or
+            the new folder exists already or cannot be written. Then nothing is written.
     """
-    folder = data_root / f"{corpus}{DISTILLED}"
+    folder = data_root / CorpusName(corpus).distilled().name
     if "+" in corpus:
-        raise CorpusError(f"{corpus} is several corpora; judge them one by one.")
-    if DISTILLED in f"{corpus}+{more}":
-        raise CorpusError(f"{corpus} or {more} is judged already; name corpora with labels.")
+        raise CorpusError(f"{corpus} names several corpora. Label them one by one.")
+    if any(one.is_distilled for one in CorpusName.all_in(f"{corpus}+{more}")):
+        raise CorpusError(f"{corpus} or {more} has probabilities already. Name corpora with labels.")
     if corpus in more.split("+"):
-        raise CorpusError(
-            f"{corpus} is what is judged; name another one with --more, for a teacher must not have read it."
-        )
+        raise CorpusError(f"--more names {corpus}, but a teacher must not read what it labels. Name another corpus.")
     if folder.exists():
-        raise CorpusError(f"{folder} is there already; remove it to make it anew.")
+        raise CorpusError(f"{folder} exists already. Remove it to write the corpus again.")
     own = read_reviews(data_root, corpus, "train")
     others = read_reviews(data_root, more, "train") if more else []
     folds = [number // NEIGHBOURS % FOLDS for number in range(len(own))]
@@ -64,13 +62,13 @@ def judge(*, data_root: Path, corpus: str, more: str = "") -> Path:
     draws = random.Random(1)
     for fold in tqdm(range(FOLDS), unit=" folds"):
         read = [review for review, its in zip(own, folds, strict=True) if its != fold] + others
-        teacher = NgramJudge.learn([text for text, _ in read], [label for _, label in read])
+        teacher = NgramClassifier.learn([text for text, _ in read], [label for _, label in read])
         unread = [review for review, its in zip(own, folds, strict=True) if its == fold]
         for text, label in unread:
-            lines.append(judged_line((text, TRUST * teacher.share(text) + (1 - TRUST) * label)))
+            lines.append(soft_label_line((text, TRUST * teacher.probability(text) + (1 - TRUST) * label)))
         texts = [text for text, _ in unread]
-        parts = chain(*(pieces(text, draws) for text in texts * CUTS), mixtures(texts, draws))
-        lines += [judged_line((part, teacher.share(part))) for part in parts]
+        parts = chain(*(parts_of(text, draws) for text in texts * CUTS), mixtures(texts, draws))
+        lines += [soft_label_line((part, teacher.probability(part))) for part in parts]
     beside = folder.with_name(f".{folder.name}.part")
     try:
         beside.mkdir(parents=True, exist_ok=True)
@@ -87,7 +85,7 @@ def sentences_of(text: str) -> list[str]:
 
 
 def groups(sentences: Sequence[str], fewest: int, most: int, draws: random.Random) -> Iterator[str]:
-    """Sentences one after the other, `fewest` to `most` of them at a time; what is left at the end may be fewer."""
+    """Groups of `fewest` to `most` consecutive sentences. The last group may be smaller."""
     start = 0
     while start < len(sentences):
         size = draws.randint(fewest, most)
@@ -95,16 +93,16 @@ def groups(sentences: Sequence[str], fewest: int, most: int, draws: random.Rando
         start += size
 
 
-def pieces(text: str, draws: random.Random) -> Iterator[str]:
-    """A text cut at random into a few sentences each; without short pieces, and none that would be the whole text."""
+def parts_of(text: str, draws: random.Random) -> Iterator[str]:
+    """Random parts of a text with a few sentences each, without short parts and without the whole text."""
     sentences = sentences_of(text)
-    for piece in groups(sentences, 1, LONGEST_PIECE, draws):
-        if len(piece.split()) >= FEWEST_WORDS and piece != " ".join(sentences):
-            yield piece
+    for part in groups(sentences, 1, LONGEST_PART, draws):
+        if len(part.split()) >= FEWEST_WORDS and part != " ".join(sentences):
+            yield part
 
 
 def mixtures(texts: Sequence[str], draws: random.Random) -> Iterator[str]:
-    """The sentences of all texts that have several, in random order, a few at a time."""
+    """The sentences of all texts with several sentences, in random order, a few at a time."""
     sentences = [sentence for text in texts if len(several := sentences_of(text)) > 1 for sentence in several]
     draws.shuffle(sentences)
     return groups(sentences, *MIXTURE, draws)

@@ -1,16 +1,12 @@
-"""The settings of one training run, and the meaning of its corpus name."""
+"""The settings of one training run."""
 
-import re
 from dataclasses import dataclass
 from typing import Literal
 
+from model.config.corpus import CorpusName
 from model.config.section import Section, require, require_seed
 
-__all__ = ["BACK", "DISTILLED", "VARIED", "TrainConfig"]
-
-# Endings of the name of a generated corpus: distilled by a larger model, varied by rules, or translated back from text
-# in one language. The last has no real pairs, so nothing is validated or tested on it.
-DISTILLED, VARIED, BACK = "-distilled", re.compile(r"-varied-[a-z]+$"), re.compile(r"-back-[a-z]+$")
+__all__ = ["TrainConfig"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,9 +40,9 @@ class TrainConfig(Section):
 
     @property
     def corpora(self) -> tuple[str, ...]:
-        """The corpora that can be validated on. A distilled or varied corpus counts as its original."""
-        names = (VARIED.sub("", name.removesuffix(DISTILLED)) for name in self.corpus.split("+"))
-        return tuple(dict.fromkeys(name for name in names if not BACK.search(name)))
+        """Names of the corpora that can be validated on. A distilled or varied corpus counts as its original."""
+        originals = (corpus.original for corpus in CorpusName.all_in(self.corpus))
+        return tuple(dict.fromkeys(corpus.name for corpus in originals if not corpus.is_back_translated))
 
     def __post_init__(self) -> None:
         super().__post_init__()

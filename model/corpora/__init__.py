@@ -1,1 +1,1 @@
-"""Files to sentences and batches."""
+"""From files to sentences, and from sentences to batches."""

@@ -1,4 +1,4 @@
-"""Sentence pairs whose words were aligned by hand, and how far an alignment is from theirs."""
+"""Sentence pairs with words aligned by hand, and the error rate of an alignment."""
 
 import re
 from collections import defaultdict
@@ -16,15 +16,15 @@ Links = frozenset[tuple[int, int]]  # (source word, target word)
 
 @dataclass(frozen=True, kw_only=True)
 class AlignedPair:
-    """Words of two languages. What a person is sure of, and what is possible too: articles, auxiliary verbs."""
+    """A sentence pair with its sure links, and links that are also possible, such as articles and auxiliary verbs."""
 
     source: tuple[str, ...]
     target: tuple[str, ...]
     sure: Links
-    possible: Links  # the sure ones among them
+    possible: Links  # including the sure links
 
     def turned(self) -> "AlignedPair":
-        """The same in the other direction."""
+        """The same pair in the other direction."""
         sure, possible = (frozenset((t, s) for s, t in links) for links in (self.sure, self.possible))
         return AlignedPair(source=self.target, target=self.source, sure=sure, possible=possible)
 
@@ -32,14 +32,14 @@ class AlignedPair:
 def read_aligned(source: str, target: str, folder: Path = ALIGNED) -> tuple[AlignedPair, ...]:
     """The pairs of two languages, in either direction.
 
-    A line has the words of both, and links such as `3-2` (sure) and `2?2` (possible), words counted from 0, with tabs
-    between the three.
+    Each line has three parts, separated by tabs: the words of both sentences, and links such as `3-2` (sure) and `2?2`
+    (possible). Words count from 0.
 
     Raises:
-        CorpusError: there are none for these languages, or a line is not of that form.
+        CorpusError: there are no pairs for these languages, or a line has another form.
     """
     if not all(re.fullmatch("[a-z]{2,3}", language) for language in (source, target)):
-        raise CorpusError("A language is written with two or three letters, such as en.")
+        raise CorpusError("A language must be written with two or three letters, such as en.")
     path, other = (folder / f"{a}-{b}.tsv" for a, b in ((source, target), (target, source)))
     if not path.exists() and other.exists():
         return tuple(pair.turned() for pair in read_aligned(target, source, folder))
@@ -54,11 +54,11 @@ def parsed(line: str, where: str) -> AlignedPair:
     parts = line.split("\t")
     links = [re.fullmatch(r"(\d+)([-?])(\d+)", link) for link in parts[-1].split()]
     if len(parts) != 3 or not all(links):
-        raise CorpusError(f"{where} should have words, words and links such as 0-0 or 1?2, with tabs between.")
+        raise CorpusError(f"{where} must have words, words and links such as 0-0 or 1?2, separated by tabs.")
     source, target = (tuple(part.split()) for part in parts[:2])
     found = [(int(match[1]), int(match[3]), match[2]) for match in links if match]
     if any(s >= len(source) or t >= len(target) for s, t, _ in found):
-        raise CorpusError(f"{where} links a word that is not there.")
+        raise CorpusError(f"{where} links a word that does not exist.")
     return AlignedPair(
         source=source,
         target=target,
@@ -77,9 +77,9 @@ def error_rate(found: Iterable[Links], pairs: Iterable[AlignedPair]) -> float:
 
 
 def cooccurrence(pairs: Sequence[AlignedPair], *, rounds: int = 10) -> list[Links]:
-    """A floor: what a person finds who sees nothing but these pairs (IBM Model 1, Brown et al. 1993, by EM).
+    """A baseline that knows only these pairs (IBM Model 1, Brown et al. 1993, trained with EM).
 
-    Each target word is linked to the source word that it goes with best, in small letters.
+    Each target word is linked to its most probable source word. Upper and lower case do not matter.
     """
     texts = [([word.lower() for word in pair.source], [word.lower() for word in pair.target]) for pair in pairs]
     chance: dict[tuple[str, str], float] = {}

@@ -12,13 +12,13 @@ from model.text.vocab import PAD_ID
 
 __all__ = ["Batch", "Rows", "pad"]
 
-Rows = list[int]  # the examples of a batch, by their numbers
+Rows = list[int]  # the numbers of the examples in a batch
 
 
 def pad(
     sequences: Sequence[Sequence[int]], *, pad_id: int = PAD_ID, device: torch.device | str | None = None
 ) -> Tensor:
-    """Stack id sequences into (B, S), short ones filled with `pad_id`."""
+    """Stack sequences of ids into (B, S). Short ones are padded with `pad_id`."""
     ids = np.full((len(sequences), max(map(len, sequences))), pad_id, dtype=np.int64)
     for row, sequence in zip(ids, sequences, strict=True):
         row[: len(sequence)] = sequence
@@ -27,11 +27,16 @@ def pad(
 
 @dataclass(frozen=True)
 class Batch:
-    """Token ids of a few examples: source ends with `</s>`, target starts with `<s>` and ends with `</s>`."""
+    """A few examples as tensors. The task decides what the target contains.
 
-    source: Tensor  # (B, S)
-    target: Tensor  # (B, T), or the thousandths of each class (B, C), or hidden words among padding (B, S)
-    target_tokens: int  # how many are to be predicted: all but `<s>` and padding
+    - Translation: token ids (B, T) from `<s>` to `</s>`.
+    - Classification: the share of each class in thousandths (B, C).
+    - Predicting hidden words: the ids of the hidden words at their positions, and padding elsewhere (B, S).
+    """
+
+    source: Tensor  # token ids (B, S), with `</s>` at the end
+    target: Tensor  # (B, T), (B, C) or (B, S)
+    target_tokens: int  # tokens to predict in a translation: all except `<s>` and padding
 
     @classmethod
     def of(cls, examples: Sequence[Example], *, device: torch.device | str = "cpu") -> "Batch":

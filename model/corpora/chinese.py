@@ -1,4 +1,4 @@
-"""Chinese in simplified or in traditional characters, converted phrase by phrase by OpenCC."""
+"""Converts Chinese between simplified and traditional characters, phrase by phrase, with OpenCC."""
 
 from functools import cache
 

@@ -1,8 +1,8 @@
-"""Sentences that a class types first, each with the translations that a teacher would accept.
+"""Sentences that a class types first, with the translations that a teacher would accept.
 
-A list is a file `<source>-<target>.tsv`: a sentence, then its answers, separated by tabs. `[a/b]` in an answer stands
-for either, so that `[Bist du/Sind Sie] müde` is two answers; lines that start with # are headings. No sentence of these
-lists is trained on.
+A list is a file `<source>-<target>.tsv`. Each line has a sentence and its answers, separated by tabs. `[a/b]` in an
+answer means a or b, so `[Bist du/Sind Sie] müde` is two answers. Lines that begin with # are headings. The sentences of
+these lists are never trained on.
 """
 
 import re
@@ -23,25 +23,25 @@ CLASS_LISTS = Path(__file__).parent / "class_lists"
 
 @dataclass(frozen=True, kw_only=True)
 class ClassSentence:
-    """A source sentence and its answers, the latter without final punctuation."""
+    """A source sentence, and its answers without punctuation at the end."""
 
     source: str
     answers: frozenset[str]
 
     def accepts(self, translation: str) -> bool:
-        """Whether it is one of the answers, but for what `plain` leaves out."""
+        """Whether a translation is one of the answers. `plain` removes what does not matter."""
         return plain(translation) in self.answers
 
 
 def plain(text: str) -> str:
-    """Without the punctuation at its end; of Chinese without any, nor spaces, in simplified characters."""
+    """Remove punctuation at the end. For Chinese, remove all punctuation and spaces and use simplified characters."""
     if HAN.search(text):
         return re.sub(r"[\W_]", "", simplified(text))
     return re.sub(r"\s+(?=,)", "", " ".join(text.split())).rstrip(" .!?…")
 
 
 def answers_of(pattern: str) -> set[str]:
-    """Every answer that a pattern such as `Ich [will/möchte] gehen` stands for."""
+    """All answers of a pattern such as `Ich [will/möchte] gehen`."""
     parts = (part.split("/") for part in re.split(r"\[(.*?)\]", pattern))
     fixed_or_either = (options if i % 2 else ["/".join(options)] for i, options in enumerate(parts))
     return {plain("".join(chosen)) for chosen in product(*fixed_or_either)}
@@ -51,12 +51,12 @@ def read_class_list(source: str, target: str, *, folder: Path = CLASS_LISTS) -> 
     """Read the list of a direction.
 
     Raises:
-        ConfigError: there is none.
+        ConfigError: there is no such list.
     """
     path = folder / f"{source}-{target}.tsv"
     if not path.is_file():
-        there = ", ".join(file.stem for file in lists_in(folder)) or "none"
-        raise ConfigError(f"There is no list of what a class types from {source} to {target}; there is {there}.")
+        available = ", ".join(file.stem for file in lists_in(folder)) or "none"
+        raise ConfigError(f"There is no class list from {source} to {target}. These lists exist: {available}.")
     lines = path.read_text(encoding="utf-8").splitlines()
     rows = (line.split("\t") for line in lines if line and not line.startswith("#"))
     return [
@@ -73,13 +73,13 @@ def lists_in(folder: Path) -> list[Path]:
 
 @cache
 def class_sentences(folder: Path = CLASS_LISTS) -> frozenset[str]:
-    """The sources of all lists, canonical, see `model/corpora/overlap.py`.
+    """The sources of all lists in canonical form, see `model/corpora/overlap.py`.
 
     Raises:
-        ConfigError: there is no list, so that training would read what is tested.
+        ConfigError: there is no list. Then training would read the test sentences.
     """
     if not lists_in(folder):
-        raise ConfigError(f"There is no list in {folder}; without it, training would read what is tested.")
+        raise ConfigError(f"There is no class list in {folder}. Without it, training would read the test sentences.")
     directions = (path.stem.split("-") for path in lists_in(folder))
     sentences = (read_class_list(source, target, folder=folder) for source, target in directions)
     return frozenset(canonical(sentence.source) for one in sentences for sentence in one)

@@ -1,10 +1,10 @@
 """Reads parallel corpora into (source, target) pairs.
 
-A corpus is either a folder `<data-dir>/<corpus>/`, or its `raw/`, of files `<split>.<language>` or
-`<split>.<language>.gz`, one sentence a line, line i of both languages belonging together; or one of `TATOEBA`, a single
-file of tab-separated pairs whose validation and test lines are listed in `model/corpora/splits/`.
+Most corpora are folders `<data-dir>/<corpus>/` or `<data-dir>/<corpus>/raw/` with files `<split>.<language>` or
+`<split>.<language>.gz`. Each line is a sentence, and line i of both languages belongs together. The corpora in
+`TATOEBA` are single files of tab-separated pairs; `model/corpora/splits/` lists their validation and test lines.
 
-No sentence of the lists in `model/corpora/class_lists/` is in the training part of any corpus.
+Sentences of the lists in `model/corpora/class_lists/` are removed from the training part of every corpus.
 """
 
 import codecs
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
-from model.config.run import BACK, VARIED
+from model.config.corpus import CorpusName
 from model.corpora.chinese import simplified
 from model.corpora.class_list import class_sentences
 from model.corpora.overlap import Pair, canonical, sides, without
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 SPLITS = Path(__file__).parent / "splits"
-# Corpus → the languages of its first two columns; from manythings.org/anki, there are more columns in newer files.
+# Corpus from manythings.org/anki → the languages of its first two columns. Newer files have more columns.
 TATOEBA: Mapping[str, tuple[str, str]] = {
     "cmn-eng": ("en", "zh"),
     "cmn-eng-2026": ("en", "zh"),
@@ -46,11 +46,11 @@ SPACES = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u200b": None, "\ufeff": 
 
 
 class CorpusError(ValueError):
-    """A corpus file that is missing or unusable. The message names it and the remedy."""
+    """A corpus file is missing or cannot be used. The message names the file and the remedy."""
 
 
 def data_dir(given: str | None = None) -> Path:
-    """Where the corpora are: the given folder, else `HEADLIGHT_DATA`, else `data/`."""
+    """The folder of the corpora: the given folder, or else `HEADLIGHT_DATA`, or else `data/`."""
     return Path(given or os.environ.get("HEADLIGHT_DATA") or "data")
 
 
@@ -58,7 +58,7 @@ def find_side(root: Path, corpus: str, split: str, language: str) -> Path:
     """The file of one language of a split.
 
     Raises:
-        CorpusError: there is none.
+        CorpusError: there is no such file.
     """
     folder = root / corpus
     for parent in (folder / "raw", folder):
@@ -66,22 +66,22 @@ def find_side(root: Path, corpus: str, split: str, language: str) -> Path:
             if (parent / name).is_file():
                 return parent / name
     raise CorpusError(
-        f"There is no {split}.{language} or {split}.{language}.gz in {folder} or {folder / 'raw'}; "
-        f"name the right folder with --data-dir, or run: python -m model download {corpus} (of a toy: "
+        f"There is no {split}.{language} or {split}.{language}.gz in {folder} or {folder / 'raw'}. Name the right "
+        f"folder with --data-dir, or run: python -m model download {corpus} (for a toy language: "
         f"python -m model toy {corpus})"
     )
 
 
 def iterate_lines(path: Path) -> Iterator[str]:
-    """The lines of a text file, packed or not, one after the other.
+    """The lines of a text file, also of a gzip file, one after the other.
 
     Raises:
-        CorpusError: it is missing, empty, cut off or not UTF-8.
+        CorpusError: the file is missing, empty, incomplete or not UTF-8.
     """
     position, empty = 0, True
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            # Cut at line feeds alone: str.splitlines() also cuts at characters that occur inside sentences.
+            # Only line feeds end a line: str.splitlines() also splits at characters that occur inside sentences.
             for raw in file:
                 text = raw.removeprefix(codecs.BOM_UTF8) if position == 0 else raw
                 line = text.decode().removesuffix("\n").rstrip("\r")
@@ -91,9 +91,9 @@ def iterate_lines(path: Path) -> Iterator[str]:
         start = position + error.start
         raise CorpusError(f"{path} is not UTF-8: byte {start} is {error.object[error.start]:#04x}.") from error
     except (EOFError, OSError, zlib.error) as error:
-        raise CorpusError(f"{path} cannot be read as gzip ({error}); download it again.") from error
+        raise CorpusError(f"{path} cannot be read as gzip ({error}). Download it again.") from error
     if empty:
-        raise CorpusError(f"{path} is empty; download it again.")
+        raise CorpusError(f"{path} is empty. Download it again.")
 
 
 def read_lines(path: Path) -> list[str]:
@@ -103,7 +103,7 @@ def read_lines(path: Path) -> list[str]:
 
 @dataclass(frozen=True)
 class SentencePairs:
-    """The (source, target) pairs of a split, read from their files each time they are gone through and never held."""
+    """The (source, target) pairs of a split. Each iteration reads the files again; the pairs are not kept in memory."""
 
     root: Path  # folder of the corpora
     corpus: str  # name of one corpus, or of several joined by `+`
@@ -112,16 +112,14 @@ class SentencePairs:
     target: str  # language code
 
     def __iter__(self) -> Iterator[Pair]:
-        """Raises CorpusError where a file cannot be read, or its two sides have different numbers of lines."""
-        # Named twice, a corpus counts twice in training; there is no point in being tested on it twice.
-        # A varied one has a training part alone; so has a back-translated one.
-        names, training = self.corpus.split("+"), self.split == "train"
-        if not training:
-            origins = (VARIED.sub("", name) for name in names)
-            names = list(dict.fromkeys(name for name in origins if not BACK.search(name)))
-        for name in names:
-            read = read_tatoeba if name in TATOEBA else iterate_parallel
-            pairs = read(self.root, name, self.split, self.source, self.target)
+        """Raises CorpusError if a file cannot be read, or its two sides have different numbers of lines."""
+        corpora, training = CorpusName.all_in(self.corpus), self.split == "train"
+        if not training:  # a corpus that is named twice counts twice in training, but is tested once
+            tested = (corpus.before_varying for corpus in corpora)
+            corpora = tuple(dict.fromkeys(corpus for corpus in tested if not corpus.is_back_translated))
+        for corpus in corpora:
+            read = read_tatoeba if corpus.name in TATOEBA else iterate_parallel
+            pairs = read(self.root, corpus.name, self.split, self.source, self.target)
             yield from without(pairs, class_sentences()) if training else pairs
 
 
@@ -131,19 +129,19 @@ def read_pairs(root: Path, corpus: str, split: str, source: str, target: str) ->
 
 
 def kept_apart(root: Path, corpus: str, source: str, target: str) -> list[Pair]:
-    """The pairs of all parts of a corpus that are not for training.
+    """The pairs of all parts of a corpus except the training part.
 
     Raises:
-        CorpusError: there is none, or one cannot be read.
+        CorpusError: there is no such part, or one cannot be read.
     """
     splits = ["val", "test"] if corpus in TATOEBA else other_splits(root / corpus, source, target)
     if not splits:
-        raise CorpusError(f"{root / corpus} has no part but train in {source} and {target}.")
+        raise CorpusError(f"{root / corpus} has only a training part in {source} and {target}.")
     return [pair for split in splits for pair in read_pairs(root, corpus, split, source, target)]
 
 
 def other_splits(folder: Path, *languages: str) -> list[str]:
-    """Those that a folder has in all languages, but for `train`."""
+    """The splits that a folder has in all languages, except `train`."""
     parents, endings = (folder / "raw", folder), (".gz", "")
     found = [
         {path.name.partition(".")[0] for parent in parents for end in endings for path in parent.glob(f"*.{one}{end}")}
@@ -164,13 +162,13 @@ def iterate_parallel(root: Path, corpus: str, split: str, source: str, target: s
 
 
 def read_tatoeba(root: Path, corpus: str, split: str, source: str, target: str) -> list[Pair]:
-    """No sentence of `val` or `test`, in either language, has a twin in `train`, see `model/corpora/overlap.py`.
+    """Read one split. No sentence of `val` or `test` has a twin in `train`, see `model/corpora/overlap.py`.
 
-    It was not always so: only the English side was compared once. `unseen` are the pairs of `test` whose target had no
-    twin in the training part of that time, for the checkpoints that learned from it.
+    An earlier version compared only the English side, and some checkpoints learned from its training part. For these
+    there is the split `unseen`: the pairs of `test` whose target has no twin in that training part.
     """
     if split not in ("train", "val", "test", "unseen"):
-        raise CorpusError(f"{corpus} has no split {split!r}; it has train, val, test and unseen.")
+        raise CorpusError(f"{corpus} has no split {split!r}. It has train, val, test and unseen.")
     parts = tatoeba_parts(root, corpus, source, target)
     if split == "train":
         return list(without(parts["rest"], sides(parts["val"] + parts["test"])))
@@ -184,21 +182,21 @@ def tatoeba_parts(root: Path, corpus: str, source: str, target: str) -> dict[str
     """The listed pairs of `val` and `test`, and the `rest`."""
     languages = TATOEBA[corpus]
     if {source, target} != set(languages):
-        raise CorpusError(f"{corpus} is of {' and '.join(languages)}, not of {source} and {target}.")
+        raise CorpusError(f"The languages of {corpus} are {' and '.join(languages)} and not {source} and {target}.")
     lines = (line.translate(SPACES) for line in read_lines(find_tatoeba(root, corpus)))
-    # Half of the Chinese is in traditional characters, and a model would mix both within a sentence.
+    # Half of the Chinese sentences use traditional characters. A model would mix both scripts in one sentence.
     rows = [tuple(line.split("\t")[:2]) for line in (map(simplified, lines) if "zh" in languages else lines)]
     ids = {name: [int(i) for i in (SPLITS / f"{corpus}.{name}.txt").read_text().split()] for name in ("val", "test")}
     listed = {*ids["val"], *ids["test"]}
     if max(listed) >= len(rows) or any(len(row) != 2 for row in rows):
-        raise CorpusError(f"The file of {corpus} is not the one that its splits were made for; download it again.")
+        raise CorpusError(f"The file of {corpus} does not match its splits. Download it again.")
     ids["rest"] = [i for i in range(len(rows)) if i not in listed]
     first, second = (languages.index(language) for language in (source, target))
     return {name: [(rows[i][first].strip(), rows[i][second].strip()) for i in chosen] for name, chosen in ids.items()}
 
 
 def split_by_english(parts: Mapping[str, Sequence[Pair]], english: int) -> list[Pair]:
-    """The larger training part of before: only the English twins of `val` and `test` were left out."""
+    """The earlier, larger training part: it leaves out only the English twins of `val` and `test`."""
     held_out = {letters(pair[english]) for pair in [*parts["val"], *parts["test"]]}
     return [pair for pair in parts["rest"] if letters(pair[english]) not in held_out]
 
@@ -208,15 +206,15 @@ def letters(sentence: str) -> str:
 
 
 def write_pairs(folder: Path, splits: Mapping[str, Sequence[Pair]], languages: tuple[str, str]) -> None:
-    """Write a new corpus of files `<split>.<language>`.
+    """Write a new corpus with files `<split>.<language>`.
 
     Raises:
-        CorpusError: it is there already, or cannot be written; then nothing is left behind.
+        CorpusError: the folder exists already or cannot be written. Then nothing is written.
     """
     if folder.exists():
-        raise CorpusError(f"{folder} is there already; remove it to make it anew.")
+        raise CorpusError(f"{folder} exists already. Remove it to write the corpus again.")
     if not all(splits.values()):
-        raise CorpusError(f"{folder.name} would have no pair; nothing is written.")
+        raise CorpusError(f"A part of {folder.name} would have no pairs, so nothing was written.")
     beside = folder.with_name(f".{folder.name}.part")
     try:
         beside.mkdir(parents=True, exist_ok=True)
@@ -233,6 +231,4 @@ def find_tatoeba(root: Path, corpus: str) -> Path:
     prefix = corpus.partition("-")[0]
     for path in sorted((root / corpus).glob(f"{prefix}*.txt*")):
         return path
-    raise CorpusError(
-        f"There is no {prefix}*.txt or {prefix}*.txt.gz in {root / corpus}; see the readme for its source."
-    )
+    raise CorpusError(f"There is no {prefix}*.txt or {prefix}*.txt.gz in {root / corpus}. The readme names its source.")

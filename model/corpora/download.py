@@ -1,4 +1,4 @@
-"""Fetches a corpus from its public repository: resumed where it was cut off, checked, and put in place as a whole."""
+"""Downloads a corpus from its public repository. It continues interrupted downloads and checks every file."""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -16,12 +16,12 @@ CHUNK, TRIES, TIMEOUT = 1 << 13, 3, 30  # bytes, attempts, seconds without an an
 
 
 class DownloadError(OSError):
-    """A file that could not be fetched. The message names it and the remedy."""
+    """A file could not be downloaded. The message names the file and the remedy."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RemoteCorpus:
-    """Where a corpus lies: file name → sha256, below one address."""
+    """The address of a corpus, and the sha256 of each file."""
 
     base_url: str
     notice: str
@@ -34,7 +34,7 @@ CORPORA = {
             "https://raw.githubusercontent.com/multi30k/dataset/a3d2e0d26b56f3846f66a952536ffed4e401d05a/data/task1/raw"
         ),
         notice=(
-            "Multi30k is provided for non-commercial research and education; it derives partly from Flickr30K. "
+            "Multi30k is provided for non-commercial research and education. It is partly derived from Flickr30K. "
             "Cite Elliott et al. 2016 and 2017. See github.com/multi30k/dataset."
         ),
         files={
@@ -54,7 +54,7 @@ CORPORA = {
         base_url=(
             "https://raw.githubusercontent.com/JYRoy/TransformerEN2CN/407af72a7b32083f8391afa3c9267f85cbe44c9b/datasets"
         ),
-        notice="The pairs are from tatoeba.org by way of www.manythings.org/anki, under CC-BY 2.0; name both.",
+        notice="The pairs are from tatoeba.org, through www.manythings.org/anki, under CC-BY 2.0. Name both.",
         files={"cmn.txt": "2521861af235428a3a000dcba7ae66325d012c473162a9ffd6e1a4685df1430b"},
     ),
     "3am": RemoteCorpus(
@@ -75,7 +75,7 @@ CORPORA = {
             "https://raw.githubusercontent.com/clairett/pytorch-sentiment-classification/"
             "457ffd83de90a9d6d472d8ffc31bbffe40a8b236/data/SST2"
         ),
-        notice="SST-2 is the Stanford Sentiment Treebank; cite Socher et al. 2013 (D13-1170).",
+        notice="SST-2 is the Stanford Sentiment Treebank. Cite Socher et al. 2013 (D13-1170).",
         files={
             "train.tsv": "ec192f833a64da08f475488a77b0d0b47db47acd0f458bd18433fc793b569920",
             "dev.tsv": "eddea6b39e601dd4e7a672b53cc40fdf6019fa80522f351206c24340ca5d9359",
@@ -87,27 +87,27 @@ CORPORA = {
 def download_corpus(
     name: str, root: Path, *, base_url: str | None = None, report: Callable[[str], None] = print
 ) -> Path:
-    """Fetch what is missing of a corpus into `<root>/<name>/`.
+    """Download the missing files of a corpus into `<root>/<name>/`.
 
     Args:
         name: One of `CORPORA`.
         root: Folder of the corpora.
         base_url: A mirror to use instead of the corpus's own address.
-        report: Receives sentences for the person who waits.
+        report: Receives messages for the user.
 
     Raises:
         ConfigError: there is no such corpus.
-        DownloadError: a file could not be fetched, or is not the one that was expected.
+        DownloadError: a file could not be downloaded, or has changed.
     """
     if name not in CORPORA:
-        raise ConfigError(f"There is no corpus {name!r} to download; there is {', '.join(CORPORA)}.")
+        raise ConfigError(f"There is no corpus {name!r} to download. Choose one of these: {', '.join(CORPORA)}.")
     corpus, folder = CORPORA[name], root / name
     folder.mkdir(parents=True, exist_ok=True)
     report(corpus.notice)
     for file, sha256 in corpus.files.items():
         target = folder / file
         if target.is_file() and digest(target) == sha256:
-            report(f"{file} is there already.")
+            report(f"{file} exists already.")
             continue
         fetch(f"{base_url or corpus.base_url}/{file}", target, sha256)
     return folder
@@ -119,10 +119,10 @@ def digest(path: Path) -> str:
 
 
 def fetch(url: str, target: Path, sha256: str) -> None:
-    """Fetch one file; what an interrupted attempt left in `<target>.part` is continued.
+    """Download one file. An interrupted download in `<target>.part` is continued.
 
     Raises:
-        DownloadError: it could not be fetched, or its checksum is not `sha256`.
+        DownloadError: the file could not be downloaded, or its checksum is not `sha256`.
     """
     part = target.with_name(target.name + ".part")
     for attempt in range(1, TRIES + 1):
@@ -132,23 +132,23 @@ def fetch(url: str, target: Path, sha256: str) -> None:
         except requests.RequestException as error:
             if attempt == TRIES:
                 raise DownloadError(
-                    f"{target.name} could not be fetched from {url}: {error}. Run the command again to continue."
+                    f"{target.name} could not be downloaded from {url}: {error}. Run the command again to continue."
                 ) from error
     if digest(part) != sha256:
         part.unlink()
         raise DownloadError(
-            f"{target.name} from {url} is damaged or has changed (its sha256 is not {sha256[:12]}…); "
-            "nothing was kept. Run the command again."
+            f"{target.name} from {url} is damaged or has changed: its sha256 is not {sha256[:12]}…. Nothing was kept. "
+            "Run the command again."
         )
     part.replace(target)
 
 
 def receive(url: str, part: Path) -> None:
     have = part.stat().st_size if part.exists() else 0
-    # Without compression on the way, so that byte positions are those of the file.
+    # Without compression, so that byte positions are those of the file.
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
     with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT) as answer:
-        if answer.status_code == 416:  # nothing follows: the part is complete, or not a part of this file
+        if answer.status_code == 416:  # no bytes follow: the part is complete, or it belongs to another file
             return
         answer.raise_for_status()
         continued = answer.status_code == 206

@@ -1,4 +1,4 @@
-"""Token ids of a whole corpus in flat arrays: about 120 bytes a pair of 25 tokens each, where lists take 2,400."""
+"""Token ids of a whole corpus in flat arrays: a pair with 25 tokens on each side takes 120 bytes, as lists 2,400."""
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,21 +15,21 @@ from model.text.vocab import BOS_ID, EOS_ID, OURS, Specials
 __all__ = ["Example", "Examples", "batched", "labelled_texts", "sentence_pairs", "shortened"]
 
 T = TypeVar("T")
-Example = tuple[Sequence[int], Sequence[int]]  # ids of a source, and its target, see `Batch.target`
+Example = tuple[Sequence[int], Sequence[int]]  # ids of a source, and its target, see `Batch`
 
 CHUNK = 1000  # texts that are encoded at once
 THOUSANDTHS = 1000
 
 
 def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Groups of `size`, the last of what is left, as `itertools.batched` of Python 3.12."""
+    """Groups of `size` items; the last may be smaller. Python 3.12 has this as `itertools.batched`."""
     iterator = iter(items)
     while group := list(islice(iterator, size)):
         yield group
 
 
 class IdSequences:
-    """Sequences of ids, end to end in one array."""
+    """Sequences of ids, one after the other in a single array."""
 
     def __init__(self, *, largest: int) -> None:
         self.ids = array("H" if largest < 2**16 else "I")
@@ -46,7 +46,7 @@ class IdSequences:
         return self.ids[self._ends[i] : self._ends[i + 1]].tolist()
 
     def lengths(self) -> NDArray[np.int64]:
-        """(N,), how many ids each sequence has."""
+        """The number of ids in each sequence, (N,)."""
         ends = np.frombuffer(self._ends, dtype=np.int64)
         return ends[1:] - ends[:-1]
 
@@ -56,10 +56,10 @@ class IdSequences:
 
 
 class Examples:
-    """Examples to learn from, in the order in which they were added."""
+    """Training examples in the order in which they were added."""
 
     def __init__(self, examples: Iterable[Example] = (), *, largest: int = 2**31) -> None:
-        """Keep the ids of `examples`, none of which is above `largest`."""
+        """Keep the ids of `examples`. No id may be above `largest`."""
         self.source, self.target = IdSequences(largest=largest), IdSequences(largest=largest)
         self.left_out = 0  # examples that were too long to be added
         for example in examples:
@@ -81,7 +81,7 @@ class Examples:
 
 
 def sentence_pairs(pairs: Iterable[tuple[str, str]], tokenizers: TokenizerPair, *, max_length: int) -> Examples:
-    """Ids of sentence pairs; those with a side longer than `max_length` tokens are left out and counted."""
+    """Ids of sentence pairs. Pairs with a side longer than `max_length` tokens are left out and counted."""
     examples = Examples(largest=max(tokenizers.source.size, tokenizers.target.size))
     for chunk in batched(pairs, CHUNK):
         sources, targets = zip(*chunk, strict=True)
@@ -96,7 +96,7 @@ def sentence_pairs(pairs: Iterable[tuple[str, str]], tokenizers: TokenizerPair, 
 
 
 def labelled_texts(texts: Iterable[tuple[str, float]], tokenizer: Tokenizer, *, max_length: int) -> Examples:
-    """Ids of texts and the thousandths of each of two classes, given the share of the second."""
+    """Ids of texts, and the share of each of two classes in thousandths. A text comes with the share of the second."""
     examples = Examples(largest=tokenizer.size)
     for chunk in batched(texts, CHUNK):
         for ids, (_, share) in zip(tokenizer.encode_batch([text for text, _ in chunk]), chunk, strict=True):
@@ -106,7 +106,7 @@ def labelled_texts(texts: Iterable[tuple[str, float]], tokenizer: Tokenizer, *, 
 
 
 def shortened(ids: Sequence[int], max_length: int, specials: Specials = OURS) -> list[int]:
-    """Ids between special tokens; of a text that is too long the beginning and the end, where its judgement stands."""
+    """Ids between special tokens. A long text keeps its beginning and its end, where reviews give their opinion."""
     room = max_length - len(specials.before) - len(specials.after)
     if len(ids) > room:
         ids = [*ids[: room // 2], *ids[len(ids) - (room - room // 2) :]]

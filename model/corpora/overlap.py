@@ -1,7 +1,7 @@
-"""Which sentences are the same for a test: whatever their case, punctuation and contractions, in either language.
+"""Finds sentences that count as the same in a test: they may differ in case, punctuation and contractions.
 
-A model that has read "I'm tired." knows "I am tired!"; and a reference that stood in the training part under another
-source sentence has been seen as well.
+A model that has read "I'm tired." knows "I am tired!". A reference that was in the training part with another source
+sentence has been seen too.
 """
 
 import re
@@ -13,7 +13,7 @@ __all__ = ["Pair", "canonical", "sides", "without"]
 
 Pair = tuple[str, str]  # source and target
 
-# An ending such as n't or 'll may stand for several words, but a word has one ending: the short form is the common one.
+# A contraction may stand for several words, but each word has one contraction. So the short form is the common one.
 SHORT = {
     "am": "m", "is": "s", "has": "s", "are": "re", "have": "ve", "will": "ll", "shall": "ll",
     "had": "d", "would": "d", "not": "nt", "us": "s", "es": "s",
@@ -22,9 +22,9 @@ IRREGULAR = {"can't": "can nt", "cannot": "can nt", "won't": "ll nt", "shan't": 
 
 
 def canonical(sentence: str) -> str:
-    """What a sentence has in common with its twins: "I'm not Tom." and "i am not tom" become the same.
+    """The form that a sentence shares with its twins: "I'm not Tom." and "i am not tom" become the same.
 
-    Different sentences may become the same as well ("he'd" is "he had" and "he would"); no twins stay different.
+    Different sentences may become the same too ("he'd" is "he had" and "he would"). Twins never stay different.
     """
     text = unicodedata.normalize("NFKC", sentence).casefold().replace("\u2019", "'")
     words = (IRREGULAR.get(word, word) for word in re.findall(r"[\w']+", text))
@@ -33,10 +33,10 @@ def canonical(sentence: str) -> str:
 
 
 def sides(pairs: Iterable[Pair]) -> set[str]:
-    """Both sides of all pairs, canonical."""
+    """Both sides of all pairs in canonical form."""
     return {canonical(side) for pair in pairs for side in pair}
 
 
 def without(pairs: Iterable[Pair], held_out: AbstractSet[str]) -> Iterator[Pair]:
-    """The pairs neither side of which is among the canonical sentences `held_out`."""
+    """The pairs without a side in the canonical sentences `held_out`."""
     return (pair for pair in pairs if not any(canonical(side) in held_out for side in pair))

@@ -1,4 +1,4 @@
-"""Phrasebooks of our own: what people say first and corpora hardly have; the sentences are in the `.toml` files."""
+"""Our own phrasebooks: sentences that people type first and that corpora rarely have. They are in `.toml` files."""
 
 import re
 import tomllib
@@ -13,14 +13,14 @@ __all__ = ["CHINESE", "GERMAN", "Phrasebook"]
 
 @dataclass(frozen=True, kw_only=True)
 class Phrasebook:
-    """Sentences with slots, and what may stand in them; all pairs are (English, other)."""
+    """Sentences with slots, and the words for the slots. All pairs are (English, other language)."""
 
-    rows: Mapping[str, Sequence[Pair]]  # slot → what it may be
+    rows: Mapping[str, Sequence[Pair]]  # slot → its words
     phrases: Sequence[Pair]
 
 
 def pairs(text: str) -> tuple[Pair, ...]:
-    """`English = German`, between semicolons or line by line."""
+    """Read pairs `English = German`, separated by semicolons or line breaks."""
     found = (part.partition(" = ") for part in re.split(r"[;\n]", text) if part.strip())
     return tuple((english.strip(), other.strip()) for english, _, other in found)
 

@@ -1,4 +1,4 @@
-"""What is drawn anew on both sides of a sentence pair: names, numbers and symbols, which a translation copies."""
+"""Names, numbers and symbols that can replace each other on both sides of an English and German sentence pair."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from functools import cached_property
 from model.corpora import phrasebook
 from model.corpora.overlap import Pair
 
-__all__ = ["EMOJI", "GERMAN", "NAMES", "NUMBER_WORDS", "TEMPLATES", "Drawn", "words"]
+__all__ = ["EMOJI", "GERMAN", "NAMES", "NUMBER_WORDS", "TEMPLATES", "Substitutions", "words"]
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -16,28 +16,28 @@ def words(text: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Drawn:
-    """What is drawn for pairs of English and another language; all pairs are (English, other)."""
+class Substitutions:
+    """Replacements for English and another language. All pairs are (English, other language)."""
 
     language: str
-    names: Mapping[str, Sequence[Pair]]  # a name gives way to another of its row, so that "his" stays right
-    number_words: tuple[Sequence[str], Sequence[str]]  # the same numbers in the same places
-    templates: Sequence[Pair]  # sentences around {rows}, {hour}, {minute}, {phone}, {year}, {small}
-    rows: Mapping[str, Sequence[Pair]]  # what else templates draw from
-    spaced: bool = True  # whether the other language sets spaces between words
+    names: Mapping[str, Sequence[Pair]]  # a name is replaced by another name of its row, so that "his" stays right
+    number_words: tuple[Sequence[str], Sequence[str]]  # the same numbers at the same positions
+    templates: Sequence[Pair]  # sentences with slots: rows, {hour}, {minute}, {phone}, {year}, {small}
+    rows: Mapping[str, Sequence[Pair]]  # other words for the slots
+    spaced: bool = True  # whether the other language has spaces between words
 
     @cached_property
     def row_of(self) -> Mapping[str, str]:
-        """English name → its row, of those that are looked for."""
-        return {name: row for row, names in self.names.items() if row in LOOKED_FOR for name, _ in names}
+        """English name → its row, for names that are replaced."""
+        return {name: row for row, names in self.names.items() if row in REPLACED for name, _ in names}
 
     @cached_property
     def english_of(self) -> Mapping[str, str]:
-        return {other: name for row, names in self.names.items() if row in LOOKED_FOR for name, other in names}
+        return {other: name for row, names in self.names.items() if row in REPLACED for name, other in names}
 
     @cached_property
     def patterns(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
-        """Finds the names in English and in the other language."""
+        """Patterns that find the names in English and in the other language."""
         longest_first = sorted(self.english_of, key=len, reverse=True)
         edge = r"\b" if self.spaced else ""
         return (
@@ -46,7 +46,7 @@ class Drawn:
         )
 
 
-LOOKED_FOR = ("man", "woman", "surname", "city")
+REPLACED = ("man", "woman", "surname", "city")  # rows of names that are searched for in a text
 
 NAMES: Mapping[str, Sequence[str]] = {
     "man": words("""
@@ -81,7 +81,7 @@ NAMES: Mapping[str, Sequence[str]] = {
     """),
 }
 
-# "one" is left out: its German form depends on what is counted.
+# Without "one": its German form depends on the noun.
 NUMBER_WORDS: Mapping[str, Sequence[str]] = {
     "en": words("""
         two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
@@ -128,7 +128,7 @@ TEMPLATES = (
     ("{small} people are waiting.", "{small} Leute warten."),
 )
 
-GERMAN = Drawn(
+GERMAN = Substitutions(
     language="de",
     names={row: tuple((name, name) for name in names) for row, names in NAMES.items()},
     number_words=(NUMBER_WORDS["en"], NUMBER_WORDS["de"]),

@@ -1,16 +1,16 @@
-"""What is drawn anew for English and (simplified) Chinese: names in both scripts, things, and sentences around them."""
+"""Substitutions for English and (simplified) Chinese: names in both scripts, things, and sentences with slots."""
 
 from collections.abc import Sequence
 
 from model.corpora import phrasebook
 from model.corpora.overlap import Pair
-from model.corpora.substitutions import Drawn, words
+from model.corpora.substitutions import Substitutions, words
 
 __all__ = ["CHINESE", "SUMS", "numeral"]
 
 
 def pairs(text: str) -> tuple[Pair, ...]:
-    """Of `English 中文` after one another; `_` stands for a space."""
+    """Read pairs `English 中文` one after the other; `_` stands for a space."""
     items = words(text)
     return tuple((en.replace("_", " "), zh) for en, zh in zip(items[::2], items[1::2], strict=True))
 
@@ -36,7 +36,7 @@ SURNAMES = pairs("""
 FAMILIES = pairs("""
     Wang 王 Li 李 Zhang 张 Chen 陈 Liu 刘 Lin 林 Wu 吴 Zhao 赵 Huang 黄 Zhou 周 Sun 孙 Ma 马 Kim 金 Yang 杨 Xu 徐
     Zhu 朱
-""")  # of one character, which stands in many other words too: written, and never looked for
+""")  # single characters that also occur in many other words, so they are written but never searched for
 CITIES = pairs("""
     Boston 波士顿 Tokyo 东京 London 伦敦 Berlin 柏林 Paris 巴黎 Rome 罗马 Vienna 维也纳 Hamburg 汉堡 Chicago 芝加哥
     Madrid 马德里 Amsterdam 阿姆斯特丹 Sydney 悉尼 Munich 慕尼黑 Moscow 莫斯科 Beijing 北京 Shanghai 上海 Nanjing 南京
@@ -45,13 +45,13 @@ CITIES = pairs("""
     Venice 威尼斯 Dublin 都柏林 Oslo 奥斯陆 Stockholm 斯德哥尔摩 Prague 布拉格 Geneva 日内瓦 Athens 雅典 Lisbon 里斯本
     Xi'an 西安
 """)
-# Names and signs that are written as they stand, and Chinese ones in Pinyin.
+# Names and codes that are copied unchanged, and Chinese names in Pinyin.
 OTHERS = pairs("""
     Олег Олег Ελένη Ελένη さくら さくら 민수 민수 @lena @lena AB-12 AB-12 X7 X7 R2D2 R2D2 Li_Lei 李雷 Wang_Fang 王芳
     Zhang_Wei 张伟 Li_Na 李娜 Chen_Jie 陈杰 Liu_Yang 刘洋 Xiao_Ming 小明 Xiao_Hong 小红 Han_Meimei 韩梅梅
 """)
 
-# One thing with its article, and with its measure word.
+# A thing with its article, and in Chinese with its measure word.
 COUNTED = pairs("""
     a_man 一个男人 a_woman 一个女人 a_boy 一个男孩 a_girl 一个女孩 a_child 一个孩子 a_teacher 一位老师
     a_doctor 一位医生 a_dog 一只狗 a_cat 一只猫 a_bird 一只鸟 a_horse 一匹马 a_fish 一条鱼 a_book 一本书
@@ -108,7 +108,7 @@ SUMS: Sequence[Pair] = (
     *(calculation(a + b, b, a, ("minus", "减")) for a in SMALL for b in SMALL),
     *(calculation(a, b, a * b, ("times", "乘以")) for a in SMALL for b in SMALL if a * b < 100),
 )
-ROWS = {"age": tuple(map(numeral, range(2, 100))), "sum": SUMS}  # more than a phrasebook would list
+ROWS = {"age": tuple(map(numeral, range(2, 100))), "sum": SUMS}  # too many to list in a phrasebook
 
 SENTENCES: Sequence[Pair] = (
     ("I'm {woman}.", "我是{woman}。"),
@@ -153,7 +153,7 @@ FRAGMENTS: Sequence[Pair] = (
     ("{man} and {woman}", "{man}和{woman}"),
 )
 
-CHINESE = Drawn(
+CHINESE = Substitutions(
     language="zh",
     names={
         "man": MEN,

@@ -8,7 +8,7 @@ import pytest
 from model.corpora import phrasebook
 from model.corpora.corpora import read_pairs, write_pairs
 from model.corpora.phrasebook import Phrasebook
-from model.corpora.substitutions import GERMAN, NAMES, NUMBER_WORDS, Drawn
+from model.corpora.substitutions import GERMAN, NAMES, NUMBER_WORDS, Substitutions
 from model.corpora.substitutions_chinese import CHINESE, SUMS, numeral
 from weights.__main__ import main as write_corpus
 from weights.augmentation import (
@@ -50,14 +50,14 @@ def test_the_letters_of_what_is_read_vary_and_those_of_what_is_written_do_not() 
 def test_chinese_names_change_on_both_sides_and_chinese_may_be_read_in_traditional_characters() -> None:
     pairs = [("Tom's dog likes Mary.", "汤姆的狗喜欢玛丽。")] * 200
     names = dict(pair for row in ("man", "woman", "other script") for pair in CHINESE.names[row])
-    found = set(varied(pairs, drawn=CHINESE, source="zh", seed=1))
+    found = set(varied(pairs, substitutions=CHINESE, source="zh", seed=1))
     whole = [pair for pair in found if pair[0].endswith(".") and pair[1].endswith("。") and "湯" not in pair[1]]
     assert len(whole) > 20
     for source, target in whole:
         owner, liked = source.removesuffix(".").split("'s dog likes ")
         assert target == f"{names[owner]}的狗喜欢{names[liked]}。"
     assert ("Tom's dog likes Mary.", "湯姆的狗喜歡瑪麗。") in found
-    assert not any("湯姆" in target for _, target in varied(pairs, drawn=CHINESE, source="en", seed=1))
+    assert not any("湯姆" in target for _, target in varied(pairs, substitutions=CHINESE, source="en", seed=1))
 
 
 def test_every_name_is_looked_for_in_one_row_and_stands_for_one_name() -> None:
@@ -68,7 +68,7 @@ def test_every_name_is_looked_for_in_one_row_and_stands_for_one_name() -> None:
 
 def test_every_template_can_be_filled() -> None:
     for drawn in (GERMAN, CHINESE):
-        found = list(filled(3000, drawn=drawn, seed=1))
+        found = list(filled(3000, substitutions=drawn, seed=1))
         assert not any(set("{}_=;") & set("".join(pair).replace(";)", "")) for pair in found)
         assert len(set(found)) > 1500
 
@@ -79,7 +79,9 @@ BOOKS = pytest.mark.parametrize(
 
 
 @BOOKS
-def test_a_phrasebook_is_whole_and_its_slots_are_the_same_in_both_languages(drawn: Drawn, book: Phrasebook) -> None:
+def test_a_phrasebook_is_whole_and_its_slots_are_the_same_in_both_languages(
+    drawn: Substitutions, book: Phrasebook
+) -> None:
     slots = [[sorted(re.findall("{(.*?)}", side)) for side in pair] for pair in book.phrases]
     assert all(english == other for english, other in slots)
     rows = {re.sub(r" \d$", "", slot) for english, _ in slots for slot in english}
@@ -94,8 +96,8 @@ def test_a_phrasebook_is_whole_and_its_slots_are_the_same_in_both_languages(draw
 
 
 @BOOKS
-def test_sentences_of_a_phrasebook_begin_with_a_capital(drawn: Drawn, book: Phrasebook) -> None:
-    found = [pair for pair in filled(3000, drawn=drawn, seed=1) if pair[0].endswith((".", "!", "?"))]
+def test_sentences_of_a_phrasebook_begin_with_a_capital(drawn: Substitutions, book: Phrasebook) -> None:
+    found = [pair for pair in filled(3000, substitutions=drawn, seed=1) if pair[0].endswith((".", "!", "?"))]
     assert len(found) > 1500
     assert not any(side[:1].islower() for pair in found for side in pair)
     assert all(side[-1] in ".!?。！？" for pair in found for side in pair)
@@ -103,7 +105,7 @@ def test_sentences_of_a_phrasebook_begin_with_a_capital(drawn: Drawn, book: Phra
 
 def test_two_of_a_row_are_drawn_apart() -> None:
     pets = dict(phrasebook.CHINESE.rows["pet"])
-    found = [re.fullmatch("I have (.+) and (.+)\\.", pair[0]) for pair in filled(20000, drawn=CHINESE, seed=1)]
+    found = [re.fullmatch("I have (.+) and (.+)\\.", pair[0]) for pair in filled(20000, substitutions=CHINESE, seed=1)]
     both = [match.groups() for match in found if match and set(match.groups()) <= set(pets)]
     assert any(one != other for one, other in both)
 

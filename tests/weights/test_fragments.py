@@ -1,7 +1,7 @@
 import pytest
 
 from weights.augmentation import phrases
-from weights.fragments import association, cut, fragments, links
+from weights.fragments import association, fragments, links, phrases_of
 
 NOUNS = {"dog": "Hund", "cat": "Kater", "car": "Wagen", "tree": "Baum"}
 COLOURS = {"red": "roter", "green": "grüner", "old": "alter"}
@@ -50,5 +50,5 @@ def test_a_phrase_is_written_in_one_of_its_forms() -> None:
 
 def test_a_phrase_has_no_gap_on_the_other_side() -> None:
     weights = {("in", "im"): 1.0, ("summer", "sommer"): 1.0}
-    assert list(cut(("In summer.", "Hier im Sommer."), weights)) == [("in summer", "im Sommer")]
-    assert list(cut(("In summer.", "Hier im heißen Sommer."), weights)) == []
+    assert list(phrases_of(("In summer.", "Hier im Sommer."), weights)) == [("in summer", "im Sommer")]
+    assert list(phrases_of(("In summer.", "Hier im heißen Sommer."), weights)) == []

@@ -20,8 +20,8 @@ from model.training.train import train
 from tests.model.network.test_classifier import recipe, write_reviews
 from weights import ngram_classifier
 from weights.__main__ import main as write_corpus
-from weights.ngram_classifier import NgramJudge, grams_of
-from weights.soft_labels import CUTS, LONGEST_PIECE, MIXTURE, NEIGHBOURS, TRUST, mixtures, pieces
+from weights.ngram_classifier import NgramClassifier, grams_of
+from weights.soft_labels import CUTS, LONGEST_PART, MIXTURE, NEIGHBOURS, TRUST, mixtures, parts_of
 
 TEXTS = [
     *("good good fun", "it was good", "not bad", "not bad , fun", "it was fun"),
@@ -44,13 +44,13 @@ def test_n_grams_are_words_pairs_and_triples_each_once() -> None:
 
 
 def test_it_hears_a_negation_that_single_words_cannot_tell() -> None:
-    judge = NgramJudge.learn(TEXTS * 20, LABELS * 20)
-    assert all((judge.share(text) > 0.5) == bool(label) for text, label in zip(TEXTS, LABELS, strict=True))
-    assert judge.share("words that nobody wrote") == pytest.approx(1 / (1 + np.exp(-judge.bias)))
+    judge = NgramClassifier.learn(TEXTS * 20, LABELS * 20)
+    assert all((judge.probability(text) > 0.5) == bool(label) for text, label in zip(TEXTS, LABELS, strict=True))
+    assert judge.probability("words that nobody wrote") == pytest.approx(1 / (1 + np.exp(-judge.bias)))
 
 
 def test_the_weights_are_those_of_logistic_regression_over_log_ratios() -> None:
-    judge = NgramJudge.learn(TEXTS, LABELS)
+    judge = NgramClassifier.learn(TEXTS, LABELS)
     grams = [text_grams(text) for text in TEXTS]
     kept = sorted(gram for gram in set().union(*grams) if sum(gram in row for row in grams) >= 2)
     assert len(judge.grams) == len(kept)
@@ -58,7 +58,7 @@ def test_the_weights_are_those_of_logistic_regression_over_log_ratios() -> None:
     labels = np.array(LABELS, dtype=float)
     first, second = labels @ holds + 1, (1 - labels) @ holds + 1
     ratio = np.log(first / first.sum() / (second / second.sum()))
-    shares = np.array([judge.share(text) for text in TEXTS])
+    shares = np.array([judge.probability(text) for text in TEXTS])
     # Where the loss is least its slope is 0: each weight is what the misjudged texts that hold its n-gram pull it to.
     weights = ngram_classifier.STRENGTH * (labels - shares) @ (holds * ratio)  # (N,)
     scores = (holds * ratio) @ weights + ngram_classifier.STRENGTH * (labels - shares).sum()
@@ -68,7 +68,7 @@ def test_the_weights_are_those_of_logistic_regression_over_log_ratios() -> None:
 
 def test_a_text_and_its_pieces_are_judged(tmp_path: Path) -> None:
     write_reviews(tmp_path, rows=1000)
-    assert write_corpus(["judge", "--corpus", "reviews", "--more", "", "--data-dir", str(tmp_path)]) == 0
+    assert write_corpus(["label", "--corpus", "reviews", "--more", "", "--data-dir", str(tmp_path)]) == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["reviews", "reviews-distilled"]
     labels = {tuple(text.split()): label for text, label in read_reviews(tmp_path, "reviews", "train")}
     judged = read_reviews(tmp_path, "reviews-distilled", "train")
@@ -91,17 +91,17 @@ def test_a_text_and_its_pieces_are_judged(tmp_path: Path) -> None:
 
 def test_pieces_are_a_few_sentences_each_and_short_ones_are_left_out() -> None:
     sentences = [f"The sentence {n} has ten words and ends here now{mark}" for n, mark in enumerate(".!?" * 7)]
-    text, found = "\n".join(sentences), list(pieces("\n".join(sentences), random.Random(3)))
+    text, found = "\n".join(sentences), list(parts_of("\n".join(sentences), random.Random(3)))
     assert len(found) > 2
-    assert set(found) != set(pieces(text, random.Random(4)))
+    assert set(found) != set(parts_of(text, random.Random(4)))
     for piece in found:
         assert piece in " ".join(sentences)
         assert piece != " ".join(sentences)
-        assert 2 <= sum(sentence in piece for sentence in sentences) <= LONGEST_PIECE  # one alone has too few words
-    assert list(pieces(sentences[0], random.Random(3))) == []
+        assert 2 <= sum(sentence in piece for sentence in sentences) <= LONGEST_PART  # one alone has too few words
+    assert list(parts_of(sentences[0], random.Random(3))) == []
     short = " ".join(sentences[:3])
     for seed in range(20):  # some of them take all three at once
-        assert short not in pieces(short, random.Random(seed))
+        assert short not in parts_of(short, random.Random(seed))
 
 
 def test_a_mixture_has_sentences_of_many_texts_each_of_them_once() -> None:
@@ -122,13 +122,13 @@ def test_a_sentence_is_judged_in_its_text_in_each_cut_and_in_a_mixture(tmp_path:
     said = "of {} was {} and has as many words as a piece must have"
     texts = [
         " ".join(
-            f"Sentence{s}from{t} {said.format('this', 'bad' if t % 2 else 'good')}." for s in range(LONGEST_PIECE + 1)
+            f"Sentence{s}from{t} {said.format('this', 'bad' if t % 2 else 'good')}." for s in range(LONGEST_PART + 1)
         )
         for t in range(5 * NEIGHBOURS)
     ]
     rows = [f"{1 - t % 2}\t1\tx\tt{t}\t{text}\n" for t, text in enumerate(texts)]
     (folder / "imdb_train.tsv").write_text("label\trating\tfile\tfilm\ttext\n" + "".join(rows))
-    write_corpus(["judge", "--corpus", "reviews", "--more", "", "--data-dir", str(tmp_path)])
+    write_corpus(["label", "--corpus", "reviews", "--more", "", "--data-dir", str(tmp_path)])
 
     def sources_of(corpus: str) -> list[list[str]]:
         return [re.findall(r"(?i)sentence\d+from(\d+)", text) for text, _ in read_reviews(tmp_path, corpus, "train")]
@@ -151,7 +151,7 @@ def test_nobody_judges_what_they_have_read(tmp_path: Path) -> None:
         label = draw.randrange(2)
         lines += [f"{label}\t1\tx\tt{pair}\tword{pair} word{pair} film{n}" for n in (1, 2)]
     (folder / "imdb_train.tsv").write_text("\n".join(lines) + "\n")
-    write_corpus(["judge", "--corpus", "reviews", "--more", "", "--data-dir", str(tmp_path)])
+    write_corpus(["label", "--corpus", "reviews", "--more", "", "--data-dir", str(tmp_path)])
     own = read_reviews(tmp_path, "reviews", "train")
     truth, judged = dict(own), read_reviews(tmp_path, "reviews-distilled", "train")
     held = {text: (share - (1 - TRUST) * truth[text]) / TRUST for text, share in judged}
@@ -160,8 +160,8 @@ def test_nobody_judges_what_they_have_read(tmp_path: Path) -> None:
         positive, negative = ([shares[text] for text, label in own if label == wanted] for wanted in (1, 0))
         return float(np.mean(positive) - np.mean(negative))
 
-    read_all = NgramJudge.learn(*zip(*own, strict=True))
-    assert told_apart({text: read_all.share(text) for text, _ in own}) > 0.05
+    read_all = NgramClassifier.learn(*zip(*own, strict=True))
+    assert told_apart({text: read_all.probability(text) for text, _ in own}) > 0.05
     assert told_apart(held) == pytest.approx(0, abs=0.01)
 
 
@@ -189,12 +189,12 @@ def test_what_cannot_be_judged_or_learned_from_is_named(tmp_path: Path, capsys: 
         ("reviews-distilled", ""): "is judged already",
     }
     for (corpus, more), message in wrong.items():
-        assert write_corpus(["judge", "--corpus", corpus, "--more", more, "--data-dir", str(tmp_path)]) == 1
+        assert write_corpus(["label", "--corpus", corpus, "--more", more, "--data-dir", str(tmp_path)]) == 1
         assert message in capsys.readouterr().err
-    with pytest.raises(CorpusError, match=r"write it with: python -m weights judge --corpus reviews\."):
+    with pytest.raises(CorpusError, match=r"write it with: python -m weights label --corpus reviews\."):
         read_reviews(tmp_path, "reviews-distilled", "train")
     (tmp_path / "reviews-distilled").mkdir()
-    assert write_corpus(["judge", "--corpus", "reviews", "--data-dir", str(tmp_path)]) == 1
+    assert write_corpus(["label", "--corpus", "reviews", "--data-dir", str(tmp_path)]) == 1
     assert "is there already; remove it" in capsys.readouterr().err
     for line in ("A text.\t1.2", "A text.\tyes", "A text."):
         (tmp_path / "reviews-distilled" / "train.tsv").write_text(f"Fine.\t1.000\n{line}\n")

@@ -1,4 +1,4 @@
-"""`python -m weights backtranslate`: write a corpus to learn the other direction from."""
+"""`python -m weights backtranslate`: write a corpus for the opposite direction, with a checkpoint's translations."""
 
 import argparse
 
@@ -11,12 +11,12 @@ __all__ = ["add_parser", "run"]
 
 
 def add_parser(commands: Commands) -> None:
-    text = "write a corpus of sentences and a checkpoint's translations, to learn the other direction from"
+    text = "write a corpus for the opposite direction: a checkpoint's translations as sources, sentences as targets"
     command = commands.add_parser("backtranslate", parents=[CHECKPOINT, BEAM, DATA, DEVICE], help=text)
-    command.add_argument("--corpus", default="multi30k", help="whose training sentences the checkpoint translates")
-    command.add_argument(
-        "--apart", nargs="*", default=[], metavar="CORPUS", help="leave out sentences of the tests of these"
-    )
+    text = "translate the training sentences of this corpus, default multi30k"
+    command.add_argument("--corpus", default="multi30k", help=text)
+    text = "leave out the validation and test sentences of these corpora"
+    command.add_argument("--apart", nargs="*", default=[], metavar="CORPUS", help=text)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -24,4 +24,4 @@ def run(args: argparse.Namespace) -> None:
     folder = backtranslate(
         teacher, data_root=data_dir(args.data_dir), corpus=args.corpus, search=settings, apart=args.apart
     )
-    print(f"{args.corpus} and what {args.checkpoint} makes of it are in {folder}")
+    print(f"{args.corpus} with translations by {args.checkpoint} as sources is in {folder}")

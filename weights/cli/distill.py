@@ -11,12 +11,13 @@ __all__ = ["add_parser", "run"]
 
 
 def add_parser(commands: Commands) -> None:
-    text = "write a corpus with a checkpoint's translations, to learn from"
+    text = "write a corpus with a checkpoint's translations, for a smaller model"
     command = commands.add_parser("distill", parents=[CHECKPOINT, BEAM, DATA, DEVICE], help=text)
-    command.add_argument("--corpus", default="multi30k", help="what the checkpoint translates the training split of")
+    text = "translate the training sentences of this corpus, default multi30k"
+    command.add_argument("--corpus", default="multi30k", help=text)
 
 
 def run(args: argparse.Namespace) -> None:
     teacher, root = translator_of(args), data_dir(args.data_dir)
     folder = distill(teacher, data_root=root, corpus=args.corpus, search=search_settings(args))
-    print(f"{args.corpus}, as {args.checkpoint} translates it, is in {folder}")
+    print(f"{args.corpus} with translations by {args.checkpoint} is in {folder}")

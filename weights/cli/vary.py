@@ -10,13 +10,13 @@ __all__ = ["add_parser", "run"]
 
 
 def add_parser(commands: Commands) -> None:
-    text = "write a corpus of variants of the training pairs of English and German or Chinese"
+    text = "write variants of the training pairs of English and German or Chinese"
     command = commands.add_parser("vary", parents=[DATA], help=text)
     command.add_argument("corpus")
-    command.add_argument("--source", default="en", help="the language that will be read, default en")
-    command.add_argument("--target", default="de", help="the language that will be written, default de")
-    command.add_argument("--own", type=int, default=6000, help="how many sentences of our own, default 6000")
-    command.add_argument("--seed", type=int, default=1)
+    command.add_argument("--source", default="en", help="the source language, default en")
+    command.add_argument("--target", default="de", help="the target language, default de")
+    command.add_argument("--own", type=int, default=6000, help="number of sentences from our phrasebook, default 6000")
+    command.add_argument("--seed", type=int, default=1, help="seed of the random numbers, default 1")
 
 
 def run(args: argparse.Namespace) -> None:
