@@ -1,9 +1,9 @@
-"""Headlight in a program or a notebook: checkpoints and translations that show themselves.
+"""Headlight in a program or a notebook: checkpoints and translations that display themselves.
 
     import headlight
     headlight.open_checkpoint("everyday-en-de").translate("Where is the station?")
 
-All that `model` offers is here too. The command `headlight` is in `command.py`.
+Everything in `model` is here too. The command `headlight` is in `command.py`.
 """
 
 from headlight.notebook import OpenCheckpoint, ShownTranslation, open_checkpoint

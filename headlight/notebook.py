@@ -1,12 +1,12 @@
-"""Checkpoints and translations for a notebook: they translate, show themselves, and become tables and figures.
+"""Checkpoints and translations for a notebook: they display themselves and become tables and figures.
 
     from headlight import open_checkpoint
     t = open_checkpoint("everyday-en-de").translate("Where is the station?")
-    t                                   # in Jupyter: the maps, to be clicked
+    t                                   # in Jupyter: interactive maps
     t.frame()                           # every weight as a row
     t.plot("cross", layer=2, head=0)    # one map
 
-The pictures are those of the app; what draws them is imported once one is asked for.
+The figures are those of the app. Plotly is imported only when the first figure is needed.
 """
 
 from collections.abc import Mapping
@@ -34,41 +34,47 @@ if TYPE_CHECKING:
 
 __all__ = ["OpenCheckpoint", "ShownTranslation", "open_checkpoint"]
 
-HEIGHT = 620  # pixels of a translation in a notebook; it scrolls
+HEIGHT = 620  # pixels of a translation in a notebook; longer ones scroll
+NOTES = {  # (words were forced, the model was edited) → a sentence for the page
+    (False, False): "",
+    (True, False): "This is not the model's own translation: words were forced.",
+    (False, True): "This is not the model's own translation: parts of the model were changed.",
+    (True, True): "This is not the model's own translation: words were forced and parts of the model were changed.",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
 class ShownTranslation(Translation):
-    """A translation that shows itself in a notebook."""
+    """A translation that displays itself in a notebook."""
 
     typed: str
     name: str  # of the checkpoint
-    note: str = ""  # what was not its own choice
+    note: str = ""  # how the translation was changed
 
     def __repr__(self) -> str:
         return f"<{self.typed!r} → {self.text!r}, {self.name}>"
 
     def frame(self) -> pd.DataFrame:
-        """One row a weight; positions, layers and heads counted from 1."""
+        """One row per weight. Positions, layers and heads count from 1."""
         return maps_frame(self)
 
     def plot(self, kind: str = "cross", layer: int = -1, head: int = 0) -> "go.Figure":
         """One map as a Plotly figure.
 
         Args:
-            kind: One of `KINDS` that the model has.
-            layer: Counted from 0; from the last one with negative numbers.
-            head: The same.
+            kind: A kind of attention of the model, see `KINDS`.
+            layer: Counted from 0; negative numbers count from the last layer.
+            head: Counted from 0; negative numbers count from the last head.
 
         Raises:
-            KeyError: the model has no such attention.
-            IndexError: it has no such layer or head.
+            KeyError: the model does not have this kind of attention.
+            IndexError: the model does not have this layer or head.
         """
         from viz_app.components.attention_view import view
         from viz_app.figures.attention import head_map
 
         if kind not in self.maps:
-            raise KeyError(f"There is no attention {kind!r} here; there is {', '.join(self.maps)}.")
+            raise KeyError(f"This model has no attention {kind!r}. It has {', '.join(self.maps)}.")
         shown = view(self, kind, merge=False, hide_special=False)
         layers, heads = shown.maps.shape[:2]
         title = f"{KINDS[kind].title}, layer {layer % layers + 1}, head {head % heads + 1}"
@@ -76,7 +82,7 @@ class ShownTranslation(Translation):
         return picture.figure.update_layout(title={"text": title}, margin={"t": 48})
 
     def html(self) -> str:
-        """All of it as one HTML page, see `viz_app/export/report.py`.
+        """All maps as one HTML page, see `viz_app/export/report.py`.
 
         Raises:
             TooLongError: the text has too many tokens.
@@ -90,7 +96,7 @@ class ShownTranslation(Translation):
             page = self.html()
         except ValueError as error:
             return f"<p>{escape(self.text)}</p><p>{escape(str(error))}</p>"
-        # In a frame of its own, so that neither page changes the other.
+        # In a frame, so that neither page changes the other.
         return f'<iframe srcdoc="{escape(page, quote=True)}" width="100%" height="{HEIGHT}" frameborder="0"></iframe>'
 
 
@@ -107,22 +113,21 @@ class OpenCheckpoint(Checkpoint):
         edits: Mapping[str, Edit] | None = None,
     ) -> ShownTranslation:
         """See `headlight.translate`."""
-        found = translate(self, text, search=search, forced=forced or {}, edits=edits)
-        own = {field.name: getattr(found, field.name) for field in fields(found)}
-        changed = ["words of it were forced"] * bool(forced) + ["parts of the model were changed"] * bool(edits)
-        note = f"Not the model's own: {' and '.join(changed)}." if changed else ""
-        return ShownTranslation(**own, typed=text, name=self.name, note=note)
+        translation = translate(self, text, search=search, forced=forced or {}, edits=edits)
+        values = {field.name: getattr(translation, field.name) for field in fields(translation)}
+        note = NOTES[bool(forced), bool(edits)]
+        return ShownTranslation(**values, typed=text, name=self.name, note=note)
 
 
 def open_checkpoint(name: str | Path, *, device: str = "cpu") -> OpenCheckpoint | ClassifierCheckpoint:
-    """Load a checkpoint of any make.
+    """Load any checkpoint that Headlight can open.
 
     Args:
-        name: Of a bundled one, or a folder.
-        device: Where the model is to be.
+        name: Name of a bundled checkpoint, or path of a folder.
+        device: Where the model runs.
 
     Raises:
-        CheckpointError: there is none, or a file of it is missing, damaged, or does not fit the others.
+        CheckpointError: there is no such checkpoint, or a file is missing, damaged, or does not fit the others.
     """
     opened = open_folder(folder_at(str(name)), device=device)
     if isinstance(opened, ClassifierCheckpoint):

@@ -1,10 +1,10 @@
-"""An encoder-decoder Transformer that is written to be read and to be looked into.
+"""An encoder-decoder Transformer, written so that people can read it and see inside.
 
-Begin with `network/`: masks, positional, attention, layers, transformer. Import what your program needs from here,
+Begin with `network/`: masks, positional, attention, layers, transformer. A program imports what it needs from here,
 because the packages inside may change. Objects that display themselves in a notebook are in `headlight`.
 
 Shapes, everywhere in this package:
-    B  sentences of a batch        D  d_model, width of the residual stream
+    B  sentences in a batch        D  d_model, width of the residual stream
     S  source tokens (keys)        H  attention heads
     T  target tokens (queries)     K  width of a head, D / H
     L  layers                      V  vocabulary

@@ -1,8 +1,8 @@
 """A classifier that counts words, pairs and triples: simple, fast to train, and hard to beat on long texts.
 
-It follows "Baselines and Bigrams" (Wang and Manning 2012, P12-2018, section 2): an n-gram counts more if it is much more
-frequent in one class than in the other. Theirs is an SVM over words and pairs; this is a logistic regression that also
-uses triples.
+It follows "Baselines and Bigrams" (Wang and Manning 2012, P12-2018, section 2): an n-gram counts more if it is much
+more frequent in one class than in the other. Theirs is an SVM over words and pairs; this is a logistic regression that
+also uses triples.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""What every model that reads a source and writes a target offers, whoever made it."""
+"""The methods of every model that reads a source and writes a target, also of foreign models."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -11,14 +11,14 @@ __all__ = ["HeadMixing", "Sizes", "Translator"]
 
 
 class Sizes(Protocol):
-    """What the rest of the program asks of a model's sizes."""
+    """The sizes of a model that the rest of the program needs."""
 
     @property
     def num_heads(self) -> int: ...
 
     @property
     def max_length(self) -> int:
-        """How many tokens a text may have."""
+        """The largest number of tokens in a text."""
         ...
 
     @property
@@ -26,7 +26,7 @@ class Sizes(Protocol):
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of attention that the model has, of `KINDS`."""
+        """The kinds of attention in the model, see `KINDS`."""
         ...
 
     def num_layers(self, kind: str) -> int:
@@ -36,29 +36,29 @@ class Sizes(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class HeadMixing:
-    """How an attention makes its output of what its heads found."""
+    """How an attention layer computes its output from the head outputs."""
 
-    matrix: Tensor  # W_O as it stands in the formula, (H·K, D)
+    matrix: Tensor  # W_O as in the formula, (H·K, D)
     bias: Tensor  # (D,)
 
 
 class Translator(nn.Module):
-    """The two halves that decoding needs, and both at once for training."""
+    """The encoder and the decoder as two steps for decoding, and as one step for training."""
 
     config: Any  # a `Sizes`; each architecture has its own
-    pad_id: int  # fills short sentences
-    task: Literal["translation", "continuation", "reading"] = "translation"  # what it does with a text
-    reads_ahead = False  # whether `decode` with an empty cache takes several tokens, each a query of the same pass
+    pad_id: int  # id of padding
+    task: Literal["translation", "continuation", "reading"] = "translation"
+    reads_ahead = False  # whether `decode` with an empty cache accepts several tokens in one pass
 
     def start_cache(self) -> Any:
-        """What `decode` needs to go on from where it stopped."""
+        """An empty cache, in which `decode` keeps what later steps need."""
         raise NotImplementedError
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
         """Read the source.
 
         Args:
-            source: Token ids (B, S), short sentences filled with `pad_id`.
+            source: Token ids (B, S); short sentences are padded with `pad_id`.
 
         Returns:
             The memory (B, S, D) and the cross-attention mask (B, 1, 1, S).
@@ -69,34 +69,34 @@ class Translator(nn.Module):
         """Compute the decoder's states.
 
         Args:
-            target: Token ids (B, T); with a cache only the newest token of each row, (B, 1), or with `reads_ahead` and
-                an empty cache, as many as there are.
-            memory: From `encode`, (B, S, D); with a cache it is read in the first step alone.
-            cross_mask: From `encode`, (B, 1, 1, S); None where no source is padded.
-            cache: From `start_cache`: what is kept of the earlier steps.
+            target: Token ids (B, T). With a cache, only the newest token of each row, (B, 1); with an empty cache and
+                `reads_ahead`, several tokens.
+            memory: From `encode`, (B, S, D). With a cache, only the first step reads it.
+            cross_mask: From `encode`, (B, 1, 1, S); None without padding.
+            cache: From `start_cache`.
 
         Returns:
-            (B, T, D), to be given to `project`.
+            (B, T, D), the input of `project`.
         """
         raise NotImplementedError
 
     def project(self, states: Tensor) -> Tensor:
-        """What `decode` returned (…, D) to logits over the target vocabulary (…, V)."""
+        """From the output of `decode` (…, D) to logits over the target vocabulary (…, V)."""
         raise NotImplementedError
 
     def position_table(self) -> Tensor | None:
-        """What is added to the embeddings of the source for their places, (N, D); None where nothing is."""
+        """The vectors that are added to the source embeddings at each position, (N, D), or None."""
         return None
 
     def scaling(self, kind: str, layer: int) -> float:
-        """What an attention multiplies its products q·k with; `layer` is counted from 0."""
+        """The factor of the products q·k in an attention layer; `layer` counts from 0."""
         return float((self.config.d_model / self.config.num_heads) ** -0.5)
 
     def mixing(self, kind: str, layer: int) -> HeadMixing:
-        """How an attention goes on from its heads; `layer` is counted from 0.
+        """How an attention layer computes its output from the head outputs; `layer` counts from 0.
 
         Raises:
-            ConfigError: it does more than multiply them with one matrix.
+            ConfigError: it does more than multiply the head outputs with one matrix.
         """
         projection = self.get_submodule(hook_name(kind, layer, "output_projection"))
         assert isinstance(projection, nn.Linear)
@@ -106,6 +106,6 @@ class Translator(nn.Module):
         )
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
-        """Teacher forcing: logits (B, T, V) for the token after each of `target` (B, T), given `source` (B, S)."""
+        """Teacher forcing: from `source` (B, S) and `target` (B, T), logits (B, T, V) for the token after each one."""
         memory, cross_mask = self.encode(source)
         return self.project(self.decode(target, memory, cross_mask))

@@ -1,1 +1,1 @@
-"""From a recipe to a checkpoint, and what it is worth."""
+"""From a recipe to a checkpoint and its evaluation."""

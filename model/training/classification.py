@@ -1,4 +1,4 @@
-"""What a classifier learns: the labels of texts, or before them to read: which words were hidden from it."""
+"""The tasks of a classifier: to label texts, or as preparation to predict hidden words."""
 
 import math
 import random
@@ -22,7 +22,7 @@ from model.text.tokenizers import load_pair, train_single
 from model.text.vocab import EOS_ID, PAD_ID, UNK_ID
 from model.training.evaluate import accuracy
 
-__all__ = ["ClassificationLoss", "ClassificationTask", "GapTask"]
+__all__ = ["ClassificationLoss", "ClassificationTask", "HiddenWordTask"]
 
 
 class ClassificationLoss(nn.Module):
@@ -37,7 +37,7 @@ class ClassificationLoss(nn.Module):
 
 
 class ClassificationTask:
-    """Labelled texts, judged by the share that is labelled rightly."""
+    """Classification of texts, measured by the share of right labels."""
 
     unit = "texts"
     quality = "valid_accuracy"
@@ -64,7 +64,7 @@ class ClassificationTask:
         return examples
 
     def _hide(self, example: Example, draws: random.Random) -> Example:
-        """No one word decides then (Iyyer et al. 2015, section 3.2)."""
+        """Replace random words by the unknown word, so that no single word decides (Iyyer et al. 2015, section 3.2)."""
         (*words, end), label = example
         return [*(UNK_ID if draws.random() < self._word_dropout else word for word in words), end], label
 
@@ -93,8 +93,8 @@ class ClassificationTask:
         return {"valid_accuracy": round(accuracy(found, labels), 2)}
 
 
-class GapLoss(nn.Module):
-    """Which words stood where unknown ones are read; each is scored by its embedding (Press and Wolf 2017)."""
+class HiddenWordLoss(nn.Module):
+    """Predict the hidden words. Each word of the vocabulary is scored by its embedding (Press and Wolf 2017)."""
 
     def __init__(self, model: Classifier, smoothing: float) -> None:
         super().__init__()
@@ -105,15 +105,16 @@ class GapLoss(nn.Module):
         words = self.model.encoder.embedding.tokens.weight  # (V, D)
         states = self.model.encoder(source, mask=padding_mask(source, PAD_ID))  # (B, S, D)
         loss = projected_cross_entropy(states[hidden], words, target[hidden], self.smoothing)
-        # The head gets a gradient too, of zeros: a resumed Adam and several processes expect one of every parameter.
+        # The classifier's head gets a gradient of zeros: Adam and several processes expect one for every parameter.
         head = (*self.model.pooling.parameters(), *self.model.output_projection.parameters())
         return loss + 0.0 * sum(parameter.sum() for parameter in head)
 
 
-class GapTask(ClassificationTask):
-    """The words that word dropout hides, to be found from those around them (Devlin et al. 2019, section 3.1).
+class HiddenWordTask(ClassificationTask):
+    """Predict the words that word dropout hides from the words around them (Devlin et al. 2019, section 3.1).
 
-    Labels alone hardly teach a small encoder to look at a word's neighbours. The head learns nothing here.
+    Labels alone rarely teach a small encoder to attend to a word's neighbours. The classifier's head learns nothing
+    here.
     """
 
     unit = "words"
@@ -129,11 +130,11 @@ class GapTask(ClassificationTask):
         return read, [word if gap else PAD_ID for word, gap in zip(words, hidden, strict=True)]
 
     def loss_of(self, model: Classifier, smoothing: float) -> nn.Module:
-        return GapLoss(model, smoothing)
+        return HiddenWordLoss(model, smoothing)
 
     def items(self, batch: Batch) -> int:
         return max(1, int((batch.target != PAD_ID).sum()))
 
     def measure(self, model: Classifier, loss: float) -> dict[str, float]:
-        """The mean probability (the geometric one) of what was hidden, in percent."""
+        """The geometric mean of the probabilities of the hidden words, in percent."""
         return {"valid_perplexity": round(math.exp(loss), 4), self.quality: round(100 * math.exp(-loss), 4)}

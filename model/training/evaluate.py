@@ -1,4 +1,4 @@
-"""How good a checkpoint is: BLEU and chrF of its translations by sacreBLEU, loss and perplexity of the references."""
+"""Measures a checkpoint: BLEU and chrF of its translations with sacreBLEU, loss and perplexity of the references."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -18,14 +18,14 @@ LENGTHS = (8, 12, 16, 20)  # words of a source
 
 @dataclass(frozen=True, kw_only=True)
 class Scores:
-    """BLEU and chrF are percentages; loss is in nats a target token, `</s>` included."""
+    """BLEU and chrF are percentages. The loss is in nats per target token, including `</s>`."""
 
     sentences: int
     bleu: float
     bleu_signature: str
     bleu_lowercased: float
     bleu_lowercased_signature: str
-    bleu_tokenized: float | None  # of lower-cased Moses tokens, as the Multi30k papers score; None for Chinese
+    bleu_tokenized: float | None  # of lower-cased Moses tokens, as in the Multi30k papers; None for Chinese
     chrf: float
     loss: float
     perplexity: float
@@ -36,7 +36,7 @@ class Scores:
 
 @torch.inference_mode()
 def mean_loss(model: Translator, batches: Iterable[Batch]) -> float:
-    """Cross-entropy of the references without smoothing, in nats a token.
+    """Cross-entropy of the references without label smoothing, in nats per token.
 
     Raises:
         ValueError: there is no batch.
@@ -49,7 +49,7 @@ def mean_loss(model: Translator, batches: Iterable[Batch]) -> float:
         total += float(F.cross_entropy(model.project(states[kept]).float(), labels[kept], reduction="sum"))
         tokens += int(kept.sum())
     if not tokens:
-        raise ValueError("There is no sentence to compute a loss of.")
+        raise ValueError("A loss needs at least one sentence.")
     return total / tokens
 
 
@@ -57,10 +57,10 @@ def score(hypotheses: Sequence[str], references: Sequence[str], *, loss: float, 
     """Compare translations with references.
 
     Args:
-        hypotheses: What the model wrote.
-        references: What a person wrote.
+        hypotheses: The model's translations.
+        references: Translations by people.
         loss: From `mean_loss`.
-        language: Of the target.
+        language: The target language.
     """
     bleu, bleu_signature = corpus_bleu(hypotheses, references, language=language, lowercase=False)
     lowercased, lowercased_signature = corpus_bleu(hypotheses, references, language=language, lowercase=True)
@@ -80,7 +80,7 @@ def score(hypotheses: Sequence[str], references: Sequence[str], *, loss: float, 
 def corpus_bleu(
     hypotheses: Sequence[str], references: Sequence[str], *, language: str, lowercase: bool
 ) -> tuple[float, str]:
-    """BLEU in percent and its signature; Chinese is cut into characters, all else by the 13a rules."""
+    """BLEU in percent, and its signature. Chinese is split into characters, other languages by the 13a rules."""
     metric = sacrebleu.BLEU(tokenize="zh" if language == "zh" else "13a", lowercase=lowercase)
     return metric.corpus_score(hypotheses, [references]).score, str(metric.get_signature())
 
@@ -88,10 +88,11 @@ def corpus_bleu(
 def bleu_by_length(
     sources: Sequence[str], hypotheses: Sequence[str], references: Sequence[str], *, language: str
 ) -> list[tuple[str, int, float]]:
-    """Lower-cased BLEU of short sources and of long ones, as in figure 2 of Bahdanau et al. 2015.
+    """Lower-cased BLEU for short and for long sources, as in figure 2 of Bahdanau et al. 2015.
 
     Returns:
-        Lengths of the source in words, how many sentences have such, and their BLEU in percent; where there are any.
+        Rows with the length of the source in words, the number of sentences, and their BLEU in percent. Lengths without
+        a sentence are left out.
     """
     rows, longest_of = [], [*LENGTHS, math.inf]
     for shorter, longest in zip([0, *LENGTHS], longest_of, strict=True):
@@ -104,13 +105,13 @@ def bleu_by_length(
 
 
 def accuracy(found: Sequence[object], labels: Sequence[object]) -> float:
-    """Share of the labels, or of the sentences, that were found, in percent."""
+    """The share of labels or sentences that are right, in percent."""
     return 100 * sum(a == b for a, b in zip(found, labels, strict=True)) / len(labels)
 
 
 def moses_tokens(lines: Sequence[str], language: str) -> list[str]:
-    """Lower-case, normalize the punctuation and tokenize as the scripts of Moses do (Koehn et al. 2007)."""
-    from sacremoses import MosesPunctNormalizer, MosesTokenizer  # it reads its tables when it is imported
+    """Lower-case, normalize the punctuation and tokenize like the scripts of Moses (Koehn et al. 2007)."""
+    from sacremoses import MosesPunctNormalizer, MosesTokenizer  # reads its tables when it is imported
 
     normalizer, tokenizer = MosesPunctNormalizer(language), MosesTokenizer(language)
     return [tokenizer.tokenize(normalizer.normalize(line.lower()), return_str=True) for line in lines]

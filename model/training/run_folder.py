@@ -1,6 +1,6 @@
-"""The folder of a run: what makes it fit for one, its lock, and the files that are written into it.
+"""The folder of a run: whether a run can use it, its lock, and the files that the run writes.
 
-A checkpoint's folder, and in `training/` what the run needs to go on.
+It is the folder of a checkpoint. The folder `training/` in it holds what the run needs to continue.
 """
 
 import csv
@@ -27,7 +27,7 @@ from model.files import remove_leftovers, replace_file, save_weights
 
 __all__ = ["RunFolder"]
 
-# What may change when a run goes on: how long it lasts, how fast it learns, and how it is computed.
+# Settings that may change when a run is resumed: its length, its learning rate, and how it is computed.
 LENGTH = ("max_epochs", "max_steps", "patience", "average_epochs", "snapshot_steps")
 MAY_CHANGE = (
     *LENGTH,
@@ -36,7 +36,7 @@ MAY_CHANGE = (
 
 
 class RunFolder:
-    """Where one run keeps its files."""
+    """The folder of one run."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -44,12 +44,12 @@ class RunFolder:
         self.state = self.training / "state.safetensors"
 
     def require_fit_for(self, recipe: Recipe, *, resume: bool) -> None:
-        """Look whether a run can begin here, or go on.
+        """Check whether a run can start here, or can be resumed.
 
         Raises:
-            ConfigError: there is a run or a checkpoint already; or there is none, or one of a recipe that differs in
-                more than `MAY_CHANGE`.
-            CheckpointError: the configuration that is there cannot be read.
+            ConfigError: a new run finds another run or a checkpoint here; or a resumed run finds none, or its recipe
+                differs in more than `MAY_CHANGE`.
+            CheckpointError: the configuration in the folder cannot be read.
         """
         if resume:
             self._require_run_of(recipe)
@@ -58,16 +58,16 @@ class RunFolder:
 
     def _require_new(self) -> None:
         if self.state.is_file():
-            raise ConfigError(f"{self.path} holds a run already: continue it with --resume, or choose another --out.")
+            raise ConfigError(f"{self.path} holds a run already. Continue it with --resume, or choose another --out.")
         if (self.path / WEIGHTS).is_file():
-            raise ConfigError(f"{self.path} holds a trained checkpoint already; choose another --out.")
+            raise ConfigError(f"{self.path} holds a trained checkpoint already. Choose another --out.")
 
     def _require_run_of(self, recipe: Recipe) -> None:
         if not self.state.is_file():
-            raise ConfigError(f"There is no run to resume in {self.path}; leave out --resume.")
+            raise ConfigError(f"There is no run to resume in {self.path}. Leave out --resume.")
         begun = read_config(self.path)
         if begun.task != recipe.task:
-            raise ConfigError(f"The run in {self.path} is a {begun.task}, this recipe is a {recipe.task}.")
+            raise ConfigError(f"The run in {self.path} is a {begun.task}, but this recipe is a {recipe.task}.")
         sizes = dict.fromkeys(VOCAB_SIZES[recipe.task], recipe.tokenizer.vocab_size)
         changed = [
             *changes("tokenizer", begun.tokenizer, recipe.tokenizer),
@@ -77,16 +77,16 @@ class RunFolder:
         if changed:
             raise ConfigError(
                 f"The run in {self.path} began with another recipe: {'; '.join(changed)}. "
-                "Resume it with the recipe that began it, or choose another --out."
+                "Resume it with its own recipe, or choose another --out."
             )
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other runs out; the system opens the lock when this process ends, however it ends.
+        """Keep other runs out. The system removes the lock when this process ends, even if it is killed.
 
         Raises:
-            ConfigError: another run is in the folder.
-            CheckpointError: the folder cannot be written to.
+            ConfigError: another run uses the folder.
+            CheckpointError: the folder cannot be written.
         """
         lock = FileLock(self.training / "lock")
         try:
@@ -94,17 +94,17 @@ class RunFolder:
             lock.acquire(timeout=0)
         except Timeout as error:
             raise ConfigError(
-                f"Another run is writing into {self.path}; wait for it or choose another --out."
+                f"Another run is writing into {self.path}. Wait until it ends, or choose another --out."
             ) from error
         except OSError as error:
-            raise CheckpointError(f"{self.path} cannot be written to: {error.strerror}.") from error
+            raise CheckpointError(f"{self.path} cannot be written: {error.strerror}.") from error
         try:
             yield
         finally:
             lock.release()
 
     def prepare(self, tokenizer_files: Mapping[str, str], config: CheckpointConfig) -> None:
-        """Sweep up after a process that was killed, and write what does not change."""
+        """Remove the leftovers of a killed process, and write the files that never change."""
         for folder in (self.path, self.training, self.path / "snapshots"):
             remove_leftovers(folder)
         for name, content in tokenizer_files.items():
@@ -118,13 +118,13 @@ class RunFolder:
         write_config(self.path, config)
 
     def save_snapshot(self, weights: Mapping[str, Tensor], *, step: int) -> None:
-        """Keep the weights after a step for good."""
+        """Save the weights after a step."""
         save_weights(snapshot_path(self.path, step), weights)
 
     def write_history(self, rows: Sequence[Mapping[str, float]]) -> None:
-        """Write `history.csv`, one line an epoch; the last epoch may be unfinished."""
+        """Write `history.csv`, one line per epoch. The last epoch may be unfinished."""
         text = io.StringIO()
-        columns = dict.fromkeys(name for row in rows for name in row)  # another version may have begun it
+        columns = dict.fromkeys(name for row in rows for name in row)  # an earlier version may have had other columns
         writer = csv.DictWriter(text, list(columns), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)

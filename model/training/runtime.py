@@ -1,4 +1,4 @@
-"""Where a run computes: its device, number format and fellow processes, and how it is asked to stop."""
+"""The device, number format and processes of a run, and how it stops on a signal."""
 
 import signal
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import torch
-import torch.distributed.nn  # before there is a group: defaults of its functions would keep one alive to the end
+import torch.distributed.nn  # before a process group exists: default arguments of its functions would keep it alive
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 from accelerate.utils import TorchDynamoPlugin
@@ -20,15 +20,15 @@ COMPILER = "inductor"  # of torch.compile
 
 
 def make_accelerator(config: TrainConfig, device: torch.device, *, log_folder: Path | None) -> Accelerator:
-    """Set up the device, the number format and, where a launcher started several processes, their exchange.
+    """Set up the device, the number format and, if a launcher started several processes, their communication.
 
     Raises:
         ConfigError: the device cannot compute in this precision.
     """
-    # The library keeps one state a process; each run starts with its own.
+    # The library keeps one state per process. Each run starts with a new one.
     AcceleratorState._reset_state(reset_partial_state=not torch.distributed.is_initialized())
     if config.precision == "fp16" and device.type != "cuda":
-        raise ConfigError(f'precision = "fp16" needs a CUDA device, this is {device.type}; use "bf16" or "fp32".')
+        raise ConfigError(f'precision = "fp16" needs a CUDA device, but this is {device.type}. Use "bf16" or "fp32".')
     return Accelerator(
         cpu=device.type == "cpu",
         mixed_precision="no" if config.precision == "fp32" else config.precision,
@@ -40,7 +40,7 @@ def make_accelerator(config: TrainConfig, device: torch.device, *, log_folder: P
 
 @contextmanager
 def stop_on_signal(accelerator: Accelerator) -> Iterator[None]:
-    """Ctrl-C and SIGTERM, to any of the processes, ask all to save and end after their current step."""
+    """After Ctrl-C or SIGTERM to any process, all processes save and end after their current step."""
 
     def request_stop(_number: int, _frame: object) -> None:
         accelerator.set_trigger()

@@ -1,4 +1,4 @@
-"""Which batches a run takes, how fast it learns and when it ends: pure functions of the recipe and its progress."""
+"""The batches, the learning rate and the end of a run, as pure functions of the recipe and the progress."""
 
 import math
 from collections.abc import Iterator
@@ -36,30 +36,30 @@ def inverse_square_root(step: int, *, peak: float, warmup_steps: int) -> float:
 
 
 def cooled_down(step: int, *, last: int, cooldown_steps: int) -> float:
-    """Share of the learning rate that is left: 1, and over the last steps linearly to almost nothing.
+    """Factor of the learning rate: 1, and over the last steps linearly down to nearly 0.
 
-    What a small model learns at a high rate shows only once the rate has come down (Hägele et al. 2024, "Scaling laws
+    What a small model learns at a high rate shows only after the rate has come down (Hägele et al. 2024, "Scaling laws
     and compute-optimal training beyond fixed training durations", section 3).
 
     Args:
         step: Counted from 1.
-        last: The step at which the run is expected to end; epochs differ by some batches, so it may go on for a while.
-        cooldown_steps: How many steps it takes; 0 never cools down.
+        last: The expected last step. Epochs differ by some batches, so the run may take a few more steps.
+        cooldown_steps: Length of the cooldown; 0 means none.
     """
     return min(1.0, max(1, last + 1 - step) / cooldown_steps) if cooldown_steps else 1.0
 
 
 def learning_rate(step: int, config: TrainConfig, *, last: int) -> float:
-    """At a step, counted from 1, of a run that is expected to end with the step `last`."""
+    """The learning rate at a step, counted from 1. `last` is the expected last step of the run."""
     rate = inverse_square_root(step, peak=config.learning_rate, warmup_steps=config.warmup_steps)
     return rate * cooled_down(step, last=last, cooldown_steps=config.cooldown_steps)
 
 
 def parameter_groups(model: nn.Module, *, attention_rate: float) -> list[dict[str, Any]]:
-    """What learns at the whole rate, and self-attention, which learns at its `share` of it.
+    """Two groups: self-attention, which learns at a share of the learning rate, and all other parameters.
 
-    A layer that has learned to look at a word's neighbours forgets it at the rate at which words get a meaning
-    ("discriminative fine-tuning", Howard and Ruder 2018, section 3.2).
+    At the full rate, which embeddings need, a layer forgets that it learned to attend to neighbours ("discriminative
+    fine-tuning", Howard and Ruder 2018, section 3.2).
     """
     named = list(model.named_parameters())
     slow = [parameter for name, parameter in named if ".self_attention." in name]
@@ -78,13 +78,13 @@ def is_over(progress: Progress, config: TrainConfig) -> bool:
 def remaining_steps(
     task: Task[Any], config: TrainConfig, progress: Progress, *, batches_a_step: int
 ) -> Iterator[list[Rows]]:
-    """The batches of one optimizer step after the other, to the end of the epoch; every process sees the same."""
+    """The batches of each step until the end of the epoch. They are the same for every process."""
     batches = task.batches_of(progress.epoch).epoch(seed=config.seed, number=progress.epoch)
     return batched(islice(batches, progress.batches_done, None), batches_a_step)
 
 
 def steps_expected(task: Task[Any], config: TrainConfig, *, batches_a_step: int) -> int:
-    """How many steps the run has if validation never ends it early."""
+    """The number of steps of the run if validation does not end it early."""
 
     def steps(epoch: int) -> int:
         batches = sum(1 for _ in task.batches_of(epoch).epoch(seed=config.seed, number=epoch))

@@ -1,4 +1,4 @@
-"""What a run learns: the data, the model, the loss and the measure of quality of each task, behind one protocol."""
+"""The data, the model, the loss and the measure of quality of each task, with one protocol."""
 
 import math
 import random
@@ -22,7 +22,7 @@ from model.network.loss import projected_cross_entropy
 from model.network.translators import OurTranslator, make_translator
 from model.text.tokenizers import LearnedPair, load_pair, train_pair
 from model.text.vocab import BOS_ID, EOS_ID, PAD_ID
-from model.training.classification import ClassificationTask, GapTask
+from model.training.classification import ClassificationTask, HiddenWordTask
 from model.training.evaluate import accuracy, corpus_bleu, mean_loss
 
 __all__ = ["Task", "TranslationTask", "make_task"]
@@ -31,37 +31,37 @@ Model = TypeVar("Model", bound=nn.Module)
 
 
 class Task(Protocol[Model]):
-    """One recipe's data and model, without any training state."""
+    """The data and the model of a recipe, without any training state."""
 
     tokenizers: LearnedPair
     model_config: AnyModelConfig
-    left_out: int  # training examples that were too long
-    unit: str  # of what the loss is averaged over
-    quality: str  # what `measure` calls its figure of quality, higher is better
+    left_out: int  # number of training examples that were too long
+    unit: str  # name of the items over which the loss is averaged
+    quality: str  # name of the result of `measure` that decides; higher is better
 
     def batches_of(self, epoch: int) -> Batches:
-        """What an epoch, counted from 1, is trained on."""
+        """The training batches of an epoch, counted from 1."""
         ...
 
     def new_model(self) -> Model: ...
 
     def loss_of(self, model: Model, smoothing: float) -> nn.Module:
-        """A module from the two tensors of a batch to the loss summed over its `items`; what is trained."""
+        """The module that is trained: from the two tensors of a batch to the loss, summed over its items."""
         ...
 
     def items(self, batch: Batch) -> int:
-        """How many `unit` a batch has: what its loss is summed over."""
+        """The number of items in a batch, over which its loss is summed."""
         ...
 
     def valid_loss(self, model: Model) -> float: ...
 
     def measure(self, model: Model, loss: float) -> Mapping[str, float]:
-        """Figures of the validation split, as the columns of `history.csv`."""
+        """Results on the validation split. They become columns of `history.csv`."""
         ...
 
 
 class TranslationLoss(nn.Module):
-    """Teacher forcing; padding is left out before the largest matrix product, not after it."""
+    """The loss with teacher forcing. Padding is removed before the largest matrix product and not after it."""
 
     def __init__(self, model: OurTranslator, smoothing: float) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class TranslationLoss(nn.Module):
 
 
 class TranslationTask:
-    """Sentence pairs, judged by BLEU."""
+    """Translation of sentence pairs, measured by BLEU."""
 
     unit = "tokens"
     quality = "valid_bleu"
@@ -100,7 +100,7 @@ class TranslationTask:
         config = self.recipe.train
         examples = sentence_pairs(pairs, self.tokenizers, max_length=self.model_config.max_length)
         if not len(examples):
-            raise ConfigError(f"No training pair fits into max_length ({self.model_config.max_length}); raise it.")
+            raise ConfigError(f"max_length is {self.model_config.max_length}. All training pairs are longer. Raise it.")
         self.left_out += examples.left_out
         vary = self._resegment if config.bpe_dropout else None
         return Batches(examples, batch_tokens=config.batch_tokens, device=device, vary=vary)
@@ -139,18 +139,18 @@ class TranslationTask:
 
 
 def make_task(recipe: Recipe, *, data_root: Path, folder: Path | None, device: torch.device) -> Task[Any]:
-    """Read a recipe's data.
+    """Read the data of a recipe.
 
     Args:
-        recipe: What to learn.
+        recipe: The recipe.
         data_root: Folder of the corpora.
-        folder: Of an earlier run whose tokenizers are to be used; None to learn new ones.
+        folder: An earlier run that has the tokenizers; None to learn new ones.
         device: Where the batches go.
 
     Raises:
         ConfigError: the recipe cannot be used.
         CorpusError: the corpus cannot be read.
     """
-    reads = GapTask if recipe.train.fill_gaps else ClassificationTask
-    kind = reads if recipe.task == "classification" else TranslationTask
+    labels_or_words = HiddenWordTask if recipe.train.fill_gaps else ClassificationTask
+    kind = labels_or_words if recipe.task == "classification" else TranslationTask
     return kind(recipe, data_root=data_root, folder=folder, device=device)
