@@ -232,7 +232,7 @@ def specials_of(described: Description) -> tuple[Specials, int]:
     tokens = described.specials
 
     def of(vocabulary: Mapping[str, int], token: str) -> int:
-        require(token in vocabulary, f"The vocabulary does not have the token {token!r}.")
+        require(token in vocabulary, f"the vocabulary does not have the token {token!r}.")
         return vocabulary[token]
 
     pad, eos = of(source, tokens.pad), of(source, tokens.eos)

@@ -173,7 +173,7 @@ def test_the_corpus_is_written_beside_without_twins_of_the_validation_part(
     assert {re.sub(" sleeps.*", "", source) for source, _ in found} & set(names[1::2])
     assert not set(found) & set(val)
     assert write_corpus(["vary", "tiny", "--data-dir", str(tmp_path)]) == 1
-    assert "is there already" in capsys.readouterr().err
+    assert "exists already" in capsys.readouterr().err
     assert write_corpus(["vary", "tiny", "--target", "fr", "--data-dir", str(tmp_path)]) == 1
     assert "en to fr cannot be varied" in capsys.readouterr().err
     assert write_corpus(["vary", "tiny+tiny", "--data-dir", str(tmp_path)]) == 1

@@ -82,4 +82,4 @@ def test_what_cannot_be_read_is_named_and_nothing_is_left(
     assert sorted(path.name for path in data.iterdir()) == ["alone", "toy"]
     (data / "alone-back-de").mkdir()
     assert back(toy_folder, data) == 1
-    assert "is there already" in capsys.readouterr().err
+    assert "exists already" in capsys.readouterr().err

@@ -50,7 +50,7 @@ def test_a_corpus_that_cannot_be_distilled_is_named(
     toy_folder: Path, data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (data / "toy-distilled").mkdir()
-    for corpus, message in (("toy", "is there already"), ("toy+toy", "is several corpora"), ("moon", "moon")):
+    for corpus, message in (("toy", "exists already"), ("toy+toy", "names several corpora"), ("moon", "moon")):
         assert write_corpus(["distill", str(toy_folder), "--corpus", corpus, "--data-dir", str(data)]) == 1
         assert message in capsys.readouterr().err
 

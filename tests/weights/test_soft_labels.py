@@ -181,21 +181,21 @@ def test_what_cannot_be_judged_or_learned_from_is_named(tmp_path: Path, capsys: 
     write_reviews(tmp_path / "few", rows=50)
     (tmp_path / "few" / "reviews").rename(tmp_path / "few-reviews")
     wrong = {
-        ("reviews+x", ""): "reviews+x is several",
+        ("reviews+x", ""): "reviews+x names several",
         ("x", ""): "no imdb_train.tsv",
         ("few-reviews", ""): "No word is in 2 of 0 texts",
-        ("reviews", "x+reviews"): "reviews is what is judged",
-        ("reviews", "x-distilled"): "reviews or x-distilled is judged already",
-        ("reviews-distilled", ""): "is judged already",
+        ("reviews", "x+reviews"): "--more names reviews",
+        ("reviews", "x-distilled"): "reviews or x-distilled has probabilities already",
+        ("reviews-distilled", ""): "has probabilities already",
     }
     for (corpus, more), message in wrong.items():
         assert write_corpus(["label", "--corpus", corpus, "--more", more, "--data-dir", str(tmp_path)]) == 1
         assert message in capsys.readouterr().err
-    with pytest.raises(CorpusError, match=r"write it with: python -m weights label --corpus reviews\."):
+    with pytest.raises(CorpusError, match=r"Write it with: python -m weights label --corpus reviews\."):
         read_reviews(tmp_path, "reviews-distilled", "train")
     (tmp_path / "reviews-distilled").mkdir()
     assert write_corpus(["label", "--corpus", "reviews", "--data-dir", str(tmp_path)]) == 1
-    assert "is there already; remove it" in capsys.readouterr().err
+    assert "exists already. Remove it" in capsys.readouterr().err
     for line in ("A text.\t1.2", "A text.\tyes", "A text."):
         (tmp_path / "reviews-distilled" / "train.tsv").write_text(f"Fine.\t1.000\n{line}\n")
         with pytest.raises(CorpusError, match=r"Line 2 of .* is not a text, a tab and a number from 0 to 1"):

@@ -200,7 +200,7 @@ def test_other_names_are_led_to_ours(tmp_path: Path) -> None:
     }
     folder = write(tmp_path / "mine", model)
     torch.save(renamed, folder / "model.pt")
-    with pytest.raises(CheckpointError, match=r"missing: transformer\.encoder\.layers\.0\.linear1"):
+    with pytest.raises(CheckpointError, match=r"Missing: transformer\.encoder\.layers\.0\.linear1"):
         open_checkpoint(folder)
     (folder / "headlight.toml").write_text(
         TOML
@@ -241,7 +241,7 @@ def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
 
     lacking = dict(state)
     del lacking["generator.bias"]
-    assert "missing: generator.bias" in refused(lacking)
+    assert "Missing: generator.bias" in refused(lacking)
     assert "left over: extra.weight" in refused(state | {"extra.weight": torch.zeros(2)})
     wide = refused(state | {"source.weight": torch.zeros(99, D_MODEL)})
     assert f"of another shape: source.weight is [99, {D_MODEL}] instead of [{len(WORDS)}, {D_MODEL}]" in wide
@@ -273,7 +273,7 @@ def test_a_pickle_that_would_run_code_runs_none(tmp_path: Path, monkeypatch: pyt
         ("d_model = 32", "d_model = 33", "d_model"),
         ("d_model = 32", "d_modell = 32", "d_modell"),
         ('layout = "torch"', 'layout = "keras"', "keras"),
-        ('pad = "<pad>"', 'pad = "<padding>"', "no token '<padding>'"),
+        ('pad = "<pad>"', 'pad = "<padding>"', "have the token '<padding>'"),
         ('weights = "model.pt"', 'weights = "../../secret.pt"', "not in the folder"),
         ('vocabulary = "vocab.txt"', 'vocabulary = "nothing.txt"', "nothing.txt"),
         ('weights = "model.pt"', "", "weights"),
@@ -387,5 +387,5 @@ def test_a_second_pickle_hides_nothing(tmp_path: Path) -> None:
 def test_a_matrix_of_queries_keys_and_values_has_three_parts(tmp_path: Path) -> None:
     folder, name = write(tmp_path / "mine", tutorial()), "transformer.encoder.layers.0.self_attn.in_proj_weight"
     torch.save(tutorial().state_dict() | {name: torch.zeros(1, D_MODEL)}, folder / "model.pt")
-    with pytest.raises(CheckpointError, match=r"in_proj_weight is \[1, 32\]; its rows should be queries"):
+    with pytest.raises(CheckpointError, match=r"in_proj_weight has the shape \[1, 32\]\. Its rows must be queries"):
         open_state_dict(folder)

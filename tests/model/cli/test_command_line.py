@@ -325,7 +325,7 @@ def test_a_toy_is_written_and_learned_and_its_states_are_kept(
     ]
     assert read_config(out).tokenizer.target_language == "digits"
     assert main(["toy", "dates", "--data-dir", str(tmp_path)]) == 1
-    assert "is there already" in capsys.readouterr().err
+    assert "exists already" in capsys.readouterr().err
 
 
 def test_a_folder_of_another_library_is_classified_and_refused_where_a_record_of_training_is_needed(

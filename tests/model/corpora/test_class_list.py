@@ -29,7 +29,7 @@ def test_only_spaces_and_the_punctuation_at_the_end_are_forgiven(folder: Path) -
 
 
 def test_a_direction_without_a_list_is_named(folder: Path) -> None:
-    with pytest.raises(ConfigError, match="from de to en; there is en-de"):
+    with pytest.raises(ConfigError, match=r"from de to en\. These lists exist: en-de"):
         read_class_list("de", "en", folder=folder)
 
 

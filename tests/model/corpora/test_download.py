@@ -90,7 +90,9 @@ def test_a_cut_off_answer_is_continued_where_it_ended(server: Server, tmp_path: 
 
 def test_a_later_run_continues_what_an_earlier_one_left(server: Server, tmp_path: Path) -> None:
     server.cuts = [CHUNK, CHUNK, CHUNK]
-    with pytest.raises(DownloadError, match=r"train\.en\.gz could not be fetched .* Run the command again to continue"):
+    with pytest.raises(
+        DownloadError, match=r"train\.en\.gz could not be downloaded .* Run the command again to continue"
+    ):
         fetch(server, tmp_path)
     assert not (tmp_path / "tiny" / "train.en.gz").exists()
     fetch(server, tmp_path)
@@ -120,7 +122,7 @@ def test_a_part_that_is_already_too_long_is_thrown_away(server: Server, tmp_path
 
 
 def test_a_server_that_is_not_there_gets_a_sentence(server: Server, tmp_path: Path) -> None:
-    with pytest.raises(DownloadError, match="could not be fetched"):
+    with pytest.raises(DownloadError, match="could not be downloaded"):
         download_corpus("tiny", tmp_path, report=lambda _: None)
 
 

@@ -59,7 +59,7 @@ def test_several_are_learned_and_the_first_alone_is_tested(tmp_path: Path) -> No
     assert train[:2] == [("a fine film", 1)] * 2
     assert len(train) > 10_000
     assert read_reviews(tmp_path, "sst2+short-reviews", "test") == [("a poor\tfilm", 0)]
-    with pytest.raises(CorpusError, match="sst2 has no split 'val'; it has train, test"):
+    with pytest.raises(CorpusError, match="sst2 has no split 'val'"):
         read_reviews(tmp_path, "sst2", "val")
     (tmp_path / "sst2" / "dev.tsv").write_text("a poor film\tbad\n")
     with pytest.raises(CorpusError, match=r"Line 1 of .* is not a sentence, a tab and 0 or 1"):

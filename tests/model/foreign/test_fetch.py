@@ -190,4 +190,4 @@ def test_without_a_network_there_is_one_sentence(fetch: Fetch, tmp_path: Path, m
     assert done.returncode == 1
     (line,) = done.stderr.strip().splitlines()
     assert line.startswith(f"Error: {NAME} could not be downloaded: ")
-    assert line.endswith("What has arrived is kept; try again.")
+    assert line.endswith("Try again; finished files are not downloaded twice.")

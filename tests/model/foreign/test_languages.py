@@ -56,7 +56,7 @@ def test_others_have_no_languages_to_choose_from(folders: Callable[[str], Path])
 
 
 def test_a_language_that_the_model_lacks_is_named(folder: Path) -> None:
-    with pytest.raises(ValueError, match=r"kor_Hang.*among deu_Latn"):
+    with pytest.raises(ValueError, match=r"kor_Hang.*languages are deu_Latn"):
         with_languages(open_translator(folder), "eng_Latn", "kor_Hang")
 
 
