@@ -93,7 +93,7 @@ def test_a_figure_has_the_map_that_was_asked_for(shown: ShownTranslation) -> Non
     figure = shown.plot("cross", layer=1, head=4).to_plotly_json()
     np.testing.assert_allclose(array(figure["data"][0]["z"]), shown.maps["cross"][1, 4], atol=1e-6)
     assert "layer 2, head 5" in figure["layout"]["title"]["text"]
-    with pytest.raises(KeyError, match="there is cross, encoder, decoder"):
+    with pytest.raises(KeyError, match="It has cross, encoder, decoder"):
         shown.plot("sideways")
     with pytest.raises(IndexError):
         shown.plot("cross", layer=99)

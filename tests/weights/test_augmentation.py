@@ -177,7 +177,7 @@ def test_the_corpus_is_written_beside_without_twins_of_the_validation_part(
     assert write_corpus(["vary", "tiny", "--target", "fr", "--data-dir", str(tmp_path)]) == 1
     assert "en to fr cannot be varied" in capsys.readouterr().err
     assert write_corpus(["vary", "tiny+tiny", "--data-dir", str(tmp_path)]) == 1
-    assert "vary them one by one" in capsys.readouterr().err
+    assert "Vary them one by one" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

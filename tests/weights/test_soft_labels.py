@@ -183,7 +183,7 @@ def test_what_cannot_be_judged_or_learned_from_is_named(tmp_path: Path, capsys: 
     wrong = {
         ("reviews+x", ""): "reviews+x names several",
         ("x", ""): "no imdb_train.tsv",
-        ("few-reviews", ""): "No word is in 2 of 0 texts",
+        ("few-reviews", ""): "No word occurs in 2 of the 0 texts",
         ("reviews", "x+reviews"): "--more names reviews",
         ("reviews", "x-distilled"): "reviews or x-distilled has probabilities already",
         ("reviews-distilled", ""): "has probabilities already",

@@ -242,7 +242,7 @@ def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
     lacking = dict(state)
     del lacking["generator.bias"]
     assert "Missing: generator.bias" in refused(lacking)
-    assert "left over: extra.weight" in refused(state | {"extra.weight": torch.zeros(2)})
+    assert "Not used: extra.weight" in refused(state | {"extra.weight": torch.zeros(2)})
     wide = refused(state | {"source.weight": torch.zeros(99, D_MODEL)})
     assert f"of another shape: source.weight is [99, {D_MODEL}] instead of [{len(WORDS)}, {D_MODEL}]" in wide
     # Positions that a module carried along are computed here.

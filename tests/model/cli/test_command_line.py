@@ -238,7 +238,7 @@ def test_csv_holds_every_weight_at_its_place(toy: Checkpoint) -> None:
         (["train", "everyday-de-en", "--set", "num_heads=7"], "d_model (256) must be divisible by num_heads (7)"),
         (
             ["train", "multi30k-en-de", "--data-dir", "/nowhere", "--out", "/nowhere"],
-            "name the right folder with --data-dir",
+            "Name the right folder with --data-dir",
         ),
         (["train", "multi30k-en-de"], "holds a trained checkpoint already"),
         (["evaluate", "nothing"], "There is no checkpoint 'nothing'"),

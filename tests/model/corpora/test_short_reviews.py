@@ -62,7 +62,7 @@ def test_several_are_learned_and_the_first_alone_is_tested(tmp_path: Path) -> No
     with pytest.raises(CorpusError, match="sst2 has no split 'val'"):
         read_reviews(tmp_path, "sst2", "val")
     (tmp_path / "sst2" / "dev.tsv").write_text("a poor film\tbad\n")
-    with pytest.raises(CorpusError, match=r"Line 1 of .* is not a sentence, a tab and 0 or 1"):
+    with pytest.raises(CorpusError, match=r"Line 1 of .* must be a sentence, a tab and 0 or 1"):
         read_reviews(tmp_path, "sst2", "test")
 
 

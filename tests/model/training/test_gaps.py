@@ -84,7 +84,7 @@ def test_a_classifier_starts_from_what_filled_gaps(data: Path, tmp_path: Path) -
     # Of twelve words one in twelve would be guessed; its neighbour tells it, but for those whose neighbour is hidden.
     assert max(float(row["valid_probability"]) for row in rows) > 40
     assert float(rows[0]["valid_probability"]) < 20
-    with pytest.raises(CheckpointError, match="gaps has learned to fill gaps, not to label; start a run from it"):
+    with pytest.raises(CheckpointError, match="gaps has learned to predict hidden words"):
         load_classifier(tmp_path / "gaps")
     labels = recipe(max_length=40, dropout=0.0).with_settings({"corpus": "pairs", "max_epochs": 1})
     train(labels, data_root=data, out=tmp_path / "labels", device="cpu", init=tmp_path / "gaps")

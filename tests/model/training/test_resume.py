@@ -50,7 +50,7 @@ def test_a_run_goes_on_with_its_own_recipe_alone(short_run: Path, setting: str, 
 
 
 def test_a_translator_does_not_go_on_as_a_classifier(short_run: Path) -> None:
-    with pytest.raises(ConfigError, match="is a translation, this recipe is a classification"):
+    with pytest.raises(ConfigError, match="is a translation, but this recipe is a classification"):
         train(load_recipe("imdb-sentiment"), data_root=TOY_DATA, out=short_run, device="cpu", resume=True)
 
 
@@ -64,7 +64,7 @@ def test_a_damaged_state_or_one_with_more_in_it_is_refused(short_run: Path, tmp_
     with pytest.raises(ConfigError, match=f"{surplus}, which this recipe does not have"):
         train(toy_recipe("words"), data_root=TOY_DATA, out=out, device="cpu", resume=True)
     save_file({name: tensors[name] for name in tensors if "exp_avg_sq" not in name}, state, metadata=metadata)
-    with pytest.raises(ConfigError, match="does not fit this recipe or is damaged: 'adam"):
+    with pytest.raises(ConfigError, match="does not fit this recipe, or it is damaged: 'adam"):
         train(toy_recipe("words"), data_root=TOY_DATA, out=out, device="cpu", resume=True)
     state.write_bytes(b"half a file")
     with pytest.raises(ConfigError, match="damaged"):

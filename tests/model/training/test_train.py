@@ -132,7 +132,7 @@ def test_a_run_is_neither_overwritten_nor_invented(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written_to_gets_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(CheckpointError, match="cannot be written to"):
+    with pytest.raises(CheckpointError, match="cannot be written"):
         train(toy_recipe("words"), data_root=TOY_DATA, out=tmp_path / "file" / "out", device="cpu")
 
 
