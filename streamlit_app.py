@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from viz_app.components.page_parts import begin_parts, mount_parts, page_keys
-from viz_app.components.scripts import ASSETS, asset
+from viz_app.components.bundle import ASSETS, asset
+from viz_app.components.page_parts import begin_parts, complete_address, mount_parts, page_keys
 from viz_app.content.glossary import glossary
 from viz_app.server.presence import visitor
 from viz_app.server.server_state import turn
@@ -28,7 +28,7 @@ bound_received_files()
 guard_callbacks()
 st.set_page_config(page_title="Headlight", page_icon=ICON, layout="wide")
 # One element, because each element costs time in every run.
-st.html(f"<style>{asset('page.css', 'save.css')}</style>{STYLE}")
+st.html(f"<style>{asset('streamlit.css', 'save_menu.css')}</style>{STYLE}")
 with st.sidebar:
     page_keys()
 
@@ -60,4 +60,4 @@ with turn():
             mount_parts(page_facts(), picture_titles())
     finally:  # Streamlit may stop the run
         keep_reconnecting()
-        publish_choices(page_name(page))
+        publish_choices(page_name(page), complete_address=complete_address)

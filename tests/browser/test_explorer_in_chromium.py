@@ -46,7 +46,7 @@ def test_lines_follow_heads_threshold_and_the_token_under_the_pointer(visit: Vis
     page.get_by_label("Threshold").fill("0.5")
     assert 0 < lines(page).count() < both
     page.get_by_label("Threshold").fill("0")
-    page.get_by_label("Strongest keys of a query").fill("1")
+    page.get_by_label("Largest weights per query").fill("1")
     written = translate(load_checkpoint(BUNDLED / NAME), TEXT).written
     expect(lines(page)).to_have_count(2 * len(written))
     page.locator("text[data-side=query]").nth(2).hover()
@@ -144,26 +144,26 @@ def test_a_click_on_the_architecture_leads_to_that_layer(visit: Visit) -> None:
 def test_a_visitor_can_guess_before_the_words_are_shown(visit: Visit) -> None:
     page = visit(f"steps?{HERE}&guess=true")
     expected = translate(load_checkpoint(BUNDLED / NAME), TEXT)
-    expect(page.get_by_text("What comes next?")).to_be_visible()
+    expect(page.get_by_text("Which token comes next?")).to_be_visible()
     words = [token.text for token in expected.written]
     assert expected.text not in visible_text(page)
     expect(page.locator(".candidate")).to_have_count(0)
     expect(page.locator("button.chip").nth(1)).to_have_text("…")
-    page.get_by_role("button", name="Show the ten best").click()
+    page.get_by_role("button", name="Show the ten most likely tokens").click()
     expect(page.locator(".candidate.written .word")).to_have_text(words[0])
     expect(page.locator("button.chip").nth(1)).to_have_text(words[0])
     expect(page.locator("button.chip").nth(2)).to_have_text("…")
-    page.get_by_role("button", name="One step on").click()
-    expect(page.get_by_text("What comes next?")).to_be_visible()
+    page.get_by_role("button", name="Next step").click()
+    expect(page.get_by_text("Which token comes next?")).to_be_visible()
     guess = page.get_by_label("Your guess")
     guess.fill(words[1].upper())
     guess.press("Enter")
-    expect(page.locator(".verdict")).to_have_text(f"Right: the model wrote “{words[1]}”. 1 of 1 guess right so far.")
-    page.get_by_role("button", name="One step on").click()
+    expect(page.locator(".verdict")).to_have_text(f"Right: the model wrote “{words[1]}”. Right guesses so far: 1 of 1.")
+    page.get_by_role("button", name="Next step").click()
     expect(guess).to_have_value("")
     guess.fill("zebra")
-    page.get_by_role("button", name="Show the ten best").click()
-    expect(page.locator(".verdict")).to_contain_text("not “zebra”. 1 of 2 guesses right so far.")
+    page.get_by_role("button", name="Show the ten most likely tokens").click()
+    expect(page.locator(".verdict")).to_contain_text("not “zebra”. Right guesses so far: 1 of 2.")
 
 
 def test_a_click_on_a_token_opens_its_step_and_the_link_keeps_it(visit: Visit) -> None:
@@ -175,8 +175,8 @@ def test_a_click_on_a_token_opens_its_step_and_the_link_keeps_it(visit: Visit) -
     expect(page).to_have_url(re.compile("step=4"))
     other = visit(f"steps{page.url.partition('/steps')[2]}")
     expect(other.get_by_text("step 4 of")).to_be_visible()
-    page.get_by_role("button", name="Pace: 1 ×").click()
-    expect(page.get_by_role("button", name="Pace: 2 ×")).to_be_visible()
+    page.get_by_role("button", name="Speed: 1 ×").click()
+    expect(page.get_by_role("button", name="Speed: 2 ×")).to_be_visible()
 
 
 def test_pointing_at_a_step_lights_its_line_of_code_and_the_other_way_round(visit: Visit) -> None:

@@ -38,7 +38,8 @@ SHOWS = """([wanted, masked]) => {
 # What a screen reader is given to say from now on.
 LISTEN = """() => {
     window.heard = [];
-    const ear = document.querySelector('[data-ear]'), all = { childList: true, characterData: true, subtree: true };
+    const ear = document.querySelector('[data-announcer]');
+    const all = { childList: true, characterData: true, subtree: true };
     new MutationObserver(() => heard.push(ear.textContent)).observe(ear, all);
 }"""
 
@@ -151,7 +152,7 @@ def test_hovering_a_cell_names_query_key_and_weight(visit: Visit) -> None:
     assert page.locator("[aria-live=polite]").count() == 0, "every change is announced in one place"
     page.locator(".st-key-head_map svg.map").press("ArrowRight")
     announcement = re.compile(r"^query: after reading .+; key: .+; attention weight: [\d.e-]{1,7}$")
-    expect(page.locator("[data-ear]")).to_have_text(announcement)
+    expect(page.locator("[data-announcer]")).to_have_text(announcement)
     top = np.unravel_index(expected.maps["cross"][2, 0].argmax(), expected.maps["cross"][2, 0].shape)
     page.get_by_role("button", name="Numbers").nth(1).click()
     expect(page.get_by_role("region", name="Table of the numbers: Heatmap")).to_be_visible()

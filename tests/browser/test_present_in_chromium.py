@@ -224,7 +224,7 @@ def test_the_key_p_can_be_switched_off_and_stays_so(visit: Visit) -> None:
     page = visit("training")
     settle(page)
     page.get_by_role("button", name="Keys").click()
-    switch = page.get_by_role("checkbox", name="The key p presents")
+    switch = page.get_by_role("checkbox", name="The key p starts presenter mode")
     expect(switch).to_be_checked()
     switch.uncheck()
     page.reload()

@@ -12,7 +12,8 @@ from model.inference.translate import translate
 from tests.browser.accessibility import check
 from tests.browser.conftest import settle
 from tests.conftest import BUNDLED
-from viz_app.components.data import map_view_data
+from viz_app.components.bundle import COMPONENT_STYLES, asset
+from viz_app.components.data.maps import attention_maps_data
 from viz_app.export import report
 from viz_app.figures.style import Axes
 
@@ -65,7 +66,7 @@ def test_what_is_taken_home_shows_every_number_without_a_network(
     expect(home.get_by_text("masked: weight exactly 0")).to_be_visible()
 
     home.get_by_text("Step by step").click()
-    home.get_by_role("button", name="One step on").click()
+    home.get_by_role("button", name="Next step").click()
     expect(home.get_by_text("step 2 of")).to_be_visible()
     expect(home.locator(".candidate.written .word")).to_have_text(found.written[1].text)
     home.get_by_text("As lines").first.click()
@@ -95,10 +96,12 @@ def test_a_map_of_a_long_text_answers_the_pointer_within_one_frame(chromium: Bro
     queries, keys = ([f"{name}{i}" for i in range(count)] for name, count in (("q", 44), ("k", 94)))
     axes = Axes(queries=queries, keys=keys, query_title="query", key_title="key")
     body = report.picture(
-        "map_view", map_view_data(maps, np.ones((4, 44, 94), dtype=bool), axes, kind="cross", chosen=7), "maps"
+        "attention_maps",
+        attention_maps_data(maps, np.ones((4, 44, 94), dtype=bool), axes, kind="cross", chosen=7),
+        "maps",
     )
     file = tmp_path / "map.html"
-    style = report.asset("report.css") + report.asset("components.css")
+    style = asset("report.css", *COMPONENT_STYLES)
     page_of = report.PAGE.format(
         title="", heading="", style=style, chips="", body=body, name="", made="", script=report.script()
     )

@@ -86,7 +86,7 @@ def test_snapshots_are_dragged_by_a_finger_played_by_keys_and_kept_in_the_link(v
 def test_play_and_a_candidate_keep_the_focus_and_one_place_announces(visit: Visit) -> None:
     page = visit(f"steps?{TEXT}")
     settle(page)
-    announcement = page.locator("[role=status][data-ear]")
+    announcement = page.locator("[role=status][data-announcer]")
     expect(announcement).to_have_text("")  # at first one reads the page
     assert page.locator("[aria-live=polite]").count() == 0, "every change is announced in one place"
     place = announcement.element_handle()
@@ -96,7 +96,7 @@ def test_play_and_a_candidate_keep_the_focus_and_one_place_announces(visit: Visi
     page.get_by_role("button", name="Play").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Pause")).to_be_focused()
-    expect(page.get_by_role("button", name="Pace: 0.5 ×")).to_be_visible()  # of who wants less motion
+    expect(page.get_by_role("button", name="Speed: 0.5 ×")).to_be_visible()  # of who wants less motion
     page.keyboard.press("Enter")
     page.get_by_label("Step", exact=True).fill("2")
     word = page.locator(".candidate.written .word")
@@ -146,7 +146,7 @@ def test_the_board_and_the_tree_answer_to_the_keyboard_and_keep_the_focus(visit:
     page.keyboard.press("Space")
     expect(head).to_have_attribute("aria-checked", "false")
     expect(head).to_be_focused()
-    expect(page.locator("[data-ear]")).to_contain_text("Silenced: cross layer 1 head 3. Written:")
+    expect(page.locator("[data-announcer]")).to_contain_text("Silenced: cross layer 1 head 3. Written:")
     check(page)
     page = visit(f"steps?steps_view=beam&beam_size=3&{TEXT}")
     check(page)
@@ -196,7 +196,7 @@ def test_arrow_keys_walk_a_map_and_paint_a_cell(visit: Visit) -> None:
     for key in ("ArrowRight", "ArrowDown", "ArrowRight", "ArrowRight"):  # the first one comes to the first cell
         page.keyboard.press(key)
     expect(page.locator(".hoverlayer")).to_contain_text("weight: ")
-    expect(page.locator("[data-ear]")).to_have_text(re.compile(r"^query: .+; key: .+; weight: [\d.e-]{1,7}; "))
+    expect(page.locator("[data-announcer]")).to_have_text(re.compile(r"^query: .+; key: .+; weight: [\d.e-]{1,7}; "))
     page.keyboard.press("Enter")
     expect(page.get_by_text("row 2, column 3: 0.5")).to_be_visible()
     expect(map_).to_be_focused()

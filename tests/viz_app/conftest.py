@@ -77,7 +77,7 @@ def component_data(app: AppTest, name: str) -> dict[str, Any]:
 
 def head_map(app: AppTest) -> np.ndarray:
     """The large map (T, S) that Translate shows, NaN where the mask forbids."""
-    data = component_data(app, "head_map")
+    data = component_data(app, "attention_map")
     flat = np.frombuffer(base64.b64decode(data["weights"]), dtype="<f4")
     return flat.reshape(len(data["queries"]), len(data["keys"]))
 

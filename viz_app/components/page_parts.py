@@ -1,73 +1,73 @@
-"""What each page has once and does not show: keys and touches, reading aloud, lines between words, saving pictures.
+"""The invisible parts of each page: keys and touches, announcements, lines between words, saving pictures.
 
-Keys and touches are mounted before the page, which may take long. The others are given their data while it runs, and
-are mounted after it. Several are one component: each that is mounted costs the browser time with every change.
+Keys and touches are mounted before the page, which may take long. The other parts get their data while the page runs,
+and are mounted after it. Several parts are one component, because each mounted component costs the browser time at
+every change.
 """
 
 from collections.abc import Mapping
-from functools import cache
-from typing import Any
 
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from viz_app.components.data import Data, look_data
-from viz_app.components.scripts import asset, scoped
+from viz_app.components.data.encoding import Data
+from viz_app.components.data.word_lines import word_lines_data
+from viz_app.components.mounting import LIBRARY, component, library_component
 from viz_app.session.page_facts import Facts
 
-__all__ = ["begin_parts", "look", "mount_parts", "page_keys", "told"]
+__all__ = ["announce", "begin_parts", "complete_address", "draw_word_lines", "mount_parts", "page_keys"]
 
 FloatArray = NDArray[np.float32]
-KEYS = ("touch", "keys", "map_keys", "tips")  # how a page answers to fingers and keys
-PARTS = ("told", "look", "save")
-GIVEN = "given_to_parts"  # in the state of the visitor; not the key of the component, which has a value of its own
+KEYS = ("touch", "shortcuts", "chart_keys", "tooltips")
+DATA = "data_of_page_parts"  # in the session; not the key of the component, which has a value of its own
 
 
 def begin_parts() -> None:
-    """Before the page."""
-    st.session_state[GIVEN] = {}
+    """Before the page: forget the data of the page before."""
+    st.session_state[DATA] = {}
 
 
 def page_keys() -> None:
-    """Before the page, once a run."""
-    together("page_keys", *KEYS)(key="page_keys", data={part: {} for part in KEYS})
+    """Before the page, once in each run: mount what reacts to keys and touches, and the library of all components."""
+    library_component()(key=LIBRARY, data={part: {} for part in KEYS})
 
 
-def told(text: str, *, languages: tuple[str, str], says: str = "") -> None:
-    """Have a screen reader say what is written, by the model or by force, where it is news; once a run.
+def announce(text: str, *, languages: tuple[str, str], sentence: str = "") -> None:
+    """Let a screen reader read what is written when it changes; once in each run.
 
     Args:
-        text: What is written, or nothing.
-        languages: In which one types, and that of `text`, as `languages.tag` says them.
-        says: What there is to say before, in English.
+        text: What the model has written, or "".
+        languages: The language tags of the text field and of `text`, see `languages.tag`.
+        sentence: An English sentence before the text.
     """
-    before = f"{says} Written:" if text else says
-    give("told", {"says": before.strip(), "text": text, "source": languages[0], "lang": languages[1]})
+    before = f"{sentence} Written:".strip() if text else sentence
+    give("page_announcement", {"sentence": before, "text": text, "source": languages[0], "lang": languages[1]})
 
 
-def look(weights: FloatArray, kind: str, *, title: str, given: int, in_map: bool) -> None:
-    """Draw lines between the chips of `rows_of_chips`, and light up what is pointed at; see `look_data`."""
-    give("look", look_data(weights, kind, title=title, given=given, in_map=in_map))
+def draw_word_lines(weights: FloatArray, kind: str, *, title: str, given: int, in_map: bool) -> None:
+    """Draw lines between the chips of `rows_of_chips`, and highlight what the visitor points at.
+
+    For the arguments see `word_lines_data`.
+    """
+    give("word_lines", word_lines_data(weights, kind, title=title, given=given, in_map=in_map))
 
 
 def give(part: str, data: Data) -> None:
-    st.session_state.setdefault(GIVEN, {})[part] = data
+    st.session_state.setdefault(DATA, {})[part] = data
 
 
 def mount_parts(facts: Facts, titles: Mapping[str, str]) -> None:
-    """After the page, once a run.
+    """After the page, once in each run.
 
     Args:
-        facts: What all pictures of the page are of; each saved picture has them below it.
+        facts: Facts about the page, which are written below each saved picture.
         titles: Key of a chart → its title.
     """
     save = {"facts": facts, "titles": titles}
-    together("page_parts", *PARTS)(key="page_parts", data={**st.session_state[GIVEN], "save": save})
+    component("page_parts")(key="page_parts", data={**st.session_state[DATA], "save_pictures": save})
 
 
-@cache
-def together(name: str, *parts: str) -> Any:
-    """One component of several parts; it needs no style, as nothing of it is seen."""
-    code = (asset("common.js", "picture.js"), f"const parts = {scoped(*parts)};", asset("page_parts.js"))
-    return st.components.v2.component(f"headlight_{name}", html='<div class="root"></div>', js="\n".join(code))
+def complete_address(query: str) -> None:
+    """Replace the query of the page's address, without a new entry in the browser's history."""
+    component("address")(data={"query": query})

@@ -11,8 +11,11 @@ from html import escape
 from model.config.kinds import KINDS
 from model.inference.translation import Translation
 from viz_app.components.attention_view import view
-from viz_app.components.data import Data, line_view_data, map_view_data, stepper_data
-from viz_app.components.scripts import asset, scoped
+from viz_app.components.bundle import COMPONENT_STYLES, asset, bundle
+from viz_app.components.data.attention_lines import AttentionLines
+from viz_app.components.data.encoding import Data
+from viz_app.components.data.maps import attention_maps_data
+from viz_app.components.data.stepper import stepper_data
 from viz_app.content.plain import visible
 from viz_app.widgets.chips import STYLE, rows_of_chips
 from viz_app.widgets.marked_text import lang_attribute, sentence
@@ -20,8 +23,6 @@ from viz_app.widgets.marked_text import lang_attribute, sentence
 __all__ = ["MAX_TOKENS", "TooLongError", "report"]
 
 MAX_TOKENS = 120  # on each side; larger files open too slowly in a browser
-COMPONENTS = ("map_view", "line_view", "stepper", "save")
-SHARED = ("common.js", "picture.js", "large_map.js")
 ORDER = ("cross", "encoder", "decoder")  # the first one is open
 
 
@@ -62,11 +63,12 @@ def report(translation: Translation, *, text: str, name: str, made: date, note: 
             folded("Step by step", picture("stepper", stepper_data(translation, kind=kind, fixed=True), "steps"))
         )
     facts = [("Checkpoint", name), ("Sentence", text), ("Translation", translation.text), ("Note", note)]
-    parts.append(picture("save", {"facts": [(fact, visible(value)) for fact, value in facts if value]}, "facts"))
+    shown = [(fact, visible(value)) for fact, value in facts if value]
+    parts.append(picture("save_pictures", {"facts": shown}, "facts"))
     return PAGE.format(
         title=escape(visible(" → ".join(titles))),
         heading=" → ".join(f"<bdi{lang_attribute(lang)}>{escape(visible(one))}</bdi>" for one, lang in titles.items()),
-        style=asset("report.css", "components.css", "save.css"),
+        style=asset("report.css", *COMPONENT_STYLES),
         chips=STYLE,
         body="\n".join(parts),
         name=escape(visible(name)),
@@ -80,18 +82,17 @@ def attention(translation: Translation, kind: str, *, is_open: bool) -> str:
     shown = view(translation, kind, merge=False, hide_special=False)
     layers, heads = shown.maps.shape[:2]
     first = (layers - 1) * heads
-    lines = line_view_data(
-        shown.maps,
-        shown.axes,
+    lines = AttentionLines(
+        maps=shown.maps,
+        axes=shown.axes,
         rows=[f"layer {i + 1}" for i in range(layers)],
         chosen=[first],
         largest=1.0,
         alt=f"Lines between keys and queries of the {KINDS[kind].full_name}",
     )
-    maps = picture(
-        "map_view", map_view_data(shown.maps, shown.allowed, shown.axes, kind=kind, chosen=first), f"maps-{kind}"
-    )
-    drawn = folded("As lines", picture("line_view", lines, f"lines-{kind}"))
+    numbers = attention_maps_data(shown.maps, shown.allowed, shown.axes, kind=kind, chosen=first)
+    maps = picture("attention_maps", numbers, f"maps-{kind}")
+    drawn = folded("As lines", picture("attention_lines", lines.data(), f"lines-{kind}"))
     title = f"Attention: {KINDS[kind].title}"
     return folded(title, f"<p>{escape(KINDS[kind].shows)}</p>{maps}{drawn}", is_open=is_open)
 
@@ -111,9 +112,8 @@ def picture(component: str, data: Data, name: str) -> str:
 
 @cache
 def script() -> str:
-    """The components, each in its own scope, and the code that draws them."""
-    components = f"const components = {scoped(*COMPONENTS)};"
-    return "\n".join((asset(*SHARED), components, asset("report.js")))
+    """The components, and the call that draws them."""
+    return f"{bundle('report')}\nmodules.report.buildReport();"
 
 
 PAGE = """<!doctype html>

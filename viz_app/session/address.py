@@ -7,8 +7,7 @@ Streamlit clears the URL when the page changes, also with its own `bind="query-p
 is written once per run.
 """
 
-from functools import cache
-from typing import Any
+from collections.abc import Callable
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -50,11 +49,12 @@ def choices_in_url() -> dict[str, object]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def publish_choices(page: str) -> None:
+def publish_choices(page: str, *, complete_address: Callable[[str], None]) -> None:
     """After the page: write its choices into the URL, all at once, because each write is a step for Back.
 
     Args:
         page: The name of the page.
+        complete_address: Called with the query of the page, to replace it without a step for Back.
     """
     kept = choices()
     switched, kept.page = kept.page not in (None, page) and not went_through_history(), page
@@ -66,17 +66,6 @@ def publish_choices(page: str) -> None:
         return
     if switched and not st.query_params:
         # The browser has made a step for the new page already, so complete the URL of this step.
-        complete_url()(data={"query": urlencode(wanted)})
+        complete_address(urlencode(wanted))
     else:
         st.query_params.from_dict(wanted)
-
-
-COMPLETE = """export default ({ data }) =>
-  history.replaceState(history.state, "", `${location.pathname}?${data.query}`);
-"""
-
-
-@cache
-def complete_url() -> Any:
-    """A component that draws nothing and replaces the URL. Streamlit itself can only add a step to the history."""
-    return st.components.v2.component("headlight_address", js=COMPLETE)

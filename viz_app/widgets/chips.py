@@ -32,7 +32,6 @@ STYLE = """<style>
 .hl-section span{opacity:.9;font-size:.9rem}
 .hl-heading span{font-size:.95rem;font-weight:400;opacity:.85;margin-left:.5rem}
 .hl-looks{position:relative;isolation:isolate}
-.stElementContainer:has(.hl-chip:is(:hover,:focus)){position:relative;z-index:1000}
 .hl-looks.hl-lined .hl-row+.hl-row{margin-top:26px;position:relative}
 @media (pointer:coarse){.hl-looks.hl-lined .hl-row+.hl-row{margin-top:44px}}
 .hl-looks>svg{position:absolute;inset:0;z-index:-1;pointer-events:none;overflow:visible}
@@ -40,7 +39,6 @@ STYLE = """<style>
 .hl-chip.hl-looked{box-shadow:inset 0 0 0 2px #e8590c;
  background:color-mix(in srgb,#e8590c var(--hl-weight,0%),transparent)!important}
 .hl-chip.hl-asks{outline:2px solid #e8590c}
-.js-plotly-plot{position:relative}
 .hl-text{overflow-wrap:anywhere;font-size:1.12rem;font-weight:600;margin:2px 0 0}
 .hl-words{line-height:1.9;max-height:15rem;overflow-y:auto}
 .hl-word{border-radius:4px;padding:1px 3px;display:inline-block}
@@ -60,11 +58,6 @@ STYLE = """<style>
 .hl-terms dt,.hl-definitions dt{font-weight:600}
 .hl-terms dd,.hl-definitions dd{margin:0 0 .6rem}
 .hl-more{opacity:.7;font-size:.85rem}
-.st-key-start_pages a,.st-key-start_pages a *{white-space:normal!important;overflow:visible!important}
-.st-key-start_pages a{height:auto!important}
-[data-testid=stCaptionContainer]{color:inherit;opacity:.8}
-.stMultiSelect [data-tag]{background:rgba(128,128,128,.16)!important}
-.stMultiSelect [data-tag],.stMultiSelect [data-tag] *{color:inherit!important}
 </style>"""
 MAX_CHIPS = 80
 

@@ -1,6 +1,6 @@
 """Presenter mode: the same page for the back row of a lecture hall, with larger type and nothing around it.
 
-The switch is in the sidebar, which the mode hides. `assets/keys.js` lets the key `p` press it.
+The switch is in the sidebar, which the mode hides. `assets/shortcuts.js` lets the key `p` press it.
 """
 
 from collections.abc import Callable
@@ -8,8 +8,8 @@ from functools import partial
 
 import streamlit as st
 
-from viz_app.components.elements import key_choice
-from viz_app.components.scripts import ASSETS
+from viz_app.components.bundle import ASSETS
+from viz_app.components.elements.switches import present_key
 from viz_app.session.choices import set_choice, settle
 
 __all__ = ["SCALE", "leave_button", "present_switch", "presenting", "step_buttons"]
@@ -24,7 +24,7 @@ KEYS = """
 | Tab, then arrow keys | move over the cells of a map, the heads of a board, the tokens of a drawing |
 | Enter, Space | choose the cell or the head |
 """
-STYLE = ASSETS / "present.css"
+STYLE = ASSETS / "streamlit_presenting.css"
 
 
 def presenting() -> bool:
@@ -39,7 +39,7 @@ def present_switch() -> None:
         st.toggle("Present", key="present", help="Large type, and only the picture.")
         with st.popover("Keys", icon=":material/keyboard:", type="tertiary"):
             st.markdown(KEYS)
-            key_choice()
+            present_key()
     if presenting():
         st.html(STYLE)
 

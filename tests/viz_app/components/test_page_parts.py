@@ -8,16 +8,19 @@ from streamlit.testing.v1 import AppTest
 from tests.viz_app.conftest import NAME, TEXT, component_data
 
 OpenApp = Callable[..., AppTest]
-EVERYWHERE = {"save"}
+EVERYWHERE = {"save_pictures"}
 
 
-@pytest.mark.parametrize(("page", "own"), [("start", set()), ("steps", {"told"}), ("translate", {"told", "look"})])
+@pytest.mark.parametrize(
+    ("page", "own"),
+    [("start", set()), ("steps", {"page_announcement"}), ("translate", {"page_announcement", "word_lines"})],
+)
 def test_all_that_a_page_does_not_show_is_two_components(open_app: OpenApp, page: str, own: set[str]) -> None:
     app = open_app(page, checkpoint=NAME, text=TEXT)
     assert set(component_data(app, "page_parts")) == EVERYWHERE | own
-    assert set(component_data(app, "page_keys")) == {"touch", "keys", "map_keys", "tips"}
+    assert set(component_data(app, "page_keys")) == {"touch", "shortcuts", "chart_keys", "tooltips"}
     names = [one.proto.component_name for one in app.sidebar.get("bidi_component")]
-    assert sorted(names) == ["headlight_key_choice", "headlight_page_keys", "headlight_page_parts"]
+    assert sorted(names) == ["headlight_page_keys", "headlight_page_parts", "headlight_present_key"]
 
 
 def test_the_parts_follow_what_is_typed_and_keep_nothing_of_another_page(open_app: OpenApp) -> None:
@@ -25,7 +28,7 @@ def test_the_parts_follow_what_is_typed_and_keep_nothing_of_another_page(open_ap
     before = component_data(app, "page_parts")
     app.text_input(key="text").set_value("Ein Hund schläft.").run()
     after = component_data(app, "page_parts")
-    assert after["told"]["text"] not in ("", before["told"]["text"])
-    assert after["look"]["weights"] != before["look"]["weights"]
+    assert after["page_announcement"]["text"] not in ("", before["page_announcement"]["text"])
+    assert after["word_lines"]["weights"] != before["word_lines"]["weights"]
     app.switch_page("viz_app/pages/start.py").run()
     assert set(component_data(app, "page_parts")) == EVERYWHERE

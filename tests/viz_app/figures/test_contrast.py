@@ -70,7 +70,7 @@ def test_lines_between_words_stand_out_in_both_themes() -> None:
 
 
 def test_a_primary_button_is_legible() -> None:
-    style = (ROOT / "viz_app" / "components" / "assets" / "page.css").read_text(encoding="utf-8")
+    style = (ROOT / "viz_app" / "components" / "assets" / "streamlit.css").read_text(encoding="utf-8")
     rules = re.findall(
         r'button\[kind\^="primary"\][^{]*\{ background: (#[0-9a-f]{6});[^}]* color: (#[0-9a-f]{6});', style
     )

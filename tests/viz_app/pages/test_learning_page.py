@@ -36,7 +36,7 @@ def test_every_map_and_every_row_comes_from_its_snapshot(open_app: OpenApp) -> N
     table = app.dataframe[0].value
     assert [text.removesuffix(" …") for text in table["translation"]] == [one.text for one in stages]
     np.testing.assert_allclose(table["loss, nats per token"], [one.loss for one in stages], atol=1e-5)
-    data = component_data(app, "training_view")
+    data = component_data(app, "training_player")
     assert [one["name"] for one in data["snapshots"]] == list(table["after"])
     assert [one["text"] for one in data["snapshots"]] == list(table["translation"])
     shape = len(stages), len(data["queries"]), len(data["keys"])
@@ -76,10 +76,10 @@ def test_all_heads_of_a_snapshot_have_fields_of_equal_size_with_the_mask_in_grey
 
 def test_a_link_keeps_the_snapshot_and_another_head_does_not_change_it(open_app: OpenApp) -> None:
     app = open_app("learning", checkpoint=NAME, text=TEXT, snapshot="1000")
-    shown = component_data(app, "training_view")
+    shown = component_data(app, "training_player")
     assert shown["snapshots"][shown["snapshot"]]["name"] == "step 1,000"
     app.selectbox(key="head").set_value("3").run()
-    after = component_data(app, "training_view")
+    after = component_data(app, "training_player")
     assert (after["snapshot"], after["chosen"] % after["heads"]) == (shown["snapshot"], 2)
     assert in_url(app, "snapshot") == "1000"
 
@@ -87,7 +87,7 @@ def test_a_link_keeps_the_snapshot_and_another_head_does_not_change_it(open_app:
 def test_a_checkpoint_without_snapshots_is_replaced_by_one_with_snapshots(open_app: OpenApp) -> None:
     app = open_app("learning", checkpoint="everyday-de-en", text=TEXT)
     assert f"shows {NAME}" in app.caption[0].value.replace("\\", "")
-    assert component_data(app, "training_view")
+    assert component_data(app, "training_player")
 
 
 @pytest.mark.parametrize("text", ["", "word " * 200])

@@ -50,7 +50,7 @@ def test_the_board_silences_heads_only_for_this_visitor(open_app: OpenApp, check
     assert ablated < every
     expected = translate(checkpoint, TEXT, edits=Intervention(ablated=every).edits())
     assert {
-        state for board in component_data(first, "head_board")["boards"] for row in board["states"] for state in row
+        state for board in component_data(first, "head_switches")["boards"] for row in board["states"] for state in row
     } == {"off"}
     as_trained = translate(checkpoint, TEXT).text
     assert compared_lines(first) == [as_trained, expected.text or "(nothing)"]
@@ -73,7 +73,7 @@ def test_the_search_finds_few_heads_that_decide_the_translation(open_app: OpenAp
 def test_a_board_without_colours_names_the_reason(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(analyses, "MOST_WORK", 1e9)
     app = open_app("heads", checkpoint=NAME, text="Ein Hund wartet vor dem großen Laden.")
-    assert not any(board.get("faces") for board in component_data(app, "head_board")["boards"])
+    assert not any(board.get("faces") for board in component_data(app, "head_switches")["boards"])
     (reason,) = [caption.value for caption in app.caption if "not measured here" in caption.value]
     assert "Shorten the text" in reason
     assert not any("(≠)" in markdown.value for markdown in app.markdown)
@@ -84,9 +84,9 @@ def test_the_board_shows_the_effect_of_every_head_before_any_click(open_app: Ope
     text = app.text_input(key="text").value
     before = translate(checkpoint, text)
     found = silence_each_head(checkpoint, before)
-    boards = {board["kind"]: board for board in component_data(app, "head_board")["boards"]}
+    boards = {board["kind"]: board for board in component_data(app, "head_switches")["boards"]}
     for kind, grid in found.changes.items():
-        spoken = [[face["says"] for face in row] for row in boards[kind]["faces"]]
+        spoken = [[face["note"] for face in row] for row in boards[kind]["faces"]]
         for (layer, head), change in np.ndenumerate(grid):
             assert f"{change:+.3f} nats" in spoken[layer][head]
     cross = found.changes["cross"]

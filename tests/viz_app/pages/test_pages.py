@@ -36,7 +36,7 @@ def example(checkpoint: Checkpoint) -> str:
 def test_the_map_on_the_screen_is_the_models(open_app: OpenApp, bundled: Checkpoint, kind: str) -> None:
     app = open_app(checkpoint=bundled.name, kind=kind, layer="2", head="5")
     expected = translate(bundled, example(bundled)).maps[kind]
-    assert component_data(app, "head_sheet")["picture"].startswith("data:image/png;base64,")
+    assert component_data(app, "head_grid")["picture"].startswith("data:image/png;base64,")
     shown = head_map(app)
     np.testing.assert_allclose(np.nan_to_num(shown), expected[1, 4], atol=1e-6)
     assert np.isnan(shown).sum() == (len(shown) * (len(shown) - 1) / 2 if kind == "decoder" else 0)
@@ -85,7 +85,7 @@ def test_merged_words_and_hidden_special_tokens(open_app: OpenApp) -> None:
     assert merged.shape[1] < before.shape[1]
     np.testing.assert_allclose(merged.sum(axis=1), 1.0, atol=1e-5)
     app.toggle(key="hide_special").set_value(True).run()
-    hidden = component_data(app, "head_map")
+    hidden = component_data(app, "attention_map")
     assert not any("s>" in label for label in [*hidden["queries"], *hidden["keys"]])
     assert any("hidden columns hold" in element.value for element in app.caption)
 

@@ -66,7 +66,7 @@ def test_rollout_and_value_norms_are_those_of_the_analyses(
 
 def test_a_logarithmic_scale_keeps_the_weights(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     app = open_app(checkpoint=NAME, logarithmic="true", layer="2", head="1")
-    data = component_data(app, "head_map")
+    data = component_data(app, "attention_map")
     np.testing.assert_allclose(head_map(app), translate(checkpoint, TEXT).maps["cross"][1, 0], atol=1e-6)
     assert data["logarithmic"]
     assert data["ticks"][:2] == [[1.0, "1"], [0.1, "0.1"]]
@@ -74,7 +74,7 @@ def test_a_logarithmic_scale_keeps_the_weights(open_app: OpenApp, checkpoint: Ch
 
 def test_lines_have_the_weights_of_the_model(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     app = open_app(checkpoint=NAME, view="lines", kind="encoder", layer="1", head="2")
-    data = component_data(app, "line_view")
+    data = component_data(app, "attention_lines")
     maps = translate(checkpoint, TEXT).maps["encoder"]
     found = np.frombuffer(base64.b64decode(data["weights"]), dtype="<f4").reshape(maps.shape)
     # With another number of threads, the page adds the numbers in another order.

@@ -128,9 +128,9 @@ def test_a_choice_that_a_page_or_checkpoint_cannot_show_is_kept_for_others(open_
 def test_silenced_heads_that_a_checkpoint_lacks_are_kept_for_other_checkpoints(open_app: OpenApp) -> None:
     app = open_app("heads", checkpoint="gru-de-en", intervention="off.cross.3.1")
     assert url(app)["intervention"] == "off.cross.3.1"
-    assert component_data(app, "head_board")["boards"][0]["states"] == [["on"]]
+    assert component_data(app, "head_switches")["boards"][0]["states"] == [["on"]]
     app.selectbox(key="checkpoint").set_value("everyday-de-en").run()
-    board = next(one for one in component_data(app, "head_board")["boards"] if one["kind"] == "cross")
+    board = next(one for one in component_data(app, "head_switches")["boards"] if one["kind"] == "cross")
     assert board["states"][2][0] == "off"
 
 

@@ -1,41 +1,49 @@
-// A model's own architecture: boxes of parts, arrows with shapes; a click on a layer opens it.
-export default function ({ data, parentElement, setTriggerValue }) {
-  const view = mounted(parentElement, architecture);
-  view.update(data, setTriggerValue);
-  return view.close;
+// The architecture of a model: boxes for its parts, and arrows with shapes. A click on a layer opens it.
+import { draw, el } from "./dom.js";
+import { component } from "./mounting.js";
+
+const HEAD = 7, ANGLE = 0.45; // of an arrow: pixels, and radians from its line
+
+/**
+ * The arrow head at the end of a line, as an SVG path.
+ * @param {[number, number][]} points
+ */
+export function arrowHead(points) {
+  const [[a, b], [x, y]] = points.slice(-2), angle = Math.atan2(y - b, x - a);
+  const wing = (turn) => [x - HEAD * Math.cos(angle + turn), y - HEAD * Math.sin(angle + turn)];
+  return `M${wing(ANGLE)}L${[x, y]}L${wing(-ANGLE)}`;
 }
 
-function architecture(root) {
+function arrow({ points, label }) {
+  const [x, y] = points.at(-1), [, b] = points.at(-2);
+  const [left, top] = points.length > 2 ? [points[1][0] + 6, points[1][1] - 5] : [x + 6, (y + b) / 2 + 4];
+  return el("g", {}, [
+    el("path", { d: `M${points.join("L")}`, class: "edge" }),
+    el("path", { d: arrowHead(points), class: "edge" }),
+    el("text", { x: left, y: top, class: "quiet" }, label),
+  ]);
+}
+
+function part({ x, y, width, height, label, note, frame }) {
+  return el("g", { transform: `translate(${x} ${y})` }, [
+    el("rect", { width, height, rx: 5, class: frame ? "frame" : "part" }),
+    ...(frame ? [] : [el("text", { x: width / 2, y: height / 2 + 5, "text-anchor": "middle" }, label)]),
+    el("title", {}, note),
+  ]);
+}
+
+export default component((root) => {
   let data, report;
 
-  function line({ points, label }) {
-    const end = points.length - 1, [x, y] = points[end], [a, b] = points[end - 1];
-    const angle = Math.atan2(y - b, x - a), wing = (turn) => [x - 7 * Math.cos(angle + turn), y - 7 * Math.sin(angle + turn)];
-    const [tx, ty] = points.length > 2 ? [points[1][0] + 6, points[1][1] - 5] : [x + 6, (y + b) / 2 + 4];
-    return el("g", {}, [
-      el("path", { d: `M${points.join("L")}`, class: "edge" }),
-      el("path", { d: `M${wing(0.45)}L${[x, y]}L${wing(-0.45)}`, class: "edge" }),
-      el("text", { x: tx, y: ty, class: "quiet" }, label),
-    ]);
-  }
-
-  function part({ x, y, width, height, label, note, frame }) {
-    return el("g", { transform: `translate(${x} ${y})` }, [
-      el("rect", { width, height, rx: 5, class: frame ? "frame" : "part" }),
-      ...(frame ? [] : [el("text", { x: width / 2, y: height / 2 + 5, "text-anchor": "middle" }, label)]),
-      el("title", {}, note),
-    ]);
-  }
-
   function layer(boxes) {
-    const [{ stack, layer: number, label }] = boxes, lit = stack === data.stack && number === data.layer;
+    const [{ stack, layer: number, label }] = boxes, shown = stack === data.stack && number === data.layer;
     const open = () => report("open", { stack, layer: number });
     return el("g", {
-      class: `layer${lit ? " lit" : ""}`, tabindex: 0, role: "button", "aria-label": `${label}${lit ? ", shown" : ", show it"}`,
-      "aria-pressed": String(lit), "data-layer": `${stack}-${number + 1}`, onclick: open,
+      class: `layer${shown ? " lit" : ""}`, tabindex: 0, role: "button", "aria-label": shown ? `${label}, shown` : `${label}, show it`,
+      "aria-pressed": String(shown), "data-layer": `${stack}-${number + 1}`, onclick: open,
       onkeydown: (event) => {
         if (event.key !== "Enter" && event.key !== " ") return;
-        event.preventDefault(); // of scrolling
+        event.preventDefault(); // the key must not scroll
         open();
       },
     }, boxes.map(part));
@@ -43,16 +51,16 @@ function architecture(root) {
 
   function redraw() {
     const layers = new Map();
-    data.boxes.filter((box) => box.layer >= 0).forEach((box) => {
+    for (const box of data.boxes.filter(({ layer: number }) => number >= 0)) {
       const name = `${box.stack}-${box.layer}`;
       layers.set(name, [...(layers.get(name) ?? []), box]);
-    });
+    }
     draw(root, [el("div", { class: "scroll" }, [
       el("svg", { viewBox: `0 0 ${data.width} ${data.height}`, width: data.width, height: data.height, class: "architecture",
         role: "group", "aria-label": data.alt }, [
         el("g", {}, [...layers.values()].map(layer)),
         el("g", {}, data.boxes.filter((box) => box.layer < 0).map(part)),
-        el("g", {}, data.arrows.map(line)),
+        el("g", {}, data.arrows.map(arrow)),
       ]),
     ])]);
   }
@@ -63,4 +71,4 @@ function architecture(root) {
   }
 
   return { update, redraw, picture: () => root.querySelector("svg") };
-}
+});

@@ -1,29 +1,32 @@
-// Beam search as a tree: a column a step, a box a prefix that was weighed.
-export default function ({ data, parentElement, setTriggerValue }) {
-  const view = mounted(parentElement, beamTree);
-  view.update(data, setTriggerValue);
-  return view.close;
+// Beam search as a tree: a column for each step, a box for each hypothesis.
+import { draw, el } from "./dom.js";
+import { shortened } from "./format.js";
+import { component } from "./mounting.js";
+import { singleTabStop } from "./single_tab_stop.js";
+
+const BOX = { width: 128, height: 26 }, COLUMN = 156, ROW = 34, TOP = 26; // pixels
+const FATES = { kept: "kept", ended: "ended", cut: "stopped at the length limit", pruned: "pruned" };
+
+/**
+ * The place of each box: its column is its step, and in a column the boxes are in their given order.
+ * @param {{ depth: number }[]} nodes
+ */
+export function boxPlaces(nodes) {
+  const counts = new Map();
+  return nodes.map(({ depth }) => {
+    const row = counts.get(depth) ?? 0;
+    counts.set(depth, row + 1);
+    return { x: 4 + (depth - 1) * COLUMN, y: TOP + row * ROW };
+  });
 }
 
-function beamTree(root) {
-  const boxWidth = 128, boxHeight = 26, columnWidth = 156, rowHeight = 34, top = 26;
-  const words = { kept: "kept", ended: "ended", cut: "stopped at the length limit", pruned: "pruned" };
-  let data, report, picked = null; // the depth of the box that was chosen last
+function edge({ best, fate }, from, to) {
+  const x = from.x + BOX.width, y1 = from.y + BOX.height / 2, y2 = to.y + BOX.height / 2, middle = (x + to.x) / 2;
+  return el("path", { d: `M${x},${y1} C${middle},${y1} ${middle},${y2} ${to.x},${y2}`, class: `edge ${fate}${best ? " best" : ""}` });
+}
 
-  function places() {
-    const ranks = new Map();
-    return data.nodes.map(({ depth }) => {
-      const rank = ranks.get(depth) ?? 0;
-      ranks.set(depth, rank + 1);
-      return { x: 4 + (depth - 1) * columnWidth, y: top + rank * rowHeight };
-    });
-  }
-
-  function edge({ parent, best, fate }, i, place) {
-    const from = place[parent], to = place[i], x1 = from.x + boxWidth, y1 = from.y + boxHeight / 2, y2 = to.y + boxHeight / 2;
-    const middle = (x1 + to.x) / 2;
-    return el("path", { d: `M${x1},${y1} C${middle},${y1} ${middle},${y2} ${to.x},${y2}`, class: `edge ${fate}${best ? " best" : ""}` });
-  }
+export default component((root) => {
+  let data, report, picked = /** @type {number | null} */ (null); // the step of the box that was chosen last
 
   function box({ token, depth, log_prob, score, fate, best }, i, { x, y }) {
     const word = shortened(token, 9), number = log_prob.toFixed(2);
@@ -33,41 +36,41 @@ function beamTree(root) {
     };
     return el("g", {
       class: `node ${fate}${best ? " best" : ""}`, tabindex: -1, role: "button", "data-node": i, transform: `translate(${x} ${y})`,
-      "aria-label": `${word} ${number}, log p of the prefix, ${words[fate]}; go on from here`, onclick: pick,
+      "aria-label": `${word} ${number}, log p of the hypothesis, ${FATES[fate]}; continue from here`, onclick: pick,
       onkeydown: (event) => {
         if (event.key !== "Enter" && event.key !== " ") return;
-        event.preventDefault(); // of scrolling
+        event.preventDefault(); // the key must not scroll
         pick();
       },
     }, [
-      el("rect", { width: boxWidth, height: boxHeight, rx: 5 }),
+      el("rect", { ...BOX, rx: 5 }),
       el("text", { x: 7, y: 18, lang: data.lang || false }, word),
-      el("text", { x: boxWidth - 6, y: 18, "text-anchor": "end" }, number),
-      el("title", {}, `${token} · ${words[fate]} · log p of the whole prefix ${log_prob.toFixed(4)} · per token ${score.toFixed(4)}`),
+      el("text", { x: BOX.width - 6, y: 18, "text-anchor": "end" }, number),
+      el("title", {}, `${token} · ${FATES[fate]} · log p of the hypothesis ${log_prob.toFixed(4)} · per token ${score.toFixed(4)}`),
     ]);
   }
 
   function redraw() {
-    const place = places(), depths = Math.max(...data.nodes.map(({ depth }) => depth));
-    const height = Math.max(...place.map(({ y }) => y)) + rowHeight;
-    const steps = Array.from({ length: depths }, (_, i) => el("text", { x: 4 + i * columnWidth, y: 16 }, `step ${i + 1}`));
-    const edges = data.nodes.flatMap((node, i) => (node.parent < 0 ? [] : [edge(node, i, place)]));
+    const places = boxPlaces(data.nodes), depths = Math.max(...data.nodes.map(({ depth }) => depth));
+    const height = Math.max(...places.map(({ y }) => y)) + ROW;
+    const steps = Array.from({ length: depths }, (_, i) => el("text", { x: 4 + i * COLUMN, y: 16 }, `step ${i + 1}`));
+    const edges = data.nodes.flatMap((node, i) => (node.parent < 0 ? [] : [edge(node, places[node.parent], places[i])]));
     draw(root, [el("div", { class: "scroll tall" }, [
-      el("svg", { width: depths * columnWidth, height, role: "group", "aria-label": data.alt }, [
-        el("g", {}, steps), el("g", {}, edges), el("g", {}, data.nodes.map((node, i) => box(node, i, place[i]))),
+      el("svg", { width: depths * COLUMN, height, role: "group", "aria-label": data.alt }, [
+        el("g", {}, steps), el("g", {}, edges), el("g", {}, data.nodes.map((node, i) => box(node, i, places[i]))),
       ]),
     ])]);
-    oneTabStop(root, ".node");
+    singleTabStop(root, ".node");
   }
 
   function update(next, setTriggerValue) {
     [data, report] = [next, setTriggerValue];
     redraw();
-    // The tree now goes on from the box that was chosen, and so does who chose it.
+    // The tree now continues from the chosen box, so this box gets the focus.
     const chosen = data.nodes.findIndex(({ depth, best }) => best && depth === picked);
     if (picked !== null) root.querySelector(`[data-node="${chosen}"]`)?.focus();
     picked = null;
   }
 
   return { update, redraw, picture: () => root.querySelector("svg") };
-}
+});

@@ -1,43 +1,48 @@
-// The parts of a page that show nothing of their own, in one component: with every change, each component that is mounted
-// costs the browser time. A part that is given data is built once and updated where the data differ; else it ends.
-export default function ({ data, parentElement }) {
-  const view = mounted(parentElement, together);
-  view.update(data);
-  return view.close;
-}
+// The invisible parts of a page as one component, because each mounted component costs the browser time at every change.
+// A part is updated only if its data have changed, and ends if it gets no data any more.
+import { draw, el } from "./dom.js";
+import { component } from "./mounting.js";
 
-function together(root) {
-  const places = {}, newest = {}, ends = {};
+/**
+ * One component of several parts.
+ * @param {Record<string, import("./mounting.js").Component>} parts Name → component. The data have the same names.
+ * @returns {import("./mounting.js").Component}
+ */
+export function combined(parts) {
+  return component((root) => {
+    const places = {}, latest = {}, ends = {};
 
-  function place() {
-    const parent = document.createElement("div");
-    draw(parent, [el("div", { class: "root" })]);
-    root.append(parent);
-    return parent;
-  }
-
-  function end(name) {
-    ends[name]?.();
-    delete ends[name];
-    delete newest[name];
-  }
-
-  function give(name, data, text) {
-    newest[name] = text;
-    try {
-      ends[name] = parts[name]({ data, parentElement: (places[name] ??= place()) });
-    } catch (error) {
-      reportError(error); // the other parts go on
+    function addPlace() {
+      const parent = document.createElement("div");
+      draw(parent, [el("div", { class: "root" })]);
+      root.append(parent);
+      return parent;
     }
-  }
 
-  function update(data) {
-    for (const name of Object.keys(parts)) {
-      const text = JSON.stringify(data[name]);
-      if (text === undefined) end(name);
-      else if (text !== newest[name]) give(name, data[name], text);
+    function end(name) {
+      ends[name]?.();
+      delete ends[name];
+      delete latest[name];
     }
-  }
 
-  return { update, redraw: () => {}, stop: () => Object.keys(parts).forEach(end) };
+    function give(name, data, text) {
+      latest[name] = text;
+      places[name] ??= addPlace();
+      try {
+        ends[name] = parts[name]({ data, parentElement: places[name], setTriggerValue: () => {} });
+      } catch (error) {
+        reportError(error); // the other parts still work
+      }
+    }
+
+    function update(data) {
+      for (const name of Object.keys(parts)) {
+        const text = JSON.stringify(data[name]);
+        if (text === undefined) end(name);
+        else if (text !== latest[name]) give(name, data[name], text);
+      }
+    }
+
+    return { update, redraw: () => {}, stop: () => Object.keys(parts).forEach(end) };
+  });
 }

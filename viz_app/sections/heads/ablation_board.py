@@ -11,8 +11,8 @@ from model.config.kinds import KINDS
 from model.config.model import ModelConfig
 from model.inference.translation import Translation
 from model.interventions import Head, Intervention
-from viz_app.components import elements
-from viz_app.components.page_parts import told
+from viz_app.components.elements.switches import head_switches
+from viz_app.components.page_parts import announce
 from viz_app.content.plain import plain
 from viz_app.sections.heads import intervention_choice
 from viz_app.sections.heads.before_and_after import before_and_after
@@ -51,7 +51,7 @@ def ablation_board(key: CheckpointKey, text: str, run: Run) -> None:
     add_fact("Translation", after.text)
     search_wanted = buttons(key, heads, intervention, can_search=bool(before.text) and run == Run())
     progress = st.container()
-    told(after.text, says=spoken_changes(intervention), languages=after.languages)
+    announce(after.text, sentence=spoken_changes(intervention), languages=after.languages)
     before_and_after(key, text, before, after, intervention)
     board(head_states(heads, intervention), effects_of(key, text, run, before))
     paint_weight(intervention, after, list(dict.fromkeys(head.kind for head in heads)))
@@ -132,7 +132,7 @@ def summary(effects: SilencingEffects, before: Translation) -> None:
 
 def board(states: Mapping[str, Sequence[Sequence[str]]], effects: SilencingEffects | None) -> None:
     """Draw a button for every head."""
-    elements.head_board(
+    head_switches(
         states,
         titles={kind: f"{KINDS[kind].title}: layers down, heads across" for kind in states},
         faces=faces(effects) if effects else {},

@@ -1,6 +1,6 @@
 """The effect of silencing each head alone: the colours of the ablation board, its sentence and its table."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -8,11 +8,10 @@ import pandas as pd
 from model.analysis.silencing import SilencingEffects
 from model.config.kinds import KINDS
 from model.interventions import Head
+from viz_app.components.elements.switches import HeadFace
 from viz_app.figures.colours import LEVELS, ink, palette
 
 __all__ = ["decisive_head", "effects_sentence", "effects_table", "faces"]
-
-Face = Mapping[str, object]
 
 
 def largest_change(effects: SilencingEffects) -> float:
@@ -20,17 +19,17 @@ def largest_change(effects: SilencingEffects) -> float:
     return max(float(np.abs(grid).max()) for grid in effects.changes.values())
 
 
-def faces(effects: SilencingEffects) -> dict[str, list[list[Face]]]:
+def faces(effects: SilencingEffects) -> dict[str, list[list[HeadFace]]]:
     """Kind → (L, H): the colours of a head's button, and the effect of silencing it in words."""
     bound = max(largest_change(effects), 1e-6)
     colours = ["#" + bytes(row[:3]).hex() for row in palette(signed=True)]
 
-    def face(change: float, position: int) -> Face:
+    def face(change: float, position: int) -> HeadFace:
         colour = colours[round((change / bound + 1) / 2 * (LEVELS - 1))]
         effect = f"{change:+.3f} nats when silenced"
         if position >= 0:
             effect += f"; token {position + 1} changes"
-        return {"colour": colour, "ink": ink(colour), "says": effect, "decides": position >= 0}
+        return HeadFace(colour=colour, ink=ink(colour), note=effect, decides=position >= 0)
 
     return {
         kind: [

@@ -12,7 +12,7 @@ from model.analysis.station import Station
 from model.analysis.stations import WordPrediction
 from model.config.model import ModelConfig
 from model.inference.translation import Translation
-from viz_app.components.elements import architecture_map, derivation
+from viz_app.components.elements.diagrams import architecture_map, derivation
 from viz_app.content.plain import visible
 from viz_app.figures.architecture import Outline, architecture
 from viz_app.figures.style import Axes

@@ -5,9 +5,9 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from viz_app.components import elements
 from viz_app.components.attention_view import view
-from viz_app.components.data import Snapshot
+from viz_app.components.data.training_player import Snapshot, TrainingFilm
+from viz_app.components.elements.maps import training_player
 from viz_app.figures.picture import map_summary, map_table
 from viz_app.sections.learning.history import History
 from viz_app.session.choices import choose_by_index, settle
@@ -32,17 +32,20 @@ def draw_snapshot_player(history: History, kind: str, layer: int, head: int) -> 
     number = history.ids.index(st.session_state["snapshot"])
     name = history.names[number]
     add_fact("Snapshot", name)
-    elements.training_view(
-        [
+    film = TrainingFilm(
+        snapshots=[
             Snapshot(name=name, text=text, loss=f"loss {result.loss:.2f}", maps=result.maps[kind])
             for name, text, result in zip(history.names, history.texts, history.results, strict=True)
         ],
-        shown.axes,
-        shown.allowed,
+        axes=shown.axes,
+        allowed=shown.allowed,
         kind=kind,
         written=history.trained.languages[1],
         chosen=(layer, head),
         shown=number,
+    )
+    training_player(
+        film,
         key="training_view",
         on_open=open_head,
         on_snapshot=partial(choose_by_index, "snapshot", tuple(history.ids)),

@@ -7,8 +7,8 @@ import pandas as pd
 import streamlit as st
 
 from model.config.search import SearchConfig
-from viz_app.components import elements
-from viz_app.components.page_parts import told
+from viz_app.components.elements.diagrams import beam_tree as draw_beam_tree
+from viz_app.components.page_parts import announce
 from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.services import translations
 from viz_app.services.listing import CheckpointKey
@@ -38,7 +38,7 @@ def beam_tree(
     with setting:
         size = beam_size_slider()
     tree = translations.search_tree_of(key, text, SearchConfig(method="beam", beam_size=size), forced)
-    told(tree.text, languages=languages)
+    announce(tree.text, languages=languages)
     st.html(sentence(tree.text, languages[1]) if tree.text else sentence("(the model wrote nothing)"))
     caption = (
         f"Each box is a hypothesis with its log-probability. At each step, the {size} best are kept (solid) and the "
@@ -54,7 +54,7 @@ def beam_tree(
         key="beam_tree",
         alt="The hypotheses of the beam search",
     )
-    elements.beam_tree(
+    draw_beam_tree(
         tree,
         lang=languages[1],
         alt=f"Tree of a beam search with {len(tree.nodes)} hypotheses. The winner is “{tree.text}”",

@@ -6,9 +6,9 @@ import streamlit as st
 
 from model.inference.opening import AnyConfig
 from model.inference.translation import Translation
-from viz_app.components import elements
 from viz_app.components.attention_view import looked_at
-from viz_app.components.page_parts import told
+from viz_app.components.elements.stepper import stepper
+from viz_app.components.page_parts import announce
 from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.session.choices import settle
 from viz_app.widgets import forced_tokens
@@ -36,7 +36,7 @@ def greedy_steps(config: AnyConfig, translation: Translation, setting: DeltaGene
     settle("guess", False)
     place, switch = st.columns([4, 1], vertical_alignment="center")
     guess = switch.toggle("Guess first", key="guess", help="Hide the words and the candidates until you ask for them.")
-    told("" if guess else translation.text, languages=translation.languages)
+    announce("" if guess else translation.text, languages=translation.languages)
     written = translation.text or "(the model wrote nothing)"
     language = translation.languages[1] if translation.text else ""
     place.html(sentence("…") if guess else sentence(written, language))
@@ -47,7 +47,7 @@ def greedy_steps(config: AnyConfig, translation: Translation, setting: DeltaGene
         )
     settle("step", 0)
     chosen_step: int = st.session_state["step"]  # counted from 1; 0 before the visitor chooses
-    elements.stepper(
+    stepper(
         translation,
         kind=kind,
         key="stepper",

@@ -8,8 +8,11 @@ import streamlit as st
 
 from model.analysis.statistics import strongest
 from model.config.kinds import KINDS
-from viz_app.components import elements
 from viz_app.components.attention_view import AttentionView, ChosenMap
+from viz_app.components.data.attention_lines import AttentionLines
+from viz_app.components.data.maps import ColourRange, HeadGrid, LargeMap
+from viz_app.components.elements.lines import attention_lines
+from viz_app.components.elements.maps import attention_map, head_grid
 from viz_app.figures.overview import overview_summary, overview_table
 from viz_app.figures.picture import map_summary, map_table
 from viz_app.widgets.charts import numbers
@@ -36,17 +39,15 @@ def all_heads(
     title = f"All heads, {KINDS[kind].full_name}"
     alt = f"{layers} × {heads} small heatmaps, one for each layer and head of the {KINDS[kind].full_name}"
     summary = overview_summary(shown.maps)
-    elements.head_sheet(
-        shown.maps,
-        shown.allowed,
+    grid = HeadGrid(
+        maps=shown.maps,
+        allowed=shown.allowed,
         chosen=(layer, head if isinstance(head, int) else None),
-        largest=largest,
-        logarithmic=logarithmic,
+        colours=ColourRange(largest=largest, logarithmic=logarithmic),
         title=title,
         alt=f"{alt}. {summary}",
-        key="overview",
-        on_open=open_head,
     )
+    head_grid(grid, key="overview", on_open=open_head)
     numbers({"": partial(overview_table, shown.maps)}, summary=summary, key="overview", alt=alt)
 
 
@@ -57,17 +58,16 @@ def one_head(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, *, 
     alt = f"Heatmap of the {chosen.unit} of {title}: rows are queries, columns are keys"
     visible = np.where(chosen.allowed, chosen.weights, np.float32("nan"))
     summary = map_summary(visible, shown.axes, unit=chosen.unit)
-    elements.head_map(
-        chosen.weights,
-        shown.axes,
-        chosen.allowed,
+    large = LargeMap(
+        weights=chosen.weights,
+        allowed=chosen.allowed,
+        axes=shown.axes,
         unit=chosen.unit,
-        largest=chosen.largest,
-        logarithmic=logarithmic,
+        colours=ColourRange(largest=chosen.largest, logarithmic=logarithmic),
         title=title,
         alt=f"{alt}. {summary}",
-        key="head_map",
     )
+    attention_map(large, key="head_map")
     numbers({"": partial(map_table, visible, shown.axes)}, summary=summary, key="head_map", alt=alt)
 
 
@@ -79,15 +79,15 @@ def lines(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, head: 
     )
     layers, heads = shown.maps.shape[:2]
     single = isinstance(head, int)
-    elements.line_view(
-        shown.maps if single else chosen.weights[None, None],
-        shown.axes,
+    drawn = AttentionLines(
+        maps=shown.maps if single else chosen.weights[None, None],
+        axes=shown.axes,
         rows=[f"layer {i + 1}" for i in range(layers)] if single else [chosen.name],
         chosen=[layer * heads + head if isinstance(head, int) else 0],
         largest=chosen.largest,
         alt=f"Lines between keys and queries of the {KINDS[kind].full_name}",
-        key="line_view",
     )
+    attention_lines(drawn, key="line_view")
 
 
 def bertviz(shown: AttentionView, kind: str, layer: int, head: int | str, *, model_view: bool) -> None:

@@ -5,7 +5,7 @@ import streamlit as st
 from model.config.kinds import KINDS
 from model.inference.translation import Translation
 from viz_app.components.attention_view import select_head
-from viz_app.components.page_parts import look
+from viz_app.components.page_parts import draw_word_lines
 from viz_app.sections.translate.map_choice import MapChoice
 from viz_app.sections.translate.map_window import WINDOW
 from viz_app.sections.translate.written_text import token_rows
@@ -28,7 +28,7 @@ def word_lines(choice: MapChoice, translation: Translation) -> None:
     else:
         weights, name = select_head(translation.maps[choice.kind], choice.layer, choice.head), choice.large.name
     with st.sidebar:  # the component itself is invisible
-        look(
+        draw_word_lines(
             weights,
             choice.kind,
             title=f"Weights between the tokens: {KINDS[choice.kind].full_name}, layer {choice.layer + 1}, {name}",

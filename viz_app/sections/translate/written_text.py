@@ -9,7 +9,7 @@ from model.config.section import ConfigError
 from model.inference.opening import AnyConfig
 from model.inference.tokens import Token
 from model.inference.translation import Translation
-from viz_app.components.page_parts import told
+from viz_app.components.page_parts import announce
 from viz_app.services import analyses
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.translations import Run
@@ -45,7 +45,7 @@ def written_text(key: CheckpointKey, config: AnyConfig, text: str, run: Run, tra
     elif translation.written:
         html += sentence("(the model wrote nothing)")
     st.html(html)
-    told(translation.text, languages=translation.languages)
+    announce(translation.text, languages=translation.languages)
     if shares:
         st.caption("Bar below a token: blue is the share from the source, orange the share from the tokens before it.")
 

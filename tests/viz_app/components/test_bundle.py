@@ -1,0 +1,20 @@
+"""Our JavaScript modules joined into one text."""
+
+import re
+
+from viz_app.components.bundle import ASSETS, bundle, library
+
+
+def test_a_bundle_defines_each_module_once_and_after_those_that_it_imports() -> None:
+    names = {path.stem for path in ASSETS.glob("*.js")}
+    text = bundle("app", "report")
+    defined = re.findall(r"^modules\.(\w+) = ", text, re.MULTILINE)
+    assert sorted(defined) == sorted(names), "a module is in no bundle"
+    for name in defined:
+        used = text.index(f"= modules.{name};") if f"= modules.{name};" in text else len(text)
+        assert text.index(f"modules.{name} = ") < used, name
+
+
+def test_no_import_and_one_export_are_left() -> None:
+    left = re.findall(r"^(?:import|export)\b.*", library(), re.MULTILINE)
+    assert left == ["export default modules.app.pageKeys;"]

@@ -1,0 +1,49 @@
+// All components of the app. The server sends this file once; the component of each picture then takes its own from here.
+import address from "./address.js";
+import architecture from "./architecture.js";
+import attentionLines from "./attention_lines.js";
+import attentionMap from "./attention_map.js";
+import beamTree from "./beam_tree.js";
+import chartKeys from "./chart_keys.js";
+import derivation from "./derivation.js";
+import headGrid from "./head_grid.js";
+import headSwitches from "./head_switches.js";
+import { styleComponents } from "./mounting.js";
+import pageAnnouncement from "./page_announcement.js";
+import { combined } from "./page_parts.js";
+import presentKey from "./present_key.js";
+import savePictures from "./save_pictures.js";
+import shortcuts from "./shortcuts.js";
+import stepper from "./stepper.js";
+import tooltips from "./tooltips.js";
+import touch from "./touch.js";
+import trainingPlayer from "./training_player.js";
+import wordLines from "./word_lines.js";
+
+const components = {
+  address, architecture, derivation, stepper,
+  attention_lines: attentionLines,
+  attention_map: attentionMap,
+  beam_tree: beamTree,
+  head_grid: headGrid,
+  head_switches: headSwitches,
+  page_parts: combined({ page_announcement: pageAnnouncement, word_lines: wordLines, save_pictures: savePictures }),
+  present_key: presentKey,
+  training_player: trainingPlayer,
+};
+
+/**
+ * Hand over the components to all that wait for them.
+ * @param {string} name The global variable with the promise of the components. It names their version too: after an update
+ *   of the server, old and new components can be on one page.
+ * @param {string} css The style of all components.
+ */
+export function provideComponents(name, css) {
+  styleComponents(css);
+  const waiting = /** @type {any} */ (globalThis);
+  waiting[name] ??= Promise.withResolvers();
+  waiting[name].resolve(components);
+}
+
+/** How a page reacts to keys and fingers. */
+export const pageKeys = combined({ touch, shortcuts, chart_keys: chartKeys, tooltips });

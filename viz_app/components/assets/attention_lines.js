@@ -1,0 +1,164 @@
+// Attention as lines from queries (left) to keys (right), as in BertViz. The thickness of a line is a weight.
+import { buttonRows, draw, el } from "./dom.js";
+import { shortened } from "./format.js";
+import { availableWidth, component } from "./mounting.js";
+import { decodeFloats } from "./numbers.js";
+
+const DASHES = [false, "10 8", "1 9"];
+const ROW_HEIGHT = 22, GAP = 8, MIN_WIDTH = 280, NARROW = 460; // pixels
+
+/** A line: [weight, query, key, map]. @typedef {[number, number, number, number]} Line */
+/** A token: its side and its number, counted from 0. @typedef {{ side: "query" | "key", index: number }} TokenPlace */
+
+/** Side → the token of a line on this side. @type {Record<"query" | "key", (line: Line) => number>} */
+const END = { query: (line) => line[1], key: (line) => line[2] };
+
+/**
+ * The lines that are thick enough.
+ * @param {object} maps
+ * @param {ArrayLike<number>} maps.weights (M, T, S), row by row.
+ * @param {number} maps.queries
+ * @param {number} maps.keys
+ * @param {Iterable<number>} maps.selected The maps to draw.
+ * @param {number} maps.smallest The smallest weight with a line.
+ * @param {number} maps.best How many of the largest weights of each query are kept; 0 keeps all.
+ * @returns {Line[]}
+ */
+export function visibleLines({ weights, queries, keys, selected, smallest, best }) {
+  /** @type {Line[]} */
+  const lines = [];
+  for (const map of selected)
+    for (let t = 0; t < queries; t++) {
+      /** @type {Line[]} */
+      const row = Array.from({ length: keys }, (_, s) => [weights[(map * queries + t) * keys + s], t, s, map]);
+      const kept = best ? row.sort((a, b) => b[0] - a[0]).slice(0, best) : row;
+      lines.push(...kept.filter(([weight]) => weight >= Math.max(smallest, 1e-6)));
+    }
+  return lines;
+}
+
+/**
+ * The dash pattern of a map: the maps of one layer share a pattern, other layers have others.
+ * @param {number} layer
+ * @param {Iterable<number>} layers The layers that are drawn.
+ */
+export function dashOf(layer, layers) {
+  return DASHES[[...new Set(layers)].sort((a, b) => a - b).indexOf(layer) % DASHES.length];
+}
+
+export default component((root) => {
+  let data = /** @type {any} */ (null), weights, selected, threshold = 0.05, best = 0;
+  let pointed = /** @type {TokenPlace | null} */ (null), focused = /** @type {TokenPlace | null} */ (null);
+
+  function update(next) {
+    if (next.selection !== data?.selection) [selected, pointed, focused] = [new Set(next.chosen), null, null];
+    [data, weights] = [next, decodeFloats(next.weights)];
+    redraw();
+  }
+
+  /** A head keeps its colour when other heads are turned on. */
+  const colour = (map) => data.colours.lines[map % data.colours.lines.length];
+  const layerOf = (map) => Math.floor(map / data.columns);
+
+  function picture() {
+    const active = pointed ?? focused;
+    const all = visibleLines({
+      weights, queries: data.queries.length, keys: data.keys.length, selected, smallest: threshold * data.largest, best,
+    });
+    const lines = active ? all.filter((line) => END[active.side](line) === active.index) : all;
+    const width = Math.max(availableWidth(root), MIN_WIDTH), side = Math.min(190, width * 0.32), narrow = width < NARROW;
+    const top = narrow ? 50 : 30, height = top + ROW_HEIGHT * Math.max(data.queries.length, data.keys.length) + 10;
+    const y = (i) => top + ROW_HEIGHT * (i + 0.5), place = { width, side, y };
+    const names = [...selected].map((map) => data.names[map]).join("; ");
+    return el("svg", { width, height, role: "group", "aria-label": `${data.alt}: ${names}`, "data-lines": lines.length }, [
+      el("g", {}, [
+        el("text", { x: 0, y: 16 }, data.query_title),
+        el("text", { x: width, y: narrow ? 36 : 16, "text-anchor": "end" }, data.key_title),
+      ]),
+      el("g", {}, lines.map((line) => lineElement(line, place))),
+      el("g", {}, data.queries.map((label, i) => tokenElement(label, { side: "query", index: i }, lines, place))),
+      el("g", {}, data.keys.map((label, i) => tokenElement(label, { side: "key", index: i }, lines, place))),
+    ]);
+  }
+
+  function lineElement([weight, t, s, map], { width, side, y }) {
+    const share = weight / data.largest;
+    return el("line", {
+      x1: side, y1: y(t), x2: width - side, y2: y(s), stroke: colour(map)[0], "stroke-linecap": "round",
+      "stroke-dasharray": dashOf(layerOf(map), [...selected].map(layerOf)),
+      "stroke-width": (0.4 + 5.6 * share).toFixed(2), "stroke-opacity": (0.25 + 0.75 * share).toFixed(2),
+    }, [el("title", {}, `${data.names[map]}: ${data.queries[t]} → ${data.keys[s]}: ${weight.toFixed(6)}`)]);
+  }
+
+  /** A token; next to the tokens on the other side of the active one is the mean of their weights over the maps. */
+  function tokenElement(label, { side: name, index }, lines, { width, side, y }) {
+    const active = pointed ?? focused, query = name === "query";
+    const across = active && active.side !== name ? lines.filter((line) => END[name](line) === index) : [];
+    const mean = across.reduce((sum, [weight]) => sum + weight, 0) / selected.size;
+    const chosen = active && active.side === name && active.index === index;
+    const note = across.length ? mean.toFixed(3) : "";
+    const text = shortened(label, Math.max(3, Math.min(18, Math.floor((side - GAP) / 7.5) - (note ? 6 : 0))));
+    return el("text", {
+      x: query ? side - GAP : width - side + GAP, y: y(index) + 5, "text-anchor": query ? "end" : "start",
+      class: `token${chosen ? " chosen" : active && !across.length ? " aside" : ""}`, tabindex: 0, role: "img",
+      "aria-label": `${shortened(label, 40)}, ${name} ${index + 1}`, lang: data.languages[name] || false,
+      "data-side": name, "data-index": index,
+      onfocus: () => activate(pointed, { side: name, index }), onblur: () => activate(pointed, null),
+    }, (query ? `${note}  ${text}` : `${text}  ${note}`).trim());
+  }
+
+  /** The token under the pointer is active, or else the token with the focus. */
+  function activate(underPointer, withFocus) {
+    if (JSON.stringify([underPointer, withFocus]) === JSON.stringify([pointed, focused])) return;
+    [pointed, focused] = [underPointer, withFocus];
+    redraw();
+  }
+
+  function toggle(map) {
+    if (!selected.delete(map)) selected.add(map);
+    if (!selected.size) selected.add(map);
+    redraw();
+  }
+
+  function switches() {
+    return data.rows.map((name, row) => [name, Array.from({ length: data.columns }, (_, column) => {
+      const map = row * data.columns + column, on = selected.has(map);
+      const [background, ink] = on ? colour(map) : [];
+      return el("button", {
+        type: "button", role: "switch", "aria-checked": String(on), "aria-label": data.names[map], title: data.names[map],
+        style: on && `background:${background};color:${ink}`, onclick: () => toggle(map),
+      }, data.labels[map]);
+    })]);
+  }
+
+  function slider(label, range, value, shown, change) {
+    const oninput = (event) => {
+      change(Number(event.target.value));
+      redraw();
+    };
+    return el("label", {}, [
+      el("span", {}, label), el("input", { type: "range", "aria-label": label, ...range, oninput, value }), el("output", { "aria-live": "off" }, shown),
+    ]);
+  }
+
+  function redraw() {
+    const most = Math.min(data.keys.length, 10);
+    const sliders = [
+      slider("Threshold", { min: 0, max: 1, step: 0.01 }, threshold, threshold.toFixed(2), (value) => { threshold = value; }),
+      slider("Largest weights per query", { min: 0, max: most, step: 1 }, best, best ? String(best) : "all", (value) => { best = value; }),
+    ];
+    draw(root, [
+      el("div", { class: "bar" }, data.names.length > 1 ? [buttonRows(switches()), ...sliders] : sliders),
+      picture(),
+    ]);
+  }
+
+  function tokenAt(target) {
+    const token = target.closest("[data-side]");
+    return token && { side: token.dataset.side, index: Number(token.dataset.index) };
+  }
+
+  root.onpointerover = (event) => activate(tokenAt(event.target), focused);
+  root.onpointerleave = () => activate(null, focused);
+  return { update, redraw, picture: () => root.querySelector("svg") };
+});

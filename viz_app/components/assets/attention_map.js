@@ -1,0 +1,52 @@
+// One attention map, large. Pointing at a cell highlights its tokens above the map, and pointing at a token its row or
+// column in the map.
+import { heightBelow } from "./bridge.js";
+import { draw, el, find } from "./dom.js";
+import { mapDrawing } from "./map_drawing.js";
+import { component, zoomOf } from "./mounting.js";
+import { decodeFloats } from "./numbers.js";
+import { onPage } from "./page_events.js";
+
+const BELOW = 60, DECADES = 4; // pixels of the page below the picture; powers of ten on a logarithmic scale
+
+/**
+ * Where a weight is on the colour scale, from 0 to 1.
+ * @param {number} share The weight divided by the largest one.
+ * @param {boolean} logarithmic
+ */
+export function scalePosition(share, logarithmic) {
+  return logarithmic ? 1 + Math.log10(Math.max(share, 10 ** -DECADES)) / DECADES : share;
+}
+
+export default component((root) => {
+  let data = /** @type {any} */ (null), weights, map = /** @type {ReturnType<typeof mapDrawing> | null} */ (null);
+
+  function update(next) {
+    [data, weights] = [next, decodeFloats(next.weights)];
+    redraw();
+  }
+
+  const weight = (t, s) => weights[t * data.keys.length + s]; // NaN if the mask forbids the cell
+  const position = (share) => scalePosition(share, data.logarithmic);
+
+  function describe(t, s) {
+    const number = Number.isNaN(weight(t, s)) ? "masked: weight exactly 0" : `${data.unit}: ${weight(t, s).toFixed(6)}`;
+    return `query: ${data.notes[t] ?? data.queries[t]}; key: ${data.keys[s]}; ${number}`;
+  }
+
+  function redraw() {
+    draw(root, [el("output", { "aria-live": "off", class: "says" }), el("div", { class: "scroll picture" })]);
+    const readout = find(root, ".says"), picture = find(root, ".picture");
+    map ??= mapDrawing(picture, (text) => { readout.textContent = text; });
+    map.show({
+      ...data, label: data.alt, weight, describe,
+      position: (t, s) => position(weight(t, s) / data.largest),
+      masked: (t, s) => Number.isNaN(weight(t, s)),
+      height: heightBelow(picture) / zoomOf(picture) - BELOW,
+      bar: { unit: data.unit, ticks: data.ticks.map(([share, text]) => [position(share), text]) },
+    });
+  }
+
+  const stop = onPage("headlight-mark", ({ detail }) => map?.mark(detail));
+  return { update, redraw, stop, picture: () => root.querySelector("svg.map") };
+});

@@ -1,0 +1,30 @@
+// Every layer and head of one kind of attention, small. The page opens the one that is pressed.
+import { heightBelow } from "./bridge.js";
+import { draw, el, find } from "./dom.js";
+import { fitGrid, headGrid } from "./head_grid_drawing.js";
+import { component, zoomOf } from "./mounting.js";
+import { singleTabStop } from "./single_tab_stop.js";
+
+const LOWEST = 200, BELOW = 90; // pixels: of the picture, and of the page below it
+
+export default component((root) => {
+  let data = /** @type {any} */ (null), report;
+
+  function update(next, setTriggerValue) {
+    [data, report] = [next, setTriggerValue];
+    redraw();
+  }
+
+  function redraw() {
+    const [layer, head] = data.chosen;
+    draw(root, [el("div", { role: "figure", "aria-label": data.alt, "data-title": data.title }, [headGrid({
+      ...data,
+      isChosen: (l, h) => l === layer && (head === null || h === head),
+      open: (l, h) => report("open", { layer: l, head: h }),
+    })])]);
+    fitGrid(find(root, ".sheet"), data, Math.max(LOWEST, heightBelow(root) / zoomOf(root) - BELOW));
+    singleTabStop(root, ".over");
+  }
+
+  return { update, redraw, picture: () => root.firstChild };
+});

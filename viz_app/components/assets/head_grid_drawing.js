@@ -1,0 +1,56 @@
+// All heads of one kind of attention as one image, with a button over each head.
+import { el } from "./dom.js";
+
+const LOWEST_ROW = 44, LABELS = 30; // pixels: of a row of heads, and of the line of numbers below them
+
+/**
+ * The grid: a row for each layer, a column for each head.
+ * @param {object} grid
+ * @param {number} grid.layers
+ * @param {number} grid.heads
+ * @param {string} grid.picture The image, as a data URL.
+ * @param {(layer: number, head: number) => boolean} grid.isChosen
+ * @param {(layer: number, head: number) => void} grid.open Called when the button of a head is pressed.
+ * @returns {import("./dom.js").Described}
+ */
+export function headGrid({ layers, heads, picture, isChosen, open }) {
+  const at = (area) => `grid-area:${area}`;
+  const buttons = Array.from({ length: layers * heads }, (_, i) => {
+    const [layer, head] = [Math.floor(i / heads), i % heads], chosen = isChosen(layer, head), name = `layer ${layer + 1}, head ${head + 1}`;
+    return el("button", {
+      type: "button", class: `over${chosen ? " lit" : ""}`, "aria-pressed": String(chosen), "aria-label": name, title: name,
+      onclick: () => open(layer, head), style: at(`${layer + 1} / ${head + 2}`),
+    }, "");
+  });
+  const name = (text, area) => el("span", { class: "quiet name", style: at(area) }, text);
+  const numbers = (count, area) => Array.from({ length: count }, (_, i) => name(String(i + 1), area(i)));
+  return el("div", { class: "sheet", style: `grid-template:repeat(${layers}, 1fr) auto / auto repeat(${heads}, minmax(0, 1fr))` }, [
+    el("img", { src: picture, alt: "", style: at(`1 / 2 / ${layers + 1} / ${heads + 2}`) }),
+    ...buttons,
+    name("layer 1", "1 / 1"),
+    ...numbers(layers, (i) => `${i + 1} / 1`).slice(1),
+    name("head", `${layers + 1} / 1`), // a column may be too narrow for "head 1"
+    ...numbers(heads, (i) => `${layers + 1} / ${i + 2}`),
+  ]);
+}
+
+/**
+ * The height of a grid whose cells are squares, if it is not higher than allowed.
+ * @param {{ layers: number, heads: number, rows: number, columns: number }} grid Each head has rows × columns cells.
+ * @param {number} width Pixels.
+ * @param {number} highest Pixels.
+ */
+export function gridHeight({ layers, heads, rows, columns }, width, highest) {
+  const square = ((width / heads) * rows) / columns;
+  return Math.min(highest, Math.max(LOWEST_ROW, square) * layers) + LABELS;
+}
+
+/**
+ * Give a grid its height, after it has its width.
+ * @param {any} element
+ * @param {{ layers: number, heads: number, rows: number, columns: number }} grid
+ * @param {number} highest Pixels.
+ */
+export function fitGrid(element, grid, highest) {
+  element.style.height = `${gridHeight(grid, element.clientWidth, highest)}px`;
+}

@@ -1,0 +1,201 @@
+// The drawing of one attention map with its labels. The cell under the pointer or the arrow keys is framed, and its number
+// is shown. A map is drawn once: when the pointer moves, one cell is looked up and one frame moves, however large the map is.
+import { announce } from "./announcer.js";
+import { draw, el, find } from "./dom.js";
+import { shortened, spoken } from "./format.js";
+import { availableWidth } from "./mounting.js";
+import { clamped, colourAt } from "./numbers.js";
+import { ARROWS } from "./single_tab_stop.js";
+
+const CELL = [15, 38], HIGHEST = 26; // pixels: the width of a cell, and its height if it is free
+const WIDEST = 80, TALLEST = 54; // pixels of a cell in a map of a given height
+const LABEL = 16, UPRIGHT = 18, SLANTED_FROM = 22; // characters; pixels of an upright label; cell width for slanted labels
+const BAR = 12, STOPS = 32; // pixels and steps of the colour bar
+
+/**
+ * What a map shows. `t` is a query (row) and `s` a key (column), counted from 0.
+ * @typedef {object} MapPicture
+ * @property {string[]} queries
+ * @property {string[]} keys
+ * @property {string} query_title
+ * @property {string} key_title
+ * @property {{ query: string, key: string }} languages
+ * @property {{ scale: string[], masked: string }} colours
+ * @property {string} label For people who cannot see it.
+ * @property {string} title Of the saved picture.
+ * @property {(t: number, s: number) => number} weight
+ * @property {(t: number, s: number) => boolean} masked
+ * @property {(t: number, s: number) => number} [position] On the colour scale; else the weight.
+ * @property {(t: number, s: number) => string} [describe] The readout of a cell, as "name: value; …".
+ * @property {number} [height] Pixels that the picture should fill.
+ * @property {{ unit: string, ticks: [number, string][] }} [bar] A colour bar.
+ */
+
+/** A cell, as [query, key]. @typedef {[number, number]} Cell */
+
+const labelWidth = (labels) => Math.min(150, 12 + 8 * Math.max(...labels.map((label) => Math.min([...label].length, LABEL))));
+
+/**
+ * The sizes of a map in pixels.
+ * @param {MapPicture} map
+ * @param {number} available The width for the whole picture.
+ */
+export function mapLayout(map, available) {
+  const rows = map.queries.length, columns = map.keys.length;
+  const left = labelWidth(map.queries) + 22, beside = map.bar ? BAR + 74 : 8;
+  const cell = Math.max(CELL[0], Math.min(map.height ? WIDEST : CELL[1], (available - left - beside) / columns));
+  const upright = cell < SLANTED_FROM; // slanted labels would overlap
+  const below = labelWidth(map.keys) * (upright ? 1 : 0.75) + 24;
+  const fitting = map.height ? Math.min(TALLEST, (map.height - below - 8) / rows) : Math.min(HIGHEST, cell);
+  const forTitle = (7 * map.query_title.length - below) / rows; // a few rows would cut their own title
+  const high = Math.max(CELL[0], Math.min(TALLEST, forTitle), fitting);
+  const bottom = rows * high, right = left + columns * cell;
+  const every = upright ? Math.ceil(UPRIGHT / cell) : 1; // of the labels of the keys, those that fit
+  return { left, right, bottom, below, beside, cell, high, upright, every };
+}
+
+/** @typedef {ReturnType<typeof mapLayout>} Layout */
+
+/**
+ * Where a cell is in the picture.
+ * @param {Layout} layout
+ * @param {Cell} cell
+ */
+export function cellBox({ left, cell, high }, [t, s]) {
+  return { x: left + s * cell, y: t * high, width: cell - 1, height: high - 1 };
+}
+
+/** @param {MapPicture} map @param {Layout} layout */
+function cellElements(map, layout) {
+  const position = map.position ?? map.weight;
+  return map.queries.flatMap((_, t) => map.keys.map((_, s) => el("rect", {
+    ...cellBox(layout, [t, s]), "data-cell": `${t},${s}`,
+    fill: map.masked(t, s) ? map.colours.masked : colourAt(map.colours.scale, position(t, s)),
+  })));
+}
+
+/** @param {MapPicture} map @param {Layout} layout */
+function labelElements(map, { left, right, bottom, below, cell, high, upright, every }) {
+  const rows = map.queries.map((query, t) => el("text", {
+    x: left - 6, y: (t + 0.5) * high + 5, "text-anchor": "end", lang: map.languages.query || false,
+  }, shortened(query, LABEL)));
+  const columns = map.keys.filter((_, s) => s % every === 0).map((key, i) => {
+    const x = left + (i * every + 0.5) * cell, y = bottom + 14;
+    return el("text", {
+      x: upright ? x + 5 : x, y, "text-anchor": "end", transform: `rotate(${upright ? -90 : -45} ${x} ${y})`,
+      lang: map.languages.key || false,
+    }, shortened(key, LABEL));
+  });
+  const middle = Math.max(bottom / 2, Math.min(4 * map.query_title.length, (bottom + below) / 2)); // keeps a long title whole
+  return [
+    ...rows, ...columns,
+    el("text", { x: 14, y: middle, "text-anchor": "middle", transform: `rotate(-90 14 ${middle})` }, map.query_title),
+    el("text", { x: (left + right) / 2, y: bottom + below, "text-anchor": "middle" }, map.key_title),
+  ];
+}
+
+/** @param {MapPicture} map @param {Layout} layout */
+function colourBar({ bar, colours }, { right, bottom }) {
+  if (!bar) return [];
+  const x = right + 10, step = bottom / STOPS, title = [x + BAR + 44, bottom / 2];
+  return [el("g", {}, [
+    ...Array.from({ length: STOPS }, (_, i) => el("rect", {
+      x, y: i * step, width: BAR, height: step + 0.5, fill: colourAt(colours.scale, 1 - (i + 0.5) / STOPS),
+    })),
+    ...bar.ticks.map(([share, text]) => el("text", { x: x + BAR + 4, y: Math.max(13, (1 - share) * bottom) }, text)),
+    el("text", { x: title[0], y: title[1], "text-anchor": "middle", transform: `rotate(90 ${title.join(" ")})` }, bar.unit),
+  ])];
+}
+
+/**
+ * A map in the element `home`.
+ * @param {any} home
+ * @param {(sentence: string) => void} showReadout Called with the description of the cell that is pointed at.
+ */
+export function mapDrawing(home, showReadout) {
+  let map = /** @type {MapPicture} */ (/** @type {unknown} */ (null)), layout = /** @type {Layout} */ (/** @type {unknown} */ (null));
+  let at = /** @type {Cell | null} */ (null); // the cell that is pointed at
+  const report = (detail) => home.dispatchEvent(new CustomEvent("headlight-cell", { bubbles: true, composed: true, detail }));
+
+  /** @param {MapPicture} next */
+  function show(next) {
+    if (map && (next.queries.length !== map.queries.length || next.keys.length !== map.keys.length)) at = null;
+    map = next;
+    redraw();
+  }
+
+  function redraw() {
+    layout = mapLayout(map, availableWidth(home));
+    const { right, bottom, below, beside } = layout;
+    draw(home, [el("svg", {
+      width: right + (map.bar ? beside : 4), height: bottom + below + 8, tabindex: 0, role: "group", class: "map",
+      "data-title": map.title, onkeydown: walk,
+      "aria-label": `${map.label}: rows are queries, columns are keys; arrow keys move from cell to cell`,
+    }, [
+      el("g", {}, cellElements(map, layout)),
+      el("g", {}, labelElements(map, layout)),
+      el("g", {}, [el("rect", { class: "pointed", fill: "none" }), el("rect", { class: "pointed marked", fill: "none" })]),
+      ...colourBar(map, layout),
+    ])]);
+    point(at);
+    mark(null);
+  }
+
+  /** Put a frame around a box, or hide the frame. */
+  function frame(selector, box) {
+    const element = find(home, selector);
+    element.style.display = box ? "" : "none";
+    for (const [name, value] of Object.entries(box ?? {})) element.setAttribute(name, value);
+  }
+
+  /**
+   * Frame a whole row or column.
+   * @param {import("./word_lines.js").Selection} line
+   */
+  function mark(line) {
+    if (!line) return frame(".marked", null);
+    const first = cellBox(layout, [line.query ?? 0, line.key ?? 0]);
+    const last = cellBox(layout, [line.query ?? map.queries.length - 1, line.key ?? map.keys.length - 1]);
+    frame(".marked", { x: first.x, y: first.y, width: last.x + last.width - first.x, height: last.y + last.height - first.y });
+  }
+
+  function walk(event) {
+    const direction = ARROWS[event.key];
+    if (!direction) return;
+    event.preventDefault(); // the key must not scroll the page
+    event.stopPropagation(); // nor go to another step
+    const [right, down] = direction;
+    /** @type {Cell} */
+    const next = at ? [clamped(at[0] + down, map.queries.length), clamped(at[1] + right, map.keys.length)] : [0, 0];
+    point(next);
+    announce(spoken(factsOf(next)));
+  }
+
+  function factsOf([t, s]) {
+    if (map.describe) return [map.describe(t, s)];
+    return [`query: ${map.queries[t]}`, `key: ${map.keys[s]}`, map.masked(t, s) ? "masked" : `attention weight: ${map.weight(t, s).toFixed(6)}`];
+  }
+
+  function point(cell) {
+    at = cell;
+    frame(".pointed", cell && cellBox(layout, cell));
+    showReadout(readout());
+  }
+
+  function readout() {
+    if (!at) return "Point at a cell to see its number.";
+    const [t, s] = at;
+    if (map.describe) return map.describe(t, s);
+    return `${map.queries[t]} → ${map.keys[s]}: ${map.masked(t, s) ? "masked: weight exactly 0" : map.weight(t, s).toFixed(6)}`;
+  }
+
+  home.addEventListener("pointerover", ({ target }) => {
+    const cell = target.closest("[data-cell]");
+    if (!cell) return;
+    const [t, s] = cell.dataset.cell.split(",").map(Number);
+    point([t, s]);
+    report({ query: t });
+  });
+  home.addEventListener("pointerleave", () => report(null));
+  return { show, redraw, mark };
+}

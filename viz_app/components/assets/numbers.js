@@ -1,0 +1,43 @@
+// Numbers and colours, as they come from the server.
+
+/**
+ * Decode little-endian float32 numbers from base64.
+ * @param {string} base64
+ * @returns {Float32Array}
+ */
+export function decodeFloats(base64) {
+  const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+  return new Float32Array(bytes.buffer);
+}
+
+/**
+ * The colour of a number from 0 to 1 on a colour scale.
+ * @param {string[]} stops Colours such as "#440154", at equal distances.
+ * @param {number} share Smaller numbers count as 0, larger ones as 1.
+ * @returns {string}
+ */
+export function colourAt(stops, share) {
+  const position = Math.min(Math.max(share, 0), 1) * (stops.length - 1);
+  const low = Math.min(Math.floor(position), stops.length - 2), rest = position - low;
+  const channel = (hex, i) => Number.parseInt(hex.slice(1 + 2 * i, 3 + 2 * i), 16);
+  const mixed = [0, 1, 2].map((i) => Math.round(channel(stops[low], i) * (1 - rest) + channel(stops[low + 1], i) * rest));
+  return `rgb(${mixed})`;
+}
+
+/**
+ * The mean of the numbers that are not NaN; NaN if there are none.
+ * @param {number[]} numbers
+ */
+export function meanOf(numbers) {
+  const known = numbers.filter((number) => !Number.isNaN(number));
+  return known.length ? known.reduce((sum, number) => sum + number, 0) / known.length : Number.NaN;
+}
+
+/**
+ * A number within the indices of a list of this length.
+ * @param {number} value
+ * @param {number} length
+ */
+export function clamped(value, length) {
+  return Math.min(Math.max(value, 0), length - 1);
+}

@@ -1,0 +1,96 @@
+// The heads for one sentence during a training run. Buttons and a slider go through the snapshots, and the browser draws
+// them by itself. The server hears of the snapshot at which the visitor stays, and of the head that the visitor chooses.
+import { announce } from "./announcer.js";
+import { draw, el, find } from "./dom.js";
+import { capitalized, headName } from "./format.js";
+import { fitGrid, headGrid } from "./head_grid_drawing.js";
+import { mapDrawing } from "./map_drawing.js";
+import { component } from "./mounting.js";
+import { decodeFloats } from "./numbers.js";
+import { playback } from "./playback.js";
+import { singleTabStop } from "./single_tab_stop.js";
+
+const INTERVAL = 1000; // milliseconds for each snapshot
+const HIGHEST = 320; // pixels of the grid of all heads
+
+export default component((root) => {
+  let data = /** @type {any} */ (null), weights, report, chosen = 0, map = /** @type {ReturnType<typeof mapDrawing> | null} */ (null);
+  let known = -1; // the snapshot that the server knows
+  const film = playback({
+    length: () => data.snapshots.length,
+    interval: () => INTERVAL,
+    draw: (changed) => {
+      redraw();
+      const { name, text } = snapshot();
+      if (changed) announce(`${name}. Written:`, text, data.languages.written);
+    },
+    report: (index) => {
+      known = index;
+      report("snapshot", index);
+    },
+  });
+  const snapshot = () => data.snapshots[film.index()];
+  const last = () => data.snapshots.length - 1;
+
+  function update(next, setTriggerValue) {
+    // Another snapshot than before, which the visitor did not choose here: it comes from a link.
+    const moved = next.snapshot !== data?.snapshot && next.snapshot !== known;
+    [data, weights, report, chosen, known] = [next, decodeFloats(next.weights), setTriggerValue, next.chosen, next.snapshot];
+    film.set(next.snapshot, { index: Math.min(moved ? next.snapshot : film.index(), last()) });
+    redraw();
+  }
+
+  function open(head) {
+    chosen = head;
+    redraw();
+    report("open", { layer: Math.floor(head / data.heads), head: head % data.heads });
+  }
+
+  function controls() {
+    const { name } = snapshot(), index = film.index();
+    const button = (label, text, onclick, disabled = false) =>
+      el("button", { type: "button", "aria-label": label, title: label, "aria-disabled": disabled && "true", onclick }, text);
+    return el("div", { class: "bar" }, [
+      button(film.playing() ? "Pause" : "Play", film.playing() ? "❚❚ Pause" : "▶ Play", film.play),
+      button("Previous snapshot", "‹", () => film.show(index - 1), index === 0),
+      button("Next snapshot", "›", () => film.show(index + 1), index === last()),
+      el("input", { type: "range", min: 0, max: last(), step: 1, "aria-label": "Snapshot", "aria-valuetext": name,
+        oninput: (event) => film.show(Number(event.target.value)), value: index }),
+      el("output", { "aria-live": "off", class: "snapshot" }, name),
+    ]);
+  }
+
+  function written() {
+    const { text, loss } = snapshot();
+    return el("div", { class: "wrote" }, [
+      el("span", { class: "quiet" }, "writes"), el("bdi", { lang: data.languages.written || false }, text), el("span", { class: "quiet" }, loss),
+    ]);
+  }
+
+  function pictures(name, label) {
+    return el("div", { class: "maps", role: "figure", "aria-label": label, "data-title": label }, [
+      headGrid({
+        ...data, picture: snapshot().picture,
+        isChosen: (layer, head) => layer * data.heads + head === chosen, open: (layer, head) => open(layer * data.heads + head),
+      }),
+      el("div", {}, [
+        el("div", { class: "quiet" }, `${capitalized(headName(chosen, data.heads))}, ${name}: attention weights, dark 0 to bright 1.`),
+        el("div", { class: "scroll picture" }),
+        el("output", { "aria-live": "off", class: "says" }),
+      ]),
+    ]);
+  }
+
+  function redraw() {
+    const { name } = snapshot(), label = `${data.alt}, ${headName(chosen, data.heads)}, ${name}`;
+    draw(root, [controls(), written(), pictures(name, label)]);
+    const readout = find(root, ".says"), [rows, columns] = [data.queries.length, data.keys.length];
+    fitGrid(find(root, ".sheet"), { ...data, rows, columns }, HIGHEST);
+    const weight = (t, s) => weights[(film.index() * rows + t) * columns + s];
+    map ??= mapDrawing(find(root, ".picture"), (sentence) => { readout.textContent = sentence; });
+    map.show({ ...data, label, title: label, weight, masked: (t, s) => Number.isNaN(weight(t, s)) });
+    singleTabStop(root, ".over");
+  }
+
+  return { update, redraw, stop: film.end, picture: () => root.querySelector(".maps") };
+});

@@ -1,0 +1,77 @@
+"""The steps of a computation beside its code."""
+
+import io
+from collections.abc import Mapping, Sequence
+from keyword import iskeyword
+from tokenize import COMMENT, NAME, generate_tokens
+
+import numpy as np
+
+from model.analysis.source_code import CodeLine
+from model.analysis.station import Step
+from viz_app.components.data.encoding import Data
+from viz_app.figures.pixels import painted, png
+
+__all__ = ["derivation_data"]
+
+FINE = 100  # with more columns, single cells cannot be seen, and the browser shows their mean
+
+
+def derivation_data(steps: Sequence[Step], code: Sequence[Sequence[CodeLine]], *, alt: str, title: str) -> Data:
+    """The data of `derivation.js`.
+
+    Args:
+        steps: Each with its formula, its numbers and facts about them.
+        code: Functions; their lines name the steps.
+        alt: The name of the computation.
+        title: Of the saved picture.
+    """
+    names = {step.name for step in steps}
+    return {
+        "steps": [step_data(step) for step in steps],
+        "code": [
+            [
+                {"words": words, "step": line.step if line.step in names else ""}
+                for words, line in zip(highlighted([line.text for line in function]), function, strict=True)
+            ]
+            for function in code
+        ],
+        "alt": alt,
+        "title": title,
+    }
+
+
+def step_data(step: Step) -> Mapping[str, object]:
+    """A step with its numbers as a picture."""
+    count, width = step.numbers.shape
+    low, high = float(np.nanmin(step.numbers, initial=0.0)), float(np.nanmax(step.numbers, initial=0.0))
+    bound = max(-low, high, 1e-6)
+    ends = (0.0, 1.0) if step.shares else (-bound, bound)
+    pixels = painted(step.numbers, low=ends[0], high=ends[1], masked=np.isnan(step.numbers), signed=not step.shares)
+    shape = f"{count} {step.rows} of {width} numbers" if step.rows else f"{width} numbers"
+    colours = "dark 0, bright 1" if step.shares else f"blue −{bound:.3g}, white 0, red {bound:.3g}"
+    return {
+        "name": step.name,
+        "formula": step.formula,
+        "facts": step.facts,
+        "picture": png(pixels),
+        "alt": f"{shape}, from {low:.3g} to {high:.3g}; {colours}",
+        "height": min(7 * count, 56) if step.rows else 12,
+        "coarse": width < FINE,
+    }
+
+
+def highlighted(lines: Sequence[str]) -> list[list[tuple[str, str]]]:
+    """The lines of a function as (text, kind), where the kind is "keyword", "comment" or ""."""
+    words: list[list[tuple[str, str]]] = [[] for _ in lines]
+    done = [0] * len(lines)
+    for token in generate_tokens(io.StringIO("\n".join(lines) + "\n").readline):
+        (row, start), (last, end) = token.start, token.end
+        keyword = token.type == NAME and iskeyword(token.string)
+        if (keyword or token.type == COMMENT) and row == last:
+            before = lines[row - 1][done[row - 1] : start]
+            words[row - 1] += [(before, ""), (token.string, "keyword" if keyword else "comment")]
+            done[row - 1] = end
+    for line, found, end in zip(lines, words, done, strict=True):
+        found.append((line[end:], ""))
+    return words

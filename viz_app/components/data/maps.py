@@ -1,0 +1,109 @@
+"""Attention as maps: one large map, the grid of all heads, and both together in a report."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.config.kinds import KINDS
+from viz_app.components.data.encoding import NAN, Data, colour_scale, labels_of, packed, with_nan
+from viz_app.figures.overview import MAX_TILE, heads_image, pooled
+from viz_app.figures.scales import scale_ticks
+from viz_app.figures.style import Axes
+
+__all__ = ["ColourRange", "HeadGrid", "LargeMap", "attention_maps_data", "heads_data"]
+
+FloatArray = NDArray[np.float32]
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColourRange:
+    """The colour scale of weights: from 0 to the largest weight."""
+
+    largest: float = 1.0
+    logarithmic: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class LargeMap:
+    """One map with its labels, and the exact number of each cell."""
+
+    weights: FloatArray  # (T, S)
+    allowed: BoolArray  # (T, S): False where the mask forbids
+    axes: Axes
+    unit: str  # of the numbers
+    colours: ColourRange = field(default_factory=ColourRange)
+    title: str  # of the saved picture
+    alt: str
+
+    def data(self) -> Data:
+        """The data of `attention_map.js`; masked cells are NaN."""
+        largest, logarithmic = self.colours.largest, self.colours.logarithmic
+        ticks = scale_ticks(largest=largest, logarithmic=logarithmic)
+        return {
+            **labels_of(self.axes),
+            "weights": packed(np.where(self.allowed, self.weights, NAN)),
+            "notes": list(self.axes.query_notes),
+            "colours": colour_scale(),
+            "unit": self.unit,
+            "largest": largest,
+            "logarithmic": logarithmic,
+            "ticks": [[tick / largest, f"{tick:.2g}"] for tick in ticks],
+            "title": self.title,
+            "alt": self.alt,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadGrid:
+    """All layers and heads, small."""
+
+    maps: FloatArray  # (L, H, T, S)
+    allowed: BoolArray  # (T, S): False where the mask forbids
+    chosen: tuple[int, int | None]  # layer, and head or None for all heads of the layer, counted from 0
+    colours: ColourRange = field(default_factory=ColourRange)
+    title: str  # of the saved picture
+    alt: str
+
+    def data(self) -> Data:
+        """The data of `head_grid.js`."""
+        layers, heads, rows, columns = pooled(self.maps).shape
+        picture = heads_image(
+            self.maps,
+            self.allowed,
+            cells=MAX_TILE,
+            largest=self.colours.largest,
+            logarithmic=self.colours.logarithmic,
+        )
+        return {
+            "layers": layers,
+            "heads": heads,
+            "rows": rows,
+            "columns": columns,
+            "chosen": list(self.chosen),
+            "picture": picture,
+            "title": self.title,
+            "alt": self.alt,
+        }
+
+
+def attention_maps_data(maps: FloatArray, allowed: BoolArray, axes: Axes, *, kind: str, chosen: int) -> Data:
+    """The data of `attention_maps.js`: all heads (L, H, T, S), NaN where the mask (L, T, S) forbids.
+
+    `chosen` is the head that is large at first, counted through all layers.
+    """
+    return {"maps": packed(with_nan(maps, allowed)), **heads_data(maps, axes, kind=kind, chosen=chosen)}
+
+
+def heads_data(maps: FloatArray, axes: Axes, *, kind: str, chosen: int) -> Data:
+    """What the views of several heads (L, H, T, S) share, without the numbers."""
+    layers, heads = maps.shape[:2]
+    return {
+        **labels_of(axes),
+        "layers": layers,
+        "heads": heads,
+        "chosen": chosen,
+        "colours": colour_scale(),
+        "alt": KINDS[kind].full_name,
+    }

@@ -1,0 +1,54 @@
+"""The steps of a decode."""
+
+from model.config.kinds import KINDS
+from model.inference.tokens import Token
+from model.inference.translation import Translation
+from viz_app.components.data.encoding import Data, colour_scale, packed, with_nan
+
+__all__ = ["stepper_data"]
+
+START_TOKEN = "“{}” is given, not chosen. It tells the model what to write, such as the language."
+PROMPT_TOKEN = "This token belongs to the text that you typed. The model chooses nothing here."
+
+
+def stepper_data(
+    translation: Translation, *, kind: str, step: int | None = None, guess: bool = False, fixed: bool = False
+) -> Data:
+    """The data of `stepper.js`.
+
+    Args:
+        translation: With its maps.
+        kind: "cross" or "decoder", whose rows are shown.
+        step: The step that is shown at first, counted from 0; else the first step that the model chose.
+        guess: Words and candidates are hidden until the visitor asks for them.
+        fixed: No other candidate can be forced, as in a report.
+    """
+    maps = translation.maps[kind]
+    source = translation.source or translation.read[: translation.prompt_length + 1]
+    note = PROMPT_TOKEN if translation.prompt_length else START_TOKEN.format(translation.written[0].text)
+    return {
+        "text": "|".join(token.text for token in source),
+        "given": translation.prompt_length or int(translation.first_token_fixed),
+        "given_note": note,
+        "kind": kind,
+        "keys": [token.text for token in translation.tokens_of(kind)[1]],
+        "languages": {"key": translation.language_of(KINDS[kind].keys), "word": translation.languages[1]},
+        "shape": list(maps.shape[:2]),
+        "maps": packed(with_nan(maps, translation.allowed(kind))),
+        "colours": colour_scale(),
+        "fixed": fixed,
+        "guess": guess,
+        "step": None if step is None else min(step, len(translation.written) - 1),
+        "steps": [
+            {"read": read.text, "entropy": written.entropy, "candidates": candidates(written)}
+            for read, written in zip(translation.read, translation.written, strict=True)
+        ],
+    }
+
+
+def candidates(written: Token) -> list[list[object]]:
+    """The candidates of a step: text, probability, id, and whether it was written."""
+    best: list[list[object]] = [[c.token, c.probability, c.id, c.id == written.id] for c in written.candidates]
+    if not any(candidate.id == written.id for candidate in written.candidates):  # a forced token may be unlikely
+        best.append([written.text, written.probability, written.id, True])
+    return best

@@ -1,0 +1,55 @@
+"""Diagrams of boxes: the architecture of a model, a beam search, the steps of a computation."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+
+import streamlit as st
+
+from model.analysis.source_code import CodeLine
+from model.analysis.station import Step
+from model.inference.search_tree import SearchTree
+from viz_app.components.data.derivation import derivation_data
+from viz_app.components.mounting import component
+from viz_app.figures.architecture import Drawing
+
+__all__ = ["architecture_map", "beam_tree", "derivation"]
+
+
+def beam_tree(tree: SearchTree, *, lang: str, alt: str, key: str, on_pick: Callable[[int], None]) -> None:
+    """Draw a beam search: kept, pruned and ended hypotheses with their scores; `on_pick` gets the number of a node."""
+    component("beam_tree")(
+        key=key,
+        on_pick_change=lambda: on_pick(int(st.session_state[key]["pick"])),
+        data={"nodes": [asdict(node) for node in tree.nodes], "lang": lang, "alt": alt},
+    )
+
+
+def architecture_map(
+    drawing: Drawing, *, stack: str, layer: int, key: str, on_open: Callable[[str, int], None]
+) -> None:
+    """Draw the architecture of a model, with one layer highlighted.
+
+    Args:
+        drawing: From `figures.architecture`.
+        stack: "encoder" or "decoder", of the highlighted layer.
+        layer: Counted from 0.
+        key: Of the component.
+        on_open: Called with the stack and the layer that were clicked.
+    """
+
+    def opened() -> None:
+        clicked = st.session_state[key]["open"]
+        on_open(str(clicked["stack"]), int(clicked["layer"]))
+
+    alt = f"The layers of the model. Shown below: {stack} layer {layer + 1}"
+    component("architecture")(
+        key=key, on_open_change=opened, data={**asdict(drawing), "stack": stack, "layer": layer, "alt": alt}
+    )
+
+
+def derivation(steps: Sequence[Step], code: Sequence[Sequence[CodeLine]], *, alt: str, title: str, key: str) -> None:
+    """Draw the steps of a computation with their numbers beside the code; pointing at one highlights it in both.
+
+    For the arguments see `derivation_data`.
+    """
+    component("derivation")(key=key, data=derivation_data(steps, code, alt=alt, title=title))

@@ -1,0 +1,33 @@
+"""How one of our components comes onto a page of Streamlit.
+
+Streamlit sends the JavaScript of a component with every change of its data. So one component, which never changes,
+holds the JavaScript and the styles of all (`bundle.library`), and a browser gets it once. The JavaScript of each other
+component is a short text, which waits for this library and takes its own function from it.
+"""
+
+from functools import cache
+from typing import Any
+
+import streamlit as st
+
+from viz_app.components.bundle import library, library_name
+
+__all__ = ["LIBRARY", "component", "library_component"]
+
+LIBRARY = "page_keys"
+ROOT = '<div class="root"></div>'
+WAIT = """const {{ promise }} = (globalThis["{library}"] ??= Promise.withResolvers());
+export default (await promise).{name};
+"""
+
+
+@cache
+def component(name: str) -> Any:
+    """The component of this name in `assets/app.js`; call it to mount it."""
+    return st.components.v2.component(f"headlight_{name}", html=ROOT, js=WAIT.format(library=library_name(), name=name))
+
+
+@cache
+def library_component() -> Any:
+    """The component that holds all others, and itself reacts to the keys of a page."""
+    return st.components.v2.component(f"headlight_{LIBRARY}", html=ROOT, js=library())
