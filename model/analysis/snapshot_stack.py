@@ -105,26 +105,26 @@ def own_translations(
     Returns:
         Row → the ids that it writes, and whether it ended by itself.
     """
-    given: list[int] = forced.tolist()
+    prefix: list[int] = forced.tolist()
     choices = best(state, state.ahead)  # (N, T)
     agreed = (choices == forced).cumprod(dim=-1).sum(dim=-1).tolist()
-    differing = [(row, place) for row, place in enumerate(agreed) if place < len(given)]
-    written = {row: [*given[:place], int(choices[row, place])] for row, place in differing}
-    limit = min(len(given) + EXTRA_TOKENS, state.model.config.max_length)
-    for place in range(min(agreed) + 1, limit):  # of the token that comes next
-        writing = [row for row, ids in written.items() if len(ids) == place and ids[-1] not in state.end_ids]
+    differing = [(row, position) for row, position in enumerate(agreed) if position < len(prefix)]
+    written = {row: [*prefix[:position], int(choices[row, position])] for row, position in differing}
+    limit = min(len(prefix) + EXTRA_TOKENS, state.model.config.max_length)
+    for position in range(min(agreed) + 1, limit):  # of the next token
+        writing = [row for row, ids in written.items() if len(ids) == position and ids[-1] not in state.end_ids]
         if writing:
             pause()
-            newest = [written.get(row, given)[:place][-1] for row in range(writing[-1] + 1)]
-            chosen = best(state, read(state, newest, place)).tolist()
+            newest = [written.get(row, prefix)[:position][-1] for row in range(writing[-1] + 1)]
+            chosen = best(state, read(state, newest, position)).tolist()
             for row in writing:
                 written[row].append(chosen[row])
     return {row: without_end(ids, state.end_ids) for row, ids in written.items()}
 
 
-def read(state: DecoderState, tokens: Sequence[int], place: int) -> Tensor:
-    """Logits at a place, (R, V), after the model has read the token before it in each of the first R rows."""
-    state.cache.rewind(place)
+def read(state: DecoderState, tokens: Sequence[int], position: int) -> Tensor:
+    """The logits at a position, (R, V), after the model has read the token before it in each of the first R rows."""
+    state.cache.rewind(position)
     ids = torch.tensor(tokens, device=state.memory.device)[:, None]  # (R, 1)
     mask = None if state.mask is None else state.mask[: len(tokens)]
     states = state.model.decode(ids, state.memory, mask, cache=state.cache)
@@ -137,6 +137,7 @@ def best(state: DecoderState, scores: Tensor) -> Tensor:
 
 
 def without_end(ids: list[int], end_ids: set[int]) -> tuple[list[int], bool]:
+    """The ids without an end token, and whether they had one."""
     finished = ids[-1] in end_ids
     return (ids[:-1] if finished else ids), finished
 

@@ -44,6 +44,7 @@ def merge_tokens(maps: FloatArray, query_groups: Sequence[int], key_groups: Sequ
 
 
 def _membership(groups: Sequence[int]) -> NDArray[np.float64]:
+    """A matrix (groups, members) with 1 where a member belongs to a group."""
     index = np.asarray(groups, dtype=np.int64)
     return np.asarray(np.arange(index.max() + 1)[:, None] == index[None, :], dtype=np.float64)
 

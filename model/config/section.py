@@ -55,6 +55,7 @@ class Section:
             require(getattr(self, name) > 0, f"{name} is {getattr(self, name)}; it must be at least 1.")
 
     def __post_init__(self) -> None:
+        """Check the type of every field, and turn lists into tuples."""
         for name, kind in get_type_hints(type(self)).items():
             value = getattr(self, name)
             if get_origin(kind) is Literal:

@@ -94,16 +94,19 @@ def count_weights(translation: Translation) -> int:
 
 
 def _tokens(translation: Translation) -> dict[str, list[str]]:
+    """The texts of the tokens on each axis."""
     rows = {"source": translation.source, "read": translation.read, "written": translation.written}
     return {name: [token.text for token in row] for name, row in rows.items()}
 
 
 def _nested(weights: NDArray[np.float32]) -> bytes:
+    """One map (T, S) as JSON."""
     digits = np.where(np.isfinite(weights), weights.astype(np.str_), "null")
     return ("[" + ", ".join(f"[{', '.join(row)}]" for row in digits) + "]").encode()
 
 
 def _plain_cell(text: str) -> str:
+    """A text that no spreadsheet computes as a formula."""
     return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
 
@@ -120,6 +123,7 @@ def _tables(translation: Translation, *, write_token: Callable[[str], str] = str
 def _table(
     kind: str, layer: int, weights: NDArray[np.float32], queries: NDArray[np.str_], keys: NDArray[np.str_]
 ) -> pd.DataFrame:
+    """The weights of one layer, (H, T, S), with one row each."""
     head, query, key = (index.ravel() for index in np.indices(weights.shape))
     values = (kind, layer, head + 1, query + 1, queries[query], key + 1, keys[key], weights.ravel())
     return pd.DataFrame(dict(zip(COLUMNS, values, strict=True)))

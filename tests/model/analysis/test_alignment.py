@@ -33,7 +33,7 @@ def test_the_error_rate_is_that_of_och_and_ney() -> None:
     assert error_rate([frozenset({(0, 0), (0, 1)})], [one]) == pytest.approx(0.5)
 
 
-def test_links_name_only_words_of_the_pair() -> None:
+def test_every_word_of_the_captions_is_linked() -> None:
     pairs = read_aligned("en", "de")
     assert len(pairs) == 50
     for one in pairs:
