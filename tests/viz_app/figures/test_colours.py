@@ -60,7 +60,7 @@ def test_streamlit_has_the_same_themes() -> None:
 
 def test_a_report_and_a_saved_picture_have_the_same_themes() -> None:
     report = re.findall(r"--st-([\w-]+)-color: light-dark\((#\w+), (#\w+)\)", (ASSETS / "report.css").read_text())
-    picture = re.findall(r'"--st-([\w-]+)-color": "(#\w+)"', (ASSETS / "picture.js").read_text())
+    picture = re.findall(r'"--st-([\w-]+)-color": "(#\w+)"', (ASSETS / "standalone_svg.js").read_text())
     names = {"text": "text", "background": "page", "secondary-background": "panel", "primary": "primary"}
     assert {names[name]: light for name, light, _ in report} == asdict(LIGHT)
     assert {names[name]: dark for name, _, dark in report} == asdict(DARK)
