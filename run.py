@@ -3,7 +3,7 @@
 
 python run.py app      open the app in a browser    (what follows goes to Streamlit: --server.port 9000)
 python run.py test     run the tests                (what follows goes to pytest: -m quick)
-python run.py check    lint, formatting and types   (or only of the files and folders that follow)
+python run.py check    lint, formatting and types   (or only of the Python files and folders that follow)
 python run.py format   repair and format the code   (or only the files and folders that follow)
 
 The first run makes an environment in .venv and installs the pinned packages. This takes some minutes, once.
@@ -256,7 +256,10 @@ def tools(command: str, options: "tuple[str, ...]") -> "list[tuple[str, ...]]":
     return {
         "app": [("streamlit", "run", "streamlit_app.py", *options)],
         "test": [("pytest", *options)],
-        "check": [("ruff", "check", *places), ("ruff", "format", "--check", *places), ("mypy", *options)],
+        "check": [
+            *(("ruff", "check", *places), ("ruff", "format", "--check", *places), ("mypy", *options)),
+            *([] if options else [("tests.javascript.check",)]),
+        ],
         "format": [("ruff", "check", "--fix", *places), ("ruff", "format", *places)],
     }.get(command, [])
 

@@ -1,0 +1,104 @@
+// The pure functions of our components.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { arrowHead } from "../../viz_app/components/assets/architecture.js";
+import { dashOf, visibleLines } from "../../viz_app/components/assets/attention_lines.js";
+import { scalePosition } from "../../viz_app/components/assets/attention_map.js";
+import { boxPlaces } from "../../viz_app/components/assets/beam_tree.js";
+import { percent, shortened, spoken } from "../../viz_app/components/assets/format.js";
+import { gridHeight } from "../../viz_app/components/assets/head_grid_drawing.js";
+import { uncounted } from "../../viz_app/components/assets/head_switches.js";
+import { cellBox, mapLayout } from "../../viz_app/components/assets/map_drawing.js";
+import { colourAt, decodeFloats, meanOf } from "../../viz_app/components/assets/numbers.js";
+import { blocksOf } from "../../viz_app/components/assets/pixel_blocks.js";
+import { nearestIn } from "../../viz_app/components/assets/single_tab_stop.js";
+import { parsedColour, wrapped } from "../../viz_app/components/assets/standalone_svg.js";
+import { isRight, rowsLayout } from "../../viz_app/components/assets/stepper.js";
+import { wordLines } from "../../viz_app/components/assets/word_lines.js";
+
+test("numbers are little-endian float32", () => {
+  assert.deepEqual([...decodeFloats("AACAPwAAAL8=")], [1, -0.5]);
+});
+
+test("a colour lies between the stops of its scale", () => {
+  const stops = ["#000000", "#ffffff"];
+  assert.deepEqual([-1, 0.5, 2].map((share) => colourAt(stops, share)), ["rgb(0,0,0)", "rgb(128,128,128)", "rgb(255,255,255)"]);
+});
+
+test("a mean leaves out masked numbers", () => {
+  assert.equal(meanOf([1, Number.NaN, 3]), 2);
+  assert.ok(Number.isNaN(meanOf([Number.NaN])));
+});
+
+test("texts and numbers are short, and read well aloud", () => {
+  assert.equal(shortened("a\nbcd", 4), "a↵b…");
+  assert.deepEqual([1, 0.934, 0.0123].map(percent), ["100\u00a0%", "93.4\u00a0%", "1.23\u00a0%"]);
+  assert.equal(spoken(["query: a", "weight: 0.123456"]), "query: a; weight: 0.12");
+});
+
+test("lines have at least the smallest weight, and each query keeps its best keys", () => {
+  const maps = { weights: [0.9, 0.1, 0.4, 0.6], queries: 2, keys: 2, selected: [0], smallest: 0.2, best: 0 };
+  assert.deepEqual(visibleLines(maps).map(([weight]) => weight), [0.9, 0.4, 0.6]);
+  assert.deepEqual(visibleLines({ ...maps, best: 1 }).map(([, t, s]) => [t, s]), [[0, 0], [1, 1]]);
+  assert.deepEqual([dashOf(2, [5, 2]), dashOf(5, [5, 2])], [false, "10 8"]);
+});
+
+test("a selected word has thinner lines too, and only its own", () => {
+  const weights = new Float32Array([0.5, 0.1, 0.01, 0.9]);
+  assert.deepEqual(wordLines(weights, 2, 2, null).map(([t, s]) => [t, s]), [[0, 0], [1, 1]]);
+  assert.deepEqual(wordLines(weights, 2, 2, { query: 0 }).map(([t, s]) => [t, s]), [[0, 0], [0, 1]]);
+  assert.deepEqual(wordLines(weights, 2, 2, { key: 0 }).map(([t, s]) => [t, s]), [[0, 0]]);
+});
+
+test("clicks that the server has counted are sent no more, and clicks of another board are kept", () => {
+  const clicks = { board: "a", first: 2, places: [["cross", 0, 0], ["cross", 0, 1]] };
+  assert.deepEqual(uncounted(clicks, { board: "a", clicks: 3 }), { board: "a", first: 3, places: [["cross", 0, 1]] });
+  assert.equal(uncounted(clicks, { board: "b", clicks: 9 }), clicks);
+  assert.equal(uncounted(clicks, {}), clicks);
+});
+
+test("a map keeps its cells within the width, and labels that do not fit are left out", () => {
+  const map = (columns) => ({ queries: ["a", "b"], keys: Array(columns).fill("k"), query_title: "query" });
+  const few = mapLayout(map(4), 400), many = mapLayout(map(80), 400);
+  assert.ok(few.right <= 400 && few.every === 1 && !few.upright);
+  assert.ok(many.cell === 15 && many.every === 2 && many.upright);
+  assert.equal(cellBox(few, [1, 2]).y, few.high);
+});
+
+test("sizes and places follow the numbers of layers, heads and steps", () => {
+  assert.equal(gridHeight({ layers: 3, heads: 8, rows: 10, columns: 10 }, 800, 1000), 330);
+  assert.equal(gridHeight({ layers: 3, heads: 8, rows: 10, columns: 10 }, 800, 200), 230);
+  assert.deepEqual(boxPlaces([{ depth: 1 }, { depth: 1 }, { depth: 2 }]).map(({ y }) => y), [26, 60, 26]);
+  const layout = rowsLayout({ shape: [2, 3], labels: ["ab", "狗狗狗"], available: 300 });
+  assert.equal(layout.top, 14 + 6 * 6);
+  assert.equal(layout.y(4) - layout.y(3), 16 + 5);
+  assert.equal(scalePosition(0.01, true), 0.5);
+  assert.ok(arrowHead([[0, 0], [10, 0]]).includes("L10,0L"));
+});
+
+test("an arrow key goes to the nearest element in its direction", () => {
+  const at = (x, y) => ({ x, y, width: 2, height: 2 });
+  const others = [at(10, 0), at(20, 0), at(0, 10)];
+  assert.deepEqual([[1, 0], [0, 1], [-1, 0]].map((direction) => nearestIn(at(0, 0), direction, others)), [0, 2, -1]);
+});
+
+test("pixels become blocks of one colour without the transparent ones", () => {
+  const red = [255, 0, 0, 255], blue = [0, 0, 255, 255], clear = [0, 0, 0, 0];
+  const data = new Uint8ClampedArray([...red, ...red, ...clear, ...red, ...red, ...blue]);
+  assert.deepEqual(blocksOf({ data, width: 3, height: 2 }), [
+    { colour: "#ff0000", left: 0, right: 2, top: 0, bottom: 2 },
+    { colour: "#0000ff", left: 2, right: 3, top: 1, bottom: 2 },
+  ]);
+});
+
+test("a saved picture has plain colours and whole words", () => {
+  assert.deepEqual(parsedColour("rgb(47, 111, 176)"), { colour: "#2f6fb0", opacity: 1 });
+  assert.deepEqual(parsedColour("color(srgb 1 0 0 / 0.5)"), { colour: "#ff0000", opacity: 0.5 });
+  assert.equal(parsedColour("none"), null);
+  assert.deepEqual(wrapped("one two three.", 8, (text) => text.length), ["one two ", "three."]);
+});
+
+test("a guess is right whatever its case and its subword mark", () => {
+  assert.ok(isRight(" HUND ", "·Hund"));
+  assert.ok(!isRight("Katze", "Hund"));
+});
