@@ -1,5 +1,6 @@
 """An own checkpoint: nobody else sees it, and it is removed after its visitor leaves."""
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -31,6 +32,7 @@ def test_only_its_visitor_sees_an_upload(visit: Visit, folder: Path) -> None:
     submit(mine, files=len(list(folder.iterdir())))
     expect(mine.get_by_test_id("stSidebar").get_by_text("continues texts")).to_be_visible()
     expect(mine.get_by_role("heading", name="my-gpt-b")).to_be_visible()
+    expect(mine).to_have_url(re.compile("checkpoint=my-gpt-b"))  # the page writes it at its end
     mine.goto(mine.url.replace("/checkpoints", "/"))  # a new session of the same browser keeps it
     settle(mine)
     expect(mine.get_by_test_id("stSidebar").get_by_text("continues texts")).to_be_visible()
