@@ -48,9 +48,9 @@ from docs.foreign_families import (
 
 __all__ = [
     "CLASSIFIERS",
-    "CONTINUERS",
     "FAMILIES",
     "LABELS",
+    "LANGUAGE_MODELS",
     "MASK",
     "READERS",
     "TRANSLATORS",
@@ -115,7 +115,7 @@ TRANSLATORS: Mapping[str, Maker] = {
         "$A </s>",
     ),
 }
-CONTINUERS: Mapping[str, Maker] = {
+LANGUAGE_MODELS: Mapping[str, Maker] = {
     "gpt2": (
         lambda size: GPT2LMHeadModel(
             GPT2Config(vocab_size=size, n_embd=32, n_layer=2, n_head=4, n_positions=96, **IDS)
@@ -181,7 +181,7 @@ CLASSIFIERS: Mapping[str, Maker] = {
         "<s> $A </s>",
     ),
 }
-FAMILIES = {**TRANSLATORS, **CONTINUERS, **READERS}
+FAMILIES = {**TRANSLATORS, **LANGUAGE_MODELS, **READERS}
 ALL = {**FAMILIES, **CLASSIFIERS}
 
 

@@ -23,7 +23,7 @@ from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.files import CheckpointError
 from model.foreign.architecture import architecture, fills_gaps, require_attention
-from model.foreign.continuer import ForeignContinuer
+from model.foreign.language_model import ForeignLanguageModel
 from model.foreign.pipeline import require_bounded_tokenizer
 from model.foreign.reader import ForeignClassifier, ForeignReader
 from model.foreign.sizes import classes_of, labels_of
@@ -246,7 +246,7 @@ def wrap(model: PreTrainedModel, task: Task, tokenizer: Any) -> Translator:
     if task == "translation":
         return ForeignTranslator(model)
     if task == "continuation":
-        return ForeignContinuer(model)
+        return ForeignLanguageModel(model)
     pad_id = 0 if tokenizer.pad_token_id is None else int(tokenizer.pad_token_id)
     if task == "reading":
         return ForeignReader(model, pad_id=pad_id)
@@ -281,7 +281,7 @@ def specials_of(tokenizer: Any, model: Translator) -> Specials:
     begins = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
     if isinstance(model, ForeignTranslator):
         found = replace(model.specials, before=before, after=after)
-    elif isinstance(model, ForeignContinuer):
+    elif isinstance(model, ForeignLanguageModel):
         # The tokens after a prompt are left out, because they would end it.
         found = replace(continuing(model.model.generation_config), bos=begins or 0, before=before)
     else:

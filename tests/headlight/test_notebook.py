@@ -29,7 +29,7 @@ def shown(opened: OpenCheckpoint) -> ShownTranslation:
     return opened.translate(TEXT)
 
 
-def told(page: str, name: str) -> dict[str, object]:
+def data_in(page: str, name: str) -> dict[str, object]:
     """What a component of the report was given."""
     (found,) = re.findall(rf'<script type="application/json" id="{name}">(.*?)</script>', page, flags=re.S)
     return dict(json.loads(found))
@@ -38,20 +38,20 @@ def told(page: str, name: str) -> dict[str, object]:
 @pytest.mark.parametrize("kind", ["cross", "encoder", "decoder"])
 def test_the_report_holds_the_very_numbers_of_the_model(shown: ShownTranslation, kind: str) -> None:
     page = shown.html()
-    maps = told(page, f"maps-{kind}")
+    maps = data_in(page, f"maps-{kind}")
     numbers = np.frombuffer(base64.b64decode(str(maps["maps"])), dtype="<f4")
     visible = np.broadcast_to(shown.allowed(kind)[:, None], shown.maps[kind].shape)
     np.testing.assert_array_equal(numbers, np.where(visible, shown.maps[kind], np.nan).ravel())
     queries, keys = shown.tokens_of(kind)
     assert (maps["queries"], maps["keys"]) == ([token.text for token in queries], [token.text for token in keys])
-    lines = np.frombuffer(base64.b64decode(str(told(page, f"lines-{kind}")["weights"])), dtype="<f4")
+    lines = np.frombuffer(base64.b64decode(str(data_in(page, f"lines-{kind}")["weights"])), dtype="<f4")
     np.testing.assert_array_equal(lines, shown.maps[kind].ravel())
 
 
 def test_what_was_forced_is_told_in_the_report(opened: OpenCheckpoint) -> None:
     assert "Not the model" not in opened.translate("A dog runs.").html()
     forced = opened.translate("A dog runs.", forced={0: 300})
-    assert html.escape("Not the model's own: words of it were forced.") in forced.html()
+    assert html.escape("This is not the model's own translation: words were forced.") in forced.html()
 
 
 def test_a_text_stays_text_in_the_report(shown: ShownTranslation) -> None:
@@ -73,7 +73,7 @@ def test_a_text_that_is_too_long_is_told_so(opened: OpenCheckpoint) -> None:
     long = opened.translate("word " * (MAX_TOKENS + 5))
     with pytest.raises(TooLongError, match=f"can hold {MAX_TOKENS}"):
         report(long, text="", name="", made=date(2026, 1, 1))
-    assert "Shorten it" in long._repr_html_()
+    assert "Shorten the text" in long._repr_html_()
 
 
 def test_a_notebook_gets_a_frame_of_its_own(shown: ShownTranslation) -> None:

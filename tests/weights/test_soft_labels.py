@@ -191,14 +191,14 @@ def test_what_cannot_be_judged_or_learned_from_is_named(tmp_path: Path, capsys: 
     for (corpus, more), message in wrong.items():
         assert write_corpus(["label", "--corpus", corpus, "--more", more, "--data-dir", str(tmp_path)]) == 1
         assert message in capsys.readouterr().err
-    with pytest.raises(CorpusError, match=r"Write it with: python -m weights label --corpus reviews\."):
+    with pytest.raises(CorpusError, match=r"Write it with: python -m weights label --corpus reviews"):
         read_reviews(tmp_path, "reviews-distilled", "train")
     (tmp_path / "reviews-distilled").mkdir()
     assert write_corpus(["label", "--corpus", "reviews", "--data-dir", str(tmp_path)]) == 1
     assert "exists already. Remove it" in capsys.readouterr().err
     for line in ("A text.\t1.2", "A text.\tyes", "A text."):
         (tmp_path / "reviews-distilled" / "train.tsv").write_text(f"Fine.\t1.000\n{line}\n")
-        with pytest.raises(CorpusError, match=r"Line 2 of .* is not a text, a tab and a number from 0 to 1"):
+        with pytest.raises(CorpusError, match=r"Line 2 of .* must be a text, a tab and a number from 0 to 1"):
             read_reviews(tmp_path, "reviews-distilled", "train")
     with pytest.raises(ConfigError, match=r"labels are \['bad', 'good', 'so so'\]; .* have two"):
         recipe(labels=["bad", "good", "so so"])

@@ -244,7 +244,7 @@ def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
     assert "Missing: generator.bias" in refused(lacking)
     assert "Not used: extra.weight" in refused(state | {"extra.weight": torch.zeros(2)})
     wide = refused(state | {"source.weight": torch.zeros(99, D_MODEL)})
-    assert f"of another shape: source.weight is [99, {D_MODEL}] instead of [{len(WORDS)}, {D_MODEL}]" in wide
+    assert f"Wrong shape: source.weight has [99, {D_MODEL}] and needs [{len(WORDS)}, {D_MODEL}]" in wide
     # Positions that a module carried along are computed here.
     torch.save(state | {"pos_encoder.pe": torch.zeros(1, LENGTH, D_MODEL)}, folder / "model.pt")
     assert open_translator(folder).name == "mine"

@@ -21,13 +21,13 @@ from model.analysis.anatomy import anatomy, derive, value_norms
 from model.checkpoints.checkpoint import ClassifierCheckpoint, find_checkpoints
 from model.config.search import SearchConfig
 from model.config.section import ConfigError
-from model.foreign.continuer import ForeignContinuer
+from model.foreign.language_model import ForeignLanguageModel
 from model.inference.classify import classify, classify_lines
 from model.inference.opening import open_checkpoint, open_translator, read_any_config
 from model.inference.search_tree import search_tree
 from model.inference.translate import translate, translate_lines
 from model.interventions import Head, Intervention, PaintedCell
-from tests.foreign_folders import CLASSIFIERS, CONTINUERS, FAMILIES, LABELS, MASK, READERS, TRANSLATORS
+from tests.foreign_folders import CLASSIFIERS, FAMILIES, LABELS, LANGUAGE_MODELS, MASK, READERS, TRANSLATORS
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}  # the same sums in another order, in single precision
 TEXTS = ("The cat sat on the mat.", "My sister likes 我妹妹 apples; where is it?", "x")
@@ -38,7 +38,7 @@ def test_what_is_known_before_loading_is_what_is_loaded(folders: Callable[[str],
     config, checkpoint = read_any_config(folders(family)), open_translator(folders(family))
     task = next(
         task
-        for task, families in (("translation", TRANSLATORS), ("continuation", CONTINUERS), ("reading", READERS))
+        for task, families in (("translation", TRANSLATORS), ("continuation", LANGUAGE_MODELS), ("reading", READERS))
         if family in families
     )
     assert config.task == checkpoint.config.task == task
@@ -88,7 +88,7 @@ def test_a_translation_and_its_maps_are_the_librarys(folders: Callable[[str], Pa
 
 
 @torch.inference_mode()
-@pytest.mark.parametrize("family", CONTINUERS)
+@pytest.mark.parametrize("family", LANGUAGE_MODELS)
 @pytest.mark.parametrize("beams", [1, 3])
 def test_a_continuation_and_its_maps_are_the_librarys(folders: Callable[[str], Path], family: str, beams: int) -> None:
     library = AutoModelForCausalLM.from_pretrained(folders(family), attn_implementation="eager")
@@ -110,7 +110,7 @@ def test_a_continuation_and_its_maps_are_the_librarys(folders: Callable[[str], P
         assert found.prompt_length == prompt.size(1) - 1
 
 
-@pytest.mark.parametrize("family", CONTINUERS)
+@pytest.mark.parametrize("family", LANGUAGE_MODELS)
 def test_a_tree_ends_in_the_text_of_its_beam_and_the_same_seed_draws_the_same(
     folders: Callable[[str], Path], family: str
 ) -> None:
@@ -128,10 +128,10 @@ def test_a_tree_ends_in_the_text_of_its_beam_and_the_same_seed_draws_the_same(
 
 
 @torch.inference_mode()
-@pytest.mark.parametrize("family", CONTINUERS)
+@pytest.mark.parametrize("family", LANGUAGE_MODELS)
 def test_a_prompt_read_at_once_is_one_read_token_by_token(folders: Callable[[str], Path], family: str) -> None:
     model = open_translator(folders(family)).model
-    assert isinstance(model, ForeignContinuer)
+    assert isinstance(model, ForeignLanguageModel)
     ids = torch.tensor([[5, 6, 7, 8, 9, 10]])
     whole = model.project(model.decode(ids, *model.encode(ids)))
     cache = model.start_cache()
@@ -224,7 +224,7 @@ def test_heads_can_be_silenced_flattened_and_painted(folders: Callable[[str], Pa
     np.testing.assert_array_equal(again.maps[kind], before.maps[kind])
 
 
-@pytest.mark.parametrize("family", [*TRANSLATORS, *CONTINUERS])
+@pytest.mark.parametrize("family", [*TRANSLATORS, *LANGUAGE_MODELS])
 @pytest.mark.parametrize("search", [SearchConfig(), SearchConfig(method="beam", beam_size=3)], ids=["greedy", "beam"])
 def test_many_lines_are_what_each_alone_is(folders: Callable[[str], Path], family: str, search: SearchConfig) -> None:
     checkpoint = open_translator(folders(family))
@@ -280,7 +280,7 @@ def test_a_folder_of_half_precision_and_of_pytorchs_own_files_opens(
 
 
 @torch.inference_mode()
-@pytest.mark.parametrize("family", CONTINUERS)
+@pytest.mark.parametrize("family", LANGUAGE_MODELS)
 def test_an_end_inside_a_prompt_ends_nothing(folders: Callable[[str], Path], family: str) -> None:
     library = AutoModelForCausalLM.from_pretrained(folders(family), attn_implementation="eager")
     tokenizer, checkpoint = AutoTokenizer.from_pretrained(folders(family)), open_translator(folders(family))

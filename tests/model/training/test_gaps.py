@@ -135,7 +135,7 @@ def test_a_run_with_rotary_positions_starts_from_one_with_sinusoids(data: Path, 
         {name for name in on if torch.allclose(on[name].float(), start[name].float(), rtol=1e-3, atol=1e-6)}
         for start in (reads, new)
     )
-    anew = {name for name in on if ".self_attention.query" in name or ".self_attention.key" in name}
-    assert taken == on.keys() - anew
-    assert anew
-    assert anew <= begun
+    fresh = {name for name in on if ".self_attention.query" in name or ".self_attention.key" in name}
+    assert taken == on.keys() - fresh
+    assert fresh
+    assert fresh <= begun

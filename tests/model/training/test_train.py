@@ -29,7 +29,7 @@ def history(folder: Path) -> list[dict[str, str]]:
 
 
 def assert_same_losses(found: Path, expected: Path) -> None:
-    """The same steps and figures, but for the last digits of fp32, in which two runs may sum in another order.
+    """The same steps and figures, except for the last digits of fp32: two runs may add in another order.
 
     Another order of the batches or of what is dropped moves a loss by 1e-3 and more.
     """
@@ -69,7 +69,7 @@ def test_a_resumed_run_computes_the_losses_of_one_never_stopped(tmp_path: Path, 
     train(recipe, data_root=TOY_DATA, out=tmp_path / "resumed", device="cpu", resume=True)
     assert_same_losses(tmp_path / "resumed", tmp_path / "straight")
     straight, resumed = (load_file(tmp_path / name / "model.safetensors") for name in ("straight", "resumed"))
-    for name, tensor in straight.items():  # stored in half precision, of which 1e-3 is one step
+    for name, tensor in straight.items():  # stored in half precision, with steps of 1e-3
         torch.testing.assert_close(resumed[name], tensor, rtol=2e-3, atol=2e-5)
 
 

@@ -71,7 +71,7 @@ def test_the_steps_after_the_last_whole_epoch_reach_the_checkpoint(tmp_path: Pat
 
 
 def test_a_stopped_run_has_validated_all_its_steps(tmp_path: Path, epoch_steps: int) -> None:
-    """Ctrl-C and the last step end a run in the same way, but for the snapshot of the end."""
+    """Ctrl-C and the last step end a run in the same way. Only the last snapshot differs."""
     steps = epoch_steps + 2
     recipe = toy_recipe("words", max_epochs=9, snapshot_steps=[1], **FAST)
     stopped = tmp_path / "stopped"

@@ -10,10 +10,10 @@ from model.config.section import ConfigError
 from model.foreign.base import ForeignModel
 from model.foreign.sizes import few_tokens
 
-__all__ = ["ContinuerCache", "ForeignContinuer"]
+__all__ = ["ForeignLanguageModel", "LanguageModelCache"]
 
 
-class ContinuerCache:
+class LanguageModelCache:
     """The library's keys and values, and the logits of the prompt that the search has not read yet."""
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class ContinuerCache:
         self.ahead = None if self.ahead is None else self.ahead[rows]
 
 
-class ForeignContinuer(ForeignModel):
+class ForeignLanguageModel(ForeignModel):
     """A model of the library that continues a text. It never changes after it is built.
 
     Our searches treat the prompt as forced tokens at the start of the text. With a cache, the whole prompt is read in
@@ -47,15 +47,15 @@ class ForeignContinuer(ForeignModel):
         super().__init__(model, run_once, ("decoder",))
         self.pad_id = -1  # prompts are never batched, so there is no padding
 
-    def start_cache(self) -> ContinuerCache:
-        return ContinuerCache()
+    def start_cache(self) -> LanguageModelCache:
+        return LanguageModelCache()
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
         # There is no encoder: `decode` needs only the prompt itself.
         return source, torch.ones_like(source, dtype=torch.bool)[:, None, None]
 
     def decode(
-        self, target: Tensor, memory: Tensor, cross_mask: Tensor | None, *, cache: ContinuerCache | None = None
+        self, target: Tensor, memory: Tensor, cross_mask: Tensor | None, *, cache: LanguageModelCache | None = None
     ) -> Tensor:
         if cache is None:
             return self.logits(target, None)
@@ -67,7 +67,7 @@ class ForeignContinuer(ForeignModel):
         cache.length += 1
         return logits[:, :1]
 
-    def logits(self, ids: Tensor, cache: ContinuerCache | None) -> Tensor:
+    def logits(self, ids: Tensor, cache: LanguageModelCache | None) -> Tensor:
         """Logits (B, T, V) for the token after each of the token ids (B, T)."""
         found: Tensor = self.model(
             input_ids=ids, past_key_values=cache.steps if cache else None, use_cache=cache is not None
