@@ -49,7 +49,7 @@ def test_the_figures_use_legible_ink() -> None:
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 def test_text_under_the_pointer_is_legible(theme: Theme) -> None:
     text, page = rgb(theme.text), rgb(theme.page)
-    # look.js fills a chip with 15 to 55 % of the accent. The button of an active head has 35 % of the primary colour.
+    # word_lines.js fills a chip with 15 to 55 % of the accent. An active head has 35 % of the primary colour.
     shades = [(rgb(ACCENT), share) for share in (0.15, 0.22, 0.55)]
     shades += [(rgb(theme.primary), share) for share in (0.28, 0.35)]
     for front, share in shades:
@@ -60,7 +60,7 @@ def test_text_under_the_pointer_is_legible(theme: Theme) -> None:
 def test_lines_between_words_stand_out_in_both_themes() -> None:
     inks = re.search(r"\.hl-looks line\{stroke:light-dark\((#\w+),(#\w+)\)", STYLE)
     opacity = re.search(
-        r'"stroke-opacity": \(([\d.]+) \+', (ROOT / "viz_app" / "components" / "assets" / "look.js").read_text()
+        r'"stroke-opacity": \(([\d.]+) \+', (ROOT / "viz_app" / "components" / "assets" / "word_lines.js").read_text()
     )
     assert inks
     assert opacity
