@@ -18,3 +18,10 @@ def test_a_bundle_defines_each_module_once_and_after_those_that_it_imports() -> 
 def test_no_import_and_one_export_are_left() -> None:
     left = re.findall(r"^(?:import|export)\b.*", library(), re.MULTILINE)
     assert left == ["export default modules.app.pageKeys;"]
+
+
+def test_only_the_bridge_and_two_style_sheets_name_elements_of_streamlit_and_plotly() -> None:
+    known = {"bridge.js", "streamlit.css", "streamlit_presenting.css"}
+    private = re.compile(r"data-testid|\.st[A-Z]\w+|js-plotly-plot|main-svg|nsewdrag|_full(Layout|Data)|replaceState")
+    names = {path.name for path in ASSETS.glob("*.*s*") if private.search(path.read_text(encoding="utf-8"))}
+    assert names == known
