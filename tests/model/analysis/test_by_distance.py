@@ -35,7 +35,7 @@ def test_the_score_by_distance_is_the_layers_score_for_empty_vectors(attention: 
 
 
 def test_a_reach_beyond_the_positions_is_refused(attention: MultiHeadAttention) -> None:
-    with pytest.raises(ValueError, match="41 positions were asked for, but this model has 40"):
+    with pytest.raises(ValueError, match="41 tokens, but this model has 40 positions"):
         score_by_distance(attention, 20)
 
 
