@@ -5,6 +5,7 @@ import tomllib
 
 import numpy as np
 import pytest
+from viz_app.components.scripts import asset
 
 from model.checkpoints.languages import tag
 from model.inference.tokens import Candidate, Token
@@ -45,9 +46,9 @@ def shade(html: str) -> tuple[Colour, float]:
 
 
 def opacity(selector: str) -> float:
-    rule = re.search(re.escape(selector) + r"\{([^}]*)\}", STYLE)
+    rule = re.search(re.escape(selector) + r"\s*\{([^}]*)\}", STYLE + asset("streamlit.css"))
     assert rule, selector
-    found = re.search(r"opacity:([\d.]+)", rule[1])
+    found = re.search(r"opacity:\s*([\d.]+)", rule[1])
     return float(found[1]) if found else 1.0
 
 
@@ -59,7 +60,7 @@ def test_everything_can_be_read_in_both_themes(scheme: str) -> None:
         assert contrast(text, over(*shade(html), page)) >= 4.5
     assert contrast(text, over(*shade(STYLE), page)) >= 4.5  # a marked difference
     assert opacity(".hl-chip.hl-special") == 1.0, "it would fade the text and what is behind it"
-    for selector in (".hl-row .hl-name", ".hl-lines .hl-name", ".hl-more", "[data-testid=stCaptionContainer]"):
+    for selector in (".hl-row .hl-name", ".hl-lines .hl-name", ".hl-more", '[data-testid="stCaptionContainer"]'):
         assert contrast(over(text, opacity(selector), page), page) >= 4.5
 
 
