@@ -159,10 +159,10 @@ def test_unusable_tables_get_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"no imdb_train\.tsv or imdb_train\.tsv\.gz in .*reviews"):
         read_reviews(tmp_path, "reviews", "train")
     write_reviews(tmp_path)
-    with pytest.raises(CorpusError, match="no split 'dev'; it has train, val, test"):
+    with pytest.raises(CorpusError, match="no split 'dev'"):
         read_reviews(tmp_path, "reviews", "dev")
     (tmp_path / "reviews" / "imdb_test.tsv").write_text("label\ttext\n1\tGood.\n")
-    with pytest.raises(CorpusError, match=r"Line 2 of .* is not label, rating, file, film and text"):
+    with pytest.raises(CorpusError, match=r"Line 2 of .* must be label, rating, file, film and text"):
         read_reviews(tmp_path, "reviews", "test")
 
 
