@@ -19,7 +19,7 @@ from viz_app.session.page_facts import Facts
 __all__ = ["announce", "begin_parts", "complete_address", "draw_word_lines", "mount_parts", "page_keys"]
 
 FloatArray = NDArray[np.float32]
-KEYS = ("touch", "shortcuts", "chart_keys", "tooltips")
+KEYS = ("touch", "shortcuts", "chart_keys", "menu_roles", "tooltips")
 DATA = "data_of_page_parts"  # in the session; not the key of the component, which has a value of its own
 
 

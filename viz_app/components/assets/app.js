@@ -8,6 +8,7 @@ import chartKeys from "./chart_keys.js";
 import derivation from "./derivation.js";
 import headGrid from "./head_grid.js";
 import headSwitches from "./head_switches.js";
+import menuRoles from "./menu_roles.js";
 import { styleComponents } from "./mounting.js";
 import pageAnnouncement from "./page_announcement.js";
 import { combined } from "./page_parts.js";
@@ -46,4 +47,4 @@ export function provideComponents(name, css) {
 }
 
 /** How a page reacts to keys and fingers. */
-export const pageKeys = combined({ touch, shortcuts, chart_keys: chartKeys, tooltips });
+export const pageKeys = combined({ touch, shortcuts, chart_keys: chartKeys, menu_roles: menuRoles, tooltips });

@@ -6,6 +6,7 @@
 /** Selectors of Streamlit's elements. */
 export const STREAMLIT = {
   main: "[data-testid=stMain]", // the part of the page that scrolls
+  navigation: "[data-testid=stSidebarNavItems]", // a list whose children are sections, each with a header and items
   navigationLink: "[data-testid=stSidebarNavLink]",
   closeSidebar: "[data-testid=stSidebarCollapseButton] button",
   popover: "[data-testid=stPopoverBody]",
@@ -77,6 +78,19 @@ export function heightBelow(element) {
   const home = element.getRootNode();
   const scrolled = (home instanceof ShadowRoot && home.host.closest(STREAMLIT.main)?.scrollTop) || 0;
   return innerHeight - element.getBoundingClientRect().top - scrolled;
+}
+
+/**
+ * Tell assistive technology what the menu is: Streamlit puts the sections of the menu into a list, where only items are
+ * allowed. Each section becomes a group with a name.
+ */
+export function describeMenu() {
+  const menu = document.querySelector(`${STREAMLIT.navigation}:has(> div)`);
+  for (const section of menu?.children ?? []) {
+    section.setAttribute("role", "group");
+    section.setAttribute("aria-label", section.querySelector("header p")?.textContent ?? "");
+  }
+  for (const element of menu ? [menu, ...menu.querySelectorAll("li")] : []) element.setAttribute("role", "presentation");
 }
 
 /**
