@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from plotly.colors import get_colorscale, hex_to_rgb
 
 from model.checkpoints.checkpoint import load_checkpoint
+from model.config.kinds import KINDS
 from model.inference.export import maps_csv
 from model.inference.translate import translate
 from model.inference.translation import Translation
@@ -86,7 +87,7 @@ def test_type_translate_click_a_tile_and_see_that_head(visit: Visit) -> None:
     wait_for_head(page, 1, 6)
     wait_for_map(page, expected.maps["cross"][0, 5])
     page.get_by_text("encoder self", exact=True).click()
-    expect(page.get_by_text("For every source token (row)")).to_be_visible()
+    expect(page.get_by_text(KINDS["encoder"].shows)).to_be_visible()
     wait_for_map(page, expected.maps["encoder"][0, 5])
     expect(page).to_have_url(re.compile("layer=1.*head=6"))
     assert page.evaluate("heard") == [f"Written: {expected.text}"], "once, not at every run"
