@@ -116,4 +116,4 @@ def test_every_fast_click_counts(visit: Visit) -> None:
     for number in (1, 2, 3, 4, 5, 6, 6):  # while the page still works on the first
         heads.nth(number - 1).evaluate("button => button.click()")
     expect(page).to_have_url(re.compile(r"intervention=off\.cross\.1\.1-2-3-4-5(&|$)"))
-    expect(page.get_by_role("switch", name=re.compile("silenced"))).to_have_count(5)
+    expect(page.get_by_role("switch", name=re.compile(": silenced"))).to_have_count(5)

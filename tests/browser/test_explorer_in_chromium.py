@@ -228,8 +228,8 @@ def test_two_visitors_silence_different_heads_independently(visit: Visit) -> Non
 def test_a_head_can_be_made_uniform_and_changes_can_be_cleared(visit: Visit) -> None:
     page = visit(f"heads?{HERE}&click_means=flatten")
     settle(page)
-    page.get_by_role("switch", name="encoder attention, layer 1, head 1").click()
-    expect(page.get_by_role("switch", name="encoder attention, layer 1, head 1: uniform")).to_be_visible()
+    page.get_by_role("switch", name="encoder self-attention, layer 1, head 1").click()
+    expect(page.get_by_role("switch", name="encoder self-attention, layer 1, head 1: uniform")).to_be_visible()
     settle(page)
     page.get_by_role("button", name="Clear changes").click()
     expect(page.locator("button.head.uniform")).to_have_count(0)
