@@ -1,11 +1,14 @@
 """Write `families.md`: which families of `transformers` open, measured on a small random model of each family.
 
-    python -m docs.families
+    python -m docs.families                  # measure all families: about ten minutes
+    python -m docs.families Llama "Phi-3"    # measure these, and keep the other rows of the page
 
 Each model is opened like any folder, run by Headlight, and compared with the library's own `eager` attention and its
 `generate`.
 """
 
+import argparse
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,7 +28,7 @@ from model.inference.opening import open_checkpoint
 from model.inference.translate import translate
 from model.interventions import Head, Intervention
 
-__all__ = ["Row", "measure", "page"]
+__all__ = ["Row", "measure", "page", "rows_on_page"]
 
 PAGE = Path(__file__).with_suffix(".md")
 TEXT = "The cat sat on the <mask>."
@@ -168,11 +171,41 @@ def line_of(row: Row) -> str:
     return f"| {row.title} | {row.difference:.0e} | {yes} | {'changes' if row.edit_changes else '**nothing**'} |"
 
 
+def rows_on_page(text: str) -> dict[str, Row]:
+    """Title → row of a page in Markdown; nothing if it was measured with another version of `transformers`."""
+    if f"with transformers {transformers.__version__}." not in text:
+        return {}
+    opened, _, refused = text.partition("## Families that do not open")
+    cells = {title: rest.split(" | ") for title, rest in re.findall(r"^\| (.+?) \| (.+) \|$", opened, flags=re.M)}
+    reasons = dict(re.findall(r"^\| (.+?) \| (.+) \|$", refused, flags=re.M))
+    rows = {}
+    for family in FAMILIES:
+        if found := cells.get(family.title):
+            rows[family.title] = Row(
+                title=family.title,
+                task=family.task,
+                difference=float(found[0]),
+                same_text=found[1] == "the same",
+                edit_changes=found[2] == "changes",
+            )
+        elif reason := reasons.get(family.title):
+            rows[family.title] = Row(title=family.title, task=family.task, refusal=reason)
+    return rows
+
+
 def main() -> None:
+    parser = argparse.ArgumentParser(description="Write families.md.")
+    parser.add_argument("titles", nargs="*", metavar="TITLE", help="measure these families (default: all)")
+    titles = parser.parse_args().titles
+    if unknown := set(titles) - {family.title for family in FAMILIES}:
+        parser.error(f"{sorted(unknown)[0]!r} is not a title in docs/foreign_families.py.")
+    kept = rows_on_page(PAGE.read_text(encoding="utf-8")) if titles else {}
     rows = []
     for family in FAMILIES:
-        rows.append(measure(family))
-        print(rows[-1].refusal or line_of(rows[-1]), flush=True)
+        measured = family.title in titles or family.title not in kept
+        rows.append(measure(family) if measured else kept[family.title])
+        if measured:
+            print(rows[-1].refusal or line_of(rows[-1]), flush=True)
     PAGE.write_text(page(rows), encoding="utf-8")
 
 

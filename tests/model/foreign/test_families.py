@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from docs.families import Row, measure, page
+from docs.families import Row, measure, page, rows_on_page
 from docs.foreign_families import FAMILIES, Family, family_named
 from tests.conftest import ROOT
 
@@ -53,6 +53,12 @@ def test_every_family_that_the_guide_names_opens() -> None:
     opened = {part for family in FAMILIES if family.title not in refused() for part in family.title.split(" and ")}
     assert len(named) > 15
     assert set(named) <= opened
+
+
+def test_one_family_is_measured_without_a_change_of_the_other_rows() -> None:
+    rows = rows_on_page(PAGE)
+    assert page([rows[family.title] for family in FAMILIES]) == PAGE
+    assert rows_on_page(PAGE.replace("with transformers", "with transformers 0.")) == {}
 
 
 def test_a_difference_would_stand_out() -> None:
