@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from model.config.foreign import ForeignConfig
+from model.corpora.corpora import TATOEBA
 from model.inference.opening import AnyConfig
 
 __all__ = [
@@ -130,7 +131,7 @@ DONORS = {
     "Ein brauner Hund rennt durch den Schnee.": "Ein brauner Hund rennt durch den Wald.",
     "下一班火车几点开？": "下一班飞机几点开？",
 }
-EVERYDAY_CORPORA, CAPTION_CORPORA = {"cmn-eng", "cmn-eng-2026", "deu-eng"}, {"multi30k", "3am"}
+EVERYDAY_CORPORA, CAPTION_CORPORA = set(TATOEBA), {"multi30k", "3am"}
 
 # Together with the captions, these are enough to measure the roles of heads.
 MORE = {

@@ -16,14 +16,12 @@ from tests.conftest import BUNDLED
 from tests.viz_app.conftest import NAME, array, charts, html, in_url
 from viz_app.content.examples import REVIEWS
 from viz_app.session.choice_forms import OLD_TABS
+from viz_app.widgets.navigation import PAGES
 
 OpenApp = Callable[..., AppTest]
 
 
-@pytest.mark.parametrize(
-    "page",
-    ["translate", "steps", "inside", "positions", "masks", "heads", "compare", "learning", "training", "sentiment"],
-)
+@pytest.mark.parametrize("page", PAGES)
 def test_no_link_breaks_a_page(open_app: OpenApp, page: str) -> None:
     numbers = ("query", "shift", "shuffle", "beam_size", "top_k", "seed", "length", "width", "sentence")
     fractions = ("head_temperature", "painted_weight", "temperature", "top_p")
