@@ -88,7 +88,7 @@ def test_the_signatures_on_the_page_are_those_of_the_code() -> None:
                 assert hasattr(thing, attribute) or attribute in inspect.signature(thing).parameters, attribute
 
 
-@pytest.mark.parametrize("page", [*DOCS.glob("*.md"), ROOT / "README.md"], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*DOCS.glob("*.md"), *ROOT.glob("*.md")], ids=lambda page: page.name)
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     for link in re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
         assert (page.parent / link).exists(), link
@@ -104,3 +104,12 @@ def test_the_page_on_architecture_describes_every_room_and_names_files_that_exis
         assert re.search(rf"`{room.partition('.')[2] or room}[`/.]", text), room
     for path in re.findall(r"`((?:model|viz_app|tests)/[\w/.]+)`", text):
         assert (ROOT / path).exists(), path
+
+
+def test_the_recipes_name_files_that_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    paths = re.findall(r"\b(?:model|viz_app|docs|tests|benchmarks|weights)/[\w./-]*", text)
+    assert len(paths) > 20
+    for path in paths:
+        if not re.search("[A-Z]{4}", path):  # NAME stands for the name of a new file
+            assert (ROOT / path.rstrip(".")).exists(), path
