@@ -78,7 +78,7 @@ def test_what_cannot_be_read_is_named_and_nothing_is_left(
     assert "moon" in capsys.readouterr().err
     for corpus in ("toy+alone", "deu-eng"):
         assert write_corpus(["backtranslate", str(toy_folder), "--corpus", corpus, "--data-dir", str(data)]) == 1
-        assert f"{corpus} is not one folder" in capsys.readouterr().err
+        assert f"{corpus} is not a folder" in capsys.readouterr().err
     assert sorted(path.name for path in data.iterdir()) == ["alone", "toy"]
     (data / "alone-back-de").mkdir()
     assert back(toy_folder, data) == 1

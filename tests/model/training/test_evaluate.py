@@ -54,7 +54,7 @@ def test_chinese_is_scored_by_characters() -> None:
 
 
 def test_nothing_to_score_is_refused(toy: Checkpoint) -> None:
-    with pytest.raises(ValueError, match="no sentence"):
+    with pytest.raises(ValueError, match="at least one sentence"):
         mean_loss(toy.model, [])
 
 

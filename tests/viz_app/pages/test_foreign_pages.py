@@ -181,10 +181,10 @@ def test_the_beam_tree_of_a_continuing_model_begins_where_the_prompt_ends(open_w
 def test_a_step_of_the_prompt_offers_nothing_to_choose(open_with: OpenApp) -> None:
     data = component_data(open_with("steps", "gpt2"), "stepper")
     assert data["given"] > 0
-    assert "nothing is chosen" in data["given_says"]
+    assert "chooses nothing" in data["given_note"]
     data = component_data(open_with("steps", "nllb"), "stepper")
     assert data["given"] == 1
-    assert "deu_Latn" in data["given_says"]
+    assert "deu_Latn" in data["given_note"]
 
 
 def test_what_never_divides_says_so(open_with: OpenApp) -> None:
@@ -196,7 +196,7 @@ def test_what_never_divides_says_so(open_with: OpenApp) -> None:
 
 def test_one_text_alone_has_neither_source_nor_target(open_with: OpenApp) -> None:
     for family in ("gpt2", "bert"):
-        data = component_data(open_with("translate", family), "head_map")
+        data = component_data(open_with("translate", family), "attention_map")
         for title in (data["query_title"], data["key_title"]):
             assert "source" not in title
             assert "target" not in title
