@@ -125,7 +125,7 @@ def toy_data() -> Path:
 
 @pytest.fixture(scope="session")
 def toys(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Trains a toy when it is first asked for: a fixture with parameters would be made anew for each file of tests."""
+    """Train each toy once, at its first use. Parametrized fixtures would train it again for each file of tests."""
 
     @cache
     def trained(kind: str) -> Path:

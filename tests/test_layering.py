@@ -76,7 +76,7 @@ def test_torchtext_is_known_to_one_file() -> None:
 
 
 def test_results_and_models_are_kept_in_one_place_each_and_bounded_in_bytes() -> None:
-    """Streamlit's own caches count entries, of which one may be as large as all memory."""
+    """Streamlit's own caches count entries, and one entry may be as large as all memory."""
     for name, tree in TREES.items():
         names = {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
         assert not names & {"cache_data", "cache_resource"}, name
