@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""One command per task, on a machine with nothing but Python and git.
+"""One command per task, on a machine with only Python and git.
 
-python run.py app      open the app in a browser    (what follows goes to Streamlit: --server.port 9000)
-python run.py test     run the tests                (what follows goes to pytest: -m quick)
-python run.py check    lint, formatting and types   (or only of the Python files and folders that follow)
-python run.py format   repair and format the code   (or only the files and folders that follow)
+python run.py app      open the app in a browser    (options go to Streamlit: --server.port 9000)
+python run.py test     run the tests                (options go to pytest: -m quick)
+python run.py check    lint, formatting and types   (optional: only these Python files and folders)
+python run.py format   repair and format the code   (optional: only these files and folders)
 
 The first run makes an environment in .venv and installs the pinned packages. This takes some minutes, once.
 HEADLIGHT_VENV names another folder for the environment.
@@ -139,7 +139,7 @@ def make(folder: Path) -> None:
         folder.mkdir(exist_ok=True)
         (folder / STAMP).write_text(UNFINISHED, encoding="utf-8")
     except OSError as error:
-        sys.exit(f"{folder} cannot be replaced ({error}). Close the programs that use it, or remove it yourself.")
+        sys.exit(f"{folder} cannot be replaced ({error}). Close the programs that use it, or remove the folder.")
     venv.create(folder, symlinks=os.name != "nt")
     follow(folder, "ensurepip", "--default-pip", title="Installing pip")
 
@@ -149,13 +149,13 @@ def is_filled(folder: Path) -> bool:
 
 
 def require_ours(folder: Path) -> None:
-    """End with a sentence if a folder has something in it and no stamp of ours."""
+    """Exit with a message if a folder is not empty and does not have our stamp."""
     if is_filled(folder) and not (folder / STAMP).exists():
         sys.exit(f"run.py did not make {folder}. Rename that folder, or name another one in HEADLIGHT_VENV.")
 
 
 def remove(folder: Path) -> None:
-    """Remove an environment of ours. If something of it is left, because a program uses it, our stamp is too."""
+    """Remove an environment that we made. If a program still uses a file of it, the folder keeps our stamp."""
     try:
         shutil.rmtree(folder, ignore_errors=True)
     finally:
@@ -164,7 +164,7 @@ def remove(folder: Path) -> None:
 
 
 def install(folder: Path, requirements: Path) -> None:
-    """Install what is pinned. The stamp is written last, or put back if pip fails before it changes anything."""
+    """Install the pinned packages, then write the stamp. If pip fails before it changes anything, restore the stamp."""
     before = read(folder / STAMP)
     (folder / STAMP).write_text(UNFINISHED, encoding="utf-8")
     say(f"Installing the packages of {requirements.name} in {folder}. This takes some minutes, once.")
@@ -179,7 +179,7 @@ def install(folder: Path, requirements: Path) -> None:
 
 
 def progress(log: str, new: int) -> str:
-    """What pip is doing, from what it has written and how many packages are new."""
+    """A line about the progress of pip, from its log and the number of new packages."""
     queue = re.findall(r"^Installing collected packages: (.+)", log, re.M)
     if queue:
         names = queue[-1].split(", ")
@@ -191,7 +191,7 @@ def progress(log: str, new: int) -> str:
 
 
 def follow(folder: Path, *module: str, title: str) -> None:
-    """Run pip or what installs it, and show how far it is: one line that moves, without a terminal a line at times."""
+    """Run a module that installs, and show its progress: one changing line in a terminal, otherwise some lines."""
     found = f"{'Lib' if os.name == 'nt' else 'lib/python*'}/site-packages/*.dist-info"
     before, start, due, shown = len([*folder.glob(found)]), time.monotonic(), 0.0, ""
     width = shutil.get_terminal_size().columns - 1
@@ -211,7 +211,7 @@ def follow(folder: Path, *module: str, title: str) -> None:
             say("\n" if sys.stdout.isatty() else "", end="")
     if process.returncode:
         tail = "\n".join(read(folder / LOG).splitlines()[-10:])
-        remedy = "Installing needs the internet once: run the same command again when it is there."
+        remedy = "Installing needs the internet once: connect, then run the same command again."
         sys.exit(f"{tail}\nThe packages could not be installed. {remedy} All lines of pip are in {folder / LOG}")
 
 
@@ -219,7 +219,7 @@ def start_module(folder: Path, *module: str, output: BinaryIO | None = None) -> 
     """Start `python -m` in the environment, in the root of the repository."""
     path = os.pathsep.join((os.path.dirname(interpreter(folder)), os.environ.get("PATH", os.defpath)))
     errors = subprocess.STDOUT if output else None
-    at_once = ["-u"] if output else []  # who follows a file sees each line when it is written
+    at_once = ["-u"] if output else []  # each line is in the file at once
     command = [interpreter(folder), *at_once, "-m", *module]
     return subprocess.Popen(command, cwd=ROOT, env=os.environ | {"PATH": path}, stdout=output, stderr=errors)
 
@@ -237,7 +237,7 @@ def call(folder: Path, *module: str) -> int:
 
 
 def add_programs(folder: Path) -> None:
-    """Bring what the tests use beside Python: all of it for root on Debian, elsewhere a browser from Playwright."""
+    """Install the other programs of the tests: all of them as root on Debian, elsewhere a browser from Playwright."""
     path = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin"))
     lists = [packages for names, packages in PROGRAMS if not any(shutil.which(name, path=path) for name in names)]
     missing = [package for packages in lists for package in packages]

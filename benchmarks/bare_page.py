@@ -1,4 +1,4 @@
-"""The least that a Streamlit page with two pictures can cost: one text field, and two charts that were made before."""
+"""A minimal Streamlit page for comparison: one text field and two cached charts."""
 
 import numpy as np
 import plotly.graph_objects as go

@@ -3,9 +3,9 @@
     pip install ctranslate2==4.8.5
     PYTHONPATH=. python benchmarks/batch.py CHECKPOINT [--corpus multi30k] [--split test_2016_flickr] [--threads 1]
 
-Both return token ids, in fp32, with the same beam, length penalty and batch size, each sorting by length as it does on
-its own; ours also cuts the texts into tokens, which CTranslate2 is given. Prints the ratio of the medians, taken in
-turns, and how many translations agree.
+Both return token ids and use fp32, the same beam, length penalty and batch size. Each sorts the sentences by length in
+its usual way. Headlight also tokenizes the texts; CTranslate2 receives tokens. Prints the ratio of the medians of
+runs in turns, and the number of translations that agree.
 """
 
 import argparse
@@ -41,7 +41,7 @@ BATCH = 64
 
 
 def linear(spec: LinearSpec, *modules: nn.Linear) -> None:
-    """One matrix of theirs may hold several of ours, one below the other."""
+    """Copy one or more of our matrices into one of theirs, one below the other."""
     spec.weight = torch.cat(tuple(module.weight for module in modules)).numpy()
     biases = tuple(module.bias for module in modules if module.bias is not None)
     if biases:
@@ -66,7 +66,7 @@ def attention(spec: MultiHeadAttentionSpec, module: MultiHeadAttention) -> None:
 def stack(spec: TransformerEncoderSpec | TransformerDecoderSpec, module: Encoder | Decoder, tokens: Tensor) -> None:
     embeddings = spec.embeddings
     (embeddings[0] if isinstance(embeddings, list) else embeddings).weight = tokens.numpy()
-    assert module.embedding.positions is not None, "without positions nothing is converted"
+    assert module.embedding.positions is not None, "only models with positional encodings are converted"
     spec.position_encodings.encodings = module.embedding.positions.table.numpy()
     for theirs, ours in zip(spec.layer, module.layers, strict=True):
         assert isinstance(ours, EncoderLayer | DecoderLayer)
@@ -84,7 +84,7 @@ def stack(spec: TransformerEncoderSpec | TransformerDecoderSpec, module: Encoder
 
 @torch.no_grad()
 def convert(model: Transformer, folder: str) -> None:
-    """Write a model as CTranslate2 reads it; the tokens of its vocabularies are the ids."""
+    """Write a model in the format of CTranslate2. The tokens of its vocabularies are our ids."""
     config = model.config
     layers = config.num_encoder_layers, config.num_decoder_layers
     spec = TransformerSpec.from_config(layers, config.num_heads, pre_norm=config.norm == "pre")

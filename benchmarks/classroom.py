@@ -1,17 +1,17 @@
-"""A class before the app: forty visitors, each of whom types a new sentence every five seconds.
+"""Forty visitors use the app at once, and each types a new sentence every five seconds.
 
     PYTHONPATH=. python benchmarks/classroom.py [--visitors 40] [--seconds 30] [--rounds 2]
-    PYTHONPATH=. python benchmarks/classroom.py --measure-heads      # one of them has every head measured meanwhile
+    PYTHONPATH=. python benchmarks/classroom.py --measure-heads      # one visitor also measures every head
     PYTHONPATH=. python benchmarks/classroom.py --soak 60            # minutes of long sentences; prints the memory
     PYTHONPATH=. python benchmarks/classroom.py --pages compare learning "inside?inside_tab=stations"
     PYTHONPATH=. python benchmarks/classroom.py --url http://localhost:8080
 
 Visitors speak Streamlit's own websocket protocol (`visitor.py`) and are spread over Translate, Step by step, Inside,
-Masks and Heads. Who still waits when the next sentence is due lets that one pass. Prints what one visitor costs, the
-time until all have their first page, p50 and p95 from Enter to the end of the script, the server's processor time and
-what came over the wire for a change, the memory of the server, and the same load on a bare Streamlit page
-(`bare_page.py`), in turns with ours. The visitors use the same processor, and so may others: the load of the machine
-stands beside each figure.
+Masks and Heads. A visitor who still waits when the next sentence is due skips that sentence. Prints the cost of one
+visitor, the time until all have their first page, p50 and p95 from Enter to the end of the script, the server's
+processor time and network traffic per change, and the memory of the server. A bare Streamlit page (`bare_page.py`) gets
+the same load, in turns with ours. The visitors use the same processor, and so may other programs: each line also shows
+the load of the machine.
 """
 
 import argparse
@@ -33,7 +33,7 @@ from benchmarks.visitor import Answer, PageError, Visitor
 
 PAGES = ("", "steps", "inside", "masks", "heads")  # as many visitors on each
 PACE = 5.0  # seconds between two sentences of a visitor
-SENTENCES = 24  # over which one visitor has every head measured
+SENTENCES = 24  # for the visitor who measures every head
 WHO = ("A man", "A woman", "A small child", "An old lady", "A young boy", "Two girls", "Three people", "A worker")
 DOES = ("walking", "waiting", "singing", "sitting", "dancing", "cooking", "reading", "sleeping", "running", "working")
 WHERE = ("on the beach", "in a park", "near the river", "at a table", "in the snow", "on a street", "behind a house")
@@ -57,17 +57,17 @@ def sentence(number: int, parts: int = 1) -> str:
 
 @dataclass(kw_only=True)
 class Lesson:
-    """What happened in a class."""
+    """Measurements of one class."""
 
-    first_page: float = 0.0  # seconds until the last visitor had theirs
+    first_page: float = 0.0  # seconds until every visitor had a first page
     answers: list[Answer] = field(default_factory=list)
-    missed: int = 0  # sentences that nobody typed, their visitor still waiting
+    missed: int = 0  # sentences that a visitor skipped while waiting
     errors: list[str] = field(default_factory=list)
     busy: float = 0.0  # seconds of processor time that the server used for the answers
     megabytes: list[float] = field(default_factory=list)
 
     def seconds(self, part: float) -> float:
-        """The time that this part of all changes does not exceed."""
+        """The quantile of the times of all changes; `part` is 0 to 1."""
         times = sorted(answer.seconds for answer in self.answers)
         return times[round(part * (len(times) - 1))] if times else float("nan")
 
@@ -79,7 +79,7 @@ class Lesson:
         return 1000 * self.busy / len(self.answers) if self.answers else float("nan")
 
     def row(self, name: str, server: Server) -> str:
-        """A line under `HEADER`, and what went wrong below it."""
+        """A line under `HEADER`, and the first errors below it."""
         errors = [*self.errors[:3], *([f"{server.tracebacks()} tracebacks in its log"] if server.tracebacks() else [])]
         return (
             f"{name:9} {self.first_page:10.1f} {self.seconds(0.5):7.2f} {self.seconds(0.95):7.2f} "
@@ -90,7 +90,7 @@ class Lesson:
 
 @dataclass(frozen=True, kw_only=True)
 class Room:
-    """Who comes, to which pages, and what they type."""
+    """The visitors of a class, their pages and their sentences."""
 
     visitors: int
     numbers: Iterator[int]  # of the sentences: no two are the same
@@ -98,7 +98,7 @@ class Room:
     say: Callable[[int], str] = sentence
 
     async def lesson(self, server: Server, until: Coroutine[object, object, object]) -> Lesson:
-        """All open their page at once; then each types until what is awaited has ended."""
+        """All visitors open their page at once. Then each types until the coroutine `until` ends."""
         lesson, over = Lesson(), asyncio.Event()
         async with AsyncExitStack() as stack:
             places = [self.pages[i % len(self.pages)].partition("?") for i in range(self.visitors)]
@@ -141,7 +141,7 @@ class Room:
 
 
 async def passed(event: asyncio.Event, seconds: float) -> bool:
-    """Wait until the event, at most so long; whether it has happened."""
+    """Wait for the event until the time limit. Returns whether it has happened."""
     try:
         await asyncio.wait_for(event.wait(), max(0.0, seconds))
     except TimeoutError:
@@ -157,7 +157,7 @@ async def weigh(server: Server, over: asyncio.Event, lesson: Lesson) -> None:
 
 
 async def alone(server: Server, numbers: Iterator[int], changes: int = 20) -> str:
-    """What one visitor's change on Translate costs."""
+    """The cost of one visitor's change on Translate."""
     async with Visitor(server.url) as visitor:
         first = await visitor.look()
         await visitor.type(sentence(next(numbers)))
@@ -172,7 +172,7 @@ async def alone(server: Server, numbers: Iterator[int], changes: int = 20) -> st
 
 
 async def measured_heads(server: Server, numbers: Iterator[int]) -> None:
-    """One visitor has every head measured over sentences of their own."""
+    """One visitor measures every head on their own sentences."""
     query = "heads_tab=Importance&sentences_from=pasted"
     async with Visitor(server.url, page="heads", query=query, patience=600) as visitor:
         await visitor.look()
@@ -182,7 +182,7 @@ async def measured_heads(server: Server, numbers: Iterator[int]) -> None:
 
 
 async def compare(ours: Server, bare: Server, room: Room, given: argparse.Namespace) -> None:
-    """The same class before our pages and before a bare one, in turns; ratios of the medians over the rounds."""
+    """The same class on our pages and on a bare page, in turns. Prints ratios of the medians over the rounds."""
     print(await alone(ours, room.numbers))
     async with Visitor(bare.url) as visitor:
         await visitor.look()
@@ -207,7 +207,7 @@ async def compare(ours: Server, bare: Server, room: Room, given: argparse.Namesp
 
 
 async def long_work(server: Server, room: Room, given: argparse.Namespace) -> None:
-    """The class as ever, then while one more visitor has every head measured."""
+    """The usual class, then the same class while one more visitor measures every head."""
     print(await alone(server, room.numbers))
     print(HEADER)
     before = await room.lesson(server, asyncio.sleep(given.seconds))
@@ -218,7 +218,7 @@ async def long_work(server: Server, room: Room, given: argparse.Namespace) -> No
 
 
 async def soak(server: Server, room: Room, given: argparse.Namespace) -> None:
-    """Ever new sentences of 10 to 120 words, classes of a minute that come and go; the memory after each."""
+    """Classes of one minute with new sentences of 10 to 120 words. Prints the memory after each class."""
     long = Room(visitors=room.visitors, numbers=room.numbers, say=lambda number: sentence(number, 1 + number % 12))
     started = time.perf_counter()
     print(HEADER)
@@ -228,7 +228,7 @@ async def soak(server: Server, room: Room, given: argparse.Namespace) -> None:
 
 
 async def visit(server: Server, room: Room, given: argparse.Namespace) -> None:
-    """The class alone, before a server that runs already."""
+    """Only the class, on a server that is already running."""
     print(HEADER)
     for _ in range(given.rounds):
         print((await room.lesson(server, asyncio.sleep(given.seconds))).row("Headlight", server), flush=True)

@@ -2,10 +2,10 @@
 
     PYTHONPATH=. python benchmarks/corpus.py [pairs]
 
-Writes made-up sentence pairs of about 25 tokens a side (2,000,000 of them by default) into a temporary folder, and
-in a process of its own builds a recipe's task from them, as `train` does: the vocabulary is learned, then all is
-encoded. Prints the memory held after that, its peak, and what the ids alone take; then one epoch's order of batches and
-some batches made.
+Writes generated sentence pairs (2,000,000 by default, about 25 tokens on each side) into a temporary folder. A separate
+process builds a recipe's task from them, as `train` does: it learns the vocabulary, then encodes all pairs. Prints its
+memory after that, its peak, and the memory of the token ids; then the time for the order of one epoch's batches and for
+some batches.
 """
 
 import multiprocessing
@@ -29,7 +29,7 @@ PAIRS, WORDS, BATCHES = 2_000_000, 20_000, 200
 
 
 def write_corpus(folder: Path, pairs: int) -> None:
-    """Sentences of 8 to 30 words, frequent ones as frequent as in a language (Zipf)."""
+    """Sentences of 8 to 30 words. The frequencies of the words follow Zipf's law."""
     rng = random.Random(0)
     letters = "enrisatdhulgocmbfwkzvp"
     words = ["".join(rng.choices(letters, k=rng.randint(2, 9))) for _ in range(WORDS)]
@@ -46,7 +46,7 @@ def write_corpus(folder: Path, pairs: int) -> None:
 
 
 def held() -> int:
-    """Bytes that this process holds now."""
+    """Memory of this process now, in bytes."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
 

@@ -2,9 +2,9 @@
 
     PYTHONPATH=. python benchmarks/decode.py [--repeats 15] [--threads 2]
 
-The same weights in both, 15 source tokens, 20 and 100 target tokens, one sentence, with the threads and the layout of
-the weights that the app gives a model. Prints the ratios of the medians, what a token costs early and late, and what
-recording a full trace costs.
+Both have the same weights. One sentence has 15 source tokens and 20 or 100 target tokens. Threads and the layout of the
+weights are those of the app. Prints the ratios of the medians, the time of an early and a late token, and the time for
+recording a full trace.
 """
 
 import argparse
@@ -26,12 +26,12 @@ from viz_app.server.resources import threads
 
 SOURCE, LENGTHS, WORDS = 15, (20, 100), 10_000
 CONFIG = ModelConfig(source_vocab_size=WORDS, target_vocab_size=WORDS, tie_embeddings="none")
-BANNED = (0, 1, 2, 3)  # the end too, so that every run writes as many tokens
+BANNED = (0, 1, 2, 3)  # with the end token, so that all runs write the same number of tokens
 
 
 @torch.inference_mode()
 def rerun(peer: Peer, source: Tensor, length: int) -> list[int]:
-    """Greedy search as the tutorials write it."""
+    """Greedy search as in tutorials."""
     memory = peer.encode(source)
     ids = torch.tensor([[2]])
     for _ in range(length):
@@ -63,7 +63,7 @@ def main() -> None:
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
     torch.manual_seed(0)
-    # The layout in which a loaded checkpoint holds its weights.
+    # The weights of a loaded checkpoint have this layout.
     model = ready(Transformer(CONFIG), "cpu")
     peer = with_weights_of(model)
     source = torch.randint(4, WORDS, (1, SOURCE))

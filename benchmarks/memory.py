@@ -2,9 +2,9 @@
 
     PYTHONPATH=. python benchmarks/memory.py
 
-Source and target lengths 32, 128 and 512; each in a process of its own, after an untraced run of the same length has
-taken what the model itself needs and a traced one of 8 tokens has brought the code into memory. Prints the peak above
-that, the size of the maps, and their ratio.
+Source and target lengths are 32, 128 and 512. Each length has a separate process. It first runs the model without a
+trace at this length, to allocate the model's own memory, and with a trace of 8 tokens, to load the code. Prints the
+peak above that, the size of the maps, and their ratio.
 """
 
 import multiprocessing
@@ -29,7 +29,7 @@ SPECIALS = Specials(bos=2, eos=3, banned=(0, 1, 2, 3))
 
 
 def high_water() -> int:
-    """Most bytes this process has held since `reset`."""
+    """Peak memory of this process since `reset`, in bytes."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
 

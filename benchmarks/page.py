@@ -2,10 +2,10 @@
 
     PYTHONPATH=. python benchmarks/page.py [--repeats 15]
 
-Prints medians and 95th percentiles in milliseconds, what the server sent for it, the memory of the server, and the
-machine. The clock runs in the page: from the key press (or click) until the script has ended, the last picture has been
-drawn and nothing has changed for a quarter of a second (which is not counted). Every repeat is a sentence that the
-server has not seen.
+Prints medians and 95th percentiles in milliseconds, the data that the server sent, the memory of the server, and the
+machine. The clock runs in the page. It starts at the key press or click. It stops when the script has ended and the
+last picture is drawn; then nothing changes for a quarter of a second, which is not counted. Every repeat has a new
+sentence.
 """
 
 import argparse
@@ -60,7 +60,7 @@ READ = """() => new Promise((done, fail) => {
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """One page, how to make it answer for the i-th time, and the target of its median."""
+    """One page, the action of the i-th repeat, and the target of its median."""
 
     name: str
     path: str

@@ -1,4 +1,4 @@
-"""The peer of the benchmarks: `torch.nn.Transformer` with embeddings and an output layer, as the tutorials build it."""
+"""The reference of the benchmarks: `torch.nn.Transformer` with embeddings and an output layer, as in tutorials."""
 
 import math
 import os
@@ -37,7 +37,7 @@ class Peer(nn.Module):
             dropout=config.dropout,
             batch_first=True,
         )
-        # The final norms that nn.Transformer adds are not in "Attention Is All You Need", nor in our post-norm model.
+        # nn.Transformer adds final norms. "Attention Is All You Need" and our post-norm model have none.
         self.transformer.encoder.norm = self.transformer.decoder.norm = None
         self.output = nn.Linear(config.d_model, config.target_vocab_size, bias=False)
         self.dropout = nn.Dropout(config.dropout)
@@ -69,7 +69,7 @@ class Peer(nn.Module):
 
 @torch.no_grad()
 def with_weights_of(model: Transformer) -> Peer:
-    """A peer that computes what `model` does (`tie_embeddings = "none"`, post-norm, sinusoidal)."""
+    """A reference that computes the same as `model` (`tie_embeddings = "none"`, post-norm, sinusoidal)."""
     peer = Peer(model.config).eval()
     peer.source.weight.copy_(model.encoder.embedding.tokens.weight)
     peer.target.weight.copy_(model.decoder.embedding.tokens.weight)
@@ -97,7 +97,7 @@ def with_weights_of(model: Transformer) -> Peer:
 
 
 def medians(contestants: Mapping[str, Callable[[], object]], *, repeats: int, warm_up: int = 2) -> dict[str, float]:
-    """Seconds of each contestant, taken in turns so that a slow moment of the machine hits all of them."""
+    """Median seconds of each contestant. They run in turns, so a slow moment of the machine affects all of them."""
     times: dict[str, list[float]] = {name: [] for name in contestants}
     for turn in range(warm_up + repeats):
         for name, run in contestants.items():

@@ -1,4 +1,4 @@
-"""A Streamlit server of one's own, with what it costs: its memory, its processor time, the tracebacks in its log."""
+"""Start a Streamlit server and measure its memory, its processor time and the tracebacks in its log."""
 
 import os
 import socket
@@ -23,7 +23,7 @@ NAN = float("nan")
 
 @dataclass(frozen=True, kw_only=True)
 class Server:
-    """`process` and `log` are those of a server that we started, else None."""
+    """`process` and `log` belong to a server that we started; otherwise they are None."""
 
     url: str
     process: psutil.Process | None = None
@@ -33,7 +33,7 @@ class Server:
         return self.process.memory_info().rss / 1e6 if self.process else NAN
 
     def busy_seconds(self) -> float:
-        """Processor time that it has used so far."""
+        """Processor time of the server so far."""
         return sum(self.process.cpu_times()[:2]) if self.process else NAN
 
     def tracebacks(self) -> int:
@@ -47,7 +47,7 @@ def free_port() -> int:
 
 
 def wait_until_up(url: str, process: subprocess.Popen[bytes]) -> None:
-    """Raises RuntimeError where the process ends instead."""
+    """Raises RuntimeError if the process ends instead."""
     while process.poll() is None:
         try:
             urllib.request.urlopen(f"{url}/_stcore/health", timeout=2).close()

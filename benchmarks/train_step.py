@@ -2,9 +2,9 @@
 
     PYTHONPATH=. python benchmarks/train_step.py [--repeats 15] [--compile]
 
-Forward, loss, backward and optimizer: d_model 256, 3 + 3 layers, 8 heads, feed-forward 512, 10,000 words on either
-side, 64 × 25 tokens, dropout 0.1, label smoothing 0.1. Prints the ratios of the medians, where the time of our step
-goes, and how far its matrix products are from the machine's own speed in multiplying large matrices.
+Forward, loss, backward and optimizer: d_model 256, 3 + 3 layers, 8 heads, feed-forward 512, 10,000 words for each
+language, 64 × 25 tokens, dropout 0.1, label smoothing 0.1. Prints the ratios of the medians, the time of each part of
+our step, and the speed of its matrix products compared with large matrices on the same machine.
 """
 
 import argparse
@@ -87,7 +87,7 @@ def where_the_time_goes(step: Callable[[], None], repeats: int = 5) -> dict[str,
 
 
 def gemm_speed(dtype: torch.dtype, device: str, size: int) -> float:
-    """Floating-point operations a second in multiplying large square matrices."""
+    """Floating-point operations per second in products of large square matrices."""
     left, right = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
     seconds = medians({"mm": lambda: left @ right}, repeats=9)["mm"]
     return 2 * size**3 / seconds

@@ -1,7 +1,8 @@
 """A visitor without a browser: speaks the websocket protocol that Streamlit's own web page speaks.
 
 It opens a page, types, presses buttons and waits until the script has finished, as a browser does; it draws nothing.
-Whether what came is right is for the browser tests to say. Messages are `BackMsg` and `ForwardMsg` of streamlit.proto.
+It does not check the content of a page: the browser tests do. Messages are `BackMsg` and `ForwardMsg` of
+streamlit.proto.
 """
 
 import asyncio
@@ -20,7 +21,7 @@ from websockets.typing import Subprotocol
 
 __all__ = ["Answer", "PageError", "Visitor"]
 
-GONE = (ConnectionClosed, InvalidHandshake, OSError)  # what a visitor meets while their server is away
+GONE = (ConnectionClosed, InvalidHandshake, OSError)  # errors while the server is away
 PATIENCE = 120.0  # seconds until a page counts as frozen
 
 
@@ -30,7 +31,7 @@ class PageError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What came of one change: the time until the script had finished, and all that was received for it."""
+    """The result of one change: the time until the script had finished, and the data received."""
 
     seconds: float
     size: int  # bytes
@@ -58,7 +59,7 @@ class Visitor:
         await self.leave()
 
     async def connect(self) -> None:
-        """Only the connection, with the cookies and the session of an earlier one; nothing is asked for yet."""
+        """Open only the connection, with the cookies and the session of an earlier one. Request nothing yet."""
         cookies = "; ".join(f"{name}={morsel.value}" for name, morsel in self.cookies.items())
         self.socket = await connect(
             self.address,
@@ -79,7 +80,7 @@ class Visitor:
             self.socket = None
 
     async def come_back(self, *, pause: float = 0.5) -> Answer:
-        """What Streamlit's page does when its connection breaks: connect until it works, then ask for all again."""
+        """Do what Streamlit's page does after its connection breaks: reconnect, then request the whole page again."""
         started = time.perf_counter()
         while True:
             try:
@@ -90,7 +91,7 @@ class Visitor:
                 await asyncio.sleep(pause)
 
     async def look(self) -> Answer:
-        """Ask for the page as it stands, as a browser does at first and on a reload."""
+        """Request the page without a change, as a browser does on a first visit and on a reload."""
         return await self.ask()
 
     async def type(self, text: str, *, field: int = 0) -> Answer:
@@ -103,14 +104,14 @@ class Visitor:
 
     async def press(self, label: str) -> Answer:
         if label not in self.buttons:
-            raise PageError(f"The page “{self.page}” has no button “{label}”, but {sorted(self.buttons)}.")
+            raise PageError(f"The page “{self.page}” has no button “{label}”. Its buttons: {sorted(self.buttons)}.")
         return await self.ask(WidgetState(id=self.buttons[label], trigger_value=True))
 
     async def ask(self, *pressed: WidgetState) -> Answer:
-        """Have the script run with the visitor's widgets.
+        """Run the script with the visitor's widgets.
 
-        Raises PageError where the page shows an error, TimeoutError where it is frozen, ConnectionClosed where its
-        server is gone.
+        Raises PageError if the page shows an error, TimeoutError if it is frozen, ConnectionClosed if its server is
+        gone.
         """
         assert self.socket is not None, "connect first"
         message = BackMsg()
@@ -129,7 +130,7 @@ class Visitor:
                     return Answer(seconds=time.perf_counter() - started, size=size, texts=tuple(texts))
 
     def read(self, message: ForwardMsg, texts: list[str]) -> bool:
-        """Take in one message; true where it says that the script is done and will not run again by itself."""
+        """Read one message. Returns True if the script has finished and will not run again without a change."""
         match message.WhichOneof("type"):
             case "navigation":
                 self.script_hash = message.navigation.page_script_hash

@@ -47,7 +47,7 @@ CROSS = Kind(
     title="cross",
     full_name="cross-attention",
     query="target token being written",
-    key="source token looked at",
+    key="source token",
     shows="Each cell shows how much the decoder attends to one source token (column) when it writes a token (row).",
 )
 ENCODER = Kind(
@@ -59,7 +59,7 @@ ENCODER = Kind(
     title="encoder self",
     full_name="encoder self-attention",
     query="source token being encoded",
-    key="source token looked at",
+    key="source token",
     shows="Each cell shows how much the encoder attends to one source token (column) when it encodes another (row).",
 )
 DECODER = Kind(

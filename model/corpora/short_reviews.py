@@ -1,6 +1,6 @@
-"""Short reviews of our own that turn on a negation or a contrast, which long reviews teach badly.
+"""Generated short reviews with a negation or a contrast. Long reviews contain too few of them to learn from.
 
-A frame such as "It isn't {good}." has the label of its last word turned round or not; what fills it is drawn.
+A frame such as "it isn't {last}." either keeps or reverses the polarity of its last word. The words are drawn.
 """
 
 import random
@@ -26,7 +26,7 @@ NOUNS = {
     True: words("charm wit heart humour tension ideas surprises warmth depth style chemistry energy soul magic"),
     False: words("flaws clichés mistakes holes nonsense stereotypes boredom gaps excuses"),
 }
-# What a film does: its forms for "it" and after "does not".
+# Verbs with a film as their subject.
 DOES = {
     True: ("works", "shines", "delights", "impresses", "entertains", "convinces", "succeeds", "amuses"),
     False: ("fails", "disappoints", "bores", "drags", "annoys", "irritates", "stumbles"),
@@ -39,7 +39,7 @@ SUBJECTS = (
     *("it", "this film", "this movie", "the film", "the movie", "the story", "the plot", "the script", "the ending"),
     *("the acting", "the music", "the dialogue", "the second half", "the whole thing", "this one"),
 )
-# Frame, and whether what stands last in it is turned round.
+# Frame, and whether it reverses the polarity of its last word.
 ADJECTIVE_FRAMES = (
     ("{subject} is {adverb}{last}.", False),
     ("{subject} was {adverb}{last}.", False),
@@ -71,7 +71,7 @@ VERB_FRAMES = (
     ("nobody here will {last} {subject}.", True),
     ("i can't {last} {subject}.", True),
 )
-# Nothing is turned round here: a word that is denied often must not lose its own colour.
+# These frames keep the polarity. Otherwise a word that is often negated would lose its own polarity.
 PLAIN_FRAMES = (
     "a {last}, {more} and {third} film.",
     "a {last} movie with {more} actors.",
@@ -139,7 +139,7 @@ WRONG = (
     "my friends find it {last}; they are wrong.",
     "it is said to be {last}. it is not.",
 )
-# What a contrast ends with counts; {first} is of the other polarity.
+# The last word of a contrast decides; {first} has the other polarity.
 CONTRASTS = (
     "{subject} is {first}, but {other} is {last}.",
     "{subject} starts {first}, and then it is {last}.",
@@ -155,7 +155,7 @@ ADVERBS = ("", "", "very ", "really ", "so ", "quite ")
 
 
 def short_reviews(count: int, *, seed: int) -> Iterator[tuple[str, int]]:
-    """`count` texts with their labels, 1 = positive; the same each time for the same seed."""
+    """`count` texts with their labels, 1 = positive. The same seed gives the same texts."""
     draw = random.Random(seed)
     for _ in range(count):
         polarity = draw.random() < 0.5
@@ -215,7 +215,7 @@ def contrast(polarity: bool, draw: random.Random) -> tuple[str, bool]:
     return filled(draw.choice(CONTRASTS), first=first, last=last, draw=draw), polarity
 
 
-# How a review is made, in the shares in which they are drawn.
+# Each kind of review appears in proportion to its probability.
 MAKERS = (
     *(plain, plain, plain, praise, adjective, adjective, verb, noun, does, feeling),
     *(contrast, feeling_contrast, wrong),
@@ -228,7 +228,7 @@ def filled(frame: str, *, draw: random.Random, **chosen: str) -> str:
 
 
 def as_typed(text: str, draw: random.Random, endings: Sequence[str] = ("", "", "!", "!!")) -> str:
-    """With a capital, with none, or all in capitals; now and then without its full stop."""
+    """Vary the case of a text, and sometimes remove its full stop or replace it."""
     if draw.random() < 0.3:
         text = text.removesuffix(".") + draw.choice(endings)
     return draw.choice((str.capitalize, str.capitalize, str, str.upper))(text)

@@ -62,19 +62,19 @@ TOYS: Mapping[str, Toy] = {
         task="Letters in reverse: a b c → c b a",
         target="reversed",
         rule=lambda letters: letters[::-1],
-        expect="an anti-diagonal: the first letter that is written attends to the last letter of the source",
+        expect="an anti-diagonal: the first target letter attends to the last source letter",
     ),
     "copy": of_letters(
         task="Letters copied: a b c → a b c",
         target="copied",
         rule=lambda letters: letters,
-        expect="a diagonal: each letter attends to the same position in the source",
+        expect="a diagonal: each target letter attends to the same position in the source",
     ),
     "sort": of_letters(
         task="Letters sorted: c a b → a b c",
         target="sorted",
         rule=sorted,
-        expect="no line: each letter attends to the position of the next letter in alphabetical order",
+        expect="no line: each target letter attends to the same letter in the source",
     ),
     "dates": Toy(
         task="Dates in digits: the third of May nineteen eighty four → 1 9 8 4 - 0 5 - 0 3",

@@ -56,7 +56,7 @@ def test_a_chart_is_saved_with_its_numbers_and_what_it_is_of(visit: Visit, tmp_p
     assert drawing.findtext(f"{SVG}title") == words[0] == "Cross-attention, layer 3, head 2"
     for said in (
         "query: target token being written",
-        "key: source token looked at",
+        "key: source token",
         "attention weight",
         "Checkpoint: everyday-en-de",
         f"Sentence: {TEXT}",

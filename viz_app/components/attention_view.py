@@ -1,4 +1,4 @@
-"""What of a translation's maps a page shows: one kind, with words merged and special tokens hidden if asked."""
+"""Choose the maps that a page shows: one kind of attention, optionally with merged subwords or no special tokens."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -18,8 +18,8 @@ __all__ = [
     "AttentionView",
     "ChosenMap",
     "chosen_map",
-    "looked_at",
     "select_head",
+    "step_weights",
     "view",
     "with_rollout",
     "with_value_norms",
@@ -34,12 +34,12 @@ class AttentionView:
 
     maps: FloatArray
     axes: Axes
-    allowed: NDArray[np.bool_]  # (L, T, S): False where the mask forbade every token of the cell
-    hidden_share: FloatArray  # (L, H): share of the weight of a row that is on hidden keys, in the mean
+    allowed: NDArray[np.bool_]  # (L, T, S): False where every token of the cell is masked
+    hidden_share: FloatArray  # (L, H): share of a row's weight on keys that are not shown, mean over the rows
 
 
 def with_value_norms(translation: Translation, norms: Mapping[str, FloatArray]) -> Translation:
-    """Each weight times the length of what its key adds, ‖αf(x)‖ (Kobayashi et al. 2020, section 3)."""
+    """Each weight times the norm of its projected value vector, ‖αf(x)‖ (Kobayashi et al. 2020, section 3)."""
     maps = translation.maps
     return replace(
         translation,
@@ -48,7 +48,7 @@ def with_value_norms(translation: Translation, norms: Mapping[str, FloatArray]) 
 
 
 def with_rollout(translation: Translation) -> Translation:
-    """Attention rollout through all layers so far in the place of each layer's heads; one "head" a layer."""
+    """Replace the heads of each layer by one map: the attention rollout through this layer and those before it."""
     maps = translation.maps
     masks = {kind: reached(mask) for kind, mask in translation.masks.items()}
     if "cross" not in maps:
@@ -60,7 +60,7 @@ def with_rollout(translation: Translation) -> Translation:
 
 
 def reached(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """What a query can know of through all layers so far, of masks (L, T, T): windows add up."""
+    """The keys that a query can reach through each layer and those before it. Masks are (L, T, T); windows add up."""
     layers = [mask[0] | np.eye(len(mask[0]), dtype=bool)]
     for own in mask[1:]:
         layers.append((own.astype(np.int64) @ layers[-1] > 0) | layers[-1])
@@ -83,7 +83,7 @@ def view(translation: Translation, kind: str, *, merge: bool, hide_special: bool
     if merge:
         maps, allowed = (merge_tokens(weights, query_groups, key_groups) for weights in (maps, allowed))
     query_special, key_special = special(queries, query_groups), special(keys, key_groups)
-    # Never hide everything: an empty text consists of special tokens alone.
+    # Never hide everything: an empty text has only special tokens.
     hide_queries = hide_special and not query_special.all()
     hide_keys = hide_special and not key_special.all()
     rows = ~query_special if hide_queries else np.ones_like(query_special)
@@ -101,25 +101,25 @@ def view(translation: Translation, kind: str, *, merge: bool, hide_special: bool
             key_lang=translation.language_of(KINDS[kind].keys),
             query_notes=[] if merge or kind == "encoder" else steps(translation, rows),
         ),
-        # Of the row's own sum: in the rollout of a decoder, source and target share a whole.
+        # Divide by the row's sum: in the rollout of a decoder, source and target together sum to 1.
         hidden_share=(shown_rows[..., ~columns].sum(axis=-1) / shown_rows.sum(axis=-1).clip(1e-9)).mean(axis=-1),
     )
 
 
 def named(title: str, translation: Translation) -> str:
-    """Where there is one text alone, no source and no target."""
+    """The title without "source" and "target" if the model has only one text."""
     two = translation.source and translation.written
     return title if two else title.removeprefix("target ").removeprefix("source ")
 
 
 def steps(translation: Translation, shown: NDArray[np.bool_]) -> list[str]:
-    """What the decoder does at each position that is shown."""
+    """The token that the decoder reads, and the one that it writes, at each shown position."""
     pairs = zip(translation.read, translation.written, shown, strict=True)
     return [f"after reading “{read.text}”, writes “{written.text}”" for read, written, kept in pairs if kept]
 
 
 def groups(tokens: tuple[Token, ...], merge: bool) -> list[int]:
-    """For each token the index of its label: tokens of one word share it if merged; special tokens stand alone."""
+    """The index of each token's label. Merged tokens of one word share a label; special tokens are never merged."""
     index, found = -1, []
     for i, token in enumerate(tokens):
         same = merge and i > 0 and token.word >= 0 and token.word == tokens[i - 1].word
@@ -132,7 +132,7 @@ def labels(tokens: tuple[Token, ...], grouping: list[int]) -> list[str]:
     joined = [""] * (grouping[-1] + 1)
     for token, group in zip(tokens, grouping, strict=True):
         joined[group] += token.text.removeprefix(CONTINUES) if joined[group] else token.text
-    # The space before a rare word can be a piece of its own.
+    # The space before a rare word can be a separate token.
     return [text.lstrip("␣") or text for text in joined] if len(joined) < len(tokens) else joined
 
 
@@ -150,8 +150,8 @@ def select_head(maps: FloatArray, layer: int, head: int | str) -> FloatArray:
     return np.asarray(maps[layer].mean(axis=0) if head == "mean" else maps[layer].max(axis=0))
 
 
-def looked_at(translation: Translation, kind: str, step: int) -> pd.DataFrame:
-    """The row of every head at one step, below their mean, as a table with a column a key."""
+def step_weights(translation: Translation, kind: str, step: int) -> pd.DataFrame:
+    """Attention weights of one step as a table: a row for the mean and for each head, a column for each key."""
     rows = translation.maps[kind][:, :, step]  # (L, H, S)
     layers, heads, width = rows.shape
     keys = [f"{i} {token.text}" for i, token in enumerate(translation.tokens_of(kind)[1], start=1)]
@@ -165,25 +165,25 @@ class ChosenMap:
     """The one map that is drawn large."""
 
     weights: FloatArray  # (T, S)
-    allowed: NDArray[np.bool_]  # (T, S): False where the mask forbids
+    allowed: NDArray[np.bool_]  # (T, S): False where masked
     name: str
     unit: str
     largest: float  # upper end of its colour scale
-    meaning: str  # of a cell or a row, for a person
-    hidden_share: float  # of a row on the keys that are hidden, in the mean; 0 where nothing sums to a whole
+    meaning: str  # a sentence about a cell or a row, for the page
+    hidden_share: float  # of a row's weight on keys not shown, mean over the rows; 0 where rows do not sum to 1
 
 
 def chosen_map(
     shown: AttentionView, rolled: AttentionView | None, layer: int, head: int | str, *, weighted: bool
 ) -> ChosenMap:
-    """The map of a head, or the "mean", "max" or "rollout" of a layer, with what there is to say of it.
+    """The map of a head, or the "mean", "max" or "rollout" of a layer, with its name, unit and meaning.
 
     Args:
         shown: The maps of all heads.
-        rolled: The same of `with_rollout`, for the "rollout" alone.
+        rolled: The maps of `with_rollout`, only for "rollout".
         layer: Counted from 0.
         head: Counted from 0, or one of the aggregates.
-        weighted: The maps of all heads are those of `with_value_norms`.
+        weighted: `shown` contains the maps of `with_value_norms`.
     """
     layers, heads = shown.maps.shape[:2]
     if rolled is not None:

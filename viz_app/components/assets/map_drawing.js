@@ -130,7 +130,7 @@ export function mapDrawing(home, showReadout) {
     draw(home, [el("svg", {
       width: right + (map.bar ? beside : 4), height: bottom + below + 8, tabindex: 0, role: "group", class: "map",
       "data-title": map.title, onkeydown: walk,
-      "aria-label": `${map.label}: rows are queries, columns are keys; arrow keys move from cell to cell`,
+      "aria-label": `${map.label.replace(/\.$/, "")}. Rows are queries, columns are keys. Arrow keys move from cell to cell.`,
     }, [
       el("g", {}, cellElements(map, layout)),
       el("g", {}, labelElements(map, layout)),

@@ -51,7 +51,8 @@ def head_choice(intervention: Intervention, after: Translation, kinds: Sequence[
     settle_number("painted_weight", 1.0, 0.0, 1.0)
     weight.slider("New weight", 0.0, 1.0, step=0.05, key="painted_weight")
     clear.button(
-        "Clear painted weights",
+        "Clear paint",
+        help="Remove all painted weights.",
         disabled=not intervention.painted,
         on_click=change,
         kwargs={"painted": frozenset()},

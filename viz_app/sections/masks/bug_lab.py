@@ -94,8 +94,8 @@ def compare_all(sentence: PaddedSentence) -> None:
     """Show what every mistake leaks and changes, as a table."""
     st.markdown(
         "**Leaked**: the mean share of a query's weight on masked keys, over all layers and heads. **Effect of the "
-        "future**: how much an earlier log-probability changes when the last token that is read is a different one. "
-        "**Effect of the batch**: how much it changes when the sentence is alone instead of in the batch."
+        "future**: how much an earlier log-probability changes when the last token in the decoder is replaced. "
+        "**Effect of the batch**: how much it changes when the model reads the sentence without the batch."
     )
     names = {"correct masks": CORRECT} | {bug.title: name for name, bug in MISTAKES.items()}
     reports = {title: padded_batches.bug_of(sentence.key, sentence.sentences, name) for title, name in names.items()}

@@ -76,7 +76,7 @@ def show_batch(sentence: PaddedSentence) -> None:
     batch, texts = sentence.batch, loading.config_of(sentence.key).tokenizer
     section(
         "The batch",
-        f"The id of each token stands below it. The decoder reads “{visible(batch.read[sentence.row][0])}” first, then "
+        f"The id of each token is below it. The decoder reads “{visible(batch.read[sentence.row][0])}” first, then "
         "the translation: at each step, it reads the token before the one that it writes.",
     )
     padding = loading.translator(sentence.key).model.pad_id

@@ -40,7 +40,7 @@ PROPERTIES = {  # name → meaning, and a function that writes the measured numb
         lambda share: f"distances for the same k differ by up to {percent(share)}",
     ),
     "extends": (
-        "Extends: texts that are longer than in training have positions too",
+        "Extends: texts longer than those in training also have positions",
         "the table ends at position {:.0f}".format,
     ),
 }

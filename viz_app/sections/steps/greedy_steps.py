@@ -6,7 +6,7 @@ import streamlit as st
 
 from model.inference.opening import AnyConfig
 from model.inference.translation import Translation
-from viz_app.components.attention_view import looked_at
+from viz_app.components.attention_view import step_weights
 from viz_app.components.elements.stepper import stepper
 from viz_app.components.page_parts import announce
 from viz_app.server.streamlit_bridge import DeltaGenerator
@@ -64,7 +64,7 @@ def weights_of_step(translation: Translation, kind: str, step: int) -> None:
     """A table of the weights of every head at one step, counted from 0."""
     step = min(step, len(translation.written) - 1)
     numbers(
-        {"": partial(looked_at, translation, kind, step)},
+        {"": partial(step_weights, translation, kind, step)},
         summary=f"At step {step + 1}, the model writes “{translation.written[step].text}”. The table shows the "
         "attention weights of every head.",
         key="stepper",

@@ -55,7 +55,7 @@ def one_head(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, *, 
     """Draw the chosen map large."""
     section(f"Layer {layer + 1} · {chosen.name}.", "" if presenting() else chosen.meaning)
     title = f"{KINDS[kind].full_name}, layer {layer + 1}, {chosen.name}"
-    alt = f"Heatmap of the {chosen.unit} of {title}: rows are queries, columns are keys"
+    alt = f"Heatmap of the {chosen.unit} of {title}"
     visible = np.where(chosen.allowed, chosen.weights, np.float32("nan"))
     summary = map_summary(visible, shown.axes, unit=chosen.unit)
     large = LargeMap(
