@@ -34,12 +34,12 @@ WORDS = (*SPECIAL_TOKENS, *["a", "small", "dog", "cat", "sees", "the", "red", "h
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A kind of checkpoint and what its analyses are asked."""
+    """A kind of checkpoint and the inputs of its analyses."""
 
     open: Callable[[Path], AnyCheckpoint]  # given a folder that does not exist yet
     task: str = "translation"
     text: str = TEXT
-    short: str = SHORT  # of another length, to stand beside `text` in a batch
+    short: str = SHORT  # of another length, for a batch with `text`
     typed: str = TYPED  # for a model to write
     refuses: Mapping[str, str] = field(default_factory=dict)  # check → part of the sentence that says why
 

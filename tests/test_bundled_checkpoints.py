@@ -1,4 +1,4 @@
-"""What is in `checkpoints/`: each loads, has a card that tells its figures, and is what its recipe makes."""
+"""Each checkpoint in `checkpoints/` loads, has a card with its figures, and agrees with its recipe."""
 
 import math
 from pathlib import Path

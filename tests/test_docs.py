@@ -1,4 +1,4 @@
-"""What the pages of docs/ promise: their code runs, and does what the notebook shows; their links lead somewhere."""
+"""The pages of docs/: their code runs, the notebook shows its results, and every link has a target."""
 
 import ast
 import contextlib

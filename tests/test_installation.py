@@ -82,7 +82,7 @@ def test_an_installation_has_every_file_of_ours(installation: tuple[dict[str, st
     there = (path for room in rooms for path in room.rglob("[!.]*") if path.is_file() and path.suffix != ".pyc")
     wanted = {path.relative_to(ROOT).as_posix() for path in there} | {
         "streamlit_app.py",
-        "run.py",  # setuptools takes every module that stands beside the router
+        "run.py",  # setuptools includes every module in the router's folder
     }
     needless = re.compile("checkpoints/[^/]+/training/")
     files, _ = installation

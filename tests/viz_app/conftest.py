@@ -28,7 +28,7 @@ def no_page_fails(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
 
 @pytest.fixture
 def open_app(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
-    """Open a page by the name of its file, with what stands in the URL."""
+    """Open a page by the name of its file, with query parameters."""
     monkeypatch.delenv("HEADLIGHT_CHECKPOINTS", raising=False)
     monkeypatch.chdir(ROOT)
 

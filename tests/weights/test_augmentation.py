@@ -91,7 +91,7 @@ def test_a_phrasebook_is_whole_and_its_slots_are_the_same_in_both_languages(
         assert all(pair)
         assert "=" not in "".join(pair)
     assert all(len(set(row)) == len(row) for row in book.rows.values())
-    # What stands twice is drawn twice as often, which makes sense where there is much to draw.
+    # A pair that appears twice is drawn twice as often. This is useful with many pairs.
     assert all("{" in english for (english, _), count in Counter(book.phrases).items() if count > 1)
 
 

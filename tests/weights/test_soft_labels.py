@@ -143,7 +143,7 @@ def test_a_sentence_is_judged_in_its_text_in_each_cut_and_in_a_mixture(tmp_path:
 
 
 def test_nobody_judges_what_they_have_read(tmp_path: Path) -> None:
-    """Each pair of neighbours has a word of its own, and nothing else tells their label."""
+    """Each pair of neighbours has its own word, and only this word predicts their label."""
     folder, draw = tmp_path / "reviews", random.Random(1)
     folder.mkdir()
     lines = ["label\trating\tfile\tfilm\ttext"]

@@ -106,7 +106,7 @@ def written_maps(opened: Opened) -> None:
                 np.testing.assert_allclose(weights, own, atol=ROWS)
                 np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=ROWS)
         masks = (place for place, token in enumerate(found.source) if token.candidates)
-        for place in masks:  # of a reader, which guesses what stands there
+        for place in masks:  # of a reader, which guesses the token there
             own = logits[place].float().softmax(dim=-1)
             for one in found.source[place].candidates:
                 assert one.probability == pytest.approx(float(own[one.id]), abs=ROWS)
@@ -181,7 +181,7 @@ def one_head(opened: Opened) -> None:
 
 
 def lengths_of_values(opened: Opened) -> None:
-    """A weight times the length of its value is the length of what the layer writes when all else is silent."""
+    """A weight times the norm of its value is the norm of the layer's output when all else is silenced."""
     checkpoint = opened.checkpoint
     found, norms = value_norms(checkpoint, opened.case.text)
     for head in heads_of(checkpoint):
@@ -204,7 +204,7 @@ def lengths_of_values(opened: Opened) -> None:
 
 
 def layers(opened: Opened) -> None:
-    """The last row of the lens is what was written."""
+    """The last row of the logit lens contains the written tokens."""
     found, lens = logit_lens(opened.checkpoint, opened.case.text)
     np.testing.assert_allclose(lens.written[-1], [token.probability for token in found.written], atol=ROWS)
     best = [token.candidates[0] for token in found.written]
@@ -212,7 +212,7 @@ def layers(opened: Opened) -> None:
 
 
 def encoder_layers(opened: Opened) -> None:
-    """Behind all layers of the encoder stands the translation itself."""
+    """After all layers of the encoder, the early translation is the translation itself."""
     readings = decoder_lens(opened.checkpoint, opened.case.text)
     assert len(readings) == opened.checkpoint.model.config.num_encoder_layers + 1
     assert readings[-1].text == translate(opened.checkpoint, opened.case.text).text
@@ -267,7 +267,7 @@ def station_by_station(opened: Opened) -> None:
 
 
 def pasted(opened: Opened) -> None:
-    """A head that says what it said anyway changes nothing; one of another sentence is measured for every layer."""
+    """A head patched with its own output changes nothing; a donor sentence is measured for every layer."""
     checkpoint, text = opened.checkpoint, opened.case.text
     own = translate(checkpoint, text)
     for head in heads_of(checkpoint):
@@ -292,7 +292,7 @@ def silenced(opened: Opened) -> None:
 
 
 def losses(opened: Opened) -> None:
-    """The loss of what a model wrote is what its words say, and without a head it is what they say without it."""
+    """The loss of a translation follows from the probabilities of its words, with and without a head."""
     checkpoint, text = opened.checkpoint, opened.case.text
     own = translate(checkpoint, text)
     examples = make_examples(checkpoint, [(text, "")])
@@ -310,7 +310,7 @@ def losses(opened: Opened) -> None:
 
 
 def searched(opened: Opened) -> None:
-    """The tree of a beam search ends with what the search wrote."""
+    """The tree of a beam search ends with the translation of the search."""
     checkpoint, text = opened.checkpoint, opened.case.text
     found, tree = translate(checkpoint, text, search=BEAM), search_tree(checkpoint, text, search=BEAM)
     assert tree.text == found.text
@@ -326,7 +326,7 @@ def together(opened: Opened) -> None:
 
 
 def effects(opened: Opened) -> None:
-    """What is said of every head at once is what a run without that head alone does."""
+    """The result for each head agrees with a run that silences only this head."""
     checkpoint, text = opened.checkpoint, opened.case.text
     before = translate(checkpoint, text)
     found = silence_each_head(checkpoint, before)

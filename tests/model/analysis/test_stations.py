@@ -1,4 +1,4 @@
-"""Every station of a token, computed again, and the code that stands beside it."""
+"""Every station of a token, computed again, and the code shown next to it."""
 
 import inspect
 from dataclasses import replace

@@ -222,7 +222,7 @@ def test_a_source_that_was_filled_up_without_a_mask_is_so_here(tmp_path: Path) -
     ids = [1, WORDS.index("the"), WORDS.index("dog"), 3, WORDS.index("runs"), 2, *[0] * 6]
     assert [token.id for token in found.source] == ids
     assert found.maps["encoder"].shape == (LAYERS, HEADS, 12, 12)
-    assert found.maps["encoder"][..., 6:].max() > 0.1  # padding is looked at
+    assert found.maps["encoder"][..., 6:].max() > 0.1  # padding gets attention
     read = torch.tensor([[token.id for token in found.read]])
     written = [token.id for token in found.written]
     probabilities = model(torch.tensor([ids]), read).softmax(dim=-1)[0, range(read.size(1)), written]

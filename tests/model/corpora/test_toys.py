@@ -1,4 +1,4 @@
-"""Toy languages: each pair follows its rule, and what is tested is not learned."""
+"""Toy languages: each pair follows its rule, and the training part has no test pair."""
 
 import random
 from datetime import date, datetime

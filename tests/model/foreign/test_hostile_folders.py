@@ -290,7 +290,7 @@ def test_a_long_word_takes_a_tokenizer_in_python_no_longer_than_its_parts(tmp_pa
     tokenizer = ForeignTokenizer(CTRLTokenizer(str(tmp_path / "vocab.json"), str(tmp_path / "merges.txt")))
     began = time.process_time()
     ids = tokenizer.encode("".join(signs)).ids
-    assert len(ids) == len(merges) + len(signs) // MAX_WORD  # the last sign of each part stands alone
+    assert len(ids) == len(merges) + len(signs) // MAX_WORD  # the last character of each part is not merged
     assert time.process_time() - began < 3  # about 0.4 s; the whole word takes more than 5
 
 

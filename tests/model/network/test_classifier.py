@@ -33,7 +33,7 @@ REST = ("the", "film", "was", "story", "a", "with", "actors", "scene", "music", 
 
 
 def write_reviews(root: Path, *, rows: int = 400) -> Path:
-    """A table of made-up reviews in the format of the IMDb set: which words stand in them decides the label."""
+    """A table of generated reviews in the format of the IMDb set. Their words decide the label."""
     folder, rng = root / "reviews", random.Random(0)
     folder.mkdir(parents=True)
     for table in ("train", "test"):

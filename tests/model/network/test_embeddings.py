@@ -1,4 +1,4 @@
-"""Padding stands for nothing: its vector is zero before training and after it."""
+"""Padding has no meaning: its vector is zero before training and after it."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Filling gaps: what is hidden, what it costs to miss it, and a run whose weights a classifier starts from."""
+"""Filling gaps: the masked tokens, the loss, and a run with weights that a classifier starts from."""
 
 import csv
 import random
@@ -25,7 +25,7 @@ FIRST, SECOND = ("old", "new", "red", "blue", "tall", "wet"), ("house", "car", "
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Texts of pairs of words: one tells the other, and nothing else does."""
+    """Texts of word pairs: only one word of a pair predicts the other."""
     root, draw = tmp_path_factory.mktemp("data"), random.Random(1)
     (root / "pairs").mkdir()
     lines = ["label\trating\tfile\tfilm\ttext"]
@@ -81,7 +81,7 @@ def test_a_classifier_starts_from_what_filled_gaps(data: Path, tmp_path: Path) -
         train(chosen, data_root=data, out=tmp_path / "gaps", device="cpu", resume=resume)
     with (tmp_path / "gaps" / "history.csv").open() as file:
         rows = list(csv.DictReader(file))
-    # Of twelve words one in twelve would be guessed; its neighbour tells it, but for those whose neighbour is hidden.
+    # A blind guess is right for one word in twelve. The neighbour predicts a word, unless it is masked too.
     assert max(float(row["valid_probability"]) for row in rows) > 40
     assert float(rows[0]["valid_probability"]) < 20
     with pytest.raises(CheckpointError, match="gaps has learned to predict hidden words"):

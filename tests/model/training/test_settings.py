@@ -1,4 +1,4 @@
-"""Every setting of a run changes what training does, and in the way that its name says."""
+"""Every setting of a run changes the training as its name says."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""A small model learns a toy language, and one sees in its attention what it learned."""
+"""A small model learns a toy language, and its attention shows the rule."""
 
 import csv
 from pathlib import Path

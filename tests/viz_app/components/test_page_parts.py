@@ -1,4 +1,4 @@
-"""The two components that hold what a page does not show."""
+"""The two components without a picture: they hold the data of a page."""
 
 from collections.abc import Callable
 

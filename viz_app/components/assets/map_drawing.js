@@ -11,6 +11,7 @@ const CELL = [15, 38], HIGHEST = 26; // pixels: the width of a cell, and its hei
 const WIDEST = 80, TALLEST = 54; // pixels of a cell in a map of a given height
 const LABEL = 16, UPRIGHT = 18, SLANTED_FROM = 22; // characters; pixels of an upright label; cell width for slanted labels
 const BAR = 12, STOPS = 32; // pixels and steps of the colour bar
+const HOW_TO_READ = "Rows are queries, columns are keys. Arrow keys move from cell to cell.";
 
 /**
  * What a map shows. `t` is a query (row) and `s` a key (column), counted from 0.
@@ -130,7 +131,7 @@ export function mapDrawing(home, showReadout) {
     draw(home, [el("svg", {
       width: right + (map.bar ? beside : 4), height: bottom + below + 8, tabindex: 0, role: "group", class: "map",
       "data-title": map.title, onkeydown: walk,
-      "aria-label": `${map.label.replace(/\.$/, "")}. Rows are queries, columns are keys. Arrow keys move from cell to cell.`,
+      "aria-label": `${map.label.replace(/\.$/, "")}. ${HOW_TO_READ}`,
     }, [
       el("g", {}, cellElements(map, layout)),
       el("g", {}, labelElements(map, layout)),
