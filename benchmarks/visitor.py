@@ -48,6 +48,7 @@ class Visitor:
         self.fields: dict[str, str] = {}  # label → widget id, one line or several
         self.buttons: dict[str, str] = {}
         self.typed: dict[str, WidgetState] = {}
+        self.cached: dict[str, ForwardMsg] = {}  # hash → message that the server need not send again
         self.script_hash = self.session = ""
         self.socket: ClientConnection | None = None
 
@@ -119,6 +120,7 @@ class Visitor:
         state.query_string, state.page_script_hash = self.query, self.script_hash
         state.page_name = "" if self.script_hash else self.page
         state.widget_states.widgets.extend([*self.typed.values(), *pressed])
+        state.cached_message_hashes.extend(self.cached)
         texts: list[str] = []
         started, size = time.perf_counter(), 0
         async with asyncio.timeout(self.patience):
@@ -131,6 +133,8 @@ class Visitor:
 
     def read(self, message: ForwardMsg, texts: list[str]) -> bool:
         """Read one message. Returns True if the script has finished and will not run again without a change."""
+        if message.metadata.cacheable and message.hash:
+            self.cached[message.hash] = message
         match message.WhichOneof("type"):
             case "navigation":
                 self.script_hash = message.navigation.page_script_hash
@@ -141,6 +145,8 @@ class Visitor:
                 self.query = message.page_info_changed.query_string
             case "delta":
                 self.see(message.delta, texts)
+            case "ref_hash":
+                self.see(self.cached[message.ref_hash].delta, texts)
             case "script_finished":
                 if message.script_finished == ForwardMsg.FINISHED_WITH_COMPILE_ERROR:
                     raise PageError("The script does not compile.")
