@@ -16,8 +16,10 @@ __all__ = ["LIBRARY", "component", "library_component"]
 
 LIBRARY = "page_keys"
 ROOT = '<div class="root"></div>'
-WAIT = """const {{ promise }} = (globalThis["{library}"] ??= Promise.withResolvers());
-export default (await promise).{name};
+# Not `Promise.withResolvers`: browsers have it only since 2024, and a student's phone may be older.
+WAIT = """const waiting = (globalThis["{library}"] ??= {{}});
+waiting.promise ??= new Promise((resolve) => {{ waiting.resolve = resolve; }});
+export default (await waiting.promise).{name};
 """
 
 

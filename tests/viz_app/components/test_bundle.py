@@ -3,6 +3,7 @@
 import re
 
 from viz_app.components.bundle import ASSETS, bundle, library
+from viz_app.components.mounting import WAIT
 
 
 def test_a_bundle_defines_each_module_once_and_after_those_that_it_imports() -> None:
@@ -25,3 +26,7 @@ def test_only_the_bridge_and_two_style_sheets_name_elements_of_streamlit_and_plo
     private = re.compile(r"data-testid|\.st[A-Z]\w+|js-plotly-plot|main-svg|nsewdrag|_full(Layout|Data)|replaceState")
     names = {path.name for path in ASSETS.glob("*.*s*") if private.search(path.read_text(encoding="utf-8"))}
     assert names == known
+
+
+def test_the_bundle_needs_no_promise_with_resolvers_which_phones_before_2024_lack() -> None:
+    assert "withResolvers" not in library() + WAIT

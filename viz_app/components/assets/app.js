@@ -41,9 +41,10 @@ const components = {
  */
 export function provideComponents(name, css) {
   styleComponents(css);
-  const waiting = /** @type {any} */ (globalThis);
-  waiting[name] ??= Promise.withResolvers();
-  waiting[name].resolve(components);
+  const page = /** @type {any} */ (globalThis);
+  page[name] ??= {};
+  if (page[name].resolve) page[name].resolve(components); // a component came first
+  else page[name].promise ??= Promise.resolve(components);
 }
 
 /** How a page reacts to keys and fingers. */
