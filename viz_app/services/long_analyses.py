@@ -59,6 +59,7 @@ def importance_work(key: CheckpointKey, pairs: Pairs) -> Work:
 
 def decisive_heads_work(key: CheckpointKey, text: str) -> Work:
     """The job that finds one head, or a group without a superfluous head, whose removal changes the translation."""
+    text = text[:MAX_CHARACTERS]
     return kept_job(("decisive heads", key, text), lambda report: decisive_heads(key, text, report))
 
 
@@ -96,6 +97,7 @@ def snapshots_work(key: CheckpointKey, text: str, steps: Sequence[int]) -> Work:
 
     The job raises CheckpointError if the weights of a snapshot cannot be loaded.
     """
+    text = text[:MAX_CHARACTERS]
 
     def run(report: Report) -> list[SnapshotResult]:
         results: list[SnapshotResult] = []

@@ -153,3 +153,13 @@ def test_the_results_of_snapshots_are_known_after_the_job_and_those_of_one_after
     trained = translations.translation_of(key, text)
     alone = [run_snapshot(loading.snapshot(key, step), text, trained) for step in steps]
     assert [one.text for one in together] == [one.text for one in alone]
+
+
+def test_long_work_reads_as_much_of_a_text_as_the_translation(key: CheckpointKey) -> None:
+    text = "A dog runs." + " " * server_state.MAX_CHARACTERS + " A cat sleeps."
+    steps = list(list_snapshots(Path(key.path)))[:2]
+    trained = translations.translation_of(key, text)
+    for result in long_analyses.snapshots_work(key, text, steps)[1](lambda *_: None):
+        assert result.maps["encoder"].shape[-1] == len(trained.source)
+    cut = text[: server_state.MAX_CHARACTERS]
+    assert long_analyses.decisive_heads_work(key, text)[0] == long_analyses.decisive_heads_work(key, cut)[0]
