@@ -23,7 +23,7 @@ def as_sentence(text: str) -> str:
 
 
 def percent(share: float, *, digits: int | None = None) -> str:
-    """Format a share with a no-break space, in the same way as `common.js`: "92.9 %", "0.33 %", "100 %".
+    """Format a share with a no-break space, in the same way as `format.js`: "92.9 %", "0.33 %", "100 %".
 
     Args:
         share: From 0 to 1.
