@@ -35,7 +35,8 @@ __all__ = [
 ]
 
 FloatArray = NDArray[np.float32]
-MAX_STACKED, MAX_STACK = 16, 128 * MEGABYTE  # snapshots that run together, and their weights
+MAX_STACKED = 16  # snapshots that run together
+MAX_STACK = 128 * MEGABYTE  # of their weights, and of what they compute
 DEVICE = os.environ.get("HEADLIGHT_DEVICE", "cpu")
 torch.set_num_threads(threads())
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # the app never asks another host
@@ -71,12 +72,18 @@ def snapshot(key: CheckpointKey, step: int) -> Checkpoint:
     return MODELS.get((key, step), lambda: open_snapshot(trained, list_snapshots(trained.path)[step]))
 
 
-def snapshot_groups(key: CheckpointKey, steps: Sequence[int]) -> list[tuple[int, ...]]:
-    """The steps in groups of snapshots that run together, see `snapshot_stack`; one by one if they cannot."""
+def snapshot_groups(key: CheckpointKey, steps: Sequence[int], *, run_bytes: int) -> list[tuple[int, ...]]:
+    """The steps in groups of snapshots that run together, see `snapshot_stack`; one by one if they cannot.
+
+    Args:
+        key: The trained checkpoint.
+        steps: The steps of the snapshots.
+        run_bytes: Bytes that one snapshot computes.
+    """
     trained = translator(key)
     paths = list_snapshots(trained.path)
-    fit = min(MAX_STACK // weight_bytes(trained), MAX_STACKED) if can_stack(trained, [paths[i] for i in steps]) else 1
-    size = max(fit, 1)
+    fit = min(MAX_STACK // max(weight_bytes(trained), run_bytes), MAX_STACKED)
+    size = max(fit, 1) if can_stack(trained, [paths[i] for i in steps]) else 1
     return [tuple(steps[start : start + size]) for start in range(0, len(steps), size)]
 
 

@@ -101,13 +101,20 @@ def snapshots_work(key: CheckpointKey, text: str, steps: Sequence[int]) -> Work:
 
     def run(report: Report) -> list[SnapshotResult]:
         results: list[SnapshotResult] = []
-        for group in snapshot_groups(key, steps):
+        for group in snapshot_groups(key, steps, run_bytes=run_bytes(key, text)):
             pause = partial(report, len(results), len(steps))
             pause()
             results += snapshot_results_of_group(key, text, group, pause)
         return results
 
     return ("snapshots", key, text), in_turns(run, first=True)
+
+
+def run_bytes(key: CheckpointKey, text: str) -> int:
+    """About how many bytes a forced run of the translation computes: its maps twice, and its logits three times."""
+    translation = translation_of(key, text)
+    logits = len(translation.written) * translator(key).model.config.target_vocab_size * 4
+    return 2 * sum(maps.nbytes for maps in translation.maps.values()) + 3 * logits
 
 
 def kept_job(subject: Hashable, compute: Callable[[Report], object]) -> Work:

@@ -130,15 +130,24 @@ def test_heads_are_measured_once_for_all_visitors(toy: Checkpoint, monkeypatch: 
 
 def test_snapshots_run_together_within_the_memory_for_them(key: CheckpointKey, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = list(list_snapshots(Path(key.path)))
-    assert loading.snapshot_groups(key, steps) == [tuple(steps)]
+    assert loading.snapshot_groups(key, steps, run_bytes=0) == [tuple(steps)]
     weights = loading.weight_bytes(loading.translator(key))
     monkeypatch.setattr(loading, "MAX_STACK", 3 * weights)
-    groups = loading.snapshot_groups(key, steps)
+    groups = loading.snapshot_groups(key, steps, run_bytes=0)
     assert groups == [tuple(steps[:3]), tuple(steps[3:6]), tuple(steps[6:])]
     stack = loading.snapshot_stack(key, groups[0])
     assert loading.model_bytes(stack) < 3 * weights + 9 * server_state.MEGABYTE  # tied matrices count once
     monkeypatch.setattr(loading, "MAX_STACK", 0)  # a model larger than that runs alone
-    assert loading.snapshot_groups(key, steps) == [(step,) for step in steps]
+    assert loading.snapshot_groups(key, steps, run_bytes=0) == [(step,) for step in steps]
+
+
+def test_snapshots_of_a_long_text_run_in_smaller_groups(key: CheckpointKey) -> None:
+    steps = list(list_snapshots(Path(key.path)))
+    short, long = (long_analyses.run_bytes(key, text) for text in ("A dog.", "A dog runs. " * 40))
+    assert long > 5 * short
+    assert loading.snapshot_groups(key, steps, run_bytes=short) == [tuple(steps)]
+    groups = loading.snapshot_groups(key, steps, run_bytes=loading.MAX_STACK // 3)
+    assert [len(group) for group in groups] == [3, 3, 2]
 
 
 def test_the_results_of_snapshots_are_known_after_the_job_and_those_of_one_after_the_other(
