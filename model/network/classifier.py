@@ -11,6 +11,8 @@ from model.network.attention import MultiHeadAttention
 from model.network.dropout import Dropout
 from model.network.masks import padding_mask
 from model.network.positional import PositionalEncoding, RotaryPositions
+from model.network.residual_stream import Stack
+from model.network.stack_description import describe_stack, matrix_of
 from model.network.transformer import Encoder, initialize
 from model.trace import HookPoint, name_hook_points
 
@@ -64,6 +66,16 @@ class Classifier(nn.Module):
         """One row per position: the vector added to the embedding, (N, D), or the rotary angles, (N, K)."""
         positions = next(m for m in self.modules() if isinstance(m, PositionalEncoding | RotaryPositions))
         return positions.table.detach()
+
+    def stack(self, _name: str = "encoder") -> Stack:
+        """The description of the encoder and of the way from its states to the logits."""
+        return describe_stack(
+            "encoder",
+            self.encoder.layers,
+            self.encoder.norm,
+            pooling=self.config.pooling,
+            readout=[matrix_of(self.output_projection)],
+        )
 
     def forward(self, ids: Tensor) -> Tensor:
         """Logits (B, C) for token ids (B, S); short texts are padded with `pad_id`."""

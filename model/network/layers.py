@@ -24,10 +24,11 @@ class FeedForward(nn.Module):
         self.contract = nn.Linear(config.d_ff, config.d_model)
         self.dropout = Dropout(config.dropout)
         self.activation = F.gelu if config.activation == "gelu" else F.relu
+        self.units = HookPoint()  # (B, T, F)
 
     def forward(self, x: Tensor) -> Tensor:
         inner = self.expand(x)  # (B, T, F); step: expand
-        units = self.activation(inner)  # step: activation
+        units = self.units(self.activation(inner))  # step: activation
         return self.contract(self.dropout(units))  # (B, T, D); step: contract
 
 
@@ -43,14 +44,16 @@ class Residual(nn.Module):
         self.norm = nn.LayerNorm(config.d_model)
         self.dropout = Dropout(config.dropout)
         self.pre = config.norm == "pre"
+        self.normed = HookPoint()  # (B, T, D), what the norm returns
+        self.added = HookPoint()  # (B, T, D), what the sublayer adds to the stream
         self.stream = HookPoint()  # (B, T, D)
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         if self.pre:
-            added = sublayer(self.norm(x))  # step: norm first
-            return self.stream(x + self.dropout(added))  # step: add to the stream
-        total = x + self.dropout(sublayer(x))  # step: add
-        return self.stream(self.norm(total))  # step: norm
+            normed = self.normed(self.norm(x))  # step: norm first
+            return self.stream(x + self.added(self.dropout(sublayer(normed))))  # step: add to the stream
+        total = x + self.added(self.dropout(sublayer(x)))  # step: add
+        return self.stream(self.normed(self.norm(total)))  # step: norm
 
 
 def attention(config: LayersConfig, positions: RotaryPositions | None = None) -> MultiHeadAttention:

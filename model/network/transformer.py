@@ -18,6 +18,8 @@ from model.network.masks import causal_mask, decoder_mask, padding_mask
 from model.network.neighbour_heads import attend_to_neighbours
 from model.network.positional import LearnedPositions, PositionalEncoding, SinusoidalPositions
 from model.network.precision import working_dtype
+from model.network.residual_stream import Stack
+from model.network.stack_description import describe_stack, matrix_of
 from model.network.translator import Translator
 from model.trace import HookPoint, name_hook_points
 
@@ -73,12 +75,13 @@ class Encoder(nn.Module):
         self.embedding = Embedding(config, tokens)
         self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.num_encoder_layers))
         self.norm = nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
+        self.states = HookPoint()  # (B, S, D), what cross-attention or the pooling reads
 
     def forward(self, ids: Tensor, *, mask: Tensor) -> Tensor:
         x = self.embedding(ids)  # (B, S, D)
         for layer in self.layers:
             x = layer(x, mask=mask)
-        return self.norm(x)
+        return self.states(self.norm(x))
 
 
 class Decoder(nn.Module):
@@ -89,6 +92,7 @@ class Decoder(nn.Module):
         self.embedding = Embedding(config, tokens)
         self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.num_decoder_layers))
         self.norm = nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
+        self.states = HookPoint()  # (B, T, D), what the output projection reads
 
     def forward(
         self,
@@ -109,7 +113,7 @@ class Decoder(nn.Module):
                 self_cache=cache.self_attention[index] if cache else None,
                 cross_cache=cache.cross_attention[index] if cache else None,
             )
-        return self.norm(x)
+        return self.states(self.norm(x))
 
 
 class Transformer(Translator):
@@ -159,6 +163,12 @@ class Transformer(Translator):
         positions = self.encoder.embedding.positions
         assert positions is not None, "a translator's positions are added"
         return positions.table.detach()
+
+    def stack(self, name: str) -> Stack:
+        if name == "encoder":
+            return describe_stack("encoder", self.encoder.layers, self.encoder.norm)
+        readout = [matrix_of(self.output_projection)]
+        return describe_stack("decoder", self.decoder.layers, self.decoder.norm, readout=readout)
 
     def project(self, states: Tensor) -> Tensor:
         return self.logits(self.output_projection(states))  # (B, T, V); step: logits

@@ -5,6 +5,8 @@ from typing import Any, Literal, Protocol
 
 from torch import Tensor, nn
 
+from model.config.section import ConfigError
+from model.network.residual_stream import Stack
 from model.trace import hook_name
 
 __all__ = ["HeadMixing", "Sizes", "Translator"]
@@ -104,6 +106,14 @@ class Translator(nn.Module):
             matrix=projection.weight.detach().T,
             bias=projection.bias.detach(),
         )
+
+    def stack(self, name: str) -> Stack:
+        """How the "encoder" or the "decoder" makes its residual stream.
+
+        Raises:
+            ConfigError: the model has no residual stream, or its blocks are not known.
+        """
+        raise ConfigError("This model has no residual stream that Headlight can follow. Choose a Transformer.")
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
         """Teacher forcing: from `source` (B, S) and `target` (B, T), logits (B, T, V) for the token after each one."""

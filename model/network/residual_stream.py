@@ -1,0 +1,119 @@
+"""How a model makes its residual stream: what each block reads and adds, and how the last state becomes logits.
+
+A model describes itself with a `Stack`. Analyses read this description beside a recording. They do not ask for the
+class of a model, so they work for our own models and for those of other libraries. Names are names of hook points.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from torch import Tensor, nn
+
+__all__ = ["Activation", "Block", "Matrix", "Norm", "ReadoutStep", "Stack", "norm_of", "read_out"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Norm:
+    """(x − mean) / √(variance + ε) · scale + shift: a LayerNorm (Ba et al. 2016).
+
+    If it is not `centred`, it is an RMSNorm (Zhang and Sennrich 2019): x / √(mean of x² + ε) · scale + shift.
+    """
+
+    scale: Tensor  # (D,)
+    shift: Tensor  # (D,)
+    epsilon: float
+    centred: bool = True
+
+    def __call__(self, x: Tensor) -> Tensor:  # (…, D) → (…, D)
+        if self.centred:
+            x = x - x.mean(dim=-1, keepdim=True)
+        deviation = (x.square().mean(dim=-1, keepdim=True) + self.epsilon).sqrt()  # (…, 1)
+        return x / deviation * self.scale.to(x) + self.shift.to(x)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Matrix:
+    """xWᵀ + b."""
+
+    weight: Tensor  # (N, D)
+    bias: Tensor | None = None  # (N,)
+
+    def __call__(self, x: Tensor) -> Tensor:  # (…, D) → (…, N)
+        product = x @ self.weight.to(x).T
+        return product if self.bias is None else product + self.bias.to(x)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Activation:
+    """A function of each number with f(0) = 0, such as GELU, tanh, a cap or a constant factor."""
+
+    function: Callable[[Tensor], Tensor]
+
+    def __call__(self, x: Tensor) -> Tensor:  # (…, N) → (…, N)
+        return self.function(x)
+
+
+ReadoutStep = Norm | Matrix | Activation
+
+
+def read_out(steps: Sequence[ReadoutStep], x: Tensor) -> Tensor:
+    """Apply the steps one after the other: from states (…, D) to logits (…, N)."""
+    for step in steps:
+        x = step(x)
+    return x
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Block:
+    """Attention or a feed-forward network: it reads the stream and adds a vector to it.
+
+    The stream after the block is norm_after(stream + added), where the stream is the one after the block before. In a
+    layer with parallel blocks (GPT-NeoX), the second block reads the stream of the first.
+    """
+
+    name: str  # of the module, such as "decoder.layers.3.cross_attention" or "decoder.layers.3.feed_forward"
+    kind: str | None  # the kind of attention, one of `KINDS`; None for a feed-forward network
+    layer: int  # counted from 0
+    reads: str  # the stream that it reads, (B, T, D)
+    added: str  # the vector that it adds, (B, T, D): multiplier · norm_added(output)
+    norm_before: Norm | None = None  # of what it reads ("pre")
+    norm_added: Norm | None = None  # of its output (Gemma 2, OLMo 2)
+    norm_after: Norm | None = None  # of the sum ("post")
+    multiplier: float = 1.0  # of its output (Granite)
+    # Only of a feed-forward network:
+    feed_forward: Callable[[Tensor], Tensor] | None = None  # from norm_before(reads) to its output, (…, D) → (…, D)
+    units: str = ""  # its units after the activation, (B, T, F); "" where they are not recorded
+    contract: Matrix | None = None  # from its units to its output; None where it needs more than one matrix
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Stack:
+    """The encoder or the decoder of a model."""
+
+    name: Literal["encoder", "decoder"]
+    token_vectors: str  # the token embeddings, scaled as the model uses them, (B, T, D)
+    embedding: str  # their sum with positions and token types, (B, T, D)
+    embedding_norm: Norm | None  # of this sum (BERT, BART); streams[0] comes after it
+    blocks: tuple[Block, ...]  # in the order of the sum
+    streams: tuple[str, ...]  # before the first layer and after each layer, L + 1 hook points (B, T, D)
+    final_norm: Norm | None  # of the last stream
+    pooling: Literal["none", "first", "mean", "attention"] = "none"  # a classifier reads one vector of all positions
+    readout: tuple[ReadoutStep, ...] = ()  # from the normed (and pooled) states to logits; () if nothing is written
+
+    def logits(self, stream: Tensor) -> Tensor:
+        """The logits of the last stream, or of an earlier one in its place: (…, D) → (…, N). Without pooling."""
+        return read_out(self.readout, stream if self.final_norm is None else self.final_norm(stream))
+
+
+def norm_of(module: nn.Module) -> Norm | None:
+    """The description of an `nn.LayerNorm`; None for `nn.Identity`.
+
+    Raises:
+        TypeError: another module.
+    """
+    if isinstance(module, nn.Identity):
+        return None
+    if not isinstance(module, nn.LayerNorm):
+        raise TypeError(f"{type(module).__name__} is neither a LayerNorm nor an identity.")
+    return Norm(scale=module.weight.detach(), shift=module.bias.detach(), epsilon=module.eps)

@@ -1,0 +1,98 @@
+"""The description of our own encoder and decoder as a `Stack`."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from torch import nn
+
+from model.network.layers import DecoderLayer, EncoderLayer, Residual
+from model.network.residual_stream import Block, Matrix, Norm, ReadoutStep, Stack, norm_of
+
+__all__ = ["describe_stack", "matrix_of"]
+
+
+def describe_stack(
+    name: Literal["encoder", "decoder"],
+    layers: nn.ModuleList,
+    norm: nn.Module,
+    *,
+    pooling: Literal["none", "mean", "attention"] = "none",
+    readout: Sequence[ReadoutStep] = (),
+) -> Stack:
+    """Describe a stack of our layers.
+
+    Args:
+        name: Of the stack.
+        layers: Its `EncoderLayer`s or `DecoderLayer`s.
+        norm: Of its last stream: a LayerNorm, or an identity.
+        pooling: How a classifier combines the positions.
+        readout: From its states to logits.
+    """
+    blocks: list[Block] = []
+    streams = [f"{name}.embedding.sum"]
+    for index, layer in enumerate(layers):
+        assert isinstance(layer, EncoderLayer | DecoderLayer)
+        blocks += describe_layer(layer, name, index, reads=streams[-1])
+        streams.append(f"{name}.layers.{index}.feed_forward_residual.stream")
+    return Stack(
+        name=name,
+        token_vectors=f"{name}.embedding.token_vectors",
+        embedding=f"{name}.embedding.sum",
+        embedding_norm=None,
+        blocks=tuple(blocks),
+        streams=tuple(streams),
+        final_norm=norm_of(norm),
+        pooling=pooling,
+        readout=tuple(readout),
+    )
+
+
+def describe_layer(layer: EncoderLayer | DecoderLayer, stack: str, index: int, *, reads: str) -> list[Block]:
+    """The blocks of a layer. The first one reads the stream at the hook point `reads`."""
+    prefix = f"{stack}.layers.{index}"
+    blocks = []
+    for kind, module in ((stack, "self_attention"), ("cross", "cross_attention")):
+        if kind == "cross" and not isinstance(layer, DecoderLayer):
+            continue
+        name = f"{prefix}.{module}"
+        residual = layer.get_submodule(f"{module}_residual")
+        assert isinstance(residual, Residual)
+        before, after = norms_of(residual)
+        blocks.append(
+            Block(
+                name=name,
+                kind=kind,
+                layer=index,
+                reads=reads,
+                added=f"{name}_residual.added",
+                norm_before=before,
+                norm_after=after,
+            )
+        )
+        reads = f"{name}_residual.stream"
+    before, after = norms_of(layer.feed_forward_residual)
+    network = layer.feed_forward
+    feed_forward = Block(
+        name=f"{prefix}.feed_forward",
+        kind=None,
+        layer=index,
+        reads=reads,
+        added=f"{prefix}.feed_forward_residual.added",
+        norm_before=before,
+        norm_after=after,
+        feed_forward=network,
+        units=f"{prefix}.feed_forward.units",
+        contract=matrix_of(network.contract),
+    )
+    return [*blocks, feed_forward]
+
+
+def norms_of(residual: Residual) -> tuple[Norm | None, Norm | None]:
+    """The norm before the sublayer, and the norm after the sum. One of both is None."""
+    norm = norm_of(residual.norm)
+    return (norm, None) if residual.pre else (None, norm)
+
+
+def matrix_of(linear: nn.Linear) -> Matrix:
+    """The description of a linear layer."""
+    return Matrix(weight=linear.weight.detach(), bias=None if linear.bias is None else linear.bias.detach())
