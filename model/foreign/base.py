@@ -7,9 +7,12 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from model.config.foreign import ForeignSizes
+from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.foreign.attention import find_direct, place_hooks
 from model.foreign.sizes import learned_positions, sizes_of
+from model.foreign.stacks import ForeignStacks
+from model.network.residual_stream import Stack
 from model.network.translator import HeadMixing, Translator
 
 __all__ = ["ForeignModel"]
@@ -40,6 +43,7 @@ class ForeignModel(Translator):
             hooks = place_hooks(model, lambda: run_once(model))
             find_direct(hooks, lambda: run_once(model))
         self.hooks = {(one.kind, one.layer): one for one in hooks}
+        self.stacks = ForeignStacks(model, {KINDS[one.kind].stack for one in hooks})
         self.config = sizes_of(model, [one.kind for one in hooks], needed=needed)
 
     def position_table(self) -> Tensor | None:
@@ -48,6 +52,9 @@ class ForeignModel(Translator):
 
     def scaling(self, kind: str, layer: int) -> float:
         return self.hooks[kind, layer].scaling
+
+    def stack(self, name: str) -> Stack:
+        return self.stacks.stack(name)
 
     def mixing(self, kind: str, layer: int) -> HeadMixing:
         hooks = self.hooks[kind, layer]

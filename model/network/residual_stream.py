@@ -10,7 +10,7 @@ from typing import Literal
 
 from torch import Tensor, nn
 
-__all__ = ["Activation", "Block", "Matrix", "Norm", "ReadoutStep", "Stack", "norm_of", "read_out"]
+__all__ = ["Activation", "Block", "Matrix", "Norm", "Pooling", "ReadoutStep", "Stack", "norm_of", "read_out"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -54,6 +54,9 @@ class Activation:
         return self.function(x)
 
 
+# A classifier reads one vector: that of the first token, a mean, or a mean weighted by attention. "late" is the mean of
+# the logits of all positions (EuroBERT).
+Pooling = Literal["none", "first", "mean", "attention", "late"]
 ReadoutStep = Norm | Matrix | Activation
 
 
@@ -95,11 +98,17 @@ class Stack:
     token_vectors: str  # the token embeddings, scaled as the model uses them, (B, T, D)
     embedding: str  # their sum with positions and token types, (B, T, D)
     embedding_norm: Norm | None  # of this sum (BERT, BART); streams[0] comes after it
+    embedding_matrix: Matrix | None = None  # after this norm, where the embeddings are narrower (ELECTRA)
     blocks: tuple[Block, ...]  # in the order of the sum
     streams: tuple[str, ...]  # before the first layer and after each layer, L + 1 hook points (B, T, D)
     final_norm: Norm | None  # of the last stream
-    pooling: Literal["none", "first", "mean", "attention"] = "none"  # a classifier reads one vector of all positions
+    pooling: Pooling = "none"
     readout: tuple[ReadoutStep, ...] = ()  # from the normed (and pooled) states to logits; () if nothing is written
+
+    def enter(self, total: Tensor) -> Tensor:
+        """The stream before the first layer, from the sum of the embeddings: (…, E) → (…, D)."""
+        normed = total if self.embedding_norm is None else self.embedding_norm(total)
+        return normed if self.embedding_matrix is None else self.embedding_matrix(normed)
 
     def logits(self, stream: Tensor) -> Tensor:
         """The logits of the last stream, or of an earlier one in its place: (…, D) → (…, N). Without pooling."""

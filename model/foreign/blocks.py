@@ -1,0 +1,178 @@
+"""The layouts of the layers of Hugging Face's `transformers`: which submodule does what.
+
+A few layouts cover many families, because the library's models are written after each other. A layout fits a layer if
+the layer has all submodules that it names. `verification.py` checks with numbers that a model computes what its layout
+says, so a wrong layout is never used.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from torch import nn
+from transformers.pytorch_utils import Conv1D
+
+__all__ = ["Layout", "Norms", "contraction", "layout_of", "submodule"]
+
+# The last matrix of a feed-forward network, from its units to its output.
+CONTRACTIONS = ("down_proj", "c_proj", "dense_4h_to_h", "fc2", "Wo", "wo", "w2", "lin2", "2")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Norms:
+    """The names of the norms of a block; "" where it has none."""
+
+    before: str = ""  # of what the block reads
+    added: str = ""  # of its output
+    after: str = ""  # of the sum
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that are not empty."""
+        return tuple(name for name in (self.before, self.added, self.after) if name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """The blocks of a layer in the order of the sum: attention, cross-attention if there is one, feed-forward."""
+
+    attention: Norms
+    cross: Norms | None = None
+    feed_forward: Norms
+    network: tuple[str, ...]  # the modules of the feed-forward network, one after the other
+    parallel: bool = False  # both blocks read the input of the layer
+    by_choice: bool = False  # only for models that choose to have their norms after the sums
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The submodules that a layer with this layout has."""
+        cross = self.cross.names if self.cross else ()
+        return (*self.attention.names, *cross, *self.feed_forward.names, *self.network)
+
+
+def pre(attention: str, feed_forward: str, *network: str, cross: str = "", parallel: bool = False) -> Layout:
+    """Norms of what the blocks read."""
+    return Layout(
+        attention=Norms(before=attention),
+        cross=Norms(before=cross) if cross else None,
+        feed_forward=Norms(before=feed_forward),
+        network=network,
+        parallel=parallel,
+    )
+
+
+def post(attention: str, feed_forward: str, *network: str, cross: str = "", by_choice: bool = False) -> Layout:
+    """Norms of the sums."""
+    return Layout(
+        attention=Norms(after=attention),
+        cross=Norms(after=cross) if cross else None,
+        feed_forward=Norms(after=feed_forward),
+        network=network,
+        by_choice=by_choice,
+    )
+
+
+def both(attention: tuple[str, str], feed_forward: tuple[str, str], *network: str) -> Layout:
+    """Norms of what the blocks read and norms of their outputs; "" where there is none."""
+    return Layout(
+        attention=Norms(before=attention[0], added=attention[1]),
+        feed_forward=Norms(before=feed_forward[0], added=feed_forward[1]),
+        network=network,
+    )
+
+
+BART_NORMS = ("self_attn_layer_norm", "final_layer_norm")
+BART_NETWORK = ("fc1", "activation_fn", "fc2")
+# Families with the submodules of BART that have their norms after the sums. The others have them before the blocks.
+NORMS_AFTER = ("bart", "blenderbot-small", "marian", "mvp", "plbart")
+BERT_NETWORK = ("intermediate", "output.dense")
+
+# The first layout that fits is used, so a layout with more submodules comes before one with a part of them.
+LAYOUTS: tuple[Layout, ...] = (
+    # Marian, BART, mBART, M2M100, Pegasus, Blenderbot, OPT, BioGPT
+    post(*BART_NORMS, *BART_NETWORK, cross="encoder_attn_layer_norm", by_choice=True),
+    post(*BART_NORMS, *BART_NETWORK, by_choice=True),
+    pre(*BART_NORMS, *BART_NETWORK, cross="encoder_attn_layer_norm"),
+    pre(*BART_NORMS, *BART_NETWORK),
+    # NLLB-MoE
+    pre("self_attn_layer_norm", "ff_layer_norm", "ffn", cross="cross_attention_layer_norm"),
+    pre("self_attn_layer_norm", "ff_layer_norm", "ffn"),
+    # T5, Switch Transformers
+    *(
+        pre("layer.0.layer_norm", "layer.2.layer_norm", f"layer.2.{name}", cross="layer.1.layer_norm")
+        for name in ("DenseReluDense", "mlp")
+    ),
+    *(pre("layer.0.layer_norm", "layer.1.layer_norm", f"layer.1.{name}") for name in ("DenseReluDense", "mlp")),
+    # Gemma 2 and 3, AFMoE, GLM-4
+    both(
+        ("input_layernorm", "post_attention_layernorm"),
+        ("pre_feedforward_layernorm", "post_feedforward_layernorm"),
+        "mlp",
+    ),
+    both(("input_layernorm", "post_attention_layernorm"), ("pre_mlp_layernorm", "post_mlp_layernorm"), "mlp"),
+    both(("input_layernorm", "post_self_attn_layernorm"), ("post_attention_layernorm", "post_mlp_layernorm"), "mlp"),
+    # OLMo 2 and 3, EXAONE 4
+    both(("", "post_attention_layernorm"), ("", "post_feedforward_layernorm"), "mlp"),
+    # Nomic
+    post("post_attention_layernorm", "post_mlp_layernorm", "mlp"),
+    # Llama, Mistral, Qwen, Gemma, Phi-3, OLMo, Granite, StarCoder2, Nemotron, GPT-NeoX; Llama 4; Granite MoE
+    *(pre("input_layernorm", "post_attention_layernorm", name) for name in ("mlp", "feed_forward", "block_sparse_moe")),
+    # Phi, Cohere, StableLM: both blocks read the same normed vector
+    pre("input_layernorm", "input_layernorm", "mlp", parallel=True),
+    # GPT-2, GPT-BigCode; CTRL; Apertus; LFM2; ModernBERT
+    pre("ln_1", "ln_2", "mlp"),
+    pre("layernorm1", "layernorm2", "ffn"),
+    pre("attention_layernorm", "feedforward_layernorm", "mlp"),
+    pre("operator_norm", "ffn_norm", "feed_forward"),
+    pre("attn_norm", "mlp_norm", "mlp"),
+    # BERT, RoBERTa, XLM-R, CamemBERT, ELECTRA; DistilBERT
+    post("attention.output.LayerNorm", "output.LayerNorm", *BERT_NETWORK),
+    post("sa_layer_norm", "output_layer_norm", "ffn"),
+    # XLM-R XL; RoBERTa PreLayerNorm; ESM
+    pre("attention.self_attn_layer_norm", "LayerNorm", *BERT_NETWORK),
+    pre(
+        "attention.LayerNorm",
+        "intermediate.LayerNorm",
+        "intermediate.dense",
+        "intermediate.intermediate_act_fn",
+        "output.dense",
+    ),
+    pre("attention.LayerNorm", "LayerNorm", *BERT_NETWORK),
+)
+
+
+def submodule(module: nn.Module, path: str) -> nn.Module | None:
+    """The submodule at a path such as "output.dense", or None."""
+    found: object = module
+    for name in path.split("."):
+        found = getattr(found, "_modules", {}).get(name)
+    return found if isinstance(found, nn.Module) else None
+
+
+def layout_of(layer: nn.Module, family: str) -> Layout | None:
+    """The layout of a layer, or None if it is not known.
+
+    Args:
+        layer: A layer of the library.
+        family: Its `model_type`.
+    """
+    if "bottleneck" in layer._modules:  # MobileBERT: the blocks read and write a narrower vector than the layer
+        return None
+    # OPT and GPT-NeoX choose the order of their parts in `config.json`.
+    after = family in NORMS_AFTER or getattr(layer, "do_layer_norm_before", True) is False
+    fitting = (
+        layout
+        for layout in LAYOUTS
+        if (after or not layout.by_choice) and all(submodule(layer, name) is not None for name in layout.names)
+    )
+    found = next(fitting, None)
+    parallel = getattr(layer, "use_parallel_residual", False) is True
+    return replace(found, parallel=True) if found and parallel else found
+
+
+def contraction(network: Sequence[nn.Module]) -> nn.Module | None:
+    """The last matrix of a feed-forward network; None if there are several, as in a mixture of experts."""
+    last = network[-1]
+    if isinstance(last, nn.Linear | Conv1D):
+        return last
+    found = (last._modules.get(name) for name in CONTRACTIONS)
+    return next((matrix for matrix in found if isinstance(matrix, nn.Linear | Conv1D)), None)

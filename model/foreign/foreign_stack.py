@@ -1,0 +1,86 @@
+"""The description of a model of Hugging Face's `transformers` as a `Stack`."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from model.foreign.norms import describe_matrix, describe_norm
+from model.foreign.readout import readout_of
+from model.foreign.stream_hooks import BlockModules, StackModules
+from model.network.residual_stream import Block, Pooling, Stack
+
+__all__ = ["describe_foreign_stack"]
+
+
+def describe_foreign_stack(model: PreTrainedModel, modules: StackModules, *, pooling: Pooling) -> Stack:
+    """Describe the encoder or the decoder.
+
+    Args:
+        model: A model of the library.
+        modules: From `find_stack`. Their hook points are placed.
+        pooling: How a classifier combines the positions; "none" for other models.
+
+    Raises:
+        ConfigError: a norm or the way to the logits is not known. The message is a part of a sentence.
+    """
+    name, width = modules.name, int(model.config.hidden_size)
+    streams, blocks = [modules.first], []
+    for index, layer in enumerate(modules.blocks):
+        blocks += describe_blocks(layer, index, streams[-1], width=width, parallel=modules.parallel[index])
+        streams.append(f"{layer[-1].place}.stream")
+    writes = name == "decoder" or not model.config.is_encoder_decoder
+    embedding = modules.embedding
+    narrow = embedding.matrix.weight.size(1) if isinstance(embedding.matrix, nn.Linear) else width
+    return Stack(
+        name=name,
+        token_vectors=f"{name}.embedding.token_vectors",
+        embedding=f"{name}.embedding.sum",
+        embedding_norm=describe_norm(embedding.norm, narrow),
+        embedding_matrix=None if embedding.matrix is None else describe_matrix(embedding.matrix),
+        blocks=tuple(blocks),
+        streams=tuple(streams),
+        final_norm=describe_norm(modules.final_norm, width),
+        pooling=pooling,
+        readout=readout_of(model) if writes else (),
+    )
+
+
+def describe_blocks(
+    layer: Sequence[BlockModules], index: int, reads: str, *, width: int, parallel: bool
+) -> list[Block]:
+    """The blocks of a layer. The first one reads the stream at the hook point `reads`, parallel blocks all do."""
+    blocks = []
+    for part in layer:
+        contract = part.contract
+        blocks.append(
+            Block(
+                name=part.name,
+                kind=part.kind,
+                layer=index,
+                reads=reads,
+                added=f"{part.place}.added",
+                norm_before=describe_norm(part.norms.before, width),
+                norm_added=describe_norm(part.norms.added, width),
+                norm_after=describe_norm(part.norms.after, width),
+                multiplier=part.multiplier,
+                feed_forward=partial(run_network, part.network) if part.network else None,
+                units="" if contract is None else f"{part.name}.units",
+                contract=None if contract is None else describe_matrix(contract),
+            )
+        )
+        reads = reads if parallel else f"{part.place}.stream"
+    return blocks
+
+
+@torch.no_grad()
+def run_network(network: Sequence[nn.Module], x: Tensor) -> Tensor:
+    """The output of a feed-forward network for vectors (…, D), on the device and in the precision of its weights."""
+    weight = next(parameter for module in network for parameter in module.parameters())
+    out = x.reshape(1, -1, x.size(-1)).to(weight)  # experts read (B, T, D)
+    for module in network:
+        out = module(out)
+        out = out[0] if isinstance(out, tuple) else out
+    return out.view_as(x).to(x)

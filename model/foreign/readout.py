@@ -1,0 +1,134 @@
+"""The way from the last state of a model of Hugging Face's `transformers` to its logits, as a list of steps."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from model.config.section import ConfigError
+from model.foreign.blocks import submodule
+from model.foreign.norms import describe_matrix, describe_norm
+from model.network.residual_stream import Activation, Matrix, ReadoutStep
+
+__all__ = ["readout_of"]
+
+Part = str | Callable[[Tensor], Tensor]  # the path of a module, or a function that the library calls
+
+# From the last state to the logits. The first list whose modules all exist is used. `*` is the base model (bert).
+FILLING: tuple[tuple[Part, ...], ...] = (
+    *(
+        (
+            "cls.predictions.transform.dense",
+            "cls.predictions.transform.transform_act_fn",
+            f"cls.predictions.transform.{norm}",
+            "cls.predictions.decoder",
+        )
+        for norm in ("LayerNorm", "layer_norm")
+    ),  # BERT, ERNIE, Nomic
+    ("lm_head.dense", F.gelu, "lm_head.layer_norm", "lm_head.decoder"),  # RoBERTa, XLM-R, CamemBERT, ESM
+    ("vocab_transform", "activation", "vocab_layer_norm", "vocab_projector"),  # DistilBERT
+    (
+        "generator_predictions.dense",
+        "generator_predictions.activation",
+        "generator_predictions.LayerNorm",
+        "generator_lm_head",
+    ),  # ELECTRA
+    ("head.dense", "head.act", "head.norm", "decoder"),  # ModernBERT
+)
+CLASSIFYING: tuple[tuple[Part, ...], ...] = (
+    ("*.pooler.dense", "*.pooler.activation", "classifier"),  # BERT, ERNIE, LayoutLM
+    ("classifier.dense", "classifier.activation", "classifier.out_proj"),  # ELECTRA
+    ("classifier.dense", torch.tanh, "classifier.out_proj"),  # RoBERTa, XLM-R, CamemBERT, ESM
+    ("pre_classifier", F.relu, "classifier"),  # DistilBERT
+    ("head.dense", "head.act", "head.norm", "classifier"),  # ModernBERT
+    ("dense", "activation", "classifier"),  # EuroBERT
+)
+
+SCALED_IF_TIED = ("umt5", "switch_transformers")
+
+
+def readout_of(model: PreTrainedModel) -> tuple[ReadoutStep, ...]:
+    """The steps after the final norm, and after the pooling of a classifier. Empty for a model without a head.
+
+    Raises:
+        ConfigError: the head is not known.
+    """
+    head = model.get_output_embeddings()
+    classifies = getattr(model, "classifier", None) is not None
+    for parts in CLASSIFYING if classifies else FILLING:
+        if steps := steps_of(model, parts):
+            return steps
+    if isinstance(head, nn.Linear) and not classifies:
+        return (*before_head(model), with_bias(model, describe_matrix(head)), *after_head(model))
+    if head is None and not classifies:
+        return ()
+    raise ConfigError("the way from its last state to its logits is not known")
+
+
+def steps_of(model: PreTrainedModel, parts: Sequence[Part]) -> tuple[ReadoutStep, ...]:
+    """The steps of a list of parts; none if a module does not exist."""
+    modules = [
+        submodule(model, part.replace("*", model.base_model_prefix)) if isinstance(part, str) else part
+        for part in parts
+    ]
+    steps: list[ReadoutStep] = []
+    width = int(model.config.hidden_size)
+    for module in modules:
+        if module is None:
+            return ()
+        steps.append(step_of(module, width))
+        width = int(module.out_features) if isinstance(module, nn.Linear) else width
+    if isinstance(bias := getattr(submodule(model, "lm_head"), "bias", None), Tensor):  # ESM adds it to its decoder
+        last = steps[-1]
+        assert isinstance(last, Matrix)
+        steps[-1] = last if last.bias is not None else Matrix(weight=last.weight, bias=bias.detach())
+    return tuple(steps)
+
+
+def step_of(module: nn.Module | Callable[[Tensor], Tensor], width: int) -> ReadoutStep:
+    if isinstance(module, nn.Linear):
+        return describe_matrix(module)
+    if isinstance(module, nn.Module) and next(module.parameters(), None) is not None:
+        norm = describe_norm(module, width)
+        assert norm is not None
+        return norm
+    return Activation(function=module)
+
+
+def with_bias(model: PreTrainedModel, matrix: Matrix) -> Matrix:
+    """The output matrix with the bias that Marian and BART keep beside it."""
+    beside = getattr(model, "final_logits_bias", None)
+    if not isinstance(beside, Tensor):
+        return matrix
+    return Matrix(weight=matrix.weight, bias=beside[0] if matrix.bias is None else matrix.bias + beside[0])
+
+
+def before_head(model: PreTrainedModel) -> Iterator[ReadoutStep]:
+    config = model.config
+    # T5, and the models made from it that multiply the last state if the embeddings are tied
+    if getattr(config, "scale_decoder_outputs", config.tie_word_embeddings and config.model_type in SCALED_IF_TIED):
+        yield times(config.d_model**-0.5)
+    for path in ("project_out", "decoder.project_out"):  # OPT with narrow embeddings
+        if isinstance(project := submodule(model.base_model, path), nn.Linear):
+            yield describe_matrix(project)
+
+
+def after_head(model: PreTrainedModel) -> Iterator[ReadoutStep]:
+    config = model.config
+    if scaling := getattr(config, "logits_scaling", None):  # Granite divides
+        yield times(1 / float(scaling))
+    if scale := getattr(config, "logit_scale", None):  # Cohere multiplies
+        yield times(float(scale))
+    if cap := getattr(config, "final_logit_softcapping", None):  # Gemma 2
+        yield Activation(function=partial(capped, limit=float(cap)))
+
+
+def times(factor: float) -> Activation:
+    return Activation(function=partial(torch.mul, other=factor))
+
+
+def capped(x: Tensor, *, limit: float) -> Tensor:
+    return (x / limit).tanh() * limit

@@ -1,0 +1,170 @@
+"""Find the modules of a model of Hugging Face's `transformers` that make its residual stream."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from torch import nn
+from transformers import PreTrainedModel
+
+from model.config.kinds import KINDS
+from model.config.section import ConfigError
+from model.foreign.attention import AttentionHooks
+from model.foreign.blocks import Layout, Norms, contraction, layout_of, submodule
+from model.foreign.stream_hooks import BlockModules, EmbeddingModules, NormModules, StackModules, StackName
+
+__all__ = ["find_stack"]
+
+LAYER = re.compile(r"(.+?)\.(\d+)\.")  # the start of the name of an attention module: the list of layers, the number
+FINAL_NORMS = (
+    "norm",
+    "ln_f",
+    "final_layer_norm",
+    "final_layernorm",
+    "final_norm",
+    "layer_norm",
+    "layernorm",
+    "embedding_norm",
+    "emb_layer_norm_after",
+    "LayerNorm",
+)
+EMBEDDING_NORMS = ("LayerNorm", "layer_norm", "norm")  # in a module of their own; BART has them beside its layers
+
+
+def find_stack(model: PreTrainedModel, name: StackName) -> StackModules:
+    """The modules of the encoder or the decoder.
+
+    Args:
+        model: A model of the library whose attention modules have their hook points.
+        name: "encoder" or "decoder".
+
+    Raises:
+        ConfigError: the layout of its layers is not known.
+    """
+    family = str(model.config.model_type)
+    attention = attention_of(model, name)
+    lists = {list_name for list_name, _ in attention}
+    if len(lists) != 1:
+        raise ConfigError(unknown(f"its {name} has {len(lists)} lists of layers"))
+    (list_name,) = lists
+    modules = model.get_submodule(list_name)
+    assert isinstance(modules, nn.ModuleList)
+    layouts = [layout_of(layer, family) for layer in modules]
+    blocks, parallel = [], []
+    for index, (layer, layout) in enumerate(zip(modules, layouts, strict=True)):
+        hooks = attention.get((list_name, index), [])
+        if layout is None or not hooks or any(one.layer != index for one in hooks):
+            raise ConfigError(unknown(f"{type(layer).__name__} has parts that are not known"))
+        blocks.append(blocks_of(layer, layout, hooks, f"{name}.layers.{index}", multiplier_of(layer)))
+        parallel.append(layout.parallel)
+    return StackModules(
+        name=name,
+        embedding=embedding_of(model, name, model.get_submodule(list_name.rpartition(".")[0])),
+        layers=tuple(modules),
+        blocks=tuple(blocks),
+        parallel=tuple(parallel),
+        final_norm=final_norm_of(model, list_name),
+    )
+
+
+def unknown(reason: str) -> str:
+    return f"the layout of their layers is not known ({reason})"
+
+
+def attention_of(model: PreTrainedModel, stack: str) -> dict[tuple[str, int], list[AttentionHooks]]:
+    """(name of the list of layers, number of the layer) → its attention, in the order of the pass."""
+    found: dict[tuple[str, int], list[AttentionHooks]] = {}
+    for name, module in model.named_modules():
+        if isinstance(module, AttentionHooks) and KINDS[module.kind].stack == stack and (match := LAYER.match(name)):
+            found.setdefault((match[1], int(match[2])), []).append(module)
+    return {place: sorted(hooks, key=lambda one: one.kind == "cross") for place, hooks in found.items()}
+
+
+def multiplier_of(layer: nn.Module) -> float:
+    """The factor of what the blocks add (Granite)."""
+    return float(getattr(layer, "residual_multiplier", 1.0))
+
+
+def blocks_of(
+    layer: nn.Module, layout: Layout, attention: Sequence[AttentionHooks], prefix: str, multiplier: float
+) -> tuple[BlockModules, ...]:
+    found = []
+    for hooks in attention:
+        norms = layout.cross if hooks.kind == "cross" else layout.attention
+        assert norms is not None
+        name = f"{prefix}.{KINDS[hooks.kind].module}"
+        output = hooks.projection[0] if hooks.projection else attention_module(layer, hooks)
+        found.append(
+            BlockModules(name=name, kind=hooks.kind, output=output, norms=norms_of(layer, norms), multiplier=multiplier)
+        )
+    network = tuple(part for path in layout.network if (part := submodule(layer, path)) is not None)
+    found.append(
+        BlockModules(
+            name=f"{prefix}.feed_forward",
+            kind=None,
+            output=network[-1],
+            norms=norms_of(layer, layout.feed_forward),
+            multiplier=multiplier,
+            network=network,
+            contract=contraction(network),
+        )
+    )
+    return tuple(found)
+
+
+def attention_module(layer: nn.Module, hooks: AttentionHooks) -> nn.Module:
+    return next(module for module in layer.modules() if getattr(module, "hooks", None) is hooks)
+
+
+def norms_of(layer: nn.Module, norms: Norms) -> NormModules:
+    before, added, after = (
+        submodule(layer, name) if name else None for name in (norms.before, norms.added, norms.after)
+    )
+    return NormModules(before=before, added=added, after=after)
+
+
+def embedding_of(model: PreTrainedModel, stack: str, parent: nn.Module) -> EmbeddingModules:
+    """The modules before the first layer. `parent` contains the layers."""
+    owner: Any = model
+    if model.config.is_encoder_decoder:
+        owner = model.get_encoder() if stack == "encoder" else model.get_decoder()
+    tokens = owner.get_input_embeddings()
+    container = parent_of(model, tokens)
+    own = "embeddings" in type(container).__name__.lower()
+    norms = EMBEDDING_NORMS if own else ("layernorm_embedding",)
+    norm = first_child(container, norms)
+    before = submodule(parent, "project_in") or tokens  # OPT
+    if stack == "decoder" and model.config.model_type == "blenderbot-small" and norm is not None:
+        before, norm = norm, None  # the token vectors are normed before the positions are added
+    return EmbeddingModules(
+        tokens=before,
+        multiplier=token_multiplier(model, tokens, parent),
+        norm=norm,
+        matrix=next((m for name, m in model.named_modules() if name.endswith(".embeddings_project")), None),  # ELECTRA
+    )
+
+
+def token_multiplier(model: PreTrainedModel, tokens: nn.Module, parent: nn.Module) -> float:
+    """The factor of the token embeddings that their module does not apply itself."""
+    if "ScaledWordEmbedding" in type(tokens).__name__:
+        return 1.0
+    if model.config.model_type == "ctrl" or getattr(model.config, "mup_enabled", False):
+        return float(model.config.hidden_size) ** 0.5
+    return float(getattr(parent, "embed_scale", 1.0)) * float(getattr(parent, "embedding_multiplier", 1.0))
+
+
+def parent_of(model: nn.Module, module: nn.Module) -> nn.Module:
+    name = next(name for name, found in model.named_modules() if found is module)
+    return model.get_submodule(name.rpartition(".")[0])
+
+
+def final_norm_of(model: nn.Module, list_name: str) -> nn.Module | None:
+    """The norm after the last layer: beside the list of layers, or beside the module with this list."""
+    parent = list_name.rpartition(".")[0]
+    beside = first_child(model.get_submodule(parent), FINAL_NORMS)
+    return beside or first_child(model.get_submodule(parent.rpartition(".")[0]), ("LayerNorm",))
+
+
+def first_child(module: nn.Module, names: Sequence[str]) -> nn.Module | None:
+    children: Mapping[str, nn.Module | None] = module._modules
+    return next((child for name in names if (child := children.get(name)) is not None), None)

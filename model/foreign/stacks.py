@@ -1,0 +1,83 @@
+"""The residual streams of one model of Hugging Face's `transformers`: found when it opens, checked at the first use."""
+
+import threading
+from collections.abc import Collection
+from typing import Literal
+
+from transformers import PreTrainedModel
+
+from model.config.section import ConfigError
+from model.foreign.foreign_stack import describe_foreign_stack
+from model.foreign.sizes import classes_of
+from model.foreign.stack_modules import find_stack
+from model.foreign.stream_hooks import StackModules, StackName, place_stream_hooks
+from model.foreign.verification import verify
+from model.network.residual_stream import Pooling, Stack
+from model.safety.errors import first_line
+
+__all__ = ["ForeignStacks"]
+
+# Two visitors may ask for the same description at once. It is made once.
+CHECKING = threading.Lock()
+
+
+class ForeignStacks:
+    """The encoder and the decoder of a model, or the reason why their residual stream cannot be followed."""
+
+    def __init__(self, model: PreTrainedModel, names: Collection[StackName]) -> None:
+        """Find the modules and place the hook points.
+
+        Args:
+            model: A model of the library whose attention modules have their hook points.
+            names: "encoder", "decoder" or both.
+        """
+        self.model = model
+        self.modules: dict[str, StackModules] = {}
+        self.reasons: dict[str, str] = {}
+        self.checked: dict[str, Stack] = {}
+        for name in names:
+            try:
+                self.modules[name] = find_stack(model, name)
+            except Exception as error:  # a family that is built in another way still shows its maps
+                self.reasons[name] = reason_of(error)
+        place_stream_hooks(model, list(self.modules.values()))
+
+    def stack(self, name: str) -> Stack:
+        """The description of the encoder or the decoder. The first call compares it with the model.
+
+        Raises:
+            ConfigError: the model does not have this stack, its blocks are not known, or they compute something else.
+        """
+        with CHECKING:
+            if name not in self.checked and name not in self.reasons:
+                try:
+                    self.checked[name] = self.describe(name)
+                except Exception as error:
+                    self.reasons[name] = reason_of(error)
+        if name in self.checked:
+            return self.checked[name]
+        raise ConfigError(
+            f"The residual stream of models of the family {self.model.config.model_type} cannot be followed: "
+            f"{self.reasons[name]}."
+        )
+
+    def describe(self, name: str) -> Stack:
+        if name not in self.modules:
+            raise ConfigError(f"the model has no {name}")
+        stack = describe_foreign_stack(self.model, self.modules[name], pooling=pooling_of(self.model))
+        verify(self.model, stack)
+        return stack
+
+
+def reason_of(error: Exception) -> str:
+    return str(error) if isinstance(error, ConfigError) else f"the library reports: {first_line(error)}"
+
+
+def pooling_of(model: PreTrainedModel) -> Pooling:
+    """How a classifier combines the positions; "none" for another model."""
+    if getattr(model, "classifier", None) is None:
+        return "none"
+    if getattr(model.config, "classifier_pooling", "") == "late":
+        return "late"
+    pooling: Literal["first", "mean"] = classes_of(model.config)["pooling"]
+    return pooling

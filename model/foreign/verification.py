@@ -1,0 +1,104 @@
+"""The check that a model of Hugging Face's `transformers` computes what the description of its blocks says.
+
+A description that does not fit is never used: analyses of a wrong one would show numbers that the model did not use.
+"""
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from model.config.section import ConfigError
+from model.network.residual_stream import Block, Norm, Stack, read_out
+from model.trace import Trace, tracing
+
+__all__ = ["verify"]
+
+RECORDED = ("*_residual.*", "*.embedding.*", "*.units", "*.states", "logits")
+TOKENS = 5
+# Relative to the largest number. Half precision has three digits, and several roundings follow each other.
+TOLERANCES = {torch.float64: 1e-6, torch.float32: 1e-4}
+HALF = 5e-2
+
+
+@torch.no_grad()
+def verify(model: PreTrainedModel, stack: Stack) -> None:
+    """Run a model on a few tokens and compare every recorded vector with the description.
+
+    Raises:
+        ConfigError: something differs. The message is a part of a sentence.
+    """
+    trace = record(model)
+    tolerance = TOLERANCES.get(model.dtype, HALF)
+    for what, described, found in comparisons(stack, trace):
+        limit = tolerance * float(found.abs().max())
+        if described.shape != found.shape or not float((described - found).abs().max()) <= limit:
+            raise ConfigError(f"{what} differs from what the library computes")
+
+
+def record(model: PreTrainedModel) -> Trace:
+    """The recording of two texts with the same tokens in opposite orders."""
+    table = model.get_input_embeddings()
+    assert isinstance(table, nn.Embedding)
+    step = max(1, table.num_embeddings // (TOKENS + 2))
+    row = (torch.arange(1, TOKENS + 1) * step) % table.num_embeddings
+    ids = torch.stack([row, row.flip(0)]).to(model.device)  # (2, T)
+    with tracing(record=RECORDED) as trace:
+        if model.config.is_encoder_decoder:
+            model(input_ids=ids, decoder_input_ids=ids)
+        else:
+            model(input_ids=ids)
+    return trace
+
+
+def comparisons(stack: Stack, trace: Trace) -> Iterator[tuple[str, Tensor, Tensor]]:
+    """What is compared, the described vectors and the recorded ones."""
+
+    def recorded(name: str) -> Tensor:
+        if name not in trace.names:
+            raise ConfigError(f"nothing passes {name}")
+        return trace.passes(name)[0]
+
+    total = recorded(stack.embedding)  # (2, T, D)
+    # What is added to the token vectors depends on the position only, not on the token.
+    positions = total - recorded(stack.token_vectors)
+    yield "the embedding", total - positions.flip(0), total - positions
+    yield "the norm of the embedding", stack.enter(total), recorded(stack.streams[0])
+    stream, ends = recorded(stack.streams[0]), iter(stack.streams[1:])
+    for block, after in zip(stack.blocks, [*stack.blocks[1:], None], strict=True):
+        if after is None or after.layer != block.layer:
+            end = next(ends)
+        else:
+            end = "" if after.reads == block.reads else after.reads
+        added = recorded(block.added)
+        total = stream + added
+        stream = total if block.norm_after is None else block.norm_after(total)
+        if end:
+            yield f"the stream after {block.name}", stream, recorded(end)
+        yield from feed_forward_comparisons(block, trace, recorded(block.reads), added)
+    states = apply(stack.final_norm, stream)
+    yield "the final norm", states, recorded(f"{stack.name}.states")
+    if stack.readout:
+        pooled = {"first": states[:, 0], "mean": states.mean(dim=1)}.get(stack.pooling, states)
+        logits = read_out(stack.readout, pooled)
+        logits = logits.mean(dim=1) if stack.pooling == "late" else logits
+        yield "the way from the last state to the logits", logits, recorded("logits")
+
+
+def feed_forward_comparisons(
+    block: Block, trace: Trace, read: Tensor, added: Tensor
+) -> Iterator[tuple[str, Tensor, Tensor]]:
+    normed = apply(block.norm_before, read)
+    if block.norm_before is not None and (place := f"{block.name}_residual.normed") in trace.names:
+        yield f"the norm before {block.name}", normed, trace.passes(place)[0]
+    if block.feed_forward is not None:
+        output = block.feed_forward(normed)
+        yield f"the output of {block.name}", apply(block.norm_added, output) * block.multiplier, added
+        if block.contract is not None:
+            units = trace.passes(block.units)[0].view(*output.shape[:-1], -1)
+            yield f"the units of {block.name}", block.contract(units), output
+
+
+def apply(norm: Norm | None, x: Tensor) -> Tensor:
+    return x if norm is None else norm(x)
