@@ -88,9 +88,9 @@ def view(translation: Translation, kind: str, *, merge: bool, hide_special: bool
     hide_keys = hide_special and not key_special.all()
     rows = ~query_special if hide_queries else np.ones_like(query_special)
     columns = ~key_special if hide_keys else np.ones_like(key_special)
-    shown_rows = maps[..., rows, :]
+    shown_rows = maps if rows.all() else maps[..., rows, :]  # the maps of a long text take 100 MB
     return AttentionView(
-        maps=shown_rows[..., columns],
+        maps=shown_rows if columns.all() else shown_rows[..., columns],
         allowed=allowed[:, rows][:, :, columns] > 0,
         axes=Axes(
             queries=[label for label, shown in zip(labels(queries, query_groups), rows, strict=True) if shown],

@@ -39,6 +39,7 @@ JOBS = Jobs(
     {
         "training": Lane(width=CORES, seconds=1800, each=1),  # own processes with a low priority
         "importance": Lane(width=1, seconds=600),
+        "effects": Lane(width=1, seconds=600),
         "search": Lane(width=1, seconds=120),
         "patching": Lane(width=1, seconds=120),
         "alignment": Lane(width=1, seconds=300),
@@ -46,8 +47,10 @@ JOBS = Jobs(
     }
 )
 MODELS_SHARE = memory() // 6  # a visitor's model may be a hundred times as large as ours
-# The longest text of a bundled checkpoint makes 19 MB of maps. 400 words in a BERT make 80 MB, and take 3 s.
-RESULTS = Cache(capacity=min(memory() // 16, 256 * MEGABYTE), largest=96 * MEGABYTE, waiting=GATE.outside)
+# The longest text of a bundled checkpoint makes 19 MB of maps. 440 tokens in a GPT-2 of 12 × 12 heads make 111 MB, and
+# take 3 s. The limit of `model.foreign.sizes` is 400 MB. Such a result is kept, because each click needs it again.
+RESULTS_SHARE = min(memory() // 16, 1024 * MEGABYTE)
+RESULTS = Cache(capacity=RESULTS_SHARE, largest=RESULTS_SHARE * 7 // 8, waiting=GATE.outside)
 limit_heaps()
 return_memory = Throttled(work=return_freed_memory, seconds=10)
 

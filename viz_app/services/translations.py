@@ -23,6 +23,7 @@ __all__ = [
     "UNTOUCHED",
     "Forced",
     "Run",
+    "changed_log_prob_of",
     "doubt_of",
     "search_tree_of",
     "tokens_to_force",
@@ -56,6 +57,12 @@ def translation_of(
     """
     edits = intervention.edits()
     return translate(translator(key), text, search=search, forced=dict(forced), edits=edits)
+
+
+@remembered()
+def changed_log_prob_of(key: CheckpointKey, text: str, written: Forced, intervention: Intervention) -> float:
+    """The log-probability in nats that the changed model gives to tokens that are forced."""
+    return translate(translator(key), text, forced=dict(written), edits=intervention.edits()).log_prob
 
 
 def written_of(key: CheckpointKey, text: str, search: SearchConfig, forced: Forced) -> Mapping[int, int]:

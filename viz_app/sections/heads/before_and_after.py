@@ -38,12 +38,13 @@ def before_and_after(
         if mask := getattr(loading.config_of(key).tokenizer, "mask", ""):
             st.caption(f"Replace a word by {plain(mask)}, and the model guesses that word.")
     if before.written:
-        old, new = before.log_prob, (rescored(key, text, before, intervention) if intervention else before).log_prob
+        old = before.log_prob
+        new = rescored(key, text, before, intervention) if intervention else old
         sentence = LOG_PROBABILITIES["continuation" if before.prompt_length else "translation"]
         st.caption(sentence.format(before=old, after=new, change=new - old))
 
 
-def rescored(key: CheckpointKey, text: str, before: Translation, intervention: Intervention) -> Translation:
-    """The tokens written as trained, with the probabilities that the changed model gives them."""
-    forced = tuple((position, token.id) for position, token in enumerate(before.written))
-    return translations.translation_of(key, text, forced=forced, intervention=intervention)
+def rescored(key: CheckpointKey, text: str, before: Translation, intervention: Intervention) -> float:
+    """The log-probability that the changed model gives to the tokens written as trained."""
+    written = tuple((position, token.id) for position, token in enumerate(before.written))
+    return translations.changed_log_prob_of(key, text, written, intervention)
