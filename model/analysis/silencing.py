@@ -5,7 +5,7 @@ batch runs without another head. Up to the first position where another token be
 without the head writes the same tokens. So the same pass also shows where the translation would change.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,12 +37,18 @@ class SilencingEffects:
 
 
 @torch.inference_mode()
-def silence_each_head(checkpoint: Checkpoint, translation: Translation) -> SilencingEffects:
+def silence_each_head(
+    checkpoint: Checkpoint,
+    translation: Translation,
+    *,
+    report: Callable[[int, int], object] = lambda done, heads: None,
+) -> SilencingEffects:
     """Silence one head of a model at a time.
 
     Args:
         checkpoint: The checkpoint that wrote the translation; never changed.
         translation: Written by greedy search with the unchanged model. The tokens of a prompt do not count.
+        report: Called before each batch with the number of heads done and of all heads. An exception ends the work.
 
     Raises:
         ConfigError: the model writes nothing.
@@ -68,6 +74,7 @@ def silence_each_head(checkpoint: Checkpoint, translation: Translation) -> Silen
     effects: dict[Head, tuple[float, int]] = {}
     rows = rows_per_batch(source.size(1), read.size(1), model.config.target_vocab_size)
     for batch in batches(heads, rows):
+        report(len(effects), len(heads))
         with tracing(record=(), edits=silence_one_per_row(batch)):
             # Heads of the decoder do not change the memory, so it is computed once.
             own_memory = model.encode(source.expand(len(batch), -1)) if batch[0].kind == "encoder" else memory

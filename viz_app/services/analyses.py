@@ -30,6 +30,7 @@ from model.inference.translate import translate
 from model.inference.translation import Translation
 from model.interventions import Head
 from model.network.attention import MultiHeadAttention
+from viz_app.server.resources import threads
 from viz_app.server.server_state import keep, remembered
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.loading import FloatArray, config_of, loaded, snapshot, snapshot_stack, translator
@@ -45,6 +46,7 @@ __all__ = [
     "lens_of",
     "patched_translation_of",
     "scores_by_distance_of",
+    "seconds_of_effects",
     "snapshot_result_of",
     "snapshot_results_of_group",
     "stations_of",
@@ -54,7 +56,7 @@ __all__ = [
     "zeroing_of",
 ]
 
-MOST_WORK = 2e11  # heads × tokens × parameters: three seconds on one core
+WORK_PER_SECOND = 7e10  # heads × tokens × parameters that one core computes in a second
 
 
 def why_no_residual_stream(key: CheckpointKey) -> str:
@@ -136,23 +138,26 @@ def zeroing_of(key: CheckpointKey, text: str, search: SearchConfig = GREEDY, for
 
 
 @remembered("Silencing every head …")
-def head_effects_of(key: CheckpointKey, text: str) -> SilencingEffects | None:
-    """The effect of silencing each head on the greedy translation; None where `why_no_effects` gives a reason."""
-    if why_no_effects(key, text):
-        return None
+def head_effects_of(key: CheckpointKey, text: str) -> SilencingEffects:
+    """The effect of silencing each head on the greedy translation.
+
+    Raises:
+        ConfigError: the model writes nothing.
+    """
     return silence_each_head(translator(key), translation_of(key, text))
 
 
-def why_no_effects(key: CheckpointKey, text: str) -> str:
-    """Why `head_effects_of` is not computed; "" if it is."""
-    if reason := refusal(require_writing, key):
-        return reason
+def why_no_effects(key: CheckpointKey) -> str:
+    """Why the model has no `head_effects_of`; "" if it has."""
+    return refusal(require_writing, key)
+
+
+def seconds_of_effects(key: CheckpointKey, text: str) -> float:
+    """About how long `head_effects_of` takes."""
     checkpoint, translation = translator(key), translation_of(key, text)
     tokens = len(translation.source) + len(translation.written)
     parameters = sum(parameter.numel() for parameter in checkpoint.model.parameters())
-    if len(all_heads(checkpoint.model)) * tokens * parameters <= MOST_WORK:
-        return ""
-    return f"{checkpoint.name} is too large for this with a text of {tokens} tokens. Shorten the text."
+    return len(all_heads(checkpoint.model)) * tokens * parameters / (WORK_PER_SECOND * threads())
 
 
 @remembered()

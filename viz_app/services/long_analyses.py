@@ -11,14 +11,15 @@ from model.analysis.alignment import Pointer, link_words
 from model.analysis.importance import all_heads, loss_changes, make_examples
 from model.analysis.learning import SnapshotResult
 from model.analysis.patching import PatchingEffects, patch_every_head
+from model.analysis.silencing import SilencingEffects, silence_each_head
 from model.checkpoints.checkpoint import Checkpoint
 from model.corpora.aligned import Links
 from model.inference.translate import translate
 from model.interventions import Head, Intervention
 from viz_app.server.cache import read_only
 from viz_app.server.jobs import Report
-from viz_app.server.server_state import GATE, MAX_CHARACTERS, RESULTS, known
-from viz_app.services.analyses import aligned_pairs, snapshot_result_of, snapshot_results_of_group
+from viz_app.server.server_state import GATE, MAX_CHARACTERS, RESULTS, keep, known
+from viz_app.services.analyses import aligned_pairs, head_effects_of, snapshot_result_of, snapshot_results_of_group
 from viz_app.services.head_analyses import gradient_importance_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.loading import snapshot_groups, translator
@@ -28,8 +29,10 @@ from viz_app.services.translations import translation_of
 __all__ = [
     "alignment_work",
     "decisive_heads_work",
+    "effects_work",
     "importance_of",
     "importance_work",
+    "known_effects_of",
     "patching_effects_of",
     "patching_work",
     "snapshot_results_of",
@@ -61,6 +64,22 @@ def decisive_heads_work(key: CheckpointKey, text: str) -> Work:
     """The job that finds one head, or a group without a superfluous head, whose removal changes the translation."""
     text = text[:MAX_CHARACTERS]
     return kept_job(("decisive heads", key, text), lambda report: decisive_heads(key, text, report))
+
+
+def known_effects_of(key: CheckpointKey, text: str) -> SilencingEffects | None:
+    """The effect of silencing each head on the greedy translation; None before it is measured."""
+    return cast(SilencingEffects | None, known(head_effects_of, key, text))
+
+
+def effects_work(key: CheckpointKey, text: str) -> Work:
+    """The job that silences each head in the greedy translation."""
+    text = text[:MAX_CHARACTERS]
+
+    def measure(report: Report) -> SilencingEffects:
+        found = silence_each_head(translator(key), translation_of(key, text), report=report)
+        return keep(found, head_effects_of, key, text)
+
+    return ("effects", key, text), in_turns(measure)
 
 
 def word_links_of(key: CheckpointKey) -> tuple[Mapping[Pointer, Links], ...] | None:

@@ -18,6 +18,7 @@ from model.inference.translate import translate
 from model.interventions import Head, Intervention, PaintedCell
 from tests.viz_app.conftest import NAME, TEXT, array, charts, compared_lines, component_data, html, in_url, tab
 from viz_app.content.examples import BATCHES
+from viz_app.sections.heads import measured_effects
 from viz_app.sections.masks.bug_descriptions import MISTAKES
 from viz_app.services import analyses
 
@@ -70,13 +71,26 @@ def test_the_search_finds_few_heads_that_decide_the_translation(open_app: OpenAp
     assert before != after
 
 
-def test_a_board_without_colours_names_the_reason(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(analyses, "MOST_WORK", 1e9)
+def test_effects_that_take_long_are_measured_by_a_job(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measured_effects, "MOST_SECONDS", 0.0)
     app = open_app("heads", checkpoint=NAME, text="Ein Hund wartet vor dem großen Laden.")
     assert not any(board.get("faces") for board in component_data(app, "head_switches")["boards"])
+    assert any("is not measured yet" in caption.value for caption in app.caption)
+    assert not any("(≠)" in markdown.value for markdown in app.markdown)
+    button(app, "Measure each head").click().run()
+    assert all(board["faces"] for board in component_data(app, "head_switches")["boards"])
+    assert any("(≠)" in markdown.value for markdown in app.markdown)
+    assert not any(one.label == "Measure each head" for one in app.button)
+
+
+def test_effects_that_would_reach_the_limit_of_a_job_are_not_offered(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(analyses, "WORK_PER_SECOND", 1e5)
+    app = open_app("heads", checkpoint=NAME, text="Ein Hund wartet vor dem großen Haus.")
     (reason,) = [caption.value for caption in app.caption if "not measured here" in caption.value]
     assert "Shorten the text" in reason
-    assert not any("(≠)" in markdown.value for markdown in app.markdown)
+    assert not any(one.label == "Measure each head" for one in app.button)
 
 
 def test_the_board_shows_the_effect_of_every_head_before_any_click(open_app: OpenApp, checkpoint: Checkpoint) -> None:

@@ -1,7 +1,6 @@
 """The ablation board: silence heads, make them uniform, paint a weight, and see the translation change."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 import streamlit as st
 
@@ -9,22 +8,20 @@ from model.analysis.importance import all_heads
 from model.analysis.silencing import SilencingEffects
 from model.config.kinds import KINDS
 from model.config.model import ModelConfig
-from model.inference.translation import Translation
 from model.interventions import Head, Intervention
 from viz_app.components.elements.switches import head_switches
 from viz_app.components.page_parts import announce
-from viz_app.content.plain import plain
 from viz_app.sections.heads import intervention_choice
 from viz_app.sections.heads.before_and_after import before_and_after
-from viz_app.sections.heads.head_effects import decisive_head, effects_sentence, effects_table, faces
-from viz_app.sections.heads.intervention_choice import head_name, head_states, intervention_now, spoken_changes
+from viz_app.sections.heads.head_effects import faces
+from viz_app.sections.heads.intervention_choice import head_states, intervention_now, spoken_changes
+from viz_app.sections.heads.measured_effects import effects_of, wait_for_effects
 from viz_app.sections.heads.painted_weight import paint_weight
-from viz_app.services import analyses, loading, long_analyses, translations
+from viz_app.services import loading, long_analyses, translations
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.translations import Run
 from viz_app.session.choices import set_choice, settle
 from viz_app.session.page_facts import add_fact, describe_changes
-from viz_app.widgets.charts import numbers
 from viz_app.widgets.long_work import requested, wait_for
 
 __all__ = ["ablation_board"]
@@ -53,10 +50,16 @@ def ablation_board(key: CheckpointKey, text: str, run: Run) -> None:
     progress = st.container()
     announce(after.text, sentence=spoken_changes(intervention), languages=after.languages)
     before_and_after(key, text, before, after, intervention)
-    board(head_states(heads, intervention), effects_of(key, text, run, before))
+    measuring = st.container()
+    with measuring:
+        effects, measure_wanted = effects_of(key, text, run, before)
+    board(head_states(heads, intervention), effects)
     paint_weight(intervention, after, list(dict.fromkeys(head.kind for head in heads)))
     with progress:  # last, so that the board is there while the search goes on
         decisive_group(key, text, wanted=search_wanted)
+    if measure_wanted:
+        with measuring:
+            wait_for_effects(key, text)
 
 
 def buttons(key: CheckpointKey, heads: Sequence[Head], intervention: Intervention, *, can_search: bool) -> bool:
@@ -94,40 +97,6 @@ def buttons(key: CheckpointKey, heads: Sequence[Head], intervention: Interventio
         width="stretch",
     )
     return wanted
-
-
-def effects_of(key: CheckpointKey, text: str, run: Run, before: Translation) -> SilencingEffects | None:
-    """Measure what each head does, and draw the sentence about it; or say why it is not measured."""
-    if run != Run():
-        st.caption("The effect of each head is measured only for greedy search without forced words.")
-        return None
-    effects = analyses.head_effects_of(key, text)
-    if effects:
-        summary(effects, before)
-    else:
-        st.caption(f"The effect of each head is not measured here. {plain(analyses.why_no_effects(key, text))}")
-    return effects
-
-
-def summary(effects: SilencingEffects, before: Translation) -> None:
-    """The effect of each head in a sentence and as a table; and a button for the decisive head."""
-    meaning, action, table = st.columns([5.6, 2.1, 1.1], vertical_alignment="center")
-    meaning.markdown(effects_sentence(effects))
-    if head := decisive_head(effects):
-        action.button(
-            "Silence the decisive head",
-            on_click=intervention_choice.silence,
-            args=(head,),
-            width="stretch",
-            help=f"{head_name(head)}: of the heads marked ≠, it lowers the log-probability most.",
-        )
-    with table:
-        numbers(
-            {"": partial(effects_table, effects, [token.text for token in before.written])},
-            summary=f"Log-probability as trained: {before.log_prob:.2f}. Each row silences one head.",
-            key="head_board",
-            alt="What changes when each head is silenced",
-        )
 
 
 def board(states: Mapping[str, Sequence[Sequence[str]]], effects: SilencingEffects | None) -> None:

@@ -1,0 +1,88 @@
+"""The effect of each head on the text: measured at once where it is quick, else in a job that the visitor starts."""
+
+from functools import partial
+
+import streamlit as st
+
+from model.analysis.silencing import SilencingEffects
+from model.inference.translation import Translation
+from viz_app.content.plain import plain
+from viz_app.sections.heads import intervention_choice
+from viz_app.sections.heads.head_effects import decisive_head, effects_sentence, effects_table
+from viz_app.sections.heads.intervention_choice import head_name
+from viz_app.server.server_state import JOBS
+from viz_app.services import analyses, long_analyses
+from viz_app.services.listing import CheckpointKey
+from viz_app.services.translations import Run
+from viz_app.widgets.charts import numbers
+from viz_app.widgets.long_work import duration_text, requested, wait_for
+
+__all__ = ["effects_of", "wait_for_effects"]
+
+MOST_SECONDS = 3.0  # of a measurement without a job
+
+
+def effects_of(key: CheckpointKey, text: str, run: Run, before: Translation) -> tuple[SilencingEffects | None, bool]:
+    """Draw the sentence about the effect of each head, or say why there is none.
+
+    Returns:
+        The effects, or None; and whether this visitor waits for a job that measures them.
+    """
+    if run != Run():
+        st.caption("The effect of each head is measured only for greedy search without forced words.")
+        return None, False
+    if reason := analyses.why_no_effects(key):
+        st.caption(f"The effect of each head is not measured here. {plain(reason)}")
+        return None, False
+    seconds = analyses.seconds_of_effects(key, text)
+    known = long_analyses.known_effects_of(key, text)
+    effects = analyses.head_effects_of(key, text) if seconds <= MOST_SECONDS else known
+    if effects is None:
+        return None, requests_effects(key, text, seconds)
+    summary(effects, before)
+    return effects, False
+
+
+def requests_effects(key: CheckpointKey, text: str, seconds: float) -> bool:
+    """Offer to measure the effects in a job, with the time that it takes; whether this visitor waits for it."""
+    if seconds > JOBS.lanes["effects"].seconds:
+        st.caption(
+            f"The effect of each head is not measured here. {plain(key.name)} would need {duration_text(seconds)} with "
+            "this text. Shorten the text."
+        )
+        return False
+    subject, _ = long_analyses.effects_work(key, text)
+    if requested(subject):
+        return True
+    meaning, action = st.columns([5.6, 2.1], vertical_alignment="center")
+    meaning.caption(
+        f"The effect of each head is not measured yet. {plain(key.name)} needs {duration_text(seconds)} with this text."
+    )
+    return action.button("Measure each head", icon=":material/play_arrow:", key="measure_effects", width="stretch")
+
+
+def wait_for_effects(key: CheckpointKey, text: str) -> None:
+    """Draw the progress of the measurement until it has finished, and then the page again."""
+    if wait_for(*long_analyses.effects_work(key, text), lane="effects", step="Head") is not None:
+        st.rerun()
+
+
+def summary(effects: SilencingEffects, before: Translation) -> None:
+    """The effect of each head in a sentence and as a table; and a button for the decisive head."""
+    meaning, action, table = st.columns([5.6, 2.1, 1.1], vertical_alignment="center")
+    meaning.markdown(effects_sentence(effects))
+    if head := decisive_head(effects):
+        action.button(
+            "Silence the decisive head",
+            on_click=intervention_choice.silence,
+            args=(head,),
+            width="stretch",
+            help=f"{head_name(head)}: of the heads marked ≠, it lowers the log-probability most.",
+        )
+    with table:
+        numbers(
+            {"": partial(effects_table, effects, [token.text for token in before.written])},
+            summary=f"Log-probability as trained: {before.log_prob:.2f}. Each row silences one head.",
+            key="head_board",
+            alt="What changes when each head is silenced",
+        )
