@@ -131,18 +131,19 @@ def main() -> None:
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
     checkpoint = load_checkpoint(given.checkpoint)
-    if (checkpoint.model.config.activation, checkpoint.model.config.attention) != ("relu", "scaled_dot_product"):
+    model = checkpoint.model
+    assert isinstance(model, Transformer)
+    if (model.config.activation, model.config.attention) != ("relu", "scaled_dot_product"):
         parser.error("Only models with ReLU and scaled dot products are converted.")
     languages, tokenizers = checkpoint.config.tokenizer, checkpoint.tokenizers
     pairs = read_pairs(given.data_dir, given.corpus, given.split, languages.source_language, languages.target_language)
     lines = [source for source, _ in pairs]
     search = SearchConfig(method="beam", beam_size=given.beam)
-    vocabulary = names(checkpoint.model.config.source_vocab_size)
-    limit = checkpoint.model.config.max_length
+    vocabulary = names(model.config.source_vocab_size)
+    limit = model.config.max_length
     sources = [[vocabulary[token] for token in source_ids(tokenizers, line, limit)[0]] for line in lines]
     with tempfile.TemporaryDirectory() as folder:
-        assert isinstance(checkpoint.model, Transformer)
-        convert(checkpoint.model, folder)
+        convert(model, folder)
         translator = ctranslate2.Translator(folder, intra_threads=given.threads, compute_type="float32")
     pairs_of = zip(ours(checkpoint, lines, search), theirs(translator, sources, search), strict=True)
     same = sum(mine == yours for mine, yours in pairs_of)

@@ -16,7 +16,7 @@ from model.config.section import ConfigError
 from model.decoding.decoder_state import NOTHING_FORCED
 from model.inference.translate import record_translation
 from model.inference.translation import Recording, Translation
-from model.network.translator import Translator
+from model.network.protocols import Reads
 from model.trace import hook_name
 
 __all__ = ["Anatomy", "Derivation", "Mixing", "anatomy", "derive", "value_norms", "why_no_mixing"]
@@ -121,7 +121,7 @@ def mixing_of(checkpoint: Checkpoint, kind: str, layer: int, recording: Recordin
     ), ""
 
 
-def why_no_mixing(model: Translator) -> str:
+def why_no_mixing(model: Reads) -> str:
     """Why the contribution of a single head cannot be separated in some layer of a model; "" where it can."""
     try:
         for kind in model.config.kinds:

@@ -3,31 +3,35 @@
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.model import RecurrentConfig
 from model.config.section import ConfigError
+from model.network.protocols import Writes
 
 __all__ = ["require_cross_attention", "require_masks", "require_translation", "require_values"]
 
 
-def require_translation(checkpoint: Checkpoint) -> None:
-    """Require a model that translates.
+def require_translation(checkpoint: Checkpoint) -> Writes:
+    """The model of a checkpoint, if it translates.
 
     Raises:
         ConfigError: the model only reads, or continues a text.
     """
-    if checkpoint.config.task == "continuation":
-        raise ConfigError(f"{checkpoint.name} continues a text and does not translate. Choose a translator.")
-    if checkpoint.config.task == "reading":
+    model = checkpoint.model
+    if not isinstance(model, Writes):
         raise ConfigError(f"{checkpoint.name} reads a text and does not translate. Choose a translator.")
+    if model.task == "continuation":
+        raise ConfigError(f"{checkpoint.name} continues a text and does not translate. Choose a translator.")
+    return model
 
 
-def require_cross_attention(checkpoint: Checkpoint) -> None:
-    """Require a translator with cross-attention.
+def require_cross_attention(checkpoint: Checkpoint) -> Writes:
+    """The model of a checkpoint, if it translates with cross-attention.
 
     Raises:
         ConfigError: the model has none.
     """
-    require_translation(checkpoint)
-    if "cross" not in checkpoint.model.config.kinds:
+    model = require_translation(checkpoint)
+    if "cross" not in model.config.kinds:
         raise ConfigError(f"{checkpoint.name} has no cross-attention. Choose a model that has it.")
+    return model
 
 
 def require_values(checkpoint: Checkpoint) -> None:
@@ -42,14 +46,14 @@ def require_values(checkpoint: Checkpoint) -> None:
         )
 
 
-def require_masks(checkpoint: Checkpoint) -> None:
-    """Require a translator with a padding mask and a causal mask.
+def require_masks(checkpoint: Checkpoint) -> Writes:
+    """The model of a checkpoint, if it translates with a padding mask and a causal mask.
 
     Raises:
         ConfigError: the model has no such masks.
     """
-    require_translation(checkpoint)
-    if isinstance(checkpoint.model.config, RecurrentConfig):
+    model = require_translation(checkpoint)
+    if isinstance(model.config, RecurrentConfig):
         raise ConfigError(
             f"{checkpoint.name} is a recurrent network. It has no self-attention, so it has no causal mask. Choose a "
             "Transformer."
@@ -59,3 +63,4 @@ def require_masks(checkpoint: Checkpoint) -> None:
             f"{checkpoint.name} was trained without a padding mask. It reads the padding of the source, so there is no "
             "mask to show. Choose another checkpoint."
         )
+    return model

@@ -19,7 +19,7 @@ from model.checkpoints.checkpoint import Checkpoint
 from model.inference.padding import padded_for
 from model.inference.searching import greedy_ids, source_ids
 from model.interventions import Head
-from model.network.translator import Translator
+from model.network.protocols import Reads, Writes
 from model.trace import Edit, ablate_heads, hook_name, tracing
 
 __all__ = ["Examples", "all_heads", "gradient_importance", "loss_changes", "make_examples"]
@@ -45,8 +45,7 @@ def make_examples(checkpoint: Checkpoint, pairs: Sequence[tuple[str, str]]) -> E
     Raises:
         ConfigError: the model does not translate.
     """
-    require_translation(checkpoint)
-    model, tokenizers = checkpoint.model, checkpoint.tokenizers
+    model, tokenizers = require_translation(checkpoint), checkpoint.tokenizers
     limit, specials = model.config.max_length, tokenizers.specials
     sources = [source_ids(tokenizers, source, limit)[0] for source, _ in pairs]
     without_reference = [ids for ids, (_, reference) in zip(sources, pairs, strict=True) if not reference]
@@ -62,7 +61,7 @@ def make_examples(checkpoint: Checkpoint, pairs: Sequence[tuple[str, str]]) -> E
     return Examples(source=padded_for(model, sources), target=padded_for(model, targets))
 
 
-def all_heads(model: Translator) -> list[Head]:
+def all_heads(model: Reads) -> list[Head]:
     """Every head of every kind of attention."""
     config = model.config
     return [
@@ -73,7 +72,7 @@ def all_heads(model: Translator) -> list[Head]:
     ]
 
 
-def sentence_losses(model: Translator, examples: Examples) -> Tensor:
+def sentence_losses(model: Writes, examples: Examples) -> Tensor:
     """The mean loss of each translation, (B,), in nats per token."""
     labels = examples.target[:, 1:]  # (B, T)
     logits = model(examples.source, examples.target[:, :-1])  # (B, T, V)
@@ -81,7 +80,7 @@ def sentence_losses(model: Translator, examples: Examples) -> Tensor:
     return losses.sum(dim=1) / (labels != model.pad_id).sum(dim=1)
 
 
-def loss_changes(model: Translator, batches: Sequence[Examples]) -> Iterator[tuple[Head, FloatArray]]:
+def loss_changes(model: Writes, batches: Sequence[Examples]) -> Iterator[tuple[Head, FloatArray]]:
     """Silence one head after the other.
 
     Args:
@@ -105,7 +104,7 @@ def loss_changes(model: Translator, batches: Sequence[Examples]) -> Iterator[tup
         yield head, after - before
 
 
-def gradient_importance(model: Translator, examples: Examples) -> dict[str, FloatArray]:
+def gradient_importance(model: Writes, examples: Examples) -> dict[str, FloatArray]:
     """The importance of each head predicted by the gradient: |∂loss / ∂ξ|, where a gate ξ = 1 multiplies its output.
 
     The source is Michel et al. (2019, "Are Sixteen Heads Really Better than One?", section 4.1), where the importance

@@ -64,8 +64,7 @@ def logit_lens(
     names = ("decoder.embedding.sum", *(f"decoder.layers.{i}.feed_forward_residual.stream" for i in layers))
     translation, recording = record_translation(checkpoint, text, record=names, forced=forced)
     states = torch.stack([recording.trace.joined(name, recording.rows) for name in names])  # (L + 1, T, D)
-    device = next(model.parameters()).device
-    probabilities = model.project(model.decoder.norm(states.to(device))).softmax(dim=-1).cpu()  # (L + 1, T, V)
+    probabilities = model.project(model.decoder.norm(states.to(model.device))).softmax(dim=-1).cpu()  # (L + 1, T, V)
     best = probabilities.max(dim=-1)
     ids = torch.tensor([token.id for token in translation.written])
     return translation, Lens(

@@ -18,7 +18,7 @@ from model.decoding.decoder_state import length_limit
 from model.inference.padding import padded_for
 from model.inference.searching import greedy_ids, source_ids
 from model.network.masks import decoder_mask, padding_mask
-from model.network.translator import Translator
+from model.network.protocols import Writes
 from model.text.vocab import Specials
 from model.trace import Edit, hook_name, tracing
 
@@ -160,8 +160,7 @@ def mask_bug(checkpoint: Checkpoint, texts: tuple[str, ...], name: str = "") -> 
     Raises:
         ConfigError: the model has no padding mask or no causal mask.
     """
-    require_masks(checkpoint)
-    model, tokenizers = checkpoint.model, checkpoint.tokenizers
+    model, tokenizers = require_masks(checkpoint), checkpoint.tokenizers
     pad_id, specials = model.pad_id, tokenizers.specials
     make_edits = BUGS[name] if name else dict
     ids, read = encode_pairs(checkpoint, texts)
@@ -231,17 +230,17 @@ def bug_weights(checkpoint: Checkpoint, texts: tuple[str, ...], name: str, kind:
     Raises:
         ConfigError: the model has no padding mask or no causal mask.
     """
-    require_masks(checkpoint)
+    model = require_masks(checkpoint)
     ids, read = encode_pairs(checkpoint, texts)
     point = hook_name(kind, layer, "weights")
     with tracing(record=(point,), edits=BUGS[name]() if name else {}) as trace:
-        checkpoint.model(padded_for(checkpoint.model, ids), padded_for(checkpoint.model, read))
+        model(padded_for(model, ids), padded_for(model, read))
     return np.asarray(trace.passes(point)[0].numpy(), dtype=np.float32)
 
 
 def encode_pairs(checkpoint: Checkpoint, texts: tuple[str, ...]) -> tuple[list[list[int]], list[list[int]]]:
     """For each text, the ids that the encoder reads, and the ids of its correct translation that the decoder reads."""
-    model, tokenizers = checkpoint.model, checkpoint.tokenizers
+    model, tokenizers = require_masks(checkpoint), checkpoint.tokenizers
     ids = [source_ids(tokenizers, text, model.config.max_length)[0] for text in texts]
     written = greedy_ids(model, ids, specials=tokenizers.specials)
     return ids, [[tokenizers.specials.bos, *one[:-1]] for one in written]
@@ -274,7 +273,7 @@ def row_sums(weights: Tensor, real: Tensor) -> FloatArray:
     return np.array([[float(sums.min()), float(sums.max())] for sums in by_sentence], dtype=np.float32)
 
 
-def rerun_greedy(model: Translator, source: Tensor, specials: Specials) -> list[list[int]]:
+def rerun_greedy(model: Writes, source: Tensor, specials: Specials) -> list[list[int]]:
     """Greedy search over a padded batch without a cache: it reads the whole prefix again for each token.
 
     Args:
@@ -292,7 +291,7 @@ def rerun_greedy(model: Translator, source: Tensor, specials: Specials) -> list[
     read = torch.full_like(source[:, :1], specials.bos)
     ended = torch.zeros_like(limits, dtype=torch.bool)
     for length in range(1, int(limits.max()) + 1):
-        logits = model.project(model.decode(read, memory, cross_mask)[:, -1])  # (B, V)
+        logits = model.decode(read, memory, cross_mask, first=-1)[:, 0]  # (B, V)
         token = logits.index_fill(1, banned, float("-inf")).argmax(dim=-1)
         ended |= (token == specials.eos) | (limits < length)
         if ended.all():

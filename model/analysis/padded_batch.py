@@ -47,8 +47,7 @@ def padded_batch(checkpoint: Checkpoint, texts: Sequence[str]) -> PaddedBatch:
     Raises:
         ConfigError: the model has no padding mask or no causal mask.
     """
-    require_masks(checkpoint)
-    model, tokenizers = checkpoint.model, checkpoint.tokenizers
+    model, tokenizers = require_masks(checkpoint), checkpoint.tokenizers
     pad_id, specials = model.pad_id, tokenizers.specials
     source = padded_for(model, [source_ids(tokenizers, text, model.config.max_length)[0] for text in texts])
     written = greedy_ids(model, [row[row != pad_id].tolist() for row in source], specials=specials)
@@ -79,7 +78,8 @@ def layer_stages(checkpoint: Checkpoint, batch: PaddedBatch, kind: str, layer: i
     Returns:
         Stage → (B, H, T, S), for each of the `STAGES`.
     """
+    model = require_masks(checkpoint)
     names = {stage: hook_name(kind, layer, stage) for stage in STAGES}
     with tracing(record=tuple(names.values())) as trace:
-        checkpoint.model(*(padded_for(checkpoint.model, ids.tolist()) for ids in (batch.source_ids, batch.read_ids)))
+        model(*(padded_for(model, ids.tolist()) for ids in (batch.source_ids, batch.read_ids)))
     return {stage: trace.passes(name)[0].numpy() for stage, name in names.items()}

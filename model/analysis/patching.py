@@ -21,7 +21,7 @@ from model.inference.padding import padded_for
 from model.inference.translate import record_translation, translate
 from model.inference.translation import Translation
 from model.interventions import Head
-from model.network.translator import Translator
+from model.network.protocols import Writes
 from model.trace import Edit, hook_name, tracing
 
 __all__ = ["PatchingEffects", "first_difference", "patch_every_head", "patch_head"]
@@ -66,19 +66,19 @@ def patch_every_head(
     Raises:
         ConfigError: the model does not translate.
     """
-    require_translation(checkpoint)
+    model = require_translation(checkpoint)
     theirs, ours = translate(checkpoint, donor), translate(checkpoint, text)
     position = first_difference(theirs, ours)
     if position is None:
         return None
-    comparison = Comparison(checkpoint.model, theirs, ours, position)
+    comparison = Comparison(model, theirs, ours, position)
     patches = comparison.patches()
     effects: dict[Patch, float] = {}
     for start in range(0, len(patches), BATCH_ROWS):
         report(start, len(patches))
         batch = patches[start : start + BATCH_ROWS]
         effects |= dict(zip(batch, comparison.effects(batch), strict=True))
-    config = checkpoint.model.config
+    config = model.config
 
     def grid(kind: str, positions: Sequence[int | None]) -> FloatArray:
         return np.array(
@@ -102,7 +102,7 @@ def patch_every_head(
 class Comparison:
     """Two runs of one model over the same prefix, up to the first word that differs."""
 
-    def __init__(self, model: Translator, donor: Translation, own: Translation, position: int) -> None:
+    def __init__(self, model: Writes, donor: Translation, own: Translation, position: int) -> None:
         """Run the model once for each text.
 
         Args:
@@ -134,9 +134,9 @@ class Comparison:
         edits = {name: patch_rows(self.trace.passes(name)[0][0], cells_at(batch, name)) for name in names}
         with tracing(record=(), edits=edits):
             memory, mask = self.model.encode(self.source.expand(len(batch), -1))
-            states = self.model.decode(self.prefix.expand(len(batch), -1), memory, mask)[:, -1:]
+            logits = self.model.decode(self.prefix.expand(len(batch), -1), memory, mask, first=-1)
         own, donor = float(self.own_difference), float(self.donor_difference)
-        for difference in self.logit_difference(self.model.project(states)).tolist():
+        for difference in self.logit_difference(logits).tolist():
             yield (difference - own) / (donor - own)
 
     def logit_difference(self, logits: Tensor) -> Tensor:

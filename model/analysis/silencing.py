@@ -53,8 +53,8 @@ def silence_each_head(
     Raises:
         ConfigError: the model writes nothing.
     """
-    require_writing(checkpoint)
-    model, heads = checkpoint.model, all_heads(checkpoint.model)
+    model = require_writing(checkpoint)
+    heads = all_heads(model)
     source = padded_for(model, [[token.id for token in translation.source or translation.read[:1]]])
     read = padded_for(model, [[token.id for token in translation.read]])
     first = translation.prompt_length or int(translation.first_token_fixed)
@@ -63,8 +63,7 @@ def silence_each_head(
 
     def log_probs(memory: Sequence[Tensor], rows: int) -> Tensor:  # (B, T, V)
         vectors, mask = (part.expand(rows, *part.shape[1:]) for part in memory)
-        states = model.decode(read.expand(rows, -1), vectors, mask)[:, first:]
-        return model.project(states).float().log_softmax(dim=-1)
+        return model.decode(read.expand(rows, -1), vectors, mask, first=first).float().log_softmax(dim=-1)
 
     def total(log_probs: Tensor) -> Tensor:  # (B, T, V) → (B,)
         return log_probs.gather(-1, written.expand(len(log_probs), -1)[..., None]).sum(dim=(1, 2))

@@ -17,8 +17,9 @@ from model.analysis.learning import EXTRA_TOKENS, SnapshotResult, open_snapshot
 from model.checkpoints.checkpoint import Checkpoint
 from model.decoding.decoder_state import DecoderState
 from model.inference.padding import padded_for
-from model.inference.searching import search_input
+from model.inference.searching import require_writing, search_input
 from model.inference.translation import AttentionMaps, Translation
+from model.network.cache import DecoderCache
 from model.network.stacked import stack_models
 from model.network.transformer import Transformer
 from model.trace import Trace, hook_name, tracing
@@ -69,10 +70,11 @@ def run_snapshots(
         pause: Called before each token that the snapshots write.
     """
     checkpoint = stack.checkpoint
-    start = search_input(checkpoint.model, checkpoint.tokenizers, text, trained.as_forced)
-    source = padded_for(checkpoint.model, [start.source] * stack.size)
+    model = require_writing(checkpoint)
+    start = search_input(model, checkpoint.tokenizers, text, trained.as_forced)
+    source = padded_for(model, [start.source] * stack.size)
     with tracing(record=("*.weights",)) as trace:
-        state = DecoderState(checkpoint.model, source, specials=start.specials, forced=start.forced)
+        state = DecoderState(model, source, specials=start.specials, forced=start.forced)
     log_probs = state.ahead  # (N, T, V)
     forced = torch.tensor(list(start.forced.values()), device=log_probs.device)  # (T,)
     losses = log_probs[:, torch.arange(len(forced)), forced].clamp(min=LOWEST).neg().mean(dim=-1).tolist()
@@ -124,11 +126,11 @@ def own_translations(
 
 def read(state: DecoderState, tokens: Sequence[int], position: int) -> Tensor:
     """The logits at a position, (R, V), after the model has read the token before it in each of the first R rows."""
+    assert isinstance(state.cache, DecoderCache)
     state.cache.rewind(position)
     ids = torch.tensor(tokens, device=state.memory.device)[:, None]  # (R, 1)
     mask = None if state.mask is None else state.mask[: len(tokens)]
-    states = state.model.decode(ids, state.memory, mask, cache=state.cache)
-    return state.model.project(states)[:, 0]
+    return state.model.decode(ids, state.memory, mask, cache=state.cache)[:, 0]
 
 
 def best(state: DecoderState, scores: Tensor) -> Tensor:

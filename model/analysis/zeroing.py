@@ -62,7 +62,7 @@ def value_zeroing(checkpoint: Checkpoint, text: str, *, forced: Mapping[int, int
     streams = ["decoder.embedding.sum", *(f"decoder.layers.{i}.feed_forward_residual.stream" for i in layers)]
     last = f"encoder.layers.{model.config.num_encoder_layers - 1}.feed_forward_residual.stream"
     _, recording = record_translation(checkpoint, text, record=(*streams, last), forced=forced)
-    device = next(model.parameters()).device
+    device = model.device
     states = [torch.from_numpy(recording.array(name))[None].to(device) for name in (*streams, last)]  # (1, T or S, D)
     memory = model.encoder.norm(states.pop())
     target_length, source_length = states[0].size(1), memory.size(1)

@@ -27,7 +27,7 @@ from model.config.section import ConfigError
 from model.config.tokenizer import TokenizerConfig
 from model.files import CheckpointError, load_weights, replace_file
 from model.network.classifier import Classifier
-from model.network.translator import Translator
+from model.network.protocols import Classifies, Reads
 from model.network.translators import make_translator
 from model.safety.json_files import read_small_json
 from model.safety.sizes import require_plausible_sizes
@@ -128,6 +128,7 @@ class Loaded:
 
     path: Path
     config: CheckpointConfig | ForeignConfig
+    model: Reads
     tokenizers: TokenizerPair  # for a classifier the same tokenizer twice
 
     @property
@@ -137,16 +138,14 @@ class Loaded:
 
 @dataclass(frozen=True, kw_only=True)
 class Checkpoint(Loaded):
-    """A loaded translator, language model or reader."""
-
-    model: Translator
+    """A loaded translator, language model or reader. A model that is no reader also `Writes`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClassifierCheckpoint(Loaded):
     """A loaded text classifier."""
 
-    model: Classifier | Translator  # a foreign classifier is called like ours
+    model: Classifies
 
 
 def write_config(folder: Path, config: CheckpointConfig) -> None:

@@ -30,6 +30,7 @@ from model.inference.confidence import LOW_PERCENTILE, USUAL_CONFIDENCE, usual_c
 from model.inference.opening import read_any_config
 from model.inference.translate import translate_lines
 from model.network.device import pick_device
+from model.network.translator import Translator
 
 __all__ = ["add_parser", "run"]
 
@@ -131,8 +132,8 @@ def evaluate_translator(corpus: str, split: str, args: argparse.Namespace) -> di
     pairs = read_pairs(data_dir(args.data_dir), corpus, split, languages.source_language, target)
     examples = sentence_pairs(pairs, tokenizers, max_length=model.config.max_length)
     hypotheses = translate_lines(model, tokenizers, [source for source, _ in pairs], search=search_settings(args))
-    device = next(model.parameters()).device
-    loss = mean_loss(model, Batches(examples, batch_tokens=batch_tokens, device=device).in_order())
+    assert isinstance(model, Translator)
+    loss = mean_loss(model, Batches(examples, batch_tokens=batch_tokens, device=model.device).in_order())
     references = [reference for _, reference in pairs]
     scores = score(hypotheses, references, loss=loss, language=target).to_dict()
     rows = bleu_by_length([source for source, _ in pairs], hypotheses, references, language=target)

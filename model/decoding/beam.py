@@ -7,7 +7,7 @@ from torch import Tensor
 
 from model.decoding.decoder_state import NOTHING_FORCED, DecoderState
 from model.decoding.search import Branch, Fate, Hypothesis, Search, Step
-from model.network.translator import Translator
+from model.network.protocols import Writes
 from model.text.vocab import Specials
 
 __all__ = ["beam"]
@@ -15,7 +15,7 @@ __all__ = ["beam"]
 
 @torch.inference_mode()
 def beam(
-    model: Translator,
+    model: Writes,
     source: Tensor,
     *,
     specials: Specials,

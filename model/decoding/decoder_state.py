@@ -2,13 +2,12 @@
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from model.decoding.search import Hypothesis, Step
-from model.network.translator import Translator
+from model.network.protocols import Writes
 from model.text.vocab import Specials
 
 __all__ = ["NOTHING_FORCED", "DecoderState", "forced_prefix", "length_limit"]
@@ -21,7 +20,7 @@ class DecoderState:
 
     def __init__(
         self,
-        model: Translator,
+        model: Writes,
         source: Tensor,
         *,
         specials: Specials,
@@ -44,7 +43,7 @@ class DecoderState:
         self.memory, mask = model.encode(source)
         # Attention without a mask is twice as fast, and a single sentence has no padding.
         self.mask = None if bool(mask.all()) else mask
-        self.cache: Any = model.start_cache()  # each architecture has its own
+        self.cache = model.start_cache()
         self.length = 0  # how many tokens the search has read
         self.first = specials.first
         self.end_ids = {specials.eos, *specials.more_ends}
@@ -87,8 +86,7 @@ class DecoderState:
     def read(self, tokens: Sequence[Sequence[int]]) -> Tensor:
         """One pass over tokens (R, T): the log-probabilities of the token after each, (R, T, V)."""
         ids = torch.tensor(tokens, device=self.memory.device)
-        states = self.model.decode(ids, self.memory, self.mask, cache=self.cache)  # (R, T, D)
-        return self.model.project(states).float().log_softmax(dim=-1)
+        return self.model.decode(ids, self.memory, self.mask, cache=self.cache).float().log_softmax(dim=-1)
 
     def read_ahead(self, prefix: Sequence[int], bos: int) -> Tensor:
         """Read a forced prefix, without its last token, in one pass: (R, N, V), or N = 0 without a prefix."""
@@ -116,7 +114,7 @@ class DecoderState:
             self.mask = None if self.mask is None else self.mask[index]
 
 
-def forced_prefix(model: Translator, specials: Specials, forced: Mapping[int, int]) -> list[int]:
+def forced_prefix(model: Writes, specials: Specials, forced: Mapping[int, int]) -> list[int]:
     """The forced tokens from the first position up to the first gap, for a model that can read them in one pass."""
     if not model.reads_ahead or specials.first is not None:
         return []

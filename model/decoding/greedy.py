@@ -7,7 +7,7 @@ from torch import Tensor
 
 from model.decoding.decoder_state import NOTHING_FORCED, DecoderState
 from model.decoding.search import Search
-from model.network.translator import Translator
+from model.network.protocols import Writes
 from model.text.vocab import Specials
 
 __all__ = ["greedy", "write_one_by_one"]
@@ -15,7 +15,7 @@ __all__ = ["greedy", "write_one_by_one"]
 
 @torch.inference_mode()
 def greedy(
-    model: Translator,
+    model: Writes,
     source: Tensor,
     *,
     specials: Specials,

@@ -8,7 +8,7 @@ from torch import Tensor
 from model.decoding.decoder_state import NOTHING_FORCED, DecoderState
 from model.decoding.greedy import write_one_by_one
 from model.decoding.search import Search
-from model.network.translator import Translator
+from model.network.protocols import Writes
 from model.text.vocab import Specials
 
 __all__ = ["filter_log_probs", "sample"]
@@ -41,7 +41,7 @@ def filter_log_probs(log_probs: Tensor, *, temperature: float, top_k: int, top_p
 
 @torch.inference_mode()
 def sample(
-    model: Translator,
+    model: Writes,
     source: Tensor,
     *,
     specials: Specials,

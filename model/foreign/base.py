@@ -12,16 +12,17 @@ from model.config.section import ConfigError
 from model.foreign.attention import find_direct, place_hooks
 from model.foreign.sizes import learned_positions, sizes_of
 from model.foreign.stacks import ForeignStacks
+from model.network.protocols import HeadMixing
 from model.network.residual_stream import Stack
-from model.network.translator import HeadMixing, Translator
 
 __all__ = ["ForeignModel"]
 
 
-class ForeignModel(Translator):
-    """A model of the library with the methods of our own models. It never changes after it is built."""
+class ForeignModel(nn.Module):
+    """A model of the library that `Reads`, as our own do. It never changes after it is built."""
 
     config: ForeignSizes
+    pad_id: int
 
     def __init__(
         self, model: PreTrainedModel, run_once: Callable[[PreTrainedModel], object], needed: Sequence[str]
@@ -45,6 +46,10 @@ class ForeignModel(Translator):
         self.hooks = {(one.kind, one.layer): one for one in hooks}
         self.stacks = ForeignStacks(model, {KINDS[one.kind].stack for one in hooks})
         self.config = sizes_of(model, [one.kind for one in hooks], needed=needed)
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.parameters()).device
 
     def position_table(self) -> Tensor | None:
         table = learned_positions(self.model)

@@ -1,6 +1,6 @@
 """A language model of Hugging Face's `transformers`: a decoder without an encoder, which continues a text."""
 
-from typing import cast
+from typing import Literal, cast
 
 import torch
 from torch import Tensor
@@ -9,6 +9,7 @@ from transformers import DynamicCache, PreTrainedModel
 from model.config.section import ConfigError
 from model.foreign.base import ForeignModel
 from model.foreign.sizes import few_tokens
+from model.network.protocols import Cache
 
 __all__ = ["ForeignLanguageModel", "LanguageModelCache"]
 
@@ -22,7 +23,7 @@ class LanguageModelCache:
         self.length = 0  # tokens that the search has read
 
     def select(self, rows: Tensor, *, same_source: bool = False) -> None:
-        """Keep and reorder hypotheses of a beam search, see `DecoderCache.select`."""
+        """Keep and reorder hypotheses of a beam search, see `Cache.select`."""
         self.steps.reorder_cache(cast(torch.LongTensor, rows))
         self.ahead = None if self.ahead is None else self.ahead[rows]
 
@@ -34,7 +35,8 @@ class ForeignLanguageModel(ForeignModel):
     one pass, at the first step of the search.
     """
 
-    task = "continuation"
+    task: Literal["continuation"] = "continuation"
+    reads_ahead = False  # `decode` reads the whole prompt at the first step
 
     def __init__(self, model: PreTrainedModel) -> None:
         """Place the hook points and find the sizes.
@@ -55,10 +57,17 @@ class ForeignLanguageModel(ForeignModel):
         return source, torch.ones_like(source, dtype=torch.bool)[:, None, None]
 
     def decode(
-        self, target: Tensor, memory: Tensor, cross_mask: Tensor | None, *, cache: LanguageModelCache | None = None
+        self,
+        target: Tensor,
+        memory: Tensor,
+        cross_mask: Tensor | None,
+        *,
+        cache: Cache | None = None,
+        first: int = 0,
     ) -> Tensor:
+        assert cache is None or isinstance(cache, LanguageModelCache)
         if cache is None:
-            return self.logits(target, None)
+            return self.logits(target, None)[:, first:]
         if cache.length == 0:
             logits = self.logits(memory, cache)
         else:
@@ -74,8 +83,8 @@ class ForeignLanguageModel(ForeignModel):
         ).logits
         return found.float()
 
-    def project(self, states: Tensor) -> Tensor:
-        return states  # `decode` returns logits already: the library's models include the projection
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        return self.logits(target, None)  # the source is the prompt, with which the target begins
 
 
 def run_once(model: PreTrainedModel) -> None:

@@ -23,13 +23,13 @@ from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.files import CheckpointError
 from model.foreign.architecture import architecture, fills_gaps, require_attention
+from model.foreign.base import ForeignModel
 from model.foreign.language_model import ForeignLanguageModel
 from model.foreign.pipeline import require_bounded_tokenizer
 from model.foreign.reader import ForeignClassifier, ForeignReader
 from model.foreign.sizes import classes_of, labels_of
 from model.foreign.tokenizer import ForeignTokenizer, frame
 from model.foreign.translator import ForeignTranslator, continuing
-from model.network.translator import Translator
 from model.safety.errors import first_line
 from model.safety.json_files import read_small_json
 from model.safety.sizes import read_config_json, require_matching_weights, require_memory
@@ -242,7 +242,9 @@ def load_model(
     return model
 
 
-def wrap(model: PreTrainedModel, task: Task, tokenizer: Any) -> Translator:
+def wrap(
+    model: PreTrainedModel, task: Task, tokenizer: Any
+) -> ForeignTranslator | ForeignLanguageModel | ForeignReader:
     if task == "translation":
         return ForeignTranslator(model)
     if task == "continuation":
@@ -255,7 +257,7 @@ def wrap(model: PreTrainedModel, task: Task, tokenizer: Any) -> Translator:
     return ForeignClassifier(model, pad_id=pad_id)
 
 
-def pair_of(folder: Path, tokenizer: Any, model: Translator) -> TokenizerPair:
+def pair_of(folder: Path, tokenizer: Any, model: ForeignModel) -> TokenizerPair:
     """The tokenizers of both sides, with the methods of our own.
 
     Raises:
@@ -274,7 +276,7 @@ def pair_of(folder: Path, tokenizer: Any, model: Translator) -> TokenizerPair:
     return TokenizerPair(source=source, target=target, specials=specials_of(tokenizer, model))
 
 
-def specials_of(tokenizer: Any, model: Translator) -> Specials:
+def specials_of(tokenizer: Any, model: ForeignModel) -> Specials:
     """Raises ConfigError if a special token has no embedding in the model."""
     before, after = frame(tokenizer)
     own = {i for i in tokenizer.all_special_ids if i not in (tokenizer.unk_token_id, tokenizer.mask_token_id)}

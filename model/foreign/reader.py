@@ -13,8 +13,6 @@ __all__ = ["ForeignClassifier", "ForeignReader"]
 class ForeignReader(ForeignModel):
     """A model of the library that reads a text. It never changes after it is built."""
 
-    task = "reading"
-
     def __init__(self, model: PreTrainedModel, *, pad_id: int = 0) -> None:
         """Place the hook points and find the sizes.
 
@@ -44,7 +42,7 @@ class ForeignReader(ForeignModel):
 class ForeignClassifier(ForeignReader):
     """A reader that assigns a class to a text."""
 
-    def forward(self, ids: Tensor, _target: Tensor | None = None) -> Tensor:
+    def forward(self, ids: Tensor) -> Tensor:
         """Logits (B, C) for token ids (B, S); short texts are padded with `pad_id`."""
         logits: Tensor = self.model(input_ids=ids, attention_mask=self.mask(ids)).logits
         return logits.float()

@@ -1,7 +1,7 @@
-"""An encoder-decoder of Hugging Face's `transformers` with the methods of our own: `encode`, `decode`, `project`."""
+"""An encoder-decoder of Hugging Face's `transformers` that reads a source and writes a target."""
 
 from dataclasses import dataclass
-from typing import cast
+from typing import Literal, cast
 
 import torch
 from torch import Tensor
@@ -12,6 +12,7 @@ from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.foreign.base import ForeignModel
 from model.foreign.sizes import few_tokens
+from model.network.protocols import Cache as ModelCache
 from model.text.vocab import Specials
 
 __all__ = ["ForeignCache", "ForeignTranslator", "continuing"]
@@ -29,7 +30,7 @@ class ForeignCache:
         return int(self.steps.get_seq_length())
 
     def select(self, rows: Tensor, *, same_source: bool = False) -> None:
-        """Keep and reorder hypotheses of a beam search, see `DecoderCache.select`."""
+        """Keep and reorder hypotheses of a beam search, see `Cache.select`."""
         cache: Cache = self.steps.self_attention_cache if same_source else self.steps
         cache.reorder_cache(cast(torch.LongTensor, rows))
 
@@ -48,6 +49,9 @@ class ForeignTranslator(ForeignModel):
     tokens that are never written. Other settings, such as `no_repeat_ngram_size`, work only in the library's own
     `generate`.
     """
+
+    task: Literal["translation"] = "translation"
+    reads_ahead = False
 
     def __init__(self, model: PreTrainedModel) -> None:
         """Place the hook points and find the sizes.
@@ -79,10 +83,15 @@ class ForeignTranslator(ForeignModel):
         return memory, mask[:, None, None]
 
     def decode(
-        self, target: Tensor, memory: Tensor, cross_mask: Tensor | None, *, cache: ForeignCache | None = None
+        self,
+        target: Tensor,
+        memory: Tensor,
+        cross_mask: Tensor | None,
+        *,
+        cache: ModelCache | None = None,
+        first: int = 0,
     ) -> Tensor:
-        # The library's models include the projection, each in its own way. So these are logits (B, T, V), in single
-        # precision as a search needs them.
+        assert cache is None or isinstance(cache, ForeignCache)
         logits: Tensor = self.model(
             encoder_outputs=Memory(last_hidden_state=cast(torch.FloatTensor, memory)),
             attention_mask=None if cross_mask is None else cross_mask[:, 0, 0].long(),
@@ -91,16 +100,16 @@ class ForeignTranslator(ForeignModel):
             past_key_values=cache.steps if cache else None,
             use_cache=cache is not None,
         ).logits
-        return logits.float()
+        return logits[:, first:].float()  # in single precision, as a search needs them
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        return self.decode(target, *self.encode(source))
 
     def is_read(self, target: Tensor) -> Tensor:
         """(B, T), 1 where there is a token. The first one is always a token, although Marian's is the padding id."""
         mask = target != self.pad_id
         mask[:, 0] = True
         return mask.long()
-
-    def project(self, logits: Tensor) -> Tensor:
-        return logits  # `decode` returns logits already
 
 
 def run_once(model: PreTrainedModel) -> None:

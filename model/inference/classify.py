@@ -13,8 +13,7 @@ from model.checkpoints.checkpoint import ClassifierCheckpoint
 from model.corpora.examples import shortened
 from model.inference.confidence import unread_share
 from model.inference.padding import padded_for
-from model.network.classifier import Classifier
-from model.network.translator import Translator
+from model.network.protocols import Classifies
 from model.text.tokenizers import TokenizerPair
 from model.trace import Edit, Trace, hook_name, tracing
 
@@ -55,13 +54,13 @@ def classify(checkpoint: ClassifierCheckpoint, text: str, *, edits: Mapping[str,
     with tracing(record=("*.weights", "*.mask"), edits=edits) as trace:
         logits = model(padded_for(model, [ids]))[0]  # (C,)
     by_label = dict(zip(model.config.labels, probabilities_of(model, logits).tolist(), strict=True))
-    names = [hook_name("encoder", layer, "weights") for layer in range(model.config.num_encoder_layers)]
+    names = [hook_name("encoder", layer, "weights") for layer in range(model.config.num_layers("encoder"))]
     return Classification(
         label=max(by_label, key=lambda label: by_label[label]),
         probabilities=by_label,
         tokens=tokenizer.tokens(ids),
         encoder=torch.cat([trace.passes(name)[0] for name in names]).numpy(),
-        allowed=allowed_in(trace, model.config.num_encoder_layers, len(ids)),
+        allowed=allowed_in(trace, model.config.num_layers("encoder"), len(ids)),
         several_labels=model.config.several_labels,
         pooled_by=model.config.pooling,
         pooling=pooled(model.config.pooling, trace, len(ids)),
@@ -70,7 +69,7 @@ def classify(checkpoint: ClassifierCheckpoint, text: str, *, edits: Mapping[str,
     )
 
 
-def probabilities_of(model: Classifier | Translator, logits: Tensor) -> Tensor:
+def probabilities_of(model: Classifies, logits: Tensor) -> Tensor:
     """The probabilities of all labels, (…, C), from their logits, (…, C).
 
     They sum to 1. Where a text may have several labels, each is a separate probability instead.
@@ -95,7 +94,7 @@ def pooled(kind: str, trace: Trace, length: int) -> FloatArray | None:
 
 @torch.inference_mode()
 def classify_lines(
-    model: Classifier | Translator, tokenizers: TokenizerPair, lines: Sequence[str], *, batch_size: int = 64
+    model: Classifies, tokenizers: TokenizerPair, lines: Sequence[str], *, batch_size: int = 64
 ) -> list[int]:
     """Classify many texts, in batches of similar length.
 

@@ -24,6 +24,7 @@ from model.decoding.search import finish
 from model.inference.classify import classify
 from model.inference.reading import record_reading
 from model.inference.searching import search_from, search_input
+from model.network.protocols import Writes
 from model.safety.errors import first_line
 
 __all__ = ["AnyConfig", "open_checkpoint", "open_translator", "read_any_config"]
@@ -109,9 +110,9 @@ def run_trial(checkpoint: Checkpoint | ClassifierCheckpoint) -> Checkpoint | Cla
     for text in TRIAL_TEXTS:
         if isinstance(checkpoint, ClassifierCheckpoint):
             classify(checkpoint, text)
-        elif checkpoint.config.task == "reading":
-            record_reading(checkpoint, text)
-        else:
+        elif isinstance(checkpoint.model, Writes):
             start = search_input(checkpoint.model, checkpoint.tokenizers, text, limit=1)
             finish(search_from(start, checkpoint.model, SearchConfig()))
+        else:
+            record_reading(checkpoint, text)
     return checkpoint

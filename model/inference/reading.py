@@ -2,17 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import torch
 
 from model.checkpoints.checkpoint import Checkpoint
 from model.checkpoints.languages import tag
+from model.config.section import ConfigError
 from model.decoding.search import Step
 from model.inference.padding import padded_for
 from model.inference.searching import source_ids
 from model.inference.tokens import Token, source_tokens, with_candidates
 from model.inference.translation import Recording, Translation, attention_maps, attention_masks
+from model.network.protocols import PredictsMasked
 from model.trace import Edit, tracing
 
 __all__ = ["record_reading"]
@@ -34,15 +35,17 @@ def record_reading(
         A translation that has only a source. Each masked token has candidates, and `text` has the best one in its
         place; and what passed the other hook points.
     """
-    reader: Any = checkpoint.model
-    tokenizers = checkpoint.tokenizers
+    reader, tokenizers = checkpoint.model, checkpoint.tokenizers
+    if not isinstance(reader, PredictsMasked):
+        raise ConfigError(f"{checkpoint.name} is not an encoder that only reads. Translate with it.")
     ids, dropped = source_ids(tokenizers, text, reader.config.max_length)
     with tracing(record=("*.weights", "*.mask", *record), edits=edits) as trace:
         logits = reader.read(padded_for(reader, [ids]))  # (1, S, V)
     tokens = list(source_tokens(tokenizers, tokenizers.source.encode(text), ids))
     filled = list(ids)
-    masked = [i for i, token in enumerate(ids) if logits is not None and token == tokenizers.specials.mask]
-    for position in masked:
+    for position, token in enumerate(ids):
+        if logits is None or token != tokenizers.specials.mask:
+            continue
         step = Step(distribution=logits[0, position : position + 1].float().log_softmax(dim=-1))
         tokens[position] = with_best_probability(with_candidates(tokens[position], tokenizers.source, step, 0))
         filled[position] = tokens[position].candidates[0].id

@@ -57,8 +57,7 @@ def search_tree(
     Raises:
         ConfigError: the model writes nothing.
     """
-    require_writing(checkpoint)
-    model, tokenizers = checkpoint.model, checkpoint.tokenizers
+    model, tokenizers = require_writing(checkpoint), checkpoint.tokenizers
     start = search_input(model, tokenizers, text, forced)
     steps, (winner, *_) = finish(search_from(start, model, search))
     branches = with_parents(steps)
@@ -81,7 +80,7 @@ def search_tree(
         if index >= skipped
     )
     ids = written_ids(winner)
-    whole = [start.specials.bos, *ids] if checkpoint.config.task == "continuation" else ids
+    whole = [start.specials.bos, *ids] if model.task == "continuation" else ids
     return SearchTree(nodes=nodes, text=tokenizers.target.decode(whole), prompt_length=start.prompt_length)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from model.checkpoints.checkpoint import Checkpoint
+from model.checkpoints.checkpoint import Loaded
 from model.config.search import SearchConfig
 from model.config.section import ConfigError
 from model.decoding.beam import beam
@@ -12,7 +12,7 @@ from model.decoding.greedy import greedy
 from model.decoding.sampling import sample
 from model.decoding.search import Hypothesis, Search, finish
 from model.inference.padding import padded_for
-from model.network.translator import Translator
+from model.network.protocols import Reads, Writes
 from model.text.tokenizers import TokenizerPair
 from model.text.vocab import OURS, Specials
 
@@ -60,7 +60,7 @@ class SearchInput:
 
 
 def search_input(
-    model: Translator,
+    model: Writes,
     tokenizers: TokenizerPair,
     text: str,
     forced: Mapping[int, int] = NOTHING_FORCED,
@@ -95,14 +95,15 @@ def search_input(
     )
 
 
-def require_writing(checkpoint: Checkpoint) -> None:
-    """Refuse a model that only reads. It has no search and no log-probabilities.
+def require_writing(checkpoint: Loaded) -> Writes:
+    """The model of a checkpoint, if it writes. A model that only reads has no search and no log-probabilities.
 
     Raises:
         ConfigError: the model writes nothing.
     """
-    if checkpoint.config.task == "reading":
+    if not isinstance(checkpoint.model, Writes):
         raise ConfigError(f"{checkpoint.name} reads a text and writes nothing. Choose a model that writes.")
+    return checkpoint.model
 
 
 def forced_ids(tokenizers: TokenizerPair, text: str) -> dict[int, int]:
@@ -113,7 +114,7 @@ def forced_ids(tokenizers: TokenizerPair, text: str) -> dict[int, int]:
 
 
 def start_search(
-    model: Translator,
+    model: Writes,
     ids: Sequence[Sequence[int]],
     search: SearchConfig,
     forced: Mapping[int, int] = NOTHING_FORCED,
@@ -161,7 +162,7 @@ def start_search(
     return greedy(model, source, specials=specials, forced=forced, limit=limit, prompt_length=prompt_length)
 
 
-def search_from(start: SearchInput, model: Translator, search: SearchConfig) -> Search:
+def search_from(start: SearchInput, model: Writes, search: SearchConfig) -> Search:
     """Create the search that the settings choose, over one prepared text. It starts with the first `next`."""
     return start_search(
         model,
@@ -175,7 +176,7 @@ def search_from(start: SearchInput, model: Translator, search: SearchConfig) -> 
 
 
 def best_hypotheses(
-    model: Translator,
+    model: Reads,
     tokenizers: TokenizerPair,
     lines: Sequence[str],
     *,
@@ -197,8 +198,10 @@ def best_hypotheses(
     Raises:
         ConfigError: the model does not translate.
     """
+    if not isinstance(model, Writes):
+        raise ConfigError("This model reads a text and writes nothing. Only a translator takes many texts at once.")
     if model.task != "translation":
-        raise ConfigError(f"The task of this model is {model.task}. Only a translator takes many texts at once.")
+        raise ConfigError("This model continues a text. Only a translator takes many texts at once.")
     ids = [source_ids(tokenizers, line, model.config.max_length)[0] for line in lines]
     todo = sorted((i for i, line in enumerate(lines) if line.strip()), key=lambda i: len(ids[i]))
     done: list[Hypothesis | None] = [None] * len(lines)
@@ -217,9 +220,7 @@ def written_ids(hypothesis: Hypothesis) -> tuple[int, ...]:
     return hypothesis.ids[:-1] if hypothesis.finished else hypothesis.ids
 
 
-def greedy_ids(
-    model: Translator, sources: Sequence[Sequence[int]], *, specials: Specials = OURS
-) -> list[tuple[int, ...]]:
+def greedy_ids(model: Writes, sources: Sequence[Sequence[int]], *, specials: Specials = OURS) -> list[tuple[int, ...]]:
     """The ids that greedy search writes for each source, with `</s>` where the model reached it.
 
     Args:

@@ -18,7 +18,7 @@ from model.inference.searching import (
 )
 from model.inference.tokens import mark, source_tokens, written_tokens
 from model.inference.translation import Recording, Translation, attention_maps, attention_masks
-from model.network.translator import Translator
+from model.network.protocols import Reads, Writes
 from model.text.tokenizers import TokenizerPair
 from model.trace import Edit, tracing
 
@@ -26,7 +26,7 @@ __all__ = ["greedy_text", "record_translation", "translate", "translate_lines"]
 
 
 def translate_lines(
-    model: Translator,
+    model: Reads,
     tokenizers: TokenizerPair,
     lines: Sequence[str],
     *,
@@ -50,7 +50,7 @@ def translate_lines(
     Raises:
         ConfigError: the model only reads.
     """
-    if model.task == "continuation":
+    if isinstance(model, Writes) and model.task == "continuation":
         return [search_text(model, tokenizers, line, search=search)[0] if line.strip() else "" for line in lines]
     hypotheses = best_hypotheses(model, tokenizers, lines, search=search, batch_size=batch_size)
     return ["" if best is None else tokenizers.target.decode(written_ids(best)) for best in hypotheses]
@@ -90,13 +90,14 @@ def greedy_text(
     Returns:
         The translation, and whether it ended by itself.
     """
-    if checkpoint.config.task == "reading":
+    model = checkpoint.model
+    if not isinstance(model, Writes):
         return record_reading(checkpoint, text)[0].text, True
-    return search_text(checkpoint.model, checkpoint.tokenizers, text, forced=forced, limit=limit)
+    return search_text(model, checkpoint.tokenizers, text, forced=forced, limit=limit)
 
 
 def search_text(
-    model: Translator,
+    model: Writes,
     tokenizers: TokenizerPair,
     text: str,
     *,
@@ -110,7 +111,7 @@ def search_text(
     return decode_hypothesis(model, tokenizers, start, hypothesis), hypothesis.finished
 
 
-def decode_hypothesis(model: Translator, tokenizers: TokenizerPair, start: SearchInput, hypothesis: Hypothesis) -> str:
+def decode_hypothesis(model: Writes, tokenizers: TokenizerPair, start: SearchInput, hypothesis: Hypothesis) -> str:
     """The text of a hypothesis. For a language model it begins with the prompt."""
     ids = written_ids(hypothesis)
     return tokenizers.target.decode([start.specials.bos, *ids] if model.task == "continuation" else ids)
@@ -139,7 +140,7 @@ def record_translation(
         The translation, and what passed the other hook points.
     """
     model, tokenizers = checkpoint.model, checkpoint.tokenizers
-    if checkpoint.config.task == "reading":
+    if not isinstance(model, Writes):
         return record_reading(checkpoint, text, record=record, edits=edits)
     start = search_input(model, tokenizers, text, forced)
     with tracing(record=("*.weights", "*.mask", *record), edits=edits) as trace:
@@ -147,7 +148,7 @@ def record_translation(
     written = written_tokens(tokenizers, hypothesis, steps)
     rows = row_per_pass(model, start, hypothesis)
     source = source_tokens(tokenizers, tokenizers.source.encode(text), start.source)
-    continues = checkpoint.config.task == "continuation"
+    continues = model.task == "continuation"
     translation = Translation(
         text=decode_hypothesis(model, tokenizers, start, hypothesis),
         source=() if continues else source,
@@ -164,7 +165,7 @@ def record_translation(
     return translation, Recording(trace=trace, rows=rows)
 
 
-def row_per_pass(model: Translator, start: SearchInput, hypothesis: Hypothesis) -> tuple[int, ...]:
+def row_per_pass(model: Writes, start: SearchInput, hypothesis: Hypothesis) -> tuple[int, ...]:
     """For each pass of the decoder, the batch row of the hypothesis. The first pass reads a whole prompt or prefix."""
     prefix_length = len(forced_prefix(model, start.specials, start.forced))
     first_pass = start.prompt_length + 1 if start.prompt_length else max(prefix_length, 1)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from model.config.kinds import KINDS
 from model.inference.tokens import Token
-from model.network.translator import Translator
+from model.network.protocols import Reads
 from model.trace import Trace, hook_name
 
 __all__ = ["AttentionMaps", "Recording", "Translation", "attention_maps", "attention_masks"]
@@ -86,7 +86,7 @@ class Recording:
         return np.asarray(self.trace.joined(name, self.rows).numpy(), dtype=np.float32)
 
 
-def attention_maps(trace: Trace, model: Translator, decoder_rows: Sequence[int]) -> AttentionMaps:
+def attention_maps(trace: Trace, model: Reads, decoder_rows: Sequence[int]) -> AttentionMaps:
     """Take the recorded weights of one text out of a trace.
 
     Args:
@@ -113,7 +113,7 @@ def usual_mask(kind: str, queries: int, keys: int) -> BoolArray:
     return np.tri(queries, keys, dtype=bool) if KINDS[kind].causal else np.ones((queries, keys), dtype=bool)
 
 
-def attention_masks(trace: Trace, model: Translator, decoder_rows: Sequence[int]) -> Mapping[str, BoolArray]:
+def attention_masks(trace: Trace, model: Reads, decoder_rows: Sequence[int]) -> Mapping[str, BoolArray]:
     """Take the masks that are not the usual ones, such as windows, out of a trace.
 
     Args:

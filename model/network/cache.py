@@ -68,11 +68,6 @@ class DecoderCache:
             cache.length = length
 
     def select(self, rows: Tensor, *, same_source: bool = False) -> None:
-        """Keep and reorder the hypotheses of a beam search.
-
-        Args:
-            rows: For each new batch row, the old row that it continues, (B,).
-            same_source: Every row keeps its source sentence, so cross-attention does not change.
-        """
+        """Keep and reorder the hypotheses of a beam search, see `Cache.select`."""
         for cache in self.self_attention if same_source else self.self_attention + self.cross_attention:
             cache.select(rows)

@@ -10,6 +10,7 @@ from model.config.model import ClassifierConfig
 from model.network.attention import MultiHeadAttention
 from model.network.dropout import Dropout
 from model.network.masks import padding_mask
+from model.network.own_model import OwnModel
 from model.network.positional import PositionalEncoding, RotaryPositions
 from model.network.residual_stream import Stack
 from model.network.stack_description import describe_stack, matrix_of
@@ -46,8 +47,10 @@ class MeanPooling(nn.Module):
         return (x * kept).sum(dim=1) / kept.sum(dim=1)  # (B, D)
 
 
-class Classifier(nn.Module):
+class Classifier(OwnModel):
     """Encoder, pooling, and a linear layer from the pooled vector to the classes."""
+
+    config: ClassifierConfig
 
     def __init__(self, config: ClassifierConfig, *, pad_id: int = 0) -> None:
         super().__init__()
@@ -67,7 +70,7 @@ class Classifier(nn.Module):
         positions = next(m for m in self.modules() if isinstance(m, PositionalEncoding | RotaryPositions))
         return positions.table.detach()
 
-    def stack(self, _name: str = "encoder") -> Stack:
+    def stack(self, name: str = "encoder") -> Stack:
         """The description of the encoder and of the way from its states to the logits."""
         return describe_stack(
             "encoder",

@@ -16,6 +16,7 @@ from model.network.attention import additive_scores, attention_weights, mask_sco
 from model.network.dropout import Dropout
 from model.network.embeddings import initialize_embeddings, token_embeddings
 from model.network.masks import padding_mask
+from model.network.protocols import Cache
 from model.network.translator import Translator
 from model.trace import HookPoint, name_hook_points
 
@@ -31,7 +32,7 @@ class RecurrentCache:
         self.keys: Tensor | None = None  # (B, 1, S, C)
 
     def select(self, rows: Tensor, *, same_source: bool = False) -> None:
-        """Keep and reorder the hypotheses of a beam search, see `DecoderCache.select`."""
+        """Keep and reorder the hypotheses of a beam search, see `Cache.select`."""
         if self.state is not None:
             self.state = self.state.index_select(0, rows)
         if self.keys is not None and not same_source:
@@ -182,9 +183,10 @@ class RecurrentTranslator(Translator):
         mask = padding_mask(source, self.pad_id)
         return self.encoder(source, mask[:, 0, 0].sum(dim=-1).clamp_min(1)), mask
 
-    def decode(
-        self, target: Tensor, memory: Tensor, cross_mask: Tensor | None, *, cache: RecurrentCache | None = None
+    def target_states(
+        self, target: Tensor, memory: Tensor, cross_mask: Tensor | None, *, cache: Cache | None = None
     ) -> Tensor:
+        assert cache is None or isinstance(cache, RecurrentCache)
         return self.decoder(target, memory, cross_mask, cache or RecurrentCache())
 
     def project(self, states: Tensor) -> Tensor:

@@ -18,6 +18,7 @@ from model.network.masks import causal_mask, decoder_mask, padding_mask
 from model.network.neighbour_heads import attend_to_neighbours
 from model.network.positional import LearnedPositions, PositionalEncoding, SinusoidalPositions
 from model.network.precision import working_dtype
+from model.network.protocols import Cache
 from model.network.residual_stream import Stack
 from model.network.stack_description import describe_stack, matrix_of
 from model.network.translator import Translator
@@ -143,9 +144,10 @@ class Transformer(Translator):
         mask = padding_mask(source, self.pad_id)
         return self.encoder(source, mask=mask), mask
 
-    def decode(
-        self, target: Tensor, memory: Tensor, cross_mask: Tensor | None, *, cache: DecoderCache | None = None
+    def target_states(
+        self, target: Tensor, memory: Tensor, cross_mask: Tensor | None, *, cache: Cache | None = None
     ) -> Tensor:
+        assert cache is None or isinstance(cache, DecoderCache)
         length = target.size(1)
         if cache is None:
             self_mask: Tensor | None = decoder_mask(target, self.pad_id)

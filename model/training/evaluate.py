@@ -43,7 +43,7 @@ def mean_loss(model: Translator, batches: Iterable[Batch]) -> float:
     """
     total, tokens = 0.0, 0
     for batch in batches:
-        states = model.decode(batch.target[:, :-1], *model.encode(batch.source))  # (B, T, D)
+        states = model.target_states(batch.target[:, :-1], *model.encode(batch.source))  # (B, T, D)
         labels = batch.target[:, 1:]  # (B, T)
         kept = labels != model.pad_id
         total += float(F.cross_entropy(model.project(states[kept]).float(), labels[kept], reduction="sum"))

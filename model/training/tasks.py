@@ -70,7 +70,7 @@ class TranslationLoss(nn.Module):
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
         labels = target[:, 1:]  # (B, T)
         kept = labels != PAD_ID
-        states = self.model.decode(target[:, :-1], *self.model.encode(source))  # (B, T, D)
+        states = self.model.target_states(target[:, :-1], *self.model.encode(source))  # (B, T, D)
         weight = self.model.output_projection.weight
         return projected_cross_entropy(states[kept], weight, labels[kept], self.smoothing)
 

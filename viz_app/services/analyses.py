@@ -30,6 +30,7 @@ from model.inference.translate import translate
 from model.inference.translation import Translation
 from model.interventions import Head
 from model.network.attention import MultiHeadAttention
+from model.network.own_model import OwnModel
 from viz_app.server.resources import threads
 from viz_app.server.server_state import keep, remembered
 from viz_app.services.listing import CheckpointKey
@@ -118,7 +119,9 @@ def stations_of(
 
 def scores_by_distance_of(key: CheckpointKey, layer: int, reach: int) -> FloatArray:
     """The part of the scores that comes only from rotary positions, for each head of a layer, (H, 2 · reach + 1)."""
-    attention = loaded(key).model.get_submodule(f"encoder.layers.{layer}.self_attention")
+    model = loaded(key).model
+    assert isinstance(model, OwnModel)
+    attention = model.get_submodule(f"encoder.layers.{layer}.self_attention")
     assert isinstance(attention, MultiHeadAttention)
     return score_by_distance(attention, reach)
 

@@ -57,7 +57,7 @@ def tokens_of_left_side(left: Side, right: Side) -> Forced:
     ours, theirs = translator(left.key), translator(right.key)
     translation = left.translation()
     ids = [token.id for token in translation.written]
-    known = max(ids, default=0) < theirs.model.config.target_vocab_size
+    known = max(ids, default=0) < theirs.tokenizers.target.size
     if known and ours.tokenizers.target.tokens(ids) == theirs.tokenizers.target.tokens(ids):
         return tuple(enumerate(ids))
     languages = {checkpoint.config.tokenizer.target_language for checkpoint in (ours, theirs)}

@@ -10,7 +10,7 @@ from model.analysis.importance import gradient_importance, make_examples
 from model.analysis.statistics import head_metrics
 from model.config.kinds import KINDS
 from model.config.search import SearchConfig
-from model.inference.searching import GREEDY
+from model.inference.searching import GREEDY, require_writing
 from model.inference.translation import Translation
 from viz_app.server.server_state import remembered
 from viz_app.services.listing import CheckpointKey
@@ -68,4 +68,4 @@ def head_metrics_of(key: CheckpointKey, text: str) -> Mapping[str, Mapping[str, 
 def gradient_importance_of(key: CheckpointKey, pairs: Pairs) -> Mapping[str, FloatArray]:
     """Kind → |∂loss/∂gate| of each head for each sentence with its translation, (N, L, H)."""
     checkpoint = translator(key)
-    return gradient_importance(checkpoint.model, make_examples(checkpoint, pairs))
+    return gradient_importance(require_writing(checkpoint), make_examples(checkpoint, pairs))

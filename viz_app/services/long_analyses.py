@@ -14,6 +14,7 @@ from model.analysis.patching import PatchingEffects, patch_every_head
 from model.analysis.silencing import SilencingEffects, silence_each_head
 from model.checkpoints.checkpoint import Checkpoint
 from model.corpora.aligned import Links
+from model.inference.searching import require_writing
 from model.inference.translate import translate
 from model.interventions import Head, Intervention
 from viz_app.server.cache import read_only
@@ -132,7 +133,7 @@ def snapshots_work(key: CheckpointKey, text: str, steps: Sequence[int]) -> Work:
 def run_bytes(key: CheckpointKey, text: str) -> int:
     """About how many bytes a forced run of the translation computes: its maps twice, and its logits three times."""
     translation = translation_of(key, text)
-    logits = len(translation.written) * translator(key).model.config.target_vocab_size * 4
+    logits = len(translation.written) * require_writing(translator(key)).config.target_vocab_size * 4
     return 2 * sum(maps.nbytes for maps in translation.maps.values()) + 3 * logits
 
 
@@ -187,7 +188,7 @@ def link_all_pairs(key: CheckpointKey, report: Report) -> tuple[Mapping[Pointer,
 
 
 def importance_of_each_head(checkpoint: Checkpoint, pairs: Pairs, report: Report) -> dict[str, FloatArray]:
-    model = checkpoint.model
+    model = require_writing(checkpoint)
     heads = all_heads(model)
     found = {
         kind: np.zeros((len(pairs), model.config.num_layers(kind), model.config.num_heads), dtype=np.float32)

@@ -1,5 +1,6 @@
 """The run of the model that the visitor asks for: a text, a search, and forced words."""
 
+from model.inference.searching import require_writing
 from viz_app.services import loading, translations
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.translations import Forced, Run
@@ -36,8 +37,8 @@ def chosen_forced_tokens(key: CheckpointKey) -> Forced:
     if typed := typed_translation(loading.config_of(key)):
         forced = translations.tokens_to_force(key, typed)
     else:
-        model = loading.translator(key).model.config
-        forced = forced_tokens.forced_tokens(model.target_vocab_size, model.max_length)
+        sizes = require_writing(loading.translator(key)).config
+        forced = forced_tokens.forced_tokens(sizes.target_vocab_size, sizes.max_length)
     if forced:
         add_fact("Forced", "The visitor forced some of the words.")
     return forced

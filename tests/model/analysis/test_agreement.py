@@ -42,7 +42,7 @@ from model.inference.translate import translate, translate_lines
 from model.inference.translation import Translation
 from model.interventions import Head, Intervention
 from model.network.classifier import Classifier
-from model.network.translator import HeadMixing
+from model.network.protocols import HeadMixing
 from model.trace import Edit, Trace, hook_name, tracing
 from tests.agreement_cases import CASES, Case
 

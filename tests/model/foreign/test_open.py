@@ -27,6 +27,7 @@ from model.inference.opening import open_checkpoint, open_translator, read_any_c
 from model.inference.search_tree import search_tree
 from model.inference.translate import translate, translate_lines
 from model.interventions import Head, Intervention, PaintedCell
+from model.network.protocols import PredictsMasked, Writes
 from tests.foreign_folders import CLASSIFIERS, FAMILIES, LABELS, LANGUAGE_MODELS, MASK, READERS, TRANSLATORS
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}  # the same sums in another order, in single precision
@@ -133,7 +134,7 @@ def test_a_prompt_read_at_once_is_one_read_token_by_token(folders: Callable[[str
     model = open_translator(folders(family)).model
     assert isinstance(model, ForeignLanguageModel)
     ids = torch.tensor([[5, 6, 7, 8, 9, 10]])
-    whole = model.project(model.decode(ids, *model.encode(ids)))
+    whole = model.decode(ids, *model.encode(ids))
     cache = model.start_cache()
     memory, mask = model.encode(ids[:, :4])
     parts = [model.decode(ids[:, t : t + 1], memory, mask, cache=cache) for t in range(ids.size(1))]
@@ -235,8 +236,20 @@ def test_many_lines_are_what_each_alone_is(folders: Callable[[str], Path], famil
 @pytest.mark.parametrize("family", READERS)
 def test_a_model_that_only_reads_says_that_it_translates_no_lines(folders: Callable[[str], Path], family: str) -> None:
     checkpoint = open_translator(folders(family))
-    with pytest.raises(ConfigError, match="task of this model is reading"):
+    with pytest.raises(ConfigError, match="reads a text and writes nothing"):
         translate_lines(checkpoint.model, checkpoint.tokenizers, TEXTS)
+
+
+@pytest.mark.parametrize("family", [*TRANSLATORS, *LANGUAGE_MODELS, *READERS])
+@torch.inference_mode()
+def test_a_model_that_writes_has_logits_from_a_position_on(folders: Callable[[str], Path], family: str) -> None:
+    model = open_translator(folders(family)).model
+    assert isinstance(model, Writes) == (family not in READERS)
+    assert isinstance(model, PredictsMasked) == (family in READERS)
+    if isinstance(model, Writes):
+        ids = torch.tensor([[5, 6, 7, 8]])
+        last = model.decode(ids, *model.encode(ids), first=-1)
+        torch.testing.assert_close(last, model(ids, ids)[:, -1:], **CLOSE)
 
 
 def test_a_text_that_is_too_long_is_cut_to_the_positions(folders: Callable[[str], Path]) -> None:

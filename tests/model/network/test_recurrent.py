@@ -76,7 +76,7 @@ def test_a_step_is_the_one_of_the_paper() -> None:
     source, target = SOURCE[:1], TARGET[:1, :1]
     with tracing() as trace, torch.no_grad():
         memory, mask = model.encode(source)
-        written = model.decode(target, memory, mask)[0, 0].numpy()
+        written = model.target_states(target, memory, mask)[0, 0].numpy()
     p = {name: value.numpy().astype(np.float64) for name, value in model.state_dict().items()}
     h, x = memory[0].numpy().astype(np.float64), p["decoder.tokens.weight"][target[0, 0]] * 12**0.5
     at = "decoder.layers.0."

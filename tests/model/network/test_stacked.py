@@ -62,10 +62,10 @@ def test_a_step_of_fewer_rows_leaves_the_others_where_they_are(changes: dict[str
     cache.rewind(2)
     for place, rows in ((2, 1), (3, 2), (4, 3), (5, 3)):
         cache.rewind(place)
-        states = stack.decode(target[:rows, place : place + 1], memory, None, cache=cache)
+        logits = stack.decode(target[:rows, place : place + 1], memory, None, cache=cache)
         for row in range(rows):
             alone = made[row].decode(target[:1, : place + 1], made[row].encode(source[:1])[0], None)
-            torch.testing.assert_close(states[row, 0], alone[0, -1], atol=1e-5, rtol=0)
+            torch.testing.assert_close(logits[row, 0], alone[0, -1], atol=1e-5, rtol=0)
 
 
 def test_stacking_changes_no_model_and_keeps_tied_matrices_once() -> None:

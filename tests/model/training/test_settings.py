@@ -225,7 +225,7 @@ def loss_and_tokens(model: OurTranslator, batches: Iterable[Batch], smoothing: f
     total, tokens = 0.0, 0
     for batch in batches:
         labels = batch.target[:, 1:]
-        logits = model.project(model.decode(batch.target[:, :-1], *model.encode(batch.source)))
+        logits = model.decode(batch.target[:, :-1], *model.encode(batch.source))
         kept = labels != PAD_ID
         total += F.cross_entropy(logits[kept], labels[kept], label_smoothing=smoothing, reduction="sum").item()
         tokens += int(kept.sum())

@@ -1,0 +1,34 @@
+"""What the models have in common that are written in this folder, translators and the classifier."""
+
+import torch
+from torch import nn
+
+from model.config.model import AnyModelConfig
+from model.config.section import ConfigError
+from model.network.protocols import HeadMixing
+from model.network.residual_stream import Stack
+from model.trace import hook_name
+
+__all__ = ["OwnModel"]
+
+
+class OwnModel(nn.Module):
+    """A model whose attention layers are our own. With these methods it `Reads`; see `model/network/protocols.py`."""
+
+    config: AnyModelConfig
+    pad_id: int
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.parameters()).device
+
+    def scaling(self, kind: str, layer: int) -> float:
+        return float((self.config.d_model / self.config.num_heads) ** -0.5)
+
+    def mixing(self, kind: str, layer: int) -> HeadMixing:
+        projection = self.get_submodule(hook_name(kind, layer, "output_projection"))
+        assert isinstance(projection, nn.Linear)
+        return HeadMixing(matrix=projection.weight.detach().T, bias=projection.bias.detach())
+
+    def stack(self, name: str) -> Stack:
+        raise ConfigError("This model has no residual stream that Headlight can follow. Choose a Transformer.")

@@ -1,0 +1,241 @@
+"""What a model can do, whoever made it: read, write, predict masked tokens, classify.
+
+A function takes the narrowest of these protocols that it needs. So it works with our own models and with those of other
+libraries. Where it must know what a model can do, it asks for a protocol and not for a class.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
+
+import torch
+from torch import Tensor, nn
+
+from model.network.residual_stream import Stack
+
+__all__ = [
+    "Cache",
+    "ClassifierSizes",
+    "Classifies",
+    "HeadMixing",
+    "PredictsMasked",
+    "Reads",
+    "Sizes",
+    "WriterSizes",
+    "Writes",
+]
+
+
+class Sizes(Protocol):
+    """The sizes that every model has."""
+
+    @property
+    def d_model(self) -> int: ...
+
+    @property
+    def num_heads(self) -> int: ...
+
+    @property
+    def max_length(self) -> int:
+        """The largest number of tokens in a text."""
+        ...
+
+    @property
+    def attention(self) -> str:
+        """How scores are computed, such as "scaled_dot_product"."""
+        ...
+
+    @property
+    def positional(self) -> str:
+        """How the model distinguishes positions, such as "learned"."""
+        ...
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of attention in the model, see `KINDS`."""
+        ...
+
+    def num_layers(self, kind: str) -> int:
+        """How many layers have a kind of attention."""
+        ...
+
+
+class WriterSizes(Sizes, Protocol):
+    """The sizes of a model that writes."""
+
+    @property
+    def source_vocab_size(self) -> int: ...
+
+    @property
+    def target_vocab_size(self) -> int: ...
+
+
+class ClassifierSizes(Sizes, Protocol):
+    """The sizes of a classifier."""
+
+    @property
+    def labels(self) -> tuple[str, ...]: ...
+
+    @property
+    def several_labels(self) -> bool:
+        """Whether a text may have several labels, each with its own probability."""
+        ...
+
+    @property
+    def pooling(self) -> Literal["attention", "mean", "first"]:
+        """How the vectors of all tokens become one: by a learned query, as their mean, or as the first of them."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadMixing:
+    """How an attention layer computes its output from the head outputs."""
+
+    matrix: Tensor  # W_O as in the formula, (H·K, D)
+    bias: Tensor  # (D,)
+
+
+class Reads(Protocol):
+    """A model that reads token ids, and whose attention can be recorded."""
+
+    @property
+    def config(self) -> Sizes: ...
+
+    @property
+    def pad_id(self) -> int:
+        """The id of padding."""
+        ...
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model runs. Token ids must be there too."""
+        ...
+
+    def named_parameters(self) -> Iterator[tuple[str, nn.Parameter]]: ...
+
+    def parameters(self) -> Iterator[nn.Parameter]: ...
+
+    def buffers(self) -> Iterator[Tensor]: ...
+
+    def position_table(self) -> Tensor | None:
+        """The vectors that are added to the source embeddings at each position, (N, D); or rotary angles, (N, K)."""
+        ...
+
+    def scaling(self, kind: str, layer: int) -> float:
+        """The factor of the products q·k in an attention layer; `layer` counts from 0."""
+        ...
+
+    def mixing(self, kind: str, layer: int) -> HeadMixing:
+        """How an attention layer computes its output from the head outputs; `layer` counts from 0.
+
+        Raises:
+            ConfigError: it does more than multiply the head outputs with one matrix.
+        """
+        ...
+
+    def stack(self, name: str) -> Stack:
+        """How the "encoder" or the "decoder" makes its residual stream.
+
+        Raises:
+            ConfigError: the model has no residual stream, or its blocks are not known.
+        """
+        ...
+
+
+class Cache(Protocol):
+    """What a decoder keeps of earlier steps. Each architecture has its own."""
+
+    @property
+    def length(self) -> int:
+        """How many target positions have been decoded."""
+        ...
+
+    def select(self, rows: Tensor, *, same_source: bool = False) -> None:
+        """Keep and reorder the hypotheses of a beam search.
+
+        Args:
+            rows: For each new batch row, the old row that it continues, (B,).
+            same_source: Every row keeps its source sentence, so what was computed from the source does not change.
+        """
+        ...
+
+
+@runtime_checkable
+class Writes(Reads, Protocol):
+    """A model that writes a text, one token after the other: a translator or a language model."""
+
+    @property
+    def config(self) -> WriterSizes: ...
+
+    @property
+    def task(self) -> Literal["translation", "continuation"]:
+        """Whether it translates a source, or continues a prompt."""
+        ...
+
+    @property
+    def reads_ahead(self) -> bool:
+        """Whether `decode` with an empty cache accepts several tokens in one pass."""
+        ...
+
+    def start_cache(self) -> Cache:
+        """An empty cache, in which `decode` keeps what later steps need."""
+        ...
+
+    def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
+        """Read the source.
+
+        Args:
+            source: Token ids (B, S); short sentences are padded with `pad_id`.
+
+        Returns:
+            The memory (B, S, D) and the cross-attention mask (B, 1, 1, S).
+        """
+        ...
+
+    def decode(
+        self,
+        target: Tensor,
+        memory: Tensor,
+        cross_mask: Tensor | None,
+        *,
+        cache: Cache | None = None,
+        first: int = 0,
+    ) -> Tensor:
+        """Compute logits for the token after each token of the target.
+
+        Args:
+            target: Token ids (B, T). With a cache, only the newest token of each row, (B, 1); with an empty cache and
+                `reads_ahead`, several tokens.
+            memory: From `encode`, (B, S, D). With a cache, only the first step reads it.
+            cross_mask: From `encode`, (B, 1, 1, S); None without padding.
+            cache: From `start_cache` of the same model.
+            first: The first position whose logits are needed; −1 is the last one.
+
+        Returns:
+            Logits (B, T − first, V).
+        """
+        ...
+
+    def __call__(self, source: Tensor, target: Tensor) -> Tensor:
+        """Teacher forcing: from `source` (B, S) and `target` (B, T), logits (B, T, V) for the token after each one."""
+        ...
+
+
+@runtime_checkable
+class PredictsMasked(Reads, Protocol):
+    """An encoder that reads a text, and predicts masked tokens if it was trained to."""
+
+    def read(self, source: Tensor) -> Tensor | None:
+        """Read token ids (B, S). A model that predicts masked tokens returns logits (B, S, V), another one None."""
+        ...
+
+
+class Classifies(Reads, Protocol):
+    """A model that gives a text one of several labels, or several of them."""
+
+    @property
+    def config(self) -> ClassifierSizes: ...
+
+    def __call__(self, ids: Tensor) -> Tensor:
+        """Logits (B, C) for token ids (B, S); short texts are padded with `pad_id`."""
+        ...
