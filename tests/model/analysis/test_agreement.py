@@ -42,7 +42,7 @@ from model.inference.translate import translate, translate_lines
 from model.inference.translation import Translation
 from model.interventions import Head, Intervention
 from model.network.classifier import Classifier
-from model.network.protocols import HeadMixing
+from model.network.protocols import HeadMixing, Writes
 from model.trace import Edit, Trace, hook_name, tracing
 from tests.agreement_cases import CASES, Case
 
@@ -120,15 +120,16 @@ def written_maps(opened: Opened) -> None:
 def typed_text(opened: Opened) -> None:
     """What a person typed is written to its end, however it is searched, though a search alone would stop before."""
     checkpoint, case = opened.checkpoint, opened.case
+    if not isinstance(checkpoint.model, Writes):  # what is typed changes nothing
+        found = translate(checkpoint, case.text, forced=forced_ids(checkpoint.tokenizers, case.typed))
+        assert found.written == ()
+        assert found.text == translate(checkpoint, case.text).text != ""
+        return
     start, forced = search_input(checkpoint.model, checkpoint.tokenizers, case.text), opened.forced()
     usual = start.limit or length_limit(len(start.source), checkpoint.model.config.max_length)
     assert max(forced) >= usual, "the case proves something"
     for search in (SearchConfig(), BEAM, DRAWN):
         found = translate(checkpoint, case.text, forced=forced, search=search)
-        if checkpoint.config.task == "reading":  # it writes nothing, and what is typed changes nothing
-            assert found.written == ()
-            assert found.text == translate(checkpoint, case.text).text != ""
-            continue
         assert [token.id for token in found.written[found.prompt_length :]] == list(forced.values())
         assert found.finished
         length = found.prompt_length + len(forced)
