@@ -10,8 +10,11 @@ from model.config.foreign import ForeignSizes
 from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.foreign.attention import find_direct, place_hooks
+from model.foreign.positions import find_positions
 from model.foreign.sizes import learned_positions, sizes_of
 from model.foreign.stacks import ForeignStacks
+from model.foreign.stream_hooks import StackName
+from model.network.position_kind import PositionKind
 from model.network.protocols import HeadMixing
 from model.network.residual_stream import Stack
 
@@ -45,6 +48,7 @@ class ForeignModel(nn.Module):
             find_direct(hooks, lambda: run_once(model))
         self.hooks = {(one.kind, one.layer): one for one in hooks}
         self.stacks = ForeignStacks(model, {KINDS[one.kind].stack for one in hooks})
+        self.position_kinds: dict[str, PositionKind] = {}
         self.config = sizes_of(model, [one.kind for one in hooks], needed=needed)
 
     @property
@@ -54,6 +58,12 @@ class ForeignModel(nn.Module):
     def position_table(self) -> Tensor | None:
         table = learned_positions(self.model)
         return None if table is None else table.float()
+
+    def positions(self, stack: StackName) -> PositionKind:
+        """How the "encoder" or the "decoder" knows positions. The first call runs the model on a few tokens."""
+        if stack not in self.position_kinds:
+            self.position_kinds[stack] = find_positions(self.model, stack, self.config.num_layers(stack))
+        return self.position_kinds[stack]
 
     def scaling(self, kind: str, layer: int) -> float:
         return self.hooks[kind, layer].scaling

@@ -12,7 +12,7 @@ from transformers import PreTrainedConfig, PreTrainedModel
 from model.config.foreign import ForeignSizes
 from model.config.section import ConfigError
 
-__all__ = ["classes_of", "few_tokens", "labels_of", "learned_positions", "sizes_of"]
+__all__ = ["TABLES", "classes_of", "few_tokens", "labels_of", "learned_positions", "sizes_of"]
 
 TABLES = ("position_embeddings", "embed_positions", "wpe")  # ends of the names of position embeddings
 MAX_TOKENS, MAX_BYTES = 1024, 400 << 20  # of a text; of all its maps: 522 tokens with 24 × 16 heads
