@@ -68,6 +68,7 @@ test("a map keeps its cells within the width, and labels that do not fit are lef
 test("sizes and places follow the numbers of layers, heads and steps", () => {
   assert.equal(gridHeight({ layers: 3, heads: 8, rows: 10, columns: 10 }, 800, 1000), 330);
   assert.equal(gridHeight({ layers: 3, heads: 8, rows: 10, columns: 10 }, 800, 200), 230);
+  assert.equal(gridHeight({ layers: 24, heads: 16, rows: 10, columns: 10 }, 400, 200), 24 * 16 + 30);
   assert.deepEqual(boxPlaces([{ depth: 1 }, { depth: 1 }, { depth: 2 }]).map(({ y }) => y), [26, 60, 26]);
   const layout = rowsLayout({ shape: [2, 3], labels: ["ab", "狗狗狗"], available: 300 });
   assert.equal(layout.top, 14 + 6 * 6);

@@ -10,12 +10,11 @@ from viz_app.figures.picture import Picture, map_picture
 from viz_app.figures.scales import colour_bar, masked_cells, signed_scale, weight_scale
 from viz_app.figures.style import Axes, Settings, label_settings, map_figure
 
-__all__ = ["MAX_SQUARES", "clickable_map", "difference_map", "head_map"]
+__all__ = ["clickable_map", "difference_map", "head_map"]
 
 FloatArray = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
 MAX_NOTES = 1600  # cells; each sends its note to the browser
-MAX_SQUARES = 2_000  # cells that a visitor can choose; each is an element in the browser
 
 
 def head_map(
@@ -43,20 +42,26 @@ def head_map(
     return map_picture(map_figure(traces, axes, height=height), unmasked(weights, allowed), axes, unit=unit)
 
 
-def clickable_map(weights: FloatArray, axes: Axes, allowed: BoolArray, *, height: int) -> Picture:
-    """Draw one map as `head_map` does. The point of each cell has (query, key) as its `customdata`.
+def clickable_map(
+    weights: FloatArray, axes: Axes, allowed: BoolArray, *, height: int, first: tuple[int, int] = (0, 0)
+) -> Picture:
+    """Draw one map as `head_map` does. The point of each cell that is not masked has (query, key) as its `customdata`.
 
-    Only the `MAX_SQUARES` largest weights of a larger map can be chosen.
+    Args:
+        weights: (T, S), a section of a map that can be read.
+        axes: Names of the rows and columns.
+        allowed: (T, S), False where masked.
+        height: Pixels.
+        first: The query and the key of the first cell in the whole map.
     """
     traces = map_traces(weights, axes, allowed, unit="attention weight")
     columns, rows = unique_labels(axes.keys), unique_labels(axes.queries)
-    order = np.argsort(np.where(allowed, -weights, np.inf), axis=None, kind="stable")[: int(allowed.sum())]
-    cells = [(int(i) // weights.shape[1], int(i) % weights.shape[1]) for i in order[:MAX_SQUARES]]
+    cells = [(int(t), int(s)) for t, s in np.argwhere(allowed)]
     squares = {
         **INVISIBLE_SQUARES,
         "x": [columns[s] for _, s in cells],
         "y": [rows[t] for t, _ in cells],
-        "customdata": [list(cell) for cell in cells],
+        "customdata": [[first[0] + t, first[1] + s] for t, s in cells],
         "marker": {"symbol": "square", "size": 18, "opacity": 0},
         "text": [f"{weights[cell]:.6f}" for cell in cells],
         "hovertemplate": "query: %{y}<br>key: %{x}<br>weight: %{text}<br>choose to paint<extra></extra>",

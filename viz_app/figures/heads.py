@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz_app.figures.colours import DIVERGING, SEQUENTIAL, legible
+from viz_app.figures.labels import LINE
 from viz_app.figures.picture import Picture, map_picture
 from viz_app.figures.scales import colour_bar
 from viz_app.figures.style import TEXT, Axes, Settings, axis, figure
@@ -16,6 +17,7 @@ __all__ = ["head_grids"]
 FloatArray = NDArray[np.float32]
 GAP = 1  # empty columns between two grids
 MAX_NUMBERED = 14  # columns; narrower cells show their number only on hover
+OUTSIDE = 90  # pixels above and below the cells
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +49,7 @@ def head_grids(
         unit: What the numbers are.
         notes: Title → (L, H) texts for the hover.
         signed: Use the colour scale for numbers above and below 0.
-        height: Pixels.
+        height: Pixels, at least.
     """
     grids = side_by_side(values)
     canvas = joined(grids, values)
@@ -76,7 +78,7 @@ def head_grids(
             ticktext=[label for grid in grids for label in grid.labels],
         ),
         axis("layer", tickvals=list(range(len(layers))), ticktext=layers, autorange="reversed"),
-        height=height,
+        height=max(height, OUTSIDE + LINE * len(canvas)),  # no label is on another
         margin={"t": 30},
         annotations=[heading(grid) for grid in grids],
     )

@@ -39,7 +39,7 @@ STYLE = """<style>
 .hl-chip.hl-looked{box-shadow:inset 0 0 0 2px #e8590c;
  background:color-mix(in srgb,#e8590c var(--hl-weight,0%),transparent)!important}
 .hl-chip.hl-asks{outline:2px solid #e8590c}
-.hl-text{overflow-wrap:anywhere;font-size:1.12rem;font-weight:600;margin:2px 0 0}
+.hl-text{overflow-wrap:anywhere;font-size:1.12rem;font-weight:600;margin:2px 0 0;max-height:40vh;overflow:auto}
 .hl-words{line-height:1.9;max-height:15rem;overflow-y:auto}
 .hl-word{border-radius:4px;padding:1px 3px;display:inline-block}
 .hl-lines{display:grid;grid-template-columns:fit-content(24rem) 1fr;gap:0 1.5rem;line-height:1.6}

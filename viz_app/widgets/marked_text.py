@@ -1,6 +1,6 @@
 """Texts as HTML: large, compared with others, or with shaded words. Everything from outside is escaped."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from html import escape
 from itertools import cycle
@@ -9,6 +9,8 @@ from viz_app.content.plain import visible
 from viz_app.figures.colours import FALLS, LIGHT, RISES, translucent
 
 __all__ = ["changed_text", "compared", "lang_attribute", "sentence", "weighted_text"]
+
+MAX_SHARED = 30  # words of a shared beginning that are shown
 
 
 def lang_attribute(lang: str) -> str:
@@ -24,18 +26,30 @@ def sentence(text: str, lang: str = "") -> str:
 def compared(*groups: Sequence[tuple[str, str]], languages: Sequence[str] = ("",)) -> str:
     """HTML of named texts below each other. Marks show where a text differs from the first one of its group.
 
+    A long beginning that all texts of a group share, such as a prompt, is shortened.
+
     Args:
         groups: (name, text) pairs.
         languages: The languages of all texts in their order, or one language for all.
     """
     rows = (
         f'<span class="hl-name">{escape(visible(name))}</span>'
-        f"<bdi{lang_attribute(lang)}>{marked(first.split(), text.split())}</bdi>"
-        for (first, name, text), lang in zip(
-            ((group[0][1], name, text) for group in groups for name, text in group), cycle(languages), strict=False
+        f"<bdi{lang_attribute(lang)}>{'… ' if cut else ''}{marked(first[cut:], words[cut:])}</bdi>"
+        for (first, name, words, cut), lang in zip(
+            (row for group in groups for row in words_of(group)), cycle(languages), strict=False
         )
     )
     return f'<div class="hl-lines">{"".join(rows)}</div>'
+
+
+def words_of(group: Sequence[tuple[str, str]]) -> Iterator[tuple[list[str], str, list[str], int]]:
+    """For each text of a group: the words of the first text, its own name and words, and how many are left out."""
+    texts = [text.split() for _, text in group]
+    different = (i for i, words in enumerate(zip(*texts, strict=False)) if len(set(words)) > 1)
+    shared = next(different, min(map(len, texts)))
+    cut = shared - MAX_SHARED if shared > 2 * MAX_SHARED else 0
+    for (name, _), words in zip(group, texts, strict=True):
+        yield texts[0], name, words, cut
 
 
 def marked(before: Sequence[str], after: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from viz_app.figures.attention import head_map
 from viz_app.figures.overview import MAX_TILE, overview
 from viz_app.figures.picture import Picture
 from viz_app.figures.style import Axes
+from viz_app.widgets.map_window import WINDOW
 
 
 def pictures(rows: int, columns: int) -> dict[str, Picture]:
@@ -73,8 +74,16 @@ def test_plotly_knows_every_setting_of_every_figure(name: str) -> None:
 def test_a_figure_of_the_longest_text_fits_into_a_message() -> None:
     longest = pictures(256, 256)
     longest["word grid"] = pictures(MAX_TILE, MAX_TILE)["word grid"]  # its page takes no more
+    longest["clickable"] = pictures(WINDOW, WINDOW)["clickable"]
     sizes = {name: len(picture.figure.to_json()) / 1e6 for name, picture in longest.items()}  # MB
     assert max(sizes.values()) < 1.5, sizes
+
+
+def test_no_label_of_a_layer_is_on_another() -> None:
+    large = heads.head_grids({"x": np.zeros((24, 16), dtype=np.float32)}, unit="nats", height=300).figure
+    assert large.layout.height - heads.OUTSIDE >= 24 * 15
+    small = heads.head_grids({"x": np.zeros((6, 8), dtype=np.float32)}, unit="nats", height=300).figure
+    assert small.layout.height == 300
 
 
 @pytest.mark.parametrize("name", pictures(3, 4))

@@ -74,6 +74,16 @@ def test_words_that_were_left_out_are_marked() -> None:
     assert none == "<em>(nothing)</em>"
 
 
+def test_a_long_beginning_that_all_texts_share_is_shortened() -> None:
+    prompt = " ".join(f"w{i}" for i in range(100))
+    before, after = re.findall("<bdi>(.*?)</bdi>", compared([("before", f"{prompt} cat"), ("after", f"{prompt} dog")]))
+    assert before == f"… {' '.join(f'w{i}' for i in range(70, 100))} cat"
+    assert after.endswith("w99 <mark>dog</mark>")
+    assert "w69" not in after
+    (alone,) = re.findall("<bdi>(.*?)</bdi>", compared([("before", "a b")]))
+    assert alone == "a b"
+
+
 def test_the_label_of_a_chip_contains_its_text() -> None:
     token = Token(text='"\n<b>', id=9, word=0, probability=0.5, candidates=(Candidate("x", 0.5, 9),))
     html = chips("writes", [token])

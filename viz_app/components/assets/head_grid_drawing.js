@@ -1,7 +1,7 @@
 // All heads of one kind of attention as one image, with a button over each head.
 import { el } from "./dom.js";
 
-const LOWEST_ROW = 44, LABELS = 30; // pixels: of a row of heads, and of the line of numbers below them
+const LOWEST_ROW = 44, LABELS = 30, LINE = 16; // pixels: of a row of heads, of the line of numbers below them, of a number
 
 /**
  * The grid: a row for each layer, a column for each head.
@@ -35,14 +35,14 @@ export function headGrid({ layers, heads, picture, isChosen, open }) {
 }
 
 /**
- * The height of a grid whose cells are squares, if it is not higher than allowed.
+ * The height of a grid whose cells are squares, if it is not higher than allowed. Each row has the height of its number.
  * @param {{ layers: number, heads: number, rows: number, columns: number }} grid Each head has rows × columns cells.
  * @param {number} width Pixels.
  * @param {number} highest Pixels.
  */
 export function gridHeight({ layers, heads, rows, columns }, width, highest) {
   const square = ((width / heads) * rows) / columns;
-  return Math.min(highest, Math.max(LOWEST_ROW, square) * layers) + LABELS;
+  return Math.max(LINE * layers, Math.min(highest, Math.max(LOWEST_ROW, square) * layers)) + LABELS;
 }
 
 /**

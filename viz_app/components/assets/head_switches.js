@@ -45,9 +45,9 @@ export default component((root) => {
   function redraw() {
     draw(root, [el("div", { class: "boards" }, data.boards.map((board) => el("div", {}, [
       el("div", { class: "quiet" }, board.title),
-      buttonRows(board.states.map((row, layer) => [
+      el("div", { class: "scroll tall" }, [buttonRows(board.states.map((row, layer) => [
         `layer ${layer + 1}`, row.map((state, head) => button(board, layer, head, state, board.faces[layer]?.[head])),
-      ])),
+      ]))]),
     ])))]);
     singleTabStop(root, ".switches button");
   }

@@ -28,7 +28,9 @@ def map_differences(mode: Mode, pair: MapPair) -> None:
         section("Where they differ", "Right minus left. Red: the right one has more weight there. Blue: less.")
         left, right = pair.weights
         draw(
-            difference_map(right - left, axes, pair.allowed[0] | pair.allowed[1], height=pair.height),
+            difference_map(
+                right - left, pair.window.of_axes(axes), pair.allowed[0] | pair.allowed[1], height=pair.height
+            ),
             key="difference",
             alt="Heatmap of the right map minus the left one",
         )

@@ -21,11 +21,6 @@ class TwoRuns:
     forced: bool  # the right side is forced to write the words of the left side
     same_tokens: bool  # both split the words into the same tokens, or write different words
 
-    @property
-    def longest(self) -> int:
-        """The number of tokens of the longest text."""
-        return max(len(tokens) for run in (self.left, self.right) for tokens in (run.source, run.read))
-
 
 def run_both(mode: Mode, left: Side, right: Side) -> TwoRuns:
     """Run both sides, and ask whether they should write the same words."""

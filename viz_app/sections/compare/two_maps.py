@@ -11,13 +11,12 @@ from model.config.kinds import KINDS
 from viz_app.components.attention_view import AttentionView, select_head, view
 from viz_app.content.plain import plain
 from viz_app.figures.attention import head_map
-from viz_app.figures.overview import MAX_TILE
 from viz_app.sections.compare.same_words import TwoRuns
 from viz_app.services.comparison import Side
-from viz_app.session.page_end import end_page
 from viz_app.widgets.charts import draw
 from viz_app.widgets.head_picker import pick_head, pick_kind, picker_columns
 from viz_app.widgets.headings import section
+from viz_app.widgets.map_window import MapWindow, choose_window
 
 __all__ = ["MapPair", "two_maps"]
 
@@ -32,16 +31,17 @@ class MapPair:
     kind: str
     views: tuple[AttentionView, AttentionView]
     heads: tuple[tuple[int, int], tuple[int, int]]  # layer and head, counted from 0
+    window: MapWindow  # the section that is drawn
 
     @property
     def weights(self) -> list[NDArray[np.float32]]:
         """The two maps that are drawn, each (T, S)."""
-        return [select_head(one.maps, *head) for one, head in zip(self.views, self.heads, strict=True)]
+        return [self.window.of(select_head(one.maps, *head)) for one, head in zip(self.views, self.heads, strict=True)]
 
     @property
     def allowed(self) -> list[NDArray[np.bool_]]:
         """Their masks, each (T, S)."""
-        return [one.allowed[layer] for one, (layer, _) in zip(self.views, self.heads, strict=True)]
+        return [self.window.of(one.allowed[layer]) for one, (layer, _) in zip(self.views, self.heads, strict=True)]
 
     @property
     def have_same_heads(self) -> bool:
@@ -50,12 +50,12 @@ class MapPair:
     @property
     def height(self) -> int:
         """Pixels of a map: as low as its words allow, so that both end on the first screen of a projector."""
-        rows = max(len(one.axes.queries) for one in self.views)
+        rows = max(len(weights) for weights in self.weights)
         return max(MIN_HEIGHT, min(MAX_HEIGHT, LABELS + ROW * rows))
 
 
 def two_maps(left: Side, right: Side, runs: TwoRuns, kinds: Sequence[str]) -> MapPair:
-    """Ask for a kind of attention and a head, and draw the map of each side. Long texts end the page.
+    """Ask for a kind of attention, a head and a section of a large map, and draw the map of each side.
 
     Args:
         left: One side.
@@ -63,11 +63,6 @@ def two_maps(left: Side, right: Side, runs: TwoRuns, kinds: Sequence[str]) -> Ma
         runs: Their runs.
         kinds: The kinds of attention that both models have.
     """
-    if runs.longest > MAX_TILE:
-        end_page(
-            f"Maps are compared for texts of up to {MAX_TILE} tokens. The longest text here has {runs.longest}. "
-            "Shorten it."
-        )
     pair = choose_maps(runs, kinds)
     section("Two maps, one scale", KINDS[pair.kind].shows)
     for number, (column, side) in enumerate(zip(st.columns(2), (left, right), strict=True)):
@@ -86,10 +81,18 @@ def choose_maps(runs: TwoRuns, kinds: Sequence[str]) -> MapPair:
     with left_column:
         head = pick_head(*left.maps.shape[:2], labels=("Layer", "Head") if same else ("Left layer", "Left head"))
     if same:
-        return MapPair(kind=kind, views=(left, right), heads=(head, head))
-    with right_column:
-        other = pick_head(*right.maps.shape[:2], prefix="beside_", labels=("Right layer", "Right head"))
-    return MapPair(kind=kind, views=(left, right), heads=(head, other))
+        other = head
+    else:
+        with right_column:
+            other = pick_head(*right.maps.shape[:2], prefix="beside_", labels=("Right layer", "Right head"))
+    views, heads = (left, right), (head, other)
+    return MapPair(kind=kind, views=views, heads=heads, window=window_of(views, heads))
+
+
+def window_of(views: Sequence[AttentionView], heads: Sequence[tuple[int, int]]) -> MapWindow:
+    """Ask for a section of the larger map. The other map shows the same section."""
+    larger, head = max(zip(views, heads, strict=True), key=lambda one: max(one[0].maps.shape[2:]))
+    return choose_window(select_head(larger.maps, *head), larger.axes)
 
 
 def one_map(pair: MapPair, number: int, side: Side, *, forced: bool) -> None:
@@ -97,7 +100,12 @@ def one_map(pair: MapPair, number: int, side: Side, *, forced: bool) -> None:
     caption = f"**{plain(side.name)}**, layer {layer + 1} · head {head + 1}"
     st.caption(f"{caption}. It is forced to write the words of the left one." if forced else caption)
     draw(
-        head_map(pair.weights[number], pair.views[number].axes, pair.allowed[number], height=pair.height),
+        head_map(
+            pair.weights[number],
+            pair.window.of_axes(pair.views[number].axes),
+            pair.allowed[number],
+            height=pair.height,
+        ),
         key=f"map_of_{('left', 'right')[number]}",
         fills=True,
         alt=f"Heatmap of the attention of {side.name}, layer {layer + 1}, head {head + 1}",

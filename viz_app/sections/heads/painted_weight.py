@@ -9,12 +9,13 @@ import streamlit as st
 from model.inference.translation import Translation
 from model.interventions import Head, Intervention, PaintedCell
 from viz_app.components.attention_view import AttentionView, view
-from viz_app.figures.attention import MAX_SQUARES, clickable_map
+from viz_app.figures.attention import clickable_map
 from viz_app.sections.heads.intervention_choice import change, head_name, paint_cell
 from viz_app.session.choices import settle_number
 from viz_app.widgets.charts import draw
 from viz_app.widgets.head_picker import pick_kind_and_head, picker_columns
 from viz_app.widgets.headings import section
+from viz_app.widgets.map_window import choose_window
 
 __all__ = ["paint_weight"]
 
@@ -33,15 +34,21 @@ def paint_weight(intervention: Intervention, after: Translation, kinds: Sequence
         "all changes.",
     )
     shown, head = head_choice(intervention, after, kinds)
+    weights = np.asarray(shown.maps[head.layer, head.head])
+    window = choose_window(weights, shown.axes)
     draw(
-        clickable_map(np.asarray(shown.maps[head.layer, head.head]), shown.axes, shown.allowed[head.layer], height=380),
+        clickable_map(
+            window.of(weights),
+            window.of_axes(shown.axes),
+            window.of(shown.allowed[head.layer]),
+            first=window.starts,
+            height=380,
+        ),
         key="paint_map",
         fills=True,
         on_select=partial(paint_cell, head),
         alt=f"Attention weights of layer {head.layer + 1}, head {head.head + 1}; choose a cell to paint it",
     )
-    if shown.allowed[head.layer].sum() > MAX_SQUARES:
-        st.caption(f"This map is large. Only its {MAX_SQUARES:,} largest weights can be painted.")
     painted_cells(intervention, after)
 
 

@@ -32,10 +32,11 @@ class ChosenQuery:
     key_tokens: Sequence[str]
     scale: bool  # divide the scores by √d_k
     temperature: float
+    shown: slice  # the keys that the pictures show
 
     def axes(self, dimensions: int) -> Axes:
         return Axes(
-            queries=self.key_tokens,
+            queries=self.key_tokens[self.shown],
             keys=[str(i) for i in range(dimensions)],
             query_title="key token",
             key_title="dimension",
@@ -48,7 +49,7 @@ def draw_queries_and_keys(chosen: ChosenQuery) -> None:
     width = queries.shape[-1]
     section(
         "1. Queries and keys",
-        f"Left: the query of “{visible(chosen.query_token)}” (top row) and the key of every token, {width} numbers "
+        f"Left: the query of “{visible(chosen.query_token)}” (top row) and the keys of the tokens, {width} numbers "
         "each. Right: their product, number by number. It is red where both numbers have the same sign.",
     )
     with st.container(horizontal=True):
@@ -56,13 +57,15 @@ def draw_queries_and_keys(chosen: ChosenQuery) -> None:
     left, right = st.columns(2)
     with left:
         draw(
-            vectors.query_and_keys(queries[chosen.query], keys, chosen.axes(width), height=HEIGHT),
+            vectors.query_and_keys(queries[chosen.query], keys[chosen.shown], chosen.axes(width), height=HEIGHT),
             key="query_keys",
             alt="Heatmap of the query vector above the key vectors",
         )
     with right:
         draw(
-            vectors.rows(chosen.derivation.products, chosen.axes(width), unit="q·k, elementwise", height=HEIGHT),
+            vectors.rows(
+                chosen.derivation.products[chosen.shown], chosen.axes(width), unit="q·k, elementwise", height=HEIGHT
+            ),
             key="products",
             alt="Heatmap of the elementwise products of the query with every key",
         )
@@ -111,18 +114,23 @@ def draw_head_output(chosen: ChosenQuery) -> None:
     """Step 3: draw the values, and the values times their weights above the sum."""
     values = chosen.anatomy.values[chosen.head]  # (S, K)
     axes = chosen.axes(values.shape[-1])
-    section("3. Values, weighted and summed", "Each value times its weight. Their sum (bottom) is the head's output.")
+    section(
+        "3. Values, weighted and summed",
+        "Each value times its weight. The sum over all keys (bottom) is the head's output.",
+    )
     st.latex(r"h = \sum_j \alpha_j\,v_j")
     left, right = st.columns(2)
     with left:
         draw(
-            vectors.rows(values, axes, unit="value", height=HEIGHT),
+            vectors.rows(values[chosen.shown], axes, unit="value", height=HEIGHT),
             key="values",
             alt="Heatmap of the value vectors",
         )
     with right:
         draw(
-            vectors.sum_of_rows(chosen.derivation.weighted_values, chosen.derivation.head_output, axes, height=HEIGHT),
+            vectors.sum_of_rows(
+                chosen.derivation.weighted_values[chosen.shown], chosen.derivation.head_output, axes, height=HEIGHT
+            ),
             key="weighted_values",
             alt="Heatmap of the weighted values above their sum",
         )

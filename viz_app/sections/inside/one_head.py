@@ -21,6 +21,7 @@ from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle, settle_number
 from viz_app.widgets.head_picker import heads_per_kind, pick_kind_and_head, picker_columns
 from viz_app.widgets.headings import section
+from viz_app.widgets.map_window import choose_keys
 
 __all__ = ["one_head"]
 
@@ -39,6 +40,7 @@ def one_head(key: CheckpointKey, config: AnyConfig, text: str, run: translations
     query_tokens, key_tokens = translation.tokens_of(kind)
     with query_column:
         query = query_picker(query_tokens, kind)
+    shown = choose_keys(len(key_tokens))
     # The controls stand below the pictures of step 1, and all steps need them.
     vectors, weights = st.container(), st.container()
     with weights:
@@ -52,6 +54,7 @@ def one_head(key: CheckpointKey, config: AnyConfig, text: str, run: translations
         key_tokens=[token.text for token in key_tokens],
         scale=scale,
         temperature=temperature,
+        shown=shown,
     )
     with vectors:
         draw_queries_and_keys(chosen)

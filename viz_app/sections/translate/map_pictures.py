@@ -1,14 +1,16 @@
 """The pictures of the chosen maps: every head small beside one head large, lines, or BertViz; and notes below them."""
 
+from dataclasses import replace
+
 import streamlit as st
 
 from model.inference.translation import Translation
-from viz_app.components.attention_view import view
+from viz_app.components.attention_view import AttentionView, ChosenMap, view
 from viz_app.content.plain import percent
 from viz_app.figures.overview import MAX_TILE
 from viz_app.sections.translate import attention_drawings
 from viz_app.sections.translate.map_choice import MapChoice
-from viz_app.sections.translate.map_window import map_window
+from viz_app.widgets.map_window import MapWindow, choose_window
 from viz_app.widgets.presenter_mode import presenting
 
 __all__ = ["largest_weights", "map_notes", "map_pictures"]
@@ -22,7 +24,8 @@ def map_pictures(choice: MapChoice, translation: Translation) -> None:
         weights = view(translation, kind, merge=choice.merged, hide_special=choice.without_special)
         attention_drawings.bertviz(weights, kind, layer, head, model_view=choice.how == "model")
         return
-    section_of_maps, section_of_map = map_window(choice.maps, choice.large)
+    window = choose_window(choice.large.weights, choice.maps.axes)
+    section_of_maps, section_of_map = section_of(choice.maps, window), section_of_large(choice.large, window)
     left, right = st.columns([1, 1.4 if presenting() else 1.15])
     with left:
         if choice.how == "lines":
@@ -38,6 +41,17 @@ def map_pictures(choice: MapChoice, translation: Translation) -> None:
             )
     with right:
         attention_drawings.one_head(section_of_maps, section_of_map, kind, layer, logarithmic=choice.logarithmic)
+
+
+def section_of(shown: AttentionView, window: MapWindow) -> AttentionView:
+    """The section of all maps, with its labels."""
+    return replace(shown, maps=window.of(shown.maps), allowed=window.of(shown.allowed), axes=window.of_axes(shown.axes))
+
+
+def section_of_large(chosen: ChosenMap, window: MapWindow) -> ChosenMap:
+    """The section of the chosen map."""
+    meaning = chosen.meaning if window.whole else "A section of a larger map."
+    return replace(chosen, weights=window.of(chosen.weights), allowed=window.of(chosen.allowed), meaning=meaning)
 
 
 def map_notes(choice: MapChoice) -> None:

@@ -7,9 +7,9 @@ from model.inference.translation import Translation
 from viz_app.components.attention_view import select_head
 from viz_app.components.page_parts import draw_word_lines
 from viz_app.sections.translate.map_choice import MapChoice
-from viz_app.sections.translate.map_window import WINDOW
 from viz_app.sections.translate.written_text import token_rows
 from viz_app.widgets.chips import MAX_CHIPS
+from viz_app.widgets.map_window import WINDOW
 
 __all__ = ["word_lines"]
 

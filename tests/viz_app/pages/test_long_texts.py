@@ -1,0 +1,53 @@
+"""A text with more tokens than a map can name: each page shows a section that can be read and moved."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from model.analysis.anatomy import anatomy, derive
+from model.checkpoints.checkpoint import Checkpoint
+from model.inference.translate import translate
+from tests.viz_app.conftest import NAME, array, charts
+from viz_app.widgets.map_window import WINDOW
+
+LONG = " ".join(["Ein großer Hund läuft schnell durch den tiefen weißen Schnee und bellt sehr laut,"] * 4)
+HERE = {"kind": "encoder", "layer": "2", "head": "4"}
+SECTION = {"window_row": "6", "window_column": "11"}
+OpenApp = Callable[..., AppTest]
+
+
+def drawn(app: AppTest) -> list[np.ndarray]:
+    return [array(chart["data"][0]["z"]).astype(float) for chart in charts(app) if "z" in chart["data"][0]]
+
+
+@pytest.mark.parametrize(("page", "more"), [("heads", {}), ("compare", {"compare": "sentences", "second_text": "Ja."})])
+def test_a_large_map_is_shown_in_sections(
+    open_app: OpenApp, checkpoint: Checkpoint, page: str, more: dict[str, str]
+) -> None:
+    app = open_app(page, checkpoint=NAME, text=LONG, **HERE, **SECTION, **more)
+    whole = translate(checkpoint, LONG).maps["encoder"][1, 3]
+    assert min(whole.shape) > WINDOW + 11
+    np.testing.assert_allclose(drawn(app)[0], whole[5 : 5 + WINDOW, 10 : 10 + WINDOW], atol=1e-6)
+    assert any(f"a {WINDOW} × {WINDOW} section" in caption.value for caption in app.caption)
+
+
+def test_a_cell_of_a_section_is_painted_at_its_place_in_the_whole_map(open_app: OpenApp) -> None:
+    squares = charts(open_app("heads", checkpoint=NAME, text=LONG, **HERE, **SECTION))[0]["data"][-1]
+    assert sorted(map(tuple, squares["customdata"]))[0] == (5, 10)
+
+
+def test_inside_a_head_the_sum_is_over_all_keys_and_the_pictures_show_a_few(
+    open_app: OpenApp, checkpoint: Checkpoint
+) -> None:
+    app = open_app("inside", checkpoint=NAME, text=LONG, query="3", **HERE, **SECTION)
+    _, parts = anatomy(checkpoint, LONG, "encoder", 1)
+    steps = derive(parts, 3, 3)
+    _, products, values, weighted = (rows for rows in drawn(app)[:4])
+    shown = slice(10, 10 + WINDOW)
+    np.testing.assert_allclose(products, steps.products[shown], atol=1e-5)
+    np.testing.assert_allclose(values, parts.values[3][shown], atol=1e-5)
+    np.testing.assert_allclose(weighted[:WINDOW], steps.weighted_values[shown], atol=1e-5)
+    np.testing.assert_allclose(weighted[-1], steps.weighted_values.sum(axis=0), atol=1e-4)
+    assert len(app.dataframe[0].value) == len(parts.keys[3])
