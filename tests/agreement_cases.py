@@ -145,14 +145,14 @@ def foreign(title: str, **settings: object) -> Case:
 
 
 NO_STREAM = dict.fromkeys(
-    ("layers", "encoder_layers", "contributions", "influence", "value_zeroing", "stations"),
-    "Headlight's own Transformers",
-)
+    ("layers", "encoder_layers", "contributions", "influence", "value_zeroing"),
+    "no residual stream that Headlight can follow",
+) | {"stations": "Headlight's own Transformers"}
 NO_PRODUCTS = {"one_head": "no dot products"}
 NO_ATTENTION = {"typed_alignment": "no cross-attention"}
 ONE_STACK = dict.fromkeys(
     ("typed_alignment", "no_future", "padding", "pasting", "importance"), "and does not translate"
-)
+) | {"encoder_layers": "no encoder and decoder"}
 READS = dict.fromkeys(("effects", "search_tree"), "writes nothing") | {"lines": "Only a translator"}
 UNMASKED = dict.fromkeys(("no_future", "padding"), "without a padding mask")
 RECURRENT = (

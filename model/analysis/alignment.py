@@ -12,15 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.analysis.availability import require_cross_attention
-from model.analysis.influence import influence
+from model.analysis.influence import influence, influence_names
 from model.analysis.statistics import merge_tokens, translation_rollout
+from model.analysis.streams import stacks_of
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.section import ConfigError
 from model.corpora.aligned import AlignedPair, Links
 from model.inference.searching import forced_ids
-from model.inference.translate import translate
+from model.inference.translate import record_translation
 from model.inference.translation import Translation
-from model.network.transformer import Transformer
+from model.network.translator import Translator
 from model.text.encoding import Encoding
 
 __all__ = ["WHEN", "Pointer", "link_words"]
@@ -56,16 +57,16 @@ def link_words(checkpoint: Checkpoint, pair: AlignedPair) -> dict[Pointer, Links
     source, target = join_words(pair.source), join_words(pair.target)
     read, written = checkpoint.tokenizers.source.encode(source), checkpoint.tokenizers.target.encode(target)
     specials, forced = checkpoint.tokenizers.specials, forced_ids(checkpoint.tokenizers, target)
-    ours = isinstance(checkpoint.model, Transformer)
-    translation, shares = influence(checkpoint, source, forced) if ours else (None, None)
-    translation = translation or translate(checkpoint, source, forced=forced)
+    names = followed_names(checkpoint.model)
+    translation, recording = record_translation(checkpoint, source, record=names, forced=forced)
     if not translation.finished or translation.dropped:
         raise ConfigError(
             f"{checkpoint.name} has {checkpoint.model.config.max_length} positions. The sentence has {len(read.ids)} "
             f"tokens and its translation has {len(written.ids)}, which is too many. Shorten both."
         )
     maps = pointer_maps(translation)
-    if shares is not None:
+    if names:
+        shares = influence(checkpoint.model, translation.maps, recording)
         maps["ALTI+", -1, -1] = shares.source.astype(np.float32)
     rows, columns = word_per_token(written, target, pair.target), word_per_token(read, source, pair.source)
     before, start = len(specials.before), int(specials.first is not None)
@@ -76,6 +77,14 @@ def link_words(checkpoint: Checkpoint, pair: AlignedPair) -> dict[Pointer, Links
         for (name, layer, head), weights in maps.items()
         for when in WHEN
     }
+
+
+def followed_names(model: Translator) -> tuple[str, ...]:
+    """The hook points that `influence` reads; none where the blocks of the model are not known."""
+    try:
+        return tuple(name for stack in stacks_of(model) for name in influence_names(stack))
+    except ConfigError:
+        return ()
 
 
 def pointer_maps(translation: Translation) -> dict[tuple[str, int, int], FloatArray]:

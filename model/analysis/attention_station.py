@@ -6,8 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.analysis.source_code import CodeLine, function_code
-from model.analysis.station import Station, Step, format_length, largest_difference, recorded_at, to_float32, to_float64
-from model.analysis.streams import FloatArray, head_matrices
+from model.analysis.station import (
+    Station,
+    Step,
+    format_length,
+    head_matrices,
+    largest_difference,
+    recorded_at,
+    to_float32,
+    to_float64,
+)
+from model.analysis.streams import FloatArray
 from model.inference.translation import Recording, Translation
 from model.network.attention import (
     MultiHeadAttention,

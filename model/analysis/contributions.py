@@ -1,129 +1,247 @@
-"""Why one word and not another: the difference of two logits as a sum over the parts of the decoder.
+"""Why one token or class and not another: the difference of two logits as a sum over the parts of the model.
 
-Every head, feed-forward network and embedding adds a vector to the residual stream. With the standard deviation of each
-LayerNorm fixed at its value in this run, the way from there to a logit is linear, so the parts add up to the exact
-difference. These are direct effects (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"): what a
-part contributes through a later layer counts for that layer.
+Every head, feed-forward network and embedding adds a vector to the residual stream. With the deviation of each norm
+fixed at its value in this run, the way from there to a logit is linear, so the parts add up to the exact difference.
+These are direct effects (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"): what a part
+contributes through a later layer counts for that layer.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor
 
-from model.analysis.streams import FloatArray, head_matrices, linear_norm, output_rows, require_transformer
-from model.checkpoints.checkpoint import Checkpoint
-from model.decoding.decoder_state import NOTHING_FORCED
-from model.inference.translate import record_translation
-from model.inference.translation import Recording
-from model.network.layers import DecoderLayer, Residual
-from model.network.transformer import Transformer
+from model.analysis.streams import (
+    Described,
+    FloatArray,
+    LinearMap,
+    Recorded,
+    head_matrices,
+    linearize,
+    only_rows,
+    pooling_map,
+    recorded,
+    stream_names,
+    walk,
+)
+from model.config.section import ConfigError
+from model.inference.classify import Classification
+from model.inference.translation import Translation
+from model.network.residual_stream import Block, Stack
 from model.trace import hook_name
 
-__all__ = ["Contributions", "contributions"]
+__all__ = ["Choice", "Contributions", "choice_of_class", "choice_of_token", "contribution_names", "contributions"]
+
+ROUNDING = 1e-4  # of the size of the logits
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """Two tokens or classes between which a model chose."""
+
+    stack: Literal["encoder", "decoder"]  # the stack that makes their logits
+    position: int | None  # of the state that is read, counted from 0; None for the pooled vector of a classifier
+    id: int
+    rival: int
+    difference: float  # the logit of `id` minus that of `rival`, as the model computed it
 
 
 @dataclass(frozen=True, kw_only=True)
 class Contributions:
-    """Contributions to the logit of the written token minus the logit of its rival, at one position."""
+    """Contributions to the logit of one token or class minus the logit of its rival."""
 
-    word: float  # of the embedding of the token just read
-    position: float  # of its positional encoding
-    decoder: FloatArray  # (L, H), of the heads of decoder self-attention
-    cross: FloatArray  # (L, H), of the heads of cross-attention
+    word: float  # of the embeddings of the tokens that are read at the position, or at all positions that are pooled
+    position: float  # of what is added to them for their positions
+    heads: Mapping[str, FloatArray]  # kind of attention → (L, H)
     feed_forward: FloatArray  # (L,)
     biases: float  # of projections, norms and the output; they are the same for every text
     difference: float  # of the model's own two logits
+    size: float  # of the two logits: the larger absolute value
+    positions: FloatArray | None = None  # (P,), of a classifier: of the last state of each token that is pooled
 
     @property
     def total(self) -> float:
         """The sum of all contributions. Up to rounding, it equals the difference."""
-        parts = (self.decoder, self.cross, self.feed_forward)
+        parts = (*self.heads.values(), self.feed_forward)
         return self.word + self.position + self.biases + sum(float(part.sum()) for part in parts)
 
+    @property
+    def agrees(self) -> bool:
+        """Whether the sum equals the difference of the model's own logits, except for rounding."""
+        return abs(self.total - self.difference) <= ROUNDING * max(1.0, self.size)
 
-@torch.inference_mode()
-def contributions(
-    checkpoint: Checkpoint, text: str, position: int, rival: int, *, forced: Mapping[int, int] = NOTHING_FORCED
-) -> Contributions:
-    """Explain why a translation has one token and not another.
+
+def choice_of_token(translation: Translation, position: int, rival: int) -> Choice:
+    """The choice between the token at a position and a rival.
 
     Args:
-        checkpoint: A loaded checkpoint; never changed.
-        text: Any text.
-        position: In the translation, counted from 0.
-        rival: The target id of the other token.
-        forced: Position → target id that is written there, whatever its probability.
+        translation: Of a model that writes, or of one that predicts masked tokens.
+        position: Of a written token, or of a masked token in the source, counted from 0.
+        rival: The id of another candidate at this position.
 
     Raises:
-        ConfigError: the model is not one of our Transformers.
+        ConfigError: the model did not choose this token.
+        ValueError: the rival is no candidate.
     """
-    model = require_transformer(checkpoint)
-    record = ("decoder.embedding.*", "decoder.layers.*.stream", "decoder.layers.*.head_outputs")
-    translation, recording = record_translation(checkpoint, text, record=record, forced=forced)
-    stream = DecomposedStream(model, recording, position)
-    for index, layer in enumerate(model.decoder.layers):
-        assert isinstance(layer, DecoderLayer)
-        stream.add_heads("decoder", index, layer.self_attention_residual)
-        stream.add_heads("cross", index, layer.cross_attention_residual)
-        stream.add_feed_forward(index, layer)
-    stream.normalize(model.decoder.norm)
-    written = translation.written[position].id
-    rows, shift = output_rows(model, [written, rival])  # (2, D), (2,)
-    direction = rows[0] - rows[1]
-    values, heads, layers = stream.parts @ direction, model.config.num_heads, model.config.num_decoder_layers
-    by_layer = values[2:].reshape(layers, 2 * heads + 1)
-    last = stream.recorded(f"decoder.layers.{layers - 1}.feed_forward_residual.stream")
-    logits = model.project(model.decoder.norm(stream.to_model(last)))
-    return Contributions(
-        word=float(values[0]),
-        position=float(values[1]),
-        decoder=by_layer[:, :heads],
-        cross=by_layer[:, heads : 2 * heads],
-        feed_forward=by_layer[:, -1],
-        biases=float(stream.biases @ direction + shift[0] - shift[1]),
-        difference=float(logits[written] - logits[rival]),
+    writes = bool(translation.written)
+    token = (translation.written if writes else translation.source)[position]
+    probabilities = {candidate.id: candidate.probability for candidate in token.candidates}
+    if not probabilities or (writes and translation.first_token_fixed and position == 0):
+        raise ConfigError(f"The model did not choose “{token.text}”. Choose another token.")
+    if rival not in probabilities:
+        raise ValueError(f"{rival} is no candidate at position {position}. The candidates are {[*probabilities]}.")
+    chosen = token.id if writes else token.candidates[0].id
+    return Choice(
+        stack="decoder" if writes else "encoder",
+        position=position,
+        id=chosen,
+        rival=rival,
+        difference=math.log(token.probability) - math.log(probabilities[rival]),
     )
 
 
-class DecomposedStream:
-    """The residual stream at one position of the decoder, as a sum of parts (N, D) and of all biases (D,)."""
+def choice_of_class(classification: Classification, label: str, rival: str) -> Choice:
+    """The choice between two labels of a classifier."""
+    ids = [[*classification.probabilities].index(name) for name in (label, rival)]
+    logits = classification.logits[ids].astype(np.float64)
+    return Choice(stack="encoder", position=None, id=ids[0], rival=ids[1], difference=float(logits[0] - logits[1]))
 
-    def __init__(self, model: Transformer, recording: Recording, position: int) -> None:
-        """Begin with two parts: the token embedding and the positional encoding."""
-        self.model, self.recording, self.position = model, recording, position
-        token, x = self.recorded("decoder.embedding.token_vectors"), self.recorded("decoder.embedding.sum")
-        self.parts, self.biases = np.stack([token, x - token]), np.zeros_like(x)
 
-    def recorded(self, name: str) -> FloatArray:
-        """What passed a hook point at this position, (…, D), in double precision."""
-        return self.recording.array(name)[..., self.position, :].astype(np.float64)
+def contribution_names(stack: Stack) -> tuple[str, ...]:
+    """The hook points that `contributions` reads."""
+    blocks = (block for block in stack.blocks if block.kind is not None)
+    return *stream_names(stack), *(hook_name(block.kind or "", block.layer, "head_outputs") for block in blocks)
 
-    def to_model(self, array: FloatArray) -> torch.Tensor:
-        """An array with the precision and on the device of the model."""
-        return torch.from_numpy(array).to(next(self.model.parameters()))
 
-    def add_heads(self, kind: str, layer: int, residual: Residual) -> None:
-        """Add one part per head of an attention sublayer."""
-        matrices, bias = head_matrices(self.model, kind, layer)
-        heads = self.recorded(hook_name(kind, layer, "head_outputs"))  # (H, K)
-        self.parts = np.concatenate([self.parts, np.einsum("hk,hkd->hd", heads, matrices)])
-        self.biases = self.biases + bias
-        if not residual.pre:
-            self.normalize(residual.norm)
+@torch.inference_mode()
+def contributions(model: Described, recording: Recorded, choice: Choice) -> Contributions:
+    """Explain why a model chose one token or class and not another.
 
-    def add_feed_forward(self, index: int, layer: DecoderLayer) -> None:
-        """Add one part for the feed-forward network. No hook point records its output, so it runs again."""
-        residual = layer.feed_forward_residual
-        state = self.to_model(self.recorded(f"decoder.layers.{index}.cross_attention_residual.stream"))
-        added = layer.feed_forward(residual.norm(state) if residual.pre else state)
-        self.parts = np.concatenate([self.parts, added[None].cpu().double().numpy()])
-        if not residual.pre:
-            self.normalize(residual.norm)
+    The direction from the rival's logit to the chosen one is followed back through the model. At each block, its
+    product with what a part added is the contribution of this part.
 
-    def normalize(self, norm: nn.Module) -> None:
-        """Apply a norm, as a linear map, to every part."""
-        both, shift = linear_norm(norm, self.parts.sum(axis=0) + self.biases, np.stack([*self.parts, self.biases]))
-        self.parts, self.biases = both[:-1], both[-1] + shift
+    Args:
+        model: A model that describes its blocks; it does not run.
+        recording: Of `contribution_names`.
+        choice: The two tokens or classes.
+
+    Raises:
+        ConfigError: the model's blocks are not known, or it computes no logits.
+    """
+    stack = model.stack(choice.stack)
+    if not stack.readout:
+        raise ConfigError("This model has no logits: it only reads. Choose a model that predicts something.")
+    positions = positions_of(stack, choice)
+    norms, last = [], recorded(recording, stack.streams[0])[positions]
+    for passage in walk(stack, recording, positions):
+        norms.append(passage.norm)
+        last = passage.after
+    end = follow_readout(stack, recording, last, choice)
+    direction, biases = end.direction, end.constant
+    heads: dict[str, dict[int, FloatArray]] = {}
+    feed_forward: dict[int, float] = {}
+    for block, norm in zip(reversed(stack.blocks), reversed(norms), strict=True):
+        biases += norm.constant_along(direction)
+        direction = norm.pulled_back(direction)
+        if block.kind is None:
+            added = float((recorded(recording, block.added)[positions] * direction).sum())
+            feed_forward[block.layer] = feed_forward.get(block.layer, 0.0) + added
+        else:
+            found, constant = head_contributions(model, recording, block, direction, positions)
+            heads.setdefault(block.kind, {})[block.layer] = found
+            biases += constant
+    word, position, constant = embedding_contributions(stack, recording, direction, positions)
+    return Contributions(
+        word=word,
+        position=position,
+        heads={kind: np.stack([layers[i] for i in sorted(layers)]) for kind, layers in heads.items()},
+        feed_forward=np.array([feed_forward[i] for i in sorted(feed_forward)]),
+        biases=biases + constant,
+        difference=choice.difference,
+        size=end.size,
+        positions=end.positions,
+    )
+
+
+def positions_of(stack: Stack, choice: Choice) -> slice:
+    """The positions whose states the readout reads."""
+    if choice.position is None:
+        return slice(0, 1) if stack.pooling == "first" else slice(None)
+    return slice(choice.position, choice.position + 1)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ReadoutEnd:
+    """The way from the last stream to the difference of two logits."""
+
+    direction: Tensor  # (P, D), in the last stream
+    constant: float  # the part of the difference that does not depend on the stream
+    size: float  # of the two logits: the larger absolute value
+    positions: FloatArray | None  # (P,), see `Contributions`
+
+
+def follow_readout(stack: Stack, recording: Recorded, last: Tensor, choice: Choice) -> ReadoutEnd:
+    """Follow the difference of the two logits back to the last stream (P, D)."""
+    norm = linearize(stack.final_norm, last)
+    states = norm.whole(last)  # (P, D)
+    pooling = None if stack.pooling == "none" else pooling_map(stack, recording, len(states))
+    x = states if pooling is None else pooling.whole(states)[None]  # (1, D)
+    maps: list[LinearMap] = []
+    for step in only_rows(stack.readout, (choice.id, choice.rival)):
+        maps.append(linearize(step, x))
+        x = maps[-1].whole(x)
+    direction, constant = torch.tensor([[1.0, -1.0]], dtype=torch.double), 0.0
+    for linear in reversed(maps):
+        constant += linear.constant_along(direction)
+        direction = linear.pulled_back(direction)  # (1, …), at last (1, D)
+    by_position = None
+    if pooling is not None:
+        constant += pooling.constant_along(direction[0])
+        direction = pooling.pulled_back(direction[0])  # (P, D)
+        by_position = (direction * states).sum(dim=-1).numpy()
+    constant += norm.constant_along(direction)
+    return ReadoutEnd(
+        direction=norm.pulled_back(direction),
+        constant=constant,
+        size=float(x.abs().max()),
+        positions=by_position,
+    )
+
+
+def head_contributions(
+    model: Described, recording: Recorded, block: Block, direction: Tensor, positions: slice
+) -> tuple[FloatArray, float]:
+    """The contributions of the heads of one attention block (H,), and of its biases.
+
+    Args:
+        model: Of the block.
+        recording: With its head outputs.
+        block: Of attention.
+        direction: In the stream after the sum, (P, D).
+        positions: The P positions.
+    """
+    assert block.kind is not None
+    outputs = recorded(recording, hook_name(block.kind, block.layer, "head_outputs"))[:, positions]  # (H, P, K)
+    matrices, bias = head_matrices(model, block.kind, block.layer, len(outputs))  # (H, K, D), (D,)
+    norm = linearize(block.norm_added, torch.einsum("hpk,hkd->pd", outputs, matrices) + bias)
+    direction = direction * block.multiplier
+    biases = norm.constant_along(direction)
+    direction = norm.pulled_back(direction)
+    found = torch.einsum("hpk,hkd,pd->h", outputs, matrices, direction).numpy()
+    return found, biases + float((direction * bias).sum())
+
+
+def embedding_contributions(
+    stack: Stack, recording: Recorded, direction: Tensor, positions: slice
+) -> tuple[float, float, float]:
+    """The contributions of the token vectors, of what is added to them, and of the bias of their norm."""
+    tokens, total = (recorded(recording, name)[positions] for name in (stack.token_vectors, stack.embedding))
+    norm = linearize(stack.embedding_norm, total)
+    constant = norm.constant_along(direction)
+    direction = norm.pulled_back(direction)
+    word, everything = (float((direction * x).sum()) for x in (tokens, total))
+    return word, everything - word, constant

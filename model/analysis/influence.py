@@ -1,4 +1,4 @@
-"""How much each written word depends on the source, and how much on the words written before it.
+"""How much each predicted token depends on each token that the model read.
 
 The method is ALTI+ (Ferrando et al. 2022, "Towards Opening the Black Box of Neural Machine Translation"). At each
 position, the output of attention is a sum of vectors, one for each key. In self-attention, the residual connection
@@ -6,139 +6,158 @@ belongs to the vector of the position itself; in cross-attention, it is a separa
 The share of a vector is how much closer it brings the sum to the output. Shares are multiplied layer by layer.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
-from model.analysis.streams import FloatArray, head_matrices, linear_norm, require_transformer
-from model.checkpoints.checkpoint import Checkpoint
+from model.analysis.streams import (
+    Described,
+    FloatArray,
+    Passage,
+    Recorded,
+    head_matrices,
+    linearize,
+    pooling_map,
+    recorded,
+    stream_names,
+    walk,
+)
 from model.config.section import ConfigError
-from model.decoding.decoder_state import NOTHING_FORCED
-from model.inference.translate import record_translation
-from model.inference.translation import Translation
-from model.network.layers import Residual
-from model.network.transformer import Transformer
+from model.network.residual_stream import Stack
 from model.trace import hook_name
 
-__all__ = ["Influence", "influence", "shares"]
+__all__ = ["Influence", "influence", "influence_names", "shares"]
 
-MAX_LAYER_SIZE = 1 << 21  # numbers in the vectors of one layer, 16 MB; about five such arrays exist at once
+MAX_PRODUCTS = 1 << 36  # multiplications for one text, a few seconds on one core
+MAX_VECTORS = 1 << 20  # numbers in the vectors of the queries that are computed at once, 8 MB
+
+AttentionMaps = Mapping[str, NDArray[np.float32]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Influence:
-    """The shares of all tokens that the model read, for each written token. A row of both arrays sums to 1."""
+    """The shares of all tokens that the model read, at each position. A row of both arrays sums to 1.
 
-    source: FloatArray  # (T, S)
-    target: FloatArray  # (T, T): of the target tokens, beginning with `<s>`
-    residual: float  # the largest difference between the sum of a layer's vectors and the output of the layer
+    Rows are positions of the decoder (T), or of the encoder in a model that only reads (S).
+    """
+
+    source: FloatArray  # (T or S, S)
+    target: FloatArray  # (T, T): of the target tokens, beginning with `<s>`; (S, 0) in a model that only reads
+    residual: float  # the largest difference of a layer, as the sum of its vectors, from the recorded layer
+    pooled: FloatArray | None = None  # (S,), in the vector that a classifier reads
+
+    def given(self, prompt_length: int = 0) -> FloatArray:
+        """The share of what the model was given, (T,): of the source, or of the prompt of a language model.
+
+        Args:
+            prompt_length: How many of the first written tokens are a prompt.
+        """
+        return (self.source if self.source.size else self.target[:, : prompt_length + 1]).sum(axis=1)
 
 
-def influence(
-    checkpoint: Checkpoint, text: str, forced: Mapping[int, int] = NOTHING_FORCED
-) -> tuple[Translation, Influence]:
-    """Follow each written token of a translation back to the tokens that the model read.
+def influence_names(stack: Stack) -> tuple[str, ...]:
+    """The hook points that `influence` reads."""
+    blocks = (block for block in stack.blocks if block.kind is not None)
+    return *stream_names(stack), *(hook_name(block.kind or "", block.layer, "values") for block in blocks)
+
+
+@torch.inference_mode()
+def influence(model: Described, maps: AttentionMaps, recording: Recorded) -> Influence:
+    """Follow each position back to the tokens that the model read.
 
     Args:
-        checkpoint: A loaded checkpoint; never changed.
-        text: Any text.
-        forced: Position → target id that is written there, whatever its probability.
+        model: A model that describes its blocks; it does not run.
+        maps: Kind → attention weights of the text, (L, H, queries, keys).
+        recording: Of `influence_names` of its stacks.
 
     Raises:
-        ConfigError: the model is not one of our Transformers, or the text is too long.
+        ConfigError: the model's blocks are not known, or the text is too long.
     """
-    model = require_transformer(checkpoint)
-    record = ("*.stream", "*.embedding.sum", "*.values")
-    translation, recording = record_translation(checkpoint, text, record=record, forced=forced)
-    longest = max(len(translation.source), len(translation.read))
-    if longest**2 * model.config.d_model > MAX_LAYER_SIZE:
-        limit = math.isqrt(MAX_LAYER_SIZE // model.config.d_model)
-        raise ConfigError(
-            f"The sentence or its translation has {longest} tokens. {checkpoint.name} can be followed word by word up "
-            f"to {limit} tokens. Shorten the sentence."
-        )
-    differences = []
-
-    def layer(kind: str, index: int, block: str, into: str) -> FloatArray:
-        stack = "encoder" if kind == "encoder" else "decoder"
-        residual = model.get_submodule(f"{stack}.layers.{index}.{block}")
-        assert isinstance(residual, Residual)
-        layer_shares, difference = decompose(
-            model,
-            kind,
-            index,
-            residual,
-            x=recording.array(into).astype(np.float64),
-            output=recording.array(f"{stack}.layers.{index}.{block}.stream").astype(np.float64),
-            weights=translation.maps[kind][index].astype(np.float64),
-            values=recording.array(hook_name(kind, index, "values")).astype(np.float64),
-        )
+    require_short(model, maps)
+    differences = [0.0]
+    encoder = target = source = np.zeros((0, 0))
+    pooled = None
+    if "encoder" in maps:
+        stack = model.stack("encoder")
+        encoder = np.eye(maps["encoder"].shape[-1])  # (S, S): the share of each token (column) in each state (row)
+        last = None
+        for passage in walk(stack, recording):
+            last = passage.after
+            if passage.block.kind is not None:
+                found, difference = decompose(model, passage, maps, recording)
+                differences.append(difference)
+                encoder = found @ encoder
+        differences.append(last_difference(stack, recording, last))
+        if stack.pooling != "none" and last is not None:
+            pooled = pooled_shares(stack, recording, last) @ encoder
+    if "decoder" not in maps:
+        return Influence(source=encoder, target=np.zeros((len(encoder), 0)), residual=max(differences), pooled=pooled)
+    stack, count = model.stack("decoder"), maps["decoder"].shape[-2]
+    target, source, last = np.eye(count), np.zeros((count, len(encoder))), None
+    for passage in walk(stack, recording):
+        last = passage.after
+        if passage.block.kind is None:
+            continue
+        found, difference = decompose(model, passage, maps, recording)
         differences.append(difference)
-        return layer_shares
-
-    encoder = np.eye(len(translation.source))  # (S, S): the share of each token (column) in each state (row)
-    into = "encoder.embedding.sum"
-    for index in range(model.config.num_encoder_layers):
-        encoder = layer("encoder", index, "self_attention_residual", into) @ encoder
-        into = f"encoder.layers.{index}.feed_forward_residual.stream"
-    target, source = np.eye(len(translation.read)), np.zeros((len(translation.read), len(translation.source)))
-    into = "decoder.embedding.sum"
-    for index in range(model.config.num_decoder_layers):
-        from_target = layer("decoder", index, "self_attention_residual", into)  # (T, T)
-        through = f"decoder.layers.{index}.self_attention_residual.stream"
-        both = layer("cross", index, "cross_attention_residual", through)  # (T, S + 1)
-        from_source, kept = both[:, :-1], both[:, -1:]
-        from_target = kept * from_target
-        target, source = from_target @ target, from_target @ source + from_source @ encoder
-        into = f"decoder.layers.{index}.feed_forward_residual.stream"
-    return translation, Influence(source=source, target=target, residual=max(differences))
+        if passage.block.kind == "cross":
+            kept = found[:, -1:]
+            target, source = kept * target, kept * source + found[:, :-1] @ encoder
+        else:
+            target, source = found @ target, found @ source
+    differences.append(last_difference(stack, recording, last))
+    return Influence(source=source, target=target, residual=max(differences))
 
 
-def decompose(
-    model: Transformer,
-    kind: str,
-    layer: int,
-    residual: Residual,
-    *,
-    x: FloatArray,
-    output: FloatArray,
-    weights: FloatArray,
-    values: FloatArray,
-) -> tuple[FloatArray, float]:
-    """The shares of the keys in one attention sublayer with its residual connection.
+def last_difference(stack: Stack, recording: Recorded, last: Tensor | None) -> float:
+    """The largest difference of the stream as a sum from the recorded one after the last layer."""
+    return 0.0 if last is None else float((last - recorded(recording, stack.streams[-1])).abs().max())
 
-    Args:
-        model: The model of the sublayer.
-        kind: One of `KINDS`.
-        layer: Counted from 0.
-        residual: The residual connection around the attention.
-        x: Its input, (T, D).
-        output: Its recorded output, (T, D).
-        weights: (H, T, S).
-        values: (H, S, K).
+
+def decompose(model: Described, passage: Passage, maps: AttentionMaps, recording: Recorded) -> tuple[FloatArray, float]:
+    """The shares of the keys in one attention block with its residual connection.
 
     Returns:
-        The shares, and the largest difference of the vectors' sum from the output. In self-attention, a column is a
-        token (T, T), and the residual connection counts for the token itself. In cross-attention, the last column is
-        the residual connection (T, S + 1).
+        The shares, and the largest difference of the vectors' sum from what the block added. In self-attention, a
+        column is a token (T, T), and the residual connection counts for the token itself. In cross-attention, the last
+        column is the residual connection (T, S + 1).
     """
-    matrices, bias = head_matrices(model, kind, layer)
+    block = passage.block
+    assert block.kind is not None
+    weights = torch.from_numpy(maps[block.kind][block.layer].astype(np.float64))  # (H, T, S)
+    values = recorded(recording, hook_name(block.kind, block.layer, "values"))  # (H, S, K)
+    matrices, bias = head_matrices(model, block.kind, block.layer, len(values))
     mixed = values @ matrices  # (H, S, D)
-    vectors = np.einsum("hts,hsd->std", weights, mixed)  # (S, T, D)
-    total = x + vectors.sum(axis=0) + bias  # (T, D)
-    if kind == "cross":
-        parts = np.concatenate([vectors, x[None]])  # (S + 1, T, D)
-    else:
-        places = np.arange(len(x))
-        parts = vectors
-        parts[places, places] += x
-    if not residual.pre:
-        parts, shift = linear_norm(residual.norm, total, parts)
-        (total,), _ = linear_norm(residual.norm, total, total[None])
-        total = total + shift
-    return shares(total, parts).T, float(np.abs(total - output).max())
+    added = torch.einsum("hts,hsd->td", weights, mixed) + bias  # before `norm_added` and `multiplier`
+    found, difference = [], 0.0
+    step = max(1, MAX_VECTORS // mixed[0].numel())
+    for start in range(0, len(added), step):
+        rows = slice(start, start + step)
+        vectors = torch.einsum("hts,hsd->tsd", weights[:, rows], mixed)  # (t, S, D)
+        norm = linearize(block.norm_added, added[rows, None])
+        vectors = block.multiplier * norm.parts(vectors)
+        own = block.multiplier * norm.whole(added[rows, None])[:, 0]  # (t, D)
+        difference = max(difference, float((own - passage.added[rows]).abs().max()))
+        before = passage.before[rows]
+        if block.kind == "cross":
+            vectors = torch.cat([vectors, before[:, None]], dim=1)
+        else:
+            vectors[torch.arange(len(before)), torch.arange(start, start + len(before))] += before
+        after = linearize(block.norm_after, (before + own)[:, None])
+        total = after.whole((before + own)[:, None])[:, 0]
+        found.append(shares(total.numpy(), after.parts(vectors).transpose(0, 1).numpy()).T)
+    return np.concatenate(found), difference
+
+
+def pooled_shares(stack: Stack, recording: Recorded, last: Tensor) -> FloatArray:
+    """The share of each state (S, D) of the last stream in the pooled vector, (S,)."""
+    states = linearize(stack.final_norm, last).whole(last)
+    pooling = pooling_map(stack, recording, len(states))
+    return shares(pooling.whole(states)[None].numpy(), pooling.vectors(states)[:, None].numpy())[:, 0]
 
 
 def shares(total: FloatArray, parts: FloatArray) -> FloatArray:
@@ -155,3 +174,22 @@ def shares(total: FloatArray, parts: FloatArray) -> FloatArray:
     whole = nearer.sum(axis=0)
     even = np.full_like(nearer, 1 / len(parts))  # where no part brings the sum closer, all have the same share
     return np.where(whole > 0, nearer / np.where(whole > 0, whole, 1), even)
+
+
+def require_short(model: Described, maps: AttentionMaps) -> None:
+    """Refuse a text that would take too long.
+
+    Raises:
+        ConfigError: the vectors of all layers need more than `MAX_PRODUCTS` multiplications.
+    """
+    products, longest = 0, 0
+    for kind, found in maps.items():
+        layers, heads, queries, keys = found.shape
+        width = model.mixing(kind, 0).matrix.size(1)
+        products += layers * heads * queries * keys * width
+        longest = max(longest, queries, keys)
+    if products > MAX_PRODUCTS:
+        raise ConfigError(
+            f"The text has {longest} tokens. To follow them through all layers takes {products / 1e9:,.0f} billion "
+            f"multiplications; the limit is {MAX_PRODUCTS / 1e9:,.0f} billion. Shorten the text."
+        )

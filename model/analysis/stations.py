@@ -18,11 +18,13 @@ from model.analysis.station import (
     format_length,
     largest_difference,
     mean_and_variance,
+    output_rows,
     recorded_at,
+    require_transformer,
     to_float32,
     to_float64,
 )
-from model.analysis.streams import FloatArray, output_rows, require_transformer
+from model.analysis.streams import FloatArray
 from model.analysis.sublayer_stations import (
     feed_forward_station,
     layer_norm,

@@ -1,70 +1,237 @@
-"""The mathematics that all analyses of the residual stream share: a LayerNorm as a linear map, and matrices by head."""
+"""The mathematics that all analyses of the residual stream share: the steps of a model as linear maps.
 
-from collections.abc import Sequence
+With the deviation of each norm and the slope of each activation fixed at their values in a run, the way from a vector
+in the stream to a logit is linear. All computation is in double precision.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor
 
-from model.checkpoints.checkpoint import Checkpoint
-from model.config.section import ConfigError
-from model.network.transformer import Transformer
+from model.config.kinds import KINDS
+from model.network.residual_stream import Activation, Block, Matrix, ReadoutStep, Stack
+from model.network.translator import HeadMixing
 
-__all__ = ["FloatArray", "head_matrices", "linear_norm", "output_rows", "require_transformer"]
+__all__ = [
+    "Described",
+    "FloatArray",
+    "LinearMap",
+    "Passage",
+    "PoolingMap",
+    "Recorded",
+    "head_matrices",
+    "linearize",
+    "only_rows",
+    "pooling_map",
+    "recorded",
+    "stacks_of",
+    "stream_names",
+    "walk",
+]
 
 FloatArray = NDArray[np.float64]
+NEAR_ZERO = 1e-6  # where the slope of an activation at 0 is measured
 
 
-def require_transformer(checkpoint: Checkpoint) -> Transformer:
-    """The model of a checkpoint, if it is one of our Transformers, which record their residual stream.
+class Described(Protocol):
+    """A model that describes its residual stream."""
+
+    @property
+    def config(self) -> Any:
+        """Its sizes."""
+        ...
+
+    def stack(self, name: str) -> Stack:
+        """How the "encoder" or the "decoder" makes its stream."""
+        ...
+
+    def mixing(self, kind: str, layer: int) -> HeadMixing:
+        """How an attention layer computes its output from the head outputs."""
+        ...
+
+
+class Recorded(Protocol):
+    """What passed the hook points of a model while it read or wrote one text."""
+
+    def array(self, name: str) -> NDArray[np.float32]:
+        """What passed one hook point, (…, T, X), without a batch axis."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LinearMap:
+    """A step of a model at the states that passed it: x ↦ W(factor · x / divisor) + constant.
+
+    Parts that add up to these states add up, after the map and with the constant, to the model's value.
+    """
+
+    centred: bool = False  # x loses its mean first
+    divisor: Tensor | None = None  # (…, 1)
+    factor: Tensor | None = None  # (D,) or (…, D)
+    weight: Tensor | None = None  # W, (N, D)
+    constant: Tensor | None = None  # (N,); it belongs to no part
+
+    def parts(self, parts: Tensor) -> Tensor:
+        """Apply the map, without its constant, to parts of the states: (…, D) → (…, N)."""
+        if self.centred:
+            parts = parts - parts.mean(dim=-1, keepdim=True)
+        parts = parts if self.divisor is None else parts / self.divisor
+        parts = parts if self.factor is None else parts * self.factor
+        return parts if self.weight is None else parts @ self.weight.T
+
+    def whole(self, states: Tensor) -> Tensor:
+        """Apply the map with its constant: (…, D) → (…, N)."""
+        return self.parts(states) if self.constant is None else self.parts(states) + self.constant
+
+    def pulled_back(self, direction: Tensor) -> Tensor:
+        """The transposed map: (…, N) → (…, D). ⟨direction, parts(x)⟩ = ⟨pulled_back(direction), x⟩."""
+        direction = direction if self.weight is None else direction @ self.weight
+        direction = direction if self.factor is None else direction * self.factor
+        direction = direction if self.divisor is None else direction / self.divisor
+        return direction - direction.mean(dim=-1, keepdim=True) if self.centred else direction
+
+    def constant_along(self, direction: Tensor) -> float:
+        """The constant's product with a direction (…, N), summed over all positions."""
+        return 0.0 if self.constant is None else float((direction * self.constant).sum())
+
+
+def linearize(step: ReadoutStep | None, x: Tensor) -> LinearMap:
+    """A step as a linear map that is exact at the states `x` (…, D). None is the identity."""
+    if step is None:
+        return LinearMap()
+    if isinstance(step, Matrix):
+        return LinearMap(weight=to_double(step.weight), constant=None if step.bias is None else to_double(step.bias))
+    if isinstance(step, Activation):
+        moved = torch.where(x == 0, torch.full_like(x, NEAR_ZERO), x)
+        return LinearMap(factor=step(moved) / moved)
+    centred = x - x.mean(dim=-1, keepdim=True) if step.centred else x
+    deviation = (centred.square().mean(dim=-1, keepdim=True) + step.epsilon).sqrt()
+    return LinearMap(
+        centred=step.centred, divisor=deviation, factor=to_double(step.scale), constant=to_double(step.shift)
+    )
+
+
+def only_rows(readout: Sequence[ReadoutStep], ids: Sequence[int]) -> tuple[ReadoutStep, ...]:
+    """The readout for a few tokens or classes: of its last matrix, only their rows. A vocabulary may have 250,000."""
+    last = max(index for index, step in enumerate(readout) if isinstance(step, Matrix))
+    matrix = readout[last]
+    assert isinstance(matrix, Matrix)
+    rows = list(ids)
+    chosen = Matrix(weight=matrix.weight[rows], bias=None if matrix.bias is None else matrix.bias[rows])
+    return *readout[:last], chosen, *readout[last + 1 :]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PoolingMap:
+    """How the states of all positions make one vector, with the weights of the run: Σₛ Σₘ weight · Wₘ · stateₛ."""
+
+    weights: Tensor  # (M, S), one row for each head of the pooling, or a single one
+    matrices: Tensor | None  # (M, D, D), applied to the right; None is the identity
+    constant: Tensor | None  # (D,)
+
+    def vectors(self, states: Tensor) -> Tensor:
+        """What each position gives to the pooled vector, without the constant: (S, D) → (S, D)."""
+        if self.matrices is None:
+            return self.weights.sum(dim=0)[:, None] * states
+        return torch.einsum("ms,sd,mde->se", self.weights, states, self.matrices)
+
+    def whole(self, states: Tensor) -> Tensor:
+        """The pooled vector: (S, D) → (D,)."""
+        pooled = self.vectors(states).sum(dim=0)
+        return pooled if self.constant is None else pooled + self.constant
+
+    def pulled_back(self, direction: Tensor) -> Tensor:
+        """The transposed map: (D,) → (S, D)."""
+        if self.matrices is None:
+            return self.weights.sum(dim=0)[:, None] * direction
+        return torch.einsum("ms,mde,e->sd", self.weights, self.matrices, direction)
+
+    def constant_along(self, direction: Tensor) -> float:
+        """The constant's product with a direction (D,)."""
+        return 0.0 if self.constant is None else float(self.constant @ direction)
+
+
+def pooling_map(stack: Stack, recording: Recorded, count: int) -> PoolingMap:
+    """The pooling of a classifier over its first `count` positions.
+
+    Args:
+        stack: Of the classifier; its `pooling` is not "none".
+        recording: With the weights of the pooling, if it is "attention".
+        count: How many positions; 1 is enough for "first".
+    """
+    if stack.pooling == "first":
+        return PoolingMap(weights=torch.eye(1, count, dtype=torch.double), matrices=None, constant=None)
+    if stack.pooling == "mean":
+        return PoolingMap(weights=torch.full((1, count), 1 / count, dtype=torch.double), matrices=None, constant=None)
+    parts = stack.attention_pooling
+    assert parts is not None, "a pooling by attention is described"
+    weights = recorded(recording, parts.weights)[:, 0]  # (H, S)
+    values, output = (linearize(matrix, weights) for matrix in (parts.values, parts.output))
+    assert values.weight is not None
+    assert output.weight is not None
+    by_head = values.weight.view(len(weights), -1, values.weight.size(1))  # (H, K, D)
+    mixed = output.weight.view(output.weight.size(0), len(weights), -1)  # (D, H, K)
+    bias = torch.zeros(values.weight.size(0), dtype=torch.double) if values.constant is None else values.constant
+    return PoolingMap(
+        weights=weights, matrices=torch.einsum("hkd,ehk->hde", by_head, mixed), constant=output.whole(bias)
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Passage:
+    """The stream around one block, at some positions P."""
+
+    block: Block
+    before: Tensor  # (P, D)
+    added: Tensor  # (P, D), as recorded
+    norm: LinearMap  # `norm_after`, or the identity
+    after: Tensor  # (P, D)
+
+
+def walk(stack: Stack, recording: Recorded, positions: slice = slice(None)) -> Iterator[Passage]:
+    """Follow the stream from the first block to the last. It is the sum of what the blocks added, as recorded."""
+    stream = recorded(recording, stack.streams[0])[positions]
+    for block in stack.blocks:
+        added = recorded(recording, block.added)[positions]
+        norm = linearize(block.norm_after, stream + added)
+        after = norm.whole(stream + added)
+        yield Passage(block=block, before=stream, added=added, norm=norm, after=after)
+        stream = after
+
+
+def stacks_of(model: Described) -> tuple[Stack, ...]:
+    """The stacks of a model: its encoder, its decoder, or both.
 
     Raises:
-        ConfigError: it is a recurrent network or a model from another library.
+        ConfigError: the blocks of the model are not known.
     """
-    if not isinstance(checkpoint.model, Transformer):
-        raise ConfigError(
-            f"{checkpoint.name} is not one of Headlight's own Transformers. Only in those can this analysis follow the "
-            "vectors through the layers. Choose another checkpoint."
-        )
-    return checkpoint.model
+    names = dict.fromkeys(KINDS[kind].stack for kind in getattr(model.config, "kinds", ("encoder",)))
+    return tuple(model.stack(name) for name in names or ("decoder",))
 
 
-def linear_norm(norm: nn.Module, x: FloatArray, parts: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Apply a LayerNorm to the parts of its input. With the standard deviation fixed at that of `x`, it is linear.
-
-    Args:
-        norm: An `nn.LayerNorm`; any other module changes nothing.
-        x: Its input in the model, (…, D).
-        parts: Vectors that add up to `x`, (N, …, D).
-
-    Returns:
-        The parts after the norm (N, …, D), and its shift (D,), which belongs to no part.
-    """
-    if not isinstance(norm, nn.LayerNorm):
-        return parts, np.zeros(x.shape[-1])
-    scale, shift = (p.detach().cpu().double().numpy() for p in (norm.weight, norm.bias))
-    deviation = np.sqrt(x.var(axis=-1, keepdims=True) + norm.eps)  # (…, 1)
-    centred = parts - parts.mean(axis=-1, keepdims=True)
-    return centred / deviation * scale, shift
+def stream_names(stack: Stack) -> tuple[str, ...]:
+    """The hook points of the embedding, of the stream, and of what each block adds."""
+    pooling = () if stack.attention_pooling is None else (stack.attention_pooling.weights,)
+    added = (block.added for block in stack.blocks)
+    return tuple(dict.fromkeys((stack.token_vectors, stack.embedding, *stack.streams, *added, *pooling)))
 
 
-def head_matrices(model: Transformer, kind: str, layer: int) -> tuple[FloatArray, FloatArray]:
+def recorded(recording: Recorded, name: str) -> Tensor:
+    """What passed a hook point, in double precision."""
+    return torch.from_numpy(recording.array(name).astype(np.float64))
+
+
+def head_matrices(model: Described, kind: str, layer: int, heads: int) -> tuple[Tensor, Tensor]:
     """The output projection W_O, split by head (H, K, D), and its bias (D,)."""
     mixing = model.mixing(kind, layer)
-    matrix = mixing.matrix.cpu().double().numpy()  # (H·K, D)
-    heads = model.config.num_heads
-    return matrix.reshape(heads, -1, matrix.shape[1]), mixing.bias.cpu().double().numpy()
+    return to_double(mixing.matrix).unflatten(0, (heads, -1)), to_double(mixing.bias)
 
 
-def output_rows(model: Transformer, ids: Sequence[int] | slice = slice(None)) -> tuple[FloatArray, FloatArray]:
-    """Rows of the projection from the last vector to logits, (N, D), and their biases, (N,).
-
-    Only the models of some tutorials have these biases; in all others they are 0.
-
-    Args:
-        model: The Transformer.
-        ids: The target ids of the rows; by default all.
-    """
-    weight, bias = model.output_projection.weight[ids], model.output_projection.bias
-    rows = weight.detach().cpu().double().numpy()
-    return rows, np.zeros(len(rows)) if bias is None else bias[ids].detach().cpu().double().numpy()
+def to_double(tensor: Tensor) -> Tensor:
+    """A tensor of the model for computing, on the CPU."""
+    return tensor.detach().cpu().double()

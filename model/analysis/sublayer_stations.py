@@ -6,8 +6,16 @@ import torch.nn.functional as F
 from torch import nn
 
 from model.analysis.source_code import function_code
-from model.analysis.station import Station, Step, format_length, largest_difference, to_float32, to_float64
-from model.analysis.streams import FloatArray, linear_norm
+from model.analysis.station import (
+    Station,
+    Step,
+    format_length,
+    largest_difference,
+    linear_norm,
+    to_float32,
+    to_float64,
+)
+from model.analysis.streams import FloatArray
 from model.network.layers import FeedForward, Residual
 
 __all__ = ["feed_forward_station", "layer_norm", "norm_stations", "residual_station", "sublayer_input"]

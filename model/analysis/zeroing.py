@@ -1,144 +1,183 @@
-"""Value zeroing: a second measure of how much each token influences a layer of the decoder (Mohebbi et al. 2023).
+"""Value zeroing: a second measure of how much each token influences each layer (Mohebbi et al. 2023).
 
-The value vectors of one token are set to zero in one attention sublayer, and the rest of the layer runs again. The
-cosine distance shows how far the output at each position moves. Unlike ALTI+, this includes the feed-forward network,
-and each layer is measured alone.
+The value vectors of one token are set to zero in one attention block, and the rest of the layer runs again. The cosine
+distance shows how far the output at each position moves. Unlike ALTI+, this includes the feed-forward network, and each
+layer is measured alone: after a layer, the stream gets its recorded state back before the next layer reads it. So one
+pass of the model measures all layers.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
-from model.analysis.streams import FloatArray, require_transformer
-from model.checkpoints.checkpoint import Checkpoint
-from model.config.model import ModelConfig
+from model.analysis.streams import Recorded
+from model.config.kinds import KINDS
 from model.config.section import ConfigError
-from model.decoding.decoder_state import NOTHING_FORCED
-from model.inference.translate import record_translation
-from model.network.layers import DecoderLayer
-from model.network.masks import causal_mask
+from model.inference.padding import padded_for
+from model.inference.translation import Translation
+from model.network.residual_stream import Stack
+from model.network.translator import Translator
 from model.trace import Edit, hook_name, tracing
 
 __all__ = ["Zeroing", "value_zeroing"]
 
-MAX_PRODUCTS = 1 << 36  # multiplications for one text, a few seconds on one core
+MAX_PRODUCTS = 1 << 37  # multiplications for one text, a few seconds on one core
 MAX_TENSOR_SIZE = 1 << 22  # numbers in the largest tensor of a batch, 16 MB
+
+FloatArray = NDArray[np.float32]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Zeroing:
-    """How far the output of each decoder layer moves at each position, as a cosine distance."""
+    """How far the output of each layer moves at each position, as a cosine distance.
 
-    source: NDArray[np.float32]  # (L, T, S): without the value of a source token
-    target: NDArray[np.float32]  # (L, T, T): without the value of a target token that was read
+    The layers are those of the decoder; of the encoder in a model that only reads.
+    """
+
+    source: FloatArray  # (L, T or S, S): without the value of a source token
+    target: FloatArray  # (L, T, T): without the value of a target token; (L, S, 0) in a model that only reads
     residual: float  # with nothing zeroed, the largest difference of a layer's output from the model's own
 
     @property
-    def shares(self) -> NDArray[np.float32]:
+    def shares(self) -> FloatArray:
         """The share of the source tokens in all distances, (L, T); 0.5 where nothing moves."""
         source, target = self.source.sum(axis=-1), self.target.sum(axis=-1)
         whole = source + target
         return np.where(whole > 0, source / np.where(whole > 0, whole, 1), np.float32(0.5)).astype(np.float32)
 
 
+class LastLayerReached(Exception):  # noqa: N818 - not an error
+    """Ends a pass of the model after its last layer, because nobody reads the logits."""
+
+
 @torch.inference_mode()
-def value_zeroing(checkpoint: Checkpoint, text: str, *, forced: Mapping[int, int] = NOTHING_FORCED) -> Zeroing:
-    """Zero the value of one token at a time in each decoder layer.
+def value_zeroing(model: Translator, translation: Translation, recording: Recorded) -> Zeroing:
+    """Zero the value of one token at a time in each layer. The model runs again.
 
     Args:
-        checkpoint: A loaded checkpoint; never changed.
-        text: Any text.
-        forced: Position → target id that is written there, whatever its probability.
+        model: A model that describes its blocks; never changed.
+        translation: Of a text.
+        recording: Of the streams of the stack that is measured, in the run of the translation.
 
     Raises:
-        ConfigError: the model is not one of our Transformers, or the text is too long.
+        ConfigError: the model's blocks are not known, or the text is too long.
     """
-    model = require_transformer(checkpoint)
-    layers = range(model.config.num_decoder_layers)
-    streams = ["decoder.embedding.sum", *(f"decoder.layers.{i}.feed_forward_residual.stream" for i in layers)]
-    last = f"encoder.layers.{model.config.num_encoder_layers - 1}.feed_forward_residual.stream"
-    _, recording = record_translation(checkpoint, text, record=(*streams, last), forced=forced)
-    device = model.device
-    states = [torch.from_numpy(recording.array(name))[None].to(device) for name in (*streams, last)]  # (1, T or S, D)
-    memory = model.encoder.norm(states.pop())
-    target_length, source_length = states[0].size(1), memory.size(1)
-    require_short(model.config, target_length, source_length)
-    mask = causal_mask(target_length, device=device)
-    rows = rows_per_batch(model.config, target_length, source_length)
-    sources, targets, differences = list[FloatArray](), list[FloatArray](), list[float]()
-    for index, layer in enumerate(model.decoder.layers):
-        assert isinstance(layer, DecoderLayer)
-        x, output = states[index : index + 2]
-        differences.append(float((run(layer, x, memory, mask, rows=1) - output).abs().max()))
-        for kind, keys, distances in (("decoder", target_length, targets), ("cross", source_length, sources)):
-            name = hook_name(kind, index, "values")
-            distances.append(distances_without_keys(layer, x, memory, mask, name, keys=keys, rows=rows))
+    stack = model.stack("decoder" if translation.read else "encoder")
+    experiment = Experiment(model, stack, translation, recording)
+    kinds = dict.fromkeys(block.kind for block in stack.blocks if block.kind is not None)
+    experiment.require_short(list(kinds))
+    residual = experiment.differences()
+    found = {kind: experiment.distances(kind) for kind in kinds}
+    nothing = np.zeros((len(stack.streams) - 1, experiment.length, 0), dtype=np.float32)
     return Zeroing(
-        source=np.stack(sources).astype(np.float32),
-        target=np.stack(targets).astype(np.float32),
-        residual=max(differences),
+        source=found.get("cross", found.get("encoder", nothing)),
+        target=found.get("decoder", nothing),
+        residual=residual,
     )
 
 
-def require_short(config: ModelConfig, target_length: int, source_length: int) -> None:
-    """Refuse a text that would take too long.
+class Experiment:
+    """Passes of one model over what one translation read, with edits."""
 
-    Raises:
-        ConfigError: the layers need more than `MAX_PRODUCTS` multiplications.
-    """
-    width, keys = config.d_model, target_length + source_length
-    target_products = target_length * (6 * width**2 + 2 * width * config.d_ff + 2 * width * keys)
-    products = config.num_decoder_layers * keys * (target_products + 2 * source_length * width**2)
-    if products > MAX_PRODUCTS:
-        raise ConfigError(
-            f"A source of {source_length} tokens and a translation of {target_length} tokens are too long for value "
-            f"zeroing. They need {products / 1e9:,.0f} billion multiplications; the limit is {MAX_PRODUCTS / 1e9:,.0f} "
-            "billion. Shorten the sentence."
+    def __init__(self, model: Translator, stack: Stack, translation: Translation, recording: Recorded) -> None:
+        self.model, self.stack, self.translation = model, stack, translation
+        device = next(model.parameters()).device
+        self.streams = [torch.tensor(recording.array(name), device=device) for name in stack.streams[1:]]  # (T, D)
+        self.length, self.width = self.streams[0].shape
+        self.read_once = self.batches()
+
+    def batches(self) -> Callable[[int], object]:
+        """A function that runs the stack over a batch of equal rows."""
+        model, found = self.model, self.translation
+        source = padded_for(model, [[token.id for token in found.source or found.read]])  # (1, S)
+        if not found.read:
+            return lambda rows: model.read(source.expand(rows, -1))  # type: ignore[operator]
+        read = padded_for(model, [[token.id for token in found.read]])  # (1, T)
+        memory, mask = model.encode(source)
+        every = bool(mask.all())
+        return lambda rows: model.decode(
+            read.expand(rows, -1),
+            memory.expand(rows, *memory.shape[1:]),
+            None if every else mask.expand(rows, -1, -1, -1),
         )
 
+    def run(self, rows: int, edits: dict[str, Edit], watch: Callable[[int, Tensor, Tensor], None]) -> None:
+        """Run over a batch of equal rows. After each layer, `watch` sees the changed and the recorded stream.
 
-def rows_per_batch(config: ModelConfig, target_length: int, source_length: int) -> int:
-    """How many copies of the text fit into one batch, at least one."""
-    length = max(target_length, source_length)
-    width = max(config.d_model, config.d_ff, config.num_heads * length)
-    return max(1, MAX_TENSOR_SIZE // (length * width))
+        Then the next layer reads the recorded stream.
+        """
 
+        def restore(layer: int, stream: Tensor) -> Tensor:
+            own = self.streams[layer].to(stream)
+            watch(layer, stream, own)
+            if layer == len(self.streams) - 1:
+                raise LastLayerReached
+            return own.expand_as(stream)
 
-def run(layer: DecoderLayer, x: Tensor, memory: Tensor, mask: Tensor, *, rows: int) -> Tensor:
-    """The layer's output for a batch of equal rows, (rows, T, D)."""
-    source = memory.expand(rows, -1, -1)
-    output: Tensor = layer(x.expand(rows, -1, -1), source, self_mask=mask, cross_mask=None)
-    return output
+        restored = {name: partial(restore, layer) for layer, name in enumerate(self.stack.streams[1:])}
+        try:
+            with tracing(record=(), edits=edits | restored):
+                self.read_once(rows)
+        except LastLayerReached:
+            return
 
+    def differences(self) -> float:
+        """The largest difference of a layer's output from the recorded one, with nothing zeroed."""
+        found = [0.0]
+        self.run(1, {}, lambda _layer, stream, own: found.append(float((stream[0] - own).abs().max())))
+        return max(found)
 
-def distances_without_keys(
-    layer: DecoderLayer, x: Tensor, memory: Tensor, mask: Tensor, name: str, *, keys: int, rows: int
-) -> FloatArray:
-    """How far the output at each position moves without the value of each key: 1 − cosine, (T, keys).
+    def distances(self, kind: str) -> FloatArray:
+        """How far the output of each layer moves without the value of each key: 1 − cosine, (L, T, keys)."""
+        keys, rows = self.keys(kind), self.rows_per_batch(kind)
+        found = np.zeros((len(self.streams), self.length, keys), dtype=np.float32)
 
-    Args:
-        layer: Of the decoder.
-        x: Its input, (1, T, D).
-        memory: The encoder's output, (1, S, D).
-        mask: The causal mask.
-        name: Of the hook point of the values.
-        keys: How many keys there are.
-        rows: How many of them are zeroed in one batch.
-    """
-    unchanged = run(layer, x, memory, mask, rows=1).double()
+        def measure(layer: int, stream: Tensor, own: Tensor) -> None:
+            distance = 1 - torch.cosine_similarity(own.double(), stream.double(), dim=-1)  # (count, T)
+            found[layer, :, first : first + len(stream)] = distance.clamp_min(0).T.cpu().numpy()
 
-    def distances() -> Iterator[Tensor]:
         for first in range(0, keys, rows):
             count = min(rows, keys - first)
-            with tracing(record=(), edits={name: without_each(first)}):
-                changed = run(layer, x, memory, mask, rows=count)
-            yield 1 - torch.cosine_similarity(unchanged, changed.double(), dim=-1)  # (count, T)
+            self.run(count, {hook_name(kind, "*", "values"): without_each(first)}, measure)
+        return found
 
-    return torch.cat(list(distances())).clamp_min(0).T.cpu().numpy()
+    def keys(self, kind: str) -> int:
+        """How many tokens a kind of attention attends to."""
+        return len(self.translation.tokens_of(kind)[1])
+
+    def rows_per_batch(self, kind: str) -> int:
+        """How many copies of the text fit into one batch, at least one."""
+        longest = max(self.length, self.keys(kind))
+        width = max(4 * self.width, self.model.config.num_heads * longest)
+        return max(1, MAX_TENSOR_SIZE // (longest * width))
+
+    def require_short(self, kinds: list[str]) -> None:
+        """Refuse a text that would take too long.
+
+        Raises:
+            ConfigError: the passes need more than `MAX_PRODUCTS` multiplications.
+        """
+        keys = sum(map(self.keys, kinds))
+        products = keys * self.length * parameters_of_layers(self.model)
+        if products > MAX_PRODUCTS:
+            lengths = {KINDS[kind].keys: self.keys(kind) for kind in kinds}
+            counted = " and ".join(f"{count} {name} tokens" for name, count in lengths.items())
+            raise ConfigError(
+                f"The text is too long for value zeroing. It has {counted}, which need {products / 1e9:,.0f} billion "
+                f"multiplications; the limit is {MAX_PRODUCTS / 1e9:,.0f} billion. Shorten the text."
+            )
+
+
+def parameters_of_layers(model: nn.Module) -> int:
+    """How many parameters the layers have: without embeddings, and without a matrix as tall as a vocabulary."""
+    tables = [module.weight for module in model.modules() if isinstance(module, nn.Embedding)]
+    tallest = max((len(table) for table in tables), default=0)
+    return sum(p.numel() for p in model.parameters() if p.dim() == 2 and len(p) != tallest)
 
 
 def without_each(first: int) -> Edit:

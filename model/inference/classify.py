@@ -13,11 +13,12 @@ from model.checkpoints.checkpoint import ClassifierCheckpoint
 from model.corpora.examples import shortened
 from model.inference.confidence import unread_share
 from model.inference.padding import padded_for
+from model.inference.translation import Recording
 from model.network.protocols import Classifies
 from model.text.tokenizers import TokenizerPair
 from model.trace import Edit, Trace, hook_name, tracing
 
-__all__ = ["Classification", "classify", "classify_lines", "probabilities_of"]
+__all__ = ["Classification", "classify", "classify_lines", "probabilities_of", "record_classification"]
 
 FloatArray = NDArray[np.float32]
 
@@ -28,6 +29,7 @@ class Classification:
 
     label: str  # the most probable one
     probabilities: Mapping[str, float]  # label → probability; they sum to 1 unless `several_labels`
+    logits: FloatArray  # (C,), of the labels in the order of `probabilities`
     several_labels: bool  # a text may have several labels, each with its own probability
     tokens: tuple[str, ...]  # S, with `</s>` at the end
     encoder: FloatArray  # (L, H, S, S)
@@ -38,7 +40,6 @@ class Classification:
     unread: float  # share of the characters that are in no token of the vocabulary
 
 
-@torch.inference_mode()
 def classify(checkpoint: ClassifierCheckpoint, text: str, *, edits: Mapping[str, Edit] | None = None) -> Classification:
     """Classify one text, and keep the attention maps of the pass.
 
@@ -47,26 +48,50 @@ def classify(checkpoint: ClassifierCheckpoint, text: str, *, edits: Mapping[str,
         text: Any text; it may be empty.
         edits: See `tracing`.
     """
+    return record_classification(checkpoint, text, edits=edits)[0]
+
+
+@torch.inference_mode()
+def record_classification(
+    checkpoint: ClassifierCheckpoint,
+    text: str,
+    *,
+    record: Sequence[str] = (),
+    edits: Mapping[str, Edit] | None = None,
+) -> tuple[Classification, Recording]:
+    """As `classify`, and record other hook points too.
+
+    Args:
+        checkpoint: A loaded classifier; never changed.
+        text: Any text; it may be empty.
+        record: Patterns for the names of hook points to record, in addition to the weights and masks.
+        edits: See `tracing`.
+
+    Returns:
+        The class with the attention maps, and what passed the other hook points.
+    """
     model, tokenizer = checkpoint.model, checkpoint.tokenizers.source
     encoding, specials = tokenizer.encode(text), checkpoint.tokenizers.specials
     encoded = encoding.ids
     ids = shortened(encoded, model.config.max_length, specials)
-    with tracing(record=("*.weights", "*.mask"), edits=edits) as trace:
+    with tracing(record=("*.weights", "*.mask", *record), edits=edits) as trace:
         logits = model(padded_for(model, [ids]))[0]  # (C,)
     by_label = dict(zip(model.config.labels, probabilities_of(model, logits).tolist(), strict=True))
     names = [hook_name("encoder", layer, "weights") for layer in range(model.config.num_layers("encoder"))]
-    return Classification(
+    classification = Classification(
         label=max(by_label, key=lambda label: by_label[label]),
         probabilities=by_label,
         tokens=tokenizer.tokens(ids),
         encoder=torch.cat([trace.passes(name)[0] for name in names]).numpy(),
         allowed=allowed_in(trace, model.config.num_layers("encoder"), len(ids)),
+        logits=logits.float().cpu().numpy(),
         several_labels=model.config.several_labels,
         pooled_by=model.config.pooling,
         pooling=pooled(model.config.pooling, trace, len(ids)),
         dropped=len(encoded) - (len(ids) - len(specials.before) - len(specials.after)),
         unread=unread_share(encoding, text, unknown=specials.unknown),
     )
+    return classification, Recording(trace=trace, rows=(0,))
 
 
 def probabilities_of(model: Classifies, logits: Tensor) -> Tensor:

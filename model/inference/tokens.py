@@ -93,7 +93,7 @@ def written_tokens(tokenizers: TokenizerPair, hypothesis: Hypothesis, steps: Seq
 def with_candidates(token: Token, tokenizer: Tokenizer, step: Step, row: int) -> Token:
     """The token with the candidates at its position and the entropy of their distribution."""
     best = step.ids[row].tolist()
-    candidates = zip(tokenizer.tokens(best), step.log_probs[row].exp().tolist(), best, strict=True)
+    candidates = zip(tokenizer.tokens(best), step.log_probs[row].double().exp().tolist(), best, strict=True)
     return replace(
         token,
         candidates=tuple(Candidate(*candidate) for candidate in candidates),

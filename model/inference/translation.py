@@ -12,7 +12,7 @@ from model.inference.tokens import Token
 from model.network.protocols import Reads
 from model.trace import Trace, hook_name
 
-__all__ = ["AttentionMaps", "Recording", "Translation", "attention_maps", "attention_masks"]
+__all__ = ["AttentionMaps", "RecordedArrays", "Recording", "Translation", "attention_maps", "attention_masks"]
 
 FloatArray = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
@@ -84,6 +84,30 @@ class Recording:
             KeyError: the hook point was not recorded.
         """
         return np.asarray(self.trace.joined(name, self.rows).numpy(), dtype=np.float32)
+
+    def arrays(self) -> "RecordedArrays":
+        """Everything that was recorded, as arrays. The recording is empty afterwards."""
+        return RecordedArrays(
+            arrays={
+                name: np.asarray(self.trace.pop_joined(name, self.rows).numpy(), dtype=np.float32)
+                for name in self.trace.names
+            }
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedArrays:
+    """A recording that can be kept: plain arrays, without the passes."""
+
+    arrays: Mapping[str, FloatArray]  # name of a hook point → (…, T, X)
+
+    def array(self, name: str) -> FloatArray:
+        """What passed a hook point, see `Recording.array`.
+
+        Raises:
+            KeyError: the hook point was not recorded.
+        """
+        return self.arrays[name]
 
 
 def attention_maps(trace: Trace, model: Reads, decoder_rows: Sequence[int]) -> AttentionMaps:

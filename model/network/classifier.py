@@ -12,6 +12,7 @@ from model.network.dropout import Dropout
 from model.network.masks import padding_mask
 from model.network.own_model import OwnModel
 from model.network.positional import PositionalEncoding, RotaryPositions
+from model.network.residual_stream import AttentionPooling as PoolingParts
 from model.network.residual_stream import Stack
 from model.network.stack_description import describe_stack, matrix_of
 from model.network.transformer import Encoder, initialize
@@ -33,10 +34,19 @@ class AttentionPooling(nn.Module):
             d_model=config.d_model, num_heads=config.num_heads, dropout=config.dropout, kind=config.attention
         )
 
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         queries = self.query.to(x.dtype).expand(x.size(0), 1, -1)  # (B, 1, D)
         pooled: Tensor = self.attention(queries, x, mask=mask)
         return pooled.squeeze(1)  # (B, D)
+
+    def describe(self) -> PoolingParts:
+        """Its parts. The model has it as `pooling`."""
+        return PoolingParts(
+            weights="pooling.attention.weights",
+            values=matrix_of(self.attention.value_projection),
+            output=matrix_of(self.attention.output_projection),
+            pool=self,
+        )
 
 
 class MeanPooling(nn.Module):
@@ -77,6 +87,7 @@ class Classifier(OwnModel):
             self.encoder.layers,
             self.encoder.norm,
             pooling=self.config.pooling,
+            attention_pooling=self.pooling.describe() if isinstance(self.pooling, AttentionPooling) else None,
             readout=[matrix_of(self.output_projection)],
         )
 

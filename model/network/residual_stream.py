@@ -10,7 +10,18 @@ from typing import Literal
 
 from torch import Tensor, nn
 
-__all__ = ["Activation", "Block", "Matrix", "Norm", "Pooling", "ReadoutStep", "Stack", "norm_of", "read_out"]
+__all__ = [
+    "Activation",
+    "AttentionPooling",
+    "Block",
+    "Matrix",
+    "Norm",
+    "Pooling",
+    "ReadoutStep",
+    "Stack",
+    "norm_of",
+    "read_out",
+]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -91,6 +102,16 @@ class Block:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class AttentionPooling:
+    """One learned query attends to all normed states."""
+
+    weights: str  # the hook point of its weights, (B, H, 1, S)
+    values: Matrix  # from a state to the values of all heads, D → H·K
+    output: Matrix  # from the head outputs to the pooled vector, H·K → D
+    pool: Callable[[Tensor], Tensor]  # from normed states to the pooled vector, (B, S, D) → (B, D)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Stack:
     """The encoder or the decoder of a model."""
 
@@ -103,6 +124,7 @@ class Stack:
     streams: tuple[str, ...]  # before the first layer and after each layer, L + 1 hook points (B, T, D)
     final_norm: Norm | None  # of the last stream
     pooling: Pooling = "none"
+    attention_pooling: AttentionPooling | None = None  # only for "attention"
     readout: tuple[ReadoutStep, ...] = ()  # from the normed (and pooled) states to logits; () if nothing is written
 
     def enter(self, total: Tensor) -> Tensor:

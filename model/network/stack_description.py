@@ -6,7 +6,7 @@ from typing import Literal
 from torch import nn
 
 from model.network.layers import DecoderLayer, EncoderLayer, Residual
-from model.network.residual_stream import Block, Matrix, Norm, ReadoutStep, Stack, norm_of
+from model.network.residual_stream import AttentionPooling, Block, Matrix, Norm, ReadoutStep, Stack, norm_of
 
 __all__ = ["describe_stack", "matrix_of"]
 
@@ -17,6 +17,7 @@ def describe_stack(
     norm: nn.Module,
     *,
     pooling: Literal["none", "mean", "attention"] = "none",
+    attention_pooling: AttentionPooling | None = None,
     readout: Sequence[ReadoutStep] = (),
 ) -> Stack:
     """Describe a stack of our layers.
@@ -26,6 +27,7 @@ def describe_stack(
         layers: Its `EncoderLayer`s or `DecoderLayer`s.
         norm: Of its last stream: a LayerNorm, or an identity.
         pooling: How a classifier combines the positions.
+        attention_pooling: Its parts, if it is "attention".
         readout: From its states to logits.
     """
     blocks: list[Block] = []
@@ -43,6 +45,7 @@ def describe_stack(
         streams=tuple(streams),
         final_norm=norm_of(norm),
         pooling=pooling,
+        attention_pooling=attention_pooling,
         readout=tuple(readout),
     )
 

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from model.config.section import ConfigError
 from viz_app.content.plain import plain
 from viz_app.sections.inside.layer_by_layer import layer_by_layer
 from viz_app.sections.inside.logit_lens import early_predictions
@@ -38,5 +39,8 @@ for tab, (_, section) in zip(others, SECTIONS.values(), strict=True):
         with tab:
             if problem := analyses.why_no_residual_stream(key):
                 st.info(plain(problem))
-            else:
+                continue
+            try:
                 section(key, text, run)
+            except ConfigError as error:
+                st.info(plain(str(error)))

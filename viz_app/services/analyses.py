@@ -8,17 +8,17 @@ from pathlib import Path
 
 from model.analysis.availability import require_masks
 from model.analysis.by_distance import score_by_distance
-from model.analysis.contributions import Contributions, contributions
+from model.analysis.contributions import Contributions, choice_of_class, choice_of_token, contributions
 from model.analysis.importance import all_heads
 from model.analysis.influence import Influence, influence
 from model.analysis.learning import SnapshotResult, list_snapshots, run_snapshot
-from model.analysis.lens import EarlyReading, Lens, decoder_lens, logit_lens
+from model.analysis.lens import ClassLens, EarlyReading, Lens, class_lens, decoder_lens, logit_lens
 from model.analysis.patching import patch_head
 from model.analysis.silencing import SilencingEffects, silence_each_head
 from model.analysis.snapshot_stack import run_snapshots
 from model.analysis.station import Station
 from model.analysis.stations import WordPrediction, stations
-from model.analysis.streams import require_transformer
+from model.analysis.streams import stacks_of
 from model.analysis.zeroing import Zeroing, value_zeroing
 from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from model.config.search import SearchConfig
@@ -35,11 +35,15 @@ from viz_app.server.resources import threads
 from viz_app.server.server_state import keep, remembered
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.loading import FloatArray, config_of, loaded, snapshot, snapshot_stack, translator
-from viz_app.services.translations import Forced, translation_of, without_maps, written_of
+from viz_app.services.recordings import recorded_classification, recorded_translation
+from viz_app.services.translations import Forced, Run, translation_of, without_maps, written_of
 
 __all__ = [
     "aligned_pairs",
     "attempt_of",
+    "class_contributions_of",
+    "class_influence_of",
+    "class_lens_of",
     "contributions_of",
     "early_readings_of",
     "head_effects_of",
@@ -62,7 +66,7 @@ WORK_PER_SECOND = 7e10  # heads × tokens × parameters that one core computes i
 
 def why_no_residual_stream(key: CheckpointKey) -> str:
     """Why the residual stream cannot be shown; "" if it can."""
-    return refusal(require_transformer, key)
+    return refusal(lambda checkpoint: stacks_of(checkpoint.model), key)
 
 
 def why_no_masks(key: CheckpointKey) -> str:
@@ -82,10 +86,24 @@ def refusal(require: Callable[[Checkpoint], object], key: CheckpointKey) -> str:
 def lens_of(
     key: CheckpointKey, text: str, search: SearchConfig = GREEDY, forced: Forced = ()
 ) -> tuple[Translation, Lens]:
-    """The translation without its maps, and its logit lens."""
-    written = written_of(key, text, search, forced)
-    translation, lens = logit_lens(translator(key), text, forced=written)
-    return without_maps(translation), lens
+    """The translation without its maps, and its logit lens.
+
+    Raises:
+        ConfigError: the blocks of the model are not known, or it predicts nothing in this text.
+    """
+    translation, recording = recorded_translation(key, text, Run(search, forced))
+    checkpoint = translator(key)
+    return translation, logit_lens(checkpoint.model, checkpoint.tokenizers.target, translation, recording)
+
+
+@remembered()
+def class_lens_of(key: CheckpointKey, text: str) -> ClassLens:
+    """The probabilities of the labels of a classifier after each layer.
+
+    Raises:
+        ConfigError: the blocks of the model are not known.
+    """
+    return class_lens(loaded(key).model, *recorded_classification(key, text))
 
 
 @remembered("Translating after each layer …")
@@ -97,8 +115,24 @@ def early_readings_of(key: CheckpointKey, text: str) -> tuple[EarlyReading, ...]
 def contributions_of(
     key: CheckpointKey, text: str, position: int, rival: int, search: SearchConfig = GREEDY, forced: Forced = ()
 ) -> Contributions:
-    written = written_of(key, text, search, forced)
-    return contributions(translator(key), text, position, rival, forced=written)
+    """The parts of the difference between a token and a rival; see `choice_of_token`.
+
+    Raises:
+        ConfigError: the blocks of the model are not known, or the model did not choose this token.
+    """
+    translation, recording = recorded_translation(key, text, Run(search, forced))
+    return contributions(translator(key).model, recording, choice_of_token(translation, position, rival))
+
+
+@remembered()
+def class_contributions_of(key: CheckpointKey, text: str, label: str, rival: str) -> Contributions:
+    """The parts of the difference between two labels of a classifier.
+
+    Raises:
+        ConfigError: the blocks of the model are not known.
+    """
+    classification, recording = recorded_classification(key, text)
+    return contributions(loaded(key).model, recording, choice_of_class(classification, label, rival))
 
 
 @remembered()
@@ -130,14 +164,35 @@ def scores_by_distance_of(key: CheckpointKey, layer: int, reach: int) -> FloatAr
 def influence_of(
     key: CheckpointKey, text: str, search: SearchConfig = GREEDY, forced: Forced = ()
 ) -> tuple[Translation, Influence]:
-    """The translation without its maps, and the influence on each of its words."""
-    translation, found = influence(translator(key), text, written_of(key, text, search, forced))
-    return without_maps(translation), found
+    """The translation without its maps, and the influence on each of its positions.
+
+    Raises:
+        ConfigError: the blocks of the model are not known, or the text is too long.
+    """
+    translation, recording = recorded_translation(key, text, Run(search, forced))
+    maps = translation_of(key, text, search, forced).maps
+    return translation, influence(translator(key).model, maps, recording)
+
+
+@remembered()
+def class_influence_of(key: CheckpointKey, text: str) -> Influence:
+    """The influence on each position of the encoder and on the pooled vector of a classifier.
+
+    Raises:
+        ConfigError: the blocks of the model are not known, or the text is too long.
+    """
+    classification, recording = recorded_classification(key, text)
+    return influence(loaded(key).model, {"encoder": classification.encoder}, recording)
 
 
 @remembered("Zeroing one value after the other …")
 def zeroing_of(key: CheckpointKey, text: str, search: SearchConfig = GREEDY, forced: Forced = ()) -> Zeroing:
-    return value_zeroing(translator(key), text, forced=written_of(key, text, search, forced))
+    """How far each layer moves without the value of each token.
+
+    Raises:
+        ConfigError: the blocks of the model are not known, or the text is too long.
+    """
+    return value_zeroing(translator(key).model, *recorded_translation(key, text, Run(search, forced)))
 
 
 @remembered("Silencing every head …")

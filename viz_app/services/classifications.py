@@ -7,7 +7,7 @@ from viz_app.server.server_state import remembered
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.loading import loaded
 
-__all__ = ["classification_of", "deletions_of"]
+__all__ = ["classification_of", "classifier", "deletions_of"]
 
 MAX_DELETED, MOST_WORK = 200, 1e11  # words; words × tokens × parameters: two seconds on one core
 

@@ -18,16 +18,14 @@ from torch import Tensor, nn
 
 from model.analysis.alignment import join_words, link_words
 from model.analysis.anatomy import anatomy, derive, value_norms
-from model.analysis.contributions import contributions
 from model.analysis.importance import loss_changes, make_examples, sentence_losses
 from model.analysis.influence import influence
-from model.analysis.lens import decoder_lens, logit_lens
+from model.analysis.lens import decoder_lens
 from model.analysis.mask_bugs import mask_bug
 from model.analysis.padded_batch import layer_stages, padded_batch
 from model.analysis.patching import first_difference, patch_every_head, patch_head
 from model.analysis.silencing import silence_each_head
 from model.analysis.stations import stations
-from model.analysis.zeroing import value_zeroing
 from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint
 from model.config.search import SearchConfig
 from model.config.section import ConfigError
@@ -45,6 +43,7 @@ from model.network.classifier import Classifier
 from model.network.protocols import HeadMixing, Writes
 from model.trace import Edit, Trace, hook_name, tracing
 from tests.agreement_cases import CASES, Case
+from tests.model.analysis.follow import contributions_to, follow, lens_of, zeroing_of
 
 # The library says so of every model whose norms stand in front.
 pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor")
@@ -206,7 +205,8 @@ def lengths_of_values(opened: Opened) -> None:
 
 def layers(opened: Opened) -> None:
     """The last row of the logit lens contains the written tokens."""
-    found, lens = logit_lens(opened.checkpoint, opened.case.text)
+    found, lens = lens_of(opened.checkpoint, opened.case.text)
+    assert lens.difference < ROWS
     np.testing.assert_allclose(lens.written[-1], [token.probability for token in found.written], atol=ROWS)
     best = [token.candidates[0] for token in found.written]
     np.testing.assert_allclose(lens.probabilities[-1], [one.probability for one in best], atol=ROWS)
@@ -223,18 +223,19 @@ def contributed(opened: Opened) -> None:
     """The parts add up to the difference of two logits, which is that of the probabilities shown."""
     found = translate(opened.checkpoint, opened.case.text)
     if not found.written:
-        contributions(opened.checkpoint, opened.case.text, 0, 0)
+        follow(opened.checkpoint, opened.case.text)
     for place in {0, len(found.written) // 2, len(found.written) - 1}:
         word = found.written[place]
         for rival in [one for one in word.candidates if one.id != word.id][:3]:
-            parts = contributions(opened.checkpoint, opened.case.text, place, rival.id)
+            parts = contributions_to(opened.checkpoint, opened.case.text, place, rival.id)
             assert parts.total == pytest.approx(parts.difference, abs=SUMS)
             assert parts.difference == pytest.approx(float(np.log(word.probability / rival.probability)), abs=SUMS)
 
 
 def influenced(opened: Opened) -> None:
     """The vectors of every layer add up to what it wrote; the shares of a word add up to 1; none is of the future."""
-    _, found = influence(opened.checkpoint, opened.case.text)
+    translation, recording = follow(opened.checkpoint, opened.case.text)
+    found = influence(opened.checkpoint.model, translation.maps, recording)
     assert found.residual < SUMS
     np.testing.assert_allclose(found.source.sum(axis=1) + found.target.sum(axis=1), 1, atol=ROWS)
     np.testing.assert_array_equal(np.triu(found.target, 1), 0)
@@ -243,7 +244,7 @@ def influenced(opened: Opened) -> None:
 
 def zeroed(opened: Opened) -> None:
     """With nothing zeroed a layer writes what it wrote; what comes later moves nothing."""
-    found = value_zeroing(opened.checkpoint, opened.case.text)
+    found = zeroing_of(opened.checkpoint, opened.case.text)
     assert found.residual < SUMS
     np.testing.assert_allclose(np.triu(found.target, 1), 0, atol=ROWS)
     assert found.source.max() > SUMS

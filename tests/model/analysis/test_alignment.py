@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from model.analysis.alignment import Pointer, join_words, link_words, strongest_links, word_per_token
-from model.analysis.influence import influence
 from model.checkpoints.checkpoint import load_checkpoint
 from model.corpora.aligned import AlignedPair, cooccurrence, error_rate, read_aligned
 from model.corpora.corpora import CorpusError
 from tests.conftest import BUNDLED
+from tests.model.analysis.follow import follow
 
 
 def pair(source: str, target: str, sure: str, possible: str = "") -> AlignedPair:
@@ -81,7 +81,7 @@ def test_a_heads_links_are_its_largest_weights(name: str) -> None:
     pieces, written = checkpoint.tokenizers.source.encode(source), checkpoint.tokenizers.target.encode(target)
     specials = checkpoint.tokenizers.specials
     ids = dict(enumerate((*written.ids, specials.eos)))
-    translation, _ = influence(checkpoint, source, ids)
+    translation, _ = follow(checkpoint, source, ids)
     assert [token.id for token in translation.written] == [*written.ids, specials.eos]
     rows, columns = word_per_token(written, target, one.target), word_per_token(pieces, source, one.source)
     assert sorted(set(rows)) == list(range(len(one.target)))

@@ -9,18 +9,17 @@ import torch
 from torch import nn
 
 from model.analysis import zeroing
-from model.analysis.contributions import contributions
-from model.analysis.influence import influence, shares
-from model.analysis.lens import decoder_lens, logit_lens
-from model.analysis.streams import linear_norm
-from model.analysis.zeroing import value_zeroing
+from model.analysis.influence import Influence, influence, shares
+from model.analysis.lens import decoder_lens
+from model.analysis.streams import linearize
 from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
-from model.config.model import ModelConfig
 from model.config.section import ConfigError
 from model.inference.translate import translate, translate_lines
 from model.inference.translation import Translation
+from model.network.residual_stream import Activation, Matrix, Norm
 from model.network.transformer import Transformer
 from tests.conftest import BUNDLED
+from tests.model.analysis.follow import contributions_to, follow, lens_of, zeroing_of
 from tests.model.analysis.reference import reference
 
 TEXT = "Where is the next train station, my friend?"
@@ -46,6 +45,11 @@ def any_norm(request: pytest.FixtureRequest) -> Checkpoint:
     return load_checkpoint(BUNDLED / "everyday-en-de") if request.param == "trained" else random_model(request.param)
 
 
+def influence_of(checkpoint: Checkpoint) -> tuple[Translation, Influence]:
+    translation, recording = follow(checkpoint, TEXT)
+    return translation, influence(checkpoint.model, translation.maps, recording)
+
+
 def all_logits(checkpoint: Checkpoint, translation: Translation) -> torch.Tensor:
     """(T, V) in one pass, without a cache."""
     source, read = (torch.tensor([[t.id for t in tokens]]) for tokens in (translation.source, translation.read))
@@ -55,7 +59,7 @@ def all_logits(checkpoint: Checkpoint, translation: Translation) -> torch.Tensor
 
 
 def test_every_number_equals_a_pass_written_by_hand(any_norm: Checkpoint) -> None:
-    translation, lens = logit_lens(any_norm, TEXT)
+    translation, lens = lens_of(any_norm, TEXT)
     source, read, written = (
         [token.id for token in tokens] for tokens in (translation.source, translation.read, translation.written)
     )
@@ -64,16 +68,19 @@ def test_every_number_equals_a_pass_written_by_hand(any_norm: Checkpoint) -> Non
         chances = logits.softmax(-1)
         np.testing.assert_allclose(lens.probabilities[row], chances.max(-1).values, atol=1e-4)
         np.testing.assert_allclose(lens.written[row], chances[torch.arange(len(written)), written], atol=1e-4)
-    _, shares_found = influence(any_norm, TEXT)
+    _, shares_found = influence_of(any_norm)
     np.testing.assert_allclose(shares_found.source, expected.source, atol=1e-5)
     np.testing.assert_allclose(shares_found.target, expected.target, atol=1e-5)
     vocabulary = any_norm.model.output_projection.weight.detach().double()
     for place in (0, 3, len(written) - 1):
         rival = next(one.id for one in translation.written[place].candidates if one.id != written[place])
-        found, direction = contributions(any_norm, TEXT, place, rival), vocabulary[written[place]] - vocabulary[rival]
+        found, direction = (
+            contributions_to(any_norm, TEXT, place, rival),
+            vocabulary[written[place]] - vocabulary[rival],
+        )
         by_name = {("word",): found.word, ("position",): found.position}
         by_name |= {("feed-forward", i): value for i, value in enumerate(found.feed_forward)}
-        for kind, grid in (("decoder", found.decoder), ("cross", found.cross)):
+        for kind, grid in found.heads.items():
             by_name |= {(kind, i, h): grid[i, h] for i in range(len(grid)) for h in range(grid.shape[1])}
         assert by_name.keys() == expected.parts.keys()
         for name, value in by_name.items():
@@ -87,7 +94,7 @@ def test_the_contributions_add_up_to_the_difference_of_the_logits(any_norm: Chec
     logits = all_logits(any_norm, translation)[place]
     word = translation.written[place]
     for rival in [candidate.id for candidate in word.candidates if candidate.id != word.id][:3]:
-        found = contributions(any_norm, TEXT, place, rival)
+        found = contributions_to(any_norm, TEXT, place, rival)
         expected = float(logits[word.id] - logits[rival])
         # Single precision, through every layer: about a thousand sums of numbers of the logits' size.
         assert found.difference == pytest.approx(expected, abs=1e-3)
@@ -101,7 +108,7 @@ def test_the_last_feed_forwards_contribution_is_lost_without_it() -> None:
     translation = translate(checkpoint, TEXT)
     place, word = 1, translation.written[1]
     rival = next(candidate.id for candidate in word.candidates if candidate.id != word.id)
-    found = contributions(checkpoint, TEXT, place, rival)
+    found = contributions_to(checkpoint, TEXT, place, rival)
     source, read = (torch.tensor([[t.id for t in tokens]]) for tokens in (translation.source, translation.read))
     streams: list[torch.Tensor] = []
     model.decoder.norm.register_forward_pre_hook(lambda _, inputs: streams.append(inputs[0][0, place]))
@@ -117,20 +124,36 @@ def test_the_last_feed_forwards_contribution_is_lost_without_it() -> None:
     assert found.feed_forward[-1] == pytest.approx(expected, abs=1e-3)
 
 
+STEPS = {
+    "LayerNorm": Norm(scale=torch.randn(7).double(), shift=torch.randn(7).double(), epsilon=1e-5),
+    "RMSNorm": Norm(scale=torch.randn(7).double(), shift=torch.zeros(7).double(), epsilon=1e-5, centred=False),
+    "matrix": Matrix(weight=torch.randn(4, 7).double(), bias=torch.randn(4).double()),
+    "matrix without bias": Matrix(weight=torch.randn(4, 7).double()),
+    "GELU": Activation(function=torch.nn.functional.gelu),
+    "tanh": Activation(function=torch.tanh),
+    "cap": Activation(function=lambda x: 3 * torch.tanh(x / 3)),
+}
+
+
 @pytest.mark.parametrize("shape", [(7,), (3, 7)])
-def test_the_linear_norm_of_the_parts_adds_up_to_the_norm_of_their_sum(shape: Sequence[int]) -> None:
-    norm = nn.LayerNorm(7).double()
-    with torch.no_grad():
-        norm.weight.normal_()
-        norm.bias.normal_()
-    parts = np.random.default_rng(0).normal(size=(5, *shape))
-    found, shift = linear_norm(norm, parts.sum(axis=0), parts)
-    expected = norm(torch.from_numpy(parts.sum(axis=0))).detach().numpy()
-    np.testing.assert_allclose(found.sum(axis=0) + shift, expected, atol=1e-12)
+@pytest.mark.parametrize("name", STEPS)
+def test_the_parts_after_a_step_add_up_to_the_value_of_the_step(name: str, shape: Sequence[int]) -> None:
+    step, parts = STEPS[name], torch.randn(5, *shape).double()
+    parts[1, ..., 2] = -parts[[0, 2, 3, 4], ..., 2].sum(dim=0)  # one number is 0 in the whole
+    whole = parts.sum(dim=0)
+    linear, expected = linearize(step, whole), step(whole)
+    found = linear.parts(parts)
+    torch.testing.assert_close(linear.whole(whole), expected)
+    torch.testing.assert_close(found.sum(dim=0), linear.parts(whole))
+    # The transposed map gives each part the same product with a direction.
+    direction = torch.randn_like(expected)
+    pulled = (linear.pulled_back(direction) * parts).flatten(1).sum(dim=1)
+    torch.testing.assert_close(pulled, (direction * found).flatten(1).sum(dim=1))
+    assert (direction * expected).sum() == pytest.approx(float(pulled.sum()) + linear.constant_along(direction))
 
 
 def test_the_lens_goes_from_the_embedding_to_the_written_tokens(any_norm: Checkpoint) -> None:
-    translation, lens = logit_lens(any_norm, TEXT)
+    translation, lens = lens_of(any_norm, TEXT)
     chances = all_logits(any_norm, translation).softmax(dim=-1)
     assert len(lens.tokens) == any_norm.model.config.num_decoder_layers + 1
     np.testing.assert_allclose(lens.probabilities[-1], chances.max(dim=-1).values, atol=1e-4)
@@ -156,7 +179,7 @@ def test_a_stopped_encoder_equals_one_with_fewer_layers(any_norm: Checkpoint) ->
 
 
 def test_the_influence_on_a_word_comes_only_from_earlier_tokens(any_norm: Checkpoint) -> None:
-    translation, found = influence(any_norm, TEXT)
+    translation, found = influence_of(any_norm)
     assert found.residual < 1e-4  # the vectors of every layer add up to its output
     assert found.source.shape == (len(translation.written), len(translation.source))
     np.testing.assert_allclose(found.source.sum(axis=1) + found.target.sum(axis=1), 1, atol=1e-9)
@@ -175,7 +198,7 @@ def test_the_share_of_a_part_is_how_much_closer_it_brings_the_sum() -> None:
 
 @torch.inference_mode()
 def test_value_zeroing_equals_the_layers_own_modules(any_norm: Checkpoint) -> None:
-    found, model = value_zeroing(any_norm, TEXT), any_norm.model
+    found, model = zeroing_of(any_norm, TEXT), any_norm.model
     assert found.residual < 1e-4
     translation = translate(any_norm, TEXT)
     source, read = (torch.tensor([[t.id for t in tokens]]) for tokens in (translation.source, translation.read))
@@ -201,21 +224,21 @@ def test_value_zeroing_equals_the_layers_own_modules(any_norm: Checkpoint) -> No
     assert ((found.shares >= 0) & (found.shares <= 1)).all()
 
 
-@pytest.mark.parametrize("ask", [logit_lens, decoder_lens, influence, value_zeroing])
+@pytest.mark.parametrize("ask", [follow, decoder_lens])
 def test_a_recurrent_network_is_refused(ask: Callable[[Checkpoint, str], object]) -> None:
-    with pytest.raises(ConfigError, match="gru-de-en is not one of Headlight's own Transformers"):
+    with pytest.raises(ConfigError, match="no residual stream that Headlight can follow"):
         ask(load_checkpoint(BUNDLED / "gru-de-en"), "Ein Hund.")
 
 
 @torch.inference_mode()
 def test_value_zeroing_in_batches_equals_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     checkpoint = random_model("post")
-    whole = value_zeroing(checkpoint, TEXT)
+    whole = zeroing_of(checkpoint, TEXT)
     rows = list[int]()
     layer = checkpoint.model.decoder.layers[0]
     layer.register_forward_pre_hook(lambda _, inputs: rows.append(len(inputs[0])))
-    monkeypatch.setattr(zeroing, "MAX_TENSOR_SIZE", 30_000)
-    found = value_zeroing(checkpoint, TEXT)
+    monkeypatch.setattr(zeroing, "MAX_TENSOR_SIZE", 60_000)
+    found = zeroing_of(checkpoint, TEXT)
     np.testing.assert_allclose(found.source, whole.source, atol=1e-6)
     np.testing.assert_allclose(found.target, whole.target, atol=1e-6)
     assert 1 < max(rows) < found.source.shape[2], "the values of the source take several batches"
@@ -223,16 +246,8 @@ def test_value_zeroing_in_batches_equals_one_by_one(monkeypatch: pytest.MonkeyPa
 
 def test_a_text_too_long_for_value_zeroing_is_refused_with_its_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
     checkpoint = load_checkpoint(BUNDLED / "everyday-en-de")
-    sizes = checkpoint.model.config
-    assert isinstance(sizes, ModelConfig)
-    zeroing.require_short(sizes, 90, 90)
-    with pytest.raises(ConfigError, match=r"source of 256 tokens and a translation of 250 .* billion"):
-        zeroing.require_short(sizes, 250, 256)
-    # One batch holds no tensor beyond the bound, however long the text is.
-    for length in (10, 100, 256):
-        rows = zeroing.rows_per_batch(sizes, length, length)
-        widest = max(sizes.d_model, sizes.d_ff, sizes.num_heads * length)
-        assert rows * length * widest <= zeroing.MAX_TENSOR_SIZE
+    translation = translate(checkpoint, TEXT)
     monkeypatch.setattr(zeroing, "MAX_PRODUCTS", 10**6)
-    with pytest.raises(ConfigError, match="too long for value zeroing"):
-        value_zeroing(checkpoint, TEXT)
+    lengths = f"{len(translation.source)} source tokens"
+    with pytest.raises(ConfigError, match=rf"too long for value zeroing.*{lengths}.* billion"):
+        zeroing_of(checkpoint, TEXT)

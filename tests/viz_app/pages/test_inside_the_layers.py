@@ -14,15 +14,14 @@ from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 from model.analysis import zeroing
-from model.analysis.contributions import contributions
-from model.analysis.influence import influence
-from model.analysis.lens import decoder_lens, logit_lens
+from model.analysis.influence import Influence, influence
+from model.analysis.lens import decoder_lens
 from model.analysis.stations import stations
-from model.analysis.zeroing import value_zeroing
 from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from model.inference.translate import translate
 from tests.conftest import BUNDLED
 from tests.foreign_folders import make_folder
+from tests.model.analysis.follow import contributions_to, follow, lens_of, zeroing_of
 from tests.viz_app.conftest import NAME, TEXT, array, charts, html, in_url
 
 OpenApp = Callable[..., AppTest]
@@ -30,9 +29,14 @@ STATIONS = "stations"
 TABS = ("layers", "why", "read")
 
 
+def influence_of(checkpoint: Checkpoint) -> Influence:
+    translation, recording = follow(checkpoint, TEXT)
+    return influence(checkpoint.model, translation.maps, recording)
+
+
 def test_the_grid_of_words_equals_the_lens(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     app = open_app("inside", checkpoint=NAME, text=TEXT, inside_tab=TABS[0])
-    _, lens = logit_lens(checkpoint, TEXT)
+    _, lens = lens_of(checkpoint, TEXT)
     (figure,) = charts(app)
     np.testing.assert_allclose(array(figure["data"][0]["z"]), lens.probabilities, atol=1e-5)
     text = figure["data"][0]["text"]  # each word has an ink with enough contrast
@@ -53,9 +57,9 @@ def test_the_parts_on_the_page_belong_to_the_chosen_words(open_app: OpenApp, che
     for rival in rivals[:2]:
         app.selectbox(key="rival").set_value(rival).run()
         assert not app.exception
-        found = contributions(checkpoint, TEXT, 1, rival)
+        found = contributions_to(checkpoint, TEXT, 1, rival)
         z = array(charts(app)[0]["data"][0]["z"]).astype(float)
-        expected = [found.cross, found.decoder, found.feed_forward[:, None]]
+        expected = [found.heads["cross"], found.heads["decoder"], found.feed_forward[:, None]]
         np.testing.assert_allclose(z[:, ~np.isnan(z).all(axis=0)], np.concatenate(expected, axis=1), atol=1e-4)
         total = next(match for part in app.markdown if (match := re.search(r"= \*\*([+-][\d.]+)\*\*", part.value)))
         assert float(total[1]) == pytest.approx(found.difference, abs=2e-3)  # three decimals on the screen
@@ -64,9 +68,9 @@ def test_the_parts_on_the_page_belong_to_the_chosen_words(open_app: OpenApp, che
 
 def test_the_bars_show_the_shares_of_source_and_target(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     app = open_app("inside", checkpoint=NAME, text=TEXT, inside_tab=TABS[2])
-    _, found = influence(checkpoint, TEXT)
+    found = influence_of(checkpoint)
     bars, source, target, opinion = charts(app)
-    np.testing.assert_allclose(array(opinion["data"][0]["z"]), value_zeroing(checkpoint, TEXT).shares, atol=1e-4)
+    np.testing.assert_allclose(array(opinion["data"][0]["z"]), zeroing_of(checkpoint, TEXT).shares, atol=1e-4)
     np.testing.assert_allclose(bars["data"][0]["y"], found.source.sum(axis=1), atol=1e-4)
     np.testing.assert_allclose(bars["data"][1]["y"], found.target.sum(axis=1), atol=1e-4)
     np.testing.assert_allclose(array(source["data"][0]["z"]), found.source, atol=1e-4)
@@ -96,7 +100,7 @@ def test_a_model_of_another_library_gets_a_sentence_instead_of_its_stream(
 ) -> None:
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(others))
     app = open_app("inside", checkpoint=f"small-{family}", text="The cat sat.", inside_tab=tab)
-    assert "not one of Headlight's own Transformers" in app.info[0].value.replace("\\", "")
+    assert "no residual stream that Headlight can follow" in app.info[0].value.replace("\\", "")
     assert not charts(app)
 
 
@@ -163,7 +167,7 @@ def test_the_last_layer_ends_in_the_ten_most_likely_words(open_app: OpenApp, nam
 def test_a_chip_has_a_bar_with_its_share_from_the_source(open_app: OpenApp, checkpoint: Checkpoint) -> None:
     assert 'class="hl-share"' not in html(open_app("translate", checkpoint=NAME, text=TEXT))
     app = open_app("translate", checkpoint=NAME, text=TEXT, shares="true")
-    _, found = influence(checkpoint, TEXT)
+    found = influence_of(checkpoint)
     bars = [float(width) for width in re.findall(r'class="hl-share"><span style="width:([\d.]+)%', html(app))]
     np.testing.assert_allclose(bars, 100 * found.source.sum(axis=1), atol=0.1)
     app = open_app("translate", checkpoint="gru-de-en", text=TEXT, shares="true")

@@ -4,6 +4,7 @@ import numpy as np
 import streamlit as st
 
 from model.analysis.contributions import Contributions
+from model.config.kinds import KINDS
 from model.inference.tokens import Candidate, Token
 from viz_app.content.plain import percent, visible
 from viz_app.figures.heads import head_grids
@@ -30,8 +31,7 @@ def why_this_word(key: CheckpointKey, text: str, run: translations.Run) -> None:
     draw(
         head_grids(
             {
-                "cross": contributions.cross.astype(np.float32),
-                "decoder self": contributions.decoder.astype(np.float32),
+                **{KINDS[kind].title: found.astype(np.float32) for kind, found in contributions.heads.items()},
                 "feed-forward": contributions.feed_forward[:, None].astype(np.float32),
             },
             unit="logits",
@@ -85,8 +85,7 @@ def times_as_likely(difference: float) -> str:
 def show_sum(contributions: Contributions) -> None:
     """Show that the parts add up to the difference of the logits."""
     parts = {
-        "heads, cross": float(contributions.cross.sum()),
-        "heads, decoder self": float(contributions.decoder.sum()),
+        **{f"heads, {KINDS[kind].title}": float(found.sum()) for kind, found in contributions.heads.items()},
         "feed-forwards": float(contributions.feed_forward.sum()),
         "the word read last": contributions.word,
         "its position": contributions.position,

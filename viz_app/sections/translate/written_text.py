@@ -62,6 +62,8 @@ def source_shares(key: CheckpointKey, text: str, run: Run) -> list[float]:
     if not st.session_state["shares"] or analyses.why_no_residual_stream(key):
         return []
     with suppress(ConfigError):  # the text is too long
-        shares: list[float] = analyses.influence_of(key, text, *run)[1].source.sum(axis=1).tolist()
+        translation, influence = analyses.influence_of(key, text, *run)
+        given = translation.prompt_length
+        shares: list[float] = influence.given(given)[given:].tolist()
         return shares
     return []

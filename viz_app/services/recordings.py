@@ -1,0 +1,53 @@
+"""What passed the hook points while a model read or wrote one text: recorded once, for all analyses of the stream.
+
+A recording is kept in the memory that is bounded in bytes, if it fits there. A larger one is made again when it is
+needed.
+"""
+
+from model.analysis.contributions import contribution_names
+from model.analysis.influence import influence_names
+from model.analysis.streams import stacks_of
+from model.inference.classify import Classification, record_classification
+from model.inference.translate import record_translation
+from model.inference.translation import RecordedArrays, Translation
+from viz_app.server.server_state import remembered
+from viz_app.services.classifications import classifier
+from viz_app.services.listing import CheckpointKey
+from viz_app.services.loading import loaded, translator
+from viz_app.services.translations import Run, without_maps, written_of
+
+__all__ = ["recorded_classification", "recorded_translation"]
+
+
+def names(key: CheckpointKey) -> tuple[str, ...]:
+    """The hook points that the analyses of the stream read.
+
+    Raises:
+        ConfigError: the blocks of the model are not known.
+    """
+    stacks = stacks_of(loaded(key).model)
+    return tuple({name: None for stack in stacks for name in (*contribution_names(stack), *influence_names(stack))})
+
+
+@remembered("Following the text through the layers …")
+def recorded_translation(key: CheckpointKey, text: str, run: Run) -> tuple[Translation, RecordedArrays]:
+    """The displayed translation of a text without its maps, and what its run recorded.
+
+    Raises:
+        ConfigError: the blocks of the model are not known.
+    """
+    written = written_of(key, text, *run)
+    translation, recording = record_translation(translator(key), text, record=names(key), forced=written)
+    return without_maps(translation), recording.arrays()
+
+
+@remembered("Following the text through the layers …")
+def recorded_classification(key: CheckpointKey, text: str) -> tuple[Classification, RecordedArrays]:
+    """The class of a text, and what its run recorded.
+
+    Raises:
+        ConfigError: the blocks of the model are not known.
+        CheckpointError: the checkpoint does not classify.
+    """
+    classification, recording = record_classification(classifier(key), text, record=names(key))
+    return classification, recording.arrays()
