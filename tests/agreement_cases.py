@@ -130,7 +130,7 @@ def of_the_annotated_transformer() -> Case:
 
 
 def foreign(title: str, **settings: object) -> Case:
-    """A small random model of another family of `transformers`; its layers are not followed inside."""
+    """A small random model of another family of `transformers`."""
     family = family_named(title)
     family = replace(family, settings={**family.settings, **settings})
     typed = "The cat sat on the mat, for it was tired."
@@ -140,14 +140,15 @@ def foreign(title: str, **settings: object) -> Case:
         text="A dog sees <mask>." if family.task == "reading" else "A dog sees it.",
         short="a cat",
         typed=f"{typed} {typed}" if family.task == "continuation" else typed,
-        refuses=NO_STREAM | {"continuation": ONE_STACK, "reading": ONE_STACK | READS}.get(family.task, {}),
+        refuses=NO_STATIONS | {"continuation": ONE_STACK, "reading": ONE_STACK | READS}.get(family.task, {}),
     )
 
 
-NO_STREAM = dict.fromkeys(
+NO_STATIONS = {"stations": "Headlight's own Transformers"}
+NO_STREAM = NO_STATIONS | dict.fromkeys(
     ("layers", "encoder_layers", "contributions", "influence", "value_zeroing"),
     "no residual stream that Headlight can follow",
-) | {"stations": "Headlight's own Transformers"}
+)
 NO_PRODUCTS = {"one_head": "no dot products"}
 NO_ATTENTION = {"typed_alignment": "no cross-attention"}
 ONE_STACK = dict.fromkeys(

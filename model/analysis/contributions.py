@@ -188,27 +188,26 @@ def follow_readout(stack: Stack, recording: Recorded, last: Tensor, choice: Choi
     """Follow the difference of the two logits back to the last stream (P, D)."""
     norm = linearize(stack.final_norm, last)
     states = norm.whole(last)  # (P, D)
-    pooling = None if stack.pooling == "none" else pooling_map(stack, recording, len(states))
-    x = states if pooling is None else pooling.whole(states)[None]  # (1, D)
+    pooling = None if stack.pooling in ("none", "late") else pooling_map(stack, recording, len(states))
+    x = states if pooling is None else pooling.whole(states)[None]  # (1, D); (P, D) where logits are pooled
     maps: list[LinearMap] = []
     for step in only_rows(stack.readout, (choice.id, choice.rival)):
         maps.append(linearize(step, x))
         x = maps[-1].whole(x)
-    direction, constant = torch.tensor([[1.0, -1.0]], dtype=torch.double), 0.0
+    direction, constant = torch.tensor([[1.0, -1.0]], dtype=torch.double).repeat(len(x), 1) / len(x), 0.0
     for linear in reversed(maps):
         constant += linear.constant_along(direction)
-        direction = linear.pulled_back(direction)  # (1, …), at last (1, D)
-    by_position = None
+        direction = linear.pulled_back(direction)  # (1 or P, …), at last (1 or P, D)
     if pooling is not None:
         constant += pooling.constant_along(direction[0])
         direction = pooling.pulled_back(direction[0])  # (P, D)
-        by_position = (direction * states).sum(dim=-1).numpy()
+    by_position = (direction * states).sum(dim=-1).numpy()
     constant += norm.constant_along(direction)
     return ReadoutEnd(
         direction=norm.pulled_back(direction),
         constant=constant,
-        size=float(x.abs().max()),
-        positions=by_position,
+        size=float(x.mean(dim=0).abs().max()),
+        positions=None if choice.position is not None else by_position,
     )
 
 
@@ -238,10 +237,13 @@ def head_contributions(
 def embedding_contributions(
     stack: Stack, recording: Recorded, direction: Tensor, positions: slice
 ) -> tuple[float, float, float]:
-    """The contributions of the token vectors, of what is added to them, and of the bias of their norm."""
+    """The contributions of the token vectors, of what is added to them, and of the biases after them."""
     tokens, total = (recorded(recording, name)[positions] for name in (stack.token_vectors, stack.embedding))
     norm = linearize(stack.embedding_norm, total)
-    constant = norm.constant_along(direction)
+    matrix = linearize(stack.embedding_matrix, total)
+    constant = matrix.constant_along(direction)
+    direction = matrix.pulled_back(direction)
+    constant += norm.constant_along(direction)
     direction = norm.pulled_back(direction)
     word, everything = (float((direction * x).sum()) for x in (tokens, total))
     return word, everything - word, constant

@@ -27,7 +27,7 @@ from model.analysis.streams import (
     walk,
 )
 from model.config.section import ConfigError
-from model.network.residual_stream import Stack
+from model.network.residual_stream import Stack, read_out
 from model.trace import hook_name
 
 __all__ = ["Influence", "influence", "influence_names", "shares"]
@@ -154,8 +154,11 @@ def decompose(model: Described, passage: Passage, maps: AttentionMaps, recording
 
 
 def pooled_shares(stack: Stack, recording: Recorded, last: Tensor) -> FloatArray:
-    """The share of each state (S, D) of the last stream in the pooled vector, (S,)."""
+    """The share of each state (S, D) of the last stream in the pooled vector, or in the pooled logits, (S,)."""
     states = linearize(stack.final_norm, last).whole(last)
+    if stack.pooling == "late":
+        logits = read_out(stack.readout, states) / len(states)  # (S, C)
+        return shares(logits.sum(dim=0)[None].numpy(), logits[:, None].numpy())[:, 0]
     pooling = pooling_map(stack, recording, len(states))
     return shares(pooling.whole(states)[None].numpy(), pooling.vectors(states)[:, None].numpy())[:, 0]
 

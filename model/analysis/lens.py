@@ -138,6 +138,8 @@ def class_logits(stack: Stack, states: Tensor) -> Tensor:
     matrix = next(step for step in stack.readout if isinstance(step, Matrix))
     states = states.to(matrix.weight.device)
     normed = states if stack.final_norm is None else stack.final_norm(states)
+    if stack.pooling == "late":
+        return read_out(stack.readout, normed).mean(dim=0).float().cpu()
     if stack.pooling == "attention":
         assert stack.attention_pooling is not None
         pooled = stack.attention_pooling.pool(normed[None])[0]

@@ -160,7 +160,7 @@ def pooling_map(stack: Stack, recording: Recorded, count: int) -> PoolingMap:
     """The pooling of a classifier over its first `count` positions.
 
     Args:
-        stack: Of the classifier; its `pooling` is not "none".
+        stack: Of the classifier; its `pooling` is "first", "mean" or "attention".
         recording: With the weights of the pooling, if it is "attention".
         count: How many positions; 1 is enough for "first".
     """

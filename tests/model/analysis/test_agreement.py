@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from model.analysis.alignment import join_words, link_words
 from model.analysis.anatomy import anatomy, derive, value_norms
+from model.analysis.contributions import choice_of_token, contributions
 from model.analysis.importance import loss_changes, make_examples, sentence_losses
 from model.analysis.influence import influence
 from model.analysis.lens import decoder_lens
@@ -43,7 +44,7 @@ from model.network.classifier import Classifier
 from model.network.protocols import HeadMixing, Writes
 from model.trace import Edit, Trace, hook_name, tracing
 from tests.agreement_cases import CASES, Case
-from tests.model.analysis.follow import contributions_to, follow, lens_of, zeroing_of
+from tests.model.analysis.follow import follow, lens_of, zeroing_of
 
 # The library says so of every model whose norms stand in front.
 pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor")
@@ -204,11 +205,13 @@ def lengths_of_values(opened: Opened) -> None:
 
 
 def layers(opened: Opened) -> None:
-    """The last row of the logit lens contains the written tokens."""
+    """The last row of the logit lens contains the predicted tokens."""
     found, lens = lens_of(opened.checkpoint, opened.case.text)
+    predicted = [token for token in found.written or found.source if token.candidates]
+    chosen = slice(int(found.first_token_fixed), None)
     assert lens.difference < ROWS
-    np.testing.assert_allclose(lens.written[-1], [token.probability for token in found.written], atol=ROWS)
-    best = [token.candidates[0] for token in found.written]
+    np.testing.assert_allclose(lens.written[-1][chosen], [token.probability for token in predicted][chosen], atol=ROWS)
+    best = [token.candidates[0] for token in predicted]
     np.testing.assert_allclose(lens.probabilities[-1], [one.probability for one in best], atol=ROWS)
 
 
@@ -221,15 +224,16 @@ def encoder_layers(opened: Opened) -> None:
 
 def contributed(opened: Opened) -> None:
     """The parts add up to the difference of two logits, which is that of the probabilities shown."""
-    found = translate(opened.checkpoint, opened.case.text)
-    if not found.written:
-        follow(opened.checkpoint, opened.case.text)
-    for place in {0, len(found.written) // 2, len(found.written) - 1}:
-        word = found.written[place]
-        for rival in [one for one in word.candidates if one.id != word.id][:3]:
-            parts = contributions_to(opened.checkpoint, opened.case.text, place, rival.id)
-            assert parts.total == pytest.approx(parts.difference, abs=SUMS)
-            assert parts.difference == pytest.approx(float(np.log(word.probability / rival.probability)), abs=SUMS)
+    translation, recording = follow(opened.checkpoint, opened.case.text)
+    tokens = translation.written or translation.source
+    places = [place for place, token in enumerate(tokens) if token.candidates]
+    for place in {places[0], places[len(places) // 2], places[-1]}:
+        candidates = tokens[place].candidates
+        for rival in candidates[1:4]:
+            choice = choice_of_token(translation, place, rival.id)
+            parts = contributions(opened.checkpoint.model, recording, choice)
+            assert parts.total == pytest.approx(parts.difference, abs=SUMS * max(1, parts.size))
+            assert parts.difference == pytest.approx(np.log(tokens[place].probability / rival.probability), abs=SUMS)
 
 
 def influenced(opened: Opened) -> None:
@@ -239,7 +243,7 @@ def influenced(opened: Opened) -> None:
     assert found.residual < SUMS
     np.testing.assert_allclose(found.source.sum(axis=1) + found.target.sum(axis=1), 1, atol=ROWS)
     np.testing.assert_array_equal(np.triu(found.target, 1), 0)
-    assert min(found.source.min(), found.target.min()) >= 0
+    assert min(found.source.min(initial=0), found.target.min(initial=0)) >= 0
 
 
 def zeroed(opened: Opened) -> None:
@@ -247,7 +251,7 @@ def zeroed(opened: Opened) -> None:
     found = zeroing_of(opened.checkpoint, opened.case.text)
     assert found.residual < SUMS
     np.testing.assert_allclose(np.triu(found.target, 1), 0, atol=ROWS)
-    assert found.source.max() > SUMS
+    assert max(found.source.max(initial=0), found.target.max(initial=0)) > SUMS
 
 
 def station_by_station(opened: Opened) -> None:

@@ -11,6 +11,7 @@ import streamlit as st
 from model.analysis.station import Station
 from model.analysis.stations import WordPrediction
 from model.config.model import ModelConfig
+from model.config.section import ConfigError
 from model.inference.translation import Translation
 from viz_app.components.elements.diagrams import architecture_map, derivation
 from viz_app.content.plain import visible
@@ -46,7 +47,8 @@ class TokenInLayer:
 def layer_by_layer(key: CheckpointKey, text: str, run: translations.Run) -> None:
     """Ask for a token and a layer, and follow the token through it."""
     sizes = loading.config_of(key).model
-    assert isinstance(sizes, ModelConfig)  # only its residual stream can be followed
+    if not isinstance(sizes, ModelConfig):
+        raise ConfigError(f"{key.name} is not one of Headlight's own Transformers. This view needs one.")
     chosen = ask_for_token(translations.translation_of(key, text, *run), sizes)
     stations, prediction = analyses.stations_of(key, text, chosen.stack, chosen.layer, chosen.position, *run)
     # The drawing needs its full width for words of 14 pixels.

@@ -30,6 +30,9 @@ def read_or_guessed(key: CheckpointKey, text: str, run: Run) -> None:
         st.info(plain(str(error)))
         return
     written = [token.text for token in translation.written]
+    if not written or not translation.source:
+        st.info("This view needs a translator.")
+        return
     draw_shares(influence, written)
     draw_contributing_tokens(influence, translation)
     draw_value_zeroing(key, text, run, written)
