@@ -152,8 +152,8 @@ NO_STREAM = NO_STATIONS | dict.fromkeys(
 NO_PRODUCTS = {"one_head": "no dot products"}
 NO_ATTENTION = {"typed_alignment": "no cross-attention"}
 ONE_STACK = dict.fromkeys(
-    ("typed_alignment", "no_future", "padding", "pasting", "importance"), "and does not translate"
-) | {"encoder_layers": "no encoder and decoder"}
+    ("typed_alignment", "no_future", "padding", "pasting", "importance", "encoder_layers"), "and does not translate"
+)
 READS = dict.fromkeys(("effects", "search_tree"), "writes nothing") | {"lines": "Only a translator"}
 UNMASKED = dict.fromkeys(("no_future", "padding"), "without a padding mask")
 RECURRENT = (

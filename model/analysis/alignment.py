@@ -21,7 +21,7 @@ from model.corpora.aligned import AlignedPair, Links
 from model.inference.searching import forced_ids
 from model.inference.translate import record_translation
 from model.inference.translation import Translation
-from model.network.translator import Translator
+from model.network.protocols import Reads
 from model.text.encoding import Encoding
 
 __all__ = ["WHEN", "Pointer", "link_words"]
@@ -79,7 +79,7 @@ def link_words(checkpoint: Checkpoint, pair: AlignedPair) -> dict[Pointer, Links
     }
 
 
-def followed_names(model: Translator) -> tuple[str, ...]:
+def followed_names(model: Reads) -> tuple[str, ...]:
     """The hook points that `influence` reads; none where the blocks of the model are not known."""
     try:
         return tuple(name for stack in stacks_of(model) for name in influence_names(stack))

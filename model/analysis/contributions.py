@@ -16,7 +16,6 @@ import torch
 from torch import Tensor
 
 from model.analysis.streams import (
-    Described,
     FloatArray,
     LinearMap,
     Recorded,
@@ -31,6 +30,7 @@ from model.analysis.streams import (
 from model.config.section import ConfigError
 from model.inference.classify import Classification
 from model.inference.translation import Translation
+from model.network.protocols import Reads
 from model.network.residual_stream import Block, Stack
 from model.trace import hook_name
 
@@ -118,7 +118,7 @@ def contribution_names(stack: Stack) -> tuple[str, ...]:
 
 
 @torch.inference_mode()
-def contributions(model: Described, recording: Recorded, choice: Choice) -> Contributions:
+def contributions(model: Reads, recording: Recorded, choice: Choice) -> Contributions:
     """Explain why a model chose one token or class and not another.
 
     The direction from the rival's logit to the chosen one is followed back through the model. At each block, its
@@ -212,7 +212,7 @@ def follow_readout(stack: Stack, recording: Recorded, last: Tensor, choice: Choi
 
 
 def head_contributions(
-    model: Described, recording: Recorded, block: Block, direction: Tensor, positions: slice
+    model: Reads, recording: Recorded, block: Block, direction: Tensor, positions: slice
 ) -> tuple[FloatArray, float]:
     """The contributions of the heads of one attention block (H,), and of its biases.
 

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.analysis.streams import (
-    Described,
     FloatArray,
     Passage,
     Recorded,
@@ -27,6 +26,7 @@ from model.analysis.streams import (
     walk,
 )
 from model.config.section import ConfigError
+from model.network.protocols import Reads
 from model.network.residual_stream import Stack, read_out
 from model.trace import hook_name
 
@@ -66,7 +66,7 @@ def influence_names(stack: Stack) -> tuple[str, ...]:
 
 
 @torch.inference_mode()
-def influence(model: Described, maps: AttentionMaps, recording: Recorded) -> Influence:
+def influence(model: Reads, maps: AttentionMaps, recording: Recorded) -> Influence:
     """Follow each position back to the tokens that the model read.
 
     Args:
@@ -118,7 +118,7 @@ def last_difference(stack: Stack, recording: Recorded, last: Tensor | None) -> f
     return 0.0 if last is None else float((last - recorded(recording, stack.streams[-1])).abs().max())
 
 
-def decompose(model: Described, passage: Passage, maps: AttentionMaps, recording: Recorded) -> tuple[FloatArray, float]:
+def decompose(model: Reads, passage: Passage, maps: AttentionMaps, recording: Recorded) -> tuple[FloatArray, float]:
     """The shares of the keys in one attention block with its residual connection.
 
     Returns:
@@ -179,7 +179,7 @@ def shares(total: FloatArray, parts: FloatArray) -> FloatArray:
     return np.where(whole > 0, nearer / np.where(whole > 0, whole, 1), even)
 
 
-def require_short(model: Described, maps: AttentionMaps) -> None:
+def require_short(model: Reads, maps: AttentionMaps) -> None:
     """Refuse a text that would take too long.
 
     Raises:

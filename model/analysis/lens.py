@@ -8,12 +8,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.analysis.streams import Described, Recorded
+from model.analysis.availability import require_translation
+from model.analysis.streams import Recorded
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.section import ConfigError
 from model.inference.classify import Classification
 from model.inference.translate import record_translation, translate
 from model.inference.translation import Translation
+from model.network.protocols import Reads
 from model.network.residual_stream import Matrix, Stack, read_out
 from model.text.encoding import Tokenizer
 
@@ -58,7 +60,7 @@ def predicted_positions(translation: Translation) -> tuple[int, ...]:
 
 
 @torch.inference_mode()
-def logit_lens(model: Described, tokenizer: Tokenizer, translation: Translation, recording: Recorded) -> Lens:
+def logit_lens(model: Reads, tokenizer: Tokenizer, translation: Translation, recording: Recorded) -> Lens:
     """Read the state after each layer as if it were the last one, through the last norm (nostalgebraist 2020).
 
     Each position has read the tokens that the whole model wrote before it.
@@ -115,7 +117,7 @@ def predictions(stack: Stack, states: Tensor, ids: Tensor) -> tuple[Tensor, Tens
 
 
 @torch.inference_mode()
-def class_lens(model: Described, classification: Classification, recording: Recorded) -> ClassLens:
+def class_lens(model: Reads, classification: Classification, recording: Recorded) -> ClassLens:
     """Pool and read the states after each layer as if they were the last ones.
 
     Args:
@@ -158,8 +160,7 @@ def decoder_lens(checkpoint: Checkpoint, text: str) -> list[EarlyReading]:
     Raises:
         ConfigError: the blocks of the encoder are not known, or the model does not translate.
     """
-    if checkpoint.model.task != "translation":
-        raise ConfigError(f"{checkpoint.name} has no encoder and decoder. Choose a translator.")
+    require_translation(checkpoint)
     names = checkpoint.model.stack("encoder").streams
     whole, recording = record_translation(checkpoint, text, record=names)
     early = []

@@ -6,7 +6,7 @@ in the stream to a logit is linear. All computation is in double precision.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.config.kinds import KINDS
+from model.network.protocols import Reads
 from model.network.residual_stream import Activation, Block, Matrix, ReadoutStep, Stack
-from model.network.translator import HeadMixing
 
 __all__ = [
-    "Described",
     "FloatArray",
     "LinearMap",
     "Passage",
@@ -36,23 +35,6 @@ __all__ = [
 
 FloatArray = NDArray[np.float64]
 NEAR_ZERO = 1e-6  # where the slope of an activation at 0 is measured
-
-
-class Described(Protocol):
-    """A model that describes its residual stream."""
-
-    @property
-    def config(self) -> Any:
-        """Its sizes."""
-        ...
-
-    def stack(self, name: str) -> Stack:
-        """How the "encoder" or the "decoder" makes its stream."""
-        ...
-
-    def mixing(self, kind: str, layer: int) -> HeadMixing:
-        """How an attention layer computes its output from the head outputs."""
-        ...
 
 
 class Recorded(Protocol):
@@ -204,13 +186,13 @@ def walk(stack: Stack, recording: Recorded, positions: slice = slice(None)) -> I
         stream = after
 
 
-def stacks_of(model: Described) -> tuple[Stack, ...]:
+def stacks_of(model: Reads) -> tuple[Stack, ...]:
     """The stacks of a model: its encoder, its decoder, or both.
 
     Raises:
         ConfigError: the blocks of the model are not known.
     """
-    names = dict.fromkeys(KINDS[kind].stack for kind in getattr(model.config, "kinds", ("encoder",)))
+    names = dict.fromkeys(KINDS[kind].stack for kind in model.config.kinds)
     return tuple(model.stack(name) for name in names or ("decoder",))
 
 
@@ -226,7 +208,7 @@ def recorded(recording: Recorded, name: str) -> Tensor:
     return torch.from_numpy(recording.array(name).astype(np.float64))
 
 
-def head_matrices(model: Described, kind: str, layer: int, heads: int) -> tuple[Tensor, Tensor]:
+def head_matrices(model: Reads, kind: str, layer: int, heads: int) -> tuple[Tensor, Tensor]:
     """The output projection W_O, split by head (H, K, D), and its bias (D,)."""
     mixing = model.mixing(kind, layer)
     return to_double(mixing.matrix).unflatten(0, (heads, -1)), to_double(mixing.bias)

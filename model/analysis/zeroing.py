@@ -13,15 +13,15 @@ from functools import partial
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from model.analysis.streams import Recorded
 from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.inference.padding import padded_for
 from model.inference.translation import Translation
+from model.network.protocols import PredictsMasked, Reads, Writes
 from model.network.residual_stream import Stack
-from model.network.translator import Translator
 from model.trace import Edit, hook_name, tracing
 
 __all__ = ["Zeroing", "value_zeroing"]
@@ -56,7 +56,7 @@ class LastLayerReached(Exception):  # noqa: N818 - not an error
 
 
 @torch.inference_mode()
-def value_zeroing(model: Translator, translation: Translation, recording: Recorded) -> Zeroing:
+def value_zeroing(model: Reads, translation: Translation, recording: Recorded) -> Zeroing:
     """Zero the value of one token at a time in each layer. The model runs again.
 
     Args:
@@ -84,10 +84,11 @@ def value_zeroing(model: Translator, translation: Translation, recording: Record
 class Experiment:
     """Passes of one model over what one translation read, with edits."""
 
-    def __init__(self, model: Translator, stack: Stack, translation: Translation, recording: Recorded) -> None:
+    def __init__(self, model: Reads, stack: Stack, translation: Translation, recording: Recorded) -> None:
         self.model, self.stack, self.translation = model, stack, translation
-        device = next(model.parameters()).device
-        self.streams = [torch.tensor(recording.array(name), device=device) for name in stack.streams[1:]]  # (T, D)
+        self.streams = [
+            torch.tensor(recording.array(name), device=model.device) for name in stack.streams[1:]
+        ]  # (T, D)
         self.length, self.width = self.streams[0].shape
         self.read_once = self.batches()
 
@@ -95,8 +96,9 @@ class Experiment:
         """A function that runs the stack over a batch of equal rows."""
         model, found = self.model, self.translation
         source = padded_for(model, [[token.id for token in found.source or found.read]])  # (1, S)
-        if not found.read:
-            return lambda rows: model.read(source.expand(rows, -1))  # type: ignore[operator]
+        if isinstance(model, PredictsMasked):
+            return lambda rows: model.read(source.expand(rows, -1))
+        assert isinstance(model, Writes)
         read = padded_for(model, [[token.id for token in found.read]])  # (1, T)
         memory, mask = model.encode(source)
         every = bool(mask.all())
@@ -173,11 +175,11 @@ class Experiment:
             )
 
 
-def parameters_of_layers(model: nn.Module) -> int:
-    """How many parameters the layers have: without embeddings, and without a matrix as tall as a vocabulary."""
-    tables = [module.weight for module in model.modules() if isinstance(module, nn.Embedding)]
-    tallest = max((len(table) for table in tables), default=0)
-    return sum(p.numel() for p in model.parameters() if p.dim() == 2 and len(p) != tallest)
+def parameters_of_layers(model: Reads) -> int:
+    """How many parameters the matrices of the layers have, without those that are as tall as the vocabulary."""
+    matrices = [parameter for parameter in model.parameters() if parameter.dim() == 2]
+    vocabulary = max(map(len, matrices))
+    return sum(matrix.numel() for matrix in matrices if len(matrix) < vocabulary)
 
 
 def without_each(first: int) -> Edit:
