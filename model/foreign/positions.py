@@ -4,6 +4,7 @@ The model reads one token several times. Then all vectors are the same, except f
 frequencies and biases of the library are candidates; one that explains the recorded vectors is described.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -37,18 +38,21 @@ def find_positions(model: PreTrainedModel, stack: StackName, layers: int) -> Pos
     """
     trace = record(model)
     tolerance = TOLERANCES.get(model.dtype, HALF)
-    added = added_by_position(trace, stack)
-    if added is not None and not is_constant(added, tolerance):
-        return next(tables_that_fit(model, added, tolerance), PositionKind(name="own"))
+    names = f"{stack}.embedding.sum", f"{stack}.embedding.token_vectors"
+    if not set(names) <= set(trace.names):
+        return PositionKind(name="own")
+    total, tokens = (trace.passes(name)[0][0] for name in names)  # (T, D)
+    if not torch.equal(total, total[:1].expand_as(total)):
+        # Token types and the like are the same at every position.
+        added = (total - tokens) - (total - tokens)[:1]
+        return table_that_fits(model, added, tolerance * largest(total))
     queries = [trace.passes(hook_name(stack, layer, "queries"))[0][0] for layer in range(layers)]  # (H, T, K) each
     biases = {
         layer: trace.passes(name)[0][0]  # (H, T, T)
         for layer in range(layers)
         if (name := hook_name(stack, layer, "bias")) in trace.names
     }
-    if biases:
-        return relative(model, biases, tolerance)
-    return rotary(model, queries, tolerance) if added is not None else PositionKind(name="own")
+    return relative(model, biases, tolerance) if biases else rotary(model, queries, tolerance)
 
 
 def record(model: PreTrainedModel) -> Trace:
@@ -63,31 +67,23 @@ def record(model: PreTrainedModel) -> Trace:
     return trace
 
 
-def added_by_position(trace: Trace, stack: str) -> Tensor | None:
-    """What is added to the token vectors, minus what is added to the first one, (T, D); None if it is not recorded."""
-    names = f"{stack}.embedding.sum", f"{stack}.embedding.token_vectors"
-    if not set(names) <= set(trace.names):
-        return None
-    total, tokens = (trace.passes(name)[0][0] for name in names)
-    return (total - tokens) - (total - tokens)[:1]
+def largest(x: Tensor) -> float:
+    return float(x.abs().max())
 
 
-def is_constant(x: Tensor, tolerance: float) -> bool:
-    """Whether all rows of (…, T, K) are the same."""
-    return bool((x - x[..., :1, :]).abs().max() <= tolerance * max(1.0, float(x.abs().max())))
-
-
-def is_near(x: Tensor, y: Tensor, tolerance: float) -> bool:
-    return x.shape == y.shape and bool((x - y).abs().max() <= tolerance * float(y.abs().max()))
-
-
-def tables_that_fit(model: nn.Module, added: Tensor, tolerance: float) -> Iterator[PositionKind]:
-    """Tables of the model whose rows are what is added. Some begin after rows for padding (BART, RoBERTa)."""
+def table_that_fits(model: nn.Module, added: Tensor, limit: float) -> PositionKind:
+    """The table of the model whose rows are what is added (T, D). It may begin after rows for padding (RoBERTa)."""
+    distances: list[tuple[float, int, Tensor, bool]] = []
     for table, fixed in tables(model):
-        for start in range(min(4, len(table) - TOKENS + 1)):
-            rows = table[start:].float().cpu()
-            if is_near(added, rows[:TOKENS] - rows[:1], tolerance):
-                yield PositionKind(name="sinusoidal" if fixed else "learned", table=rows)
+        rows = table[: TOKENS + 3].float().cpu()
+        for start in range(max(0, len(rows) - TOKENS + 1)):
+            row = rows[start : start + TOKENS]
+            if row.shape == added.shape:
+                distances.append((largest(added - (row - row[:1])), start, table, fixed))
+    distance, start, table, fixed = min(distances, key=lambda one: one[0], default=(math.inf, 0, added, False))
+    if distance > limit:
+        return PositionKind(name="own")
+    return PositionKind(name="sinusoidal" if fixed else "learned", table=table[start:].float().cpu())
 
 
 def tables(model: nn.Module) -> Iterator[tuple[Tensor, bool]]:
@@ -111,7 +107,11 @@ def relative(model: nn.Module, biases: Mapping[int, Tensor], tolerance: float) -
             continue
         compute: Any = module
         bias = compute.compute_bias(LONGEST, LONGEST)[0].float().cpu()  # (H, T, S)
-        fits = tuple(layer for layer, shown in biases.items() if is_near(shown, bias[:, :TOKENS, :TOKENS], tolerance))
+        fits = tuple(
+            layer
+            for layer, shown in biases.items()
+            if len(shown) == len(bias) and largest(shown - bias[:, :TOKENS, :TOKENS]) <= tolerance * largest(shown)
+        )
         if fits:
             by_distance = torch.cat([bias[:, -1, :-1], bias[:, 0]], dim=1)  # (H, P)
             distances = torch.arange(1 - LONGEST, LONGEST)
@@ -125,17 +125,17 @@ def rotary(model: nn.Module, queries: Sequence[Tensor], tolerance: float) -> Pos
     """The rotations of the layers, from their queries (H, T, K)."""
     groups: dict[int, list[int]] = {}
     unaware = []
-    width = queries[0].size(-1)
-    possible = list(rotations(model, width))
+    possible = list(rotations(model, queries[0].size(-1)))
     for layer, query in enumerate(queries):
-        if is_constant(query, tolerance):
-            unaware.append(layer)
-            continue
-        start = query[:, :1].expand_as(query)
-        fit = next((i for i, one in enumerate(possible) if is_near(query, one.rotate(start), tolerance)), None)
-        if fit is None:
+        start, limit = query[:, :1].expand_as(query), tolerance * largest(query)
+        distances = [largest(query - start), *(largest(query - one.rotate(start)) for one in possible)]
+        fit = min(range(len(distances)), key=distances.__getitem__)
+        if distances[fit] > limit:
             return PositionKind(name="own")
-        groups.setdefault(fit, []).append(layer)
+        if fit == 0:
+            unaware.append(layer)
+        else:
+            groups.setdefault(fit - 1, []).append(layer)
     found = [replace(possible[fit], layers=tuple(layers)) for fit, layers in groups.items()]
     return PositionKind(name="rotary" if found else "none", rotations=found, unaware=tuple(unaware) if found else ())
 

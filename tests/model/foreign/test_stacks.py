@@ -237,6 +237,14 @@ def test_a_wrong_description_is_refused(
         model.stack("decoder")
 
 
+@pytest.mark.parametrize("title", ["Marian", "Llama", "BERT"])
+def test_a_model_in_half_precision_is_described_with_the_rounding_that_it_has(title: str) -> None:
+    model = WRAPPERS[family_named(title).task](library(title).to(torch.bfloat16))
+    for name in {"encoder", "decoder"} & {kind.replace("cross", "decoder") for kind in model.config.kinds}:
+        stack = model.stack(name)
+        assert len(stack.streams) == 3
+
+
 def test_the_other_stack_of_a_model_is_refused_in_a_sentence() -> None:
     with pytest.raises(ConfigError, match="family gpt2 cannot be followed: the model has no encoder"):
         ours("GPT-2").stack("encoder")
