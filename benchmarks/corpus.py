@@ -23,6 +23,7 @@ from benchmarks.reference import machine
 from model.config.recipe import Recipe
 from model.config.run import TrainConfig
 from model.config.tokenizer import TokenizerConfig
+from model.corpora.examples import Examples
 from model.training.tasks import TranslationTask
 
 PAIRS, WORDS, BATCHES = 2_000_000, 20_000, 200
@@ -63,6 +64,7 @@ def measure(root: Path, pairs: int) -> None:
     taken = time.perf_counter() - started
     batches = task.batches_of(1)
     examples = batches.examples
+    assert isinstance(examples, Examples)
     tokens = len(examples.source.ids) + len(examples.target.ids)
     print(f"{len(examples):,} pairs of {tokens / 2 / len(examples):.1f} tokens a side in {taken:.0f} s")
     print(f"ids {examples.nbytes / len(examples):.0f} bytes a pair, {examples.nbytes / 1e6:.0f} MB")

@@ -19,6 +19,7 @@ from torch.profiler import ProfilerActivity, profile
 
 from benchmarks.reference import Peer, machine, medians
 from model.config.model import ModelConfig
+from model.corpora.batch import TranslationBatch
 from model.network.transformer import Transformer
 from model.training.tasks import TranslationLoss
 
@@ -48,24 +49,24 @@ class PeerLoss(nn.Module):
         super().__init__()
         self.model = model
 
-    def forward(self, source: Tensor, target: Tensor) -> Tensor:
-        logits = self.model(source, target[:, :-1])
-        labels = target[:, 1:].flatten()
+    def forward(self, batch: TranslationBatch) -> Tensor:
+        logits = self.model(batch.source, batch.target[:, :-1])
+        labels = batch.target[:, 1:].flatten()
         return F.cross_entropy(logits.flatten(0, 1), labels, ignore_index=0, label_smoothing=SMOOTHING, reduction="sum")
 
 
 def step_of(
-    loss: Callable[[Tensor, Tensor], Tensor],
+    loss: Callable[[TranslationBatch], Tensor],
     optimizer: torch.optim.Optimizer,
     dtype: torch.dtype,
-    batch: tuple[Tensor, Tensor],
+    batch: TranslationBatch,
 ) -> Callable[[], None]:
-    device = batch[0].device.type
+    device = batch.source.device.type
 
     def step() -> None:
         optimizer.zero_grad(set_to_none=True)
         with torch.autocast(device, dtype, enabled=dtype != torch.float32):
-            total = loss(*batch)
+            total = loss(batch)
         (total / (BATCH * LENGTH)).backward()
         optimizer.step()
 
@@ -111,16 +112,17 @@ def main() -> None:
     torch.manual_seed(0)
     source = torch.randint(4, WORDS, (BATCH, LENGTH), device=device)
     target = torch.randint(4, WORDS, (BATCH, LENGTH + 1), device=device)
+    batch = TranslationBatch(source=source, target=target, items=BATCH * LENGTH)
     steps = {}
     for name, dtype in (("fp32", torch.float32), ("bf16", torch.bfloat16)):
         peer, ours = Peer(CONFIG).to(device), Transformer(CONFIG).to(device)
         peer_optimizer = torch.optim.Adam(peer.parameters(), lr=1e-4)
         our_optimizer = torch.optim.Adam(ours.parameters(), lr=1e-4, fused=True)
-        steps[f"torch.nn.Transformer {name}"] = step_of(PeerLoss(peer), peer_optimizer, dtype, (source, target))
+        steps[f"torch.nn.Transformer {name}"] = step_of(PeerLoss(peer), peer_optimizer, dtype, batch)
         loss = TranslationLoss(ours, SMOOTHING)
-        steps[f"Headlight {name}"] = step_of(loss, our_optimizer, dtype, (source, target))
+        steps[f"Headlight {name}"] = step_of(loss, our_optimizer, dtype, batch)
         if compiled:
-            steps[f"Headlight {name}, compiled"] = step_of(torch.compile(loss), our_optimizer, dtype, (source, target))
+            steps[f"Headlight {name}, compiled"] = step_of(torch.compile(loss), our_optimizer, dtype, batch)
     print(machine())
     seconds = medians(steps, repeats=repeats, warm_up=3)
     base = seconds["torch.nn.Transformer fp32"]

@@ -121,7 +121,8 @@ def record(folder: Path, figures: Mapping[str, float]) -> None:
 
 def evaluate_translator(corpus: str, split: str, args: argparse.Namespace) -> dict[str, Any]:
     require_training_packages()
-    from model.corpora.batching import Batches  # other commands do not wait for these packages
+    from model.corpora.batch import TranslationBatch  # other commands do not wait for these packages
+    from model.corpora.batching import Batches
     from model.training.evaluate import bleu_by_length, mean_loss, score
 
     folder = folder_at(args.checkpoint)
@@ -133,7 +134,8 @@ def evaluate_translator(corpus: str, split: str, args: argparse.Namespace) -> di
     examples = sentence_pairs(pairs, tokenizers, max_length=model.config.max_length)
     hypotheses = translate_lines(model, tokenizers, [source for source, _ in pairs], search=search_settings(args))
     assert isinstance(model, Translator)
-    loss = mean_loss(model, Batches(examples, batch_tokens=batch_tokens, device=model.device).in_order())
+    batches = Batches(examples, TranslationBatch.of, batch_tokens=batch_tokens, device=model.device)
+    loss = mean_loss(model, batches.in_order())
     references = [reference for _, reference in pairs]
     scores = score(hypotheses, references, loss=loss, language=target).to_dict()
     rows = bleu_by_length([source for source, _ in pairs], hypotheses, references, language=target)

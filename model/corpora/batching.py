@@ -7,43 +7,61 @@ epoch, so a resumed run needs no saved iterator.
 
 import random
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
-import torch
 
-from model.corpora.batch import Batch, Rows
-from model.corpora.examples import Example, Examples
+from model.corpora.batch import Batch, Device, Rows
+from model.corpora.examples import ExampleList
 from model.text.torchtext_parts import LengthBuckets
 
 __all__ = ["Batches"]
 
+Item = TypeVar("Item")
+Item_contra = TypeVar("Item_contra", contravariant=True)
+AnyBatch = TypeVar("AnyBatch", covariant=True, bound=Batch)
 
-class Batches:
+
+class MakeBatch(Protocol[Item_contra, AnyBatch]):
+    """From some examples to a batch."""
+
+    def __call__(self, examples: Sequence[Item_contra], *, device: Device) -> AnyBatch: ...
+
+
+class Batches(Generic[AnyBatch]):
     """Batches of at most `batch_tokens` tokens on either side, padding included."""
 
     def __init__(
         self,
-        examples: Examples,
+        examples: ExampleList[Item],
+        make: MakeBatch[Item, AnyBatch],
         *,
         batch_tokens: int,
-        device: torch.device | str = "cpu",
-        vary: Callable[[Example, random.Random], Example] | None = None,
+        device: Device = "cpu",
+        vary: Callable[[Item, random.Random], Item] | None = None,
     ) -> None:
         """Keep the examples.
 
         Args:
             examples: At least one. An example that is longer than `batch_tokens` becomes a batch of its own.
+            make: Makes a batch of some examples, such as `TranslationBatch.of`.
             batch_tokens: The largest number of rows × longest side in a batch.
             device: Where the batches go.
             vary: Changes an example each time it is trained on, for example splits it into other tokens. The lengths
                 before this change decide which examples form a batch.
         """
-        self.examples = examples
+
+        def make_of(rows: Rows, draws: Callable[[int], random.Random] | None) -> AnyBatch:
+            chosen = [examples[i] for i in rows]
+            if vary and draws:
+                chosen = [vary(example, draws(i)) for i, example in zip(rows, chosen, strict=True)]
+            return make(chosen, device=device)
+
+        self.examples: ExampleList[object] = examples
+        self._make_of = make_of
         self._batch_tokens = batch_tokens
-        self._device = device
-        self._vary = vary
-        source, target = examples.source.lengths(), examples.target.lengths()
+        source, target = examples.lengths()
         longest = np.maximum(source, target)
         # Every other length in reverse, so that the shorter side changes little from one length to the next.
         second = np.where(longest % 2, source - target, target - source)
@@ -58,20 +76,13 @@ class Batches:
         """Every example once, in shuffled batches: the same for the same seed, epoch number and examples."""
         return iter(self._buckets(random.Random(f"{seed}/{number}")).batches)
 
-    def load(self, rows: Rows, *, seed: int = 0, number: int = 0) -> Batch:
+    def load(self, rows: Rows, *, seed: int = 0, number: int = 0) -> AnyBatch:
         """Make one batch of `epoch`. Random changes of an example depend only on seed, epoch number and example."""
-        chosen = [self.examples[i] for i in rows]
-        if self._vary:
-            chosen = [
-                self._vary(example, random.Random(f"{seed}/{number}/{i}"))
-                for i, example in zip(rows, chosen, strict=True)
-            ]
-        return Batch.of(chosen, device=self._device)
+        return self._make_of(rows, lambda i: random.Random(f"{seed}/{number}/{i}"))
 
-    def in_order(self) -> Iterator[Batch]:
+    def in_order(self) -> Iterator[AnyBatch]:
         """Every example once, short ones first."""
-        batches = self._buckets(None).batches
-        return (Batch.of([self.examples[i] for i in rows], device=self._device) for rows in batches)
+        return (self._make_of(rows, None) for rows in self._buckets(None).batches)
 
     def _buckets(self, shuffle: random.Random | None) -> LengthBuckets:
         return LengthBuckets(

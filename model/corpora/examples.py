@@ -3,7 +3,7 @@
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +12,24 @@ from model.text.encoding import Tokenizer
 from model.text.tokenizers import TokenizerPair
 from model.text.vocab import BOS_ID, EOS_ID, OURS, Specials
 
-__all__ = ["Example", "Examples", "batched", "labelled_texts", "sentence_pairs", "shortened"]
+__all__ = [
+    "Example",
+    "ExampleList",
+    "Examples",
+    "LabelledText",
+    "LabelledTexts",
+    "batched",
+    "labelled_texts",
+    "sentence_pairs",
+    "shortened",
+]
 
 T = TypeVar("T")
-Example = tuple[Sequence[int], Sequence[int]]  # ids of a source, and its target, see `Batch`
+Item_co = TypeVar("Item_co", covariant=True)
+Example = tuple[Sequence[int], Sequence[int]]  # ids of a source, and of its target
+LabelledText = tuple[Sequence[int], float]  # ids of a text, and the share of the second class
 
 CHUNK = 1000  # texts that are encoded at once
-THOUSANDTHS = 1000
 
 
 def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
@@ -26,6 +37,18 @@ def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
     iterator = iter(items)
     while group := list(islice(iterator, size)):
         yield group
+
+
+class ExampleList(Protocol[Item_co]):
+    """Examples of one kind, by their numbers."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, i: int, /) -> Item_co: ...
+
+    def lengths(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The number of values on both sides of each example, (N,) and (N,). They decide which examples fit a batch."""
+        ...
 
 
 class IdSequences:
@@ -56,7 +79,7 @@ class IdSequences:
 
 
 class Examples:
-    """Training examples in the order in which they were added."""
+    """Pairs of id sequences in the order in which they were added."""
 
     def __init__(self, examples: Iterable[Example] = (), *, largest: int = 2**31) -> None:
         """Keep the ids of `examples`. No id may be above `largest`."""
@@ -75,9 +98,33 @@ class Examples:
     def __getitem__(self, i: int) -> Example:
         return self.source[i], self.target[i]
 
+    def lengths(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        return self.source.lengths(), self.target.lengths()
+
     @property
     def nbytes(self) -> int:
         return self.source.nbytes + self.target.nbytes
+
+
+class LabelledTexts:
+    """Texts with the share of the second of two classes, in the order in which they were added."""
+
+    def __init__(self, examples: Iterable[LabelledText] = (), *, largest: int = 2**31) -> None:
+        """Keep the ids and shares of `examples`. No id may be above `largest`."""
+        self.texts, self.shares = IdSequences(largest=largest), array("d")
+        for ids, share in examples:
+            self.texts.append(ids)
+            self.shares.append(share)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __getitem__(self, i: int) -> LabelledText:
+        return self.texts[i], self.shares[i]
+
+    def lengths(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        lengths = self.texts.lengths()
+        return lengths, np.full_like(lengths, 2)  # two shares
 
 
 def sentence_pairs(pairs: Iterable[tuple[str, str]], tokenizers: TokenizerPair, *, max_length: int) -> Examples:
@@ -95,14 +142,14 @@ def sentence_pairs(pairs: Iterable[tuple[str, str]], tokenizers: TokenizerPair, 
     return examples
 
 
-def labelled_texts(texts: Iterable[tuple[str, float]], tokenizer: Tokenizer, *, max_length: int) -> Examples:
-    """Ids of texts, and the share of each of two classes in thousandths. A text comes with the share of the second."""
-    examples = Examples(largest=tokenizer.size)
-    for chunk in batched(texts, CHUNK):
-        for ids, (_, share) in zip(tokenizer.encode_batch([text for text, _ in chunk]), chunk, strict=True):
-            second = round(THOUSANDTHS * share)
-            examples.append((shortened(ids, max_length), [THOUSANDTHS - second, second]))
-    return examples
+def labelled_texts(texts: Iterable[tuple[str, float]], tokenizer: Tokenizer, *, max_length: int) -> LabelledTexts:
+    """Ids of texts, each with the share of the second of two classes. Long texts are shortened."""
+    encoded = (
+        (shortened(ids, max_length), share)
+        for chunk in batched(texts, CHUNK)
+        for ids, (_, share) in zip(tokenizer.encode_batch([text for text, _ in chunk]), chunk, strict=True)
+    )
+    return LabelledTexts(encoded, largest=tokenizer.size)
 
 
 def shortened(ids: Sequence[int], max_length: int, specials: Specials = OURS) -> list[int]:

@@ -8,7 +8,7 @@ import sacrebleu
 import torch
 import torch.nn.functional as F
 
-from model.corpora.batch import Batch
+from model.corpora.batch import TranslationBatch
 from model.network.translator import Translator
 
 __all__ = ["Scores", "accuracy", "bleu_by_length", "corpus_bleu", "mean_loss", "moses_tokens", "score"]
@@ -35,7 +35,7 @@ class Scores:
 
 
 @torch.inference_mode()
-def mean_loss(model: Translator, batches: Iterable[Batch]) -> float:
+def mean_loss(model: Translator, batches: Iterable[TranslationBatch]) -> float:
     """Cross-entropy of the references without label smoothing, in nats per token.
 
     Raises:

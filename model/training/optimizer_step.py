@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from accelerate import Accelerator
@@ -13,7 +12,7 @@ from torch import Tensor, nn
 from model.config.run import TrainConfig
 from model.corpora.batch import Rows
 from model.training.schedule import parameter_groups
-from model.training.tasks import Task
+from model.training.tasks import AnyTask
 
 __all__ = ["OptimizerStep", "StepLoss", "sum_over_processes"]
 
@@ -23,14 +22,14 @@ class StepLoss:
     """The loss of one step, over the batches of all processes."""
 
     total: float  # in nats, summed over the items
-    items: int  # see `Task.items`
+    items: int  # see `Batch.items`
     finite: bool  # the loss and its gradient are numbers that can be used
 
 
 class OptimizerStep:
     """The loss and the optimizer of a run, distributed over its processes."""
 
-    def __init__(self, *, model: nn.Module, task: Task[Any], config: TrainConfig, accelerator: Accelerator) -> None:
+    def __init__(self, *, model: nn.Module, task: AnyTask, config: TrainConfig, accelerator: Accelerator) -> None:
         self.model, self.task, self.config, self.accelerator = model, task, config, accelerator
         optimizer = torch.optim.Adam(
             parameter_groups(model, attention_rate=config.attention_rate),
@@ -73,7 +72,7 @@ class OptimizerStep:
         accelerator, batches = self.accelerator, self.task.batches_of(epoch)
         order = {"seed": self.config.seed, "number": epoch}
         own = [batches.load(rows, **order) for rows in step[accelerator.process_index :: accelerator.num_processes]]
-        items = int(sum_over_processes(accelerator, sum(map(self.task.items, own))))
+        items = int(sum_over_processes(accelerator, sum(batch.items for batch in own)))
         # The last step of an epoch may have too few batches. All processes must take part.
         weighted = [(batch, 1.0) for batch in own] or [(batches.load(step[0], **order), 0.0)]
         self.model.train()
@@ -82,7 +81,7 @@ class OptimizerStep:
         for number, (batch, weight) in enumerate(weighted, start=1):
             # The processes exchange the mean of their gradients once per step.
             with nullcontext() if number == len(weighted) else accelerator.no_sync(self.loss):
-                loss = weight * self.loss(batch.source, batch.target)
+                loss = weight * self.loss(batch)
                 accelerator.backward(loss * (accelerator.num_processes / items))
             total += loss.detach()
         return sum_over_processes(accelerator, total), items

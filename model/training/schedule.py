@@ -11,7 +11,7 @@ from model.config.run import TrainConfig
 from model.corpora.batch import Rows
 from model.corpora.examples import batched
 from model.training.run_state import Progress
-from model.training.tasks import Task
+from model.training.tasks import AnyTask
 
 __all__ = [
     "cooled_down",
@@ -76,14 +76,14 @@ def is_over(progress: Progress, config: TrainConfig) -> bool:
 
 
 def remaining_steps(
-    task: Task[Any], config: TrainConfig, progress: Progress, *, batches_a_step: int
+    task: AnyTask, config: TrainConfig, progress: Progress, *, batches_a_step: int
 ) -> Iterator[list[Rows]]:
     """The batches of each step until the end of the epoch. They are the same for every process."""
     batches = task.batches_of(progress.epoch).epoch(seed=config.seed, number=progress.epoch)
     return batched(islice(batches, progress.batches_done, None), batches_a_step)
 
 
-def steps_expected(task: Task[Any], config: TrainConfig, *, batches_a_step: int) -> int:
+def steps_expected(task: AnyTask, config: TrainConfig, *, batches_a_step: int) -> int:
     """The number of steps of the run if validation does not end it early."""
 
     def steps(epoch: int) -> int:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from model.config.model import AnyModelConfig, ClassifierConfig
 from model.config.recipe import Recipe
 from model.config.section import ConfigError
-from model.corpora.batch import Batch
+from model.corpora.batch import Batch, TranslationBatch
 from model.corpora.batching import Batches
 from model.corpora.corpora import SentencePairs, read_pairs
 from model.corpora.examples import Example, sentence_pairs
@@ -25,7 +25,7 @@ from model.text.vocab import BOS_ID, EOS_ID, PAD_ID
 from model.training.classification import ClassificationTask, HiddenWordTask
 from model.training.evaluate import accuracy, corpus_bleu, mean_loss
 
-__all__ = ["Task", "TranslationTask", "make_task"]
+__all__ = ["AnyTask", "Task", "TranslationTask", "make_task"]
 
 Model = TypeVar("Model", bound=nn.Module)
 
@@ -39,18 +39,14 @@ class Task(Protocol[Model]):
     unit: str  # name of the items over which the loss is averaged
     quality: str  # name of the result of `measure` that decides; higher is better
 
-    def batches_of(self, epoch: int) -> Batches:
+    def batches_of(self, epoch: int) -> Batches[Batch]:
         """The training batches of an epoch, counted from 1."""
         ...
 
     def new_model(self) -> Model: ...
 
     def loss_of(self, model: Model, smoothing: float) -> nn.Module:
-        """The module that is trained: from the two tensors of a batch to the loss, summed over its items."""
-        ...
-
-    def items(self, batch: Batch) -> int:
-        """The number of items in a batch, over which its loss is summed."""
+        """The module that is trained: from a batch to the loss, summed over its items."""
         ...
 
     def valid_loss(self, model: Model) -> float: ...
@@ -60,6 +56,10 @@ class Task(Protocol[Model]):
         ...
 
 
+# Which kind of model a task has depends on the recipe. It makes the models that it gets.
+AnyTask = Task[Any]
+
+
 class TranslationLoss(nn.Module):
     """The loss with teacher forcing. Padding is removed before the largest matrix product and not after it."""
 
@@ -67,10 +67,10 @@ class TranslationLoss(nn.Module):
         super().__init__()
         self.model, self.smoothing = model, smoothing
 
-    def forward(self, source: Tensor, target: Tensor) -> Tensor:
-        labels = target[:, 1:]  # (B, T)
+    def forward(self, batch: TranslationBatch) -> Tensor:
+        labels = batch.target[:, 1:]  # (B, T)
         kept = labels != PAD_ID
-        states = self.model.target_states(target[:, :-1], *self.model.encode(source))  # (B, T, D)
+        states = self.model.target_states(batch.target[:, :-1], *self.model.encode(batch.source))  # (B, T, D)
         weight = self.model.output_projection.weight
         return projected_cross_entropy(states[kept], weight, labels[kept], self.smoothing)
 
@@ -94,16 +94,16 @@ class TranslationTask:
         self._batches = self._training_batches(pairs, device)
         self._early_batches = self._batches if early is pairs else self._training_batches(early, device)
         valid = sentence_pairs(self.valid_pairs, self.tokenizers, max_length=self.model_config.max_length)
-        self.valid_batches = Batches(valid, batch_tokens=config.batch_tokens, device=device)
+        self.valid_batches = Batches(valid, TranslationBatch.of, batch_tokens=config.batch_tokens, device=device)
 
-    def _training_batches(self, pairs: Iterable[tuple[str, str]], device: torch.device) -> Batches:
+    def _training_batches(self, pairs: Iterable[tuple[str, str]], device: torch.device) -> Batches[TranslationBatch]:
         config = self.recipe.train
         examples = sentence_pairs(pairs, self.tokenizers, max_length=self.model_config.max_length)
         if not len(examples):
             raise ConfigError(f"max_length is {self.model_config.max_length}. All training pairs are longer. Raise it.")
         self.left_out += examples.left_out
         vary = self._resegment if config.bpe_dropout else None
-        return Batches(examples, batch_tokens=config.batch_tokens, device=device, vary=vary)
+        return Batches(examples, TranslationBatch.of, batch_tokens=config.batch_tokens, device=device, vary=vary)
 
     def _resegment(self, example: Example, draws: random.Random) -> Example:
         (*source, _), (_, *target, _) = example
@@ -112,7 +112,7 @@ class TranslationTask:
         target = [BOS_ID, *self.tokenizers.target.resegment(target, dropout=dropout, draws=draws), EOS_ID]
         return (source, target) if max(len(source), len(target)) <= self.model_config.max_length else example
 
-    def batches_of(self, epoch: int) -> Batches:
+    def batches_of(self, epoch: int) -> Batches[TranslationBatch]:
         return self._early_batches if epoch <= self.recipe.train.pretrain_epochs else self._batches
 
     def new_model(self) -> OurTranslator:
@@ -121,9 +121,6 @@ class TranslationTask:
 
     def loss_of(self, model: OurTranslator, smoothing: float) -> TranslationLoss:
         return TranslationLoss(model, smoothing)
-
-    def items(self, batch: Batch) -> int:
-        return batch.target_tokens
 
     def valid_loss(self, model: OurTranslator) -> float:
         return mean_loss(model, self.valid_batches.in_order())
@@ -138,7 +135,7 @@ class TranslationTask:
         return {"valid_perplexity": round(math.exp(loss), 4), "valid_bleu": round(bleu, 3), "valid_exact": right}
 
 
-def make_task(recipe: Recipe, *, data_root: Path, folder: Path | None, device: torch.device) -> Task[Any]:
+def make_task(recipe: Recipe, *, data_root: Path, folder: Path | None, device: torch.device) -> AnyTask:
     """Read the data of a recipe.
 
     Args:

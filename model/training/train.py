@@ -26,7 +26,7 @@ from model.training.run_folder import RunFolder
 from model.training.run_state import Progress, load_state, random_state, save_state
 from model.training.runtime import make_accelerator, stop_on_signal
 from model.training.schedule import is_over, learning_rate, remaining_steps, steps_expected
-from model.training.tasks import Task, make_task
+from model.training.tasks import AnyTask, make_task
 from model.training.validation import Validation, checkpoint_config, weights_of
 from model.training.warm_start import check_start, start_from
 
@@ -42,7 +42,7 @@ class Trainer:
         self,
         *,
         recipe: Recipe,
-        task: Task[Any],
+        task: AnyTask,
         folder: RunFolder,
         accelerator: Accelerator,
         report: Callable[[str], None] = print,

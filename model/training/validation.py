@@ -1,7 +1,6 @@
 """Validates the weights of a run, and saves them as the checkpoint if they are the best so far."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from torch import Tensor, nn
 
@@ -9,7 +8,7 @@ from model.checkpoints.checkpoint import CheckpointConfig, read_config
 from model.config.recipe import Recipe
 from model.training.run_folder import RunFolder
 from model.training.run_state import Progress, average_epochs, copy_weights, epoch_files, save_epoch
-from model.training.tasks import Task
+from model.training.tasks import AnyTask
 
 __all__ = ["Validation", "checkpoint_config", "weights_of"]
 
@@ -17,7 +16,7 @@ __all__ = ["Validation", "checkpoint_config", "weights_of"]
 class Validation:
     """Compares the weights of a run with the checkpoint in its folder."""
 
-    def __init__(self, *, recipe: Recipe, task: Task[Any], folder: RunFolder, model: nn.Module) -> None:
+    def __init__(self, *, recipe: Recipe, task: AnyTask, folder: RunFolder, model: nn.Module) -> None:
         self.recipe, self.task, self.folder, self.model = recipe, task, folder, model
         self.best_saved = -1.0  # quality of the checkpoint in the folder
 
@@ -70,7 +69,7 @@ def weights_of(model: nn.Module) -> dict[str, Tensor]:
     return {name: p.detach().clone() for name, p in model.named_parameters()}
 
 
-def checkpoint_config(recipe: Recipe, task: Task[Any], figures: Mapping[str, float]) -> CheckpointConfig:
+def checkpoint_config(recipe: Recipe, task: AnyTask, figures: Mapping[str, float]) -> CheckpointConfig:
     return CheckpointConfig(
         recipe=recipe.name,
         task=recipe.task,

@@ -13,6 +13,7 @@ import torch
 
 from model.cli.main import main
 from model.config.section import ConfigError
+from model.corpora.batch import ClassificationBatch
 from model.corpora.corpora import CorpusError
 from model.corpora.reviews import read_reviews
 from model.training.classification import ClassificationLoss
@@ -169,11 +170,11 @@ def test_a_doubtful_label_costs_what_its_classes_cost_in_their_shares() -> None:
     loss = ClassificationLoss(torch.nn.Embedding(3, 2), 0.1)
     text = torch.tensor([1])
 
-    def cost(*thousandths: int) -> float:
-        return loss(text, torch.tensor([thousandths])).item()
+    def cost(*shares: float) -> float:
+        return loss(ClassificationBatch(source=text, shares=torch.tensor([shares]))).item()
 
-    assert cost(700, 300) == pytest.approx(0.7 * cost(1000, 0) + 0.3 * cost(0, 1000), rel=1e-6)
-    assert cost(1000, 0) != pytest.approx(cost(0, 1000))
+    assert cost(0.7, 0.3) == pytest.approx(0.7 * cost(1.0, 0.0) + 0.3 * cost(0.0, 1.0), rel=1e-6)
+    assert cost(1.0, 0.0) != pytest.approx(cost(0.0, 1.0))
 
 
 def test_what_cannot_be_judged_or_learned_from_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

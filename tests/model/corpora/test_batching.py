@@ -1,8 +1,9 @@
 import random
 
 import pytest
+import torch
 
-from model.corpora.batch import Batch
+from model.corpora.batch import ClassificationBatch, TranslationBatch
 from model.corpora.batching import Batches
 from model.corpora.corpora import read_pairs
 from model.corpora.examples import Example, Examples, labelled_texts, sentence_pairs, shortened
@@ -48,7 +49,7 @@ def tokenizers() -> TokenizerPair:
     return train_pair(toy_recipe("words").tokenizer, [*pairs, *long_tailed_pairs(50)])
 
 
-def sentences(batches: list[Batch]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+def sentences(batches: list[TranslationBatch]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     return [
         (tuple(s[s != PAD_ID].tolist()), tuple(t[t != PAD_ID].tolist()))
         for batch in batches
@@ -56,13 +57,13 @@ def sentences(batches: list[Batch]) -> list[tuple[tuple[int, ...], tuple[int, ..
     ]
 
 
-def epoch(batches: Batches, *, seed: int = 1, number: int = 1) -> list[Batch]:
+def epoch(batches: Batches[TranslationBatch], *, seed: int = 1, number: int = 1) -> list[TranslationBatch]:
     return [batches.load(rows, seed=seed, number=number) for rows in batches.epoch(seed=seed, number=number)]
 
 
 def test_an_epoch_holds_every_pair_once(tokenizers: TokenizerPair) -> None:
     pairs = read_pairs(TOY_DATA, "toy", "train", "en", "de")
-    batches = Batches(sentence_pairs(pairs, tokenizers, max_length=50), batch_tokens=300)
+    batches = Batches(sentence_pairs(pairs, tokenizers, max_length=50), TranslationBatch.of, batch_tokens=300)
     found = sentences(epoch(batches))
     expected = [
         ((*tokenizers.source.encode(s).ids, EOS_ID), (BOS_ID, *tokenizers.target.encode(t).ids, EOS_ID))
@@ -72,7 +73,7 @@ def test_an_epoch_holds_every_pair_once(tokenizers: TokenizerPair) -> None:
     assert sorted(sentences(list(batches.in_order()))) == sorted(expected)
 
 
-def padding(batches: list[Batch]) -> float:
+def padding(batches: list[TranslationBatch]) -> float:
     cells = sum(batch.source.numel() + batch.target.numel() for batch in batches)
     filled = sum(int((batch.source != PAD_ID).sum() + (batch.target != PAD_ID).sum()) for batch in batches)
     return 1 - filled / cells
@@ -80,7 +81,7 @@ def padding(batches: list[Batch]) -> float:
 
 def test_batches_stay_within_their_size_and_waste_little_on_padding(tokenizers: TokenizerPair) -> None:
     examples = sentence_pairs(long_tailed_pairs(3000), tokenizers, max_length=60)
-    batches = epoch(Batches(examples, batch_tokens=1000))
+    batches = epoch(Batches(examples, TranslationBatch.of, batch_tokens=1000))
     assert max(max(batch.source.numel(), batch.target.numel()) for batch in batches) <= 1000
     assert padding(batches) < 0.045  # 0.058 if the shorter side is not sorted, 0.095 by the sources alone
 
@@ -90,11 +91,13 @@ def test_one_long_example_does_not_end_the_pool_that_is_sorted_together() -> Non
     rng = random.Random(0)
     lengths = [60 if i % 50 == 0 else rng.randint(2, 8) for i in range(2000)]
     examples = Examples([([5] * n, [2, *[5] * (n - 1)]) for n in lengths])
-    assert padding(epoch(Batches(examples, batch_tokens=100))) < 0.02
+    assert padding(epoch(Batches(examples, TranslationBatch.of, batch_tokens=100))) < 0.02
 
 
 def test_order_follows_from_seed_and_epoch_alone(tokenizers: TokenizerPair) -> None:
-    batches = Batches(sentence_pairs(long_tailed_pairs(300), tokenizers, max_length=60), batch_tokens=300)
+    batches = Batches(
+        sentence_pairs(long_tailed_pairs(300), tokenizers, max_length=60), TranslationBatch.of, batch_tokens=300
+    )
     first = sentences(epoch(batches))
     assert first == sentences(epoch(batches))
     assert first != sentences(epoch(batches, number=2))
@@ -104,7 +107,7 @@ def test_order_follows_from_seed_and_epoch_alone(tokenizers: TokenizerPair) -> N
 def test_long_sources_fill_a_batch_as_long_targets_do() -> None:
     # Counted by targets alone, 2,560 of them may come with 128,000 source tokens.
     examples = Examples([([5] * 50, [2, 5, 3]) for _ in range(40)])
-    batches = epoch(Batches(examples, batch_tokens=200))
+    batches = epoch(Batches(examples, TranslationBatch.of, batch_tokens=200))
     assert max(batch.source.numel() for batch in batches) == 200
     assert len(batches) == 10
 
@@ -112,7 +115,7 @@ def test_long_sources_fill_a_batch_as_long_targets_do() -> None:
 @pytest.mark.parametrize("short", [0, 3])
 def test_an_example_longer_than_a_batch_is_a_batch_of_its_own(short: int) -> None:
     long = [([5] * length, [2, 5, 3]) for length in (30, 29, 30, 29)]
-    batches = Batches(Examples(long + [([5, 3], [2, 5, 3])] * short), batch_tokens=20)
+    batches = Batches(Examples(long + [([5, 3], [2, 5, 3])] * short), TranslationBatch.of, batch_tokens=20)
     for found in (epoch(batches), list(batches.in_order())):
         shapes = sorted(tuple(batch.source.shape) for batch in found)
         assert shapes == [(1, 29)] * 2 + [(1, 30)] * 2 + [(short, 2)] * (short > 0)
@@ -145,7 +148,7 @@ def test_examples_vary_from_epoch_to_epoch_and_by_nothing_else() -> None:
         return [draws.randrange(10**6), *example[0]], example[1]
 
     examples = Examples([([i, 3], [2, i, 3]) for i in range(4, 24)])
-    small, large = (Batches(examples, batch_tokens=size, vary=vary) for size in (12, 60))
+    small, large = (Batches(examples, TranslationBatch.of, batch_tokens=size, vary=vary) for size in (12, 60))
     first = sorted(sentences(epoch(small)))
     assert first == sorted(sentences(epoch(large)))
     assert len({source[0] for source, _ in first}) == 20
@@ -163,8 +166,17 @@ def test_of_a_long_text_beginning_and_end_are_kept() -> None:
 def test_labelled_texts_keep_their_labels_and_fill_batches_by_their_words(tokenizers: TokenizerPair) -> None:
     texts = [("der hund " * n, n % 3 / 2) for n in range(1, 21)]  # the first class, half of each, the second
     examples = labelled_texts(texts, tokenizers.source, max_length=30)
-    batches = epoch(Batches(examples, batch_tokens=100))
+    whole = Batches(examples, ClassificationBatch.of, batch_tokens=100)
+    batches = [whole.load(rows) for rows in whole.epoch(seed=1, number=1)]
     assert max(batch.source.numel() for batch in batches) <= 100
-    rows = [row for batch in batches for row in zip(batch.source, batch.target.tolist(), strict=True)]
-    found = sorted((int((ids != PAD_ID).sum()), second / (first + second)) for ids, (first, second) in rows)
+    rows = [row for batch in batches for row in zip(batch.source, batch.shares.tolist(), strict=True)]
+    assert all(first == 1 - second for _, (first, second) in rows)
+    found = sorted((int((ids != PAD_ID).sum()), second) for ids, (_, second) in rows)
     assert found == sorted((min(2 * n + 1, 30), n % 3 / 2) for n in range(1, 21))
+
+
+def test_a_share_with_three_decimals_is_the_nearest_number_in_single_precision() -> None:
+    thousandths = torch.arange(1001)
+    batch = ClassificationBatch.of([([5, 3], share / 1000) for share in range(1001)])
+    expected = torch.stack([1000 - thousandths, thousandths], dim=1) / 1000
+    assert torch.equal(batch.shares, expected)

@@ -5,6 +5,7 @@ import sacrebleu
 import torch
 
 from model.checkpoints.checkpoint import Checkpoint
+from model.corpora.batch import TranslationBatch
 from model.corpora.batching import Batches
 from model.corpora.corpora import read_pairs
 from model.corpora.examples import sentence_pairs
@@ -15,7 +16,10 @@ from tests.conftest import TOY_DATA
 def test_loss_is_the_mean_over_tokens_whatever_the_batches(toy: Checkpoint) -> None:
     pairs = read_pairs(TOY_DATA, "toy", "test", "en", "de")
     examples = sentence_pairs(pairs, toy.tokenizers, max_length=64)
-    losses = [mean_loss(toy.model, Batches(examples, batch_tokens=size).in_order()) for size in (30, 10_000)]
+    losses = [
+        mean_loss(toy.model, Batches(examples, TranslationBatch.of, batch_tokens=size).in_order())
+        for size in (30, 10_000)
+    ]
     assert losses[0] == pytest.approx(losses[1], abs=1e-5)
     total, tokens = 0.0, 0
     for source, target in pairs:

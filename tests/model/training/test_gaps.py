@@ -46,7 +46,7 @@ def test_some_words_are_hidden_and_they_alone_are_asked_for(data: Path) -> None:
     rows = list(batches.epoch(seed=1, number=1))
     whole = [batches.examples[i][0] for batch in rows for i in batch]
     read = [row[row != PAD_ID].tolist() for batch in rows for row in batches.load(batch, seed=1, number=1).source]
-    asked = [row for batch in rows for row in batches.load(batch, seed=1, number=1).target.tolist()]
+    asked = [row for batch in rows for row in batches.load(batch, seed=1, number=1).hidden.tolist()]
     assert len(whole) == len(read)
     gaps = 0
     for text, shown, wanted in zip(whole, read, asked, strict=True):
@@ -55,7 +55,7 @@ def test_some_words_are_hidden_and_they_alone_are_asked_for(data: Path) -> None:
             assert (shown[i], wanted[i]) in {(word, PAD_ID), (UNK_ID, word)}
         gaps += sum(word != PAD_ID for word in wanted)
     assert gaps / sum(len(text) - 1 for text in whole) == pytest.approx(0.2, abs=0.03)
-    first, second = (torch.cat([b.target.flatten() for b in task.valid_batches.in_order()]) for _ in range(2))
+    first, second = (torch.cat([b.hidden.flatten() for b in task.valid_batches.in_order()]) for _ in range(2))
     assert torch.equal(first, second)
     assert (first != PAD_ID).any()
 
@@ -65,12 +65,12 @@ def test_the_loss_is_that_of_the_hidden_words_alone(data: Path) -> None:
     torch.manual_seed(1)
     model = task.new_model().eval()
     batch = next(iter(task.valid_batches.in_order()))
-    found = task.loss_of(model, 0.0)(batch.source, batch.target)
+    found = task.loss_of(model, 0.0)(batch)
     states = model.encoder(batch.source, mask=padding_mask(batch.source, PAD_ID))
     logits = states @ model.encoder.embedding.tokens.weight.T
-    expected = F.cross_entropy(logits.flatten(0, 1), batch.target.flatten(), ignore_index=PAD_ID, reduction="sum")
+    expected = F.cross_entropy(logits.flatten(0, 1), batch.hidden.flatten(), ignore_index=PAD_ID, reduction="sum")
     assert found.item() == pytest.approx(expected.item(), rel=1e-5)
-    assert task.items(batch) == (batch.target != PAD_ID).sum()
+    assert batch.items == (batch.hidden != PAD_ID).sum()
 
 
 def test_a_classifier_starts_from_what_filled_gaps(data: Path, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from model.config.recipe import Recipe
 from model.config.run import TrainConfig
-from model.corpora.batch import Batch
+from model.corpora.batch import TranslationBatch
 from model.network.translators import OurTranslator, make_translator
 from model.text.vocab import PAD_ID
 from model.training import runtime
@@ -220,7 +220,7 @@ def task_of(run: Run, few_pairs: Path, kind: str = "words", **settings: object) 
     return task, task.new_model().eval()
 
 
-def loss_and_tokens(model: OurTranslator, batches: Iterable[Batch], smoothing: float) -> tuple[float, int]:
+def loss_and_tokens(model: OurTranslator, batches: Iterable[TranslationBatch], smoothing: float) -> tuple[float, int]:
     """The mean loss of a token, and how many tokens there are, without the code of training."""
     total, tokens = 0.0, 0
     for batch in batches:
