@@ -1,12 +1,13 @@
 """Translate a text, with or without the attention maps of the run. The app and the command line start here."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
 
 from model.checkpoints.checkpoint import Checkpoint
 from model.checkpoints.languages import tag
 from model.config.search import SearchConfig
-from model.decoding.decoder_state import NOTHING_FORCED, forced_prefix
-from model.decoding.search import Hypothesis, finish
+from model.decoding.decoder_state import NOTHING_FORCED, forced_prefix, length_limit
+from model.decoding.search import Hypothesis, Search, finish
 from model.inference.reading import record_reading
 from model.inference.searching import (
     GREEDY,
@@ -23,6 +24,8 @@ from model.text.tokenizers import TokenizerPair
 from model.trace import Edit, tracing
 
 __all__ = ["greedy_text", "record_translation", "translate", "translate_lines"]
+
+Report = Callable[[int, int], object]  # (tokens written, the most tokens)
 
 
 def translate_lines(
@@ -63,6 +66,7 @@ def translate(
     search: SearchConfig = GREEDY,
     forced: Mapping[int, int] = NOTHING_FORCED,
     edits: Mapping[str, Edit] | None = None,
+    report: Report = lambda done, tokens: None,
 ) -> Translation:
     """Translate one text, and keep the attention maps of the passes that wrote the translation.
 
@@ -72,8 +76,10 @@ def translate(
         search: Greedy search, beam search or sampling, with its settings.
         forced: Position → target id that is written there, whatever its probability.
         edits: See `tracing`.
+        report: Called before each token that the model writes, with the number of tokens written and the limit. An
+            exception ends the work.
     """
-    return record_translation(checkpoint, text, search=search, forced=forced, edits=edits)[0]
+    return record_translation(checkpoint, text, search=search, forced=forced, edits=edits, report=report)[0]
 
 
 def greedy_text(
@@ -125,6 +131,7 @@ def record_translation(
     search: SearchConfig = GREEDY,
     forced: Mapping[int, int] = NOTHING_FORCED,
     edits: Mapping[str, Edit] | None = None,
+    report: Report = lambda done, tokens: None,
 ) -> tuple[Translation, Recording]:
     """As `translate`, and record other hook points too.
 
@@ -135,6 +142,7 @@ def record_translation(
         search: Greedy search, beam search or sampling, with its settings.
         forced: Position → target id that is written there, whatever its probability.
         edits: See `tracing`.
+        report: See `translate`.
 
     Returns:
         The translation, and what passed the other hook points.
@@ -144,7 +152,7 @@ def record_translation(
         return record_reading(checkpoint, text, record=record, edits=edits)
     start = search_input(model, tokenizers, text, forced)
     with tracing(record=("*.weights", "*.mask", *record), edits=edits) as trace:
-        steps, (hypothesis, *_) = finish(search_from(start, model, search))
+        steps, (hypothesis, *_) = finish(reported(search_from(start, model, search), start, model, report))
     written = written_tokens(tokenizers, hypothesis, steps)
     rows = row_per_pass(model, start, hypothesis)
     source = source_tokens(tokenizers, tokenizers.source.encode(text), start.source)
@@ -163,6 +171,19 @@ def record_translation(
         languages=(tag(checkpoint.config.tokenizer.source_language), tag(checkpoint.config.tokenizer.target_language)),
     )
     return translation, Recording(trace=trace, rows=rows)
+
+
+def reported(search: Search, start: SearchInput, model: Writes, report: Report) -> Search:
+    """The same search, which reports each token after the prompt."""
+    most = (start.limit or length_limit(len(start.source), model.config.max_length)) - start.prompt_length
+    done = -start.prompt_length
+    while True:
+        report(max(done, 0), most)
+        try:
+            yield next(search)
+        except StopIteration as stop:
+            return cast(list[Hypothesis], stop.value)
+        done += 1
 
 
 def row_per_pass(model: Writes, start: SearchInput, hypothesis: Hypothesis) -> tuple[int, ...]:

@@ -39,7 +39,8 @@ JOBS = Jobs(
     {
         "training": Lane(width=CORES, seconds=1800, each=1),  # own processes with a low priority
         "importance": Lane(width=1, seconds=600),
-        "effects": Lane(width=1, seconds=600),
+        "effects": Lane(width=1, seconds=1200),
+        "run": Lane(width=CORES, seconds=300),
         "search": Lane(width=1, seconds=120),
         "patching": Lane(width=1, seconds=120),
         "alignment": Lane(width=1, seconds=300),

@@ -16,6 +16,7 @@ from model.checkpoints.checkpoint import Checkpoint
 from model.corpora.aligned import Links
 from model.inference.searching import require_writing
 from model.inference.translate import translate
+from model.inference.translation import Translation
 from model.interventions import Head, Intervention
 from viz_app.server.cache import read_only
 from viz_app.server.jobs import Report
@@ -25,7 +26,7 @@ from viz_app.services.head_analyses import gradient_importance_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.loading import snapshot_groups, translator
 from viz_app.services.sentence_batches import Pairs, in_batches
-from viz_app.services.translations import translation_of
+from viz_app.services.translations import UNTOUCHED, Run, translation_of
 
 __all__ = [
     "alignment_work",
@@ -36,6 +37,7 @@ __all__ = [
     "known_effects_of",
     "patching_effects_of",
     "patching_work",
+    "run_work",
     "snapshot_results_of",
     "snapshots_work",
     "word_links_of",
@@ -70,6 +72,17 @@ def decisive_heads_work(key: CheckpointKey, text: str) -> Work:
 def known_effects_of(key: CheckpointKey, text: str) -> SilencingEffects | None:
     """The effect of silencing each head on the greedy translation; None before it is measured."""
     return cast(SilencingEffects | None, known(head_effects_of, key, text))
+
+
+def run_work(key: CheckpointKey, text: str, run: Run) -> Work:
+    """The job that runs the model and records the maps."""
+    text = text[:MAX_CHARACTERS]
+
+    def work(report: Report) -> Translation:
+        found = translate(translator(key), text, search=run.search, forced=dict(run.forced), report=report)
+        return keep(found, translation_of, key, text, *run, UNTOUCHED)
+
+    return ("run", key, text, run), in_turns(work, first=True)
 
 
 def effects_work(key: CheckpointKey, text: str) -> Work:

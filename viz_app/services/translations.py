@@ -10,11 +10,12 @@ from typing import NamedTuple
 from model.config.search import SearchConfig
 from model.inference.confidence import LowConfidence, low_confidence
 from model.inference.search_tree import SearchTree, search_tree
-from model.inference.searching import GREEDY, forced_ids
+from model.inference.searching import CONTINUATION_LENGTH, GREEDY, forced_ids
 from model.inference.translate import translate
 from model.inference.translation import Translation
 from model.interventions import Intervention
-from viz_app.server.server_state import MAX_CHARACTERS, remembered
+from viz_app.server.resources import threads
+from viz_app.server.server_state import MAX_CHARACTERS, known, remembered
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.loading import translator
 
@@ -26,6 +27,7 @@ __all__ = [
     "changed_log_prob_of",
     "doubt_of",
     "search_tree_of",
+    "seconds_of_run",
     "tokens_to_force",
     "translation_of",
     "without_maps",
@@ -34,6 +36,8 @@ __all__ = [
 
 Forced = tuple[tuple[int, int], ...]  # (position, target id) pairs
 UNTOUCHED = Intervention()
+# Parameters × tokens per second: in one pass over many tokens, for each core, and in passes over one token each.
+READ_PER_SECOND, WRITTEN_PER_SECOND = 7e10, 2e9
 
 
 class Run(NamedTuple):
@@ -57,6 +61,18 @@ def translation_of(
     """
     edits = intervention.edits()
     return translate(translator(key), text, search=search, forced=dict(forced), edits=edits)
+
+
+def seconds_of_run(key: CheckpointKey, text: str, run: Run) -> float:
+    """About how long `translation_of` still takes; 0 for a result that is kept."""
+    if known(translation_of, key, text, *run, UNTOUCHED) is not None:
+        return 0.0
+    checkpoint = translator(key)
+    parameters = sum(parameter.numel() for parameter in checkpoint.model.parameters())
+    reads = min(len(checkpoint.tokenizers.source.encode(text[:MAX_CHARACTERS]).ids), checkpoint.config.model.max_length)
+    task = checkpoint.config.task
+    writes = {"reading": 0, "continuation": CONTINUATION_LENGTH}.get(task, reads)
+    return parameters * (reads / READ_PER_SECOND / threads() + writes / WRITTEN_PER_SECOND)
 
 
 @remembered()

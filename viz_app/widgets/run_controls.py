@@ -1,27 +1,40 @@
 """The run of the model that the visitor asks for: a text, a search, and forced words."""
 
 from model.inference.searching import require_writing
-from viz_app.services import loading, translations
+from viz_app.services import loading, long_analyses, translations
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.translations import Forced, Run
+from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact
 from viz_app.widgets import forced_tokens
+from viz_app.widgets.long_work import start_and_wait_for
 from viz_app.widgets.search_picker import typed_translation
 from viz_app.widgets.text_field import require_text, require_text_and_search
 
 __all__ = ["chosen_forced_tokens", "require_run"]
 
+MOST_SECONDS = 2.0  # of a run without progress and a Stop button
+
 
 def require_run(key: CheckpointKey, *, opening: str = "") -> tuple[str, Run]:
-    """Ask for a text and for a search. All pages that show one run of the model show this run.
+    """Ask for a text and for a search, and run the model. All pages that show one run of the model show this run.
 
     Args:
         key: The key of the checkpoint.
         opening: The text before the visitor types one; by default the first example.
 
     Raises:
-        PageEnded: the text field is empty.
+        PageEnded: the text field is empty, or the visitor stopped the model.
     """
+    text, run = ask_for_run(key, opening=opening)
+    if translations.seconds_of_run(key, text, run) > MOST_SECONDS:
+        work = long_analyses.run_work(key, text, run)
+        if start_and_wait_for(*work, lane="run", step="Token") is None:
+            end_page()
+    return text, run
+
+
+def ask_for_run(key: CheckpointKey, *, opening: str) -> tuple[str, Run]:
     config = loading.config_of(key)
     if config.task == "reading":  # such a model writes nothing
         return require_text(config, opening=opening), Run()

@@ -3,16 +3,21 @@
 import re
 from collections.abc import Callable
 from html import escape
+from typing import Any
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.search import SearchConfig
+from model.decoding.decoder_state import length_limit
 from model.inference.searching import forced_ids
 from model.inference.translate import translate
+from model.inference.translation import Translation
 from model.interventions import Intervention
-from tests.viz_app.conftest import NAME, TEXT, compared_lines
+from tests.viz_app.conftest import NAME, TEXT, compared_lines, head_map
+from viz_app.services import long_analyses, translations
 
 OpenApp = Callable[..., AppTest]
 SAMPLING = SearchConfig(method="sample", temperature=2.0, seed=3)
@@ -37,6 +42,27 @@ def test_inside_follows_the_run_of_the_chosen_search(open_app: OpenApp, checkpoi
     app = open_app("inside", checkpoint=NAME, text=TEXT, inside_tab="stations", **ASKED)
     assert tokens_read(app) == [token.text for token in drawn.read]
     assert differences(app) < 1e-4
+
+
+def test_a_slow_model_runs_in_a_job_with_progress(
+    open_app: OpenApp, checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reports: list[tuple[int, int]] = []
+
+    def reporting(*args: Any, report: Callable[[int, int], object], **kwargs: Any) -> Translation:
+        return translate(*args, report=lambda *counts: (reports.append(counts), report(*counts)), **kwargs)
+
+    monkeypatch.setattr(translations, "READ_PER_SECOND", 1.0)
+    monkeypatch.setattr(long_analyses, "translate", reporting)
+    text = "Ein alter Mann wartet vor dem Bahnhof auf seinen Sohn."
+    expected = translate(checkpoint, text)
+    app = open_app("translate", checkpoint=NAME, text=text, kind="cross", layer="2", head="3")
+    np.testing.assert_allclose(head_map(app), expected.maps["cross"][1, 2], atol=1e-6)
+    assert [done for done, _ in reports] == list(range(len(expected.written) + 1))
+    assert {most for _, most in reports} == {length_limit(len(expected.source), checkpoint.model.config.max_length)}
+    reports.clear()
+    app.run()
+    assert not reports, "the result is kept"
 
 
 def test_inside_follows_forced_words_and_can_clear_them(open_app: OpenApp, checkpoint: Checkpoint) -> None:
