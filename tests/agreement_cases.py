@@ -140,13 +140,12 @@ def foreign(title: str, **settings: object) -> Case:
         text="A dog sees <mask>." if family.task == "reading" else "A dog sees it.",
         short="a cat",
         typed=f"{typed} {typed}" if family.task == "continuation" else typed,
-        refuses=NO_STATIONS | {"continuation": ONE_STACK, "reading": ONE_STACK | READS}.get(family.task, {}),
+        refuses={"continuation": ONE_STACK, "reading": ONE_STACK | READS}.get(family.task, {}),
     )
 
 
-NO_STATIONS = {"stations": "Headlight's own Transformers"}
-NO_STREAM = NO_STATIONS | dict.fromkeys(
-    ("layers", "encoder_layers", "contributions", "influence", "value_zeroing"),
+NO_STREAM = dict.fromkeys(
+    ("layers", "encoder_layers", "contributions", "influence", "value_zeroing", "stations"),
     "no residual stream that Headlight can follow",
 )
 NO_PRODUCTS = {"one_head": "no dot products"}

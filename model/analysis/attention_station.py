@@ -3,29 +3,23 @@
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
-from model.analysis.source_code import CodeLine, function_code
 from model.analysis.station import (
+    Followed,
     Station,
     Step,
+    code_lines,
     format_length,
-    head_matrices,
     largest_difference,
-    recorded_at,
     to_float32,
     to_float64,
 )
-from model.analysis.streams import FloatArray
-from model.inference.translation import Recording, Translation
-from model.network.attention import (
-    MultiHeadAttention,
-    additive_scores,
-    attention_weights,
-    mask_scores,
-    scaled_dot_product_scores,
-)
-from model.network.transformer import Transformer
+from model.analysis.streams import FloatArray, head_matrices
+from model.network.attention import MultiHeadAttention
+from model.network.own_model import OwnModel
+from model.network.residual_stream import Block
 from model.trace import hook_name
 
 __all__ = ["AttentionSite", "attention_station"]
@@ -33,29 +27,49 @@ __all__ = ["AttentionSite", "attention_station"]
 
 @dataclass(frozen=True, kw_only=True)
 class AttentionSite:
-    """One position in one attention sublayer of a recorded translation."""
+    """One position in one attention block of a recorded text."""
 
-    model: Transformer
-    recording: Recording
-    translation: Translation
-    kind: str  # one of `KINDS`
-    layer: int  # counted from 0
+    text: Followed
+    block: Block
     position: int  # of the query, counted from 0
 
     @property
-    def attention(self) -> MultiHeadAttention:
-        """The module of the sublayer."""
-        module = self.model.get_submodule(self.hook("output").removesuffix(".output"))
-        assert isinstance(module, MultiHeadAttention)
-        return module
+    def kind(self) -> str:
+        """The kind of attention."""
+        assert self.block.kind is not None
+        return self.block.kind
+
+    @property
+    def attention(self) -> MultiHeadAttention | None:
+        """The module, if it is our own."""
+        model = self.text.model
+        module = model.get_submodule(self.block.name) if isinstance(model, OwnModel) else None
+        return module if isinstance(module, MultiHeadAttention) else None
+
+    @property
+    def scaling(self) -> float:
+        """The factor of the products q·k."""
+        return self.text.model.scaling(self.kind, self.block.layer)
 
     def hook(self, stage: str) -> str:
-        """The name of a hook point of this sublayer."""
-        return hook_name(self.kind, self.layer, stage)
+        """The name of a hook point of this block."""
+        return hook_name(self.kind, self.block.layer, stage)
 
     def recorded(self, stage: str) -> FloatArray:
         """What the model computed at this position, in double precision."""
-        return recorded_at(self.recording, self.hook(stage), self.position)
+        return self.text.at(self.hook(stage), self.position)
+
+    def all_keys(self, stage: str) -> FloatArray:
+        """What the model computed at all keys, (H, S, K), in double precision."""
+        return self.text.recording.array(self.hook(stage)).astype(np.float64)
+
+    @property
+    def bias(self) -> FloatArray | None:
+        """What is added to the scores (H, S) for the distance of query and key (T5); None without it."""
+        try:
+            return self.recorded("bias")
+        except KeyError:
+            return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,50 +84,68 @@ class AttentionValues:
     output: FloatArray  # (D,)
 
 
-def attention_station(site: AttentionSite, x: FloatArray, *, name: str) -> Station:
+def attention_station(site: AttentionSite, x: FloatArray) -> tuple[Station, FloatArray]:
     """Compute attention again for one query, and compare each step with the model's own.
 
     Args:
-        site: The position and the sublayer.
+        site: The position and the block.
         x: The vector that the query is computed from, (D,).
-        name: Of the station, for a person.
+
+    Returns:
+        The station, and the output of the block before its norm and its multiplier, (D,).
+
+    Raises:
+        ConfigError: the model does more than multiply the head outputs with one matrix.
     """
     values = compute(site, x)
     return Station(
-        name=name,
+        name="Cross-attention" if site.kind == "cross" else "Self-attention",
         formula=station_formula(site),
         vector=to_float32(values.output),
         difference=difference_from_model(site, values),
         steps=attention_steps(site, values),
-        code=attention_code(site.attention),
-    )
+        code=code_lines(site.block.code),
+    ), values.output
 
 
 def compute(site: AttentionSite, x: FloatArray) -> AttentionValues:
     """The steps in double precision, from `x` (D,) and the model's own keys, values and mask."""
-    attention = site.attention
-    keys, values = (
-        site.recording.array(site.hook(stage)).astype(np.float64) for stage in ("keys", "values")
-    )  # (H, S, K)
-    projection = attention.query_projection
-    query = (to_float64(projection.weight) @ x + to_float64(projection.bias)).reshape(len(keys), -1)  # (H, K)
-    if attention.score_vector is None:
-        scores = np.einsum("hk,hsk->hs", query, keys) / np.sqrt(query.shape[1])
-    else:
-        scores = np.einsum("hsk,hk->hs", np.tanh(query[:, None] + keys), to_float64(attention.score_vector))
+    keys, values = site.all_keys("keys"), site.all_keys("values")  # (H, S, K)
+    query = compute_query(site, x)
+    scores = compute_scores(site, query, keys)
     masked = np.isneginf(site.recorded("masked_scores"))  # (H, S)
     masked_scores = np.where(masked, -np.inf, scores)
     exponentials = np.exp(masked_scores - masked_scores.max(axis=1, keepdims=True))
     weights = exponentials / exponentials.sum(axis=1, keepdims=True)  # (H, S)
     heads = np.einsum("hs,hsk->hk", weights, values)
-    matrices, bias = head_matrices(site.model, site.kind, site.layer)
-    output = np.einsum("hk,hkd->d", heads, matrices) + bias
+    matrices, bias = head_matrices(site.text.model, site.kind, site.block.layer, len(heads))
+    output = np.einsum("hk,hkd->d", heads, matrices.numpy()) + bias.numpy()
     return AttentionValues(query=query, scores=scores, masked=masked, weights=weights, heads=heads, output=output)
+
+
+def compute_query(site: AttentionSite, x: FloatArray) -> FloatArray:
+    """The queries of all heads, (H, K). Those of another library are as recorded."""
+    attention = site.attention
+    if attention is None:
+        return site.recorded("queries")
+    projection = attention.query_projection
+    query = to_float64(projection.weight) @ x + to_float64(projection.bias)  # (H·K,)
+    by_head = torch.from_numpy(query).view(1, attention.num_heads, 1, -1)
+    turned = attention.rotate(by_head.to(site.text.model.device), offset=site.position)
+    return to_float64(turned[0, :, 0])
+
+
+def compute_scores(site: AttentionSite, query: FloatArray, keys: FloatArray) -> FloatArray:
+    """The scores of a query (H, K) with all keys (H, S, K), (H, S)."""
+    if site.attention is not None and site.attention.score_vector is not None:
+        return np.einsum("hsk,hk->hs", np.tanh(query[:, None] + keys), to_float64(site.attention.score_vector))
+    scores = np.einsum("hk,hsk->hs", query, keys) * site.scaling
+    return scores if site.bias is None else scores + site.bias
 
 
 def difference_from_model(site: AttentionSite, values: AttentionValues) -> float:
     """The largest difference of any step from the model's own tensor."""
-    weights = site.translation.maps[site.kind][site.layer][:, site.position].astype(np.float64)
+    weights = site.text.maps[site.kind][site.block.layer][:, site.position].astype(np.float64)
     return max(
         largest_difference(values.query, site.recorded("queries")),
         largest_difference(values.scores, site.recorded("scores")),
@@ -128,28 +160,52 @@ def station_formula(site: AttentionSite) -> str:
     encoder = r"^{\mathrm{enc}}" if site.kind == "cross" else ""
     dot_product = rf"\tfrac{{q_h K_h{encoder}{{}}^\top}}{{\sqrt{{d_k}}}}"
     additive = rf"v^\top\tanh(q_h + K_h{encoder})"
-    scores = dot_product if site.attention.score_vector is None else additive
+    scores = additive if is_additive(site) else dot_product
+    if not is_additive(site) and not divides_by_root(site):
+        scores = (
+            rf"{site.scaling:.4g}\, q_h K_h{encoder}{{}}^\top" if site.scaling != 1 else rf"q_h K_h{encoder}{{}}^\top"
+        )
+    if site.bias is not None:
+        scores += r" + b_{\mathrm{distance}}"
     softmax = rf"\mathrm{{softmax}}\!\left({scores} + \mathrm{{mask}}\right)"
     return rf"o = \left[\,{softmax} V_h{encoder}\,\right]_{{h}} W_O + b_O"
+
+
+def is_additive(site: AttentionSite) -> bool:
+    return site.attention is not None and site.attention.score_vector is not None
+
+
+def divides_by_root(site: AttentionSite) -> bool:
+    """Whether the scores are divided by √dₖ, and not by another number."""
+    width = site.all_keys("keys").shape[-1]
+    return bool(np.isclose(site.scaling, width**-0.5))
+
+
+def score_formula(site: AttentionSite) -> str:
+    """The scores in plain text."""
+    if is_additive(site):
+        return "vᵀ tanh(q + k)"
+    product = "q kᵀ / √dₖ" if divides_by_root(site) else "q kᵀ" if site.scaling == 1 else f"{site.scaling:.4g} · q kᵀ"
+    return product if site.bias is None else f"{product} + distance"
 
 
 def attention_steps(site: AttentionSite, values: AttentionValues) -> tuple[Step, ...]:
     """The six steps with their numbers."""
     scores, masked, weights = values.scores, values.masked, values.weights
-    keys = [token.text for token in site.translation.tokens_of(site.kind)[1]]
+    keys = site.text.keys[site.kind]
     strongest = [f"{keys[int(row.argmax())]} {row.max():.2f}" for row in weights]
     keys_from = "from the encoder's output" if site.kind == "cross" else "from the same stack"
     return (
         Step(
             name="query",
-            formula="q = x W_Q + b_Q",
+            formula="q = x W_Q + b_Q" if site.attention else "q",
             numbers=to_float32(values.query),
             rows="heads",
             facts=(("numbers per head", str(values.query.shape[1])),),
         ),
         Step(
             name="scores",
-            formula="q kᵀ / √dₖ" if site.attention.score_vector is None else "vᵀ tanh(q + k)",
+            formula=score_formula(site),
             numbers=to_float32(scores),
             rows="heads",
             facts=(("keys and values", keys_from), ("from", f"{scores.min():.2f}"), ("to", f"{scores.max():.2f}")),
@@ -177,16 +233,3 @@ def attention_steps(site: AttentionSite, values: AttentionValues) -> tuple[Step,
             facts=(("length", format_length(values.output)),),
         ),
     )
-
-
-def attention_code(attention: MultiHeadAttention) -> tuple[tuple[CodeLine, ...], ...]:
-    """The functions of the model that compute the steps."""
-    scores = scaled_dot_product_scores if attention.score_vector is None else additive_scores
-    functions = (
-        MultiHeadAttention.forward,
-        MultiHeadAttention.written_out,
-        scores,
-        mask_scores,
-        attention_weights,
-    )
-    return tuple(map(function_code, functions))

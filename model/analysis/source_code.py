@@ -1,6 +1,7 @@
 """The code of the model as text: functions without their docstrings, and the step that each line computes.
 
-A line of `model/network/` that computes a step ends with a comment such as `# step: scores`.
+A line of `model/network/` that computes a step ends with a comment such as `# step: scores`. Functions of other
+libraries have no such comments.
 """
 
 import ast
@@ -9,7 +10,7 @@ import re
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 
 __all__ = ["CodeLine", "function_code", "steps_in"]
 
@@ -24,10 +25,13 @@ class CodeLine:
     step: str = ""  # the step that it computes, or ""
 
 
-@cache  # a few functions of the model; parsing their source again would take 8 % of a page
+@lru_cache(maxsize=256)  # functions; parsing their source again would take 8 % of a page
 def function_code(function: Callable[..., object]) -> tuple[CodeLine, ...]:
-    """The source of a function without its docstring."""
-    source = textwrap.dedent(inspect.getsource(function))
+    """The source of a function without its docstring; empty if its file has no source."""
+    try:
+        source = textwrap.dedent(inspect.getsource(function))
+    except OSError:
+        return ()
     (definition,) = ast.parse(source).body
     assert isinstance(definition, ast.FunctionDef)
     first = definition.body[0]

@@ -1,31 +1,32 @@
 """A station: one part of the model on a token's way, with its steps, their numbers and the code that computes them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
 
-from model.analysis.source_code import CodeLine
-from model.analysis.streams import FloatArray
-from model.checkpoints.checkpoint import Checkpoint
-from model.config.section import ConfigError
-from model.inference.translation import Recording
-from model.network.transformer import Transformer
+from model.analysis.source_code import CodeLine, function_code
+from model.analysis.streams import FloatArray, Recorded
+from model.inference.classify import Classification
+from model.inference.translation import AttentionMaps, Translation
+from model.network.protocols import Reads
+from model.network.residual_stream import Code, Norm, ReadoutStep
 
 __all__ = [
+    "Followed",
     "Station",
     "Step",
+    "apply",
+    "code_lines",
+    "follow_classification",
+    "follow_translation",
     "format_length",
-    "head_matrices",
     "largest_difference",
-    "linear_norm",
     "mean_and_variance",
-    "output_rows",
-    "recorded_at",
-    "require_transformer",
+    "norm_formula",
+    "norm_step",
     "to_float32",
     "to_float64",
 ]
@@ -55,9 +56,81 @@ class Station:
     code: tuple[tuple[CodeLine, ...], ...] = ()  # the functions that compute the steps
 
 
-def recorded_at(recording: Recording, name: str, position: int) -> FloatArray:
-    """What passed the hook point `name` at one position, (…, D), in double precision."""
-    return recording.array(name)[..., position, :].astype(np.float64)
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Followed:
+    """A text that a model read or wrote, with what its run recorded."""
+
+    model: Reads  # it does not run
+    recording: Recorded
+    maps: AttentionMaps
+    ids: Mapping[str, Sequence[int]]  # stack → the token ids that it read
+    keys: Mapping[str, Sequence[str]]  # kind of attention → the tokens that it attends to
+
+    def at(self, name: str, position: int) -> FloatArray:
+        """What passed a hook point at one position, (…, D), in double precision.
+
+        Raises:
+            KeyError: the hook point was not recorded.
+        """
+        return self.recording.array(name)[..., position, :].astype(np.float64)
+
+    def difference(self, name: str, position: int, ours: FloatArray) -> float:
+        """The largest difference of a computed vector from the recorded one; 0 where no hook point records it."""
+        try:
+            return largest_difference(ours, self.at(name, position))
+        except KeyError:
+            return 0.0
+
+
+def follow_translation(model: Reads, translation: Translation, recording: Recorded) -> Followed:
+    """What a model that writes, or that predicts masked tokens, did with a text. The translation has its maps."""
+    return Followed(
+        model=model,
+        recording=recording,
+        maps=translation.maps,
+        ids={
+            "encoder": [token.id for token in translation.source],
+            "decoder": [token.id for token in translation.read],
+        },
+        keys={kind: [token.text for token in translation.tokens_of(kind)[1]] for kind in translation.maps},
+    )
+
+
+def follow_classification(model: Reads, classification: Classification, recording: Recorded) -> Followed:
+    """What a classifier did with a text."""
+    return Followed(
+        model=model,
+        recording=recording,
+        maps={"encoder": classification.encoder},
+        ids={"encoder": classification.ids},
+        keys={"encoder": classification.tokens},
+    )
+
+
+def apply(step: ReadoutStep | None, x: FloatArray) -> FloatArray:
+    """A step of the model in double precision; None is the identity."""
+    return x if step is None else np.asarray(step(torch.from_numpy(x)).numpy())
+
+
+def norm_formula(norm: Norm, x: str) -> str:
+    """A norm of a vector in LaTeX."""
+    if norm.centred:
+        return rf"\gamma\,\frac{{{x} - \mu}}{{\sigma}} + \beta"
+    return rf"\gamma\,\frac{{{x}}}{{\mathrm{{rms}}({x})}}"
+
+
+def norm_step(name: str, norm: Norm, x: FloatArray, output: FloatArray) -> Step:
+    """A norm as a step, from `x` (D,) to `output` (D,)."""
+    length = ("length", format_length(output))
+    rms = (("rms", f"{np.sqrt(np.square(x).mean()):.4f}"),)
+    facts = (("μ", f"{x.mean():.4f}"), ("σ²", f"{x.var():.4f}")) if norm.centred else rms
+    formula = "γ (x − μ) / σ + β" if norm.centred else "γ x / rms(x)"
+    return Step(name=name, formula=formula, numbers=to_float32(output)[None], facts=(*facts, length))
+
+
+def code_lines(functions: Code) -> tuple[tuple[CodeLine, ...], ...]:
+    """The source of functions, without those that have none."""
+    return tuple(lines for function in functions if (lines := function_code(function)))
 
 
 def to_float64(tensor: torch.Tensor) -> FloatArray:
@@ -83,58 +156,3 @@ def mean_and_variance(x: FloatArray) -> tuple[tuple[str, str], ...]:
 def format_length(x: FloatArray) -> str:
     """The Euclidean length of a vector, as text."""
     return f"{np.linalg.norm(x):.3f}"
-
-
-def require_transformer(checkpoint: Checkpoint) -> Transformer:
-    """The model of a checkpoint, if it is one of our Transformers, which record their residual stream.
-
-    Raises:
-        ConfigError: it is a recurrent network or a model from another library.
-    """
-    if not isinstance(checkpoint.model, Transformer):
-        raise ConfigError(
-            f"{checkpoint.name} is not one of Headlight's own Transformers. Only in those can this analysis follow the "
-            "vectors through the layers. Choose another checkpoint."
-        )
-    return checkpoint.model
-
-
-def linear_norm(norm: nn.Module, x: FloatArray, parts: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Apply a LayerNorm to the parts of its input. With the standard deviation fixed at that of `x`, it is linear.
-
-    Args:
-        norm: An `nn.LayerNorm`; any other module changes nothing.
-        x: Its input in the model, (…, D).
-        parts: Vectors that add up to `x`, (N, …, D).
-
-    Returns:
-        The parts after the norm (N, …, D), and its shift (D,), which belongs to no part.
-    """
-    if not isinstance(norm, nn.LayerNorm):
-        return parts, np.zeros(x.shape[-1])
-    scale, shift = (p.detach().cpu().double().numpy() for p in (norm.weight, norm.bias))
-    deviation = np.sqrt(x.var(axis=-1, keepdims=True) + norm.eps)  # (…, 1)
-    centred = parts - parts.mean(axis=-1, keepdims=True)
-    return centred / deviation * scale, shift
-
-
-def head_matrices(model: Transformer, kind: str, layer: int) -> tuple[FloatArray, FloatArray]:
-    """The output projection W_O, split by head (H, K, D), and its bias (D,)."""
-    mixing = model.mixing(kind, layer)
-    matrix = mixing.matrix.cpu().double().numpy()  # (H·K, D)
-    heads = model.config.num_heads
-    return matrix.reshape(heads, -1, matrix.shape[1]), mixing.bias.cpu().double().numpy()
-
-
-def output_rows(model: Transformer, ids: Sequence[int] | slice = slice(None)) -> tuple[FloatArray, FloatArray]:
-    """Rows of the projection from the last vector to logits, (N, D), and their biases, (N,).
-
-    Only the models of some tutorials have these biases; in all others they are 0.
-
-    Args:
-        model: The Transformer.
-        ids: The target ids of the rows; by default all.
-    """
-    weight, bias = model.output_projection.weight[ids], model.output_projection.bias
-    rows = weight.detach().cpu().double().numpy()
-    return rows, np.zeros(len(rows)) if bias is None else bias[ids].detach().cpu().double().numpy()

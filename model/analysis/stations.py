@@ -1,104 +1,76 @@
 """Every station of one token on its way through one layer. Each step is computed again from its input.
 
 Keys and values belong to other tokens, so they are the model's own. The stations are those of "Attention Is All You
-Need", figure 1. The code beside a station is read from the module that computes it, so both always agree.
+Need", figure 1, in the order of the model's own blocks. The code beside a station is read from the functions that
+compute it, so both always agree.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import numpy as np
 import torch
 
 from model.analysis.attention_station import AttentionSite, attention_station
-from model.analysis.source_code import CodeLine, function_code
+from model.analysis.readout_stations import readout_stations
 from model.analysis.station import (
+    Followed,
     Station,
     Step,
+    apply,
+    code_lines,
     format_length,
     largest_difference,
     mean_and_variance,
-    output_rows,
-    recorded_at,
-    require_transformer,
+    norm_formula,
+    norm_step,
     to_float32,
     to_float64,
 )
 from model.analysis.streams import FloatArray
-from model.analysis.sublayer_stations import (
-    feed_forward_station,
-    layer_norm,
-    norm_stations,
-    residual_station,
-    sublayer_input,
-)
-from model.checkpoints.checkpoint import Checkpoint
-from model.decoding.decoder_state import NOTHING_FORCED
-from model.inference.translate import record_translation
-from model.inference.translation import Recording, Translation
-from model.network.layers import DecoderLayer, EncoderLayer, Residual
-from model.network.positional import PositionalEncoding
-from model.network.transformer import Embedding, Transformer
+from model.analysis.sublayer_stations import feed_forward_station, norm_station, sum_station
+from model.network.residual_stream import Block, Stack
+from model.trace import hook_name
 
-__all__ = ["WordPrediction", "predict_word", "stations"]
-
-NUM_BEST = 10  # words
+__all__ = ["station_names", "stations"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class WordPrediction:
-    """The last step of the decoder: from its vector to a word."""
-
-    words: tuple[tuple[str, float, float], ...]  # the ten best as (token, logit, probability), best first
-    formula: str  # LaTeX
-    code: tuple[tuple[CodeLine, ...], ...]  # the functions that compute it
+def station_names(stack: Stack, layer: int) -> tuple[str, ...]:
+    """The hook points that `stations` reads, as patterns."""
+    names = [stack.token_vectors, stack.embedding, *stack.streams, f"{stack.name}.states"]
+    if stack.attention_pooling is not None:
+        names.append(stack.attention_pooling.weights)
+    for block in blocks_of(stack, layer):
+        names += [block.reads, block.added, f"{block.added.removesuffix('added')}normed"]
+        names += [] if block.kind is None else [hook_name(block.kind, layer, "*")]
+        names += [block.units] if block.units else []
+    return tuple(dict.fromkeys(names))
 
 
 @torch.inference_mode()
-def stations(
-    checkpoint: Checkpoint,
-    text: str,
-    stack: str,
-    layer: int,
-    position: int,
-    *,
-    forced: Mapping[int, int] = NOTHING_FORCED,
-) -> tuple[Translation, list[Station], WordPrediction | None]:
-    """Follow one token from its embedding through one layer.
+def stations(text: Followed, stack_name: str, layer: int, position: int) -> list[Station]:
+    """Follow one token from its embedding through one layer, and after the last one to the prediction.
 
     Args:
-        checkpoint: A loaded checkpoint; never changed.
-        text: Any text.
-        stack: "encoder" or "decoder".
+        text: A recorded text, see `station_names`.
+        stack_name: "encoder" or "decoder".
         layer: Counted from 0. All layers before it are one station.
         position: Of the token in the input of the stack, counted from 0.
-        forced: Position → target id that is written there, whatever its probability.
-
-    Returns:
-        The translation; the stations; and, for the last layer of the decoder, the predicted words.
 
     Raises:
-        ConfigError: the model is not one of our Transformers.
+        ConfigError: the model's blocks are not known, or the heads of the layer cannot be separated.
     """
-    model = require_transformer(checkpoint)
-    record = (f"{stack}.embedding.*", f"{stack}.layers.*")
-    translation, recording = record_translation(checkpoint, text, record=record, forced=forced)
-    token = (translation.source if stack == "encoder" else translation.read)[position]
-    path = embedding_stations(model, recording, stack, token.id, position)
-    x = recorded_at(recording, f"{stack}.embedding.sum", position)
+    stack = text.model.stack(stack_name)
+    path = embedding_stations(text, stack, position)
     if layer:
-        x = recorded_at(recording, f"{stack}.layers.{layer - 1}.feed_forward_residual.stream", position)
-        path.append(earlier_layers(layer, x))
-    for kind in ("encoder",) if stack == "encoder" else ("decoder", "cross"):
-        site = AttentionSite(
-            model=model, recording=recording, translation=translation, kind=kind, layer=layer, position=position
-        )
-        sublayer, x = attention_stations(site, stack, x)
-        path += sublayer
-    sublayer, x = feed_forward_stations(model, recording, f"{stack}.layers.{layer}", position, x)
-    path += sublayer
-    last = stack == "decoder" and layer == model.config.num_decoder_layers - 1
-    return translation, path, predict_word(checkpoint, model, x) if last else None
+        path.append(earlier_layers(layer, text.at(stack.streams[layer], position)))
+    path += layer_stations(text, stack, layer, position)
+    if layer == len(stack.streams) - 2:
+        path += readout_stations(text, stack, position)
+    return path
+
+
+def blocks_of(stack: Stack, layer: int) -> list[Block]:
+    return [block for block in stack.blocks if block.layer == layer]
 
 
 def earlier_layers(layer: int, x: FloatArray) -> Station:
@@ -107,106 +79,107 @@ def earlier_layers(layer: int, x: FloatArray) -> Station:
     return Station(name=name, formula=rf"x^{{({layer})}}", vector=to_float32(x), difference=0.0)
 
 
-def attention_stations(site: AttentionSite, stack: str, x: FloatArray) -> tuple[list[Station], FloatArray]:
-    """An attention sublayer with the residual connection around it.
+def layer_stations(text: Followed, stack: Stack, layer: int, position: int) -> Iterator[Station]:
+    """The blocks of one layer, each with its norms and the sum."""
+    stream = text.at(stack.streams[layer], position)
+    blocks = blocks_of(stack, layer)
+    before = None
+    for block, following in zip(blocks, [*blocks[1:], None], strict=True):
+        x = reads = text.at(block.reads, position)
+        if block.norm_before is not None:
+            x = apply(block.norm_before, reads)
+            if not same_norm(before, block):
+                yield norm_station(text, block, position, reads, x)
+        if block.kind is None:
+            station, output = feed_forward_station(text, block, position, x)
+        else:
+            station, output = attention_station(AttentionSite(text=text, block=block, position=position), x)
+        yield station
+        if following is None:
+            after = stack.streams[layer + 1]
+        else:  # parallel blocks read the same stream, and nothing records the sum between them
+            after = "" if following.reads == block.reads else following.reads
+        yield sum_station(text, block, position, stream, output, after)
+        stream = text.at(after, position) if after else stream + text.at(block.added, position)
+        before = block
 
-    Returns:
-        Its stations, and the model's own vector after it, (D,).
-    """
-    module, name = (
-        ("cross_attention", "Cross-attention") if site.kind == "cross" else ("self_attention", "Self-attention")
+
+def same_norm(before: Block | None, block: Block) -> bool:
+    """Whether a block reads the normed vector of the block before it (Phi)."""
+    if before is None or before.norm_before is None or block.norm_before is None:
+        return False
+    return before.reads == block.reads and before.norm_before.scale is block.norm_before.scale
+
+
+def embedding_stations(text: Followed, stack: Stack, position: int) -> list[Station]:
+    """The token embedding, what is added for the position, and the norm of the sum where the model has one."""
+    vector, total = (text.at(name, position) for name in (stack.token_vectors, stack.embedding))
+    path = [token_station(text, stack, position, vector)]
+    if (vector != total).any():
+        path.append(position_station(stack, vector, total))
+    if stack.embedding_norm is not None or stack.embedding_matrix is not None:
+        path.append(entry_station(text, stack, position, total))
+    return path
+
+
+def token_station(text: Followed, stack: Stack, position: int, recorded: FloatArray) -> Station:
+    """The embedding of a token, (D,), as the model uses it."""
+    vector, scale = recorded, 1.0
+    if stack.embed is not None:
+        ids = torch.tensor([[text.ids[stack.name][position]]], device=text.model.device)
+        vector = to_float64(stack.embed(ids)[0, 0])
+    difference = largest_difference(vector, recorded)
+    scale = getattr(getattr(stack.embed, "__self__", None), "scale", 1.0)  # only of our own models
+    facts = ((("√d", f"{scale:.4g}"),) if scale != 1 else ()) + mean_and_variance(vector)
+    return Station(
+        name="Token embedding",
+        formula=r"x = \sqrt{d}\,E_{\mathrm{token}}" if scale != 1 else r"x = E_{\mathrm{token}}",
+        vector=to_float32(vector),
+        difference=difference,
+        steps=(
+            Step(
+                name="token",
+                formula="x = √d · E[token]" if scale != 1 else "x = E[token]",
+                numbers=to_float32(vector)[None],
+                facts=facts,
+            ),
+        ),
+        code=code_lines(stack.embedding_code),
     )
-    block = f"{stack}.layers.{site.layer}.{module}_residual"
-    residual = site.model.get_submodule(block)
-    assert isinstance(residual, Residual)
-    after = recorded_at(site.recording, f"{block}.stream", site.position)
-    return [
-        *norm_stations(residual, x),
-        attention_station(site, sublayer_input(residual, x), name=name),
-        residual_station(residual, x, site.recorded("output"), after),
-    ], after
 
 
-def feed_forward_stations(
-    model: Transformer, recording: Recording, block: str, position: int, x: FloatArray
-) -> tuple[list[Station], FloatArray]:
-    """The feed-forward sublayer of the layer `block` with the residual connection around it.
-
-    Returns:
-        Its stations, and the model's own vector after it, (D,).
-    """
-    layer = model.get_submodule(block)
-    assert isinstance(layer, EncoderLayer | DecoderLayer)
-    residual = layer.feed_forward_residual
-    after = recorded_at(recording, f"{block}.feed_forward_residual.stream", position)
-    station = feed_forward_station(layer.feed_forward, sublayer_input(residual, x))
-    added = station.vector.astype(np.float64)
-    return [*norm_stations(residual, x), station, residual_station(residual, x, added, after)], after
-
-
-def embedding_stations(
-    model: Transformer, recording: Recording, stack: str, token: int, position: int
-) -> list[Station]:
-    """The embedding of a token id, and the positional encoding added to it."""
-    embedding = model.get_submodule(f"{stack}.embedding")
-    assert isinstance(embedding, Embedding)
-    assert embedding.positions is not None, "a translator adds its positions"
-    vector = to_float64(embedding.tokens.weight[token]) * embedding.scale  # (D,)
-    encoding = to_float64(embedding.positions.table[position])  # (D,)
-    total = vector + encoding
-    names = (f"{stack}.embedding.token_vectors", f"{stack}.embedding.sum")
-    models_vector, models_total = (recorded_at(recording, name, position) for name in names)
-    scaled = embedding.scale != 1  # some tutorials leave the factor out
-    token_facts = ((("√d", f"{embedding.scale:.4g}"),) if scaled else ()) + mean_and_variance(vector)
-    position_facts = (
-        ("length of the position vector", format_length(encoding)),
+def position_station(stack: Stack, vector: FloatArray, total: FloatArray) -> Station:
+    """What the model added to a token vector for its position, (D,): the difference of two recorded vectors."""
+    added = total - vector
+    facts = (
+        ("length of the position vector", format_length(added)),
         ("length of the token vector", format_length(vector)),
     )
-    return [
-        Station(
-            name="Token embedding",
-            formula=r"x = \sqrt{d}\,E_{\mathrm{token}}" if scaled else r"x = E_{\mathrm{token}}",
-            vector=to_float32(vector),
-            difference=largest_difference(vector, models_vector),
-            steps=(
-                Step(
-                    name="token",
-                    formula="x = √d · E[token]" if scaled else "x = E[token]",
-                    numbers=to_float32(vector)[None],
-                    facts=token_facts,
-                ),
-            ),
-            code=(function_code(Embedding.forward),),
-        ),
-        Station(
-            name="Position added",
-            formula=r"x \leftarrow x + P_{\mathrm{position}}",
-            vector=to_float32(total),
-            difference=largest_difference(total, models_total),
-            steps=(
-                Step(
-                    name="position",
-                    formula="P[position], added to x",
-                    numbers=to_float32(encoding)[None],
-                    facts=position_facts,
-                ),
-            ),
-            code=(function_code(PositionalEncoding.forward),),
-        ),
-    ]
+    return Station(
+        name="Position added",
+        formula=r"x \leftarrow x + P_{\mathrm{position}}",
+        vector=to_float32(total),
+        difference=0.0,
+        steps=(Step(name="position", formula="P[position], added to x", numbers=to_float32(added)[None], facts=facts),),
+        code=code_lines(stack.embedding_code),
+    )
 
 
-def predict_word(checkpoint: Checkpoint, model: Transformer, x: FloatArray) -> WordPrediction:
-    """The ten most probable words after the decoder's last vector `x` (D,)."""
-    final = layer_norm(model.decoder.norm, x)
-    rows, shift = output_rows(model)  # (V, D), (V,)
-    logits = rows @ final + shift  # (V,)
-    probabilities = np.exp(logits - logits.max())
-    probabilities /= probabilities.sum()
-    best = np.argsort(-logits)[:NUM_BEST]
-    names = checkpoint.tokenizers.target.tokens(best.tolist())
-    return WordPrediction(
-        words=tuple((name, float(logits[i]), float(probabilities[i])) for name, i in zip(names, best, strict=True)),
-        formula=r"p = \mathrm{softmax}(W x" + (")" if model.output_projection.bias is None else " + b)"),
-        code=(function_code(Transformer.project),),
+def entry_station(text: Followed, stack: Stack, position: int, total: FloatArray) -> Station:
+    """From the sum of the embeddings to the stream before the first layer, (D,)."""
+    x, steps, formula = total, [], "x"
+    if stack.embedding_norm is not None:
+        x = apply(stack.embedding_norm, total)
+        steps.append(norm_step("norm", stack.embedding_norm, total, x))
+        formula = norm_formula(stack.embedding_norm, "x")
+    if stack.embedding_matrix is not None:
+        x = apply(stack.embedding_matrix, x)
+        steps.append(Step(name="widen", formula="x W + b", numbers=to_float32(x)[None]))
+        formula = rf"\left({formula}\right) W + b"
+    return Station(
+        name="Norm of the embedding",
+        formula=rf"x \leftarrow {formula}",
+        vector=to_float32(x),
+        difference=float(np.abs(x - text.at(stack.streams[0], position)).max()),
+        steps=tuple(steps),
     )

@@ -1,16 +1,18 @@
 """The description of a model of Hugging Face's `transformers` as a `Stack`."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
+from model.foreign.attention import AttentionHooks
 from model.foreign.norms import describe_matrix, describe_norm
 from model.foreign.readout import readout_of
-from model.foreign.stream_hooks import BlockModules, StackModules
-from model.network.residual_stream import Block, Pooling, Stack
+from model.foreign.stream_hooks import BlockModules, EmbeddingModules, StackModules
+from model.network.residual_stream import Block, Code, Pooling, Stack
 
 __all__ = ["describe_foreign_stack"]
 
@@ -27,9 +29,13 @@ def describe_foreign_stack(model: PreTrainedModel, modules: StackModules, *, poo
         ConfigError: a norm or the way to the logits is not known. The message is a part of a sentence.
     """
     name, width = modules.name, int(model.config.hidden_size)
-    streams, blocks = [modules.first], []
+    streams = [modules.first]
+    blocks: list[Block] = []
+    attention = attention_code(model)
     for index, layer in enumerate(modules.blocks):
-        blocks += describe_blocks(layer, index, streams[-1], width=width, parallel=modules.parallel[index])
+        described = describe_blocks(layer, index, streams[-1], width=width, parallel=modules.parallel[index])
+        code = partial(with_code, layer=modules.layers[index], attention=attention)
+        blocks += map(code, described, layer)
         streams.append(f"{layer[-1].place}.stream")
     writes = name == "decoder" or not model.config.is_encoder_decoder
     embedding = modules.embedding
@@ -45,7 +51,36 @@ def describe_foreign_stack(model: PreTrainedModel, modules: StackModules, *, poo
         final_norm=describe_norm(modules.final_norm, width),
         pooling=pooling,
         readout=readout_of(model) if writes else (),
+        embed=partial(embed, embedding) if isinstance(embedding.tokens, nn.Embedding) else None,
     )
+
+
+def embed(embedding: EmbeddingModules, ids: Tensor) -> Tensor:
+    """From token ids (B, T) to token vectors (B, T, D)."""
+    vectors: Tensor = embedding.tokens(ids)
+    return vectors * embedding.multiplier
+
+
+def attention_code(model: PreTrainedModel) -> dict[tuple[str, int], Code]:
+    """(kind, layer) → the function of the library that computes this attention."""
+    return {
+        (hooks.kind, hooks.layer): (type(module).forward,)
+        for module in model.modules()
+        if isinstance(hooks := getattr(module, "hooks", None), AttentionHooks)
+    }
+
+
+def with_code(block: Block, part: BlockModules, layer: nn.Module, attention: dict[tuple[str, int], Code]) -> Block:
+    """A block with the functions of the library that compute it."""
+    own = code_of(part.network) if block.kind is None else attention.get((block.kind, block.layer), ())
+    norms = [norm for norm in (part.norms.before, part.norms.added, part.norms.after) if norm is not None]
+    return replace(block, code=own, sum_code=code_of((layer, *norms)))
+
+
+def code_of(modules: Sequence[nn.Module]) -> Code:
+    """What modules of the library compute; without those of PyTorch."""
+    own = (type(module) for module in modules if not type(module).__module__.startswith("torch."))
+    return tuple(dict.fromkeys(kind.forward for kind in own))
 
 
 def describe_blocks(

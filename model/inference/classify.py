@@ -31,6 +31,7 @@ class Classification:
     probabilities: Mapping[str, float]  # label → probability; they sum to 1 unless `several_labels`
     logits: FloatArray  # (C,), of the labels in the order of `probabilities`
     several_labels: bool  # a text may have several labels, each with its own probability
+    ids: tuple[int, ...]  # S, of the tokens
     tokens: tuple[str, ...]  # S, with `</s>` at the end
     encoder: FloatArray  # (L, H, S, S)
     allowed: NDArray[np.bool_]  # (L, S, S): False where a window masks the key
@@ -81,6 +82,7 @@ def record_classification(
     classification = Classification(
         label=max(by_label, key=lambda label: by_label[label]),
         probabilities=by_label,
+        ids=tuple(ids),
         tokens=tokenizer.tokens(ids),
         encoder=torch.cat([trace.passes(name)[0] for name in names]).numpy(),
         allowed=allowed_in(trace, model.config.num_layers("encoder"), len(ids)),

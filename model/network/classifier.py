@@ -89,6 +89,9 @@ class Classifier(OwnModel):
             pooling=self.config.pooling,
             attention_pooling=self.pooling.describe() if isinstance(self.pooling, AttentionPooling) else None,
             readout=[matrix_of(self.output_projection)],
+            embed=self.encoder.embedding.embed,
+            embedding_code=self.encoder.embedding.code,
+            readout_code=(Classifier.forward,),
         )
 
     def forward(self, ids: Tensor) -> Tensor:

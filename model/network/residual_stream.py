@@ -14,6 +14,7 @@ __all__ = [
     "Activation",
     "AttentionPooling",
     "Block",
+    "Code",
     "Matrix",
     "Norm",
     "Pooling",
@@ -69,6 +70,7 @@ class Activation:
 # the logits of all positions (EuroBERT).
 Pooling = Literal["none", "first", "mean", "attention", "late"]
 ReadoutStep = Norm | Matrix | Activation
+Code = tuple[Callable[..., object], ...]  # functions whose source is shown
 
 
 def read_out(steps: Sequence[ReadoutStep], x: Tensor) -> Tensor:
@@ -99,6 +101,9 @@ class Block:
     feed_forward: Callable[[Tensor], Tensor] | None = None  # from norm_before(reads) to its output, (…, D) → (…, D)
     units: str = ""  # its units after the activation, (B, T, F); "" where they are not recorded
     contract: Matrix | None = None  # from its units to its output; None where it needs more than one matrix
+    # To show the code of a block:
+    code: Code = ()  # computes its output
+    sum_code: Code = ()  # computes the norms around it and the sum
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -126,6 +131,9 @@ class Stack:
     pooling: Pooling = "none"
     attention_pooling: AttentionPooling | None = None  # only for "attention"
     readout: tuple[ReadoutStep, ...] = ()  # from the normed (and pooled) states to logits; () if nothing is written
+    embed: Callable[[Tensor], Tensor] | None = None  # from token ids (B, T) to `token_vectors`
+    embedding_code: Code = ()  # computes `embedding`
+    readout_code: Code = ()  # computes the logits
 
     def enter(self, total: Tensor) -> Tensor:
         """The stream before the first layer, from the sum of the embeddings: (…, E) → (…, D)."""

@@ -1,12 +1,19 @@
 """The description of our own encoder and decoder as a `Stack`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
-from torch import nn
+from torch import Tensor, nn
 
-from model.network.layers import DecoderLayer, EncoderLayer, Residual
-from model.network.residual_stream import AttentionPooling, Block, Matrix, Norm, ReadoutStep, Stack, norm_of
+from model.network.attention import (
+    MultiHeadAttention,
+    additive_scores,
+    attention_weights,
+    mask_scores,
+    scaled_dot_product_scores,
+)
+from model.network.layers import DecoderLayer, EncoderLayer, FeedForward, Residual
+from model.network.residual_stream import AttentionPooling, Block, Code, Matrix, Norm, ReadoutStep, Stack, norm_of
 
 __all__ = ["describe_stack", "matrix_of"]
 
@@ -19,6 +26,9 @@ def describe_stack(
     pooling: Literal["none", "mean", "attention"] = "none",
     attention_pooling: AttentionPooling | None = None,
     readout: Sequence[ReadoutStep] = (),
+    embed: Callable[[Tensor], Tensor] | None = None,
+    embedding_code: Code = (),
+    readout_code: Code = (),
 ) -> Stack:
     """Describe a stack of our layers.
 
@@ -29,6 +39,9 @@ def describe_stack(
         pooling: How a classifier combines the positions.
         attention_pooling: Its parts, if it is "attention".
         readout: From its states to logits.
+        embed: From token ids to token vectors.
+        embedding_code: The functions that compute the sum of the embeddings.
+        readout_code: The functions that compute the logits.
     """
     blocks: list[Block] = []
     streams = [f"{name}.embedding.sum"]
@@ -47,6 +60,9 @@ def describe_stack(
         pooling=pooling,
         attention_pooling=attention_pooling,
         readout=tuple(readout),
+        embed=embed,
+        embedding_code=embedding_code,
+        readout_code=readout_code,
     )
 
 
@@ -70,6 +86,8 @@ def describe_layer(layer: EncoderLayer | DecoderLayer, stack: str, index: int, *
                 added=f"{name}_residual.added",
                 norm_before=before,
                 norm_after=after,
+                code=attention_code(layer.get_submodule(module)),
+                sum_code=(Residual.forward,),
             )
         )
         reads = f"{name}_residual.stream"
@@ -84,10 +102,19 @@ def describe_layer(layer: EncoderLayer | DecoderLayer, stack: str, index: int, *
         norm_before=before,
         norm_after=after,
         feed_forward=network,
+        code=(FeedForward.forward,),
+        sum_code=(Residual.forward,),
         units=f"{prefix}.feed_forward.units",
         contract=matrix_of(network.contract),
     )
     return [*blocks, feed_forward]
+
+
+def attention_code(module: nn.Module) -> Code:
+    """The functions that compute the steps of attention."""
+    assert isinstance(module, MultiHeadAttention)
+    scores = scaled_dot_product_scores if module.score_vector is None else additive_scores
+    return (MultiHeadAttention.forward, MultiHeadAttention.written_out, scores, mask_scores, attention_weights)
 
 
 def norms_of(residual: Residual) -> tuple[Norm | None, Norm | None]:

@@ -19,7 +19,7 @@ from model.network.neighbour_heads import attend_to_neighbours
 from model.network.positional import LearnedPositions, PositionalEncoding, SinusoidalPositions
 from model.network.precision import working_dtype
 from model.network.protocols import Cache
-from model.network.residual_stream import Stack
+from model.network.residual_stream import Code, Stack
 from model.network.stack_description import describe_stack, matrix_of
 from model.network.translator import Translator
 from model.trace import HookPoint, name_hook_points
@@ -47,8 +47,19 @@ class Embedding(nn.Module):
         self.token_vectors = HookPoint()  # (B, T, D)
         self.sum = HookPoint()  # (B, T, D)
 
+    def embed(self, ids: Tensor) -> Tensor:
+        """The scaled token vectors, (B, T, D)."""
+        vectors: Tensor = self.tokens(ids)
+        return vectors * self.scale  # step: token
+
+    @property
+    def code(self) -> Code:
+        """The functions that compute the sum."""
+        added = () if self.positions is None else (PositionalEncoding.forward,)
+        return (Embedding.embed, Embedding.forward, *added)
+
     def forward(self, ids: Tensor, *, offset: int = 0) -> Tensor:
-        vectors = self.token_vectors(self.tokens(ids) * self.scale)  # (B, T, D); step: token
+        vectors = self.token_vectors(self.embed(ids))  # (B, T, D)
         x = self.sum(vectors if self.positions is None else self.positions(vectors, offset=offset))
         # With autocast the residual stream has 16 bits too: a small model spends most of its time on moving it.
         return self.dropout(x.to(working_dtype(x)))
@@ -168,9 +179,24 @@ class Transformer(Translator):
 
     def stack(self, name: str) -> Stack:
         if name == "encoder":
-            return describe_stack("encoder", self.encoder.layers, self.encoder.norm)
-        readout = [matrix_of(self.output_projection)]
-        return describe_stack("decoder", self.decoder.layers, self.decoder.norm, readout=readout)
+            embedding = self.encoder.embedding
+            return describe_stack(
+                "encoder",
+                self.encoder.layers,
+                self.encoder.norm,
+                embed=embedding.embed,
+                embedding_code=embedding.code,
+            )
+        embedding = self.decoder.embedding
+        return describe_stack(
+            "decoder",
+            self.decoder.layers,
+            self.decoder.norm,
+            readout=[matrix_of(self.output_projection)],
+            embed=embedding.embed,
+            embedding_code=embedding.code,
+            readout_code=(Transformer.project,),
+        )
 
     def project(self, states: Tensor) -> Tensor:
         return self.logits(self.output_projection(states))  # (B, T, V); step: logits

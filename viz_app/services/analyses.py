@@ -14,10 +14,11 @@ from model.analysis.influence import Influence, influence
 from model.analysis.learning import SnapshotResult, list_snapshots, run_snapshot
 from model.analysis.lens import ClassLens, EarlyReading, Lens, class_lens, decoder_lens, logit_lens
 from model.analysis.patching import patch_head
+from model.analysis.readout_stations import WordPrediction, predict_class, predict_word, predicting_stack
 from model.analysis.silencing import SilencingEffects, silence_each_head
 from model.analysis.snapshot_stack import run_snapshots
-from model.analysis.station import Station
-from model.analysis.stations import WordPrediction, stations
+from model.analysis.station import Station, follow_classification, follow_translation
+from model.analysis.stations import stations
 from model.analysis.streams import stacks_of
 from model.analysis.zeroing import Zeroing, value_zeroing
 from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
@@ -33,10 +34,16 @@ from model.network.attention import MultiHeadAttention
 from model.network.own_model import OwnModel
 from viz_app.server.resources import threads
 from viz_app.server.server_state import keep, remembered
+from viz_app.services.classifications import classification_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.loading import FloatArray, config_of, loaded, snapshot, snapshot_stack, translator
-from viz_app.services.recordings import recorded_classification, recorded_translation
-from viz_app.services.translations import Forced, Run, translation_of, without_maps, written_of
+from viz_app.services.recordings import (
+    recorded_classification,
+    recorded_classifier_layer,
+    recorded_layer,
+    recorded_translation,
+)
+from viz_app.services.translations import Forced, Run, translation_of, without_maps
 
 __all__ = [
     "aligned_pairs",
@@ -44,6 +51,7 @@ __all__ = [
     "class_contributions_of",
     "class_influence_of",
     "class_lens_of",
+    "class_stations_of",
     "contributions_of",
     "early_readings_of",
     "head_effects_of",
@@ -145,10 +153,34 @@ def stations_of(
     search: SearchConfig = GREEDY,
     forced: Forced = (),
 ) -> tuple[tuple[Station, ...], WordPrediction | None]:
-    """The stations of one token in one layer; for the last layer of the decoder also the predicted word."""
-    written = written_of(key, text, search, forced)
-    _, found, end = stations(translator(key), text, stack, layer, place, forced=written)
-    return tuple(found), end
+    """The stations of one token in one layer; for the last layer also the predicted word.
+
+    Raises:
+        ConfigError: the blocks of the model are not known, or the heads of the layer cannot be separated.
+    """
+    checkpoint, translation = translator(key), translation_of(key, text, search, forced)
+    recording = recorded_layer(key, text, Run(search, forced), stack, layer)
+    followed = follow_translation(checkpoint.model, translation, recording)
+    path, end = stations(followed, stack, layer, place), None
+    if layer == len(checkpoint.model.stack(stack).streams) - 2 and stack == predicting_stack(translation):
+        end = predict_word(followed, checkpoint.tokenizers.target, translation, place)
+    return tuple(path), end
+
+
+@remembered()
+def class_stations_of(
+    key: CheckpointKey, text: str, layer: int, place: int
+) -> tuple[tuple[Station, ...], WordPrediction | None]:
+    """The stations of one token in one layer of a classifier; for the last layer also the labels.
+
+    Raises:
+        ConfigError: the blocks of the model are not known, or the heads of the layer cannot be separated.
+    """
+    model, classification = loaded(key).model, classification_of(key, text)
+    followed = follow_classification(model, classification, recorded_classifier_layer(key, text, layer))
+    last = layer == len(model.stack("encoder").streams) - 2
+    path = stations(followed, "encoder", layer, place)
+    return tuple(path), predict_class(followed, classification) if last else None
 
 
 def scores_by_distance_of(key: CheckpointKey, layer: int, reach: int) -> FloatArray:

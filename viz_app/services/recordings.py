@@ -6,6 +6,7 @@ needed.
 
 from model.analysis.contributions import contribution_names
 from model.analysis.influence import influence_names
+from model.analysis.stations import station_names
 from model.analysis.streams import stacks_of
 from model.inference.classify import Classification, record_classification
 from model.inference.translate import record_translation
@@ -16,7 +17,7 @@ from viz_app.services.listing import CheckpointKey
 from viz_app.services.loading import loaded, translator
 from viz_app.services.translations import Run, without_maps, written_of
 
-__all__ = ["recorded_classification", "recorded_translation"]
+__all__ = ["recorded_classification", "recorded_classifier_layer", "recorded_layer", "recorded_translation"]
 
 
 def names(key: CheckpointKey) -> tuple[str, ...]:
@@ -39,6 +40,31 @@ def recorded_translation(key: CheckpointKey, text: str, run: Run) -> tuple[Trans
     written = written_of(key, text, *run)
     translation, recording = record_translation(translator(key), text, record=names(key), forced=written)
     return without_maps(translation), recording.arrays()
+
+
+@remembered()
+def recorded_layer(key: CheckpointKey, text: str, run: Run, stack: str, layer: int) -> RecordedArrays:
+    """What passed all hook points of one layer in the run of the displayed translation.
+
+    Raises:
+        ConfigError: the blocks of the model are not known.
+    """
+    checkpoint, written = translator(key), written_of(key, text, *run)
+    record = station_names(checkpoint.model.stack(stack), layer)
+    return record_translation(checkpoint, text, record=record, forced=written)[1].arrays()
+
+
+@remembered()
+def recorded_classifier_layer(key: CheckpointKey, text: str, layer: int) -> RecordedArrays:
+    """What passed all hook points of one layer while a classifier read a text.
+
+    Raises:
+        ConfigError: the blocks of the model are not known.
+        CheckpointError: the checkpoint does not classify.
+    """
+    checkpoint = classifier(key)
+    record = station_names(checkpoint.model.stack("encoder"), layer)
+    return record_classification(checkpoint, text, record=record)[1].arrays()
 
 
 @remembered("Following the text through the layers …")

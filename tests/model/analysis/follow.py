@@ -5,6 +5,9 @@ from collections.abc import Mapping
 from model.analysis.contributions import Contributions, choice_of_token, contribution_names, contributions
 from model.analysis.influence import influence_names
 from model.analysis.lens import Lens, logit_lens
+from model.analysis.readout_stations import WordPrediction, predict_word, predicting_stack
+from model.analysis.station import Station, follow_translation
+from model.analysis.stations import station_names, stations
 from model.analysis.streams import stacks_of
 from model.analysis.zeroing import Zeroing, value_zeroing
 from model.checkpoints.checkpoint import Checkpoint
@@ -30,6 +33,20 @@ def contributions_to(checkpoint: Checkpoint, text: str, position: int, rival: in
 def lens_of(checkpoint: Checkpoint, text: str) -> tuple[Translation, Lens]:
     translation, recording = follow(checkpoint, text)
     return translation, logit_lens(checkpoint.model, checkpoint.tokenizers.target, translation, recording)
+
+
+def stations_of(
+    checkpoint: Checkpoint, text: str, stack: str, layer: int, position: int
+) -> tuple[Translation, list[Station], WordPrediction | None]:
+    """The translation, the stations, and the prediction where the last layer of the stack predicts one."""
+    model = checkpoint.model
+    names = station_names(model.stack(stack), layer)
+    translation, recording = record_translation(checkpoint, text, record=names)
+    followed = follow_translation(model, translation, recording.arrays())
+    found, end = stations(followed, stack, layer, position), None
+    if layer == len(model.stack(stack).streams) - 2 and stack == predicting_stack(translation):
+        end = predict_word(followed, checkpoint.tokenizers.target, translation, position)
+    return translation, found, end
 
 
 def zeroing_of(checkpoint: Checkpoint, text: str) -> Zeroing:

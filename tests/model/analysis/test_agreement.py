@@ -26,7 +26,7 @@ from model.analysis.mask_bugs import mask_bug
 from model.analysis.padded_batch import layer_stages, padded_batch
 from model.analysis.patching import first_difference, patch_every_head, patch_head
 from model.analysis.silencing import silence_each_head
-from model.analysis.stations import stations
+from model.analysis.streams import stacks_of
 from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint
 from model.config.search import SearchConfig
 from model.config.section import ConfigError
@@ -44,7 +44,7 @@ from model.network.classifier import Classifier
 from model.network.protocols import HeadMixing, Writes
 from model.trace import Edit, Trace, hook_name, tracing
 from tests.agreement_cases import CASES, Case
-from tests.model.analysis.follow import follow, lens_of, zeroing_of
+from tests.model.analysis.follow import follow, lens_of, stations_of, zeroing_of
 
 # The library says so of every model whose norms stand in front.
 pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor")
@@ -256,20 +256,21 @@ def zeroed(opened: Opened) -> None:
 
 def station_by_station(opened: Opened) -> None:
     """Every station is the model's, and the way ends with the model's probabilities."""
-    sizes, text = opened.checkpoint.model.config, opened.case.text
-    found = translate(opened.checkpoint, text)
-    for stack, count in (("encoder", sizes.num_encoder_layers), ("decoder", sizes.num_decoder_layers)):
-        places = len(found.source if stack == "encoder" else found.read)
-        for layer in range(count):
-            for place in {0, places - 1}:
-                _, passed, end = stations(opened.checkpoint, text, stack, layer, place)
-                assert max(station.difference for station in passed) < SUMS
-                assert (end is not None) == (stack == "decoder" and layer == count - 1)
+    checkpoint, text = opened.checkpoint, opened.case.text
+    found = translate(checkpoint, text)
+    for stack in stacks_of(checkpoint.model):
+        tokens = found.source if stack.name == "encoder" else found.read
+        for layer in range(len(stack.streams) - 1):
+            for place in {0, len(tokens) - 1}:
+                _, passed, end = stations_of(checkpoint, text, stack.name, layer, place)
+                for station in passed:
+                    assert station.difference < SUMS * max(1, np.abs(station.vector).max()), station.name
                 if end is None:
                     continue
                 shown = {name: chance for name, _, chance in end.words}
-                for one in found.written[place].candidates:
+                for one in (found.written or found.source)[place].candidates:
                     assert shown[one.token] == pytest.approx(one.probability, abs=ROWS)
+                assert end.difference < ROWS
 
 
 def pasted(opened: Opened) -> None:

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor, nn
 
 from model.analysis.station import Station
-from model.analysis.stations import stations
 from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from model.network.transformer import Transformer
 from tests.conftest import BUNDLED
+from tests.model.analysis.follow import stations_of
 from tests.model.analysis.reference import linear, norm
 
 TEXT = "Where is the station?"
@@ -108,7 +108,7 @@ def written_out(model: Any, stack: str, ids: Sequence[int], memory: Tensor | Non
 @torch.no_grad()
 def test_every_step_equals_the_equations(changes: dict[str, object], stack: str) -> None:
     checkpoint = variant(**changes)
-    translation, found, _ = stations(checkpoint, TEXT, stack, 0, PLACE)
+    translation, found, _ = stations_of(checkpoint, TEXT, stack, 0, PLACE)
     source, read = ([token.id for token in tokens] for tokens in (translation.source, translation.read))
     *expected, memory = written_out(checkpoint.model, "encoder", source, None)
     if stack == "decoder":
@@ -130,7 +130,7 @@ def hold(station: Station, steps: Steps) -> None:
 
 
 def test_the_facts_of_a_norm_describe_its_input() -> None:
-    _, found, _ = stations(load_checkpoint(BUNDLED / "everyday-en-de"), TEXT, "encoder", 0, PLACE)
+    _, found, _ = stations_of(load_checkpoint(BUNDLED / "everyday-en-de"), TEXT, "encoder", 0, PLACE)
     stations_by_name = {station.name: station for station in found}
     add, after = stations_by_name["Add and norm"].steps
     assert dict(after.facts)["μ"] == f"{add.numbers.mean():.4f}"

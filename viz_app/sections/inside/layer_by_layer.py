@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from model.analysis.readout_stations import WordPrediction
 from model.analysis.station import Station
-from model.analysis.stations import WordPrediction
 from model.config.model import ModelConfig
-from model.config.section import ConfigError
 from model.inference.translation import Translation
+from model.network.protocols import Sizes
 from viz_app.components.elements.diagrams import architecture_map, derivation
 from viz_app.content.plain import visible
 from viz_app.figures.architecture import Outline, architecture
@@ -27,6 +27,7 @@ from viz_app.widgets.headings import section
 __all__ = ["layer_by_layer"]
 
 STACKS = {"encoder": "Encoder", "decoder": "Decoder"}
+ROUNDING = 1e-3  # of the largest number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,41 +48,56 @@ class TokenInLayer:
 def layer_by_layer(key: CheckpointKey, text: str, run: translations.Run) -> None:
     """Ask for a token and a layer, and follow the token through it."""
     sizes = loading.config_of(key).model
-    if not isinstance(sizes, ModelConfig):
-        raise ConfigError(f"{key.name} is not one of Headlight's own Transformers. This view needs one.")
     chosen = ask_for_token(translations.translation_of(key, text, *run), sizes)
     stations, prediction = analyses.stations_of(key, text, chosen.stack, chosen.layer, chosen.position, *run)
     # The drawing needs its full width for words of 14 pixels.
-    drawing, vectors = st.container(key="overview").columns([1.05, 1])
-    with drawing:
-        section("Where in the model?", "The whole model. Choose a layer to follow the token through it.")
-        architecture_map(
-            architecture(outline_of(sizes)),
-            stack=chosen.stack,
-            layer=chosen.layer,
-            key="architecture",
-            on_open=open_layer,
-        )
+    vectors = st.container(key="overview")
+    if isinstance(sizes, ModelConfig):
+        drawing, vectors = vectors.columns([1.05, 1])
+        with drawing:
+            section("Where in the model?", "The whole model. Choose a layer to follow the token through it.")
+            architecture_map(
+                architecture(outline_of(sizes)),
+                stack=chosen.stack,
+                layer=chosen.layer,
+                key="architecture",
+                on_open=open_layer,
+            )
     with vectors:
         draw_vectors(stations, visible(chosen.token))
     for number, station in enumerate(stations, start=1):
         draw_station(number, station, chosen)
     if prediction:
         draw_prediction(len(stations) + 1, prediction, chosen)
-    st.success(
-        "The numbers on this page agree with the model's. The largest difference is "
-        f"{max(station.difference for station in stations):.2g}. It is only rounding.",
-        icon=":material/check:",
-    )
+    compare_with_model(stations)
 
 
-def ask_for_token(translation: Translation, sizes: ModelConfig) -> TokenInLayer:
+def compare_with_model(stations: Sequence[Station]) -> None:
+    """Say whether the computed numbers equal those of the model."""
+    worst = max(stations, key=lambda station: station.difference)
+    size = max(1.0, *(float(np.abs(station.vector).max()) for station in stations))
+    if worst.difference < ROUNDING * size:
+        st.success(
+            f"The numbers on this page agree with the model's. The largest difference is {worst.difference:.2g}. It is "
+            "only rounding.",
+            icon=":material/check:",
+        )
+    else:
+        st.error(
+            f"The numbers of the station “{worst.name}” differ from the model's by up to {worst.difference:.2g}. The "
+            "model computes something that this page does not show.",
+            icon=":material/error:",
+        )
+
+
+def ask_for_token(translation: Translation, sizes: Sizes) -> TokenInLayer:
     """Ask for the stack, the layer, the token, and whether code is shown."""
     stacks, layers, tokens, switch = st.columns([2, 1.4, 2.4, 2], vertical_alignment="bottom")
-    settle("stack", "decoder", STACKS)
+    offered = [stack for stack in STACKS if sizes.num_layers(stack)]
+    settle("stack", offered[-1], offered)
     with stacks:
-        stack = st.segmented_control("Stack", list(STACKS), format_func=STACKS.__getitem__, required=True, key="stack")
-    stack = stack or "decoder"
+        stack = st.segmented_control("Stack", offered, format_func=STACKS.__getitem__, required=True, key="stack")
+    stack = stack or offered[-1]
     layer_numbers = list(range(1, sizes.num_layers(stack) + 1))
     settle("station_layer", layer_numbers[-1], layer_numbers)
     layer = layers.selectbox("Layer", layer_numbers, key="station_layer")

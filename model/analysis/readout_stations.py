@@ -1,0 +1,195 @@
+"""From the last stream to a prediction: the final norm, the pooling of a classifier, the head, and the best tokens."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from model.analysis.lens import class_logits, predicted_positions
+from model.analysis.source_code import CodeLine
+from model.analysis.station import (
+    Followed,
+    Station,
+    Step,
+    apply,
+    code_lines,
+    format_length,
+    norm_formula,
+    norm_step,
+    to_float32,
+)
+from model.analysis.streams import FloatArray, linearize, pooling_map, recorded
+from model.inference.classify import Classification
+from model.inference.tokens import Token
+from model.inference.translation import Translation
+from model.network.residual_stream import Activation, Matrix, Norm, ReadoutStep, Stack
+from model.text.encoding import Tokenizer
+
+__all__ = ["WordPrediction", "predict_class", "predict_word", "predicting_stack", "readout_stations"]
+
+NUM_BEST = 10  # words
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordPrediction:
+    """The last step of a model: from a vector to a word or a label."""
+
+    words: tuple[tuple[str, float, float], ...]  # the best ones as (token or label, logit, probability), best first
+    difference: float  # the largest difference of their probabilities from the model's own
+    formula: str  # LaTeX
+    code: tuple[tuple[CodeLine, ...], ...]  # the functions that compute it
+
+
+def readout_stations(text: Followed, stack: Stack, position: int) -> list[Station]:
+    """The final norm, the pooling and the head of a model, for one position of the last stream."""
+    path, x = [], text.at(stack.streams[-1], position)
+    if stack.final_norm is not None:
+        normed = apply(stack.final_norm, x)
+        path.append(final_norm_station(text, stack, position, x, normed))
+        x = normed
+    if stack.pooling not in ("none", "late"):
+        x = pooled(text, stack)
+        path.append(pooling_station(stack, x))
+    last = max((i for i, step in enumerate(stack.readout) if isinstance(step, Matrix)), default=0)
+    if last:
+        path.append(head_station(stack.readout[:last], x))
+    return path
+
+
+def final_norm_station(text: Followed, stack: Stack, position: int, x: FloatArray, normed: FloatArray) -> Station:
+    """The norm of the last stream."""
+    assert stack.final_norm is not None
+    return Station(
+        name="Final norm",
+        formula=rf"x \leftarrow {norm_formula(stack.final_norm, 'x')}",
+        vector=to_float32(normed),
+        difference=text.difference(f"{stack.name}.states", position, normed),
+        steps=(norm_step("final norm", stack.final_norm, x, normed),),
+    )
+
+
+def pooled(text: Followed, stack: Stack) -> FloatArray:
+    """The vector that a classifier reads, (D,), with the pooling of the run."""
+    last = recorded(text.recording, stack.streams[-1])
+    states = linearize(stack.final_norm, last).whole(last)
+    return np.asarray(pooling_map(stack, text.recording, len(states)).whole(states).numpy())
+
+
+def pooling_station(stack: Stack, vector: FloatArray) -> Station:
+    """How the states of all positions become one vector. `predict_class` compares what follows with the model."""
+    formulas = {
+        "first": r"p = x_1",
+        "mean": r"p = \tfrac{1}{n}\sum_i x_i",
+        "attention": r"p = \left[\sum_i \alpha_{hi}\, x_i W_V\right]_h W_O + b",
+    }
+    texts = {"first": "x₁", "mean": "mean of all x", "attention": "sum of α x W_V, then W_O"}
+    step = Step(
+        name="pooling",
+        formula=texts[stack.pooling],
+        numbers=to_float32(vector)[None],
+        facts=(("length", format_length(vector)),),
+    )
+    return Station(
+        name="Pooling",
+        formula=formulas[stack.pooling],
+        vector=to_float32(vector),
+        difference=0.0,
+        steps=(step,),
+    )
+
+
+def head_station(readout: Sequence[ReadoutStep], x: FloatArray) -> Station:
+    """The steps between the last state and the last matrix (BERT)."""
+    steps, formula = [], "x"
+    for step in readout:
+        output = apply(step, x)
+        if isinstance(step, Norm):
+            steps.append(norm_step("head norm", step, x, output))
+            formula = rf"\mathrm{{norm}}({formula})"
+        else:
+            name, text = ("head matrix", "x W + b") if isinstance(step, Matrix) else ("head activation", "f(x)")
+            steps.append(Step(name=name, formula=text, numbers=to_float32(output)[None]))
+            formula = rf"({formula} W + b)" if isinstance(step, Matrix) else rf"f({formula})"
+        x = output
+    return Station(
+        name="Prediction head",
+        formula=rf"x \leftarrow {formula}",
+        vector=to_float32(x),
+        difference=0.0,
+        steps=tuple(steps),
+    )
+
+
+def predicting_stack(translation: Translation) -> Literal["encoder", "decoder"]:
+    """The stack that predicts tokens: the decoder of a model that writes, the encoder of one that only reads."""
+    return "decoder" if translation.written else "encoder"
+
+
+@torch.inference_mode()
+def predict_word(
+    text: Followed, tokenizer: Tokenizer, translation: Translation, position: int
+) -> WordPrediction | None:
+    """The ten most probable tokens after the last stream at one position; None where the model predicts nothing.
+
+    Args:
+        text: The recorded text.
+        tokenizer: Of the tokens that the model predicts.
+        translation: Of a model that writes, or of one that predicts masked tokens.
+        position: Of the decoder, or of the encoder in a model that only reads.
+    """
+    stack = text.model.stack(predicting_stack(translation))
+    if position not in predicted_positions(translation) or not stack.readout:
+        return None
+    matrix = next(step for step in stack.readout if isinstance(step, Matrix))
+    state = torch.tensor(text.recording.array(stack.streams[-1])[position], device=matrix.weight.device)
+    logits = stack.logits(state).float().cpu().numpy()  # (V,)
+    probabilities = softmax(logits)
+    best = np.argsort(-logits)[:NUM_BEST].tolist()
+    token = (translation.written or translation.source)[position]
+    return WordPrediction(
+        words=tuple(
+            (name, float(logits[i]), float(probabilities[i]))
+            for name, i in zip(tokenizer.tokens(best), best, strict=True)
+        ),
+        difference=candidate_difference(token, probabilities),
+        formula=readout_formula(stack),
+        code=code_lines(stack.readout_code),
+    )
+
+
+@torch.inference_mode()
+def predict_class(text: Followed, classification: Classification) -> WordPrediction:
+    """The labels of a classifier after the last stream, the most probable one first."""
+    stack = text.model.stack("encoder")
+    logits = class_logits(stack, torch.tensor(text.recording.array(stack.streams[-1]))).numpy()  # (C,)
+    several = classification.several_labels
+    probabilities = 1 / (1 + np.exp(-logits)) if several else softmax(logits)
+    labels, models = [*classification.probabilities], np.array([*classification.probabilities.values()])
+    return WordPrediction(
+        words=tuple((labels[i], float(logits[i]), float(probabilities[i])) for i in np.argsort(-logits)),
+        difference=float(np.abs(probabilities - models).max()),
+        formula=readout_formula(stack, "sigmoid" if several else "softmax"),
+        code=code_lines(stack.readout_code),
+    )
+
+
+def readout_formula(stack: Stack, function: str = "softmax") -> str:
+    """The last step in LaTeX."""
+    matrix = next(step for step in reversed(stack.readout) if isinstance(step, Matrix))
+    logits = "W x" if matrix.bias is None else "W x + b"
+    capped = isinstance(stack.readout[-1], Activation)
+    return rf"p = \mathrm{{{function}}}(" + (f"f({logits})" if capped else logits) + ")"
+
+
+def softmax(logits: NDArray[np.float32]) -> FloatArray:
+    """Probabilities from logits, (V,)."""
+    exponentials = np.exp(logits.astype(np.float64) - logits.max())
+    return np.asarray(exponentials / exponentials.sum())
+
+
+def candidate_difference(token: Token, probabilities: FloatArray) -> float:
+    """The largest difference of probabilities (V,) from those of the candidates that the model had."""
+    return max(abs(float(probabilities[one.id]) - one.probability) for one in token.candidates)
