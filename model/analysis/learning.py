@@ -15,7 +15,15 @@ from model.inference.tokens import Token
 from model.inference.translate import greedy_text, translate
 from model.inference.translation import AttentionMaps, Translation
 
-__all__ = ["EXTRA_TOKENS", "SnapshotResult", "list_snapshots", "open_snapshot", "run_snapshot", "trained_result"]
+__all__ = [
+    "EXTRA_TOKENS",
+    "SnapshotResult",
+    "UnreadableSnapshot",
+    "list_snapshots",
+    "open_snapshot",
+    "run_snapshot",
+    "trained_result",
+]
 
 # Tokens that a snapshot may write beyond the trained model's number. An untrained one would repeat a word far longer.
 EXTRA_TOKENS = 2
@@ -29,6 +37,13 @@ class SnapshotResult:
     finished: bool  # its translation ended by itself; False: it was cut, see `EXTRA_TOKENS`
     maps: AttentionMaps  # while it is forced to write the trained model's translation
     loss: float  # of the trained model's translation, in nats per token
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnreadableSnapshot:
+    """A snapshot whose weights cannot be loaded."""
+
+    message: str  # the reason
 
 
 def list_snapshots(folder: Path) -> dict[int, Path]:

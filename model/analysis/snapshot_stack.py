@@ -4,8 +4,8 @@ The results are those of `learning.py`, which runs one snapshot after the other.
 """
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,15 +13,18 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.analysis.learning import EXTRA_TOKENS, SnapshotResult, open_snapshot
+from model.analysis.learning import EXTRA_TOKENS, SnapshotResult, UnreadableSnapshot
 from model.checkpoints.checkpoint import Checkpoint
+from model.config.model import ModelConfig
 from model.decoding.decoder_state import DecoderState
+from model.files import CheckpointError, load_weights
 from model.inference.padding import padded_for
 from model.inference.searching import require_writing, search_input
 from model.inference.translation import AttentionMaps, Translation
 from model.network.cache import DecoderCache
-from model.network.stacked import stack_models
+from model.network.stacked import ModelStack
 from model.network.transformer import Transformer
+from model.text.vocab import PAD_ID
 from model.trace import Trace, hook_name, tracing
 
 __all__ = ["SnapshotStack", "can_stack", "open_stack", "run_snapshots"]
@@ -34,7 +37,14 @@ class SnapshotStack:
     """N snapshots as one checkpoint."""
 
     checkpoint: Checkpoint  # the weights of snapshot n compute batch row n of its model
-    size: int  # N
+    size: int  # N, without the snapshots that cannot be loaded
+    unreadable: Mapping[int, UnreadableSnapshot] = field(default_factory=dict)  # by their places in the given list
+
+    def with_unreadable(self, results: Sequence[SnapshotResult]) -> list[SnapshotResult | UnreadableSnapshot]:
+        """The results of `run_snapshots`, and between them the snapshots that cannot be loaded."""
+        found = iter(results)
+        places = range(self.size + len(self.unreadable))
+        return [self.unreadable[place] if place in self.unreadable else next(found) for place in places]
 
 
 def can_stack(checkpoint: Checkpoint, weights: Sequence[Path]) -> bool:
@@ -43,25 +53,33 @@ def can_stack(checkpoint: Checkpoint, weights: Sequence[Path]) -> bool:
 
 
 def open_stack(checkpoint: Checkpoint, weights: Sequence[Path]) -> SnapshotStack:
-    """Load snapshots that `can_stack`.
+    """Load snapshots that `can_stack`, one file after the other into the memory of all.
 
     Args:
         checkpoint: The trained model.
         weights: One file for each snapshot.
-
-    Raises:
-        CheckpointError: the weights cannot be loaded, or do not fit.
     """
-    models = [open_snapshot(checkpoint, path).model for path in weights]
-    stacked = stack_models([model for model in models if isinstance(model, Transformer)])
-    return SnapshotStack(checkpoint=replace(checkpoint, model=stacked), size=len(models))
+    sizes = checkpoint.config.model
+    assert isinstance(sizes, ModelConfig)
+    loaded = Transformer(sizes, pad_id=PAD_ID).eval()
+    stack, size = ModelStack.like(loaded, len(weights)), 0
+    unreadable: dict[int, UnreadableSnapshot] = {}
+    for place, path in enumerate(weights):
+        try:
+            load_weights(path, loaded)
+        except CheckpointError as error:
+            unreadable[place] = UnreadableSnapshot(message=str(error))
+        else:
+            stack.put(size, loaded)
+            size += 1
+    return SnapshotStack(checkpoint=replace(checkpoint, model=stack.model), size=size, unreadable=unreadable)
 
 
 @torch.inference_mode()
 def run_snapshots(
     stack: SnapshotStack, text: str, trained: Translation, *, pause: Callable[[], object] = lambda: None
 ) -> list[SnapshotResult]:
-    """What `run_snapshot` returns for each snapshot: one pass for all over the forced translation, one greedy search.
+    """What `run_snapshot` returns for each snapshot that was loaded: one forced pass for all, and one greedy search.
 
     Args:
         stack: From `open_stack`; never changed.
@@ -69,6 +87,8 @@ def run_snapshots(
         trained: The trained model's own translation of it.
         pause: Called before each token that the snapshots write.
     """
+    if not stack.size:
+        return []
     checkpoint = stack.checkpoint
     model = require_writing(checkpoint)
     start = search_input(model, checkpoint.tokenizers, text, trained.as_forced)

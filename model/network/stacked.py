@@ -5,8 +5,9 @@ need one interpreter step where eight models need eight. Each product becomes a 
 """
 
 import copy
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Self
 
 import torch
 import torch.nn.functional as F
@@ -16,9 +17,9 @@ from model.network.attention import MultiHeadAttention
 from model.network.positional import LearnedPositions, rows
 from model.network.transformer import Transformer
 
-__all__ = ["stack_models"]
+__all__ = ["ModelStack"]
 
-Stack = Callable[[Sequence[Tensor]], Tensor]  # the same parameter of N models, each (…) → (N, …)
+Stack = Callable[[Tensor], Tensor]  # from a parameter (…) to the memory for that of N models, (N, …)
 
 
 def fixed(tensor: Tensor) -> nn.Parameter:
@@ -28,11 +29,10 @@ def fixed(tensor: Tensor) -> nn.Parameter:
 class StackedLinear(nn.Module):
     """N linear layers, one for each batch row."""
 
-    def __init__(self, layers: Sequence[nn.Linear], stack: Stack) -> None:
+    def __init__(self, layer: nn.Linear, stack: Stack) -> None:
         super().__init__()
-        biased = layers[0].bias is not None
-        self.weight = fixed(stack([layer.weight for layer in layers]).mT)  # (N, in, out)
-        self.bias = fixed(stack([layer.bias for layer in layers])[:, None]) if biased else None  # (N, 1, out)
+        self.weight = fixed(stack(layer.weight).mT)  # (N, in, out)
+        self.bias = None if layer.bias is None else fixed(stack(layer.bias)[:, None])  # (N, 1, out)
 
     def forward(self, x: Tensor) -> Tensor:  # (B, T, in) → (B, T, out)
         weight = self.weight[: x.size(0)]
@@ -42,11 +42,11 @@ class StackedLinear(nn.Module):
 class StackedNorm(nn.Module):
     """N layer normalizations, one for each batch row."""
 
-    def __init__(self, norms: Sequence[nn.LayerNorm], stack: Stack) -> None:
+    def __init__(self, norm: nn.LayerNorm, stack: Stack) -> None:
         super().__init__()
-        self.shape, self.eps = norms[0].normalized_shape, norms[0].eps
-        self.weight = fixed(stack([norm.weight for norm in norms])[:, None])  # (N, 1, D)
-        self.bias = fixed(stack([norm.bias for norm in norms])[:, None])  # (N, 1, D)
+        self.shape, self.eps = norm.normalized_shape, norm.eps
+        self.weight = fixed(stack(norm.weight)[:, None])  # (N, 1, D)
+        self.bias = fixed(stack(norm.bias)[:, None])  # (N, 1, D)
 
     def forward(self, x: Tensor) -> Tensor:  # (B, T, D)
         normed = F.layer_norm(x, self.shape, eps=self.eps)
@@ -56,9 +56,9 @@ class StackedNorm(nn.Module):
 class StackedEmbedding(nn.Module):
     """N tables of token vectors, one for each batch row."""
 
-    def __init__(self, tables: Sequence[nn.Embedding], stack: Stack) -> None:
+    def __init__(self, table: nn.Embedding, stack: Stack) -> None:
         super().__init__()
-        self.weight = fixed(stack([table.weight for table in tables]))  # (N, V, D)
+        self.weight = fixed(stack(table.weight))  # (N, V, D)
 
     def forward(self, ids: Tensor) -> Tensor:  # (B, T) → (B, T, D)
         return self.weight[torch.arange(ids.size(0), device=ids.device)[:, None], ids]
@@ -67,52 +67,65 @@ class StackedEmbedding(nn.Module):
 class StackedPositions(nn.Module):
     """N tables of learned positions, one for each batch row."""
 
-    def __init__(self, tables: Sequence[LearnedPositions], stack: Stack) -> None:
+    def __init__(self, table: LearnedPositions, stack: Stack) -> None:
         super().__init__()
-        self.table = fixed(stack([table.embedding for table in tables]).transpose(0, 1))  # (max_length, N, D)
+        self.table = fixed(stack(table.embedding).transpose(0, 1))  # (max_length, N, D)
 
     def forward(self, x: Tensor, *, offset: int = 0) -> Tensor:  # (B, T, D)
         return x + rows(self.table, offset, offset + x.size(1)).transpose(0, 1)[: x.size(0)]
 
 
-STACKED: dict[type[nn.Module], Callable[[Any, Stack], nn.Module]] = {
-    nn.Linear: StackedLinear,
-    nn.LayerNorm: StackedNorm,
-    nn.Embedding: StackedEmbedding,
-    LearnedPositions: StackedPositions,
-}
+def stacked_form(module: nn.Module, stack: Stack) -> nn.Module | None:
+    """N modules as one, or None if a module has no weights of its own that can be stacked."""
+    if isinstance(module, nn.Linear):
+        return StackedLinear(module, stack)
+    if isinstance(module, nn.LayerNorm):
+        return StackedNorm(module, stack)
+    if isinstance(module, nn.Embedding):
+        return StackedEmbedding(module, stack)
+    return StackedPositions(module, stack) if isinstance(module, LearnedPositions) else None
 
 
-@torch.no_grad()
-def stack_models(models: Sequence[Transformer]) -> Transformer:
-    """One model whose batch row n is computed with the weights of model n.
+@dataclass(frozen=True, kw_only=True)
+class ModelStack:
+    """Memory for N models as one. A batch of fewer rows uses the first models."""
 
-    A batch of fewer rows uses the first models. Decoding, recording and edits work as with any batch.
+    model: Transformer  # weights n compute batch row n; decoding, recording and edits work as with any batch
+    weights: dict[str, Tensor]  # name of a parameter → its memory, (N, …)
 
-    Args:
-        models: N models in evaluation mode with the same configuration. They do not change; their weights are copied.
+    @classmethod
+    def like(cls, model: Transformer, size: int) -> Self:
+        """Memory for models that have the configuration of this one.
 
-    Raises:
-        TypeError: a part of the model has weights and no stacked form.
-    """
-    stacked: dict[Tensor, Tensor] = {}
+        Args:
+            model: In evaluation mode; it does not change, and its weights are not copied.
+            size: N.
 
-    def stack(weights: Sequence[Tensor]) -> Tensor:
-        if weights[0] not in stacked:  # tied matrices are stacked once
-            matrix = weights[0].ndim == 2
-            together = torch.stack([weight.mT if matrix else weight for weight in weights])
-            stacked[weights[0]] = together.mT if matrix else together  # column by column, as `ready` leaves them
-        return stacked[weights[0]]
+        Raises:
+            TypeError: a part of the model has weights and no stacked form.
+        """
+        memory: dict[Tensor, Tensor] = {}
 
-    kept = {id(tensor): tensor for tensor in (*models[0].parameters(), *models[0].buffers())}
-    whole = copy.deepcopy(models[0], kept)  # without a copy of the weights
-    for name, module in list(models[0].named_modules(remove_duplicate=False)):
-        alike = [model.get_submodule(name) for model in models]
-        if type(module) in STACKED:
-            whole.set_submodule(name, STACKED[type(module)](alike, stack))
-        elif isinstance(module, MultiHeadAttention) and module.score_vector is not None:
-            vectors = stack([each.get_parameter("score_vector") for each in alike])
-            whole.get_submodule(name).score_vector = fixed(vectors)  # (N, H, K)
-    if left := [name for name, parameter in models[0].named_parameters() if parameter not in stacked]:
-        raise TypeError(f"{left[0]} has no stacked form.")
-    return whole
+        def stack(weight: Tensor) -> Tensor:
+            if weight not in memory:  # tied matrices are stacked once
+                matrix = weight.ndim == 2
+                whole = weight.new_empty(size, *(weight.mT if matrix else weight).shape)
+                memory[weight] = whole.mT if matrix else whole  # column by column, as `ready` leaves them
+            return memory[weight]
+
+        kept = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}
+        together = copy.deepcopy(model, kept)  # without a copy of the weights
+        for name, module in list(model.named_modules(remove_duplicate=False)):
+            if (form := stacked_form(module, stack)) is not None:
+                together.set_submodule(name, form)
+            elif isinstance(module, MultiHeadAttention) and module.score_vector is not None:
+                together.get_submodule(name).score_vector = fixed(stack(module.score_vector))  # (N, H, K)
+        if left := [name for name, parameter in model.named_parameters() if parameter not in memory]:
+            raise TypeError(f"{left[0]} has no stacked form.")
+        return cls(model=together, weights={name: memory[parameter] for name, parameter in model.named_parameters()})
+
+    @torch.no_grad()
+    def put(self, row: int, model: Transformer) -> None:
+        """Copy the weights of a model into a row."""
+        for name, parameter in model.named_parameters():
+            self.weights[name][row].copy_(parameter)

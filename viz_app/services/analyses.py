@@ -11,7 +11,7 @@ from model.analysis.by_distance import score_by_distance
 from model.analysis.contributions import Contributions, choice_of_class, choice_of_token, contributions
 from model.analysis.importance import all_heads
 from model.analysis.influence import Influence, influence
-from model.analysis.learning import SnapshotResult, list_snapshots, run_snapshot
+from model.analysis.learning import SnapshotResult, UnreadableSnapshot, list_snapshots, run_snapshot
 from model.analysis.lens import ClassLens, EarlyReading, Lens, class_lens, decoder_lens, logit_lens
 from model.analysis.patching import patch_head
 from model.analysis.readout_stations import WordPrediction, predict_class, predict_word, predicting_stack
@@ -21,7 +21,7 @@ from model.analysis.station import Station, follow_classification, follow_transl
 from model.analysis.stations import stations
 from model.analysis.streams import stacks_of
 from model.analysis.zeroing import Zeroing, value_zeroing
-from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
+from model.checkpoints.checkpoint import Checkpoint, CheckpointError, load_checkpoint
 from model.config.search import SearchConfig
 from model.config.section import ConfigError
 from model.corpora.aligned import AlignedPair, read_aligned
@@ -267,18 +267,18 @@ def aligned_pairs(key: CheckpointKey) -> tuple[AlignedPair, ...]:
 
 
 @remembered()
-def snapshot_result_of(key: CheckpointKey, text: str, step: int) -> SnapshotResult:
-    """What one snapshot of a training run does with a text.
-
-    Raises:
-        CheckpointError: its weights cannot be loaded.
-    """
-    return run_snapshot(snapshot(key, step), text, translation_of(key, text))
+def snapshot_result_of(key: CheckpointKey, text: str, step: int) -> SnapshotResult | UnreadableSnapshot:
+    """What one snapshot of a training run does with a text; or why its weights cannot be loaded."""
+    try:
+        loaded_snapshot = snapshot(key, step)
+    except CheckpointError as error:
+        return UnreadableSnapshot(message=str(error))
+    return run_snapshot(loaded_snapshot, text, translation_of(key, text))
 
 
 def snapshot_results_of_group(
     key: CheckpointKey, text: str, steps: tuple[int, ...], pause: Callable[[], object]
-) -> list[SnapshotResult]:
+) -> list[SnapshotResult | UnreadableSnapshot]:
     """`snapshot_result_of` each snapshot of a group; see `snapshot_groups`.
 
     Args:
@@ -286,13 +286,11 @@ def snapshot_results_of_group(
         text: The source.
         steps: The steps of the snapshots.
         pause: Called before each token that the snapshots write.
-
-    Raises:
-        CheckpointError: the weights of one cannot be loaded.
     """
     if len(steps) == 1:
         return [snapshot_result_of(key, text, steps[0])]
-    found = run_snapshots(snapshot_stack(key, steps), text, translation_of(key, text), pause=pause)
+    stack = snapshot_stack(key, steps)
+    found = stack.with_unreadable(run_snapshots(stack, text, translation_of(key, text), pause=pause))
     return [keep(one, snapshot_result_of, key, text, step) for step, one in zip(steps, found, strict=True)]
 
 

@@ -88,11 +88,7 @@ def snapshot_groups(key: CheckpointKey, steps: Sequence[int], *, run_bytes: int)
 
 
 def snapshot_stack(key: CheckpointKey, steps: tuple[int, ...]) -> SnapshotStack:
-    """Several snapshots of a training run as one model; kept in memory with the other models.
-
-    Raises:
-        CheckpointError: the weights of one cannot be loaded.
-    """
+    """Several snapshots of a training run as one model; kept in memory with the other models."""
     trained = translator(key)
 
     def load() -> SnapshotStack:

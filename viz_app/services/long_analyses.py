@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from model.analysis.alignment import Pointer, link_words
 from model.analysis.importance import all_heads, loss_changes, make_examples
-from model.analysis.learning import SnapshotResult
+from model.analysis.learning import SnapshotResult, UnreadableSnapshot
 from model.analysis.patching import PatchingEffects, patch_every_head
 from model.analysis.silencing import SilencingEffects, silence_each_head
 from model.checkpoints.checkpoint import Checkpoint
@@ -119,21 +119,20 @@ def patching_work(key: CheckpointKey, donor: str, text: str) -> Work:
     )
 
 
-def snapshot_results_of(key: CheckpointKey, text: str, steps: Sequence[int]) -> list[SnapshotResult] | None:
+def snapshot_results_of(
+    key: CheckpointKey, text: str, steps: Sequence[int]
+) -> list[SnapshotResult | UnreadableSnapshot] | None:
     """What the snapshots after these steps do with a text; None if one is missing."""
     found = [known(snapshot_result_of, key, text, step) for step in steps]
-    return None if None in found else cast(list[SnapshotResult], found)
+    return None if None in found else cast(list[SnapshotResult | UnreadableSnapshot], found)
 
 
 def snapshots_work(key: CheckpointKey, text: str, steps: Sequence[int]) -> Work:
-    """The job that lets each snapshot translate a text.
-
-    The job raises CheckpointError if the weights of a snapshot cannot be loaded.
-    """
+    """The job that lets each snapshot translate a text."""
     text = text[:MAX_CHARACTERS]
 
-    def run(report: Report) -> list[SnapshotResult]:
-        results: list[SnapshotResult] = []
+    def run(report: Report) -> list[SnapshotResult | UnreadableSnapshot]:
+        results: list[SnapshotResult | UnreadableSnapshot] = []
         for group in snapshot_groups(key, steps, run_bytes=run_bytes(key, text)):
             pause = partial(report, len(results), len(steps))
             pause()

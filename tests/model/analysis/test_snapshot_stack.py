@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 import torch
 
-from model.analysis.learning import SnapshotResult, list_snapshots, open_snapshot, run_snapshot
+from model.analysis.learning import SnapshotResult, UnreadableSnapshot, list_snapshots, open_snapshot, run_snapshot
 from model.analysis.snapshot_stack import SnapshotStack, can_stack, open_stack, run_snapshots
 from model.checkpoints.checkpoint import WEIGHTS, Checkpoint, CheckpointError, load_checkpoint
 from model.inference.translate import translate
-from model.network.stacked import stack_models
 from model.network.transformer import Transformer
 from tests.agreement_cases import CASES, TEXT
 from tests.conftest import BUNDLED
+from tests.model.network.test_stacked import stack_models
 
 OURS = list(CASES)[: list(CASES).index("recurrent")]  # every variant of our Transformer
 NAME = "multi30k-en-de"
@@ -89,11 +89,23 @@ def test_only_files_of_weights_for_our_transformer_are_stacked(tmp_path: Path) -
     assert stackable == {"post": True, "recurrent": False, "torch": False, "mT5 with wide heads": False}
 
 
-def test_weights_of_another_model_are_refused_together_as_alone(tmp_path: Path) -> None:
+def test_a_snapshot_that_cannot_be_loaded_names_its_reason_and_leaves_the_others(tmp_path: Path) -> None:
     checkpoint = load_checkpoint(BUNDLED / NAME)
-    wrong = shutil.copy(BUNDLED / "imdb-sentiment" / WEIGHTS, tmp_path / "step-000001.safetensors")
-    with pytest.raises(CheckpointError):
-        open_stack(checkpoint, [list_snapshots(checkpoint.path)[0], Path(wrong)])
+    good = list(list_snapshots(checkpoint.path).values())[:3]
+    of_another_model = shutil.copy(BUNDLED / "imdb-sentiment" / WEIGHTS, tmp_path / "step-000001.safetensors")
+    cut = tmp_path / "step-000002.safetensors"
+    cut.write_bytes(good[1].read_bytes()[:-1000])
+    paths = [Path(of_another_model), good[0], cut, *good[1:]]
+    stack, trained = open_stack(checkpoint, paths), translate(checkpoint, SENTENCES[0])
+    found = stack.with_unreadable(run_snapshots(stack, SENTENCES[0], trained))
+    for place, path in ((0, paths[0]), (2, cut)):
+        with pytest.raises(CheckpointError) as alone:
+            open_snapshot(checkpoint, path)
+        assert found[place] == UnreadableSnapshot(message=str(alone.value))
+    read = [result for result in found if isinstance(result, SnapshotResult)]
+    require_same(read, [run_snapshot(open_snapshot(checkpoint, path), SENTENCES[0], trained) for path in good])
+    nothing = open_stack(checkpoint, [cut])
+    assert nothing.with_unreadable(run_snapshots(nothing, SENTENCES[0], trained)) == [found[2]]
 
 
 def test_it_can_be_stopped_between_two_tokens() -> None:

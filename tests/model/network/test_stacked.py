@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from model.config.model import ModelConfig
-from model.network.stacked import stack_models
+from model.network.stacked import ModelStack
 from model.network.transformer import Transformer
 from model.trace import tracing
 
@@ -31,6 +31,14 @@ def models(count: int = 3, **changes: str) -> list[Transformer]:
             for parameter in model.parameters():
                 parameter.add_(0.2 * torch.randn_like(parameter))  # biases and norms too
     return made
+
+
+def stack_models(made: list[Transformer]) -> Transformer:
+    """One model whose batch row n is computed with the weights of model n."""
+    stack = ModelStack.like(made[0], len(made))
+    for row, model in enumerate(made):
+        stack.put(row, model)
+    return stack.model
 
 
 def ids(rows: int, length: int) -> Tensor:

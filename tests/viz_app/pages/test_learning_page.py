@@ -12,7 +12,7 @@ from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 from model.analysis.learning import open_snapshot, run_snapshot, trained_result
-from model.checkpoints.checkpoint import CheckpointError, at_snapshot, find_snapshots, load_checkpoint
+from model.checkpoints.checkpoint import CheckpointError, at_snapshot, find_snapshots, load_checkpoint, snapshot_path
 from model.inference.translate import translate
 from tests.conftest import BUNDLED
 from tests.viz_app.conftest import component_data, in_url
@@ -103,6 +103,27 @@ def test_without_any_snapshots_a_sentence_says_how_to_get_them(
     monkeypatch.setattr("viz_app.widgets.checkpoint_choice.list_snapshots", lambda folder: {})
     app = open_app("learning")
     assert "snapshot_steps" in app.error[0].value
+
+
+def test_a_damaged_snapshot_shows_its_message_and_the_others_stay(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder = tmp_path / "half-broken"
+    folder.mkdir()
+    for name in ("config.json", "tokenizer.json", "model.safetensors"):
+        (folder / name).symlink_to(BUNDLED / NAME / name)
+    (folder / "snapshots").mkdir()
+    steps = list(find_snapshots(BUNDLED / NAME))[:4]
+    for step in steps:
+        weights = snapshot_path(folder, step)
+        weights.symlink_to(snapshot_path(BUNDLED / NAME, step))
+    weights.unlink()
+    weights.write_bytes(b"nothing")
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
+    app = open_app("learning", checkpoint="half-broken", text=TEXT)
+    assert len(app.error) == 1
+    assert f"{weights.name} of snapshots is damaged" in app.error[0].value.replace("\\", "")
+    assert list(app.dataframe[0].value["after"]) == [*(f"step {step:,}" for step in steps[:3]), "trained"]
 
 
 def test_only_translators_with_attention_are_followed(

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from model.analysis.learning import SnapshotResult, list_snapshots, trained_result
-from model.checkpoints.checkpoint import CheckpointError
+from model.analysis.learning import SnapshotResult, UnreadableSnapshot, list_snapshots, trained_result
 from model.inference.translation import Translation
 from viz_app.content.plain import plain
 from viz_app.services import long_analyses
@@ -43,23 +42,27 @@ class History:
 def require_history(key: CheckpointKey, text: str, trained: Translation) -> History:
     """Run a text through every snapshot, with a progress bar; end the page while the results are missing.
 
+    A snapshot that cannot be loaded shows its message and is left out.
+
     Args:
         key: The key of a checkpoint with snapshots.
         text: The text to translate.
         trained: Its translation by the trained model.
 
     Raises:
-        PageEnded: a snapshot cannot be loaded, or the visitor stopped the work.
+        PageEnded: no snapshot can be loaded, or the visitor stopped the work.
     """
     steps = list(list_snapshots(Path(key.path)))
-    try:
-        results = long_analyses.snapshot_results_of(key, text, steps)
-        if results is None:
-            subject, work = long_analyses.snapshots_work(key, text, steps)
-            results = start_and_wait_for(subject, work, lane="snapshots", step="Snapshot")
-    except CheckpointError as error:
-        st.error(plain(str(error)))
-        end_page()
+    results = long_analyses.snapshot_results_of(key, text, steps)
+    if results is None:
+        subject, work = long_analyses.snapshots_work(key, text, steps)
+        results = start_and_wait_for(subject, work, lane="snapshots", step="Snapshot")
     if results is None:
         end_page()
-    return History(trained=trained, steps=steps, results=[*results, trained_result(trained)])
+    for result in results:
+        if isinstance(result, UnreadableSnapshot):
+            st.error(plain(result.message))
+    read = {step: one for step, one in zip(steps, results, strict=True) if isinstance(one, SnapshotResult)}
+    if not read:
+        end_page()
+    return History(trained=trained, steps=list(read), results=[*read.values(), trained_result(trained)])
