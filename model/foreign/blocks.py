@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from torch import nn
 from transformers.pytorch_utils import Conv1D
 
-__all__ = ["Layout", "Norms", "contraction", "layout_of", "submodule"]
+__all__ = ["Layout", "Norms", "contraction", "layout_of", "mixer", "submodule"]
 
 # The last matrix of a feed-forward network, from its units to its output.
-CONTRACTIONS = ("down_proj", "c_proj", "dense_4h_to_h", "fc2", "Wo", "wo", "w2", "lin2", "2")
+CONTRACTIONS = ("down_proj", "c_proj", "dense_4h_to_h", "fc2", "fc_out", "Wo", "wo", "w2", "lin2", "2")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,8 +82,24 @@ def both(attention: tuple[str, str], feed_forward: tuple[str, str], *network: st
 
 BART_NORMS = ("self_attn_layer_norm", "final_layer_norm")
 BART_NETWORK = ("fc1", "activation_fn", "fc2")
-# Families with the submodules of BART that have their norms after the sums. The others have them before the blocks.
-NORMS_AFTER = ("bart", "blenderbot-small", "marian", "mvp", "plbart")
+# Families with the submodules of BART or GPT-2 that have their norms after the sums. Other families have them before.
+NORMS_AFTER = ("bart", "bigbird_pegasus", "blenderbot-small", "led", "marian", "mvp", "openai-gpt", "plbart")
+# The matrix that mixes the heads, in families that compute their attention in their own way.
+MIXERS = (
+    "self_attn.out_proj",
+    "self_attn.o_proj",
+    "self_attn.output",
+    "self_attention.dense",
+    "attn.out_proj",
+    "attn.c_proj",
+    "attn.attention.out_proj",
+    "attention.dense",
+    "attention.output.dense",
+    "attention.attn.o",
+    "layer.0.LocalSelfAttention.o",
+    "layer.0.SelfAttention.o",
+)
+CROSS_MIXERS = ("encoder_attn.out_proj", "layer.1.EncDecAttention.o")
 BERT_NETWORK = ("intermediate", "output.dense")
 
 # The first layout that fits is used, so a layout with more submodules comes before one with a part of them.
@@ -112,14 +128,22 @@ LAYOUTS: tuple[Layout, ...] = (
     both(("input_layernorm", "post_self_attn_layernorm"), ("post_attention_layernorm", "post_mlp_layernorm"), "mlp"),
     # OLMo 2 and 3, EXAONE 4
     both(("", "post_attention_layernorm"), ("", "post_feedforward_layernorm"), "mlp"),
+    # VaultGemma
+    pre("input_layernorm", "pre_feedforward_layernorm", "mlp"),
     # Nomic
     post("post_attention_layernorm", "post_mlp_layernorm", "mlp"),
+    # BLOOM, MPT: the module of their network also adds the stream
+    pre("input_layernorm", "post_attention_layernorm", "mlp.dense_h_to_4h", "mlp.gelu_impl", "mlp.dense_4h_to_h"),
+    pre("norm_1", "norm_2", "ffn.up_proj", "ffn.act", "ffn.down_proj"),
     # Llama, Mistral, Qwen, Gemma, Phi-3, OLMo, Granite, StarCoder2, Nemotron, GPT-NeoX; Llama 4; Granite MoE
     *(pre("input_layernorm", "post_attention_layernorm", name) for name in ("mlp", "feed_forward", "block_sparse_moe")),
-    # Phi, Cohere, StableLM: both blocks read the same normed vector
+    # Phi, Cohere, StableLM, Falcon: both blocks read the same normed vector; Falcon with two norms
     pre("input_layernorm", "input_layernorm", "mlp", parallel=True),
-    # GPT-2, GPT-BigCode; CTRL; Apertus; LFM2; ModernBERT
+    pre("ln_attn", "ln_mlp", "mlp", parallel=True),
+    # OpenAI GPT; GPT-2, GPT-BigCode, GPT-Neo; GPT-J, CodeGen; CTRL; Apertus; LFM2; ModernBERT
+    post("ln_1", "ln_2", "mlp", by_choice=True),
     pre("ln_1", "ln_2", "mlp"),
+    pre("ln_1", "ln_1", "mlp", parallel=True),
     pre("layernorm1", "layernorm2", "ffn"),
     pre("attention_layernorm", "feedforward_layernorm", "mlp"),
     pre("operator_norm", "ffn_norm", "feed_forward"),
@@ -127,7 +151,9 @@ LAYOUTS: tuple[Layout, ...] = (
     # BERT, RoBERTa, XLM-R, CamemBERT, ELECTRA; DistilBERT
     post("attention.output.LayerNorm", "output.LayerNorm", *BERT_NETWORK),
     post("sa_layer_norm", "output_layer_norm", "ffn"),
-    # XLM-R XL; RoBERTa PreLayerNorm; ESM
+    # MPNet; MegatronBERT; XLM-R XL; RoBERTa PreLayerNorm; ESM
+    post("attention.LayerNorm", "output.LayerNorm", *BERT_NETWORK),
+    pre("attention.ln", "ln", *BERT_NETWORK),
     pre("attention.self_attn_layer_norm", "LayerNorm", *BERT_NETWORK),
     pre(
         "attention.LayerNorm",
@@ -167,6 +193,11 @@ def layout_of(layer: nn.Module, family: str) -> Layout | None:
     found = next(fitting, None)
     parallel = getattr(layer, "use_parallel_residual", False) is True
     return replace(found, parallel=True) if found and parallel else found
+
+
+def mixer(layer: nn.Module, *, cross: bool) -> nn.Module | None:
+    """The matrix that mixes the heads of a layer."""
+    return next((found for path in (CROSS_MIXERS if cross else MIXERS) if (found := submodule(layer, path))), None)
 
 
 def contraction(network: Sequence[nn.Module]) -> nn.Module | None:

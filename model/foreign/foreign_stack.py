@@ -117,5 +117,5 @@ def run_network(network: Sequence[nn.Module], x: Tensor) -> Tensor:
     out = x.reshape(1, -1, x.size(-1)).to(weight)  # experts read (B, T, D)
     for module in network:
         out = module(out)
-        out = out[0] if isinstance(out, tuple) else out
+        out = out[0] if isinstance(out, tuple | list) else out
     return out.view_as(x).to(x)

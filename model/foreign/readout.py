@@ -28,6 +28,13 @@ FILLING: tuple[tuple[Part, ...], ...] = (
         )
         for norm in ("LayerNorm", "layer_norm")
     ),  # BERT, ERNIE, Nomic
+    # RemBERT
+    (
+        "cls.predictions.dense",
+        "cls.predictions.activation",
+        "cls.predictions.LayerNorm",
+        "cls.predictions.decoder",
+    ),
     ("lm_head.dense", F.gelu, "lm_head.layer_norm", "lm_head.decoder"),  # RoBERTa, XLM-R, CamemBERT, ESM
     ("vocab_transform", "activation", "vocab_layer_norm", "vocab_projector"),  # DistilBERT
     (
@@ -42,6 +49,7 @@ CLASSIFYING: tuple[tuple[Part, ...], ...] = (
     ("*.pooler.dense", "*.pooler.activation", "classifier"),  # BERT, ERNIE, LayoutLM
     ("classifier.dense", "classifier.activation", "classifier.out_proj"),  # ELECTRA
     ("classifier.dense", torch.tanh, "classifier.out_proj"),  # RoBERTa, XLM-R, CamemBERT, ESM
+    ("pooler.dense", F.gelu, "classifier"),  # DeBERTa
     ("pre_classifier", F.relu, "classifier"),  # DistilBERT
     ("head.dense", "head.act", "head.norm", "classifier"),  # ModernBERT
     ("dense", "activation", "classifier"),  # EuroBERT

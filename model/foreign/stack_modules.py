@@ -10,7 +10,7 @@ from transformers import PreTrainedModel
 from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.foreign.attention import AttentionHooks
-from model.foreign.blocks import Layout, Norms, contraction, layout_of, submodule
+from model.foreign.blocks import Layout, Norms, contraction, layout_of, mixer, submodule
 from model.foreign.stream_hooks import BlockModules, EmbeddingModules, NormModules, StackModules, StackName
 
 __all__ = ["find_stack"]
@@ -18,6 +18,8 @@ __all__ = ["find_stack"]
 LAYER = re.compile(r"(.+?)\.(\d+)\.")  # the start of the name of an attention module: the list of layers, the number
 FINAL_NORMS = (
     "norm",
+    "norm_f",
+    "ln",
     "ln_f",
     "final_layer_norm",
     "final_layernorm",
@@ -28,6 +30,7 @@ FINAL_NORMS = (
     "emb_layer_norm_after",
     "LayerNorm",
 )
+NARROW = (".embeddings_project", ".embedding_hidden_mapping_in")  # after narrow embeddings (ELECTRA, RemBERT)
 EMBEDDING_NORMS = ("LayerNorm", "layer_norm", "norm")  # in a module of their own; BART has them beside its layers
 
 
@@ -41,21 +44,18 @@ def find_stack(model: PreTrainedModel, name: StackName) -> StackModules:
     Raises:
         ConfigError: the layout of its layers is not known.
     """
-    family = str(model.config.model_type)
-    attention = attention_of(model, name)
-    lists = {list_name for list_name, _ in attention}
-    if len(lists) != 1:
-        raise ConfigError(unknown(f"its {name} has {len(lists)} lists of layers"))
-    (list_name,) = lists
+    list_name = list_of(model, name)
     modules = model.get_submodule(list_name)
     assert isinstance(modules, nn.ModuleList)
-    layouts = [layout_of(layer, family) for layer in modules]
+    attention = attention_of(model, name)
     blocks, parallel = [], []
-    for index, (layer, layout) in enumerate(zip(modules, layouts, strict=True)):
-        hooks = attention.get((list_name, index), [])
-        if layout is None or not hooks or any(one.layer != index for one in hooks):
-            raise ConfigError(unknown(f"{type(layer).__name__} has parts that are not known"))
-        blocks.append(blocks_of(layer, layout, hooks, f"{name}.layers.{index}", multiplier_of(layer)))
+    for index, layer in enumerate(modules):
+        layout = layout_of(layer, str(model.config.model_type))
+        assert layout is not None
+        hooks = attention.get((list_name, index), {})
+        if any(one.layer != index for one in hooks.values()) or bool(hooks) != bool(attention):
+            raise ConfigError(unknown(f"some layers of {list_name} have no attention"))
+        blocks.append(blocks_of(layer, layout, hooks, name, index))
         parallel.append(layout.parallel)
     return StackModules(
         name=name,
@@ -71,13 +71,33 @@ def unknown(reason: str) -> str:
     return f"the layout of their layers is not known ({reason})"
 
 
-def attention_of(model: PreTrainedModel, stack: str) -> dict[tuple[str, int], list[AttentionHooks]]:
-    """(name of the list of layers, number of the layer) → its attention, in the order of the pass."""
-    found: dict[tuple[str, int], list[AttentionHooks]] = {}
+def list_of(model: PreTrainedModel, stack: StackName) -> str:
+    """The name of the list of layers.
+
+    Raises:
+        ConfigError: no list, or more than one, has only layers with a known layout.
+    """
+    family, several = str(model.config.model_type), model.config.is_encoder_decoder
+    found = [
+        name
+        for name, module in model.named_modules()
+        if isinstance(module, nn.ModuleList)
+        and (not several or stack in name)
+        and len(module)
+        and all(layout_of(layer, family) for layer in module)
+    ]
+    if len(found) != 1:
+        raise ConfigError(unknown(f"the {stack} has {len(found)} lists of layers that could be meant"))
+    return found[0]
+
+
+def attention_of(model: PreTrainedModel, stack: StackName) -> dict[tuple[str, int], dict[str, AttentionHooks]]:
+    """(name of the list of layers, number of the layer) → kind → its attention. Empty without hook points there."""
+    found: dict[tuple[str, int], dict[str, AttentionHooks]] = {}
     for name, module in model.named_modules():
         if isinstance(module, AttentionHooks) and KINDS[module.kind].stack == stack and (match := LAYER.match(name)):
-            found.setdefault((match[1], int(match[2])), []).append(module)
-    return {place: sorted(hooks, key=lambda one: one.kind == "cross") for place, hooks in found.items()}
+            found.setdefault((match[1], int(match[2])), {})[module.kind] = module
+    return found
 
 
 def multiplier_of(layer: nn.Module) -> float:
@@ -86,17 +106,22 @@ def multiplier_of(layer: nn.Module) -> float:
 
 
 def blocks_of(
-    layer: nn.Module, layout: Layout, attention: Sequence[AttentionHooks], prefix: str, multiplier: float
+    layer: nn.Module, layout: Layout, attention: Mapping[str, AttentionHooks], stack: StackName, index: int
 ) -> tuple[BlockModules, ...]:
+    prefix, multiplier = f"{stack}.layers.{index}", multiplier_of(layer)
     found = []
-    for hooks in attention:
-        norms = layout.cross if hooks.kind == "cross" else layout.attention
-        assert norms is not None
-        name = f"{prefix}.{KINDS[hooks.kind].module}"
-        output = hooks.projection[0] if hooks.projection else attention_module(layer, hooks)
-        found.append(
-            BlockModules(name=name, kind=hooks.kind, output=output, norms=norms_of(layer, norms), multiplier=multiplier)
-        )
+    for kind, norms in ((stack, layout.attention), ("cross", layout.cross)):
+        if norms is not None:
+            output = mixer_of(layer, attention.get(kind), cross=kind == "cross")
+            found.append(
+                BlockModules(
+                    name=f"{prefix}.{KINDS[kind].module}",
+                    kind=kind,
+                    output=output,
+                    norms=norms_of(layer, norms),
+                    multiplier=multiplier,
+                )
+            )
     network = tuple(part for path in layout.network if (part := submodule(layer, path)) is not None)
     found.append(
         BlockModules(
@@ -110,6 +135,20 @@ def blocks_of(
         )
     )
     return tuple(found)
+
+
+def mixer_of(layer: nn.Module, hooks: AttentionHooks | None, *, cross: bool) -> nn.Module:
+    """The module that returns what attention adds: its output projection, or the whole attention (JetMoE).
+
+    Raises:
+        ConfigError: it is not known.
+    """
+    if hooks is None:
+        found = mixer(layer, cross=cross)
+        if found is None:
+            raise ConfigError(unknown(f"the attention of {type(layer).__name__} has parts that are not known"))
+        return found
+    return hooks.projection[0] if hooks.projection else attention_module(layer, hooks)
 
 
 def attention_module(layer: nn.Module, hooks: AttentionHooks) -> nn.Module:
@@ -131,7 +170,7 @@ def embedding_of(model: PreTrainedModel, stack: str, parent: nn.Module) -> Embed
     tokens = owner.get_input_embeddings()
     container = parent_of(model, tokens)
     own = "embeddings" in type(container).__name__.lower()
-    norms = EMBEDDING_NORMS if own else ("layernorm_embedding",)
+    norms = EMBEDDING_NORMS if own else ("layernorm_embedding", "word_embeddings_layernorm")  # BART, BLOOM
     norm = first_child(container, norms)
     before = submodule(parent, "project_in") or tokens  # OPT
     if stack == "decoder" and model.config.model_type == "blenderbot-small" and norm is not None:
@@ -140,7 +179,7 @@ def embedding_of(model: PreTrainedModel, stack: str, parent: nn.Module) -> Embed
         tokens=before,
         multiplier=token_multiplier(model, tokens, parent),
         norm=norm,
-        matrix=next((m for name, m in model.named_modules() if name.endswith(".embeddings_project")), None),  # ELECTRA
+        matrix=next((m for name, m in model.named_modules() if name.endswith(NARROW)), None),
     )
 
 

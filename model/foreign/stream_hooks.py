@@ -111,7 +111,7 @@ def place_layer_hooks(stack: StackModules, index: int, layer: nn.Module) -> None
             norm.register_forward_hook(partial(visit_output, (f"{block.place}.normed", *stream), 1.0))
         adds = block.norms.added or block.output
         sums = block.norms.after is None and not last and not parallel
-        visit = visit_added if sums else visit_output
+        visit = visit_added if sums else visit_copy if parallel else visit_output
         adds.register_forward_hook(partial(visit, names_of(block, sums), block.multiplier))
         if block.contract is not None:
             block.contract.register_forward_pre_hook(partial(visit_input, f"{block.name}.units"))
@@ -122,6 +122,13 @@ def place_layer_hooks(stack: StackModules, index: int, layer: nn.Module) -> None
 
 def names_of(block: BlockModules, sums: bool) -> tuple[str, ...]:
     return (f"{block.place}.added", f"{block.place}.stream") if sums else (f"{block.place}.added",)
+
+
+def visit_copy(names: Sequence[str], multiplier: float, module: nn.Module, inputs: object, output: Any) -> Any:
+    """As `visit_output`, for a tensor that the library may change in place later (Falcon)."""
+    if active_trace() is None:
+        return None
+    return visit_output(names, multiplier, module, inputs, with_first(output, first_of(output).clone()))
 
 
 def visit_output(names: Sequence[str], multiplier: float, _module: nn.Module, _inputs: object, output: Any) -> Any:
@@ -203,11 +210,11 @@ def visit_all(trace: Trace, names: Sequence[str], tensor: Tensor) -> Tensor:
 
 
 def first_of(output: Any) -> Tensor:
-    """Some modules return a tensor, others a tuple that starts with one."""
-    found = output[0] if isinstance(output, tuple) else output
+    """Some modules return a tensor, others a tuple or a list that starts with one."""
+    found = output[0] if isinstance(output, tuple | list) else output
     assert isinstance(found, Tensor)
     return found
 
 
 def with_first(output: Any, tensor: Tensor) -> Any:
-    return (tensor, *output[1:]) if isinstance(output, tuple) else tensor
+    return type(output)([tensor, *output[1:]]) if isinstance(output, tuple | list) else tensor

@@ -29,8 +29,10 @@ def verify(model: PreTrainedModel, stack: Stack) -> None:
     Raises:
         ConfigError: something differs. The message is a part of a sentence.
     """
-    trace = record(model)
+    trace, two_stacks = record(model), model.config.is_encoder_decoder
     tolerance = TOLERANCES.get(model.dtype, HALF)
+    if "logits" in trace.names and not stack.readout and not (stack.name == "encoder" and two_stacks):
+        raise ConfigError("the way from its last state to its logits is not known")
     for what, described, found in comparisons(stack, trace):
         if not agrees(described, found, tolerance):
             raise ConfigError(f"{what} differs from what the library computes")
@@ -69,6 +71,8 @@ def comparisons(stack: Stack, trace: Trace) -> Iterator[tuple[str, Tensor, Tenso
         return trace.passes(name)[0]
 
     total = recorded(stack.embedding)  # (2, T, D)
+    if recorded(stack.streams[0]).shape[:2] != (2, TOKENS):  # FSMT puts the tokens first, Longformer adds some
+        raise ConfigError("the layers read other shapes than texts and tokens")
     # What is added to the token vectors depends on the position only, not on the token.
     tokens = recorded(stack.token_vectors)
     yield "the embedding", tokens + (total - tokens).flip(0), total

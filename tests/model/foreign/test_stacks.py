@@ -15,6 +15,7 @@ from model.foreign import stack_modules
 from model.foreign.base import ForeignModel
 from model.foreign.language_model import ForeignLanguageModel
 from model.foreign.reader import ForeignClassifier, ForeignReader
+from model.foreign.stacks import ForeignStacks
 from model.foreign.translator import ForeignTranslator
 from model.network.residual_stream import Stack, read_out
 from model.trace import Trace, tracing
@@ -243,6 +244,25 @@ def test_a_model_in_half_precision_is_described_with_the_rounding_that_it_has(ti
     for name in {"encoder", "decoder"} & {kind.replace("cross", "decoder") for kind in model.config.kinds}:
         stack = model.stack(name)
         assert len(stack.streams) == 3
+
+
+@pytest.mark.parametrize("title", ["BLOOM", "GPT-J", "Falcon", "OpenAI GPT", "DeBERTa", "MPNet"])
+def test_families_with_their_own_attention_have_a_stream_too(title: str) -> None:
+    untouched, model = library(title), library(title)
+    stacks = ForeignStacks(model, ["decoder" if family_named(title).task == "continuation" else "encoder"])
+    (name,) = stacks.modules
+    stack = stacks.stack(name)
+    with tracing() as trace:
+        run(model)
+    parts, expected = summed(stack, trace), run(untouched, output_hidden_states=True)
+    for stream, found in zip(parts[:-1], expected.hidden_states, strict=False):
+        torch.testing.assert_close(stream, found, **ROUNDING)
+    torch.testing.assert_close(stack.logits(parts[-1]), expected.logits, **ROUNDING)
+
+
+def test_a_head_that_is_not_known_is_refused() -> None:
+    with pytest.raises(ConfigError, match="the way from its last state to its logits is not known"):
+        ForeignStacks(library("GPT-2 classifier"), ["decoder"]).stack("decoder")
 
 
 def test_the_other_stack_of_a_model_is_refused_in_a_sentence() -> None:
