@@ -19,7 +19,8 @@ import torch
 import transformers
 from numpy.typing import NDArray
 
-from docs.foreign_families import FAMILIES, MASK, Family, make_family
+from docs.foreign_families import FAMILIES
+from docs.small_models import MASK, Family, make_family
 from model.checkpoints.checkpoint import Checkpoint, CheckpointError, ClassifierCheckpoint
 from model.foreign.architecture import architecture
 from model.foreign.open import read_library_config

@@ -10,7 +10,8 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from docs.foreign_families import WINDOW, family_named, make_family
+from docs.foreign_families import WINDOW, family_named
+from docs.small_models import make_family
 from model.checkpoints.checkpoint import Checkpoint, CheckpointConfig, ClassifierCheckpoint, ready
 from model.config.model import AnyModelConfig, ClassifierConfig, ModelConfig, RecurrentConfig
 from model.config.run import TrainConfig

@@ -5,7 +5,8 @@ import re
 import pytest
 
 from docs.families import Row, measure, page, rows_on_page
-from docs.foreign_families import FAMILIES, Family, family_named
+from docs.foreign_families import FAMILIES, family_named
+from docs.small_models import Family
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "docs" / "families.md").read_text(encoding="utf-8")

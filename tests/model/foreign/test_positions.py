@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from docs.foreign_families import build, family_named
+from docs.foreign_families import family_named
+from docs.small_models import build
 from model.foreign.base import ForeignModel
 from model.foreign.language_model import ForeignLanguageModel
 from model.foreign.reader import ForeignReader

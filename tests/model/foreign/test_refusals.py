@@ -22,7 +22,8 @@ from transformers import (
 from transformers.utils import logging
 
 import model.foreign.open as opening
-from docs.foreign_families import family_named, make_family
+from docs.foreign_families import family_named
+from docs.small_models import make_family
 from model.checkpoints.checkpoint import CheckpointError
 from model.config.section import ConfigError
 from model.foreign.attention import attend

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from docs.foreign_families import build, family_named
+from docs.foreign_families import family_named
+from docs.small_models import build
 from model.config.section import ConfigError
 from model.foreign import stack_modules
 from model.foreign.base import ForeignModel

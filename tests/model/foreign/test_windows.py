@@ -10,7 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from docs.foreign_families import family_named, make_family
+from docs.foreign_families import family_named
+from docs.small_models import make_family
 from model.checkpoints.checkpoint import ClassifierCheckpoint
 from model.config.search import SearchConfig
 from model.foreign.architecture import architecture

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from docs.foreign_families import family_named, make_family
+from docs.foreign_families import family_named
+from docs.small_models import make_family
 from model.checkpoints.languages import with_languages
 from model.config.search import SearchConfig
 from model.inference.opening import open_translator
