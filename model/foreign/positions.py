@@ -16,7 +16,7 @@ from transformers import PreTrainedModel
 from model.foreign.sizes import TABLES
 from model.foreign.stream_hooks import StackName
 from model.network.position_kind import PositionKind, RelativeBias, Rotation
-from model.trace import Trace, hook_name, tracing
+from model.trace import hook_name, tracing
 
 __all__ = ["find_positions"]
 
@@ -36,7 +36,8 @@ def find_positions(model: PreTrainedModel, stack: StackName, layers: int) -> Pos
         stack: "encoder" or "decoder".
         layers: How many layers it has.
     """
-    trace = record(model)
+    with tracing(record=("*.embedding.*", "*.queries", "*.bias")) as trace:
+        read_one_token(model)
     tolerance = TOLERANCES.get(model.dtype, HALF)
     names = f"{stack}.embedding.sum", f"{stack}.embedding.token_vectors"
     if not set(names) <= set(trace.names):
@@ -46,6 +47,8 @@ def find_positions(model: PreTrainedModel, stack: StackName, layers: int) -> Pos
         # Token types and the like are the same at every position.
         added = (total - tokens) - (total - tokens)[:1]
         return table_that_fits(model, added, tolerance * largest(total))
+    if hook_name(stack, 0, "queries") not in trace.names:
+        return alibi(model, tolerance)
     queries = [trace.passes(hook_name(stack, layer, "queries"))[0][0] for layer in range(layers)]  # (H, T, K) each
     biases = {
         layer: trace.passes(name)[0][0]  # (H, T, T)
@@ -55,16 +58,13 @@ def find_positions(model: PreTrainedModel, stack: StackName, layers: int) -> Pos
     return relative(model, biases, tolerance) if biases else rotary(model, queries, tolerance)
 
 
-def record(model: PreTrainedModel) -> Trace:
+def read_one_token(model: PreTrainedModel, **settings: bool) -> Any:
+    """The output of a model for one token that comes several times."""
     table = model.get_input_embeddings()
     assert isinstance(table, nn.Embedding)
     ids = torch.full((1, TOKENS), table.num_embeddings // 2, device=model.device)
-    with tracing(record=("*.embedding.*", "*.queries", "*.bias")) as trace:
-        if model.config.is_encoder_decoder:
-            model(input_ids=ids, decoder_input_ids=ids)
-        else:
-            model(input_ids=ids)
-    return trace
+    inputs = {"decoder_input_ids": ids} if model.config.is_encoder_decoder else {}
+    return model(input_ids=ids, **inputs, **settings)
 
 
 def largest(x: Tensor) -> float:
@@ -119,6 +119,21 @@ def relative(model: nn.Module, biases: Mapping[int, Tensor], tolerance: float) -
             found.append(RelativeBias(layers=fits, buckets=buckets, distances=distances, bias=by_distance))
     explained = {layer for one in found for layer in one.layers}
     return PositionKind(name="relative", biases=found) if explained == set(biases) else PositionKind(name="own")
+
+
+def alibi(model: PreTrainedModel, tolerance: float) -> PositionKind:
+    """The slopes of the heads, from the weights of a model that computes attention in its own way (BLOOM, MPT).
+
+    All products of queries and keys are the same, so the logarithms of the weights differ only by the distances.
+    """
+    weights = getattr(read_one_token(model, output_attentions=True), "attentions", None)
+    if not weights or any(layer is None or layer.dim() != 4 for layer in weights):
+        return PositionKind(name="own")
+    steps = torch.stack([layer[0, :, -1].float().cpu().log().diff(dim=-1) for layer in weights])  # (L, H, T − 1)
+    slopes = steps.mean(dim=(0, 2))  # (H,)
+    if not bool(torch.isfinite(steps).all()) or largest(steps - slopes[:, None]) > 100 * tolerance * largest(slopes):
+        return PositionKind(name="own")
+    return PositionKind(name="alibi", slopes=slopes)
 
 
 def rotary(model: nn.Module, queries: Sequence[Tensor], tolerance: float) -> PositionKind:

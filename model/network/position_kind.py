@@ -17,6 +17,8 @@ SENTENCES = {
     "the angle grows with the position.",
     "relative": "Nothing is added to the token vectors. Each layer adds a learned number to its scores. It depends on "
     "the head and on the distance between query and key.",
+    "alibi": "Nothing is added to the token vectors. Each head lowers its scores in proportion to the distance between "
+    "query and key (ALiBi).",
     "none": "Nothing tells the model where a token is. In a decoder, the mask shows which tokens came before.",
     "own": "The model knows the positions in a way that Headlight cannot show.",
 }
@@ -77,10 +79,11 @@ class RelativeBias:
 class PositionKind:
     """How the encoder or the decoder of a model knows the positions of its tokens."""
 
-    name: Literal["learned", "sinusoidal", "rotary", "relative", "none", "own"]
+    name: Literal["learned", "sinusoidal", "rotary", "relative", "alibi", "none", "own"]
     table: Tensor | None = None  # of "learned" and "sinusoidal": the vectors in the order of the positions, (N, D)
     rotations: Sequence[Rotation] = ()  # of "rotary": one for each group of layers that rotate alike
     biases: Sequence[RelativeBias] = ()  # of "relative": one for each group of layers that share a table
+    slopes: Tensor | None = None  # of "alibi" (Press et al. 2022): how much each head lowers a score per token, (H,)
     unaware: tuple[int, ...] = ()  # layers that rotate nothing in a model whose other layers do (SmolLM3)
 
     @property

@@ -8,7 +8,9 @@ from docs.foreign_families import family_named
 from docs.small_models import build
 from model.foreign.base import ForeignModel
 from model.foreign.language_model import ForeignLanguageModel
+from model.foreign.positions import find_positions
 from model.foreign.reader import ForeignReader
+from model.foreign.stacks import ForeignStacks
 from model.foreign.translator import ForeignTranslator
 from model.network.position_kind import Rotation
 from model.trace import tracing
@@ -97,6 +99,16 @@ def test_a_relative_bias_is_the_one_that_is_added_to_the_scores(title: str, grou
         bias = one.bias[:, distances - one.distances[0]]  # (H, T, S)
         for layer in one.layers:
             torch.testing.assert_close(bias, trace.passes(f"encoder.layers.{layer}.self_attention.bias")[0][0])
+
+
+@pytest.mark.parametrize("title", ["BLOOM", "MPT"])
+def test_the_slopes_of_alibi_are_those_of_the_paper(title: str) -> None:
+    model = build(family_named(title), 320)
+    ForeignStacks(model, ["decoder"])  # places the hook points
+    found = find_positions(model, "decoder", 2)
+    assert found.name == "alibi"
+    assert found.slopes is not None
+    torch.testing.assert_close(found.slopes, torch.tensor([2.0**-2, 2.0**-4, 2.0**-6, 2.0**-8]), rtol=1e-3, atol=1e-4)
 
 
 def test_positions_that_nothing_explains_are_its_own() -> None:
