@@ -16,7 +16,7 @@ from torch import Tensor
 from model.config.kinds import KINDS
 from model.trace import Edit, ablate_heads, hook_name
 
-__all__ = ["Head", "Intervention", "PaintedCell", "scale_scores", "uniform_heads", "without_positions"]
+__all__ = ["Head", "Intervention", "PaintedCell", "uniform_heads", "without_positions"]
 
 KIND, NUMBER = f"({'|'.join(KINDS)})", r"[1-9]\d{0,4}"
 HEADS_IN_LINK = re.compile(rf"(off|uniform)\.{KIND}\.({NUMBER})\.({NUMBER}(?:-{NUMBER})*)", re.ASCII)
@@ -177,14 +177,6 @@ def uniform_heads(heads: Sequence[int]) -> Edit:
         return uniform
 
     return edit
-
-
-def scale_scores(factor: float) -> Edit:
-    """An edit for `*.scores`. A factor above 1 sharpens the weights, below 1 it flattens them.
-
-    A factor of √d_k undoes the scaling of the dot products.
-    """
-    return lambda scores: scores * factor
 
 
 def paint(cell: PaintedCell) -> dict[str, Edit]:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-__all__ = ["CodeLine", "function_code", "steps_in"]
+__all__ = ["CodeLine", "function_code"]
 
 MARK = re.compile(r"#.*\bstep: ([\w √-]+)$")
 
@@ -39,8 +39,3 @@ def function_code(function: Callable[..., object]) -> tuple[CodeLine, ...]:
     if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
         del lines[first.lineno - 1 : first.end_lineno]
     return tuple(CodeLine(line, found[1] if (found := MARK.search(line)) else "") for line in lines)
-
-
-def steps_in(*functions: tuple[CodeLine, ...]) -> set[str]:
-    """All steps that the lines of these functions compute."""
-    return {line.step for function in functions for line in function if line.step}

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from model.checkpoints.checkpoint import Checkpoint
 from model.inference.translate import translate
-from model.interventions import Head, Intervention, PaintedCell, paint, scale_scores, uniform_heads, without_positions
+from model.interventions import Head, Intervention, PaintedCell, paint, uniform_heads, without_positions
 from model.network.transformer import Transformer
 from model.trace import tracing
 from tests.conftest import make_model
@@ -31,15 +31,6 @@ def test_a_uniform_head_gives_every_allowed_key_the_same_weight(source: Tensor, 
     torch.testing.assert_close(weights[0, 2, 2], torch.tensor([1 / 3, 1 / 3, 1 / 3, 0, 0, 0]))
     torch.testing.assert_close(weights[0, 2, 5], torch.tensor([0.2, 0.2, 0.2, 0.2, 0.2, 0]))
     assert weights[0, 1, 2].unique().numel() == 4
-
-
-def test_unscaled_scores_are_the_plain_products(source: Tensor, target: Tensor) -> None:
-    model = make_model()
-    with tracing(edits={"encoder.*.scores": scale_scores(8**0.5)}) as trace:
-        model(source, target)
-    place = "encoder.layers.0.self_attention."
-    queries, keys, scores = (trace.passes(place + stage)[0] for stage in ("queries", "keys", "scores"))
-    torch.testing.assert_close(scores, queries @ keys.transpose(-2, -1))
 
 
 def test_without_positions_the_encoder_ignores_the_order_of_words() -> None:

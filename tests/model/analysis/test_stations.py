@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from model.analysis.source_code import function_code, steps_in
+from model.analysis.source_code import function_code
 from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from model.inference.translate import translate
 from model.network.layers import FeedForward
@@ -78,7 +78,7 @@ def test_every_step_has_a_line_of_code_and_the_numbers_of_the_model(changes: dic
         names = [step.name for step in station.steps]
         if station.name == "Final norm":  # of the whole stack, not of a layer
             continue
-        assert set(names) <= steps_in(*station.code), station.name
+        assert set(names) <= {line.step for function in station.code for line in function}, station.name
         for step in station.steps:
             assert step.numbers.dtype == np.float32
         if names and station.name != "Position added":  # whose picture is what is added
