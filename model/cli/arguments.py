@@ -20,7 +20,7 @@ __all__ = [
 Commands = Any  # argparse does not export the type that `add_subparsers` returns
 
 
-def setting(text: str) -> tuple[str, Any]:
+def setting(text: str) -> tuple[str, object]:
     """Read `name=value`. The value is read as TOML if possible, else as plain text."""
     name, equals, value = text.partition("=")
     if not equals:

@@ -1,7 +1,6 @@
 """The task of a folder of Hugging Face's `transformers`, and the library's class that opens it."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
 import transformers
 from transformers import PreTrainedConfig, PreTrainedModel
@@ -12,7 +11,7 @@ from model.files import CheckpointError
 
 __all__ = ["architecture", "fills_gaps", "require_attention"]
 
-Classes = Mapping[str, Any]  # family → the name of its class, or several names
+Classes = Mapping[str, str | Sequence[str]]  # family → the name of its class, or several names
 CONTINUING: Classes = auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 FILLING: Classes = auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
 # The library's names of the classes of each family, in the order of the search.
@@ -70,7 +69,7 @@ def candidates(family: str, named: str) -> Iterator[tuple[Task, str]]:
 
 def class_of(classes: Classes, family: str) -> str:
     known = classes.get(family) or ""
-    return str(known[0] if isinstance(known, tuple) else known)
+    return str(known if isinstance(known, str) else known[0])
 
 
 def fills_gaps(kind: type[PreTrainedModel]) -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig, PreTrainedModel
+from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.utils import logging
 
 from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint
@@ -161,7 +161,7 @@ def quiet() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def read_tokenizer(folder: Path) -> Any:
+def read_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
     """Raises CheckpointError if the library cannot read the tokenizer."""
     try:
         with panics_as_errors():
@@ -171,7 +171,7 @@ def read_tokenizer(folder: Path) -> Any:
 
 
 def open_alone(
-    folder: Path, config: PreTrainedConfig, tokenizer: Any, *, device: str, max_bytes: int | None
+    folder: Path, config: PreTrainedConfig, tokenizer: PreTrainedTokenizerBase, *, device: str, max_bytes: int | None
 ) -> Checkpoint | ClassifierCheckpoint:
     described, (task, kind) = describe(folder, config), architecture(config, folder.name)
     header = read_header(folder)
@@ -208,7 +208,7 @@ def why_no_tokenizer(folder: Path, error: Exception) -> str:
     )
 
 
-def languages_of(tokenizer: Any) -> dict[str, int]:
+def languages_of(tokenizer: PreTrainedTokenizerBase) -> dict[str, int]:
     """Language code → its token. Empty for a model with fewer than two languages."""
     named = {code_of(str(tokenizer.convert_ids_to_tokens(i))): int(i) for i in tokenizer.all_special_ids}
     found = {code: i for code, i in sorted(named.items()) if code}
@@ -243,7 +243,7 @@ def load_model(
 
 
 def wrap(
-    model: PreTrainedModel, task: Task, tokenizer: Any
+    model: PreTrainedModel, task: Task, tokenizer: PreTrainedTokenizerBase
 ) -> ForeignTranslator | ForeignLanguageModel | ForeignReader:
     if task == "translation":
         return ForeignTranslator(model)
@@ -257,7 +257,7 @@ def wrap(
     return ForeignClassifier(model, pad_id=pad_id)
 
 
-def pair_of(folder: Path, tokenizer: Any, model: ForeignModel) -> TokenizerPair:
+def pair_of(folder: Path, tokenizer: PreTrainedTokenizerBase, model: ForeignModel) -> TokenizerPair:
     """The tokenizers of both sides, with the methods of our own.
 
     Raises:
@@ -276,7 +276,7 @@ def pair_of(folder: Path, tokenizer: Any, model: ForeignModel) -> TokenizerPair:
     return TokenizerPair(source=source, target=target, specials=specials_of(tokenizer, model))
 
 
-def specials_of(tokenizer: Any, model: ForeignModel) -> Specials:
+def specials_of(tokenizer: PreTrainedTokenizerBase, model: ForeignModel) -> Specials:
     """Raises ConfigError if a special token has no embedding in the model."""
     before, after = frame(tokenizer)
     own = {i for i in tokenizer.all_special_ids if i not in (tokenizer.unk_token_id, tokenizer.mask_token_id)}

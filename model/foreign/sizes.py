@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Literal, TypedDict
 
 import torch
 from torch import Tensor, nn
@@ -49,8 +49,16 @@ def labels_of(config: PreTrainedConfig) -> tuple[str, ...]:
     return tuple(str(label) for _, label in sorted((config.id2label or {}).items()))
 
 
-def classes_of(config: PreTrainedConfig) -> dict[str, Any]:
+class ClassifierFields(TypedDict, total=False):
     """The fields of `ForeignSizes` that describe a classifier: its classes, and the vectors that decide."""
+
+    labels: tuple[str, ...]
+    several_labels: bool
+    pooling: Literal["first", "mean"]
+
+
+def classes_of(config: PreTrainedConfig) -> ClassifierFields:
+    """What a configuration says about a classifier."""
     return {
         "labels": labels_of(config),
         "several_labels": config.problem_type == "multi_label_classification",

@@ -34,7 +34,7 @@ class ForeignTokenizer:
             tokenizer: A tokenizer of the library. If the two sides differ, each needs its own.
             target: Use the target side of a tokenizer with two sides (Marian).
         """
-        self._tokenizer: Any = tokenizer
+        self._tokenizer: Any = tokenizer  # its types do not say when a method returns a list
         if target and hasattr(tokenizer, "_switch_to_target_mode"):
             tokenizer._switch_to_target_mode()
         self._special = {i: str(tokenizer.convert_ids_to_tokens(i)) for i in tokenizer.all_special_ids}

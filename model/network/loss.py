@@ -25,7 +25,9 @@ class ProjectedCrossEntropy(torch.autograd.Function):
     """Computes the gradients in the forward pass, where softmax(x) is available. The backward pass only scales them."""
 
     @staticmethod
-    def forward(ctx: Any, states: Tensor, weight: Tensor, targets: Tensor, smoothing: float, dtype: torch.dtype) -> Any:
+    def forward(
+        ctx: Any, states: Tensor, weight: Tensor, targets: Tensor, smoothing: float, dtype: torch.dtype
+    ) -> Tensor:
         inputs, matrix = states.detach().to(dtype), weight.detach().to(dtype)
         state_grad = torch.empty_like(inputs)
         weight_grad = torch.zeros_like(weight, dtype=torch.float32)

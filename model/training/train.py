@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import torch
 from accelerate import Accelerator
@@ -88,12 +87,12 @@ class Trainer:
         self.step.release()
         self.accelerator.end_training()
 
-    def _progress_bar(self) -> "tqdm[Any]":
+    def _progress_bar(self) -> tqdm:
         if not self.main:
             return tqdm(disable=True)
         return tqdm(initial=self.progress.step, total=self.last_step, unit="step", smoothing=0.05)
 
-    def _train_epoch(self, bar: "tqdm[Any]") -> None:
+    def _train_epoch(self, bar: tqdm) -> None:
         """Train to the end of the epoch, or until the run stops."""
         for rows in remaining_steps(self.task, self.config, self.progress, batches_a_step=self.step.batches):
             self._step(rows, bar)
@@ -104,7 +103,7 @@ class Trainer:
                 return
         self._end_epoch()
 
-    def _step(self, rows: Sequence[Rows], bar: "tqdm[Any]") -> None:
+    def _step(self, rows: Sequence[Rows], bar: tqdm) -> None:
         progress = self.progress
         started = time.perf_counter()
         rate = learning_rate(progress.step + 1, self.config, last=self.last_step)

@@ -5,8 +5,8 @@ holds the JavaScript and the styles of all (`bundle.library`), and a browser get
 component is a short text, which waits for this library and takes its own function from it.
 """
 
+from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import streamlit as st
 
@@ -24,12 +24,12 @@ export default (await waiting.promise).{name};
 
 
 @cache
-def component(name: str) -> Any:
+def component(name: str) -> Callable[..., object]:
     """The component of this name in `assets/app.js`; call it to mount it."""
     return st.components.v2.component(f"headlight_{name}", html=ROOT, js=WAIT.format(library=library_name(), name=name))
 
 
 @cache
-def library_component() -> Any:
+def library_component() -> Callable[..., object]:
     """The component that holds all others, and itself reacts to the keys of a page."""
     return st.components.v2.component(f"headlight_{LIBRARY}", html=ROOT, js=library())

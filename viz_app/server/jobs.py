@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
+from typing import Protocol
 
 __all__ = ["Job", "Jobs", "Lane", "Owner", "QuotaError", "Report", "StoppedError", "TooLongError"]
 
@@ -64,7 +64,7 @@ class Job:
     done: int = 0
     steps: int = 0
     first_report: tuple[float, int] | None = None  # the time of the first report, and the steps done by then
-    result: Any = None
+    result: object = None
     error: BaseException | None = None
     finished: threading.Event = field(default_factory=threading.Event)
 

@@ -15,7 +15,6 @@ import threading
 import time
 import weakref
 from dataclasses import dataclass
-from typing import Any
 
 import streamlit as st
 
@@ -39,7 +38,7 @@ class Tab:
     """A session of Streamlit and its latest connection."""
 
     session: str
-    connection: Any = None
+    connection: object | None = None
     gone_since: float | None = None
 
     def here(self) -> bool:

@@ -8,7 +8,7 @@ import threading
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO
 
 try:
     import fcntl
@@ -37,7 +37,7 @@ def new_folder() -> Path:
 
 
 @cache
-def home() -> tuple[Path, Any]:
+def home() -> tuple[Path, IO[bytes]]:
     """The folder of this process and the file that it keeps locked."""
     remove_leftovers()
     file = locked_file()
@@ -47,7 +47,7 @@ def home() -> tuple[Path, Any]:
     return folder, file
 
 
-def locked_file() -> Any:
+def locked_file() -> IO[bytes]:
     """Make and lock a file. It is made before the folder, so no kill leaves a folder without a file."""
     while True:
         file = tempfile.NamedTemporaryFile(prefix=PREFIX, suffix=ALIVE, delete=False)  # noqa: SIM115

@@ -45,7 +45,8 @@ __all__ = [
 
 FloatArray = NDArray[np.float32]
 MAX_ALONE = 24  # heads tried one by one; less important ones hardly ever change a word
-Work = tuple[Hashable, Callable[[Report], object]]  # the subject of a job, and the job
+Result = TypeVar("Result")
+Work = tuple[Hashable, Callable[[Report], Result]]  # the subject of a job, and the job
 
 
 def importance_of(key: CheckpointKey, pairs: Pairs) -> Mapping[str, FloatArray] | None:
@@ -53,7 +54,7 @@ def importance_of(key: CheckpointKey, pairs: Pairs) -> Mapping[str, FloatArray] 
     return cast(Mapping[str, FloatArray] | None, RESULTS.peek(importance_work(key, pairs)[0]))
 
 
-def importance_work(key: CheckpointKey, pairs: Pairs) -> Work:
+def importance_work(key: CheckpointKey, pairs: Pairs) -> Work[dict[str, FloatArray]]:
     """The job that silences each head in turn.
 
     Args:
@@ -63,7 +64,7 @@ def importance_work(key: CheckpointKey, pairs: Pairs) -> Work:
     return kept_job(("importance", key, pairs), lambda report: importance_of_each_head(translator(key), pairs, report))
 
 
-def decisive_heads_work(key: CheckpointKey, text: str) -> Work:
+def decisive_heads_work(key: CheckpointKey, text: str) -> Work[frozenset[Head]]:
     """The job that finds one head, or a group without a superfluous head, whose removal changes the translation."""
     text = text[:MAX_CHARACTERS]
     return kept_job(("decisive heads", key, text), lambda report: decisive_heads(key, text, report))
@@ -74,7 +75,7 @@ def known_effects_of(key: CheckpointKey, text: str) -> SilencingEffects | None:
     return cast(SilencingEffects | None, known(head_effects_of, key, text))
 
 
-def run_work(key: CheckpointKey, text: str, run: Run) -> Work:
+def run_work(key: CheckpointKey, text: str, run: Run) -> Work[Translation]:
     """The job that runs the model and records the maps."""
     text = text[:MAX_CHARACTERS]
 
@@ -85,7 +86,7 @@ def run_work(key: CheckpointKey, text: str, run: Run) -> Work:
     return ("run", key, text, run), in_turns(work, first=True)
 
 
-def effects_work(key: CheckpointKey, text: str) -> Work:
+def effects_work(key: CheckpointKey, text: str) -> Work[SilencingEffects]:
     """The job that silences each head in the greedy translation."""
     text = text[:MAX_CHARACTERS]
 
@@ -101,7 +102,7 @@ def word_links_of(key: CheckpointKey) -> tuple[Mapping[Pointer, Links], ...] | N
     return cast(tuple[Mapping[Pointer, Links], ...] | None, RESULTS.peek(alignment_work(key)[0]))
 
 
-def alignment_work(key: CheckpointKey) -> Work:
+def alignment_work(key: CheckpointKey) -> Work[tuple[Mapping[Pointer, Links], ...]]:
     """The job that links the words of each of the `aligned_pairs`."""
     return kept_job(("alignment", key), lambda report: link_all_pairs(key, report))
 
@@ -111,7 +112,7 @@ def patching_effects_of(key: CheckpointKey, donor: str, text: str) -> PatchingEf
     return cast(PatchingEffects | None, RESULTS.peek(patching_work(key, donor, text)[0]))
 
 
-def patching_work(key: CheckpointKey, donor: str, text: str) -> Work:
+def patching_work(key: CheckpointKey, donor: str, text: str) -> Work[PatchingEffects | None]:
     """The job that patches each head of the donor's run into the run over `text`. The translations must differ."""
     donor, text = donor[:MAX_CHARACTERS], text[:MAX_CHARACTERS]
     return kept_job(
@@ -127,7 +128,9 @@ def snapshot_results_of(
     return None if None in found else cast(list[SnapshotResult | UnreadableSnapshot], found)
 
 
-def snapshots_work(key: CheckpointKey, text: str, steps: Sequence[int]) -> Work:
+def snapshots_work(
+    key: CheckpointKey, text: str, steps: Sequence[int]
+) -> Work[list[SnapshotResult | UnreadableSnapshot]]:
     """The job that lets each snapshot translate a text."""
     text = text[:MAX_CHARACTERS]
 
@@ -149,15 +152,15 @@ def run_bytes(key: CheckpointKey, text: str) -> int:
     return 2 * sum(maps.nbytes for maps in translation.maps.values()) + 3 * logits
 
 
-def kept_job(subject: Hashable, compute: Callable[[Report], object]) -> Work:
+def kept_job(subject: Hashable, compute: Callable[[Report], Result]) -> Work[Result]:
     """A job that keeps its result."""
     return subject, in_turns(lambda report: RESULTS.get(subject, lambda: read_only(compute(report))))
 
 
-def in_turns(compute: Callable[[Report], object], *, first: bool = False) -> Callable[[Report], object]:
+def in_turns(compute: Callable[[Report], Result], *, first: bool = False) -> Callable[[Report], Result]:
     """Compute inside the gate, and let others run between two steps; `first` as in `Gate.inside`."""
 
-    def work(report: Report) -> object:
+    def work(report: Report) -> Result:
         def step(done: int, steps: int) -> None:
             report(done, steps)
             GATE.give_way()

@@ -5,7 +5,7 @@ A job belongs to the visitor and not to the page. A page that is drawn again dur
 
 from collections import deque
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import TypeVar, cast
 from weakref import WeakKeyDictionary
 
 import streamlit as st
@@ -13,8 +13,11 @@ import streamlit as st
 from viz_app.server.jobs import Job, QuotaError, Report, StoppedError, TooLongError
 from viz_app.server.presence import Visitor, visitor
 from viz_app.server.server_state import GATE, JOBS
+from viz_app.server.streamlit_bridge import DeltaGenerator
 
 __all__ = ["duration_text", "queue_text", "requested", "start_and_wait_for", "wait_for"]
+
+Result = TypeVar("Result")
 
 # Keys of the session: the subject of the work that the page started without a click, and an object for the tab.
 STARTED, TAB = "started_work", "tab"
@@ -28,7 +31,7 @@ def requested(subject: Hashable) -> bool:
     return JOBS.find(subject, visitor()) is not None
 
 
-def start_and_wait_for(subject: Hashable, work: Callable[[Report], object], *, lane: str, step: str) -> Any:
+def start_and_wait_for(subject: Hashable, work: Callable[[Report], Result], *, lane: str, step: str) -> Result | None:
     """As `wait_for`, for work that starts when its page opens. After a stop, a button starts it again.
 
     Work that the same page started for another text is stopped.
@@ -44,7 +47,7 @@ def start_and_wait_for(subject: Hashable, work: Callable[[Report], object], *, l
     return wait_for(subject, work, lane=lane, step=step)
 
 
-def wait_for(subject: Hashable, work: Callable[[Report], object], *, lane: str, step: str) -> Any:
+def wait_for(subject: Hashable, work: Callable[[Report], Result], *, lane: str, step: str) -> Result | None:
     """Draw a progress bar and a Stop button until the job has finished.
 
     Args:
@@ -66,7 +69,7 @@ def wait_for(subject: Hashable, work: Callable[[Report], object], *, lane: str, 
         progress = bar.empty()
         button.button("Stop", icon=":material/stop:", key=f"stop_{lane}", on_click=stop, args=(subject,))
     try:
-        result = result_of(subject, work, lane, progress, step)
+        result: Result | None = result_of(subject, work, lane, progress, step)
     except StoppedError:  # in another tab of this visitor
         place.empty()
         st.rerun()
@@ -100,7 +103,9 @@ def tab() -> object:
     return st.session_state.setdefault(TAB, object())
 
 
-def result_of(subject: Hashable, work: Callable[[Report], object], lane: str, place: Any, step: str) -> object:
+def result_of(
+    subject: Hashable, work: Callable[[Report], Result], lane: str, place: DeltaGenerator, step: str
+) -> Result:
     """Wait for the end of the job. A click on the page ends the waiting, not the job.
 
     Raises:
@@ -118,7 +123,7 @@ def result_of(subject: Hashable, work: Callable[[Report], object], lane: str, pl
                         if me not in job.owners:
                             raise StoppedError
                         place.progress(min(job.done / job.steps, 1.0) if job.steps else 0.0, progress_text(job, step))
-                return job.result
+                return cast(Result, job.result)  # all jobs with this subject do the same work
             except StoppedError as error:
                 if me in job.owners:  # the job was ending when this page joined it, so ask again
                     continue

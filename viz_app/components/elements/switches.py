@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import streamlit as st
 
@@ -49,7 +48,7 @@ def head_switches(
 
     def clicked() -> None:
         for kind, layer, head in new_clicks(key):
-            on_toggle(str(kind), int(layer), int(head))
+            on_toggle(kind, layer, head)
 
     component("head_switches")(
         key=key,
@@ -70,10 +69,10 @@ def head_switches(
     )
 
 
-def new_clicks(key: str) -> list[Any]:
-    """The clicks in the component of this key that were not counted yet, the oldest first. Now they are counted."""
+def new_clicks(key: str) -> list[tuple[str, int, int]]:
+    """The kind, layer and head of each click that was not counted yet, the oldest first. Now they are counted."""
     sent, counted = st.session_state[key]["clicks"], st.session_state.get(f"{key}_counted", {})
     first = int(sent["first"])
     done = max(counted["clicks"] - first, 0) if counted.get("board") == sent["board"] else 0
     st.session_state[f"{key}_counted"] = {"board": sent["board"], "clicks": first + max(len(sent["places"]), done)}
-    return list(sent["places"][done:])
+    return [(str(kind), int(layer), int(head)) for kind, layer, head in sent["places"][done:]]
