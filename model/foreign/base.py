@@ -13,10 +13,9 @@ from model.foreign.attention import find_direct, place_hooks
 from model.foreign.positions import find_positions
 from model.foreign.sizes import learned_positions, sizes_of
 from model.foreign.stacks import ForeignStacks
-from model.foreign.stream_hooks import StackName
 from model.network.position_kind import PositionKind
 from model.network.protocols import HeadMixing
-from model.network.residual_stream import Stack
+from model.network.residual_stream import Stack, StackName
 
 __all__ = ["ForeignModel"]
 
@@ -59,11 +58,11 @@ class ForeignModel(nn.Module):
         table = learned_positions(self.model)
         return None if table is None else table.float()
 
-    def positions(self, stack: StackName) -> PositionKind:
-        """How the "encoder" or the "decoder" knows positions. The first call runs the model on a few tokens."""
-        if stack not in self.position_kinds:
-            self.position_kinds[stack] = find_positions(self.model, stack, self.config.num_layers(stack))
-        return self.position_kinds[stack]
+    def position_kind(self, name: StackName) -> PositionKind:
+        """See `Reads.position_kind`. The first call runs the model on a few tokens."""
+        if name not in self.position_kinds:
+            self.position_kinds[name] = find_positions(self.model, name, self.config.num_layers(name))
+        return self.position_kinds[name]
 
     def scaling(self, kind: str, layer: int) -> float:
         return self.hooks[kind, layer].scaling

@@ -57,8 +57,8 @@ def describe_foreign_stack(model: PreTrainedModel, modules: StackModules, *, poo
 
 def embed(embedding: EmbeddingModules, ids: Tensor) -> Tensor:
     """From token ids (B, T) to token vectors (B, T, D)."""
-    vectors: Tensor = embedding.tokens(ids)
-    return vectors * embedding.multiplier
+    vectors: Tensor = embedding.tokens(ids.to(next(embedding.tokens.parameters()).device))
+    return (vectors * embedding.multiplier).to(ids.device)
 
 
 def attention_code(model: PreTrainedModel) -> dict[tuple[str, int], Code]:

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from model.foreign.sizes import TABLES
-from model.foreign.stream_hooks import StackName
 from model.network.position_kind import PositionKind, RelativeBias, Rotation
+from model.network.residual_stream import StackName
 from model.trace import hook_name, tracing
 
 __all__ = ["find_positions"]

@@ -11,7 +11,8 @@ from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.foreign.attention import AttentionHooks
 from model.foreign.blocks import Layout, Norms, contraction, layout_of, mixer, submodule
-from model.foreign.stream_hooks import BlockModules, EmbeddingModules, NormModules, StackModules, StackName
+from model.foreign.stream_hooks import BlockModules, EmbeddingModules, NormModules, StackModules
+from model.network.residual_stream import StackName
 
 __all__ = ["find_stack"]
 
@@ -175,6 +176,8 @@ def embedding_of(model: PreTrainedModel, stack: str, parent: nn.Module) -> Embed
     before = submodule(parent, "project_in") or tokens  # OPT
     if stack == "decoder" and model.config.model_type == "blenderbot-small" and norm is not None:
         before, norm = norm, None  # the token vectors are normed before the positions are added
+    if getattr(container, "token_dropout", False):  # ESM scales its token vectors by the number of masked tokens
+        before, norm = container, None
     return EmbeddingModules(
         tokens=before,
         multiplier=token_multiplier(model, tokens, parent),

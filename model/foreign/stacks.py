@@ -10,9 +10,9 @@ from model.config.section import ConfigError
 from model.foreign.foreign_stack import describe_foreign_stack
 from model.foreign.sizes import classes_of
 from model.foreign.stack_modules import find_stack
-from model.foreign.stream_hooks import StackModules, StackName, place_stream_hooks
+from model.foreign.stream_hooks import StackModules, place_stream_hooks
 from model.foreign.verification import verify
-from model.network.residual_stream import Pooling, Stack
+from model.network.residual_stream import Pooling, Stack, StackName
 from model.safety.errors import first_line
 
 __all__ = ["ForeignStacks"]

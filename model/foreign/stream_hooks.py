@@ -9,19 +9,17 @@ from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from torch import Tensor, nn
 
+from model.network.residual_stream import StackName
 from model.trace import Trace, active_trace
 
-__all__ = ["BlockModules", "EmbeddingModules", "NormModules", "StackModules", "StackName", "place_stream_hooks"]
+__all__ = ["BlockModules", "EmbeddingModules", "NormModules", "StackModules", "place_stream_hooks"]
 
 # The stream inside a layer: a model of the library keeps the sum of its first block in a local variable.
 _STREAM: ContextVar[Tensor | None] = ContextVar("headlight_residual_stream", default=None)
-
-
-StackName = Literal["encoder", "decoder"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -29,11 +29,12 @@ def verify(model: PreTrainedModel, stack: Stack) -> None:
     Raises:
         ConfigError: something differs. The message is a part of a sentence.
     """
-    trace, two_stacks = record(model), model.config.is_encoder_decoder
+    ids, two_stacks = few_texts(model), model.config.is_encoder_decoder
+    trace = record(model, ids)
     tolerance = TOLERANCES.get(model.dtype, HALF)
     if "logits" in trace.names and not stack.readout and not (stack.name == "encoder" and two_stacks):
         raise ConfigError("the way from its last state to its logits is not known")
-    for what, described, found in comparisons(stack, trace):
+    for what, described, found in comparisons(stack, trace, ids):
         if not agrees(described, found, tolerance):
             raise ConfigError(f"{what} differs from what the library computes")
 
@@ -47,13 +48,16 @@ def agrees(described: Tensor, found: Tensor, tolerance: float) -> bool:
     return bool(((described - found).abs() <= limit).all())
 
 
-def record(model: PreTrainedModel) -> Trace:
-    """The recording of two texts with the same tokens in opposite orders."""
+def few_texts(model: PreTrainedModel) -> Tensor:
+    """Two texts with the same tokens in opposite orders, (2, T)."""
     table = model.get_input_embeddings()
     assert isinstance(table, nn.Embedding)
     step = max(1, table.num_embeddings // (TOKENS + 2))
     row = (torch.arange(1, TOKENS + 1) * step) % table.num_embeddings
-    ids = torch.stack([row, row.flip(0)]).to(model.device)  # (2, T)
+    return torch.stack([row, row.flip(0)]).to(model.device)
+
+
+def record(model: PreTrainedModel, ids: Tensor) -> Trace:
     with tracing(record=RECORDED) as trace:
         if model.config.is_encoder_decoder:
             model(input_ids=ids, decoder_input_ids=ids)
@@ -62,7 +66,7 @@ def record(model: PreTrainedModel) -> Trace:
     return trace
 
 
-def comparisons(stack: Stack, trace: Trace) -> Iterator[tuple[str, Tensor, Tensor]]:
+def comparisons(stack: Stack, trace: Trace, ids: Tensor) -> Iterator[tuple[str, Tensor, Tensor]]:
     """What is compared, the described vectors and the recorded ones."""
 
     def recorded(name: str) -> Tensor:
@@ -75,6 +79,8 @@ def comparisons(stack: Stack, trace: Trace) -> Iterator[tuple[str, Tensor, Tenso
         raise ConfigError("the layers read other shapes than texts and tokens")
     # What is added to the token vectors depends on the position only, not on the token.
     tokens = recorded(stack.token_vectors)
+    if stack.embed is not None:
+        yield "the token vectors", stack.embed(ids).float().cpu(), tokens
     yield "the embedding", tokens + (total - tokens).flip(0), total
     yield "the norm of the embedding", stack.enter(total), recorded(stack.streams[0])
     stream, ends = recorded(stack.streams[0]), iter(stack.streams[1:])

@@ -5,8 +5,10 @@ from torch import nn
 
 from model.config.model import AnyModelConfig
 from model.config.section import ConfigError
+from model.network.position_description import describe_positions
+from model.network.position_kind import PositionKind
 from model.network.protocols import HeadMixing
-from model.network.residual_stream import Stack
+from model.network.residual_stream import Stack, StackName
 from model.trace import hook_name
 
 __all__ = ["OwnModel"]
@@ -29,6 +31,9 @@ class OwnModel(nn.Module):
         projection = self.get_submodule(hook_name(kind, layer, "output_projection"))
         assert isinstance(projection, nn.Linear)
         return HeadMixing(matrix=projection.weight.detach().T, bias=projection.bias.detach())
+
+    def position_kind(self, name: StackName) -> PositionKind:
+        return describe_positions(self.get_submodule(name))
 
     def stack(self, name: str) -> Stack:
         raise ConfigError("This model has no residual stream that Headlight can follow. Choose a Transformer.")

@@ -20,6 +20,7 @@ SENTENCES = {
     "alibi": "Nothing is added to the token vectors. Each head lowers its scores in proportion to the distance between "
     "query and key (ALiBi).",
     "none": "Nothing tells the model where a token is. In a decoder, the mask shows which tokens came before.",
+    "recurrence": "The model reads the tokens one after the other, so it needs no positions.",
     "own": "The model knows the positions in a way that Headlight cannot show.",
 }
 
@@ -79,7 +80,7 @@ class RelativeBias:
 class PositionKind:
     """How the encoder or the decoder of a model knows the positions of its tokens."""
 
-    name: Literal["learned", "sinusoidal", "rotary", "relative", "alibi", "none", "own"]
+    name: Literal["learned", "sinusoidal", "rotary", "relative", "alibi", "recurrence", "none", "own"]
     table: Tensor | None = None  # of "learned" and "sinusoidal": the vectors in the order of the positions, (N, D)
     rotations: Sequence[Rotation] = ()  # of "rotary": one for each group of layers that rotate alike
     biases: Sequence[RelativeBias] = ()  # of "relative": one for each group of layers that share a table

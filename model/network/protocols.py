@@ -11,7 +11,8 @@ from typing import Literal, Protocol, runtime_checkable
 import torch
 from torch import Tensor, nn
 
-from model.network.residual_stream import Stack
+from model.network.position_kind import PositionKind
+from model.network.residual_stream import Stack, StackName
 
 __all__ = [
     "Cache",
@@ -119,6 +120,10 @@ class Reads(Protocol):
 
     def position_table(self) -> Tensor | None:
         """The vectors that are added to the source embeddings at each position, (N, D); or rotary angles, (N, K)."""
+        ...
+
+    def position_kind(self, name: StackName) -> PositionKind:
+        """How the encoder or the decoder knows the positions of its tokens."""
         ...
 
     def scaling(self, kind: str, layer: int) -> float:

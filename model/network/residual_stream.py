@@ -20,6 +20,7 @@ __all__ = [
     "Pooling",
     "ReadoutStep",
     "Stack",
+    "StackName",
     "norm_of",
     "read_out",
 ]
@@ -68,6 +69,7 @@ class Activation:
 
 # A classifier reads one vector: that of the first token, a mean, or a mean weighted by attention. "late" is the mean of
 # the logits of all positions (EuroBERT).
+StackName = Literal["encoder", "decoder"]
 Pooling = Literal["none", "first", "mean", "attention", "late"]
 ReadoutStep = Norm | Matrix | Activation
 Code = tuple[Callable[..., object], ...]  # functions whose source is shown
@@ -120,7 +122,7 @@ class AttentionPooling:
 class Stack:
     """The encoder or the decoder of a model."""
 
-    name: Literal["encoder", "decoder"]
+    name: StackName
     token_vectors: str  # the token embeddings, scaled as the model uses them, (B, T, D)
     embedding: str  # their sum with positions and token types, (B, T, D)
     embedding_norm: Norm | None  # of this sum (BERT, BART); streams[0] comes after it

@@ -39,7 +39,7 @@ def opened(title: str) -> ForeignModel:
 )
 def test_a_table_starts_at_the_row_of_the_first_token(title: str, path: str, first: int, kind: str) -> None:
     model = opened(title)
-    found = model.positions(model.config.kinds[0])
+    found = model.position_kind(model.config.kinds[0])
     assert found.name == kind
     assert found.table is not None
     torch.testing.assert_close(found.table, model.model.get_parameter(path).detach()[first:])
@@ -48,7 +48,7 @@ def test_a_table_starts_at_the_row_of_the_first_token(title: str, path: str, fir
 def test_marian_has_waves_on_both_sides() -> None:
     model = opened("Marian")
     for stack in ("encoder", "decoder"):
-        found = model.positions(stack)
+        found = model.position_kind(stack)
         assert found.name == "sinusoidal"
         assert found.table is not None
         waves = found.table / found.table[0, 16]  # the random model is sharpened; cos 0 is 1
@@ -73,17 +73,17 @@ def rotated_like_the_model(model: ForeignModel, rotation: Rotation, layer: int) 
 )
 def test_queries_are_rotated_as_described(title: str, pairing: str, rotated: int) -> None:
     model = opened(title)
-    found = model.positions("decoder")
+    found = model.position_kind("decoder")
     (rotation,) = found.rotations
     assert (found.name, rotation.pairing, rotation.rotated) == ("rotary", pairing, rotated)
     torch.testing.assert_close(*rotated_like_the_model(model, rotation, 1), rtol=1e-4, atol=1e-4)
 
 
 def test_layers_may_rotate_at_different_speeds_or_not_at_all() -> None:
-    local, everywhere = opened("Gemma 3").positions("decoder").rotations
+    local, everywhere = opened("Gemma 3").position_kind("decoder").rotations
     assert (local.layers, everywhere.layers) == ((0,), (1,))
     assert (local.frequencies > everywhere.frequencies)[1:].all()
-    cohere = opened("Cohere 2").positions("decoder")
+    cohere = opened("Cohere 2").position_kind("decoder")
     assert (cohere.rotations[0].layers, cohere.unaware) == ((0,), (1,))
 
 
@@ -92,7 +92,7 @@ def test_a_relative_bias_is_the_one_that_is_added_to_the_scores(title: str, grou
     model = opened(title)
     with torch.no_grad(), tracing(record=("*.bias",)) as trace:
         model.model(input_ids=IDS, decoder_input_ids=IDS)
-    found = model.positions("encoder")
+    found = model.position_kind("encoder")
     assert [one.layers for one in found.biases] == groups
     for one in found.biases:
         distances = torch.arange(5)[None, :] - torch.arange(5)[:, None]  # (T, S)
@@ -115,6 +115,6 @@ def test_positions_that_nothing_explains_are_its_own() -> None:
     model = opened("Llama")
     projection = model.model.get_submodule("model.layers.1.self_attn.q_proj")
     projection.register_forward_hook(lambda _module, _inputs, output: output + torch.arange(output.size(1))[:, None])
-    found = model.positions("decoder")
+    found = model.position_kind("decoder")
     assert found.name == "own"
     assert found.sentence == "The model knows the positions in a way that Headlight cannot show."
