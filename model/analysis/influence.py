@@ -30,10 +30,10 @@ from model.network.protocols import Reads
 from model.network.residual_stream import Stack, read_out
 from model.trace import hook_name
 
-__all__ = ["Influence", "influence", "influence_names", "shares"]
+__all__ = ["Influence", "influence", "influence_names", "nearness_shares"]
 
-MAX_PRODUCTS = 1 << 36  # multiplications for one text, a few seconds on one core
-MAX_VECTORS = 1 << 20  # numbers in the vectors of the queries that are computed at once, 8 MB
+MAX_PRODUCTS = 1 << 35  # multiplications for one text, about five seconds on one core
+MAX_VECTORS = 1 << 20  # numbers in the vectors that are computed at once, 4 MB: they stay in the processor's cache
 
 AttentionMaps = Mapping[str, NDArray[np.float32]]
 
@@ -132,25 +132,74 @@ def decompose(model: Reads, passage: Passage, maps: AttentionMaps, recording: Re
     values = recorded(recording, hook_name(block.kind, block.layer, "values"))  # (H, S, K)
     matrices, bias = head_matrices(model, block.kind, block.layer, len(values))
     mixed = values @ matrices  # (H, S, D)
-    added = torch.einsum("hts,hsd->td", weights, mixed) + bias  # before `norm_added` and `multiplier`
-    found, difference = [], 0.0
-    step = max(1, MAX_VECTORS // mixed[0].numel())
-    for start in range(0, len(added), step):
-        rows = slice(start, start + step)
-        vectors = torch.einsum("hts,hsd->tsd", weights[:, rows], mixed)  # (t, S, D)
-        norm = linearize(block.norm_added, added[rows, None])
-        vectors = block.multiplier * norm.parts(vectors)
-        own = block.multiplier * norm.whole(added[rows, None])[:, 0]  # (t, D)
-        difference = max(difference, float((own - passage.added[rows]).abs().max()))
-        before = passage.before[rows]
-        if block.kind == "cross":
-            vectors = torch.cat([vectors, before[:, None]], dim=1)
-        else:
-            vectors[torch.arange(len(before)), torch.arange(start, start + len(before))] += before
-        after = linearize(block.norm_after, (before + own)[:, None])
-        total = after.whole((before + own)[:, None])[:, 0]
-        found.append(shares(total.numpy(), after.parts(vectors).transpose(0, 1).numpy()).T)
-    return np.concatenate(found), difference
+    output = torch.einsum("htk,hkd->td", weights @ values, matrices) + bias
+    inner = linearize(block.norm_added, output)
+    added = block.multiplier * inner.whole(output)
+    after = linearize(block.norm_after, passage.before + added)
+    # What does not depend on the query is applied once to the values, and what is one number per query to the weights.
+    vectors = after.undivided(block.multiplier * inner.undivided(mixed))  # (H, S, D)
+    divisors = [linear.divisor for linear in (inner, after) if linear.divisor is not None]
+    for divisor in divisors:
+        weights = weights / divisor  # (H, T, S)
+    found = shares_of_keys(
+        after.whole(passage.before + added), weights, vectors, after.parts(passage.before), own=block.kind != "cross"
+    )
+    return found, float((added - passage.added).abs().max())
+
+
+def shares_of_keys(total: Tensor, weights: Tensor, vectors: Tensor, residual: Tensor, *, own: bool) -> FloatArray:
+    """The shares of the vectors of all keys and of the residual connection in the output of a block.
+
+    Args:
+        total: The output, (T, D).
+        weights: (H, T, S).
+        vectors: Of each key through each head, (H, S, D). Times the weights, they add up to the output.
+        residual: The residual connection, (T, D).
+        own: The residual connection belongs to the vector of the position itself. Otherwise it comes last.
+
+    Returns:
+        (T, S) or (T, S + 1); rows sum to 1.
+    """
+    y, kept = total.float(), residual.float()
+    by_key, mixed = weights.permute(2, 1, 0).float().contiguous(), vectors.transpose(0, 1).float().contiguous()
+    length = y.abs().sum(dim=-1)  # (T,)
+    nearer = torch.empty(len(y), len(mixed))  # (T, S)
+    step = max(1, MAX_VECTORS // y.numel())
+    for first in range(0, len(mixed), step):
+        keys = slice(first, first + step)
+        parts = torch.bmm(by_key[keys], mixed[keys])  # (s, T, D)
+        if own:
+            positions = torch.arange(first, first + len(parts))
+            parts[positions - first, positions] += kept[positions]
+        nearer[:, keys] = (length - parts.sub_(y).abs_().sum(dim=-1)).T
+    masked = (weights == 0).all(dim=0)  # (T, S): a part that is 0 has exactly the share 0, whatever the rounding
+    if own:
+        masked.fill_diagonal_(False)
+    nearer = nearer.masked_fill(masked, 0.0)
+    if not own:
+        nearer = torch.cat([nearer, (length - (y - kept).abs().sum(dim=-1))[:, None]], dim=1)
+    return normalize(nearer).double().numpy()
+
+
+def nearness_shares(total: Tensor, parts: Tensor) -> Tensor:
+    """The share of each part in a sum y: ‖y‖₁ − ‖y − part‖₁ where this is above 0, divided by the total of all parts.
+
+    Args:
+        total: y, (T, D). It may contain a rest that is in no part.
+        parts: (T, N, D).
+
+    Returns:
+        (T, N); rows sum to 1.
+    """
+    return normalize(total.abs().sum(dim=-1, keepdim=True) - (total[:, None] - parts).abs().sum(dim=-1))
+
+
+def normalize(nearer: Tensor) -> Tensor:
+    """How much closer each part brings a sum (T, N), as shares: rows sum to 1. Parts that lead away have no share."""
+    nearer = nearer.clamp_min(0)
+    whole = nearer.sum(dim=1, keepdim=True)
+    even = torch.full_like(nearer, 1 / nearer.size(1))  # where no part brings the sum closer, all have the same share
+    return torch.where(whole > 0, nearer / whole, even)
 
 
 def pooled_shares(stack: Stack, recording: Recorded, last: Tensor) -> FloatArray:
@@ -158,25 +207,9 @@ def pooled_shares(stack: Stack, recording: Recorded, last: Tensor) -> FloatArray
     states = linearize(stack.final_norm, last).whole(last)
     if stack.pooling == "late":
         logits = read_out(stack.readout, states) / len(states)  # (S, C)
-        return shares(logits.sum(dim=0)[None].numpy(), logits[:, None].numpy())[:, 0]
+        return nearness_shares(logits.sum(dim=0)[None], logits[None])[0].numpy()
     pooling = pooling_map(stack, recording, len(states))
-    return shares(pooling.whole(states)[None].numpy(), pooling.vectors(states)[:, None].numpy())[:, 0]
-
-
-def shares(total: FloatArray, parts: FloatArray) -> FloatArray:
-    """The share of each part in a sum y: ‖y‖₁ − ‖y − part‖₁ where this is above 0, divided by the total of all parts.
-
-    Args:
-        total: y, (T, D). It may contain a rest that is in no part.
-        parts: (N, T, D).
-
-    Returns:
-        (N, T); its columns sum to 1.
-    """
-    nearer = np.maximum(np.abs(total).sum(axis=-1) - np.abs(total - parts).sum(axis=-1), 0)  # (N, T)
-    whole = nearer.sum(axis=0)
-    even = np.full_like(nearer, 1 / len(parts))  # where no part brings the sum closer, all have the same share
-    return np.where(whole > 0, nearer / np.where(whole > 0, whole, 1), even)
+    return nearness_shares(pooling.whole(states)[None], pooling.vectors(states)[None])[0].numpy()
 
 
 def require_short(model: Reads, maps: AttentionMaps) -> None:

@@ -5,7 +5,7 @@ in the stream to a logit is linear. All computation is in double precision.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -65,6 +65,10 @@ class LinearMap:
         parts = parts if self.divisor is None else parts / self.divisor
         parts = parts if self.factor is None else parts * self.factor
         return parts if self.weight is None else parts @ self.weight.T
+
+    def undivided(self, parts: Tensor) -> Tensor:
+        """As `parts`, without the division, which depends on the position."""
+        return replace(self, divisor=None).parts(parts)
 
     def whole(self, states: Tensor) -> Tensor:
         """Apply the map with its constant: (…, D) → (…, N)."""

@@ -192,7 +192,7 @@ def scores_by_distance_of(key: CheckpointKey, layer: int, reach: int) -> FloatAr
     return score_by_distance(attention, reach)
 
 
-@remembered()
+@remembered("Following every token back to what was read …")
 def influence_of(
     key: CheckpointKey, text: str, search: SearchConfig = GREEDY, forced: Forced = ()
 ) -> tuple[Translation, Influence]:
@@ -206,7 +206,7 @@ def influence_of(
     return translation, influence(translator(key).model, maps, recording)
 
 
-@remembered()
+@remembered("Following every token back to what was read …")
 def class_influence_of(key: CheckpointKey, text: str) -> Influence:
     """The influence on each position of the encoder and on the pooled vector of a classifier.
 

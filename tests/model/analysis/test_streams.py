@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from model.analysis import zeroing
-from model.analysis.influence import Influence, influence, shares
+from model.analysis.influence import Influence, influence, nearness_shares
 from model.analysis.lens import decoder_lens
 from model.analysis.streams import linearize
 from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
@@ -190,10 +190,10 @@ def test_the_influence_on_a_word_comes_only_from_earlier_tokens(any_norm: Checkp
 
 def test_the_share_of_a_part_is_how_much_closer_it_brings_the_sum() -> None:
     # ‖y‖₁ is 4. Without the first part 1 is left, so it counts 3; the second counts 1; the third leads away.
-    total = np.array([[3.0, 1.0]])
-    parts = np.array([[[3.0, 0.0]], [[0.0, 1.0]], [[-1.0, 0.0]]])
-    np.testing.assert_allclose(shares(total, parts)[:, 0], [0.75, 0.25, 0])
-    np.testing.assert_allclose(shares(np.zeros((1, 2)), parts)[:, 0], 1 / 3)
+    total = torch.tensor([[3.0, 1.0]])
+    parts = torch.tensor([[[3.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]])
+    np.testing.assert_allclose(nearness_shares(total, parts)[0], [0.75, 0.25, 0])
+    np.testing.assert_allclose(nearness_shares(torch.zeros(1, 2), parts)[0], 1 / 3)
 
 
 @torch.inference_mode()
