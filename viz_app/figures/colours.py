@@ -48,6 +48,9 @@ class Theme:
 
 LIGHT = Theme(text="#1b2530", page="#ffffff", panel="#f3f5f8", primary="#2f6fb0")
 DARK = Theme(text="#e6ebf1", page="#10151c", panel="#1a222d", primary="#6aa8e8")
+# Only style sheets use these two. This file is the list of all colours.
+PRIMARY_HOVER = "#285f98"  # a primary button under the pointer, in both themes
+LOOKS = ("#c2410c", "#ff8f52")  # lines between words, in the light and the dark theme
 
 THEME_TEXT = "#000037"  # Streamlit's chart theme replaces it by the text colour of the page
 CLEAR = "rgba(0,0,0,0)"
