@@ -85,7 +85,7 @@ class CheckpointConfig:
         """The recorded BLEU on the model's test set, lower-cased if the model lower-cases."""
         return self.figure("bleu_lowercased" if self.tokenizer.lowercase else "bleu")
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         return {
             "format": FORMAT,
             "task": self.task,

@@ -86,7 +86,7 @@ class Description:
     tokens: Literal["characters", "words"]
     specials: SpecialTokens
     names: Names
-    values: Mapping[str, Any]
+    values: Mapping[str, object]
 
     @property
     def config(self) -> ForeignConfig:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from model.config.kinds import KINDS
 from model.config.model import ModelConfig
@@ -68,7 +68,7 @@ class ForeignConfig:
     task: Task
     model: ForeignSizes | ModelConfig
     tokenizer: ForeignTexts
-    values: Mapping[str, Any]  # the unchanged config.json
+    values: Mapping[str, object]  # the unchanged config.json
     figures: Mapping[str, float] = field(default_factory=dict)
     bleu = None
 
@@ -76,7 +76,7 @@ class ForeignConfig:
         """Always None: no results are recorded."""
         return None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The values of `config.json`."""
         return dict(self.values)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from model.config.kinds import KINDS
 from model.config.section import Section, require
@@ -163,7 +163,7 @@ TASKS: Mapping[str, type[ModelConfig] | type[ClassifierConfig]] = {
 
 
 def config_class(
-    task: str, values: Mapping[str, Any]
+    task: str, values: Mapping[str, object]
 ) -> type[ModelConfig] | type[RecurrentConfig] | type[ClassifierConfig]:
     """The class of a model's sizes.
 

@@ -4,7 +4,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from model.config.model import TASKS, VOCAB_SIZES, AnyModelConfig, ClassifierConfig, RecurrentConfig, config_class
 from model.config.run import TrainConfig
@@ -23,7 +23,7 @@ class Recipe:
     name: str
     tokenizer: TokenizerConfig
     train: TrainConfig
-    model: Mapping[str, Any]  # the sizes of the model, without those of the vocabularies, which are learned later
+    model: Mapping[str, object]  # the sizes of the model, without those of the vocabularies, which are learned later
     task: str = "translation"  # one of `TASKS`
 
     def __post_init__(self) -> None:
@@ -85,7 +85,7 @@ class Recipe:
         """
         return config_class(self.task, self.model).from_dict(vocab_sizes | dict(self.model))
 
-    def with_settings(self, settings: Mapping[str, Any]) -> Self:
+    def with_settings(self, settings: Mapping[str, object]) -> Self:
         """Return a copy with other settings.
 
         Args:

@@ -5,7 +5,7 @@ The message of every error names the wrong values, so a page can show it unchang
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
+from typing import Literal, Self, get_args, get_origin, get_type_hints
 
 __all__ = ["ConfigError", "Section", "require", "require_seed"]
 
@@ -25,7 +25,7 @@ class Section:
     """The base of all configurations. Each field is checked against its type when an object is made."""
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+    def from_dict(cls, values: Mapping[str, object]) -> Self:
         """Build from JSON or TOML values.
 
         Args:
@@ -45,7 +45,7 @@ class Section:
         except TypeError as error:
             raise ConfigError(f"{cls.__name__}: {str(error).partition('__init__() ')[2] or error}.") from error
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """All settings as values that JSON can hold."""
         return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self).items()}
 

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import nn
@@ -30,7 +29,7 @@ SMALL_MODEL = 1 << 26  # weights of a model that may be built before its files a
 MAX_COMPUTED = 1 << 26  # numbers that a model computes for itself, such as sinusoids
 
 
-def read_config_json(folder: Path) -> dict[str, Any]:
+def read_config_json(folder: Path) -> dict[str, object]:
     """Read `config.json` of a folder.
 
     Raises:
@@ -48,7 +47,7 @@ def read_config_json(folder: Path) -> dict[str, Any]:
     return values
 
 
-def require_possible_sizes(config: Mapping[str, Any], name: str) -> None:
+def require_possible_sizes(config: Mapping[str, object], name: str) -> None:
     """Refuse a number that is larger than in any real model.
 
     Args:
@@ -98,7 +97,7 @@ def require_memory(num_weights: int, name: str, max_bytes: int | None) -> None:
 
 
 def require_matching_weights(
-    build: Callable[[], nn.Module], config: Mapping[str, Any], header: Header, name: str
+    build: Callable[[], nn.Module], config: Mapping[str, object], header: Header, name: str
 ) -> int:
     """Refuse a configuration that does not describe the model of these weights.
 
@@ -147,7 +146,7 @@ def count_numbers(build: Callable[[], nn.Module], name: str) -> tuple[int, int]:
         raise CheckpointError(f"The configuration of {name} fits no model: {first_line(error)}") from error
 
 
-def require_plausible_sizes(build: Callable[[], nn.Module], config: Mapping[str, Any], folder: Path) -> None:
+def require_plausible_sizes(build: Callable[[], nn.Module], config: Mapping[str, object], folder: Path) -> None:
     """Refuse a large model in our own format if its files hold far fewer weights. A small one is checked on loading.
 
     Args:

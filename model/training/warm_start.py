@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from model.checkpoints.checkpoint import WEIGHTS, read_config
-from model.config.model import AnyModelConfig
+from model.config.model import VOCAB_SIZES, AnyModelConfig
 from model.config.recipe import Recipe
 from model.config.section import ConfigError
 from model.files import load_weights
@@ -34,7 +34,7 @@ def check_start(folder: Path, recipe: Recipe) -> None:
     # With one vocabulary and one embedding matrix for both languages, the opposite direction is a good start too.
     if not (getattr(found.model, "tie_embeddings", "") == "all" and theirs == mine[::-1]):
         require_equal(folder, {"source_language": (theirs[0], mine[0]), "target_language": (theirs[1], mine[1])})
-    wanted = recipe.model_config(**{n: v for n, v in found.model.to_dict().items() if n.endswith("vocab_size")})
+    wanted = recipe.model_config(**{name: getattr(found.model, name) for name in VOCAB_SIZES[found.task]})
     sizes, started = wanted.to_dict(), found.model.to_dict()
     free = {*MAY_DIFFER, "positional"} if becomes_rotary(found.model, wanted) else MAY_DIFFER
     require_equal(folder, {name: (started[name], sizes[name]) for name in sizes if name not in free})

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,7 @@ __all__ = ["bits", "by_distance", "curves", "matrix", "pairs", "rotation", "simi
 FloatArray = NDArray[np.float32]
 MAX_SHARP = 128  # cells on a side; a phone has few more pixels for a map
 WAVELENGTH = "wavelength, positions"
-WITH_LEGEND: Any = {"margin": {"t": 30}, "showlegend": True, "legend": LEGEND}
+LEGEND_ROOM = {"t": 30.0}  # pixels above the axes
 DISTANCE = "distance from query to key, in tokens (− before, + after)"
 
 
@@ -112,7 +111,15 @@ def curves(table: FloatArray, dimensions: Sequence[int], *, height: int, names: 
     series = {name: table[:, dimension] for name, dimension in zip(names, dimensions, strict=True)}
     hover = "position %{x}<br>value %{y:.4f}"
     traces = lines(np.arange(len(table)), series, mode="lines", hover=hover)
-    drawn = figure(traces, axis("position"), axis("value", **GRID), height=height, **WITH_LEGEND)
+    drawn = figure(
+        traces,
+        axis("position"),
+        axis("value", **GRID),
+        height=height,
+        margin=LEGEND_ROOM,
+        showlegend=True,
+        legend=LEGEND,
+    )
     return line_picture(drawn, [str(i) for i in range(len(table))], series, x_title="position", unit="value")
 
 
@@ -123,7 +130,15 @@ def by_distance(values: FloatArray, *, unit: str, height: int) -> Picture:
     series = {f"head {head + 1}": row for head, row in enumerate(values)}
     hover = f"distance %{{x:+d}}<br>{unit} %{{y:.3f}}"
     traces = lines(distances, series, mode="lines+markers", hover=hover)
-    drawn = figure(traces, axis(DISTANCE, **GRID), axis(unit, **GRID), height=height, **WITH_LEGEND)
+    drawn = figure(
+        traces,
+        axis(DISTANCE, **GRID),
+        axis(unit, **GRID),
+        height=height,
+        margin=LEGEND_ROOM,
+        showlegend=True,
+        legend=LEGEND,
+    )
     return line_picture(drawn, [f"{distance:+d}" for distance in distances], series, x_title="distance", unit=unit)
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import Any
 
 import plotly.graph_objects as go
 
@@ -102,7 +101,7 @@ def map_figure(
     *,
     height: int,
     columns: Settings | None = None,
-    **layout: Any,
+    **layout: object,
 ) -> go.Figure:
     """Build the figure of a map: named rows and columns, and at least the height that the row labels need.
 

@@ -85,8 +85,8 @@ def buttons(key: CheckpointKey, heads: Sequence[Head], intervention: Interventio
     )
     everything.button(
         "Silence all heads",
-        on_click=intervention_choice.change,
-        kwargs={"ablated": frozenset(heads), "uniform": frozenset()},
+        on_click=intervention_choice.silence_all,
+        args=(tuple(heads),),
         width="stretch",
     )
     clear.button(

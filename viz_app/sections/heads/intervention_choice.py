@@ -3,9 +3,8 @@
 Streamlit keeps callbacks as long as the session. So they are functions of the session only, not of a page.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import streamlit as st
 
@@ -14,13 +13,14 @@ from model.interventions import Head, Intervention, PaintedCell
 from viz_app.session.choices import set_choice
 
 __all__ = [
-    "change",
     "clear_changes",
+    "clear_paint",
     "head_name",
     "head_states",
     "intervention_now",
     "paint_cell",
     "silence",
+    "silence_all",
     "spoken_changes",
     "switch_positions",
     "toggle",
@@ -35,13 +35,12 @@ def intervention_now() -> Intervention:
     return current
 
 
-def change(**parts: Any) -> None:
-    """Replace parts of the intervention."""
-    set_choice("intervention", replace(intervention_now(), **parts))
-
-
 def clear_changes() -> None:
     set_choice("intervention", Intervention())
+
+
+def clear_paint() -> None:
+    set_choice("intervention", replace(intervention_now(), painted=frozenset()))
 
 
 def silence(head: Head) -> None:
@@ -49,17 +48,25 @@ def silence(head: Head) -> None:
     set_choice("intervention", Intervention(ablated=frozenset({head})))
 
 
+def silence_all(heads: Collection[Head]) -> None:
+    """Silence these heads, and keep painted weights and positions."""
+    changed = replace(intervention_now(), ablated=frozenset(heads), uniform=frozenset())
+    set_choice("intervention", changed)
+
+
 def toggle(kind: str, layer: int, number: int) -> None:
     """Callback of the board: change a head in the way that is chosen, or undo its change."""
     head = Head(kind, layer, number)
-    makes_uniform = st.session_state["click_means"] == "flatten"
-    changed, other = ("uniform", "ablated") if makes_uniform else ("ablated", "uniform")
-    current = intervention_now()
-    change(**{changed: getattr(current, changed) ^ {head}, other: getattr(current, other) - {head}})
+    now = intervention_now()
+    if st.session_state["click_means"] == "flatten":
+        changed = replace(now, uniform=now.uniform ^ {head}, ablated=now.ablated - {head})
+    else:
+        changed = replace(now, ablated=now.ablated ^ {head}, uniform=now.uniform - {head})
+    set_choice("intervention", changed)
 
 
 def switch_positions() -> None:
-    change(positions=st.session_state["board_positions"])
+    set_choice("intervention", replace(intervention_now(), positions=st.session_state["board_positions"]))
 
 
 def paint_cell(head: Head) -> None:
@@ -67,9 +74,10 @@ def paint_cell(head: Head) -> None:
     points = st.session_state["paint_map"].selection.points
     if points:
         query, key = points[0]["customdata"]
-        others = {cell for cell in intervention_now().painted if (cell.head, cell.query) != (head, query)}
-        weight = st.session_state["painted_weight"]
-        change(painted=frozenset(others | {PaintedCell(head, query, key, weight)}))
+        now = intervention_now()
+        others = {cell for cell in now.painted if (cell.head, cell.query) != (head, query)}
+        cell = PaintedCell(head, query, key, st.session_state["painted_weight"])
+        set_choice("intervention", replace(now, painted=frozenset(others | {cell})))
 
 
 def head_name(head: Head) -> str:

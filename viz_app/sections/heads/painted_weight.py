@@ -10,7 +10,7 @@ from model.inference.translation import Translation
 from model.interventions import Head, Intervention, PaintedCell
 from viz_app.components.attention_view import AttentionView, view
 from viz_app.figures.attention import clickable_map
-from viz_app.sections.heads.intervention_choice import change, head_name, paint_cell
+from viz_app.sections.heads.intervention_choice import clear_paint, head_name, paint_cell
 from viz_app.session.choices import settle_number
 from viz_app.widgets.charts import draw
 from viz_app.widgets.head_picker import pick_kind_and_head, picker_columns
@@ -61,8 +61,7 @@ def head_choice(intervention: Intervention, after: Translation, kinds: Sequence[
         "Clear paint",
         help="Remove all painted weights.",
         disabled=not intervention.painted,
-        on_click=change,
-        kwargs={"painted": frozenset()},
+        on_click=clear_paint,
         width="stretch",
     )
     return view(after, head.kind, merge=False, hide_special=False), head
