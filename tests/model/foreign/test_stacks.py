@@ -1,6 +1,7 @@
 """The residual stream of foreign models: its recorded parts add up to the library's states, and edits are used."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
 
@@ -209,6 +210,23 @@ def test_an_edit_of_the_stream_inside_a_layer_changes_what_every_later_block_rea
     torch.testing.assert_close(trace.passes(network.added)[0], added, **ROUNDING)
     torch.testing.assert_close(trace.passes(stack.streams[1])[0], replaced + added, **ROUNDING)
     assert attention.reads == stack.streams[0]
+
+
+def test_two_visitors_edit_the_same_model_at_the_same_time() -> None:
+    model = ours("Granite")
+    place = model.stack("decoder").blocks[1].reads
+
+    def logits(factor: float) -> Tensor:
+        with tracing(record=("logits",), edits={place: lambda stream: stream * factor}) as trace:
+            run(model.model)
+        return trace.passes("logits")[0]
+
+    factors = [0.5, 1.0, 2.0, 3.0] * 8
+    alone = {factor: logits(factor) for factor in factors}
+    with ThreadPoolExecutor(4) as pool:
+        for factor, found in zip(factors, pool.map(logits, factors), strict=True):
+            torch.testing.assert_close(found, alone[factor])
+    torch.testing.assert_close(alone[1.0], run(model.model).logits)
 
 
 @pytest.mark.filterwarnings("ignore:Initializing zero-element tensors")
