@@ -161,6 +161,8 @@ EDITS = [
     ("T5", "decoder.layers.1.self_attention_residual.added", "decoder.block.1.layer.0.SelfAttention.o", True),
     ("GPT-2", "decoder.layers.0.feed_forward.units", "transformer.h.0.mlp.c_proj", False),
     ("GPT-2", "decoder.embedding.token_vectors", "transformer.wte", True),
+    ("GPT-2", "logits", "lm_head", True),
+    ("Granite", "decoder.embedding.token_vectors", "model.embed_tokens", True),
     ("GPT-NeoX", "decoder.layers.1.feed_forward_residual.added", "gpt_neox.layers.1.mlp", True),
     ("OPT, narrow embeddings", "decoder.layers.0.feed_forward.units", "model.decoder.layers.0.fc2", False),
     ("Granite", "decoder.layers.0.self_attention_residual.added", "model.layers.0.self_attn.o_proj", True),
