@@ -13,13 +13,12 @@ from functools import partial
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
-from model.analysis.streams import Recorded
+from model.analysis.station import Followed
 from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.inference.padding import padded_for
-from model.inference.translation import Translation
 from model.network.protocols import PredictsMasked, Reads, Writes
 from model.network.residual_stream import Stack
 from model.trace import Edit, hook_name, tracing
@@ -56,19 +55,17 @@ class LastLayerReached(Exception):  # noqa: N818 - not an error
 
 
 @torch.inference_mode()
-def value_zeroing(model: Reads, translation: Translation, recording: Recorded) -> Zeroing:
-    """Zero the value of one token at a time in each layer. The model runs again.
+def value_zeroing(text: Followed) -> Zeroing:
+    """Zero the value of one token at a time in each layer. The model runs again; it never changes.
 
     Args:
-        model: A model that describes its blocks; never changed.
-        translation: Of a text.
-        recording: Of the streams of the stack that is measured, in the run of the translation.
+        text: A recorded text, with the streams of the decoder, or of the encoder in a model that only reads.
 
     Raises:
         ConfigError: the model's blocks are not known, or the text is too long.
     """
-    stack = model.stack("decoder" if translation.read else "encoder")
-    experiment = Experiment(model, stack, translation, recording)
+    stack = text.model.stack("decoder" if "decoder" in text.maps else "encoder")
+    experiment = Experiment(text, stack)
     kinds = dict.fromkeys(block.kind for block in stack.blocks if block.kind is not None)
     experiment.require_short(list(kinds))
     residual = experiment.differences()
@@ -82,25 +79,25 @@ def value_zeroing(model: Reads, translation: Translation, recording: Recorded) -
 
 
 class Experiment:
-    """Passes of one model over what one translation read, with edits."""
+    """Passes of one model over one text, with edits."""
 
-    def __init__(self, model: Reads, stack: Stack, translation: Translation, recording: Recorded) -> None:
-        self.model, self.stack, self.translation = model, stack, translation
-        self.streams = [
-            torch.tensor(recording.array(name), device=model.device) for name in stack.streams[1:]
-        ]  # (T, D)
+    def __init__(self, text: Followed, stack: Stack) -> None:
+        self.text, self.stack = text, stack
+        streams = (text.recording.array(name) for name in stack.streams[1:])
+        self.streams = [torch.tensor(stream, device=text.model.device) for stream in streams]  # (T, D)
         self.length, self.width = self.streams[0].shape
         self.read_once = self.batches()
 
     def batches(self) -> Callable[[int], object]:
         """A function that runs the stack over a batch of equal rows."""
-        model, found = self.model, self.translation
-        source = padded_for(model, [[token.id for token in found.source or found.read]])  # (1, S)
+        model, ids = self.text.model, self.text.ids
+        read = padded_for(model, [ids.get("decoder") or ids["encoder"]])  # (1, T)
         if isinstance(model, PredictsMasked):
-            return lambda rows: model.read(source.expand(rows, -1))
-        assert isinstance(model, Writes)
-        read = padded_for(model, [[token.id for token in found.read]])  # (1, T)
-        memory, mask = model.encode(source)
+            return lambda rows: model.read(read.expand(rows, -1))
+        if not isinstance(model, Writes):
+            assert isinstance(model, nn.Module), "a classifier of ours"
+            return lambda rows: model(read.expand(rows, -1))
+        memory, mask = model.encode(padded_for(model, [ids.get("encoder") or ids["decoder"]]))
         every = bool(mask.all())
         return lambda rows: model.decode(
             read.expand(rows, -1),
@@ -150,12 +147,12 @@ class Experiment:
 
     def keys(self, kind: str) -> int:
         """How many tokens a kind of attention attends to."""
-        return len(self.translation.tokens_of(kind)[1])
+        return len(self.text.keys[kind])
 
     def rows_per_batch(self, kind: str) -> int:
         """How many copies of the text fit into one batch, at least one."""
         longest = max(self.length, self.keys(kind))
-        width = max(4 * self.width, self.model.config.num_heads * longest)
+        width = max(4 * self.width, self.text.model.config.num_heads * longest)
         return max(1, MAX_TENSOR_SIZE // (longest * width))
 
     def require_short(self, kinds: list[str]) -> None:
@@ -165,7 +162,7 @@ class Experiment:
             ConfigError: the passes need more than `MAX_PRODUCTS` multiplications.
         """
         keys = sum(map(self.keys, kinds))
-        products = keys * self.length * parameters_of_layers(self.model)
+        products = keys * self.length * parameters_of_layers(self.text.model)
         if products > MAX_PRODUCTS:
             lengths = {KINDS[kind].keys: self.keys(kind) for kind in kinds}
             counted = " and ".join(f"{count} {name} tokens" for name, count in lengths.items())

@@ -52,6 +52,7 @@ __all__ = [
     "class_influence_of",
     "class_lens_of",
     "class_stations_of",
+    "class_zeroing_of",
     "contributions_of",
     "early_readings_of",
     "head_effects_of",
@@ -224,7 +225,20 @@ def zeroing_of(key: CheckpointKey, text: str, search: SearchConfig = GREEDY, for
     Raises:
         ConfigError: the blocks of the model are not known, or the text is too long.
     """
-    return value_zeroing(translator(key).model, *recorded_translation(key, text, Run(search, forced)))
+    recording = recorded_translation(key, text, Run(search, forced))[1]
+    translation = translation_of(key, text, search, forced)
+    return value_zeroing(follow_translation(translator(key).model, translation, recording))
+
+
+@remembered("Zeroing one value after the other …")
+def class_zeroing_of(key: CheckpointKey, text: str) -> Zeroing:
+    """How far each layer of a classifier moves without the value of each token.
+
+    Raises:
+        ConfigError: the blocks of the model are not known, or the text is too long.
+    """
+    classification, recording = recorded_classification(key, text)
+    return value_zeroing(follow_classification(loaded(key).model, classification, recording))
 
 
 @remembered("Silencing every head …")

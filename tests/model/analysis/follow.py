@@ -50,4 +50,4 @@ def stations_of(
 
 
 def zeroing_of(checkpoint: Checkpoint, text: str) -> Zeroing:
-    return value_zeroing(checkpoint.model, *follow(checkpoint, text))
+    return value_zeroing(follow_translation(checkpoint.model, *follow(checkpoint, text)))
