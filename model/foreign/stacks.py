@@ -4,6 +4,7 @@ import threading
 from collections.abc import Collection
 from typing import Literal
 
+import torch
 from transformers import PreTrainedModel
 
 from model.config.section import ConfigError
@@ -64,8 +65,10 @@ class ForeignStacks:
     def describe(self, name: str) -> Stack:
         if name not in self.modules:
             raise ConfigError(f"the model has no {name}")
-        stack = describe_foreign_stack(self.model, self.modules[name], pooling=pooling_of(self.model))
-        verify(self.model, stack)
+        # The description is kept, so its tensors must not belong to the inference mode of the first caller.
+        with torch.inference_mode(False):
+            stack = describe_foreign_stack(self.model, self.modules[name], pooling=pooling_of(self.model))
+            verify(self.model, stack)
         return stack
 
 
