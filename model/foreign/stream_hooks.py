@@ -146,14 +146,14 @@ def visit_added(names: Sequence[str], multiplier: float, _module: nn.Module, _in
     if trace is None or stream is None:
         return None
     tensor = first_of(output)
-    scaled = (tensor if multiplier == 1 else tensor * multiplier).view_as(stream)
+    scaled = (tensor if multiplier == 1 else tensor * multiplier).reshape(stream.shape)
     added = trace.visit(names[0], scaled)
     total = stream + added
     edited = trace.visit(names[1], total)
     _STREAM.set(edited)
     if edited is not total:
         added = edited - stream  # the library adds the stream again
-    return None if added is scaled else with_first(output, (added / multiplier).view_as(tensor))
+    return None if added is scaled else with_first(output, (added / multiplier).reshape(tensor.shape))
 
 
 def visit_input(name: str, _module: nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...] | None:
@@ -200,7 +200,7 @@ def visit_all(trace: Trace, names: Sequence[str], tensor: Tensor) -> Tensor:
     """Pass a tensor (B, T, D) through hook points. In some layers of the library it is (B·T, D) (OPT, Llama 4)."""
     stream = _STREAM.get()
     flat = tensor.dim() == 2 and stream is not None
-    shaped = tensor.view(*stream.shape[:-1], -1) if flat and stream is not None else tensor
+    shaped = tensor.reshape(*stream.shape[:-1], -1) if flat and stream is not None else tensor
     visited = shaped
     for name in names:
         visited = trace.visit(name, visited)

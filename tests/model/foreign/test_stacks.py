@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from docs.foreign_families import family_named
+from docs.foreign_families import Family, family_named
 from docs.small_models import build
 from model.config.section import ConfigError
 from model.foreign import stack_modules
@@ -279,6 +279,17 @@ def test_families_with_their_own_attention_have_a_stream_too(title: str) -> None
     for stream, found in zip(parts[:-1], expected.hidden_states, strict=False):
         torch.testing.assert_close(stream, found, **ROUNDING)
     torch.testing.assert_close(stack.logits(parts[-1]), expected.logits, **ROUNDING)
+
+
+def test_token_vectors_that_depend_on_masked_tokens_are_not_split_from_the_sum() -> None:
+    settings = {"token_dropout": True, "position_embedding_type": "rotary", "mask_token_id": 4}  # as in ESM-2
+    model = ForeignReader(build(Family(title="ESM-2", task="reading", model_type="esm", settings=settings), 320))
+    stack, masked = model.stack("encoder"), IDS.clone()
+    masked[0, 2] = 4
+    with torch.no_grad(), tracing() as trace:
+        expected = model.model(input_ids=masked, attention_mask=torch.ones_like(masked)).logits
+    torch.testing.assert_close(trace.passes(stack.token_vectors)[0], trace.passes(stack.embedding)[0])
+    torch.testing.assert_close(stack.logits(summed(stack, trace)[-1]), expected, **ROUNDING)
 
 
 def test_a_head_that_is_not_known_is_refused() -> None:
