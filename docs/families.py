@@ -1,6 +1,6 @@
 """Write `families.md`: which families of `transformers` open, measured on a small random model of each family.
 
-    python -m docs.families                  # measure all families: about ten minutes
+    python -m docs.families                  # measure all families: about two minutes
     python -m docs.families Llama "Phi-3"    # measure these, and keep the other rows of the page
 
 Each model is opened like any folder, run by Headlight, and compared with the library's own `eager` attention and its
@@ -9,133 +9,122 @@ Each model is opened like any folder, run by Headlight, and compared with the li
 
 import argparse
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 import torch
-import transformers
-from numpy.typing import NDArray
 
+from docs.families_page import Row, page, rows_on_page
+from docs.family_analyses import ANALYSES
+from docs.family_patching import DONORS
 from docs.foreign_families import FAMILIES
-from docs.small_models import MASK, Family, make_family
+from docs.library_run import TEXT, Run, open_pair, run
+from docs.small_models import Family, make_family
 from model.checkpoints.checkpoint import Checkpoint, CheckpointError, ClassifierCheckpoint
-from model.foreign.architecture import architecture
-from model.foreign.open import read_library_config
-from model.inference.classify import classify
-from model.inference.opening import open_checkpoint
-from model.inference.translate import translate
+from model.config.section import ConfigError
+from model.inference.classify import Classification, classify
+from model.inference.translate import greedy_text, translate
 from model.interventions import Head, Intervention
 
-__all__ = ["Row", "measure", "page", "rows_on_page"]
+__all__ = ["measure", "measure_maps"]
 
 PAGE = Path(__file__).with_suffix(".md")
-TEXT = "The cat sat on the <mask>."
-GREEDY_TEXT = "The text is compared with the greedy text of `generate`, token by token."
-TASKS = {
-    "translation": ("Models that translate or summarize", GREEDY_TEXT),
-    "continuation": ("Language models", GREEDY_TEXT),
-    "reading": ("Models that read a text", "The text is the most likely token for a masked position."),
-    "classification": ("Classifiers", "The text is the class."),
-}
+SEEDS, FEWEST = 6, 5  # random models of one family; tokens of a text that proves something
 # Some families set these options of `generate`. Our searches do not have them.
 PLAIN = {"do_sample": False, "num_beams": 1, "forced_eos_token_id": None, "min_length": 0}
 PLAIN |= {"no_repeat_ngram_size": 0, "encoder_no_repeat_ngram_size": 0}
-INTRODUCTION = """# Which families open
-
-A folder of Hugging Face's `transformers` opens without extra code if every layer computes attention through the
-function that most models of the library share. The command `python -m docs.families` writes this page. It builds a
-small random model of each family and variant from the library's own classes, opens its folder, and compares.
-
-- **Maps**: the largest difference between any weight that Headlight shows and the library's `eager` attention.
-- **Text**: whether both write the same text.
-- **Edit**: whether the output changes when all heads of the first layer are silenced.
-
-Chat models open like any other language model. Headlight does not apply their chat template: write the marks of the
-conversation into the text.
-"""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """The result for one family."""
-
-    title: str
-    task: str
-    difference: float = 0.0  # of the maps
-    same_text: bool = False
-    edit_changes: bool = False
-    refusal: str = ""  # why the family does not open
-
-
-def measure(family: Family, *, seed: int = 0) -> Row:
+def measure(family: Family) -> Row:
     """Build a model of a family, open it, and compare it with the library's own."""
+    try:
+        both = next(filter(tells_much, (run_of(family, seed) for seed in range(SEEDS))), None) or run_of(family, 0)
+    except CheckpointError as error:
+        return refused(family, error)
+    return Row(
+        title=family.title,
+        task=family.task,
+        difference=largest_difference(both),
+        same_text=same_text(both),
+        edit_changes=changed_by_edit(both.pair.checkpoint),
+        analyses={name: cell(analysis, both, family) for name, analysis in ANALYSES.items()},
+    )
+
+
+def measure_maps(family: Family) -> Row:
+    """As `measure`, only whether the family opens, and its maps in a text with few tokens."""
+    try:
+        both = run_of(family, 0, short=True)
+    except CheckpointError as error:
+        return refused(family, error)
+    return Row(title=family.title, task=family.task, difference=largest_difference(both))
+
+
+def refused(family: Family, error: CheckpointError) -> Row:
+    return Row(title=family.title, task=family.task, refusal=without_name(str(error), family))
+
+
+def run_of(family: Family, seed: int, *, short: bool = False) -> Run:
+    """The runs of a small random model.
+
+    Raises:
+        CheckpointError: Headlight does not open it.
+    """
     with TemporaryDirectory() as place:
-        folder = make_family(Path(place) / "model", family, seed=seed)
-        try:
-            checkpoint = open_checkpoint(folder)
-        except CheckpointError as error:
-            return Row(title=family.title, task=family.task, refusal=without_name(str(error)))
-        kind: Any = architecture(read_library_config(folder), folder.name)[1]
-        library = kind.from_pretrained(folder, attn_implementation="eager").eval()
-        compare = compare_class if isinstance(checkpoint, ClassifierCheckpoint) else compare_text
-        with torch.inference_mode():
-            difference, same = compare(checkpoint, library)  # type: ignore[operator]
-        return Row(
-            title=family.title,
-            task=family.task,
-            difference=difference,
-            same_text=same,
-            edit_changes=changed_by_edit(checkpoint),
-        )
+        return run(open_pair(make_family(Path(place) / "model", family, seed=seed)), short=short)
 
 
-def without_name(sentence: str) -> str:
-    """The sentence of a refusal without the name of the folder."""
-    reason = sentence.removeprefix("model cannot be shown: ").removeprefix("model cannot be opened: ")
-    return reason[0].upper() + reason[1:]
+def tells_much(both: Run) -> bool:
+    """Whether the model writes a few tokens, and others for another text. Some random models end at once."""
+    found, checkpoint = both.found, both.pair.checkpoint
+    if isinstance(found, Classification) or isinstance(checkpoint, ClassifierCheckpoint) or found.read == ():
+        return True
+    others = (greedy_text(checkpoint, donor)[0] for donor in DONORS)
+    return len(found.written) >= FEWEST and any(other != found.text for other in others)
 
 
-def compare_text(checkpoint: Checkpoint, library: Any) -> tuple[float, bool]:
-    """The largest difference between the maps, and whether the text is the same."""
-    found = translate(checkpoint, TEXT)
-    source, read, written = (ids(tokens) for tokens in (found.source, found.read, found.written))
-    if checkpoint.config.task == "reading":
-        out = library(input_ids=source, output_attentions=True)
-        place = source[0].tolist().index(MASK)
-        same = out.logits[0, place].argmax().item() == found.source[place].candidates[0].id
-        return largest_difference(found.maps["encoder"], out.attentions), bool(same)
-    if checkpoint.config.task == "continuation":
-        prompt = read[:, : found.prompt_length + 1]
-        expected = library.generate(prompt, max_new_tokens=40, **PLAIN)[0, 1:]
-        out = library(input_ids=read, output_attentions=True, use_cache=False)
-        return largest_difference(found.maps["decoder"], out.attentions), expected.tolist() == written[0].tolist()
-    expected = library.generate(source, max_new_tokens=len(found.written), **PLAIN)[0, 1:]
-    out = library(input_ids=source, decoder_input_ids=read, output_attentions=True, use_cache=False)
-    kinds = (("encoder", out.encoder_attentions), ("decoder", out.decoder_attentions), ("cross", out.cross_attentions))
-    return max(largest_difference(found.maps[kind], maps) for kind, maps in kinds), expected.tolist() == written[
-        0
-    ].tolist()
+def cell(analysis: Callable[[Run], float], both: Run, family: Family) -> str:
+    """The difference of an analysis, or the reason why it is not offered."""
+    try:
+        return f"{analysis(both):.0e}"
+    except ConfigError as error:
+        return without_name(str(error), family)
 
 
-def compare_class(checkpoint: ClassifierCheckpoint, library: Any) -> tuple[float, bool]:
-    """The largest difference between the maps, and whether the class is the same."""
-    found, pair = classify(checkpoint, TEXT), checkpoint.tokenizers
-    tokens = [*pair.specials.before, *pair.source.encode(TEXT).ids, *pair.specials.after]
-    out = library(input_ids=torch.tensor([tokens]), output_attentions=True)
-    return largest_difference(found.encoder, out.attentions), library.config.id2label[
-        int(out.logits.argmax())
-    ] == found.label
+def without_name(sentence: str, family: Family) -> str:
+    """A sentence without the name of the folder and of the family, so that families share it."""
+    sentence = re.sub(r"^model cannot be (shown|opened): ", "", sentence)
+    sentence = re.sub(rf"\b[Mm]odels of the family {re.escape(family.model_type)}\b", "models of this family", sentence)
+    sentence = re.sub(r"\bmodel\b(?= (is|has|continues|reads|translates|was|uses))", "the model", sentence)
+    sentence = sentence.replace("The the model", "The model").replace("the the model", "the model")
+    return sentence[0].upper() + sentence[1:]
 
 
-def ids(tokens: Any) -> torch.Tensor:
-    return torch.tensor([[token.id for token in tokens]], dtype=torch.long)
+def largest_difference(both: Run) -> float:
+    """The largest difference of a weight from the library's."""
+    ours = {"encoder": both.found.encoder} if isinstance(both.found, Classification) else both.found.maps
+    return max(float(np.abs(ours[kind] - maps).max()) for kind, maps in both.library.maps.items())
 
 
-def largest_difference(ours: NDArray[np.float32], theirs: Any) -> float:
-    return float(np.abs(ours - torch.cat(tuple(theirs)).float().numpy()).max())
+@torch.inference_mode()
+def same_text(both: Run) -> bool:
+    """Whether both models write the same tokens, choose the same token for the mask, or the same class."""
+    found, library = both.found, both.pair.library
+    if isinstance(found, Classification):
+        return bool(library.config.id2label[int(np.argmax(both.library.logits))] == found.label)
+    if both.pair.task == "reading":
+        masked = [at for at, token in enumerate(found.source) if token.candidates]
+        return all(int(np.argmax(both.library.logits[at])) == found.source[at].candidates[0].id for at in masked)
+    written = [token.id for token in found.written]
+    source = torch.tensor([[token.id for token in found.source]])
+    if both.pair.task == "translation":
+        expected = library.generate(source, max_new_tokens=len(written), **PLAIN)[0, 1:]
+    else:
+        prompt = torch.tensor([[token.id for token in found.read[: found.prompt_length + 1]]])
+        expected = library.generate(prompt, max_new_tokens=len(written) - found.prompt_length, **PLAIN)[0, 1:]
+    return bool(expected.tolist() == written)
 
 
 def changed_by_edit(checkpoint: Checkpoint | ClassifierCheckpoint) -> bool:
@@ -154,46 +143,6 @@ def changed_by_edit(checkpoint: Checkpoint | ClassifierCheckpoint) -> bool:
     return results[0] != results[1]
 
 
-def page(rows: list[Row]) -> str:
-    """The page in Markdown."""
-    opened = [row for row in rows if not row.refusal]
-    parts = [INTRODUCTION, f"{len(opened)} of {len(rows)} models open, with transformers {transformers.__version__}.\n"]
-    for task, (title, text) in TASKS.items():
-        parts.append(f"## {title}\n\n{text}\n\n| Family | Maps | Text | Edit |\n|---|---|---|---|")
-        parts += [line_of(row) for row in opened if row.task == task]
-        parts.append("")
-    parts.append("## Families that do not open\n\n| Family | Reason |\n|---|---|")
-    parts += [f"| {row.title} | {row.refusal.replace('|', ' ')} |" for row in rows if row.refusal]
-    return "\n".join(parts) + "\n"
-
-
-def line_of(row: Row) -> str:
-    yes = {True: "the same", False: "**differs**"}[row.same_text]
-    return f"| {row.title} | {row.difference:.0e} | {yes} | {'changes' if row.edit_changes else '**nothing**'} |"
-
-
-def rows_on_page(text: str) -> dict[str, Row]:
-    """Title → row of a page in Markdown; nothing if it was measured with another version of `transformers`."""
-    if f"with transformers {transformers.__version__}." not in text:
-        return {}
-    opened, _, refused = text.partition("## Families that do not open")
-    cells = {title: rest.split(" | ") for title, rest in re.findall(r"^\| (.+?) \| (.+) \|$", opened, flags=re.M)}
-    reasons = dict(re.findall(r"^\| (.+?) \| (.+) \|$", refused, flags=re.M))
-    rows = {}
-    for family in FAMILIES:
-        if found := cells.get(family.title):
-            rows[family.title] = Row(
-                title=family.title,
-                task=family.task,
-                difference=float(found[0]),
-                same_text=found[1] == "the same",
-                edit_changes=found[2] == "changes",
-            )
-        elif reason := reasons.get(family.title):
-            rows[family.title] = Row(title=family.title, task=family.task, refusal=reason)
-    return rows
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description="Write families.md.")
     parser.add_argument("titles", nargs="*", metavar="TITLE", help="measure these families (default: all)")
@@ -206,7 +155,7 @@ def main() -> None:
         measured = family.title in titles or family.title not in kept
         rows.append(measure(family) if measured else kept[family.title])
         if measured:
-            print(rows[-1].refusal or line_of(rows[-1]), flush=True)
+            print(f"{family.title}: {rows[-1].summary}", flush=True)
     PAGE.write_text(page(rows), encoding="utf-8")
 
 

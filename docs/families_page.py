@@ -1,0 +1,124 @@
+"""The page `families.md`: rows of measurements as tables in Markdown, and back."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from string import ascii_lowercase
+
+import transformers
+
+from docs.family_analyses import ANALYSES
+from docs.foreign_families import FAMILIES
+
+__all__ = ["Row", "page", "rows_on_page"]
+
+TASKS = {
+    "translation": "Models that translate or summarize",
+    "continuation": "Language models",
+    "reading": "Models that read a text",
+    "classification": "Classifiers",
+}
+CLOSED, REASONS = "## Families that do not open", "## Why an analysis is not offered"
+NUMBER = re.compile(r"\d+e[+-]\d+")
+INTRODUCTION = """# Which families open
+
+The command `python -m docs.families` writes this page. It builds a small random model of each family and variant of
+Hugging Face's `transformers` from the library's own classes, opens its folder, and compares it with the library's own
+model with `attn_implementation="eager"`. Run it at every new version of the library.
+
+Numbers are differences, relative to the largest number where the numbers are larger than 1.
+
+- **Maps**: the largest difference of any attention weight from the library's.
+- **Text**: ✓ if both write the same text, token by token, choose the same token for the mask, or the same class.
+- **Edit**: ✓ if the output changes when all heads of the first layer are silenced.
+- **One head**: each step of a head; its weights against the library's.
+- **Layers**: *Layer by layer*: each station of a token; the states before each layer against the library's.
+- **Predictions**: *Prediction after each layer*: the probabilities after the last layer against the library's.
+- **Why**: *Why this word*: the sum of all parts against the difference of two logits of the library.
+- **Read**: *Read or guessed*: each layer as a sum of vectors, against the recorded layer.
+- **Masks**: the weights of a padded batch against the library's.
+- **Positions**: what is described against what the model does with the same token at twelve positions.
+- **Patch**: *Patch a head*: the effect of a patched head against the same patch in the library's model.
+
+A letter in place of a number is a reason, which stands below the tables.
+"""
+COLUMNS: tuple[str, ...] = ("Family", "Maps", "Text", "Edit")
+COLUMNS += ("One head", "Layers", "Predictions", "Why", "Read", "Masks", "Positions", "Patch")  # as in `ANALYSES`
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """The result for one family."""
+
+    title: str
+    task: str
+    difference: float = 0.0  # of the maps
+    same_text: bool = False
+    edit_changes: bool = False
+    analyses: Mapping[str, str] = field(default_factory=dict)  # name → a number, or the reason why it is not offered
+    refusal: str = ""  # why the family does not open
+
+    @property
+    def summary(self) -> str:
+        """The row as one line, for a terminal."""
+        if self.refusal:
+            return self.refusal
+        parts = (f"{name} {text}" for name, text in self.analyses.items())
+        return f"maps {self.difference:.0e}, text {self.same_text}, edit {self.edit_changes}, {', '.join(parts)}"
+
+
+def page(rows: Sequence[Row]) -> str:
+    """The page in Markdown."""
+    opened = [row for row in rows if not row.refusal]
+    letters = letters_of(reason for row in opened for reason in row.analyses.values() if not NUMBER.fullmatch(reason))
+    parts = [INTRODUCTION, f"{len(opened)} of {len(rows)} models open, with transformers {transformers.__version__}.\n"]
+    for task, title in TASKS.items():
+        parts.append(f"## {title}\n\n| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")
+        parts += [line_of(row, letters) for row in opened if row.task == task]
+        parts.append("")
+    parts.append(f"{REASONS}\n")
+    parts += [f"- **{letter}**: {reason}" for reason, letter in letters.items()]
+    parts.append(f"\n{CLOSED}\n\n| Family | Reason |\n|---|---|")
+    parts += [f"| {row.title} | {row.refusal.replace('|', ' ')} |" for row in rows if row.refusal]
+    return "\n".join(parts) + "\n"
+
+
+def letters_of(reasons: Iterable[str]) -> dict[str, str]:
+    """Reason → letter, in the order in which they appear."""
+    letters = [f"{first}{second}" for first in ("", *ascii_lowercase) for second in ascii_lowercase]
+    return dict(zip(dict.fromkeys(reasons), letters, strict=False))
+
+
+def line_of(row: Row, letters: Mapping[str, str]) -> str:
+    cells = [f"{row.difference:.0e}", mark(row.same_text), mark(row.edit_changes)]
+    cells += [letters.get(text, text) for text in (row.analyses.get(name, "") for name in ANALYSES)]
+    return f"| {row.title} | {' | '.join(cells)} |"
+
+
+def mark(right: bool) -> str:
+    return "✓" if right else "**no**"
+
+
+def rows_on_page(text: str) -> dict[str, Row]:
+    """Title → row of a page in Markdown; nothing if it was measured with another version of `transformers`."""
+    if f"with transformers {transformers.__version__}." not in text:
+        return {}
+    tables, _, rest = text.partition(REASONS)
+    listed, _, closed = rest.partition(CLOSED)
+    reasons = dict(re.findall(r"^- \*\*(\w+)\*\*: (.+)$", listed, flags=re.M))
+    cells = {title: line.split(" | ") for title, line in re.findall(r"^\| (.+?) \| (.+) \|$", tables, flags=re.M)}
+    refusals = dict(re.findall(r"^\| (.+?) \| (.+) \|$", closed, flags=re.M))
+    rows = {}
+    for family in FAMILIES:
+        if found := cells.get(family.title):
+            rows[family.title] = Row(
+                title=family.title,
+                task=family.task,
+                difference=float(found[0]),
+                same_text=found[1] == "✓",
+                edit_changes=found[2] == "✓",
+                analyses=dict(zip(ANALYSES, (reasons.get(one, one) for one in found[3:]), strict=True)),
+            )
+        elif reason := refusals.get(family.title):
+            rows[family.title] = Row(title=family.title, task=family.task, refusal=reason)
+    return rows

@@ -1,0 +1,183 @@
+"""How far each analysis is from the library: one function per analysis, from the runs of both models to a difference.
+
+Each function calls what the pages call, and compares with the library's own model where that computes the number.
+Differences are relative to the largest number where the numbers are larger than 1. A function raises ConfigError with
+the sentence of the page where the analysis is not offered.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from docs.family_patching import patching_difference
+from docs.family_positions import position_difference
+from docs.library_run import Run, run_library
+from model.analysis.anatomy import anatomy, derive
+from model.analysis.contributions import Choice, choice_of_class, choice_of_token, contributions
+from model.analysis.influence import influence
+from model.analysis.lens import class_lens, logit_lens
+from model.analysis.padded_batch import layer_stages, padded_batch
+from model.analysis.station import Followed, follow_classification, follow_translation
+from model.analysis.stations import stations
+from model.analysis.zeroing import value_zeroing
+from model.checkpoints.checkpoint import Checkpoint
+from model.config.section import ConfigError
+from model.foreign.base import ForeignModel
+from model.inference.classify import Classification
+from model.network.residual_stream import StackName
+
+__all__ = ["ANALYSES"]
+
+POSITION, QUERY = 2, 3
+SHORT = "A small dog."
+FloatArray = NDArray[np.floating]
+
+
+def relative(ours: FloatArray, theirs: FloatArray) -> float:
+    """The largest difference of two arrays, divided by the largest number if that is above 1."""
+    ours, theirs = np.asarray(ours, dtype=np.float64), np.asarray(theirs, dtype=np.float64)
+    return float(np.abs(ours - theirs).max(initial=0.0)) / max(1.0, float(np.abs(theirs).max(initial=0.0)))
+
+
+def translator_of(run: Run) -> Checkpoint:
+    if not isinstance(run.pair.checkpoint, Checkpoint):
+        raise ConfigError("The model is a classifier.")
+    return run.pair.checkpoint
+
+
+def stacks(run: Run) -> list[StackName]:
+    names: tuple[StackName, ...] = ("encoder", "decoder")
+    return [name for name in names if name in run.library.streams]
+
+
+def followed_in(run: Run) -> Followed:
+    """The run as analyses of the residual stream read it."""
+    model, found = run.pair.checkpoint.model, run.found
+    if isinstance(found, Classification):
+        return follow_classification(model, found, run.recording)
+    return follow_translation(model, found, run.recording)
+
+
+def one_head(run: Run) -> float:
+    """Each step of one query in each head: the weights against the library's, the outputs against the recorded ones."""
+    checkpoint = translator_of(run)
+    worst = 0.0
+    for kind, maps in run.library.maps.items():
+        for layer in range(len(maps)):
+            _, parts = anatomy(checkpoint, run.text, kind, layer)
+            size = max(1.0, float(np.abs(parts.head_outputs).max()))
+            for head in range(maps.shape[1]):
+                query = min(QUERY, maps.shape[2] - 1)
+                steps = derive(parts, head, query)
+                worst = max(worst, relative(steps.weights, maps[layer, head, query]))
+                worst = max(worst, max(steps.differences.values()) / size)
+    return worst
+
+
+def layer_by_layer(run: Run) -> float:
+    """Every station of one token in each layer, and the recorded streams against the library's."""
+    model, followed = run.pair.checkpoint.model, followed_in(run)
+    worst = 0.0
+    for name in stacks(run):
+        stack = model.stack(name)
+        for layer, library in enumerate(run.library.streams[name]):
+            recorded = run.recording.array(stack.streams[layer])
+            worst = max(worst, relative(recorded, library))
+            size = max(1.0, float(np.abs(recorded).max()))
+            position = min(POSITION, len(recorded) - 1)
+            worst = max(worst, *(one.difference / size for one in stations(followed, name, layer, position)))
+    return worst
+
+
+def predictions(run: Run) -> float:
+    """The last row of the lens against the probabilities of the library."""
+    model, found = run.pair.checkpoint.model, run.found
+    logits = torch.tensor(run.library.logits).double()
+    if isinstance(found, Classification):
+        expected = logits.sigmoid() if found.several_labels else logits.softmax(dim=-1)
+        return relative(class_lens(model, found, run.recording).probabilities[-1], expected.numpy())
+    lens = logit_lens(model, run.pair.checkpoint.tokenizers.target, found, run.recording)
+    tokens = found.written or found.source
+    ids = [tokens[at].id if found.written else tokens[at].candidates[0].id for at in lens.positions]
+    chosen = slice(int(bool(found.written) and found.first_token_fixed), None)
+    return relative(lens.written[-1][chosen], logits.softmax(dim=-1)[list(lens.positions), ids].numpy()[chosen])
+
+
+def why_this_word(run: Run) -> float:
+    """The sum of the parts against the difference of two logits of the library."""
+    model, found, logits = run.pair.checkpoint.model, run.found, run.library.logits
+    if isinstance(found, Classification):
+        labels = list(found.probabilities)
+        choices: list[tuple[int | None, Choice]] = [
+            (None, choice_of_class(found, labels[0], rival)) for rival in labels[1:]
+        ]
+    else:
+        choices = [*choices_of(run)]
+    worst = 0.0
+    for position, choice in choices:
+        parts = contributions(model, run.recording, choice)
+        row = logits if position is None else logits[position]
+        expected = float(row[choice.id]) - float(row[choice.rival])
+        worst = max(worst, abs(parts.total - expected) / max(1.0, float(np.abs(row[[choice.id, choice.rival]]).max())))
+    return worst
+
+
+def choices_of(run: Run) -> Iterator[tuple[int, Choice]]:
+    """The choice between the token and its first rival at a few positions."""
+    found = run.found
+    assert not isinstance(found, Classification)
+    tokens = found.written or found.source
+    predicted = [at for at, token in enumerate(tokens) if len(token.candidates) > 1]
+    first = int(bool(found.written) and found.first_token_fixed)
+    for position in [at for at in predicted if at >= first][-3:]:
+        token = tokens[position]
+        chosen = token.id if found.written else token.candidates[0].id
+        rival = next(one.id for one in token.candidates if one.id != chosen)
+        yield position, choice_of_token(found, position, rival)
+
+
+def read_or_guessed(run: Run) -> float:
+    """Each layer as the sum of its vectors, and each layer run again with nothing zeroed, against the recorded one."""
+    found = run.found
+    maps = {"encoder": found.encoder} if isinstance(found, Classification) else found.maps
+    size = max(1.0, *(float(np.abs(streams).max()) for streams in run.library.streams.values()))
+    followed = influence(run.pair.checkpoint.model, maps, run.recording)
+    return max(followed.residual, value_zeroing(followed_in(run)).residual) / size
+
+
+def masks(run: Run) -> float:
+    """The weights of a padded batch against the library's, where queries are no padding."""
+    checkpoint = translator_of(run)
+    batch = padded_batch(checkpoint, (run.text, SHORT))
+    source, read, padding, read_padding = (
+        torch.tensor(array)
+        for array in (batch.source_ids, batch.read_ids, batch.padding_mask, batch.decoder_mask[:, -1])
+    )
+    library = run_library(run.pair, source, read, mask=padding.long(), read_mask=read_padding.long())
+    worst = 0.0
+    for kind, maps in library.batch_maps.items():
+        for layer in range(len(maps)):
+            weights = layer_stages(checkpoint, batch, kind, layer)["weights"]
+            worst = max(worst, relative(weights, maps[layer]))
+    return worst
+
+
+def positions(run: Run) -> float:
+    """What the description of the positions says against what the model does with one token at many positions."""
+    model = run.pair.checkpoint.model
+    assert isinstance(model, ForeignModel)
+    return max(position_difference(model, name) for name in stacks(run))
+
+
+ANALYSES: Mapping[str, Callable[[Run], float]] = {
+    "One head": one_head,
+    "Layer by layer": layer_by_layer,
+    "Prediction after each layer": predictions,
+    "Why this word": why_this_word,
+    "Read or guessed": read_or_guessed,
+    "Masks": masks,
+    "Positions": positions,
+    "Patch a head": patching_difference,
+}
