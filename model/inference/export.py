@@ -33,6 +33,7 @@ def maps_npz(translation: Translation, facts: Mapping[str, str]) -> Iterator[byt
     file = io.BytesIO()
     tokens = {f"{name}_tokens": np.array(row, dtype=np.str_) for name, row in _tokens(translation).items()}
     texts = {name: np.array(fact, dtype=np.str_) for name, fact in facts.items()}
+    # Not typed as arrays, because `allow_pickle` is an argument of NumPy itself.
     arrays: dict[str, Any] = {**texts, **translation.maps, **tokens}
     np.savez_compressed(file, **arrays)
     yield file.getvalue()
