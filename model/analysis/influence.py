@@ -48,6 +48,7 @@ class Influence:
     source: FloatArray  # (T or S, S)
     target: FloatArray  # (T, T): of the target tokens, beginning with `<s>`; (S, 0) in a model that only reads
     residual: float  # the largest difference of a layer, as the sum of its vectors, from the recorded layer
+    size: float  # the largest number in a recorded layer
     pooled: FloatArray | None = None  # (S,), in the vector that a classifier reads
 
     def given(self, prompt_length: int = 0) -> FloatArray:
@@ -78,53 +79,72 @@ def influence(model: Reads, maps: AttentionMaps, recording: Recorded) -> Influen
         ConfigError: the model's blocks are not known, or the text is too long.
     """
     require_short(model, maps)
-    differences = [0.0]
-    encoder = target = source = np.zeros((0, 0))
-    pooled = None
+    agreement = Agreement()
+    encoder, pooled = np.zeros((0, 0)), None
     if "encoder" in maps:
-        stack = model.stack("encoder")
-        encoder = np.eye(maps["encoder"].shape[-1])  # (S, S): the share of each token (column) in each state (row)
-        last = None
-        for passage in walk(stack, recording):
-            last = passage.after
-            if passage.block.kind is not None:
-                found, difference = decompose(model, passage, maps, recording)
-                differences.append(difference)
-                encoder = found @ encoder
-        differences.append(last_difference(stack, recording, last))
-        if stack.pooling != "none" and last is not None:
-            pooled = pooled_shares(stack, recording, last) @ encoder
-    if "decoder" not in maps:
-        return Influence(source=encoder, target=np.zeros((len(encoder), 0)), residual=max(differences), pooled=pooled)
+        encoder, pooled = encoder_shares(model, maps, recording, agreement)
+    source, target = encoder, np.zeros((len(encoder), 0))
+    if "decoder" in maps:
+        source, target = decoder_shares(model, maps, recording, encoder, agreement)
+    return Influence(source=source, target=target, residual=agreement.residual, size=agreement.size, pooled=pooled)
+
+
+@dataclass(kw_only=True)
+class Agreement:
+    """How far the sums of vectors are from what was recorded."""
+
+    residual: float = 0.0  # the largest difference
+    size: float = 0.0  # the largest recorded number
+
+    def compare(self, ours: Tensor, models: Tensor) -> None:
+        """Note the difference of a sum from the recorded vectors."""
+        self.residual = max(self.residual, float((ours - models).abs().max()))
+        self.size = max(self.size, float(models.abs().max()))
+
+
+def encoder_shares(
+    model: Reads, maps: AttentionMaps, recording: Recorded, agreement: Agreement
+) -> tuple[FloatArray, FloatArray | None]:
+    """The share of each token (column) in each last state (row), (S, S), and in the pooled vector, (S,)."""
+    stack, found = model.stack("encoder"), np.eye(maps["encoder"].shape[-1])
+    last = recorded(recording, stack.streams[0])
+    for passage in walk(stack, recording):
+        last = passage.after
+        if passage.block.kind is not None:
+            found = decompose(model, passage, maps, recording, agreement) @ found
+    agreement.compare(last, recorded(recording, stack.streams[-1]))
+    return found, None if stack.pooling == "none" else pooled_shares(stack, recording, last) @ found
+
+
+def decoder_shares(
+    model: Reads, maps: AttentionMaps, recording: Recorded, encoder: FloatArray, agreement: Agreement
+) -> tuple[FloatArray, FloatArray]:
+    """The shares of the source tokens (T, S) and of the target tokens (T, T) in each last state."""
     stack, count = model.stack("decoder"), maps["decoder"].shape[-2]
-    target, source, last = np.eye(count), np.zeros((count, len(encoder))), None
+    target, source = np.eye(count), np.zeros((count, len(encoder)))
+    last = recorded(recording, stack.streams[0])
     for passage in walk(stack, recording):
         last = passage.after
         if passage.block.kind is None:
             continue
-        found, difference = decompose(model, passage, maps, recording)
-        differences.append(difference)
+        found = decompose(model, passage, maps, recording, agreement)
         if passage.block.kind == "cross":
             kept = found[:, -1:]
             target, source = kept * target, kept * source + found[:, :-1] @ encoder
         else:
             target, source = found @ target, found @ source
-    differences.append(last_difference(stack, recording, last))
-    return Influence(source=source, target=target, residual=max(differences))
+    agreement.compare(last, recorded(recording, stack.streams[-1]))
+    return source, target
 
 
-def last_difference(stack: Stack, recording: Recorded, last: Tensor | None) -> float:
-    """The largest difference of the stream as a sum from the recorded one after the last layer."""
-    return 0.0 if last is None else float((last - recorded(recording, stack.streams[-1])).abs().max())
-
-
-def decompose(model: Reads, passage: Passage, maps: AttentionMaps, recording: Recorded) -> tuple[FloatArray, float]:
+def decompose(
+    model: Reads, passage: Passage, maps: AttentionMaps, recording: Recorded, agreement: Agreement
+) -> FloatArray:
     """The shares of the keys in one attention block with its residual connection.
 
     Returns:
-        The shares, and the largest difference of the vectors' sum from what the block added. In self-attention, a
-        column is a token (T, T), and the residual connection counts for the token itself. In cross-attention, the last
-        column is the residual connection (T, S + 1).
+        In self-attention, a column is a token (T, T), and the residual connection counts for the token itself. In
+        cross-attention, the last column is the residual connection (T, S + 1).
     """
     block = passage.block
     assert block.kind is not None
@@ -141,10 +161,9 @@ def decompose(model: Reads, passage: Passage, maps: AttentionMaps, recording: Re
     divisors = [linear.divisor for linear in (inner, after) if linear.divisor is not None]
     for divisor in divisors:
         weights = weights / divisor  # (H, T, S)
-    found = shares_of_keys(
-        after.whole(passage.before + added), weights, vectors, after.parts(passage.before), own=block.kind != "cross"
-    )
-    return found, float((added - passage.added).abs().max())
+    agreement.compare(added, passage.added)
+    total, kept = after.whole(passage.before + added), after.parts(passage.before)
+    return shares_of_keys(total, weights, vectors, kept, own=block.kind != "cross")
 
 
 def shares_of_keys(total: Tensor, weights: Tensor, vectors: Tensor, residual: Tensor, *, own: bool) -> FloatArray:

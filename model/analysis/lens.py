@@ -1,5 +1,6 @@
 """What a model would write or decide if it stopped early, after fewer layers of the decoder or of the encoder."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -60,7 +61,14 @@ def predicted_positions(translation: Translation) -> tuple[int, ...]:
 
 
 @torch.inference_mode()
-def logit_lens(model: Reads, tokenizer: Tokenizer, translation: Translation, recording: Recorded) -> Lens:
+def logit_lens(
+    model: Reads,
+    tokenizer: Tokenizer,
+    translation: Translation,
+    recording: Recorded,
+    *,
+    positions: Sequence[int] | None = None,
+) -> Lens:
     """Read the state after each layer as if it were the last one, through the last norm (nostalgebraist 2020).
 
     Each position has read the tokens that the whole model wrote before it.
@@ -70,12 +78,13 @@ def logit_lens(model: Reads, tokenizer: Tokenizer, translation: Translation, rec
         tokenizer: Of the tokens that it predicts.
         translation: Of a model that writes, or of one that predicts masked tokens.
         recording: Of the streams of the stack that predicts.
+        positions: Some of `predicted_positions`; by default all. Each costs a product with the output matrix per layer.
 
     Raises:
         ConfigError: the model's blocks are not known, or it predicts nothing in this text.
     """
     stack = model.stack("decoder" if translation.written else "encoder")
-    positions = predicted_positions(translation)
+    positions = predicted_positions(translation) if positions is None else tuple(positions)
     if not positions or not stack.readout:
         raise ConfigError("The model predicts nothing in this text. Type a mask token in place of a word.")
     tokens = [(translation.written or translation.source)[position] for position in positions]
@@ -88,7 +97,9 @@ def logit_lens(model: Reads, tokenizer: Tokenizer, translation: Translation, rec
         highest.append(found[1].numpy())
         own.append(found[2].numpy())
     models = np.array([token.probability for token in tokens])
-    chosen = slice(int(bool(translation.written) and translation.first_token_fixed), None)
+    # The model did not choose a fixed first token, so it has no probability of its own.
+    fixed = bool(translation.written) and translation.first_token_fixed and positions[0] == 0
+    chosen = slice(int(fixed), None)
     return Lens(
         tokens=tuple(best),
         probabilities=np.stack(highest),

@@ -49,6 +49,17 @@ class Zeroing:
         whole = source + target
         return np.where(whole > 0, source / np.where(whole > 0, whole, 1), np.float32(0.5)).astype(np.float32)
 
+    def given(self, prompt_length: int = 0) -> FloatArray:
+        """The share of what the model was given, (L, T): of the source, or of the prompt of a language model.
+
+        Args:
+            prompt_length: How many of the first written tokens are a prompt.
+        """
+        if self.source.size:
+            return self.shares
+        given, whole = self.target[..., : prompt_length + 1].sum(axis=-1), self.target.sum(axis=-1)
+        return np.where(whole > 0, given / np.where(whole > 0, whole, 1), np.float32(0.5)).astype(np.float32)
+
 
 class LastLayerReached(Exception):  # noqa: N818 - not an error
     """Ends a pass of the model after its last layer, because nobody reads the logits."""

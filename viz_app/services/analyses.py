@@ -93,16 +93,21 @@ def refusal(require: Callable[[Checkpoint], object], key: CheckpointKey) -> str:
 
 @remembered()
 def lens_of(
-    key: CheckpointKey, text: str, search: SearchConfig = GREEDY, forced: Forced = ()
+    key: CheckpointKey,
+    text: str,
+    search: SearchConfig = GREEDY,
+    forced: Forced = (),
+    positions: tuple[int, ...] | None = None,
 ) -> tuple[Translation, Lens]:
-    """The translation without its maps, and its logit lens.
+    """The translation without its maps, and its logit lens at some positions, by default at all.
 
     Raises:
         ConfigError: the blocks of the model are not known, or it predicts nothing in this text.
     """
     translation, recording = recorded_translation(key, text, Run(search, forced))
     checkpoint = translator(key)
-    return translation, logit_lens(checkpoint.model, checkpoint.tokenizers.target, translation, recording)
+    tokenizer = checkpoint.tokenizers.target
+    return translation, logit_lens(checkpoint.model, tokenizer, translation, recording, positions=positions)
 
 
 @remembered()

@@ -93,17 +93,27 @@ def test_any_text_gives_a_sensible_tab(open_app: OpenApp, tab: str, text: str) -
     assert charts(app) or "Shorten the sentence" in app.info[0].value
 
 
-@pytest.mark.parametrize(
-    ("tab", "family"), [(STATIONS, "t5"), (STATIONS, "bert"), (TABS[0], "t5"), (TABS[1], "gpt2"), (TABS[2], "t5")]
-)
+@pytest.mark.parametrize("tab", [STATIONS, *TABS])
+@pytest.mark.parametrize("family", ["t5", "gpt2", "bert"])
 def test_a_model_of_another_library_is_followed_too(
     open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, others: Path, tab: str, family: str
 ) -> None:
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(others))
-    app = open_app("inside", checkpoint=f"small-{family}", text="The cat sat.", inside_tab=tab, station_code="true")
+    text = "The cat <mask> on the mat." if family == "bert" else "The cat sat."
+    app = open_app("inside", checkpoint=f"small-{family}", text=text, inside_tab=tab, station_code="true")
     assert charts(app)
     assert not app.error
     assert tab != STATIONS or "only rounding" in app.success[-1].value
+
+
+@pytest.mark.parametrize("tab", [TABS[0], TABS[1]])
+def test_a_reader_without_a_masked_token_says_what_to_type(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, others: Path, tab: str
+) -> None:
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(others))
+    app = open_app("inside", checkpoint="small-bert", text="The cat sat on the mat.", inside_tab=tab)
+    assert "Type a mask token" in app.info[0].value
+    assert not charts(app)
 
 
 @pytest.fixture(scope="module")

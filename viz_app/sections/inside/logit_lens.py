@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from model.analysis.lens import Lens
+from model.analysis.lens import Lens, predicted_positions
 from model.inference.translation import Translation
 from viz_app.figures.words import word_grid
-from viz_app.services import analyses, loading
+from viz_app.services import analyses, loading, translations
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.translations import Run
 from viz_app.session.choices import settle
@@ -19,51 +19,74 @@ from viz_app.widgets.headings import section
 __all__ = ["early_predictions"]
 
 MAX_COLUMNS = 14  # a cell of a wider grid is too narrow for its word
+ROUNDING = 1e-3  # of a probability
 
 
 def early_predictions(key: CheckpointKey, text: str, run: Run) -> None:
-    """Draw the most likely word after each decoder layer, and the translation after each encoder layer."""
-    translation, lens = analyses.lens_of(key, text, *run)
+    """Draw the most likely word after each layer, and the translation after each layer of an encoder."""
+    translation = translations.translation_of(key, text, *run)
+    positions = predicted_positions(translation)
+    writes = bool(translation.written)
+    stack = "decoder" if writes else "encoder"
+    shown = shown_positions(positions, translation.prompt_length)
+    _, lens = analyses.lens_of(key, text, *run, shown)
     section(
-        "After each layer of the decoder",
-        "The word that the model would write if it stopped at this layer. Each column is a position of the "
-        "translation. The bottom row is what the model wrote.",
+        f"After each layer of the {stack}",
+        "The word that the model would write if it stopped at this layer. Each column is a position of the text that "
+        "it writes. The bottom row is what the model wrote."
+        if writes
+        else "The word that the model would predict for each masked token if it stopped at this layer. The bottom row "
+        "is what the model predicts.",
     )
-    positions = shown_positions(len(translation.written))
+    if lens.difference > ROUNDING:
+        st.error(
+            f"The last row differs from the model's own probabilities by up to {lens.difference:.2g}. The model "
+            "computes something that this picture would not show.",
+            icon=":material/error:",
+        )
+        return
     explain_first_row(key, translation, lens)
-    draw_word_grid(translation, lens, positions)
-    section(
-        "After each layer of the encoder",
-        "The whole translation if the decoder reads the source after fewer encoder layers. These translations are "
-        "greedy.",
-    )
-    show_early_translations(key, text)
+    draw_word_grid(translation, lens)
+    translates = loading.config_of(key).task == "translation"
+    if translates:
+        section(
+            "After each layer of the encoder",
+            "The whole translation if the decoder reads the source after fewer encoder layers. These translations are "
+            "greedy.",
+        )
+        show_early_translations(key, text)
     explanation(
         "How it is computed",
-        "The logit lens (nostalgebraist 2020) takes the state of the decoder after layer l. It applies the last norm, "
-        "where the model has one, and multiplies the result by the output matrix, which makes logits. The DecoderLens "
-        "(Langedijk et al. 2024) gives the decoder the state of the encoder after layer l instead of its last state.",
+        f"The logit lens (nostalgebraist 2020) takes the state of the {stack} after layer l. It applies the last norm, "
+        "where the model has one, and multiplies the result by the output matrix, which makes logits."
+        + (
+            " The DecoderLens (Langedijk et al. 2024) gives the decoder the state of the encoder after layer l instead "
+            "of its last state."
+            if translates
+            else ""
+        ),
         r"p_l(y) = \mathrm{softmax}(W\,\mathrm{norm}(x^{(l)}_t))",
     )
 
 
-def shown_positions(count: int) -> slice:
-    """Ask where the grid begins, if it cannot show all positions."""
+def shown_positions(positions: tuple[int, ...], prompt_length: int) -> tuple[int, ...]:
+    """Ask where the grid begins, if it cannot show all positions. At first it begins after the prompt."""
     first = 1
-    if count > MAX_COLUMNS:
-        last = count - MAX_COLUMNS + 1
-        settle("first_place", 1, range(1, last + 1))
-        first = st.slider(f"First position shown, of {count}", 1, last, key="first_place")
-    return slice(first - 1, first - 1 + MAX_COLUMNS)
+    if len(positions) > MAX_COLUMNS:
+        last = len(positions) - MAX_COLUMNS + 1
+        settle("first_place", min(prompt_length + 1, last), range(1, last + 1))
+        first = st.slider(f"First position shown, of {len(positions)}", 1, last, key="first_place")
+    return positions[first - 1 : first - 1 + MAX_COLUMNS]
 
 
 def explain_first_row(key: CheckpointKey, translation: Translation, lens: Lens) -> None:
     """Say that the row before the first layer is no prediction, where it repeats tokens that were read."""
-    repeated = count_repeats(lens.tokens[0], [token.text for token in translation.read])
+    read = translation.read or translation.source
+    repeated = count_repeats(lens.tokens[0], [read[position].text for position in lens.positions])
     if not repeated:
         return
     note = (
-        f"The first row comes before all layers, so it is no prediction. At {repeated} of {len(translation.written)} "
+        f"The first row comes before all layers, so it is no prediction. At {repeated} of {len(lens.positions)} "
         "positions it only repeats the token that was read."
     )
     if getattr(loading.config_of(key).model, "tie_embeddings", "none") != "none":
@@ -76,36 +99,35 @@ def count_repeats(predicted: Sequence[str], read: Sequence[str]) -> int:
     return sum(one == other for one, other in zip(predicted, read, strict=True))
 
 
-def draw_word_grid(translation: Translation, lens: Lens, positions: slice) -> None:
-    """Draw the most likely word at each position after each layer of the decoder."""
+def draw_word_grid(translation: Translation, lens: Lens) -> None:
+    """Draw the most likely word at each position after each layer."""
     layers = len(lens.tokens) - 1
-    written = [token.text for token in translation.written[positions]]
+    read = translation.read or translation.source
+    predicted = [
+        translation.written[position].text if translation.written else translation.source[position].candidates[0].token
+        for position in lens.positions
+    ]
     notes = [
         [
-            f"“{best}” has probability {highest:.4f}. “{word}”, the word that was written, has {own:.4f}"
-            for best, highest, word, own in zip(words, probabilities, written, own_probabilities, strict=True)
+            f"“{best}” has probability {highest:.4f}. “{word}”, the word of the whole model, has {own:.4f}"
+            for best, highest, word, own in zip(words, probabilities, predicted, own_probabilities, strict=True)
         ]
-        for words, probabilities, own_probabilities in zip(
-            (row[positions] for row in lens.tokens),
-            lens.probabilities[:, positions],
-            lens.written[:, positions],
-            strict=True,
-        )
+        for words, probabilities, own_probabilities in zip(lens.tokens, lens.probabilities, lens.written, strict=True)
     ]
     draw(
         word_grid(
-            [row[positions] for row in lens.tokens],
-            lens.probabilities[:, positions],
+            lens.tokens,
+            lens.probabilities,
             rows=["no layer yet", *(f"layer {i + 1}" for i in range(layers))],
-            columns=[token.text for token in translation.read[positions]],
+            columns=[read[position].text for position in lens.positions],
             row_title="stopped after",
-            column_title="token read last",
+            column_title="token read last" if translation.written else "masked token",
             notes=notes,
             height=90 + 44 * (layers + 1),
         ),
         key="lens",
         wide=True,
-        alt=f"Grid of the most likely words after each of {layers} layers of the decoder, shaded by probability",
+        alt=f"Grid of the most likely words after each of {layers} layers, shaded by probability",
     )
 
 

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
 from model.analysis.influence import Influence
+from model.analysis.streams import FloatArray
 from model.config.section import ConfigError
 from model.inference.translation import Translation
 from viz_app.content.plain import plain
@@ -21,6 +23,8 @@ from viz_app.widgets.headings import section
 
 __all__ = ["read_or_guessed"]
 
+ROUNDING = 1e-4  # of the largest number in a stream
+
 
 def read_or_guessed(key: CheckpointKey, text: str, run: Run) -> None:
     """Draw the two shares of every written token, the tokens that they come from, and a second measure of them."""
@@ -29,99 +33,143 @@ def read_or_guessed(key: CheckpointKey, text: str, run: Run) -> None:
     except ConfigError as error:
         st.info(plain(str(error)))
         return
-    written = [token.text for token in translation.written]
-    if not written or not translation.source:
-        st.info("This view needs a translator.")
+    first = translation.prompt_length
+    written = [token.text for token in translation.written[first:]]
+    if influence.residual > ROUNDING * max(1.0, influence.size):
+        st.error(
+            f"The vectors of a layer differ from its output by up to {influence.residual:.2g}. The model computes "
+            "something that this view would not show.",
+            icon=":material/error:",
+        )
         return
-    draw_shares(influence, written)
-    draw_contributing_tokens(influence, translation)
-    draw_value_zeroing(key, text, run, written)
+    if written:
+        draw_shares(influence, translation, written)
+        draw_contributing_tokens(influence, translation, written)
+        draw_value_zeroing(key, text, run, translation, written)
+    else:
+        draw_tokens_that_were_read(influence, translation)
     explanation(
         "How it is computed",
         "ALTI+ (Ferrando et al. 2022). The output of attention at one position is a sum of vectors, one from each "
         "position. The residual counts as the position's own vector. In cross-attention, the residual counts for the "
         "words before. The share of a vector is how much closer it brings the sum to the output, in the L₁ norm. The "
         "shares of all layers are multiplied. Here the vectors of every layer add up to its output within "
-        f"{influence.residual:.1g}. The second measure is value zeroing (Mohebbi et al. 2023): one minus the cosine "
-        "between the output of a position with the values of a token and without them.",
+        f"{influence.residual:.1g}."
+        + (
+            " The second measure is value zeroing (Mohebbi et al. 2023): one minus the cosine between the output of a "
+            "position with the values of a token and without them."
+            if written
+            else ""
+        ),
         r"c_{ij} \propto \max(0, \lVert y_i\rVert_1 - \lVert y_i - T_i(x_j)\rVert_1)",
     )
 
 
-def draw_shares(influence: Influence, written: Sequence[str]) -> None:
-    """Draw a bar for every written word: the share from the source, and the share from the words before it."""
+def draw_shares(influence: Influence, translation: Translation, written: Sequence[str]) -> None:
+    """Draw a bar for every written word: what the model was given, and the words that it wrote before."""
+    translates = bool(translation.source)
     section(
         "Read or guessed?",
         "How much of each written word comes from the source, and how much from <s> and the words written before it. A "
-        "word with a small share from the source depends more on the words before it.",
+        "word with a small share from the source depends more on the words before it."
+        if translates
+        else "How much of each written word comes from the text that you typed, and how much from the words that the "
+        "model wrote after it.",
     )
+    given = influence.given(translation.prompt_length)[translation.prompt_length :]
     draw(
         stacked_shares(
             {
-                "from the source": influence.source.sum(axis=1).tolist(),
-                "from the words before": influence.target.sum(axis=1).tolist(),
+                "from the source" if translates else "from your text": given.tolist(),
+                "from the words before" if translates else "from its own words": (1 - given).tolist(),
             },
             written,
             title="written word",
             height=300,
         ),
         key="read_or_guessed",
-        alt="Bars: for each written word the share from the source and the share from the words before it",
+        alt="Bars: for each written word the share from what was given and the share from the words before it",
     )
 
 
-def draw_contributing_tokens(influence: Influence, translation: Translation) -> None:
+def draw_contributing_tokens(influence: Influence, translation: Translation, written: Sequence[str]) -> None:
     """Draw the share of every source token and of every token read before in each written word."""
     section(
         "From which tokens",
-        "Each row sums to 1 over both pictures. Unlike an attention map, the shares follow the vectors through all "
+        "Each row sums to 1 over all pictures. Unlike an attention map, the shares follow the vectors through all "
         "layers, residuals and norms.",
     )
-    written = [token.text for token in translation.written]
-    largest = float(max(influence.source.max(), influence.target.max()))
-    everywhere = np.ones(influence.source.shape, dtype=bool)
-    earlier = np.tri(len(influence.target), dtype=bool)
-    sides = (
-        ("source", influence.source, everywhere, [token.text for token in translation.source], "source token"),
-        ("target", influence.target, earlier, [token.text for token in translation.read], "token read before"),
-    )
-    for column, (name, shares, allowed, tokens, title) in zip(st.columns(2), sides, strict=True):
+    rows = slice(translation.prompt_length, None)
+    source, target = influence.source[rows], influence.target[rows]
+    earlier = np.tri(len(influence.target), dtype=bool)[rows]
+    source_tokens, read = ([token.text for token in tokens] for tokens in (translation.source, translation.read))
+    sides = [("target", target, earlier, read, "token read before")]
+    if translation.source:
+        sides.insert(0, ("source", source, np.ones(source.shape, dtype=bool), source_tokens, "source token"))
+    largest = float(max(source.max(initial=0), target.max()))
+    for column, (name, shares, allowed, tokens, title) in zip(st.columns(len(sides)), sides, strict=True):
         with column:
-            draw(
-                head_map(
-                    shares.astype(np.float32),
-                    Axes(queries=written, keys=tokens, query_title="written word", key_title=title),
-                    allowed,
-                    height=360,
-                    unit="share",
-                    largest=largest,
-                ),
+            draw_share_map(
+                shares,
+                Axes(queries=written, keys=tokens, query_title="written word", key_title=title),
+                allowed,
+                largest=largest,
                 key=f"influence_{name}",
                 alt=f"Heatmap of the share of each {title} in each written word",
             )
 
 
-def draw_value_zeroing(key: CheckpointKey, text: str, run: Run, written: Sequence[str]) -> None:
-    """Draw the share of the source in each layer by value zeroing, or say why it is not computed."""
+def draw_tokens_that_were_read(influence: Influence, translation: Translation) -> None:
+    """Draw the share of every token in the last vector of every position of a model that only reads."""
+    section(
+        "From which tokens",
+        "How much the last vector at each position depends on each token that was read. Each row sums to 1. Unlike an "
+        "attention map, the shares follow the vectors through all layers, residuals and norms.",
+    )
+    tokens = [token.text for token in translation.source]
+    draw_share_map(
+        influence.source,
+        Axes(queries=tokens, keys=tokens, query_title="position", key_title="token read"),
+        np.ones(influence.source.shape, dtype=bool),
+        largest=float(influence.source.max()),
+        key="influence_source",
+        alt="Heatmap of the share of each token in the last vector of each position",
+    )
+
+
+def draw_share_map(
+    shares: FloatArray, axes: Axes, allowed: NDArray[np.bool_], *, largest: float, key: str, alt: str
+) -> None:
+    draw(
+        head_map(shares.astype(np.float32), axes, allowed, height=360, unit="share", largest=largest), key=key, alt=alt
+    )
+
+
+def draw_value_zeroing(
+    key: CheckpointKey, text: str, run: Run, translation: Translation, written: Sequence[str]
+) -> None:
+    """Draw the share of what was given in each layer by value zeroing, or say why it is not computed."""
+    name = "source" if translation.source else "text that you typed"
     section(
         "A second measure, layer by layer",
         "The values of one token are set to zero, and the rest of the layer is computed again. The picture shows which "
-        "share of the change in each word is due to the source.",
+        f"share of the change in each word is due to the {name}.",
     )
     try:
         zeroing = analyses.zeroing_of(key, text, *run)
     except ConfigError as error:
         st.info(plain(str(error)))
         return
-    layers = [f"layer {i + 1}" for i in range(len(zeroing.shares))]
+    shares = zeroing.given(translation.prompt_length)[:, translation.prompt_length :]
+    layers = [f"layer {i + 1}" for i in range(len(shares))]
     draw(
         head_map(
-            zeroing.shares,
+            shares,
             Axes(queries=layers, keys=written, query_title="decoder", key_title="written word"),
-            np.ones(zeroing.shares.shape, dtype=bool),
+            np.ones(shares.shape, dtype=bool),
             height=200,
-            unit="source",
+            unit="share",
         ),
         key="zeroing",
-        alt="Heatmap: the share of the source for each layer of the decoder and each written word",
+        alt=f"Heatmap: the share of the {name} for each layer of the decoder and each written word",
     )

@@ -4,8 +4,11 @@ import numpy as np
 import streamlit as st
 
 from model.analysis.contributions import Contributions
+from model.analysis.lens import predicted_positions
 from model.config.kinds import KINDS
-from model.inference.tokens import Candidate, Token
+from model.config.section import ConfigError
+from model.inference.tokens import Candidate
+from model.inference.translation import Translation
 from viz_app.content.plain import percent, visible
 from viz_app.figures.heads import head_grids
 from viz_app.services import analyses, translations
@@ -19,10 +22,17 @@ __all__ = ["why_this_word"]
 
 
 def why_this_word(key: CheckpointKey, text: str, run: translations.Run) -> None:
-    """Ask for a written word and a rival, and draw what each part of the decoder added for one or the other."""
-    position, word, rival = ask_for_words(translations.translation_of(key, text, *run).written)
+    """Ask for a predicted word and a rival, and draw what each part of the model added for one or the other."""
+    position, word, rival = ask_for_words(translations.translation_of(key, text, *run))
     contributions = analyses.contributions_of(key, text, position, rival.id, *run)
-    ours, theirs = visible(word.text), visible(rival.token)
+    if not contributions.agrees:
+        st.error(
+            f"The parts add up to {contributions.total:.3f}, but the difference of the model's own logits is "
+            f"{contributions.difference:.3f}. The model computes something that this picture does not show.",
+            icon=":material/error:",
+        )
+        return
+    ours, theirs = visible(word), visible(rival.token)
     section(
         f"The logit of “{ours}” is {contributions.difference:.3f} above that of “{theirs}”",
         f"So “{ours}” is {times_as_likely(contributions.difference)} times as likely. The picture shows what each part "
@@ -40,7 +50,7 @@ def why_this_word(key: CheckpointKey, text: str, run: translations.Run) -> None:
         ),
         key="contributions",
         wide=True,
-        alt=f"What each head and feed-forward added to the logit of “{word.text}” over that of “{rival.token}”",
+        alt=f"What each head and feed-forward added to the logit of “{word}” over that of “{rival.token}”",
     )
     show_sum(contributions)
     explanation(
@@ -53,19 +63,29 @@ def why_this_word(key: CheckpointKey, text: str, run: translations.Run) -> None:
     )
 
 
-def ask_for_words(written: tuple[Token, ...]) -> tuple[int, Token, Candidate]:
-    """Ask for a written word and for one of the candidates that it won against; return its position, counted from 0."""
-    positions = list(range(len(written)))
+def ask_for_words(translation: Translation) -> tuple[int, str, Candidate]:
+    """Ask for a predicted word and for one of the candidates that it won against.
+
+    Returns:
+        Its position, counted from 0, the word and the other candidate.
+
+    Raises:
+        ConfigError: the model predicted no word.
+    """
+    tokens, positions = translation.written or translation.source, chosen_positions(translation)
+    if not positions:
+        raise ConfigError("The model predicts nothing in this text. Type a mask token in place of a word.")
     written_column, rival_column, _ = st.columns([2.4, 2.4, 3])
-    settle("query", min(2, positions[-1]), positions)
+    settle("query", positions[min(2, len(positions) - 1)], positions)
+    words = {at: tokens[at].text if translation.written else tokens[at].candidates[0].token for at in positions}
     position = written_column.selectbox(
-        "Written word",
+        "Written word" if translation.written else "Predicted word",
         positions,
-        format_func=[f"{i + 1} · {token.text}" for i, token in enumerate(written)].__getitem__,
+        format_func={at: f"{at + 1} · {word}" for at, word in words.items()}.__getitem__,
         key="query",
     )
-    word = written[position]
-    rivals = {candidate.id: candidate for candidate in word.candidates if candidate.id != word.id}
+    own = tokens[position].id if translation.written else tokens[position].candidates[0].id
+    rivals = {candidate.id: candidate for candidate in tokens[position].candidates if candidate.id != own}
     settle("rival", next(iter(rivals)), rivals)
     rival = rival_column.selectbox(
         "Why not",
@@ -73,7 +93,13 @@ def ask_for_words(written: tuple[Token, ...]) -> tuple[int, Token, Candidate]:
         format_func={i: f"{c.token} · {percent(c.probability)}" for i, c in rivals.items()}.__getitem__,
         key="rival",
     )
-    return position, word, rivals[rival]
+    return position, words[position], rivals[rival]
+
+
+def chosen_positions(translation: Translation) -> list[int]:
+    """The positions of the tokens that the model chose: after a prompt, and after a first token that is fixed."""
+    first = max(translation.prompt_length, int(translation.first_token_fixed)) if translation.written else 0
+    return [position for position in predicted_positions(translation) if position >= first]
 
 
 def times_as_likely(difference: float) -> str:
