@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -214,15 +215,31 @@ def paint(cell: PaintedCell) -> dict[str, Edit]:
 
 
 def without_positions() -> dict[str, Edit]:
-    """Edits that remove the positional encoding from the input of the encoder and the decoder."""
+    """Edits that remove the positional encoding from the input of the encoder and the decoder.
 
-    def pair(stack: str) -> dict[str, Edit]:
+    Where the vectors of the positions pass a hook point, they become zero. So BERT keeps its token types. Elsewhere the
+    sum becomes the token vectors.
+    """
+
+    def edits_of(stack: str) -> dict[str, Edit]:
         latest: list[Tensor] = []
+        removed = False
 
         def keep(vectors: Tensor) -> Tensor:
             latest[:] = [vectors]
             return vectors
 
-        return {f"{stack}.embedding.token_vectors": keep, f"{stack}.embedding.sum": lambda _sum: latest[0]}
+        def remove(vectors: Tensor) -> Tensor:
+            nonlocal removed
+            removed = True
+            return torch.zeros_like(vectors)
 
-    return pair("encoder") | pair("decoder")
+        def total(sums: Tensor) -> Tensor:
+            nonlocal removed
+            found, removed = sums if removed else latest[0], False
+            return found
+
+        places = {"token_vectors": keep, "positions": remove, "sum": total}
+        return {f"{stack}.embedding.{place}": edit for place, edit in places.items()}
+
+    return edits_of("encoder") | edits_of("decoder")

@@ -11,6 +11,7 @@ from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.foreign.attention import AttentionHooks
 from model.foreign.blocks import Layout, Norms, contraction, layout_of, mixer, submodule
+from model.foreign.sizes import TABLES
 from model.foreign.stream_hooks import BlockModules, EmbeddingModules, NormModules, StackModules
 from model.network.residual_stream import StackName
 
@@ -181,6 +182,7 @@ def embedding_of(model: PreTrainedModel, stack: str, parent: nn.Module) -> Embed
     return EmbeddingModules(
         tokens=before,
         multiplier=token_multiplier(model, tokens, parent),
+        positions=first_child(container, TABLES),
         norm=norm,
         matrix=next((m for name, m in model.named_modules() if name.endswith(NARROW)), None),
     )

@@ -55,6 +55,7 @@ class EmbeddingModules:
 
     tokens: nn.Module
     multiplier: float  # of the token vectors
+    positions: nn.Module | None  # returns the vectors of the positions
     norm: nn.Module | None  # of the sum
     matrix: nn.Module | None  # from the normed sum to the first layer, where the embeddings are narrower
 
@@ -90,6 +91,8 @@ def place_stream_hooks(model: nn.Module, stacks: Sequence[StackModules]) -> None
 def place_embedding_hooks(stack: StackModules) -> None:
     parts, name = stack.embedding, f"{stack.name}.embedding"
     parts.tokens.register_forward_hook(partial(visit_output, (f"{name}.token_vectors",), parts.multiplier))
+    if parts.positions is not None:
+        parts.positions.register_forward_hook(partial(visit_output, (f"{name}.positions",), 1.0))
     reads = parts.matrix if parts.norm is None else parts.norm
     if reads is not None:
         reads.register_forward_pre_hook(partial(visit_input, f"{name}.sum"))

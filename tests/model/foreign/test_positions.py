@@ -12,6 +12,7 @@ from model.foreign.positions import find_positions
 from model.foreign.reader import ForeignReader
 from model.foreign.stacks import ForeignStacks
 from model.foreign.translator import ForeignTranslator
+from model.interventions import without_positions
 from model.network.position_kind import Rotation
 from model.trace import tracing
 
@@ -109,6 +110,29 @@ def test_the_slopes_of_alibi_are_those_of_the_paper(title: str) -> None:
     assert found.name == "alibi"
     assert found.slopes is not None
     torch.testing.assert_close(found.slopes, torch.tensor([2.0**-2, 2.0**-4, 2.0**-6, 2.0**-8]), rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("title", "tables"),
+    [
+        ("GPT-2", ["transformer.wpe"]),
+        ("Marian", ["model.encoder.embed_positions", "model.decoder.embed_positions"]),
+        ("BERT", ["bert.embeddings.position_embeddings"]),
+        ("OPT, narrow embeddings", ["model.decoder.embed_positions"]),
+    ],
+)
+def test_without_positions_is_a_table_of_zeros(title: str, tables: list[str]) -> None:
+    model, untouched = opened(title), build(family_named(title), 320)
+    inputs = {"decoder_input_ids": IDS} if untouched.config.is_encoder_decoder else {}
+    with torch.no_grad():
+        plain = untouched(input_ids=IDS, **inputs).logits
+        for table in tables:
+            untouched.get_submodule(table).get_parameter("weight").zero_()
+        expected = untouched(input_ids=IDS, **inputs).logits
+        with tracing(edits=without_positions()):
+            found = model.model(input_ids=IDS, **inputs).logits
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+    assert (plain - expected).abs().max() > 1e-2
 
 
 def test_positions_that_nothing_explains_are_its_own() -> None:
