@@ -88,8 +88,10 @@ def list_of(model: PreTrainedModel, stack: StackName) -> str:
         and len(module)
         and all(layout_of(layer, family) for layer in module)
     ]
-    if len(found) != 1:
-        raise ConfigError(unknown(f"the {stack} has {len(found)} lists of layers that could be meant"))
+    if not found:
+        raise ConfigError("Headlight does not know the parts of their layers")
+    if len(found) > 1:
+        raise ConfigError(unknown(f"the {stack} has {len(found)} lists of layers"))
     return found[0]
 
 

@@ -234,9 +234,7 @@ def test_two_visitors_edit_the_same_model_at_the_same_time() -> None:
 @pytest.mark.filterwarnings("ignore:Initializing zero-element tensors")
 def test_a_family_with_unknown_blocks_still_shows_its_maps() -> None:
     model = ours("MobileBERT")
-    with pytest.raises(
-        ConfigError, match="family mobilebert cannot be followed: the layout of their layers is not known"
-    ):
+    with pytest.raises(ConfigError, match="family mobilebert cannot be followed: Headlight does not know the parts"):
         model.stack("encoder")
     assert recorded(model).passes("encoder.layers.1.self_attention.weights")[0].shape == (1, 4, 6, 6)
 
