@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from model.config.model import ClassifierConfig, ModelConfig, RecurrentConfig
+from model.corpora.batch import TranslationBatch
 from model.network.classifier import Classifier
 from model.network.translators import make_translator
 from model.training.tasks import TranslationLoss
@@ -21,9 +22,9 @@ def test_the_vector_of_padding_is_zero_and_stays_zero(tie: str) -> None:
         tables = [module for module in model.modules() if isinstance(module, nn.Embedding)]
         assert len(tables) == 2
         assert all(not table.weight[PAD].any() and table.weight[0].any() for table in tables)
-        source, target = torch.tensor([[4, 5, PAD]]), torch.tensor([[1, 6, 2]])
+        batch = TranslationBatch(source=torch.tensor([[4, 5, PAD]]), target=torch.tensor([[1, 6, 2]]), items=2)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-        TranslationLoss(model, 0.0)(source, target).backward()
+        TranslationLoss(model, 0.0)(batch).backward()
         optimizer.step()
         if tie == "none":  # a matrix that is also the output projection learns that padding is not written
             assert not tables[0].weight[PAD].any()
