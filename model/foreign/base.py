@@ -46,7 +46,7 @@ class ForeignModel(nn.Module):
             hooks = place_hooks(model, lambda: run_once(model))
             find_direct(hooks, lambda: run_once(model))
         self.hooks = {(one.kind, one.layer): one for one in hooks}
-        self.stacks = ForeignStacks(model, {KINDS[one.kind].stack for one in hooks})
+        self.stacks = ForeignStacks(model, {KINDS[kind].stack for kind in needed})
         self.position_kinds: dict[str, PositionKind] = {}
         self.config = sizes_of(model, [one.kind for one in hooks], needed=needed)
 
