@@ -1,7 +1,5 @@
 """Models of many languages: which they read and write is a token, and is chosen."""
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,9 +8,9 @@ import torch
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from model.checkpoints.languages import code_of, short_code, usual_languages, with_languages
+from model.cli.main import main
 from model.inference.opening import open_translator
 from model.inference.translate import translate
-from tests.conftest import PATIENCE, ROOT
 from tests.foreign_folders import make_many_languages
 
 CODES = ("deu_Latn", "eng_Latn", "zho_Hans")
@@ -73,14 +71,10 @@ def test_other_tokens_are_no_languages(token: str) -> None:
     assert code_of(token) == ""
 
 
-def test_the_command_line_takes_both_languages(folder: Path) -> None:
-    def written(*options: str) -> str:
-        command = [sys.executable, "-m", "model", "translate", str(folder), *options]
-        done = subprocess.run(command, cwd=ROOT, input=TEXT + "\n", capture_output=True, text=True, timeout=PATIENCE)
-        assert done.returncode == 0, done.stderr
-        return done.stdout.strip()
-
+def test_the_command_line_takes_both_languages(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     checkpoint = open_translator(folder)
     assert usual_languages(checkpoint.config) == ("eng_Latn", "deu_Latn")  # type: ignore[arg-type]
     expected = translate(with_languages(checkpoint, "zho_Hans", "eng_Latn"), TEXT).text
-    assert written("--from", "zho_Hans", "--into", "eng_Latn", "--beam", "1") == " ".join(expected.splitlines())
+    capsys.readouterr()
+    assert main(["translate", str(folder), TEXT, "--from", "zho_Hans", "--into", "eng_Latn", "--beam", "1"]) == 0
+    assert capsys.readouterr().out.strip() == " ".join(expected.splitlines())

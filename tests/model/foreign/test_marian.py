@@ -1,7 +1,6 @@
 """One of our checkpoints, as `transformers` opens it and translates with it."""
 
 import dataclasses
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +33,12 @@ def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return load_checkpoint(BUNDLED / request.param), folder
 
 
+@pytest.fixture(scope="module")
+def opened(both: tuple[Checkpoint, Path]) -> Checkpoint:
+    """The exported checkpoint, opened here."""
+    return open_translator(both[1])
+
+
 @torch.inference_mode()
 def test_generate_writes_what_we_write(both: tuple[Checkpoint, Path]) -> None:
     checkpoint, folder = both
@@ -52,9 +57,8 @@ def test_generate_writes_what_we_write(both: tuple[Checkpoint, Path]) -> None:
             assert tokenizer.decode(theirs, skip_special_tokens=True) == ours.text
 
 
-def test_the_export_opened_here_is_ours_in_every_number(both: tuple[Checkpoint, Path]) -> None:
-    checkpoint, folder = both
-    other = open_translator(folder)
+def test_the_export_opened_here_is_ours_in_every_number(both: tuple[Checkpoint, Path], opened: Checkpoint) -> None:
+    checkpoint, other = both[0], opened
     for text in EVERYDAY[checkpoint.config.tokenizer.source_language][:3]:
         ours, found = translate(checkpoint, text), translate(other, text)
         assert found.text == ours.text
@@ -68,10 +72,12 @@ def test_the_export_opened_here_is_ours_in_every_number(both: tuple[Checkpoint, 
 
 
 @pytest.mark.parametrize("bug", ["", *BUGS])
-def test_mistakes_with_masks_do_to_it_what_they_do_to_ours(both: tuple[Checkpoint, Path], bug: str) -> None:
-    checkpoint, folder = both
+def test_mistakes_with_masks_do_to_it_what_they_do_to_ours(
+    both: tuple[Checkpoint, Path], opened: Checkpoint, bug: str
+) -> None:
+    checkpoint = both[0]
     texts = tuple(EVERYDAY[checkpoint.config.tokenizer.source_language][:3])
-    ours, found = mask_bug(checkpoint, texts, bug), mask_bug(open_translator(folder), texts, bug)
+    ours, found = mask_bug(checkpoint, texts, bug), mask_bug(opened, texts, bug)
     for kind, leaked in ours.leaked.items():
         np.testing.assert_allclose(found.leaked[kind], leaked, atol=1e-4)
     # The correct model sees no later token, though its first token is the one that fills up.
@@ -80,13 +86,17 @@ def test_mistakes_with_masks_do_to_it_what_they_do_to_ours(both: tuple[Checkpoin
     assert bug or found.texts == ours.texts
 
 
-def test_what_marian_lacks_is_said(toys: Callable[[str], Path], tmp_path: Path) -> None:
-    for kind, reason in (("words", "has only 'sinusoidal'"), ("recurrent-additive", "is not a Transformer")):
+def test_what_marian_lacks_is_said(tmp_path: Path) -> None:
+    words = load_checkpoint(BUNDLED / "multi30k-de-en-words")
+    for checkpoint, reason in (
+        (words, "has only 'sinusoidal'"),
+        (load_checkpoint(BUNDLED / "gru-de-en"), "is not a Transformer"),
+    ):
         with pytest.raises(ConfigError, match=reason):
-            write_marian(load_checkpoint(toys(kind)), tmp_path / kind)
-        assert not (tmp_path / kind).exists()
+            write_marian(checkpoint, tmp_path / "model")
+        assert not (tmp_path / "model").exists()
     with pytest.raises(ConfigError, match="spaCy"):
-        to_fast_tokenizer(load_checkpoint(toys("words")))
+        to_fast_tokenizer(words)
 
 
 def test_what_is_there_is_left_alone(tmp_path: Path) -> None:
@@ -103,13 +113,15 @@ def test_what_is_there_is_left_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("tie", ["all", "target", "none"])
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
-def test_every_tie_and_activation_computes_the_same(toys: Callable[[str], Path], tie: str, activation: str) -> None:
-    toy = load_checkpoint(toys("bpe"))
-    assert isinstance(toy.config.model, ModelConfig)
+def test_every_tie_and_activation_computes_the_same(both: tuple[Checkpoint, Path], tie: str, activation: str) -> None:
+    trained = both[0]
+    assert isinstance(trained.config.model, ModelConfig)
+    sizes = dataclasses.replace(
+        trained.config.model, d_model=64, num_heads=4, d_ff=128, tie_embeddings=tie, activation=activation
+    )
     torch.manual_seed(0)
-    sizes = dataclasses.replace(toy.config.model, positional="sinusoidal", tie_embeddings=tie, activation=activation)
     ours = Transformer(sizes).eval()
-    checkpoint = dataclasses.replace(toy, model=ours, config=dataclasses.replace(toy.config, model=sizes))
+    checkpoint = dataclasses.replace(trained, model=ours, config=dataclasses.replace(trained.config, model=sizes))
     theirs = to_marian(checkpoint)
     source, target = torch.tensor([[5, 6, 7, 3], [8, 9, 3, 0]]), torch.tensor([[2, 4, 5], [2, 6, 7]])
     with torch.inference_mode():
@@ -118,7 +130,6 @@ def test_every_tie_and_activation_computes_the_same(toys: Callable[[str], Path],
     torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)  # of logits of some tens
 
 
-def test_sinusoids_that_are_kept_as_a_table_were_not_learned(both: tuple[Checkpoint, Path]) -> None:
-    checkpoint = open_translator(both[1])
-    assert checkpoint.model.config.positional == "its own"
-    assert checkpoint.model.position_table() is None
+def test_sinusoids_that_are_kept_as_a_table_were_not_learned(opened: Checkpoint) -> None:
+    assert opened.model.config.positional == "its own"
+    assert opened.model.position_table() is None
