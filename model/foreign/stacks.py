@@ -49,18 +49,26 @@ class ForeignStacks:
         Raises:
             ConfigError: the model does not have this stack, its blocks are not known, or they compute something else.
         """
-        with CHECKING:
-            if name not in self.checked and name not in self.reasons:
-                try:
-                    self.checked[name] = self.describe(name)
-                except Exception as error:
-                    self.reasons[name] = reason_of(error)
+        if name not in self.checked and name not in self.reasons:
+            with CHECKING:
+                self.check(name)
         if name in self.checked:
             return self.checked[name]
         raise ConfigError(
             f"The residual stream of models of the family {self.model.config.model_type} cannot be followed: "
             f"{self.reasons[name]}."
         )
+
+    def check(self, name: str) -> None:
+        """Describe a stack and compare it, unless another visitor did so in the meantime."""
+        if name in self.checked or name in self.reasons:
+            return
+        try:
+            self.checked[name] = self.describe(name)
+        except (MemoryError, torch.OutOfMemoryError):  # there may be enough memory later
+            raise
+        except Exception as error:
+            self.reasons[name] = reason_of(error)
 
     def describe(self, name: str) -> Stack:
         if name not in self.modules:
