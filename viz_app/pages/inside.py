@@ -4,12 +4,15 @@ import streamlit as st
 
 from model.config.section import ConfigError
 from viz_app.content.plain import plain
+from viz_app.sections.inside.classified_text import classified_text
 from viz_app.sections.inside.layer_by_layer import layer_by_layer
 from viz_app.sections.inside.logit_lens import early_predictions
 from viz_app.sections.inside.one_head import one_head
 from viz_app.sections.inside.read_or_guessed import read_or_guessed
 from viz_app.sections.inside.why_this_word import why_this_word
+from viz_app.sections.sentiment.review_field import ask_for_review
 from viz_app.services import analyses, listing
+from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice
 from viz_app.widgets.forced_words_note import forced_words_note
 from viz_app.widgets.run_controls import require_run
@@ -18,8 +21,14 @@ from viz_app.widgets.tabs import tabs
 key, config = checkpoint_choice.require_attention(
     listing.listed_checkpoints(),
     transformer_heading="This page is about the dot products of a Transformer",
-    also=("continuation", "reading"),
+    also=("continuation", "reading", "classification"),
 )
+if config.task == "classification":
+    review = ask_for_review(height=80)
+    if not review.strip():
+        end_page("Type a review above.")
+    classified_text(key, review)
+    end_page()
 text, run = require_run(key)
 if run.forced:
     forced_words_note(key, text, run.forced)

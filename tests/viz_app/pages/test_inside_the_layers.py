@@ -5,6 +5,7 @@ import io
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
@@ -14,14 +15,18 @@ from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 from model.analysis import zeroing
-from model.analysis.influence import Influence, influence
-from model.analysis.lens import decoder_lens
-from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
+from model.analysis.contributions import choice_of_class, choice_of_token, contribution_names, contributions
+from model.analysis.influence import Influence, influence, influence_names
+from model.analysis.lens import class_lens, decoder_lens
+from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint, load_checkpoint, load_classifier
+from model.inference.classify import Classification, record_classification
 from model.inference.translate import translate
+from model.inference.translation import RecordedArrays
 from tests.conftest import BUNDLED
 from tests.foreign_folders import make_folder
 from tests.model.analysis.follow import contributions_to, follow, lens_of, stations_of, zeroing_of
 from tests.viz_app.conftest import NAME, TEXT, array, charts, html, in_url
+from viz_app.services import analyses
 
 OpenApp = Callable[..., AppTest]
 STATIONS = "stations"
@@ -104,6 +109,60 @@ def test_a_model_of_another_library_is_followed_too(
     assert charts(app)
     assert not app.error
     assert tab != STATIONS or "only rounding" in app.success[-1].value
+
+
+REVIEW = "A wonderful film, and the acting is great."
+
+
+@pytest.fixture(scope="module")
+def classified() -> tuple[ClassifierCheckpoint, Classification, RecordedArrays]:
+    checkpoint = load_classifier(BUNDLED / "imdb-sentiment")
+    stack = checkpoint.model.stack("encoder")
+    record = (*contribution_names(stack), *influence_names(stack))
+    classification, recording = record_classification(checkpoint, REVIEW, record=record)
+    return checkpoint, classification, recording.arrays()
+
+
+Classified = tuple[ClassifierCheckpoint, Classification, RecordedArrays]
+
+
+def test_the_parts_of_a_class_are_those_of_the_classifier(open_app: OpenApp, classified: Classified) -> None:
+    checkpoint, classification, recording = classified
+    app = open_app("inside", checkpoint="imdb-sentiment", review=REVIEW, inside_tab=TABS[1])
+    choice = choice_of_class(classification, "positive", "negative")
+    found = contributions(checkpoint.model, recording, choice)
+    assert classification.label == "positive"
+    z = array(charts(app)[0]["data"][0]["z"]).astype(float)
+    expected = np.concatenate([found.heads["encoder"], found.feed_forward[:, None]], axis=1)
+    np.testing.assert_allclose(z[:, ~np.isnan(z).all(axis=0)], expected, atol=1e-4)
+
+
+def test_the_class_after_each_layer_and_the_shares_of_tokens(open_app: OpenApp, classified: Classified) -> None:
+    checkpoint, classification, recording = classified
+    app = open_app("inside", checkpoint="imdb-sentiment", review=REVIEW, inside_tab=TABS[0])
+    lens = class_lens(checkpoint.model, classification, recording)
+    np.testing.assert_allclose(array(charts(app)[0]["data"][0]["z"]), lens.probabilities, atol=1e-4)
+    app = open_app("inside", checkpoint="imdb-sentiment", review=REVIEW, inside_tab=TABS[2])
+    found = influence(checkpoint.model, {"encoder": classification.encoder}, recording)
+    np.testing.assert_allclose(array(charts(app)[0]["data"][0]["z"])[0], found.pooled, atol=1e-4)
+
+
+def test_a_token_of_a_review_is_followed_to_the_class(open_app: OpenApp, classified: Classified) -> None:
+    app = open_app("inside", checkpoint="imdb-sentiment", review=REVIEW, inside_tab=STATIONS, station_code="true")
+    assert "only rounding" in app.success[-1].value
+    table = app.dataframe[0].value
+    assert table["token"].tolist() == ["positive", "negative"]
+    own = classified[1].probabilities
+    np.testing.assert_allclose(table["probability"], [own["positive"], own["negative"]], atol=1e-5)
+
+
+def test_parts_that_do_not_add_up_are_an_error_and_no_picture(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(analyses, "choice_of_token", lambda *args: replace(choice_of_token(*args), difference=99.0))
+    app = open_app("inside", checkpoint=NAME, text=f"{TEXT} Where?", inside_tab=TABS[1])
+    assert "but the difference of the model's own logits is 99.000" in app.error[0].value
+    assert not charts(app)
 
 
 @pytest.mark.parametrize("tab", [TABS[0], TABS[1]])

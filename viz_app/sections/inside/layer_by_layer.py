@@ -1,7 +1,6 @@
 """Layer by layer: the way of one token through a layer. Each station has a formula, its code and its numbers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -11,45 +10,37 @@ import streamlit as st
 from model.analysis.readout_stations import WordPrediction
 from model.analysis.station import Station
 from model.config.model import ModelConfig
-from model.inference.translation import Translation
 from model.network.protocols import Sizes
 from viz_app.components.elements.diagrams import architecture_map, derivation
 from viz_app.content.plain import visible
 from viz_app.figures.architecture import Outline, architecture
 from viz_app.figures.style import Axes
 from viz_app.figures.vectors import rows
+from viz_app.sections.inside.token_choice import TokenInLayer, ask_for_token
 from viz_app.services import analyses, loading, translations
 from viz_app.services.listing import CheckpointKey
-from viz_app.session.choices import set_choice, settle
+from viz_app.session.choices import set_choice
 from viz_app.widgets.charts import draw, numbers
 from viz_app.widgets.headings import section
 
-__all__ = ["layer_by_layer"]
+__all__ = ["draw_path", "layer_by_layer"]
 
-STACKS = {"encoder": "Encoder", "decoder": "Decoder"}
 ROUNDING = 1e-3  # of the largest number
-
-
-@dataclass(frozen=True, kw_only=True)
-class TokenInLayer:
-    """The token and the layer to follow."""
-
-    stack: str  # one of `STACKS`
-    layer: int  # from 0
-    position: int  # from 0
-    token: str
-    with_code: bool  # also show the code and the numbers of every step
-
-    @property
-    def title(self) -> str:
-        return f"{self.stack}, layer {self.layer + 1}, “{self.token}”"
 
 
 def layer_by_layer(key: CheckpointKey, text: str, run: translations.Run) -> None:
     """Ask for a token and a layer, and follow the token through it."""
-    sizes = loading.config_of(key).model
-    chosen = ask_for_token(translations.translation_of(key, text, *run), sizes)
+    sizes, translation = loading.config_of(key).model, translations.translation_of(key, text, *run)
+    tokens = {"encoder": translation.source, "decoder": translation.read}
+    chosen = ask_for_token({stack: [token.text for token in read] for stack, read in tokens.items()}, sizes)
     stations, prediction = analyses.stations_of(key, text, chosen.stack, chosen.layer, chosen.position, *run)
+    draw_path(stations, prediction, chosen, sizes)
+
+
+def draw_path(
+    stations: Sequence[Station], prediction: WordPrediction | None, chosen: TokenInLayer, sizes: Sizes
+) -> None:
+    """Draw the stations of a token, one below the other, and what the model predicts after the last one."""
     # The drawing needs its full width for words of 14 pixels.
     vectors = st.container(key="overview")
     if isinstance(sizes, ModelConfig):
@@ -69,11 +60,18 @@ def layer_by_layer(key: CheckpointKey, text: str, run: translations.Run) -> None
         draw_station(number, station, chosen)
     if prediction:
         draw_prediction(len(stations) + 1, prediction, chosen)
-    compare_with_model(stations)
+    compare_with_model(stations, prediction)
 
 
-def compare_with_model(stations: Sequence[Station]) -> None:
+def compare_with_model(stations: Sequence[Station], prediction: WordPrediction | None) -> None:
     """Say whether the computed numbers equal those of the model."""
+    if prediction is not None and prediction.difference > ROUNDING:
+        st.error(
+            f"The probabilities differ from the model's by up to {prediction.difference:.2g}. The model computes "
+            "something that this page does not show.",
+            icon=":material/error:",
+        )
+        return
     worst = max(stations, key=lambda station: station.difference)
     size = max(1.0, *(float(np.abs(station.vector).max()) for station in stations))
     if worst.difference < ROUNDING * size:
@@ -88,35 +86,6 @@ def compare_with_model(stations: Sequence[Station]) -> None:
             "model computes something that this page does not show.",
             icon=":material/error:",
         )
-
-
-def ask_for_token(translation: Translation, sizes: Sizes) -> TokenInLayer:
-    """Ask for the stack, the layer, the token, and whether code is shown."""
-    stacks, layers, tokens, switch = st.columns([2, 1.4, 2.4, 2], vertical_alignment="bottom")
-    offered = [stack for stack in STACKS if sizes.num_layers(stack)]
-    settle("stack", offered[-1], offered)
-    with stacks:
-        stack = st.segmented_control("Stack", offered, format_func=STACKS.__getitem__, required=True, key="stack")
-    stack = stack or offered[-1]
-    layer_numbers = list(range(1, sizes.num_layers(stack) + 1))
-    settle("station_layer", layer_numbers[-1], layer_numbers)
-    layer = layers.selectbox("Layer", layer_numbers, key="station_layer")
-    read = translation.source if stack == "encoder" else translation.read
-    positions = list(range(1, len(read) + 1))
-    settle("station_place", min(2, positions[-1]), positions)
-    position = tokens.selectbox(
-        "Token that is read",
-        positions,
-        format_func=["", *(f"{i} · {token.text}" for i, token in enumerate(read, start=1))].__getitem__,
-        key="station_place",
-    )
-    settle("station_code", False)
-    with_code = switch.toggle(
-        "Code and numbers", key="station_code", help="Show the code of each step and the numbers that it computes."
-    )
-    return TokenInLayer(
-        stack=stack, layer=layer - 1, position=position - 1, token=read[position - 1].text, with_code=with_code
-    )
 
 
 def outline_of(sizes: ModelConfig) -> Outline:
@@ -181,21 +150,24 @@ def draw_station(number: int, station: Station, chosen: TokenInLayer) -> None:
 
 
 def draw_prediction(number: int, prediction: WordPrediction, chosen: TokenInLayer) -> None:
-    """Show the ten most likely next tokens, after the decoder's last layer."""
+    """Show the most likely tokens or labels after the last layer."""
     words, code = st.container(key=f"stop_{number}").columns([1, 1.25])
     with words:
-        section(f"{number}. A word", "The last vector is projected to the vocabulary. Then comes the softmax.")
+        section(
+            f"{number}. The prediction",
+            "A matrix makes one logit for each token or label, and logits become probabilities.",
+        )
         st.latex(prediction.formula)
         st.dataframe(
             pd.DataFrame(prediction.words, columns=["token", "logit", "probability"]),
             hide_index=True,
-            alt="Table of the ten most likely next tokens with logit and probability",
+            alt="Table of the most likely tokens or labels with logit and probability",
             column_config={
                 "logit": st.column_config.NumberColumn(format="%.3f"),
                 "probability": st.column_config.ProgressColumn(format="%.4f", min_value=0.0, max_value=1.0),
             },
         )
     if chosen.with_code:
-        title = f"{number}. A word: {chosen.title}"
+        title = f"{number}. The prediction: {chosen.title}"
         with code:
             derivation((), prediction.code, alt="the words", title=title, key="station_code_of_words")

@@ -18,13 +18,18 @@ from viz_app.widgets.charts import draw
 from viz_app.widgets.explanation import explanation
 from viz_app.widgets.headings import section
 
-__all__ = ["why_this_word"]
+__all__ = ["draw_contributions", "why_this_word"]
 
 
 def why_this_word(key: CheckpointKey, text: str, run: translations.Run) -> None:
     """Ask for a predicted word and a rival, and draw what each part of the model added for one or the other."""
     position, word, rival = ask_for_words(translations.translation_of(key, text, *run))
     contributions = analyses.contributions_of(key, text, position, rival.id, *run)
+    draw_contributions(contributions, visible(word), visible(rival.token))
+
+
+def draw_contributions(contributions: Contributions, ours: str, theirs: str) -> None:
+    """Draw what each part of the model added to the logit of one word or label over that of another."""
     if not contributions.agrees:
         st.error(
             f"The parts add up to {contributions.total:.3f}, but the difference of the model's own logits is "
@@ -32,7 +37,6 @@ def why_this_word(key: CheckpointKey, text: str, run: translations.Run) -> None:
             icon=":material/error:",
         )
         return
-    ours, theirs = visible(word), visible(rival.token)
     section(
         f"The logit of “{ours}” is {contributions.difference:.3f} above that of “{theirs}”",
         f"So “{ours}” is {times_as_likely(contributions.difference)} times as likely. The picture shows what each part "
@@ -50,7 +54,7 @@ def why_this_word(key: CheckpointKey, text: str, run: translations.Run) -> None:
         ),
         key="contributions",
         wide=True,
-        alt=f"What each head and feed-forward added to the logit of “{word}” over that of “{rival.token}”",
+        alt=f"What each head and feed-forward added to the logit of “{ours}” over that of “{theirs}”",
     )
     show_sum(contributions)
     explanation(

@@ -1,0 +1,138 @@
+"""Inside a classifier: a token layer by layer, the class after each layer, and the parts that made the class."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from model.analysis.lens import ClassLens
+from model.config.section import ConfigError
+from model.inference.classify import Classification
+from viz_app.content.plain import percent, plain, visible
+from viz_app.figures.attention import head_map
+from viz_app.figures.style import Axes
+from viz_app.figures.words import word_grid
+from viz_app.sections.inside.layer_by_layer import draw_path
+from viz_app.sections.inside.token_choice import ask_for_token
+from viz_app.sections.inside.why_this_word import draw_contributions
+from viz_app.services import analyses, classifications, loading
+from viz_app.services.listing import CheckpointKey
+from viz_app.session.choices import settle
+from viz_app.widgets.charts import draw
+from viz_app.widgets.headings import section
+from viz_app.widgets.tabs import tabs
+
+__all__ = ["classified_text"]
+
+ROUNDING = 1e-3  # of a probability
+MOST_BARS = 40  # tokens in one row of the map of shares
+
+
+def classified_text(key: CheckpointKey, text: str) -> None:
+    """Draw the tabs of a classifier."""
+    reading = classifications.classification_of(key, text)
+    sections = {
+        "stations": ("Layer by layer", follow_token),
+        "layers": ("Class after each layer", class_after_each_layer),
+        "why": ("Why this class?", why_this_class),
+        "read": ("From which tokens?", shares_of_tokens),
+    }
+    drawn = tabs({name: label for name, (label, _) in sections.items()}, "inside_tab")
+    for tab, (_, draw_section) in zip(drawn, sections.values(), strict=True):
+        if tab.open:
+            with tab:
+                try:
+                    draw_section(key, text, reading)
+                except ConfigError as error:
+                    st.info(plain(str(error)))
+
+
+def follow_token(key: CheckpointKey, text: str, reading: Classification) -> None:
+    """Ask for a token and a layer, and follow the token through it."""
+    sizes = loading.config_of(key).model
+    chosen = ask_for_token({"encoder": reading.tokens}, sizes)
+    stations, prediction = analyses.class_stations_of(key, text, chosen.layer, chosen.position)
+    draw_path(stations, prediction, chosen, sizes)
+
+
+def class_after_each_layer(key: CheckpointKey, text: str, reading: Classification) -> None:
+    """Draw the probability of each label after each layer."""
+    lens = analyses.class_lens_of(key, text)
+    section(
+        "After each layer",
+        "The probability of each label if the model stopped at this layer. The bottom row is what the model decided.",
+    )
+    if lens.difference > ROUNDING:
+        st.error(
+            f"The last row differs from the model's own probabilities by up to {lens.difference:.2g}. The model "
+            "computes something that this picture would not show.",
+            icon=":material/error:",
+        )
+        return
+    draw_label_grid(lens, [*reading.probabilities])
+
+
+def draw_label_grid(lens: ClassLens, labels: Sequence[str]) -> None:
+    layers = len(lens.probabilities) - 1
+    words = [[percent(float(share)) for share in row] for row in lens.probabilities]
+    notes = [
+        [f"“{label}” has probability {share:.4f}" for label, share in zip(labels, row, strict=True)]
+        for row in lens.probabilities.tolist()
+    ]
+    draw(
+        word_grid(
+            words,
+            lens.probabilities,
+            rows=["no layer yet", *(f"layer {i + 1}" for i in range(layers))],
+            columns=labels,
+            row_title="stopped after",
+            column_title="label",
+            notes=notes,
+            height=90 + 44 * (layers + 1),
+        ),
+        key="class_lens",
+        wide=True,
+        alt=f"Grid of the probability of each label after each of {layers} layers",
+    )
+
+
+def why_this_class(key: CheckpointKey, text: str, reading: Classification) -> None:
+    """Ask for a rival label, and draw what each part of the model added for one or the other."""
+    rivals = [label for label in reading.probabilities if label != reading.label]
+    settle("rival_label", rivals[0], rivals)
+    rival = st.columns([2.4, 5.4])[0].selectbox("Why not", rivals, key="rival_label")
+    contributions = analyses.class_contributions_of(key, text, reading.label, rival)
+    draw_contributions(contributions, visible(reading.label), visible(rival))
+
+
+def shares_of_tokens(key: CheckpointKey, text: str, reading: Classification) -> None:
+    """Draw the share of each token in the vector that the classifier reads."""
+    influence = analyses.class_influence_of(key, text)
+    section(
+        "From which tokens?",
+        "How much the vector that the classifier reads depends on each token, through all layers. The shares sum to 1.",
+    )
+    if influence.pooled is None:
+        return
+    shares = influence.pooled.astype(np.float32)
+    strongest = np.sort(np.argsort(-shares)[:MOST_BARS])
+    if len(shares) > MOST_BARS:
+        st.caption(f"The picture shows the {MOST_BARS} tokens with the largest shares, of {len(shares)}.")
+    draw(
+        head_map(
+            shares[strongest][None],
+            Axes(
+                queries=["decision"],
+                keys=[reading.tokens[i] for i in strongest],
+                query_title="classifier",
+                key_title="token read",
+            ),
+            np.ones((1, len(strongest)), dtype=bool),
+            height=220,
+            unit="share",
+            largest=float(shares.max()),
+        ),
+        key="class_influence",
+        wide=True,
+        alt="Heatmap of the share of each token in the vector that the classifier reads",
+    )
