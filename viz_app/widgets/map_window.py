@@ -56,8 +56,14 @@ class MapWindow:
         return slice(first, first + WINDOW)
 
 
-def choose_window(weights: NDArray[np.float32], axes: Axes) -> MapWindow:
-    """Ask which section of a map (T, S) to show. A small map is shown as a whole, without controls."""
+def choose_window(weights: NDArray[np.floating], axes: Axes, *, unit: str = "weights") -> MapWindow:
+    """Ask which section of a map (T, S) to show. A small map is shown as a whole, without controls.
+
+    Args:
+        weights: The map.
+        axes: The labels of its rows and columns.
+        unit: What its cells are.
+    """
     sizes = weights.shape
     if max(sizes) <= WINDOW:
         return MapWindow(query=0, key=0, whole=True)
@@ -68,7 +74,7 @@ def choose_window(weights: NDArray[np.float32], axes: Axes) -> MapWindow:
     cells = strongest(weights, MAX_WEIGHTS)
     # The session keeps the arguments of a widget: texts and numbers, never the maps.
     next(columns).selectbox(
-        "Largest weights",
+        f"Largest {unit}",
         range(len(cells)),
         index=None,
         format_func=[weight_name(cell, axes) for cell in cells].__getitem__,
@@ -78,7 +84,7 @@ def choose_window(weights: NDArray[np.float32], axes: Axes) -> MapWindow:
         args=(tuple((query, key) for query, key, _ in cells), sizes),
     )
     height, width = (min(size, WINDOW) for size in sizes)
-    st.caption(f"The large map shows a {height} × {width} section of the {sizes[0]} × {sizes[1]} weights.")
+    st.caption(f"The large map shows a {height} × {width} section of the {sizes[0]} × {sizes[1]} {unit}.")
     return MapWindow(query=starts[0], key=starts[1], whole=False)
 
 

@@ -51,3 +51,10 @@ def test_inside_a_head_the_sum_is_over_all_keys_and_the_pictures_show_a_few(
     np.testing.assert_allclose(weighted[:WINDOW], steps.weighted_values[shown], atol=1e-5)
     np.testing.assert_allclose(weighted[-1], steps.weighted_values.sum(axis=0), atol=1e-4)
     assert len(app.dataframe[0].value) == len(parts.keys[3])
+
+
+def test_the_tokens_that_a_word_depends_on_are_shown_in_sections(open_app: OpenApp, checkpoint: Checkpoint) -> None:
+    app = open_app("inside", checkpoint=NAME, text=LONG, inside_tab="read", **SECTION)
+    maps = [rows for rows in drawn(app) if rows.ndim == 2]
+    assert all(max(shares.shape) <= WINDOW for shares in maps[-3:-1])
+    assert any(f"{WINDOW} section" in caption.value for caption in app.caption)

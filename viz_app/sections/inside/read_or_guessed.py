@@ -20,6 +20,7 @@ from viz_app.services.translations import Run
 from viz_app.widgets.charts import draw
 from viz_app.widgets.explanation import explanation
 from viz_app.widgets.headings import section
+from viz_app.widgets.map_window import MapWindow, choose_window
 
 __all__ = ["read_or_guessed"]
 
@@ -107,12 +108,16 @@ def draw_contributing_tokens(influence: Influence, translation: Translation, wri
     if translation.source:
         sides.insert(0, ("source", source, np.ones(source.shape, dtype=bool), source_tokens, "source token"))
     largest = float(max(source.max(initial=0), target.max()))
+    _, wide, _, tokens, title = max(sides, key=lambda side: len(side[3]))
+    names = Axes(queries=written, keys=tokens, query_title="written word", key_title=title)
+    window = choose_window(wide, names, unit="shares")
     for column, (name, shares, allowed, tokens, title) in zip(st.columns(len(sides)), sides, strict=True):
         with column:
             draw_share_map(
                 shares,
                 Axes(queries=written, keys=tokens, query_title="written word", key_title=title),
                 allowed,
+                window,
                 largest=largest,
                 key=f"influence_{name}",
                 alt=f"Heatmap of the share of each {title} in each written word",
@@ -127,10 +132,12 @@ def draw_tokens_that_were_read(influence: Influence, translation: Translation) -
         "attention map, the shares follow the vectors through all layers, residuals and norms.",
     )
     tokens = [token.text for token in translation.source]
+    axes = Axes(queries=tokens, keys=tokens, query_title="position", key_title="token read")
     draw_share_map(
         influence.source,
-        Axes(queries=tokens, keys=tokens, query_title="position", key_title="token read"),
+        axes,
         np.ones(influence.source.shape, dtype=bool),
+        choose_window(influence.source, axes, unit="shares"),
         largest=float(influence.source.max()),
         key="influence_source",
         alt="Heatmap of the share of each token in the last vector of each position",
@@ -138,11 +145,19 @@ def draw_tokens_that_were_read(influence: Influence, translation: Translation) -
 
 
 def draw_share_map(
-    shares: FloatArray, axes: Axes, allowed: NDArray[np.bool_], *, largest: float, key: str, alt: str
+    shares: FloatArray,
+    axes: Axes,
+    allowed: NDArray[np.bool_],
+    window: MapWindow,
+    *,
+    largest: float,
+    key: str,
+    alt: str,
 ) -> None:
-    draw(
-        head_map(shares.astype(np.float32), axes, allowed, height=360, unit="share", largest=largest), key=key, alt=alt
-    )
+    """Draw the section of a map of shares that the visitor chose."""
+    shown = window.of(shares).astype(np.float32)
+    picture = head_map(shown, window.of_axes(axes), window.of(allowed), height=360, unit="share", largest=largest)
+    draw(picture, key=key, alt=alt)
 
 
 def draw_value_zeroing(
