@@ -35,6 +35,8 @@ __all__ = ["Influence", "influence", "influence_names", "nearness_shares"]
 MAX_PRODUCTS = 1 << 35  # multiplications for one text, about five seconds on one core
 MAX_VECTORS = 1 << 20  # numbers in the vectors that are computed at once, 4 MB: they stay in the processor's cache
 
+ROUNDING = 1e-4  # of the largest number in a layer
+
 AttentionMaps = Mapping[str, NDArray[np.float32]]
 
 
@@ -50,6 +52,11 @@ class Influence:
     residual: float  # the largest difference of a layer, as the sum of its vectors, from the recorded layer
     size: float  # the largest number in a recorded layer
     pooled: FloatArray | None = None  # (S,), in the vector that a classifier reads
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the vectors of all layers add up to the recorded layers, except for rounding."""
+        return self.residual <= ROUNDING * max(1.0, self.size)
 
     def given(self, prompt_length: int = 0) -> FloatArray:
         """The share of what the model was given, (T,): of the source, or of the prompt of a language model.

@@ -177,7 +177,7 @@ def entry_station(text: Followed, stack: Stack, position: int, total: FloatArray
         steps.append(Step(name="widen", formula="x W + b", numbers=to_float32(x)[None]))
         formula = rf"\left({formula}\right) W + b"
     return Station(
-        name="Norm of the embedding",
+        name="First norm",
         formula=rf"x \leftarrow {formula}",
         vector=to_float32(x),
         difference=float(np.abs(x - text.at(stack.streams[0], position)).max()),

@@ -102,7 +102,7 @@ def why_this_class(key: CheckpointKey, text: str, reading: Classification) -> No
     settle("rival_label", rivals[0], rivals)
     rival = st.columns([2.4, 5.4])[0].selectbox("Why not", rivals, key="rival_label")
     contributions = analyses.class_contributions_of(key, text, reading.label, rival)
-    draw_contributions(contributions, visible(reading.label), visible(rival))
+    draw_contributions(contributions, visible(reading.label), visible(rival), exclusive=not reading.several_labels)
 
 
 def shares_of_tokens(key: CheckpointKey, text: str, reading: Classification) -> None:
@@ -112,7 +112,12 @@ def shares_of_tokens(key: CheckpointKey, text: str, reading: Classification) -> 
         "From which tokens?",
         "How much the vector that the classifier reads depends on each token, through all layers. The shares sum to 1.",
     )
-    if influence.pooled is None:
+    if influence.pooled is None or not influence.agrees:
+        st.error(
+            f"The vectors of a layer differ from its output by up to {influence.residual:.2g}. The model computes "
+            "something that this view would not show.",
+            icon=":material/error:",
+        )
         return
     shares = influence.pooled.astype(np.float32)
     strongest = np.sort(np.argsort(-shares)[:MOST_BARS])

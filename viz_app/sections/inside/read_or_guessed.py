@@ -24,8 +24,6 @@ from viz_app.widgets.map_window import MapWindow, choose_window
 
 __all__ = ["read_or_guessed"]
 
-ROUNDING = 1e-4  # of the largest number in a stream
-
 
 def read_or_guessed(key: CheckpointKey, text: str, run: Run) -> None:
     """Draw the two shares of every written token, the tokens that they come from, and a second measure of them."""
@@ -36,7 +34,7 @@ def read_or_guessed(key: CheckpointKey, text: str, run: Run) -> None:
         return
     first = translation.prompt_length
     written = [token.text for token in translation.written[first:]]
-    if influence.residual > ROUNDING * max(1.0, influence.size):
+    if not influence.agrees:
         st.error(
             f"The vectors of a layer differ from its output by up to {influence.residual:.2g}. The model computes "
             "something that this view would not show.",

@@ -28,8 +28,15 @@ def why_this_word(key: CheckpointKey, text: str, run: translations.Run) -> None:
     draw_contributions(contributions, visible(word), visible(rival.token))
 
 
-def draw_contributions(contributions: Contributions, ours: str, theirs: str) -> None:
-    """Draw what each part of the model added to the logit of one word or label over that of another."""
+def draw_contributions(contributions: Contributions, ours: str, theirs: str, *, exclusive: bool = True) -> None:
+    """Draw what each part of the model added to the logit of one word or label over that of another.
+
+    Args:
+        contributions: Of the parts.
+        ours: The word or the label that the model chose.
+        theirs: The other one.
+        exclusive: The model chose one of both, so their logits say how much more likely the first is.
+    """
     if not contributions.agrees:
         st.error(
             f"The parts add up to {contributions.total:.3f}, but the difference of the model's own logits is "
@@ -39,8 +46,8 @@ def draw_contributions(contributions: Contributions, ours: str, theirs: str) -> 
         return
     section(
         f"The logit of “{ours}” is {contributions.difference:.3f} above that of “{theirs}”",
-        f"So “{ours}” is {times_as_likely(contributions.difference)} times as likely. The picture shows what each part "
-        f"added to the difference: red for “{ours}”, blue for “{theirs}”.",
+        (f"So “{ours}” is {times_as_likely(contributions.difference)} times as likely. " if exclusive else "")
+        + f"The picture shows what each part added to the difference: red for “{ours}”, blue for “{theirs}”.",
     )
     draw(
         head_grids(
@@ -117,8 +124,8 @@ def show_sum(contributions: Contributions) -> None:
     parts = {
         **{f"heads, {KINDS[kind].title}": float(found.sum()) for kind, found in contributions.heads.items()},
         "feed-forwards": float(contributions.feed_forward.sum()),
-        "the word read last": contributions.word,
-        "its position": contributions.position,
+        "the word read last" if contributions.positions is None else "token vectors": contributions.word,
+        "its position" if contributions.positions is None else "positions": contributions.position,
         "biases": contributions.biases,
     }
     st.markdown(
