@@ -13,13 +13,13 @@ from functools import partial
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from model.analysis.station import Followed
 from model.config.kinds import KINDS
 from model.config.section import ConfigError
-from model.inference.padding import padded_for
-from model.network.protocols import PredictsMasked, Reads, Writes
+from model.inference.one_pass import pass_over
+from model.network.protocols import Reads
 from model.network.residual_stream import Stack
 from model.trace import Edit, hook_name, tracing
 
@@ -97,24 +97,7 @@ class Experiment:
         streams = (text.recording.array(name) for name in stack.streams[1:])
         self.streams = [torch.tensor(stream, device=text.model.device) for stream in streams]  # (T, D)
         self.length, self.width = self.streams[0].shape
-        self.read_once = self.batches()
-
-    def batches(self) -> Callable[[int], object]:
-        """A function that runs the stack over a batch of equal rows."""
-        model, ids = self.text.model, self.text.ids
-        read = padded_for(model, [ids.get("decoder") or ids["encoder"]])  # (1, T)
-        if isinstance(model, PredictsMasked):
-            return lambda rows: model.read(read.expand(rows, -1))
-        if not isinstance(model, Writes):
-            assert isinstance(model, nn.Module), "a classifier of ours"
-            return lambda rows: model(read.expand(rows, -1))
-        memory, mask = model.encode(padded_for(model, [ids.get("encoder") or ids["decoder"]]))
-        every = bool(mask.all())
-        return lambda rows: model.decode(
-            read.expand(rows, -1),
-            memory.expand(rows, *memory.shape[1:]),
-            None if every else mask.expand(rows, -1, -1, -1),
-        )
+        self.run_rows = pass_over(text.model, text.ids.get("encoder", ()), text.ids.get("decoder", ()))
 
     def run(self, rows: int, edits: dict[str, Edit], watch: Callable[[int, Tensor, Tensor], None]) -> None:
         """Run over a batch of equal rows. After each layer, `watch` sees the changed and the recorded stream.
@@ -132,7 +115,7 @@ class Experiment:
         restored = {name: partial(restore, layer) for layer, name in enumerate(self.stack.streams[1:])}
         try:
             with tracing(record=(), edits=edits | restored):
-                self.read_once(rows)
+                self.run_rows(rows)
         except LastLayerReached:
             return
 

@@ -9,13 +9,13 @@ from model.analysis.influence import influence_names
 from model.analysis.stations import station_names
 from model.analysis.streams import stacks_of
 from model.inference.classify import Classification, record_classification
-from model.inference.translate import record_translation
+from model.inference.one_pass import record_again
 from model.inference.translation import RecordedArrays, Translation
 from viz_app.server.server_state import remembered
 from viz_app.services.classifications import classifier
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.loading import loaded, translator
-from viz_app.services.translations import Run, without_maps, written_of
+from viz_app.services.translations import Run, translation_of, without_maps
 
 __all__ = ["recorded_classification", "recorded_classifier_layer", "recorded_layer", "recorded_translation"]
 
@@ -37,9 +37,8 @@ def recorded_translation(key: CheckpointKey, text: str, run: Run) -> tuple[Trans
     Raises:
         ConfigError: the blocks of the model are not known.
     """
-    written = written_of(key, text, *run)
-    translation, recording = record_translation(translator(key), text, record=names(key), forced=written)
-    return without_maps(translation), recording.arrays()
+    translation = translation_of(key, text, *run)
+    return without_maps(translation), record_again(translator(key).model, translation, names(key)).arrays()
 
 
 @remembered()
@@ -49,9 +48,9 @@ def recorded_layer(key: CheckpointKey, text: str, run: Run, stack: str, layer: i
     Raises:
         ConfigError: the blocks of the model are not known.
     """
-    checkpoint, written = translator(key), written_of(key, text, *run)
-    record = station_names(checkpoint.model.stack(stack), layer)
-    return record_translation(checkpoint, text, record=record, forced=written)[1].arrays()
+    model = translator(key).model
+    record = station_names(model.stack(stack), layer)
+    return record_again(model, translation_of(key, text, *run), record).arrays()
 
 
 @remembered()
