@@ -43,7 +43,7 @@ from viz_app.services.recordings import (
     recorded_layer,
     recorded_translation,
 )
-from viz_app.services.translations import Forced, Run, translation_of, without_maps
+from viz_app.services.translations import Forced, Run, seconds_of_search, translation_of, without_maps
 
 __all__ = [
     "aligned_pairs",
@@ -70,6 +70,7 @@ __all__ = [
     "zeroing_of",
 ]
 
+MOST_SECONDS = 20.0  # of many translations inside the gate
 WORK_PER_SECOND = 7e10  # heads × tokens × parameters that one core computes in a second
 
 
@@ -122,7 +123,19 @@ def class_lens_of(key: CheckpointKey, text: str) -> ClassLens:
 
 @remembered("Translating after each layer …")
 def early_readings_of(key: CheckpointKey, text: str) -> tuple[EarlyReading, ...]:
-    return tuple(decoder_lens(translator(key), text))
+    """The translation after each layer of the encoder.
+
+    Raises:
+        ConfigError: the blocks of the model are not known, it does not translate, or this would take too long.
+    """
+    checkpoint = translator(key)
+    seconds = (checkpoint.model.config.num_layers("encoder") + 1) * seconds_of_search(key, text)
+    if seconds > MOST_SECONDS:
+        raise ConfigError(
+            f"One translation after each layer would take about {seconds:.0f} seconds. The limit is "
+            f"{MOST_SECONDS:.0f} seconds. Shorten the text."
+        )
+    return tuple(decoder_lens(checkpoint, text))
 
 
 @remembered()

@@ -28,6 +28,7 @@ __all__ = [
     "doubt_of",
     "search_tree_of",
     "seconds_of_run",
+    "seconds_of_search",
     "tokens_to_force",
     "translation_of",
     "without_maps",
@@ -65,8 +66,11 @@ def translation_of(
 
 def seconds_of_run(key: CheckpointKey, text: str, run: Run) -> float:
     """About how long `translation_of` still takes; 0 for a result that is kept."""
-    if known(translation_of, key, text, *run, UNTOUCHED) is not None:
-        return 0.0
+    return 0.0 if known(translation_of, key, text, *run, UNTOUCHED) is not None else seconds_of_search(key, text)
+
+
+def seconds_of_search(key: CheckpointKey, text: str) -> float:
+    """About how long a search over a text takes."""
     checkpoint = translator(key)
     parameters = sum(parameter.numel() for parameter in checkpoint.model.parameters())
     reads = min(len(checkpoint.tokenizers.source.encode(text[:MAX_CHARACTERS]).ids), checkpoint.config.model.max_length)

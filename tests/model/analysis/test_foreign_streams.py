@@ -1,6 +1,7 @@
 """Models of another library followed inside: each part is the library's, not only their sum."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,10 +31,15 @@ FAMILIES = ["BART", "T5", "GPT-NeoX", "OLMo 2", "Granite", "Phi", "RoBERTa", "EL
 TEXT, MASKED = "A dog sees it.", "A dog <mask> it."
 
 
+MULTIPLIERS = {"Granite": {"residual_multiplier": 0.3, "embedding_multiplier": 5.0, "logits_scaling": 4.0}}
+
+
 @cache
 def opened(title: str) -> Checkpoint:
+    family = family_named(title)
+    family = replace(family, settings={**family.settings, **MULTIPLIERS.get(title, {})})
     with TemporaryDirectory() as folder:
-        checkpoint = open_checkpoint(make_family(Path(folder) / "model", family_named(title)))
+        checkpoint = open_checkpoint(make_family(Path(folder) / "model", family))
     assert isinstance(checkpoint, Checkpoint)
     return checkpoint
 

@@ -165,6 +165,13 @@ def test_parts_that_do_not_add_up_are_an_error_and_no_picture(
     assert not charts(app)
 
 
+def test_a_translation_after_each_layer_has_a_time_limit(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(analyses, "MOST_SECONDS", 0.0)
+    app = open_app("inside", checkpoint=NAME, text=f"{TEXT} Here!", inside_tab=TABS[0])
+    assert "One translation after each layer would take" in app.info[0].value
+    assert charts(app), "the lens of the decoder is drawn"
+
+
 @pytest.mark.parametrize("tab", [TABS[0], TABS[1]])
 def test_a_reader_without_a_masked_token_says_what_to_type(
     open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, others: Path, tab: str
