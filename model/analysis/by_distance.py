@@ -5,7 +5,8 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from model.network.attention import MultiHeadAttention, scaled_dot_product_scores
+from model.network.attention import MultiHeadAttention
+from model.network.scores import attention_scores
 
 __all__ = ["score_by_distance", "weight_by_distance"]
 
@@ -35,7 +36,7 @@ def score_by_distance(attention: MultiHeadAttention, reach: int) -> FloatArray:
         return attention.rotate(attention.split_heads(bias))  # (1, H, T, K)
 
     queries, keys = turned(attention.query_projection), turned(attention.key_projection)
-    scores = scaled_dot_product_scores(queries[:, :, [reach]], keys)  # (1, H, 1, T)
+    scores = attention_scores(queries[:, :, [reach]], keys)  # (1, H, 1, T)
     return scores[0, :, 0].cpu().numpy()
 
 

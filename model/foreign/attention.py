@@ -21,6 +21,7 @@ from transformers.pytorch_utils import Conv1D
 from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.network.attention import attention_weights
+from model.network.scores import attention_scores
 from model.safety.errors import first_line
 from model.trace import HookPoint, active_trace, hook_name, tracing
 
@@ -177,10 +178,9 @@ def recorded_attention(
     """The head outputs (B, H, T, K) and the weights (B, H, T, S), step by step through the hook points."""
     new = query.size(2)
     query, key, value = hooks.queries(query), hooks.show(hooks.keys, key, new), hooks.show(hooks.values, value, new)
-    scores = query @ key.transpose(-2, -1) * scaling  # (B, H, T, S)
-    if bias is not None and hooks.kind != "cross":  # T5 passes zeros there
-        scores = scores + hooks.bias(bias.expand_as(scores))
-    scores = hooks.scores(scores)
+    if bias is not None:  # T5 passes zeros in cross-attention
+        bias = None if hooks.kind == "cross" else hooks.bias(bias.expand(*query.shape[:3], key.size(2)))
+    scores = hooks.scores(attention_scores(query, key, scaling=scaling, bias=bias))  # (B, H, T, S)
     if mask is None:
         masked, may_attend = scores, scores.new_ones((), dtype=torch.bool).expand_as(scores)
     else:

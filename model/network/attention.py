@@ -1,11 +1,10 @@
-"""Scaled dot-product and additive attention as pure functions, and the multi-head layer that uses them.
+"""Mask and softmax as pure functions, and the multi-head layer that uses them. `scores.py` computes the scores.
 
 Begin with `MultiHeadAttention.written_out`: equation 1, step by step. When no trace is active, `fused` computes the
 same in one operation. This file knows nothing of tokens, of the screen, or of how masks are made. `model/__init__.py`
 explains the letters of the shapes.
 """
 
-import math
 from functools import partial
 
 import torch
@@ -16,38 +15,10 @@ from model.network.cache import KeyValue
 from model.network.cpu_attention import attend_on_cpu
 from model.network.dropout import Dropout
 from model.network.positional import RotaryPositions
+from model.network.scores import attention_scores
 from model.trace import HookPoint, active_trace
 
-__all__ = ["MultiHeadAttention", "additive_scores", "attention_weights", "mask_scores", "scaled_dot_product_scores"]
-
-
-def scaled_dot_product_scores(queries: Tensor, keys: Tensor) -> Tensor:
-    """QKᵀ / √d_k ("Attention Is All You Need", equation 1).
-
-    Args:
-        queries: (B, H, T, K).
-        keys: (B, H, S, K).
-
-    Returns:
-        (B, H, T, S).
-    """
-    return queries @ keys.transpose(-2, -1) / math.sqrt(queries.size(-1))  # (B, H, T, S); step: scores
-
-
-def additive_scores(queries: Tensor, keys: Tensor, vector: Tensor) -> Tensor:
-    """vᵀ tanh(q + k) of projected queries and keys (Bahdanau et al. 2015, appendix A.1.2).
-
-    Args:
-        queries: (B, H, T, K).
-        keys: (B, H, S, K).
-        vector: One v for each head, (H, K), or for each head of each batch row, (B, H, K); more rows are left out.
-
-    Returns:
-        (B, H, T, S).
-    """
-    sums = queries[:, :, :, None] + keys[:, :, None]  # (B, H, T, S, K)
-    vectors = vector.to(sums.dtype).view(-1, *vector.shape[-2:])[: sums.size(0)]  # (1 or B, H, K)
-    return torch.einsum("bhtsk,bhk->bhts", sums.tanh(), vectors)  # (B, H, T, S); step: scores
+__all__ = ["MultiHeadAttention", "attention_weights", "mask_scores"]
 
 
 def mask_scores(scores: Tensor, mask: Tensor | None) -> Tensor:
@@ -55,8 +26,19 @@ def mask_scores(scores: Tensor, mask: Tensor | None) -> Tensor:
     return scores if mask is None else scores.masked_fill(~mask, float("-inf"))  # step: mask
 
 
-def attention_weights(masked_scores: Tensor) -> Tensor:
-    """Softmax over the keys: every query row sums to 1, or is all 0 if the mask allows the query no key."""
+def attention_weights(masked_scores: Tensor, sinks: Tensor | None = None) -> Tensor:
+    """Softmax over the keys: every query row sums to 1, or is all 0 if the mask allows the query no key.
+
+    Args:
+        masked_scores: (B, H, T, S), minus infinity where masked.
+        sinks: One learned score for each head, (H,), or for each head of each batch row, (B, H); more rows are left
+            out. It takes part in the softmax like the score of one more key without a value (gpt-oss, OpenAI 2025,
+            section 2.3; Xiao et al. 2024). Then a row sums to less than 1: the rest is the share of the sink.
+    """
+    if sinks is not None:
+        batch, heads, queries, _ = masked_scores.shape
+        sink = sinks.to(masked_scores.dtype).view(-1, heads, 1, 1)[:batch].expand(batch, heads, queries, 1)
+        return torch.cat([masked_scores, sink], dim=-1).softmax(dim=-1)[..., :-1]  # step: weights
     # Without any key the softmax is 0/0. In all other rows this changes nothing: masked weights are 0 already.
     return masked_scores.softmax(dim=-1).masked_fill(masked_scores == float("-inf"), 0.0)  # step: weights
 
@@ -143,10 +125,7 @@ class MultiHeadAttention(nn.Module):
 
     def written_out(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
         """softmax(QKᵀ / √d_k) V ("Attention Is All You Need", equation 1), with each step at its hook point."""
-        if self.score_vector is None:
-            scores = self.scores(scaled_dot_product_scores(queries, keys))  # (B, H, T, S); step: scores
-        else:
-            scores = self.scores(additive_scores(queries, keys, self.score_vector))  # (B, H, T, S); step: scores
+        scores = self.scores(attention_scores(queries, keys, vector=self.score_vector))  # (B, H, T, S)
         masked = self.masked_scores(mask_scores(scores, mask))  # step: mask
         weights = self.weights(attention_weights(masked))  # step: weights
         return self.head_outputs(self.dropout(weights.to(values.dtype)) @ values)  # (B, H, T, K); step: weighted sum

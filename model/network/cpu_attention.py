@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from model.network.dropout import dropout_mask
+from model.network.scores import attention_scores
 
 __all__ = ["attend_on_cpu"]
 
@@ -19,7 +20,8 @@ class AttendOnCPU(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, rate: float) -> Tensor:
         queries, keys, values = queries.contiguous(), keys.contiguous(), values.contiguous()
-        scores = (queries @ keys.transpose(-2, -1)).float().mul_(queries.size(-1) ** -0.5)  # (B, H, T, S)
+        scaling = queries.size(-1) ** -0.5
+        scores = attention_scores(queries, keys, scaling=scaling, precision=torch.float32)  # (B, H, T, S)
         weights = masked_softmax_(scores, mask).to(values.dtype)
         kept = dropout_mask(weights.shape, rate, weights.dtype) if rate else None
         ctx.save_for_backward(queries, keys, values, weights, kept)

@@ -12,11 +12,12 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from model.config.model import RecurrentConfig
-from model.network.attention import additive_scores, attention_weights, mask_scores
+from model.network.attention import attention_weights, mask_scores
 from model.network.dropout import Dropout
 from model.network.embeddings import initialize_embeddings, token_embeddings
 from model.network.masks import padding_mask
 from model.network.protocols import Cache
+from model.network.scores import attention_scores
 from model.network.translator import Translator
 from model.trace import HookPoint, name_hook_points
 
@@ -70,7 +71,7 @@ class AdditiveAttention(nn.Module):
             The context, (B, 2C).
         """
         queries = self.queries(self.query_projection(state)[:, None, None])  # (B, 1, 1, C)
-        scores = self.scores(additive_scores(queries, keys, self.score_vector))  # (B, 1, 1, S)
+        scores = self.scores(attention_scores(queries, keys, vector=self.score_vector))  # (B, 1, 1, S)
         weights = self.weights(attention_weights(self.masked_scores(mask_scores(scores, mask))))
         return self.head_outputs(weights.to(memory.dtype) @ memory[:, None])[:, 0, 0]  # (B, 2C)
 

@@ -5,15 +5,10 @@ from typing import Literal
 
 from torch import Tensor, nn
 
-from model.network.attention import (
-    MultiHeadAttention,
-    additive_scores,
-    attention_weights,
-    mask_scores,
-    scaled_dot_product_scores,
-)
+from model.network.attention import MultiHeadAttention, attention_weights, mask_scores
 from model.network.layers import DecoderLayer, EncoderLayer, FeedForward, Residual
 from model.network.residual_stream import AttentionPooling, Block, Code, Matrix, Norm, ReadoutStep, Stack, norm_of
+from model.network.scores import additive_scores, scaled_dot_product_scores
 
 __all__ = ["describe_stack", "matrix_of"]
 

@@ -4,16 +4,11 @@ import pytest
 import torch
 from torch import nn
 
-from model.network.attention import (
-    MultiHeadAttention,
-    additive_scores,
-    attention_weights,
-    mask_scores,
-    scaled_dot_product_scores,
-)
+from model.network.attention import MultiHeadAttention, attention_weights, mask_scores
 from model.network.cache import KeyValue
 from model.network.masks import causal_mask
 from model.network.positional import RotaryPositions
+from model.network.scores import additive_scores, scaled_dot_product_scores
 from model.trace import name_hook_points, tracing
 
 
