@@ -62,19 +62,19 @@ TOYS: Mapping[str, Toy] = {
         task="Letters in reverse: a b c → c b a",
         target="reversed",
         rule=lambda letters: letters[::-1],
-        expect="an anti-diagonal: the first target letter attends to the last source letter",
+        expect="A trained model shows an anti-diagonal: the first target letter attends to the last source letter.",
     ),
     "copy": of_letters(
         task="Letters copied: a b c → a b c",
         target="copied",
         rule=lambda letters: letters,
-        expect="a diagonal: each target letter attends to the same position in the source",
+        expect="A trained model shows a diagonal: each target letter attends to the same position in the source.",
     ),
     "sort": of_letters(
         task="Letters sorted: c a b → a b c",
         target="sorted",
         rule=sorted,
-        expect="no line: each target letter attends to the same letter in the source",
+        expect="A trained model shows no line: each target letter attends to the same letter in the source.",
     ),
     "dates": Toy(
         task="Dates in digits: the third of May nineteen eighty four → 1 9 8 4 - 0 5 - 0 3",
@@ -82,7 +82,8 @@ TOYS: Mapping[str, Toy] = {
         target="digits",
         draw=draw_date,
         example=lambda _longest: date(23, 5, 1984),
-        expect="blocks: the year attends to the last words, the month to its name, the day to the first words",
+        expect="A trained model shows blocks: the year attends to the last words, the month to its "
+        "name, and the day to the first words.",
     ),
 }
 

@@ -28,7 +28,7 @@ if not busy:
     with suppress(OSError):  # it only saves time
         SPARE.prepare()  # the visitor may press Train
 if training is None:
-    st.info(f"Press Train. When the model has learned the task, its attention map shows {TOYS[toy].expect}.")
+    st.info(f"Press Train. {TOYS[toy].expect}")
 else:
     plan = training.plan
     sizes = f"d_model {plan.d_model}, {plan.layers} + {plan.layers} layers of {plan.heads} heads"

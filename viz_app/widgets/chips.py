@@ -117,7 +117,7 @@ def chip(token: Token, share: float | None = None, *, number: int, lang: str = "
     label = f"{visible(token.text)}, probability {percent(token.probability)}"
     bar = ""
     if share is not None:
-        label += f", {percent(share)} from the source"
+        label = f"{visible(token.text)}, probability {percent(token.probability)}, {percent(share)} from the source"
         bar = f'<span class="hl-share"><span style="width:{100 * share:.1f}%"></span></span>'
         rows += f"<div><em>from the source</em><span>{percent(share)}</span></div>"
     return (

@@ -54,7 +54,7 @@ def wait_for(subject: Hashable, work: Callable[[Report], Result], *, lane: str, 
         subject: The key of the job.
         work: See `Jobs.ask`.
         lane: The kind of work.
-        step: The name of one step, such as "Head".
+        step: A sentence about the progress, such as "Head {done} of {total}."
 
     Returns:
         The result of the work. None where it reached a limit; then a warning names the limit.
@@ -138,9 +138,9 @@ def progress_text(job: Job, step: str) -> str:
     if waiting := queue_text(job):
         return waiting
     if not job.steps:
-        return "Starting"
-    progress, left = f"{step} {job.done} of {job.steps}", job.seconds_left()
-    return progress if left is None else f"{progress}. Time left: {duration_text(left)}."
+        return "Starting …"
+    progress, left = step.format(done=job.done, total=job.steps), job.seconds_left()
+    return progress if left is None else f"{progress} Time left: {duration_text(left)}."
 
 
 def queue_text(job: Job) -> str:

@@ -10,18 +10,18 @@ __all__ = ["with_progress"]
 Item = TypeVar("Item")
 
 
-def with_progress(items: Sequence[Item], name: str, *, at_least: int) -> Iterator[Item]:
+def with_progress(items: Sequence[Item], step: str, *, at_least: int) -> Iterator[Item]:
     """Iterate over the items under a progress bar.
 
     Args:
         items: What the loop goes through.
-        name: The name of one item, such as "Sentence".
+        step: A sentence about the progress, such as "Sentence {done} of {total}."
         at_least: With fewer items there is no bar, because they take less than a second.
     """
-    bar = st.progress(0.0, name) if len(items) >= at_least else None
+    bar = st.progress(0.0) if len(items) >= at_least else None
     for done, item in enumerate(items):
         if bar:
-            bar.progress(done / len(items), f"{name} {done + 1} of {len(items)}")
+            bar.progress(done / len(items), step.format(done=done + 1, total=len(items)))
         yield item
     if bar:
         bar.empty()

@@ -29,7 +29,7 @@ def require_run(key: CheckpointKey, *, opening: str = "") -> tuple[str, Run]:
     text, run = ask_for_run(key, opening=opening)
     if translations.seconds_of_run(key, text, run) > MOST_SECONDS:
         work = long_analyses.run_work(key, text, run)
-        if start_and_wait_for(*work, lane="run", step="Token") is None:
+        if start_and_wait_for(*work, lane="run", step="Token {done} of {total}.") is None:
             end_page()
     return text, run
 

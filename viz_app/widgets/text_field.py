@@ -76,7 +76,7 @@ def ask(config: AnyConfig, *, with_search: bool, opening: str) -> tuple[str, Sea
         field, menu, *search_column = st.columns(
             [5, 1.4, 1.2] if with_search else [5, 1.4], vertical_alignment="bottom"
         )
-    text = field.text_input(f"{what_to_type(config)} and press Enter", key="text") or ""
+    text = field.text_input(what_to_type(config), key="text") or ""
     languages = config.tokenizer.source_language, config.tokenizer.target_language
     clear_for_new_subject("|".join((st.session_state["checkpoint"], *languages, text)))
     with menu:
@@ -117,14 +117,17 @@ def example_list(examples: Sequence[str]) -> None:
 def what_to_type(config: AnyConfig) -> str:
     """The label of the text field, which depends on the task of the model."""
     if config.task == "continuation":
-        return "Type the beginning of a text"
+        return "Type the beginning of a text and press Enter"
     if config.task == "reading":
-        mask = getattr(config.tokenizer, "mask", "")
-        return "Type a text" + (f" with {plain(mask)} for a word that the model guesses" if mask else "")
+        if mask := getattr(config.tokenizer, "mask", ""):
+            return f"Type a text with {plain(mask)} in place of a word, and press Enter"
+        return "Type a text and press Enter"
     name = language_name(config.tokenizer.source_language)
     if name in TOY_EXAMPLES:
-        return f"Type {name} with spaces between them" if name == "letters" else "Type a date in words"
-    return f"Type a sentence in {plain(name)}" if name else "Type a text"
+        if name == "letters":
+            return "Type letters with spaces between them and press Enter"
+        return "Type a date in words and press Enter"
+    return f"Type a sentence in {plain(name)} and press Enter" if name else "Type a text and press Enter"
 
 
 def use_example(example: str, field: str) -> None:

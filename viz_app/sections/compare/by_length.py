@@ -13,7 +13,7 @@ from viz_app.widgets.headings import section
 __all__ = ["by_length"]
 
 HEIGHT = 360
-MEASURED = "Lower-cased, on the 1,000 captions of the test set (as in figure 2 of Bahdanau et al. 2015)."
+MEASURED = "Measured on the 1,000 captions of the test set in lower case, as in figure 2 of Bahdanau et al. 2015."
 ONE_VECTOR = "A network that reads a whole sentence into one vector gets worse for longer sentences."
 
 
@@ -52,8 +52,5 @@ def by_length(configs: Mapping[str, AnyConfig], *, expanded: bool) -> None:
                 over="words of the source",
             ),
             key="by_length",
-            alt="; ".join(
-                f"{name}: " + ", ".join(f"{words} words {one[words]:.1f}" for words in lengths)
-                for name, one in measured.items()
-            ),
+            alt=f"BLEU of {', '.join(measured)} by the number of words in the source",
         )

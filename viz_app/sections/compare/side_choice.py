@@ -11,7 +11,7 @@ from model.config.section import ConfigError
 from model.inference.opening import AnyConfig
 from model.interventions import Intervention
 from viz_app.content.examples import examples_for
-from viz_app.content.plain import plain
+from viz_app.content.plain import as_sentence, plain
 from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.services import loading, translations
 from viz_app.services.comparison import Side, in_languages_of
@@ -76,7 +76,7 @@ def two_checkpoints(
     try:
         other = in_languages_of(config, others[name])
     except (CheckpointError, ConfigError) as error:
-        end_page(plain(f"{str(error).removesuffix('.')}. Choose another checkpoint to compare with."))
+        end_page(plain(f"{as_sentence(str(error))} Choose another checkpoint to compare with."))
     add_fact("Compared with", name)
     return Side(name=key.name, key=key, text=text), Side(name=name, key=other, text=text)
 

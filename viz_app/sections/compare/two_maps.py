@@ -97,8 +97,12 @@ def window_of(views: Sequence[AttentionView], heads: Sequence[tuple[int, int]]) 
 
 def one_map(pair: MapPair, number: int, side: Side, *, forced: bool) -> None:
     layer, head = pair.heads[number]
-    caption = f"**{plain(side.name)}**, layer {layer + 1} · head {head + 1}"
-    st.caption(f"{caption}. It is forced to write the words of the left one." if forced else caption)
+    name = plain(side.name)
+    st.caption(
+        f"**{name}**, layer {layer + 1} · head {head + 1}. It is forced to write the words of the left one."
+        if forced
+        else f"**{name}**, layer {layer + 1} · head {head + 1}."
+    )
     draw(
         head_map(
             pair.weights[number],

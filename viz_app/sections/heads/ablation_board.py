@@ -118,7 +118,7 @@ def decisive_group(key: CheckpointKey, text: str, *, wanted: bool) -> None:
     """Search for the heads that decide the translation, and silence them."""
     subject, work = long_analyses.decisive_heads_work(key, text)
     if wanted or requested(subject):
-        silenced = wait_for(subject, work, lane="search", step="Translation")
+        silenced = wait_for(subject, work, lane="search", step="Translation {done} of {total}.")
         if silenced is not None:
             set_choice("intervention", Intervention(ablated=silenced))
             st.rerun()

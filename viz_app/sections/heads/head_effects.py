@@ -26,10 +26,12 @@ def faces(effects: SilencingEffects) -> dict[str, list[list[HeadFace]]]:
 
     def face(change: float, position: int) -> HeadFace:
         colour = colours[round((change / bound + 1) / 2 * (LEVELS - 1))]
-        effect = f"{change:+.3f} nats when silenced"
-        if position >= 0:
-            effect += f"; token {position + 1} changes"
-        return HeadFace(colour=colour, ink=ink(colour), note=effect, decides=position >= 0)
+        note = (
+            f"{change:+.3f} nats when silenced; token {position + 1} changes"
+            if position >= 0
+            else f"{change:+.3f} nats when silenced"
+        )
+        return HeadFace(colour=colour, ink=ink(colour), note=note, decides=position >= 0)
 
     return {
         kind: [
@@ -44,9 +46,9 @@ def effects_sentence(effects: SilencingEffects) -> str:
     """The meaning of the board's colours, and the number of heads that change the text when silenced alone."""
     positions = np.concatenate([grid.ravel() for grid in effects.positions.values()])
     return (
-        f"**Blue: without this head the model's text is less likely. Red: more likely** (change in log-probability, up "
-        f"to {largest_change(effects):.2f} nats). Heads that change the text when silenced alone (≠): "
-        f"{int((positions >= 0).sum())} of {len(positions)}."
+        "**Blue: without this head, the text of the model is less likely. Red: it is more likely.** The "
+        f"log-probability changes by up to {largest_change(effects):.2f} nats. The sign ≠ marks heads that "
+        f"change the text when they alone are silenced: {int((positions >= 0).sum())} of {len(positions)}."
     )
 
 

@@ -51,7 +51,7 @@ def gradient_estimate(key: CheckpointKey, pairs: Pairs) -> Grids:
         "Gradient estimate",
         "Michel et al. 2019: |∂loss/∂ξ|, where ξ multiplies a head's output. It takes one pass and changes no head.",
     )
-    few_at_a_time = with_progress(in_batches(pairs), "Batch", at_least=3)
+    few_at_a_time = with_progress(in_batches(pairs), "Batch {done} of {total}.", at_least=3)
     parts = [head_analyses.gradient_importance_of(key, few) for few in few_at_a_time]
     gradients = {kind: np.concatenate([part[kind] for part in parts]) for kind in parts[0]}
     draw(
@@ -72,7 +72,7 @@ def measured_changes(key: CheckpointKey, pairs: Pairs) -> Grids | None:
     subject, work = long_analyses.importance_work(key, pairs)
     if not requested(subject) and not st.button("Measure every head", icon=":material/play_arrow:", key="measure"):
         return None
-    if wait_for(subject, work, lane="importance", step="Head") is not None:
+    if wait_for(subject, work, lane="importance", step="Head {done} of {total}.") is not None:
         st.rerun()
     return None
 

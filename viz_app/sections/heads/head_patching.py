@@ -66,7 +66,7 @@ def head_patching(key: CheckpointKey, config: AnyConfig, text: str) -> None:
     closeness = long_analyses.patching_effects_of(key, donor, text)
     if closeness is None:
         subject, work = long_analyses.patching_work(key, donor, text)
-        closeness = start_and_wait_for(subject, work, lane="patching", step="Run")
+        closeness = start_and_wait_for(subject, work, lane="patching", step="Run {done} of {total}.")
     if closeness is None:
         return
     every_head(runs, closeness)

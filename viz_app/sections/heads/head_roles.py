@@ -49,7 +49,10 @@ UNITS = {"entropy": "nats", "distance": "tokens"}
 def head_roles(key: CheckpointKey, pairs: Pairs) -> None:
     """Draw one metric of every head, and the table of suggested roles."""
     texts = tuple(sentence for sentence, _ in pairs)
-    each = [head_analyses.head_metrics_of(key, text) for text in with_progress(texts, "Sentence", at_least=15)]
+    each = [
+        head_analyses.head_metrics_of(key, text)
+        for text in with_progress(texts, "Sentence {done} of {total}.", at_least=15)
+    ]
     grids = {kind: mean_over_queries([metrics[kind] for metrics in each]) for kind in each[0]}
     roles = {kind: roles_of(metrics) for kind, metrics in grids.items()}
     metric_of_every_head(grids, roles, sentences=len(texts))

@@ -81,17 +81,21 @@ def paint_cell(head: Head) -> None:
 
 
 def head_name(head: Head) -> str:
-    return f"{KINDS[head.kind].title} layer {head.layer + 1} head {head.head + 1}"
+    return f"{KINDS[head.kind].title}, layer {head.layer + 1}, head {head.head + 1}"
 
 
 def spoken_changes(intervention: Intervention) -> str:
     """The changed heads, for a screen reader."""
-    lists = {"Silenced": sorted(intervention.ablated), "Uniform": sorted(intervention.uniform)}
-    return " ".join(f"{state}: {spoken_heads(heads)}." for state, heads in lists.items() if heads)
+    silenced, uniform = sorted(intervention.ablated), sorted(intervention.uniform)
+    sentences = [
+        f"Silenced heads: {spoken_heads(silenced)}." if silenced else "",
+        f"Uniform heads: {spoken_heads(uniform)}." if uniform else "",
+    ]
+    return " ".join(filter(None, sentences))
 
 
 def spoken_heads(heads: Sequence[Head]) -> str:
-    return "; ".join(map(head_name, heads)) if len(heads) <= MAX_NAMED else f"{len(heads)} heads"
+    return "; ".join(map(head_name, heads)) if len(heads) <= MAX_NAMED else str(len(heads))
 
 
 def head_states(heads: Sequence[Head], intervention: Intervention) -> Mapping[str, list[list[str]]]:

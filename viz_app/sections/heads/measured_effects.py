@@ -63,7 +63,7 @@ def requests_effects(key: CheckpointKey, text: str, seconds: float) -> bool:
 
 def wait_for_effects(key: CheckpointKey, text: str) -> None:
     """Draw the progress of the measurement until it has finished, and then the page again."""
-    if wait_for(*long_analyses.effects_work(key, text), lane="effects", step="Head") is not None:
+    if wait_for(*long_analyses.effects_work(key, text), lane="effects", step="Head {done} of {total}.") is not None:
         st.rerun()
 
 

@@ -30,8 +30,8 @@ def paint_weight(intervention: Intervention, after: Translation, kinds: Sequence
     """
     section(
         "Paint a weight",
-        "Choose a new weight, then a cell. The other cells of its row share the rest. The map shows the model after "
-        "all changes.",
+        "Choose a new weight, then a cell. The other cells of its row share the rest. The map includes all your "
+        "changes.",
     )
     shown, head = head_choice(intervention, after, kinds)
     weights = np.asarray(shown.maps[head.layer, head.head])
@@ -68,15 +68,14 @@ def head_choice(intervention: Intervention, after: Translation, kinds: Sequence[
 
 
 def painted_cells(intervention: Intervention, after: Translation) -> None:
-    """List the painted cells: those with an effect, and those without, each with the reason."""
+    """List the painted cells: one line for those with an effect, and one line with the reason for each other cell."""
     painted = sorted(intervention.painted, key=lambda cell: (cell.head, cell.query))
     reasons = {cell: why_without_effect(cell, after) for cell in painted}
-    effective = [cell_name(cell) for cell, reason in reasons.items() if not reason]
-    idle = [f"{cell_name(cell)} ({reason})" for cell, reason in reasons.items() if reason]
-    if effective:
+    if effective := [cell_name(cell) for cell, reason in reasons.items() if not reason]:
         st.caption(f"Painted: {'; '.join(effective)}.")
-    if idle:
-        st.caption(f"Without effect: {'; '.join(idle)}.")
+    for cell, reason in reasons.items():
+        if reason:
+            st.caption(f"Painted without effect: {cell_name(cell)}. {reason}")
 
 
 def cell_name(cell: PaintedCell) -> str:
@@ -84,15 +83,19 @@ def cell_name(cell: PaintedCell) -> str:
 
 
 def why_without_effect(cell: PaintedCell, translation: Translation) -> str:
-    """Why a painted cell changes nothing in this translation; empty where it has its weight."""
+    """A sentence: why a painted cell changes nothing in this translation. Empty where it has its weight."""
     maps = translation.maps[cell.head.kind]
     queries, keys = maps.shape[2:]
     if cell.query >= queries or cell.key >= keys:
-        return f"this map has {queries} rows and {keys} columns"
+        return f"This map has {queries} rows and {keys} columns."
     if not translation.allowed(cell.head.kind)[cell.head.layer, cell.query, cell.key]:
-        return "this cell is masked"
+        return "This cell is masked."
     weight = cell.weight_in(maps) or 0.0
     if abs(weight - cell.weight) < 1e-6:
         return ""
     # Heads are silenced after they are painted.
-    return "its row has only one key, which keeps all the weight" if weight > cell.weight else "its head is silenced"
+    return (
+        "Its row has only one key, and this key keeps all the weight."
+        if weight > cell.weight
+        else "Its head is silenced."
+    )

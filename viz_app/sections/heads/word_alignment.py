@@ -31,7 +31,7 @@ def word_alignment(key: CheckpointKey) -> None:
     links = long_analyses.word_links_of(key)
     if links is None:
         subject, work = long_analyses.alignment_work(key)
-        links = start_and_wait_for(subject, work, lane="alignment", step="Sentence")
+        links = start_and_wait_for(subject, work, lane="alignment", step="Sentence {done} of {total}.")
     if links is None:
         return
     rows = error_rates(links, pairs)
@@ -39,12 +39,15 @@ def word_alignment(key: CheckpointKey) -> None:
     rows.append(("co-occurrence of words", "–", error_rate(cooccurrence(pairs), pairs)))
     section(
         "Which head points at the word that it translates?",
-        f"A person aligned {len(pairs)} captions and their translations word by word. Best: {pointer}, when the word "
-        f"is {when}, with an alignment error rate of {percent(least)}.",
+        f"A person aligned {len(pairs)} captions and their translations word by word. The best result, with an "
+        f"alignment error rate of {percent(least)}, is “{pointer}” at the step when the word is written."
+        if when == "written"
+        else f"A person aligned {len(pairs)} captions and their translations word by word. The best result, with an "
+        f"alignment error rate of {percent(least)}, is “{pointer}” at the step when the word is read.",
     )
     st.caption(
-        "A head of the cross-attention is tested twice: when the word is *written*, and one step later, when the "
-        "decoder *reads* it. Many heads find the word only then."
+        "Each head of the cross-attention is tested twice: when the decoder *writes* the word, and one step later, "
+        "when the decoder *reads* it. Many heads find the word only at the second step."
     )
     draw_table(sorted(rows, key=lambda row: row[-1]))
     how_it_is_computed()
@@ -83,10 +86,10 @@ def how_it_is_computed() -> None:
     explanation(
         "How it is computed",
         "The model is forced to write the person's translation. Each target word is linked to the source word with the "
-        "most weight. The tokens of one word are summed as keys and averaged as queries; `</s>` is left out. A are the "
-        "links found. S are the links that the person was sure of. P also has the possible links, such as those of "
-        "articles (Och and Ney 2003). Reading the weights one step later is from Chen et al. 2020. **ALTI+** follows "
-        "the vectors that the tokens really contribute; see *Inside*. “Co-occurrence of words” sees only these "
-        "sentences and no model (IBM Model 1).",
+        "most weight. The weights of the tokens of one word are summed for keys and averaged for queries; `</s>` is "
+        "left out. A is the set of links that were found. S is the set of links that the person was sure about. P is S "
+        "together with the possible links, such as those of articles (Och and Ney 2003). Chen et al. 2020 were the "
+        "first to take the weights one step later. **ALTI+** follows the vectors that the tokens really contribute; "
+        "see the page *Inside*. “Co-occurrence of words” uses only these sentences and no model (IBM Model 1).",
         r"\mathrm{AER} = 1 - \frac{|A \cap S| + |A \cap P|}{|A| + |S|}",
     )

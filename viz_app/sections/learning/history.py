@@ -56,7 +56,7 @@ def require_history(key: CheckpointKey, text: str, trained: Translation) -> Hist
     results = long_analyses.snapshot_results_of(key, text, steps)
     if results is None:
         subject, work = long_analyses.snapshots_work(key, text, steps)
-        results = start_and_wait_for(subject, work, lane="snapshots", step="Snapshot")
+        results = start_and_wait_for(subject, work, lane="snapshots", step="Snapshot {done} of {total}.")
     if results is None:
         end_page()
     for result in results:

@@ -53,7 +53,7 @@ def draw_snapshot_player(history: History, kind: str, layer: int, head: int) -> 
     weights = np.where(shown.allowed[layer], history.results[number].maps[kind][layer, head], np.float32("nan"))
     numbers(
         {"": partial(map_table, weights, shown.axes)},
-        summary=f"{name.capitalize()}. {map_summary(weights, shown.axes, unit='attention weight')}",
+        summary=f"Snapshot: {name}. {map_summary(weights, shown.axes, unit='attention weight')}",
         key="training_view",
         alt=f"Attention weights of layer {layer + 1}, head {head + 1}, {name}",
     )

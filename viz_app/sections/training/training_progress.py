@@ -65,8 +65,8 @@ def progress(training: Training, *, epochs: int) -> tuple[float, str]:
     if not job.steps:
         return share, "Starting takes a moment …"
     share, left = min(job.done / job.steps, 1.0), job.seconds_left()
-    done = f"Pass {min(epochs + 1, EPOCHS)} of {EPOCHS} over the pairs, step {job.done:,} of {job.steps:,}"
-    return share, done if left is None else f"{done}; {duration_text(left)} left"
+    done = f"Pass {min(epochs + 1, EPOCHS)} of {EPOCHS} over the pairs, step {job.done:,} of {job.steps:,}."
+    return share, done if left is None else f"{done} Time left: {duration_text(left)}."
 
 
 def draw_curves(history: Mapping[str, Sequence[float]]) -> None:
@@ -99,8 +99,7 @@ def draw_attempt(training: Training, key: listing.CheckpointKey) -> None:
     text, answer = toy.example(training.plan.longest)
     section(
         "What it attends to",
-        f"While it writes the correct answer. When it has learned the task, expect {toy.expect}. Choose a head to "
-        "enlarge it.",
+        f"The maps show the model while it writes the correct answer. {toy.expect} Choose a head to enlarge it.",
     )
     try:
         saved = (training.folder / WEIGHTS).exists()
