@@ -1,0 +1,154 @@
+// Arrays of numbers, and the few operations of a Transformer. No function changes its arguments.
+// Sums are computed in double precision, and results are kept in single precision.
+
+/**
+ * Numbers row by row: the last axis is contiguous.
+ * @typedef {{ data: Float32Array, shape: number[] }} Tensor
+ * @typedef {{ weight: Tensor, bias: Float32Array | null }} Linear The weight is (outputs, inputs), as in PyTorch.
+ * @typedef {{ weight: Float32Array, bias: Float32Array }} Norm
+ */
+
+/**
+ * @param {number[]} shape
+ * @param {Float32Array} [data] Without it, zeros.
+ * @returns {Tensor}
+ */
+export function tensor(shape, data = new Float32Array(sizeOf(shape))) {
+  return { data, shape };
+}
+
+/** @param {number[]} shape */
+export function sizeOf(shape) {
+  return shape.reduce((size, length) => size * length, 1);
+}
+
+/**
+ * x Wᵀ + b for each row.
+ * @param {Tensor} x (…, I)
+ * @param {Linear} layer
+ * @returns {Tensor} (…, O)
+ */
+export function linear(x, { weight, bias }) {
+  const [outputs, inputs] = weight.shape, rows = x.data.length / inputs;
+  const y = tensor([...x.shape.slice(0, -1), outputs]);
+  const whole = outputs - (outputs % 8);
+  for (let row = 0; row < rows; row++) {
+    const from = row * inputs, to = row * outputs;
+    for (let o = 0; o < whole; o += 8) eightProducts(weight.data, o * inputs, x.data, from, inputs, y.data, to + o);
+    for (let o = whole; o < outputs; o++) y.data[to + o] = dot(weight.data, o * inputs, x.data, from, inputs);
+    if (bias) for (let o = 0; o < outputs; o++) y.data[to + o] += bias[o];
+  }
+  return y;
+}
+
+/**
+ * The products of eight rows of a matrix with one vector: most of the time of a translation. Eight sums that do not
+ * wait for each other keep the processor busy, and each number of the vector is read only once.
+ */
+function eightProducts(w, at, x, from, length, y, to) {
+  const end = from + length;
+  let a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0;
+  for (let i = from, j = at; i < end; i++, j++) {
+    const v = x[i];
+    a += w[j] * v;
+    b += w[j + length] * v;
+    c += w[j + 2 * length] * v;
+    d += w[j + 3 * length] * v;
+    e += w[j + 4 * length] * v;
+    f += w[j + 5 * length] * v;
+    g += w[j + 6 * length] * v;
+    h += w[j + 7 * length] * v;
+  }
+  y[to] = a;
+  y[to + 1] = b;
+  y[to + 2] = c;
+  y[to + 3] = d;
+  y[to + 4] = e;
+  y[to + 5] = f;
+  y[to + 6] = g;
+  y[to + 7] = h;
+}
+
+/** The product of `a[i] … a[i + length - 1]` and `b[j] …`. */
+export function dot(a, i, b, j, length) {
+  let sum = 0;
+  for (const end = i + length; i < end; i++, j++) sum += a[i] * b[j];
+  return sum;
+}
+
+/**
+ * @param {Tensor} x
+ * @param {Tensor} y Of the same shape.
+ * @returns {Tensor}
+ */
+export function add(x, y) {
+  return tensor(x.shape, x.data.map((value, i) => value + y.data[i]));
+}
+
+/**
+ * (x - mean) / √(variance + 10⁻⁵) · weight + bias for each row (Ba et al. 2016).
+ * @param {Tensor} x (…, D)
+ * @param {Norm} norm
+ * @returns {Tensor}
+ */
+export function layerNorm(x, { weight, bias }) {
+  const width = weight.length, y = tensor(x.shape);
+  for (let start = 0; start < x.data.length; start += width) {
+    let mean = 0, variance = 0;
+    for (let i = 0; i < width; i++) mean += x.data[start + i] / width;
+    for (let i = 0; i < width; i++) variance += (x.data[start + i] - mean) ** 2 / width;
+    const scale = 1 / Math.sqrt(variance + 1e-5);
+    for (let i = 0; i < width; i++) y.data[start + i] = (x.data[start + i] - mean) * scale * weight[i] + bias[i];
+  }
+  return y;
+}
+
+/**
+ * Softmax of each row. A row without a finite number becomes 0.
+ * @param {Tensor} x (…, S)
+ * @returns {Tensor}
+ */
+export function softmax(x) {
+  const width = x.shape[x.shape.length - 1], y = tensor(x.shape);
+  for (let start = 0; start < x.data.length; start += width) {
+    const row = x.data.subarray(start, start + width), highest = largest(row);
+    if (highest === -Infinity) continue;
+    let sum = 0;
+    for (let i = 0; i < width; i++) sum += Math.exp(row[i] - highest);
+    for (let i = 0; i < width; i++) y.data[start + i] = Math.exp(row[i] - highest) / sum;
+  }
+  return y;
+}
+
+/**
+ * @param {Float32Array} x
+ * @returns {Float32Array} Normalized: its exponentials sum to 1. Numbers that are minus infinity stay so.
+ */
+export function logSoftmax(x) {
+  const highest = largest(x);
+  let sum = 0;
+  for (let i = 0; i < x.length; i++) sum += Math.exp(x[i] - highest);
+  const shift = highest + Math.log(sum);
+  return x.map((value) => value - shift);
+}
+
+/** @param {Float32Array} x */
+export function largest(x) {
+  let highest = -Infinity;
+  for (let i = 0; i < x.length; i++) if (x[i] > highest) highest = x[i];
+  return highest;
+}
+
+/**
+ * The last axis of two tensors, one after the other.
+ * @param {Float32Array[]} parts
+ */
+export function concatenate(...parts) {
+  const whole = new Float32Array(parts.reduce((length, part) => length + part.length, 0));
+  let start = 0;
+  for (const part of parts) {
+    whole.set(part, start);
+    start += part.length;
+  }
+  return whole;
+}

@@ -1,0 +1,4 @@
+// The engine in a Web Worker; see `WorkerEngine`.
+import { serveEngine } from "./engine.js";
+
+serveEngine(/** @type {any} */ (self));
