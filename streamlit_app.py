@@ -5,6 +5,7 @@ import streamlit as st
 from viz_app.components.bundle import ASSETS, asset
 from viz_app.components.page_parts import begin_parts, complete_address, mount_parts, page_keys
 from viz_app.content.glossary import glossary
+from viz_app.content.translation import N_, t
 from viz_app.server.presence import visitor
 from viz_app.server.server_state import turn
 from viz_app.server.streamlit_bridge import keep_reconnecting
@@ -13,6 +14,7 @@ from viz_app.services.listing import listed_checkpoints
 from viz_app.session.address import publish_choices, restore_choices
 from viz_app.session.boundary import boundary, guard_callbacks, show_callback_problems
 from viz_app.session.choices import clear_choices
+from viz_app.session.language import begin_language, chosen_language, language_switch
 from viz_app.session.links import link_button, wanted_place
 from viz_app.session.page_facts import clear_page_facts, page_facts, picture_titles
 from viz_app.widgets.checkpoint_picker import checkpoint_picker
@@ -26,6 +28,8 @@ ICON, LOGO = str(ASSETS / "icon.svg"), str(ASSETS / "logo.svg")
 
 bound_received_files()
 guard_callbacks()
+restore_choices()
+begin_language()
 st.set_page_config(page_title="Headlight", page_icon=ICON, layout="wide")
 # One element, because each element costs time in every run.
 st.html(f"<style>{asset('streamlit.css', 'save_menu.css')}</style>{STYLE}")
@@ -33,30 +37,32 @@ with st.sidebar:
     page_keys()
 
 visitor()  # note that this visitor is here
-restore_choices()
 st.logo(LOGO, size="large", icon_image=ICON)
 page = page_menu()
 if place := wanted_place(st.query_params.to_dict()):
+    kept = chosen_language()
     clear_choices()
-    st.switch_page(page_of(place.page), query_params=dict(place.choices))
+    st.switch_page(page_of(place.page), query_params=dict(place.choices) | kept)
 clear_page_facts()
 begin_parts()
 with turn():
     try:
-        with boundary("The sidebar could not be shown."):
+        with boundary(N_("The sidebar could not be shown.")):
+            with st.sidebar, st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                glossary()
+                language_switch()
             checkpoint_picker(listed_checkpoints())
             with st.sidebar:
-                glossary()
                 present_switch()
         link_place = st.sidebar.container()  # filled after the page, because the link names what the page shows
         leave_button()
-        heading(page.title, PAGES[page_name(page)].instruction)
+        heading(page.title, t(PAGES[page_name(page)].instruction))
         show_callback_problems()
-        with boundary("This page could not be shown."):
+        with boundary(N_("This page could not be shown.")):
             page.run()
-        with boundary("The link to this page could not be made."), link_place:
+        with boundary(N_("The link to this page could not be made.")), link_place:
             link_button(page_name(page))
-        with boundary("Lines between words and saving pictures do not work."), st.sidebar:
+        with boundary(N_("Lines between words and saving pictures do not work.")), st.sidebar:
             mount_parts(page_facts(), picture_titles())
     finally:  # Streamlit may stop the run
         keep_reconnecting()

@@ -10,12 +10,14 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
+from model.messages import MessageError
+
 __all__ = ["CheckpointError", "load_weights", "remove_leftovers", "replace_file", "save_tensors", "save_weights"]
 
 LEFTOVER = ".part"
 
 
-class CheckpointError(ValueError):
+class CheckpointError(MessageError, ValueError):
     """A checkpoint cannot be used. The message names it, the reason and, where there is one, the remedy."""
 
 

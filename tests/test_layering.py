@@ -6,6 +6,7 @@ from docs.architecture import IMPORTS, PACKAGES, TREES, room
 
 # A room imports only from itself and from the rooms before it, also inside functions.
 ROOMS = (
+    "model.messages",
     *("model.files", "model.safety", "model.config", "model.trace", "model.text", "model.network", "model.checkpoints"),
     *("model.corpora", "model.foreign", "model.decoding", "model.inference", "model.interventions", "model.analysis"),
     *("model.training", "model"),

@@ -7,17 +7,19 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Literal, Self, get_args, get_origin, get_type_hints
 
+from model.messages import MessageError
+
 __all__ = ["ConfigError", "Section", "require", "require_seed"]
 
 
-class ConfigError(ValueError):
+class ConfigError(MessageError, ValueError):
     """A configuration cannot be used, or an analysis does not fit a model. The message names values and remedy."""
 
 
-def require(condition: bool, message: str) -> None:
-    """Raise a ConfigError with this message unless the condition holds."""
+def require(condition: bool, template: str, /, **values: object) -> None:
+    """Raise a ConfigError with this template and these values unless the condition holds."""
     if not condition:
-        raise ConfigError(message)
+        raise ConfigError(template, **values)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +40,10 @@ class Section:
         unknown = sorted(set(values) - known)
         require(
             not unknown,
-            f"{cls.__name__} has no setting {', '.join(unknown)}. Its settings are: {', '.join(sorted(known))}.",
+            "{section} has no setting {unknown}. Its settings are: {known}.",
+            section=cls.__name__,
+            unknown=", ".join(unknown),
+            known=", ".join(sorted(known)),
         )
         try:
             return cls(**values)
@@ -52,28 +57,32 @@ class Section:
     def require_positive(self, *names: str) -> None:
         """Raise a ConfigError unless each of these settings is at least 1."""
         for name in names:
-            require(getattr(self, name) > 0, f"{name} is {getattr(self, name)}; it must be at least 1.")
+            value = getattr(self, name)
+            require(value > 0, "{name} is {value}; it must be at least 1.", name=name, value=value)
 
     def __post_init__(self) -> None:
         """Check the type of every field, and turn lists into tuples."""
         for name, kind in get_type_hints(type(self)).items():
             value = getattr(self, name)
+            found = {"name": name, "value": repr(value)}
             if get_origin(kind) is Literal:
                 choices = ", ".join(map(repr, get_args(kind)))
-                require(value in get_args(kind), f"{name} is {value!r}; it must be one of {choices}.")
+                known = value in get_args(kind)
+                require(known, "{name} is {value}; it must be one of {choices}.", choices=choices, **found)
             elif kind is float:
                 number = isinstance(value, int | float) and not isinstance(value, bool)
-                require(number, f"{name} is {value!r}; it must be a number.")
+                require(number, "{name} is {value}; it must be a number.", **found)
             elif kind in (int, str, bool):
                 fits = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
-                require(fits, f"{name} is {value!r}; it must be of type {kind.__name__}.")
+                require(fits, "{name} is {value}; it must be of type {kind}.", kind=kind.__name__, **found)
             elif get_origin(kind) is tuple:
                 item = get_args(kind)[0]
                 fits = isinstance(value, list | tuple) and all(type(v) is item for v in value)
-                require(fits, f"{name} is {value!r}; it must be a list of type {item.__name__}.")
+                require(fits, "{name} is {value}; it must be a list of type {kind}.", kind=item.__name__, **found)
                 object.__setattr__(self, name, tuple(value))  # JSON and TOML have only lists
 
 
 def require_seed(seed: int) -> None:
     """Raise a ConfigError unless the seed fits into 64 bits, as PyTorch needs."""
-    require(-(2**63) <= seed < 2**63, f"seed is {seed}; it must fit into 64 bits. Choose a smaller number.")
+    fits = -(2**63) <= seed < 2**63
+    require(fits, "seed is {seed}; it must fit into 64 bits. Choose a smaller number.", seed=seed)

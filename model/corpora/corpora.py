@@ -21,6 +21,7 @@ from model.config.corpus import CorpusName
 from model.corpora.chinese import simplified
 from model.corpora.class_list import class_sentences
 from model.corpora.overlap import Pair, canonical, sides, without
+from model.messages import MessageError
 
 __all__ = [
     "TATOEBA",
@@ -45,7 +46,7 @@ TATOEBA: Mapping[str, tuple[str, str]] = {
 SPACES = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u200b": None, "\ufeff": None})
 
 
-class CorpusError(ValueError):
+class CorpusError(MessageError, ValueError):
     """A corpus file is missing or cannot be used. The message names the file and the remedy."""
 
 

@@ -2,6 +2,9 @@
 
 import re
 
+from viz_app.content.numbers import percent
+from viz_app.content.translation import t
+
 __all__ = ["PERCENT_COLUMN", "as_sentence", "card", "percent", "plain", "visible"]
 
 PERCENT_COLUMN = "%.1f\u00a0%%"  # the format of a table's column with numbers from 0 to 100
@@ -19,19 +22,7 @@ def plain(text: str) -> str:
 
 def as_sentence(text: str) -> str:
     """Return the text with a full stop, unless it already ends with a sentence mark."""
-    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
-
-
-def percent(share: float, *, digits: int | None = None) -> str:
-    """Format a share with a no-break space, in the same way as `format.js`: "92.9 %", "0.33 %", "100 %".
-
-    Args:
-        share: From 0 to 1.
-        digits: After the point. None gives two digits below 10 %, none at 100 %, and one digit otherwise.
-    """
-    if digits is None:
-        digits = 2 if share < 0.0995 else 0 if share >= 0.9995 else 1
-    return f"{100 * share:.{digits}f}\u00a0%"
+    return text if text.endswith((*".!?…。！？",)) else t("{sentence}.", sentence=text)
 
 
 def card(markdown: str) -> str:

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from viz_app.content.translation import t
 from viz_app.sections.sentiment.review_field import ask_for_review, example_list
 from viz_app.sections.sentiment.review_map import draw_review_map
 from viz_app.sections.sentiment.verdict import note_limits, show_class
@@ -19,13 +20,13 @@ with side:
 with field:
     text = ask_for_review(height=110)
     st.button(
-        "Classify",
+        t("Classify"),
         key="read_review",
-        help="The model reads the review when you leave the field, when you press Ctrl+Enter, and with this button.",
+        help=t("The model reads the review when you leave the field, when you press Ctrl+Enter, and with this button."),
     )
-add_fact("Review", text)
+add_fact(t("Review"), text)
 if not text.strip():
-    end_page("Type a review above, or choose one of the examples.")
+    end_page(t("Type a review above, or choose one of the examples."))
 reading = classifications.classification_of(key, text)
 with side:
     show_class(reading)

@@ -5,6 +5,7 @@ import streamlit as st
 from model.inference.opening import AnyConfig
 from viz_app.content.examples import PURPOSES
 from viz_app.content.glossary import definitions
+from viz_app.content.translation import t
 from viz_app.services import listing, translations
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.links import code_field
@@ -22,30 +23,34 @@ def show_tokens(key: CheckpointKey, config: AnyConfig) -> None:
     purposes = list(PURPOSES.get((config.tokenizer.source_language, config.tokenizer.target_language), ()))
     text = ask_for_text(config, opening=purposes[SPLIT_WORD] if purposes else "")
     if not text.strip():
-        st.info("Type a sentence to see its tokens.")
+        st.info(t("Type a sentence to see its tokens."))
         return
     translation = translations.translation_of(key, text)
-    st.caption("The tokens that this model reads, and the tokens that it writes:")
+    st.caption(t("The tokens that this model reads, and the tokens that it writes:"))
     tokens = {"reads": translation.source, "writes": translation.written}
     st.html(rows_of_chips(tokens, languages=translation.languages, lined=False))
 
 
 key, config = checkpoint_choice.require_checkpoint(listing.listed_checkpoints())
 st.markdown(
-    "Headlight shows how a **Transformer** works: which words it attends to, what it computes, and what happens when "
-    "you change a part of it. Every number on the screen is one that the model used. You cannot break anything here."
+    t(
+        "Headlight shows how a **Transformer** works: which words it attends to, what it computes, and what happens "
+        "when you change a part of it. Every number on the screen is one that the model used. You cannot break "
+        "anything here."
+    )
 )
 words, pages = st.columns([1.25, 1], gap="large")
 with words:
-    st.subheader("Words that you need", anchor=False)
+    st.subheader(t("Words that you need"), anchor=False)
     if config.task == "translation":
         show_tokens(key, config)
     st.html(f'<div class="hl-definitions">{definitions(*TERMS)}</div>')
-    st.caption("The glossary on the left explains more words.")
+    st.caption(t("The glossary on the left explains more words."))
 with pages:
     code_field(key="code_on_start")
-    st.subheader("Pages", anchor=False)
+    st.subheader(t("Pages"), anchor=False)
     with st.container(key="start_pages", gap="small"):  # `chips.STYLE` lets these links wrap
         for page in PAGES.values():
             if page.name != "start":
-                page_link(page.name, f"**{page.title}.** {page.instruction}", icon=f":material/{page.icon}:")
+                label = t("**{title}.** {instruction}", title=t(page.title), instruction=t(page.instruction))
+                page_link(page.name, label, icon=f":material/{page.icon}:")

@@ -7,17 +7,16 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from model.checkpoints.checkpoint import CheckpointError
-from model.config.section import ConfigError
-from model.corpora.corpora import CorpusError
+from model.messages import MessageError
 from viz_app.content.plain import as_sentence, plain
+from viz_app.content.translation import N_, t, worded
 from viz_app.server.streamlit_bridge import FragmentHandledException, wrap_callbacks
+from viz_app.session.language import begin_language
 from viz_app.session.page_end import PageEnded
 
 __all__ = ["boundary", "guard_callbacks", "show_callback_problems"]
 
 LOG = logging.getLogger("headlight")
-FOR_VISITORS = (CheckpointError, ConfigError, CorpusError)  # their messages are written for a visitor
 PROBLEMS = "callback_problems"  # in the session: messages that the next page shows
 
 
@@ -25,7 +24,7 @@ PROBLEMS = "callback_problems"  # in the session: messages that the next page sh
 def boundary(
     failure: str,
     *,
-    remedy: str = "Change the text or choose another checkpoint.",
+    remedy: str = N_("Change the text or choose another checkpoint."),
     show: Callable[[str], object] = st.error,
 ) -> Iterator[None]:
     """Show a message where a part of the app fails, and continue after it.
@@ -34,8 +33,8 @@ def boundary(
     through.
 
     Args:
-        failure: What the visitor reads first, such as "This page could not be shown."
-        remedy: What the visitor can do, as a sentence.
+        failure: What the visitor reads first, such as `N_("This page could not be shown.")`.
+        remedy: What the visitor can do, as a sentence marked with `N_`.
         show: Called with the message.
     """
     try:
@@ -44,15 +43,16 @@ def boundary(
         pass
     except FragmentHandledException:  # Streamlit has already shown its message
         raise
-    except FOR_VISITORS as error:
-        show(plain(as_sentence(str(error))))
+    except MessageError as error:  # written for a visitor
+        show(plain(as_sentence(worded(error))))
     except Exception:
         number = secrets.token_hex(3)
         LOG.exception("%s Error %s", failure, number)
-        show(
-            f"{failure} {remedy} The cause is an error in Headlight. The log of the server describes it under the "
-            f"number {number}."
+        cause = t(
+            "The cause is an error in Headlight. The log of the server describes it under the number {number}.",
+            number=number,
         )
+        show(f"{t(failure)} {t(remedy)} {cause}")
 
 
 def guard_callbacks() -> None:
@@ -62,8 +62,9 @@ def guard_callbacks() -> None:
 
 def run_callback(callback: Callable[[], None]) -> None:
     """Run a callback. Where it fails, keep a message for the page, and draw the whole page again."""
+    begin_language()  # a callback runs before the script
     problems: list[str] = []
-    with boundary("Your last action failed.", remedy="Your choices are kept.", show=problems.append):
+    with boundary(N_("Your last action failed."), remedy=N_("Your choices are kept."), show=problems.append):
         callback()
     if problems:
         st.session_state[PROBLEMS] = (*st.session_state.get(PROBLEMS, ()), *problems)

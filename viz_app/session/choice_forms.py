@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from model.config.kinds import KINDS
 from model.interventions import Intervention
+from viz_app.content.catalogues import offered_languages
 from viz_app.content.examples import BATCHES
 
 __all__ = ["FORMS", "MAX_IN_URL", "OLD_TABS", "Form", "fits_into_a_link"]
@@ -33,6 +34,10 @@ def read_whole_number(text: str) -> int | None:
 
 def read_fraction(text: str) -> float | None:
     return float(text) if re.fullmatch(r"\d{1,3}(\.\d{1,4})?", text, re.ASCII) else None
+
+
+def read_language(text: str) -> str | None:
+    return text if text in offered_languages() else None
 
 
 def read_forced(text: str) -> tuple[tuple[int, int], ...] | None:
@@ -98,6 +103,7 @@ FORMS: dict[str, Form] = {
     **dict.fromkeys(NUMBERS.split(), WHOLE_NUMBER),
     **dict.fromkeys(FRACTIONS.split(), FRACTION),
     **dict.fromkeys(SWITCHES.split(), SWITCH),
+    "lang": Form(read_language),
     "forced": Form(read_forced, write_forced),
     "intervention": Form(read_intervention, Intervention.code),
 }

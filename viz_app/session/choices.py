@@ -21,6 +21,7 @@ __all__ = [
     "set_choice",
     "settle",
     "settle_number",
+    "show_choice",
 ]
 
 
@@ -97,6 +98,11 @@ def settle(name: str, default: object, allowed: Container[object] | None = None)
 def settle_number(name: str, default: float, low: float, high: float) -> None:
     """As `settle`, for a slider: a choice outside its range moves to the nearer end."""
     give(name, min(max(float(str(choices().chosen.get(name, default))), low), high), default)
+
+
+def show_choice(name: str, value: object) -> None:
+    """Give a widget its value where the default belongs to the visitor. A link names only what the visitor chose."""
+    choices().shown[name] = st.session_state[name] = value
 
 
 def give(name: str, value: object, default: object) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from viz_app.content.translation import N_, t
 from viz_app.server.streamlit_bridge import StreamlitPage
 
 __all__ = ["PAGES", "SECTIONS", "AppPage", "page_link", "page_menu", "page_name", "page_of"]
@@ -18,7 +19,7 @@ FOLDER = Path(__file__).parents[1] / "pages"
 
 @dataclass(frozen=True)
 class AppPage:
-    """A page as the navigation shows it."""
+    """A page as the navigation shows it. `t` translates the texts that a visitor reads."""
 
     name: str  # of its file, and in its address
     title: str
@@ -28,29 +29,40 @@ class AppPage:
 
 HOME = "translate"  # the page of an address without a page name
 SECTIONS = {
-    "Course": (AppPage("start", "Start here", "flag", "Learn six words, then open a page."),),
-    "Look": (
-        AppPage("translate", "Translate", "translate", "Type a sentence, and see what every head attends to."),
+    N_("Course"): (AppPage("start", N_("Start here"), "flag", N_("Learn six words, then open a page.")),),
+    N_("Look"): (
+        AppPage("translate", N_("Translate"), "translate", N_("Type a sentence, and see what every head attends to.")),
         AppPage(
             "steps",
-            "Step by step",
+            N_("Step by step"),
             "footprint",
-            "Play the translation word by word; choose another word to use it instead.",
+            N_("Play the translation word by word; choose another word to use it instead."),
         ),
-        AppPage("inside", "Inside", "search", "Choose a token, and follow its numbers through the model."),
-        AppPage("sentiment", "Sentiment", "mood", "Type a review; see where the model looks, and which words decide."),
+        AppPage("inside", N_("Inside"), "search", N_("Choose a token, and follow its numbers through the model.")),
+        AppPage(
+            "sentiment",
+            N_("Sentiment"),
+            "mood",
+            N_("Type a review; see where the model looks, and which words decide."),
+        ),
     ),
-    "Take apart": (
-        AppPage("positions", "Positional encoding", "waves", "See how the model knows the position of each word."),
-        AppPage("masks", "Masks", "grid_on", "Type a few sentences, see which tokens are masked, then break a mask."),
-        AppPage("heads", "Heads", "toggle_on", "Choose a head to silence it, and see the translation change."),
+    N_("Take apart"): (
+        AppPage(
+            "positions", N_("Positional encoding"), "waves", N_("See how the model knows the position of each word.")
+        ),
+        AppPage(
+            "masks", N_("Masks"), "grid_on", N_("Type a few sentences, see which tokens are masked, then break a mask.")
+        ),
+        AppPage("heads", N_("Heads"), "toggle_on", N_("Choose a head to silence it, and see the translation change.")),
     ),
-    "Compare": (
-        AppPage("compare", "Side by side", "compare", "Choose what to compare, and see where the two differ."),
-        AppPage("learning", "Watch it learn", "school", "Press Play, and see attention take shape."),
-        AppPage("training", "Train one here", "model_training", "Choose a task, press Train, and watch."),
+    N_("Compare"): (
+        AppPage("compare", N_("Side by side"), "compare", N_("Choose what to compare, and see where the two differ.")),
+        AppPage("learning", N_("Watch it learn"), "school", N_("Press Play, and see attention take shape.")),
+        AppPage("training", N_("Train one here"), "model_training", N_("Choose a task, press Train, and watch.")),
     ),
-    "Models": (AppPage("checkpoints", "Checkpoints", "inventory_2", "Read a model's card, or open your own model."),),
+    N_("Models"): (
+        AppPage("checkpoints", N_("Checkpoints"), "inventory_2", N_("Read a model's card, or open your own model.")),
+    ),
 }
 PAGES = {page.name: page for pages in SECTIONS.values() for page in pages}
 
@@ -58,7 +70,7 @@ PAGES = {page.name: page for pages in SECTIONS.values() for page in pages}
 def page_menu() -> StreamlitPage:
     """Draw the menu of all pages, by section, and return the page that the visitor opened."""
     return st.navigation(
-        {section: [page_of(page.name) for page in pages] for section, pages in SECTIONS.items()}, expanded=True
+        {t(section): [page_of(page.name) for page in pages] for section, pages in SECTIONS.items()}, expanded=True
     )
 
 
@@ -67,7 +79,7 @@ def page_of(name: str) -> StreamlitPage:
     page = PAGES[name]
     return st.Page(
         FOLDER / f"{name}.py",
-        title=page.title,
+        title=t(page.title),
         icon=f":material/{page.icon}:",
         url_path=name,
         default=name == HOME,

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from viz_app.content.examples import REVIEWS
+from viz_app.content.translation import t
 from viz_app.services import translations
 from viz_app.session.choices import settle
 from viz_app.widgets.text_field import note_text_too_long_for_link, use_example
@@ -14,7 +15,7 @@ def ask_for_review(*, height: int) -> str:
     """Ask for a review, which may be empty, in a field of this height in pixels."""
     settle("review", REVIEWS[0])
     text = st.text_area(
-        "Type or paste a film review in English",
+        t("Type or paste a film review in English"),
         key="review",
         height=height,
         max_chars=translations.MAX_CHARACTERS,
@@ -26,11 +27,11 @@ def ask_for_review(*, height: int) -> str:
 def example_list() -> None:
     """Offer reviews to choose from, before the field itself."""
     st.selectbox(
-        "Examples",
+        t("Examples"),
         REVIEWS,
         index=None,
         key="review_example",
-        placeholder="Choose a review",
+        placeholder=t("Choose a review"),
         on_change=use_example,
         args=("review_example", "review"),
     )

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from model.inference.classify import Classification
+from viz_app.content.translation import t
 from viz_app.figures.attention import head_map
 from viz_app.figures.style import Axes
 from viz_app.widgets.charts import draw
@@ -16,21 +17,28 @@ MAX_WORDS = 120  # a larger map has cells smaller than a pixel
 
 def draw_review_map(reading: Classification) -> None:
     """Ask for a head of the encoder, and draw its map."""
-    section("Encoder self-attention", "How much each word (row) attends to each word (column).")
+    section(t("Encoder self-attention"), t("How much each word (row) attends to each word (column)."))
     layers, heads = reading.encoder.shape[:2]
     layer, head = pick_head(layers, heads, prefix="review_")
     if len(reading.tokens) > MAX_WORDS:
-        st.caption(f"The map shows the first {MAX_WORDS} of {len(reading.tokens)} words.")
+        st.caption(t("The map shows the first {shown} of {all} words.", shown=MAX_WORDS, all=len(reading.tokens)))
     tokens = reading.tokens[:MAX_WORDS]
     draw(
         head_map(
             reading.encoder[layer, head, :MAX_WORDS, :MAX_WORDS],
             Axes(
-                queries=tokens, keys=tokens, query_title="query: word being encoded", key_title="key: word attended to"
+                queries=tokens,
+                keys=tokens,
+                query_title=t("query: word being encoded"),
+                key_title=t("key: word attended to"),
             ),
             reading.allowed[layer, :MAX_WORDS, :MAX_WORDS],
             height=430,
         ),
         key="review_map",
-        alt=f"Encoder self-attention of layer {layer + 1}, head {head + 1} over the words of the review",
+        alt=t(
+            "Encoder self-attention of layer {layer}, head {head} over the words of the review",
+            layer=layer + 1,
+            head=head + 1,
+        ),
     )

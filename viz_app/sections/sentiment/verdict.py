@@ -5,6 +5,7 @@ import streamlit as st
 from model.inference.classify import Classification
 from model.inference.confidence import MAX_UNREAD_SHARE
 from viz_app.content.plain import percent, plain
+from viz_app.content.translation import t, tn
 from viz_app.widgets.marked_text import sentence
 
 __all__ = ["note_limits", "show_class"]
@@ -12,7 +13,7 @@ __all__ = ["note_limits", "show_class"]
 
 def show_class(reading: Classification) -> None:
     """Show the class, and the probability of every class as a bar."""
-    st.html(sentence(f"{reading.label}: {percent(reading.probabilities[reading.label])}"))
+    st.html(sentence(t("{label}: {share}", label=reading.label, share=percent(reading.probabilities[reading.label]))))
     for label, probability in reading.probabilities.items():
         st.progress(probability, plain(f"{label} {percent(probability)}"))
 
@@ -21,10 +22,19 @@ def note_limits(reading: Classification, *, max_length: int) -> None:
     """Say that the class is a guess, or that a part of the review was left out, where this is so."""
     if reading.unread > MAX_UNREAD_SHARE:
         st.caption(
-            ":material/info: Much of this text is not in the vocabulary of this model, so its class is largely a guess."
+            t(
+                ":material/info: Much of this text is not in the vocabulary of this model, so its class is largely a "
+                "guess."
+            )
         )
     if reading.dropped:
         st.warning(
-            f"The model reads up to {max_length} tokens. {reading.dropped} tokens from the middle of the review were "
-            "left out. Its beginning and its end were kept."
+            tn(
+                "The model reads up to {limit} tokens. {n} token from the middle of the review was left out. Its "
+                "beginning and its end were kept.",
+                "The model reads up to {limit} tokens. {n} tokens from the middle of the review were left out. Its "
+                "beginning and its end were kept.",
+                n=reading.dropped,
+                limit=max_length,
+            )
         )

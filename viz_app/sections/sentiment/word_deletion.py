@@ -9,6 +9,7 @@ from model.analysis.deletion import Deletion, word_spans
 from model.checkpoints.languages import tag
 from model.inference.classify import Classification
 from viz_app.content.plain import percent, plain
+from viz_app.content.translation import t, tn
 from viz_app.services import classifications, loading
 from viz_app.services.listing import CheckpointKey
 from viz_app.widgets.charts import numbers
@@ -22,11 +23,11 @@ def word_deletion(key: CheckpointKey, text: str, reading: Classification) -> Non
     """Draw how the probability of the class changes without each word."""
     deletions = classifications.deletions_of(key, text)
     if not deletions:
-        st.caption("Type two or more words to see which of them decide.")
+        st.caption(t("Type two or more words to see which of them decide."))
         return
     label = plain(reading.label)
-    section("Which words decide? Each word is deleted in turn")
-    st.caption(f"Blue: without this word, “{label}” is less probable. Red: it is more probable.")
+    section(t("Which words decide? Each word is deleted in turn"))
+    st.caption(t("Blue: without this word, “{label}” is less probable. Red: it is more probable.", label=label))
     st.html(
         changed_text(
             [deletion.word for deletion in deletions],
@@ -40,21 +41,30 @@ def word_deletion(key: CheckpointKey, text: str, reading: Classification) -> Non
     with table_column:
         numbers(
             {"": partial(deletion_table, deletions, reading)},
-            summary=f"Probability of “{reading.label}” with all words: {percent(whole)}.",
+            summary=t("Probability of “{label}” with all words: {share}.", label=reading.label, share=percent(whole)),
             key="deletions",
-            alt="The class of the review without each word",
+            alt=t("The class of the review without each word"),
         )
     if left_out := len(word_spans(text)) - len(deletions):
-        st.caption(f"The review is too long to delete every word. Its last {left_out} words were not deleted.")
+        st.caption(
+            tn(
+                "The review is too long to delete every word. Its last word was not deleted.",
+                "The review is too long to delete every word. Its last {n} words were not deleted.",
+                n=left_out,
+            )
+        )
 
 
 def strongest_word(deletions: tuple[Deletion, ...], reading: Classification) -> str:
     """Name the word that changes the probability most when it is deleted."""
     strongest = max(deletions, key=lambda deletion: abs(deletion.change))
     whole = reading.probabilities[reading.label]
-    return (
-        f"“{strongest.word}” matters most: without it, the probability of “{reading.label}” changes from "
-        f"{percent(whole)} to {percent(whole + strongest.change)}."
+    return t(
+        "“{word}” matters most: without it, the probability of “{label}” changes from {before} to {after}.",
+        word=strongest.word,
+        label=reading.label,
+        before=percent(whole),
+        after=percent(whole + strongest.change),
     )
 
 
@@ -62,24 +72,28 @@ def words_that_change_class(deletions: tuple[Deletion, ...], reading: Classifica
     """Say how many single words change the class when they are deleted."""
     deciding = [deletion for deletion in deletions if deletion.label != reading.label]
     if not deciding:
-        return "No single word changes the class."
+        return t("No single word changes the class.")
     if len(deciding) == 1:
-        return f"Without “{deciding[0].word}” the class is “{deciding[0].label}”."
-    return f"{len(deciding)} words change the class when one of them is deleted."
+        return t("Without “{word}” the class is “{label}”.", word=deciding[0].word, label=deciding[0].label)
+    return tn(
+        "{n} word changes the class when it is deleted.",
+        "{n} words change the class when one of them is deleted.",
+        n=len(deciding),
+    )
 
 
 def deletion_table(deletions: tuple[Deletion, ...], reading: Classification) -> pd.DataFrame:
     """Return a row for each word, with the strongest decrease first."""
-    whole = reading.probabilities[reading.label]
+    whole, change = reading.probabilities[reading.label], t("change")
     return pd.DataFrame(
         [
             {
-                "position": position,
-                "word": deletion.word,
-                "change": deletion.change,
-                f"{reading.label} without it": whole + deletion.change,
-                "class without it": deletion.label,
+                t("position"): position,
+                t("word"): deletion.word,
+                change: deletion.change,
+                t("{label} without it", label=reading.label): whole + deletion.change,
+                t("class without it"): deletion.label,
             }
             for position, deletion in enumerate(deletions, start=1)
         ]
-    ).sort_values("change", ignore_index=True)
+    ).sort_values(change, ignore_index=True)

@@ -1,0 +1,69 @@
+"""Numbers, shares, lists and dates, as the language of the visitor writes them."""
+
+from collections.abc import Sequence
+from datetime import date
+from functools import cache
+
+from babel import Locale
+from babel.dates import format_date
+from babel.lists import format_list
+from babel.numbers import format_decimal
+
+from viz_app.content.catalogues import ENGLISH, LANGUAGES
+from viz_app.content.translation import language
+
+__all__ = ["day", "decimal", "joined", "native_name", "percent", "percent_column"]
+
+
+@cache
+def locale_of(code: str) -> Locale:
+    """What Babel knows about a language. English has the lists and dates of Britain: "a, b and c"."""
+    return Locale.parse("en_GB" if code == ENGLISH or code not in LANGUAGES else code)
+
+
+@cache
+def signs(code: str) -> tuple[str, str]:
+    """The decimal sign, and what stands after a percentage. In English it is a no-break space and the sign."""
+    locale = locale_of(code)
+    if locale.language == ENGLISH:
+        return ".", "\u00a0%"
+    pattern = locale.percent_formats[None].pattern
+    return str(locale.number_symbols["latn"]["decimal"]), pattern[pattern.rindex("0") + 1 :]
+
+
+def percent(share: float, *, digits: int | None = None) -> str:
+    """Format a share in the same way as `format.js`, in English with a no-break space: "92.9 %", "0.33 %", "100 %".
+
+    Args:
+        share: From 0 to 1.
+        digits: After the point. None gives two digits below 10 %, none at 100 %, and one digit otherwise.
+    """
+    if digits is None:
+        digits = 2 if share < 0.0995 else 0 if share >= 0.9995 else 1
+    point, sign = signs(language())
+    return f"{100 * share:.{digits}f}".replace(".", point) + sign
+
+
+def percent_column() -> str:
+    """The format of a table's column with numbers from 0 to 100."""
+    return "%.1f" + signs(language())[1].replace("%", "%%")
+
+
+def decimal(value: float, *, digits: int = 0) -> str:
+    """Format a number with this many digits after the point, and with signs for thousands: "1,260", "0.033"."""
+    return str(format_decimal(value, format=f"#,##0.{'0' * digits}", locale=locale_of(language())))
+
+
+def joined(parts: Sequence[str]) -> str:
+    """A list in a sentence: "a, b and c"."""
+    return str(format_list(parts, locale=locale_of(language())))
+
+
+def day(value: date) -> str:
+    """A date: "3 Mar 2026"."""
+    return str(format_date(value, format="medium", locale=locale_of(language())))
+
+
+def native_name(code: str) -> str:
+    """The name of a language in this language: "한국어"."""
+    return str(locale_of(code).language_name) if code in LANGUAGES else code
