@@ -166,12 +166,18 @@ def make_model(**changes: object) -> Transformer:
     model = Transformer(ModelConfig.from_dict(settings | changes)).eval()
     with torch.no_grad():
         for name, parameter in model.named_parameters():
-            if name.endswith("bias") or "norm" in name:
+            if name.endswith(("bias", "sinks", "table")) or "norm" in name:
                 parameter.add_(0.1 * torch.randn_like(parameter))
     return model
 
 
-VARIANTS = [
+ATTENTION_VARIANTS: list[dict[str, object]] = [
+    {"positional": "rotary", "num_kv_heads": 2},
+    {"positional": "alibi"},
+    {"positional": "relative", "num_kv_heads": 1},
+    {"score_cap": 0.5, "attention_sinks": True},
+]
+VARIANTS: list[dict[str, object]] = [
     {"norm": norm, "positional": positional, "tie_embeddings": tie}
     for norm in ("post", "pre")
     for positional in ("sinusoidal", "learned")
@@ -179,10 +185,10 @@ VARIANTS = [
 ]
 
 
-VARIANTS += [{"attention": "additive"}, {"activation": "gelu"}]
+VARIANTS += [{"attention": "additive"}, {"activation": "gelu"}, *ATTENTION_VARIANTS]
 
 
-@pytest.fixture(params=VARIANTS, ids=lambda v: "-".join(v.values()))
+@pytest.fixture(params=VARIANTS, ids=lambda v: "-".join(map(str, v.values())))
 def model(request: pytest.FixtureRequest) -> Transformer:
     return make_model(**request.param)
 

@@ -31,8 +31,11 @@ class LayersConfig(Section):
     norm: Literal["post", "pre"] = "post"
     activation: Literal["relu", "gelu"] = "relu"
     attention: Literal["scaled_dot_product", "additive"] = "scaled_dot_product"
-    positional: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal"
+    positional: Literal["sinusoidal", "learned", "rotary", "alibi", "relative"] = "sinusoidal"
     max_length: int = 256
+    num_kv_heads: int = 0  # different keys and values, which num_heads / num_kv_heads heads share; 0 = num_heads
+    score_cap: float = 0.0  # the limit of the scores; 0 = none
+    attention_sinks: bool = False  # each head has a learned score without a key in its softmax
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -57,6 +60,15 @@ class LayersConfig(Section):
         require(
             self.positional != "rotary" or self.attention == "scaled_dot_product",
             f'attention is {self.attention!r}; rotary positions need "scaled_dot_product".',
+        )
+        require(
+            self.num_kv_heads >= 0 and (self.num_kv_heads == 0 or self.num_heads % self.num_kv_heads == 0),
+            f"num_kv_heads is {self.num_kv_heads} and num_heads is {self.num_heads}. num_kv_heads must divide "
+            "num_heads; 0 means that no heads share keys.",
+        )
+        require(
+            0.0 <= self.score_cap < float("inf"),
+            f"score_cap is {self.score_cap}; it must be above 0, such as 50, or 0 for scores without a limit.",
         )
         require(0.0 <= self.dropout < 1.0, f"dropout is {self.dropout}; it must be at least 0 and below 1.")
 
@@ -83,10 +95,6 @@ class ModelConfig(LayersConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require_positive("source_vocab_size", "target_vocab_size", "num_decoder_layers")
-        require(
-            self.positional != "rotary",
-            'positional is "rotary", but only a classifier supports it. Choose "sinusoidal" or "learned".',
-        )
         require_one_vocabulary(self)
 
     def num_layers(self, kind: str) -> int:

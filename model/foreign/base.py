@@ -67,6 +67,12 @@ class ForeignModel(nn.Module):
     def scaling(self, kind: str, layer: int) -> float:
         return self.hooks[kind, layer].scaling
 
+    def score_cap(self, kind: str, layer: int) -> float | None:
+        return None  # `attend` refuses limits and sinks
+
+    def sinks(self, kind: str, layer: int) -> Tensor | None:
+        return None
+
     def stack(self, name: str) -> Stack:
         return self.stacks.stack(name)
 

@@ -8,11 +8,14 @@ from collections.abc import Callable
 import torch.nn.functional as F
 from torch import Tensor
 
-__all__ = ["DecoderCache", "KeyValue"]
+__all__ = ["DecoderCache", "KeyValue", "for_heads"]
 
 
 class KeyValue:
     """Keys and values of one attention layer, (B, H, S, K) each, in buffers that can grow.
+
+    Where heads share keys and values, each is kept once, (B, G, S, K). A trace needs them for each head, because an
+    edit may change only some heads. Then the cache has them for each head from its first traced step.
 
     A step may have fewer batch rows. It then uses the first rows, and the other rows keep their contents.
     """
@@ -28,6 +31,10 @@ class KeyValue:
         if self._keys is None or self._values is None:
             self._keys, self._values = keys, values
             return keys, values
+        if keys.size(1) != self._keys.size(1):
+            heads = max(keys.size(1), self._keys.size(1))
+            self._keys, self._values = for_heads(self._keys, heads), for_heads(self._values, heads)
+            keys, values = for_heads(keys, heads), for_heads(values, heads)
         if self.length > self._keys.size(2):
             # Doubling keeps the cost per token constant.
             room = max(2 * self.length, 32) - self._keys.size(2)
@@ -48,6 +55,11 @@ class KeyValue:
         if self._keys is not None and self._values is not None:
             self._keys = self._keys.index_select(0, rows)
             self._values = self._values.index_select(0, rows)
+
+
+def for_heads(x: Tensor, heads: int) -> Tensor:
+    """Keys or values (B, G, S, K), each as often as heads share it: (B, H, S, K)."""
+    return x if x.size(1) == heads else x.repeat_interleave(heads // x.size(1), dim=1)
 
 
 class DecoderCache:

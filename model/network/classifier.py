@@ -11,7 +11,6 @@ from model.network.attention import MultiHeadAttention
 from model.network.dropout import Dropout
 from model.network.masks import padding_mask
 from model.network.own_model import OwnModel
-from model.network.positional import PositionalEncoding, RotaryPositions
 from model.network.residual_stream import AttentionPooling as PoolingParts
 from model.network.residual_stream import Stack
 from model.network.stack_description import describe_stack, matrix_of
@@ -25,6 +24,7 @@ class AttentionPooling(nn.Module):
     """One learned query attends to every token. Its weights show which tokens the decision depends on.
 
     The pooling of Lin et al. 2017 ("A Structured Self-attentive Sentence Embedding"), with the heads of a Transformer.
+    It has no sinks, limits or shared keys: all of its weight is for tokens.
     """
 
     def __init__(self, config: ClassifierConfig) -> None:
@@ -75,10 +75,8 @@ class Classifier(OwnModel):
         initialize(self, config, pad_id)
         name_hook_points(self)
 
-    def position_table(self) -> Tensor:
-        """One row per position: the vector added to the embedding, (N, D), or the rotary angles, (N, K)."""
-        positions = next(m for m in self.modules() if isinstance(m, PositionalEncoding | RotaryPositions))
-        return positions.table.detach()
+    def position_table(self) -> Tensor | None:
+        return self.encoder.position_table()
 
     def stack(self, name: str = "encoder") -> Stack:
         """The description of the encoder and of the way from its states to the logits."""

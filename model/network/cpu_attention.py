@@ -18,13 +18,22 @@ __all__ = ["attend_on_cpu"]
 
 class AttendOnCPU(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, rate: float) -> Tensor:
+    def forward(
+        ctx: Any,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        mask: Tensor | None,
+        rate: float,
+        bias: Tensor | None,
+    ) -> Tensor:
         queries, keys, values = queries.contiguous(), keys.contiguous(), values.contiguous()
         scaling = queries.size(-1) ** -0.5
-        scores = attention_scores(queries, keys, scaling=scaling, precision=torch.float32)  # (B, H, T, S)
+        scores = attention_scores(queries, keys, scaling=scaling, bias=bias, precision=torch.float32)  # (B, H, T, S)
         weights = masked_softmax_(scores, mask).to(values.dtype)
         kept = dropout_mask(weights.shape, rate, weights.dtype) if rate else None
         ctx.save_for_backward(queries, keys, values, weights, kept)
+        ctx.bias_shape = None if bias is None else bias.shape
         return (weights if kept is None else weights * kept) @ values
 
     @staticmethod
@@ -37,8 +46,12 @@ class AttendOnCPU(torch.autograd.Function):
         if kept is not None:
             grad_weights.mul_(kept)
         mean = (grad_weights * weights).sum(dim=-1, keepdim=True)  # (B, H, T, 1)
-        grad_scores = grad_weights.sub_(mean).mul_(weights).mul_(queries.size(-1) ** -0.5).to(grad.dtype)
-        return grad_scores @ keys, grad_scores.transpose(-2, -1) @ queries, grad_values, None, None
+        grad_scores = grad_weights.sub_(mean).mul_(weights)  # (B, H, T, S)
+        grad_bias = grad_scores.sum_to_size(ctx.bias_shape) if ctx.needs_input_grad[5] else None
+        # The sum may be the same memory.
+        scale = grad_scores.mul_ if grad_bias is None else grad_scores.mul
+        grad_products = scale(queries.size(-1) ** -0.5).to(grad.dtype)
+        return grad_products @ keys, grad_products.transpose(-2, -1) @ queries, grad_values, None, None, grad_bias
 
 
 def masked_softmax_(scores: Tensor, mask: Tensor | None) -> Tensor:
@@ -51,7 +64,9 @@ def masked_softmax_(scores: Tensor, mask: Tensor | None) -> Tensor:
     return scores.add_(bias).softmax(dim=-1).mul_(sees.float())
 
 
-def attend_on_cpu(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, rate: float) -> Tensor:
+def attend_on_cpu(
+    queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, rate: float, bias: Tensor | None = None
+) -> Tensor:
     """softmax(QKᵀ/√d_k) with dropout, times V ("Attention Is All You Need", equation 1).
 
     Args:
@@ -60,9 +75,10 @@ def attend_on_cpu(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | 
         values: (B, H, S, K).
         mask: Boolean, broadcast over (B, H, T, S), True = may attend. A query without any key gets 0.
         rate: Dropout rate of the weights; 0 for none.
+        bias: Added to the scores, broadcast over (B, H, T, S).
 
     Returns:
         (B, H, T, K).
     """
-    result: Tensor = AttendOnCPU.apply(queries, keys, values, mask, rate)
+    result: Tensor = AttendOnCPU.apply(queries, keys, values, mask, rate, bias)
     return result

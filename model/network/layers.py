@@ -8,11 +8,12 @@ from torch import Tensor, nn
 from model.config.model import LayersConfig
 from model.network.attention import MultiHeadAttention
 from model.network.cache import KeyValue
+from model.network.distance_bias import BucketedBias, DistanceBias, LinearBias
 from model.network.dropout import Dropout
 from model.network.positional import RotaryPositions
 from model.trace import HookPoint
 
-__all__ = ["DecoderLayer", "EncoderLayer", "FeedForward", "Residual"]
+__all__ = ["DecoderLayer", "EncoderLayer", "FeedForward", "Residual", "make_layer_positions"]
 
 
 class FeedForward(nn.Module):
@@ -56,24 +57,43 @@ class Residual(nn.Module):
         return self.stream(self.normed(self.norm(total)))  # step: norm
 
 
-def attention(config: LayersConfig, positions: RotaryPositions | None = None) -> MultiHeadAttention:
+Positions = RotaryPositions | DistanceBias
+
+
+def make_layer_positions(config: LayersConfig, *, both_sides: bool) -> Positions | None:
+    """What the self-attention of all layers of a stack uses for positions; None where vectors are added to the tokens.
+
+    Args:
+        config: The sizes.
+        both_sides: A query may attend to later keys.
+    """
+    if config.positional == "rotary":
+        return RotaryPositions(max_length=config.max_length, width=config.d_model // config.num_heads)
+    if config.positional == "alibi":
+        return LinearBias(num_heads=config.num_heads)
+    if config.positional == "relative":
+        return BucketedBias(num_heads=config.num_heads, d_model=config.d_model, both_sides=both_sides)
+    return None
+
+
+def attention(config: LayersConfig, positions: Positions | None = None) -> MultiHeadAttention:
     return MultiHeadAttention(
         d_model=config.d_model,
         num_heads=config.num_heads,
         dropout=config.dropout,
         kind=config.attention,
         positions=positions,
+        num_kv_heads=config.num_kv_heads or None,
+        score_cap=config.score_cap or None,
+        sinks=config.attention_sinks,
     )
 
 
 class EncoderLayer(nn.Module):
     """Self-attention over the source, then feed-forward."""
 
-    def __init__(self, config: LayersConfig) -> None:
+    def __init__(self, config: LayersConfig, positions: Positions | None) -> None:
         super().__init__()
-        rotary = config.positional == "rotary"
-        width = config.d_model // config.num_heads
-        positions = RotaryPositions(max_length=config.max_length, width=width) if rotary else None
         self.self_attention = attention(config, positions)
         self.feed_forward = FeedForward(config)
         self.self_attention_residual = Residual(config)
@@ -87,9 +107,9 @@ class EncoderLayer(nn.Module):
 class DecoderLayer(nn.Module):
     """Masked self-attention over the target, cross-attention to the source, then feed-forward."""
 
-    def __init__(self, config: LayersConfig) -> None:
+    def __init__(self, config: LayersConfig, positions: Positions | None) -> None:
         super().__init__()
-        self.self_attention = attention(config)
+        self.self_attention = attention(config, positions)
         self.cross_attention = attention(config)
         self.feed_forward = FeedForward(config)
         self.self_attention_residual = Residual(config)

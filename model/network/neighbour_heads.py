@@ -13,13 +13,17 @@ LEAD = 3.0  # how much higher the score of the neighbour is: its weight is e³, 
 
 
 @torch.no_grad()
-def attend_to_neighbours(attention: MultiHeadAttention, positions: RotaryPositions) -> None:
-    """Start the first head at the previous token and the second head at the next token. Training may change both.
+def attend_to_neighbours(attention: MultiHeadAttention) -> None:
+    """With rotary positions, start the first head at the previous token and the second head at the next one.
 
-    In translation such heads can even stay fixed (Raganato et al. 2020, "Fixed Encoder Self-Attention Patterns",
-    section 3). A small encoder with few texts rarely learns them without help. A bias is rotated like a query or key,
-    so its score depends only on the distance: Σ cos(rate · (distance - shift)) over all pairs, largest at the shift.
+    Training may change both. In translation such heads can even stay fixed (Raganato et al. 2020, "Fixed Encoder
+    Self-Attention Patterns", section 3). A small encoder with few texts rarely learns them without help. A bias is
+    rotated like a query or key, so its score depends only on the distance: Σ cos(rate · (distance - shift)) over all
+    pairs, largest at the shift.
     """
+    positions = attention.positions
+    if not isinstance(positions, RotaryPositions):
+        return
     sine, cosine = positions.table[1].unflatten(-1, (-1, 2)).unbind(-1)  # (K/2,), at distance 1
     strength = LEAD * math.sqrt(2 * len(cosine)) / (1 - cosine).sum()
     first = torch.stack([torch.ones_like(cosine), torch.zeros_like(sine)], dim=-1).flatten() * strength.sqrt()  # (K,)

@@ -1,7 +1,7 @@
 """What the models have in common that are written in this folder, translators and the classifier."""
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from model.config.model import AnyModelConfig
 from model.config.section import ConfigError
@@ -26,6 +26,14 @@ class OwnModel(nn.Module):
 
     def scaling(self, kind: str, layer: int) -> float:
         return float((self.config.d_model / self.config.num_heads) ** -0.5)
+
+    def score_cap(self, kind: str, layer: int) -> float | None:
+        return getattr(self.config, "score_cap", 0.0) or None
+
+    def sinks(self, kind: str, layer: int) -> Tensor | None:
+        attention = self.get_submodule(hook_name(kind, layer, "scores").rpartition(".")[0])
+        found = getattr(attention, "sinks", None)
+        return None if found is None else found.detach()
 
     def mixing(self, kind: str, layer: int) -> HeadMixing:
         projection = self.get_submodule(hook_name(kind, layer, "output_projection"))

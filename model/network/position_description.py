@@ -6,7 +6,8 @@ import torch
 from torch import nn
 
 from model.network.attention import MultiHeadAttention
-from model.network.position_kind import PositionKind, Rotation
+from model.network.distance_bias import FARTHEST, BucketedBias, LinearBias
+from model.network.position_kind import PositionKind, RelativeBias, Rotation
 from model.network.positional import LearnedPositions, PositionalEncoding, RotaryPositions
 
 __all__ = ["describe_positions"]
@@ -22,16 +23,33 @@ def describe_positions(stack: nn.Module) -> PositionKind:
         if isinstance(module, PositionalEncoding):
             table = module.table.detach().cpu()
             return PositionKind(name="learned" if isinstance(module, LearnedPositions) else "sinusoidal", table=table)
-    rotary: dict[int, RotaryPositions] = {}
     layers = [layer for layer in getattr(stack, "layers", ()) if hasattr(layer, "self_attention")]
-    for index, layer in enumerate(layers):
-        attention = layer.self_attention
-        if isinstance(attention, MultiHeadAttention) and isinstance(attention.positions, RotaryPositions):
-            rotary[index] = attention.positions
+    attentions = [layer.self_attention for layer in layers]
+    found = [module.positions if isinstance(module, MultiHeadAttention) else None for module in attentions]
+    linear = next((positions for positions in found if isinstance(positions, LinearBias)), None)
+    if linear is not None:
+        return PositionKind(name="alibi", slopes=linear.get_buffer("slopes").detach().cpu())
+    bucketed = {index: positions for index, positions in enumerate(found) if isinstance(positions, BucketedBias)}
+    if bucketed:
+        return PositionKind(name="relative", biases=[bias_of(bucketed)])
+    rotary = {index: positions for index, positions in enumerate(found) if isinstance(positions, RotaryPositions)}
     if not rotary:
         return PositionKind(name="own" if layers else "recurrence")
     unaware = tuple(index for index in range(len(layers)) if index not in rotary)
     return PositionKind(name="rotary", rotations=[rotation_of(rotary)], unaware=unaware)
+
+
+def bias_of(layers: Mapping[int, BucketedBias]) -> RelativeBias:
+    """The numbers of layers that all share one table. Larger distances have those of the farthest."""
+    shared = next(iter(layers.values()))
+    after = FARTHEST + 1 if shared.both_sides else 1
+    distances = torch.arange(-FARTHEST, after, device=shared.device)
+    return RelativeBias(
+        layers=tuple(layers),
+        buckets=shared.table.detach().cpu(),
+        distances=distances.cpu(),
+        bias=shared.by_distance(distances)[0].detach().cpu(),
+    )
 
 
 def rotation_of(layers: Mapping[int, RotaryPositions]) -> Rotation:

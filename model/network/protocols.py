@@ -130,6 +130,14 @@ class Reads(Protocol):
         """The factor of the products q·k in an attention layer; `layer` counts from 0."""
         ...
 
+    def score_cap(self, kind: str, layer: int) -> float | None:
+        """The limit of the scores in an attention layer, see `cap_scores`; None without a limit."""
+        ...
+
+    def sinks(self, kind: str, layer: int) -> Tensor | None:
+        """The score of the sink of each head in an attention layer, (H,), see `attention_weights`; None without."""
+        ...
+
     def mixing(self, kind: str, layer: int) -> HeadMixing:
         """How an attention layer computes its output from the head outputs; `layer` counts from 0.
 

@@ -6,9 +6,10 @@ from typing import Literal
 from torch import Tensor, nn
 
 from model.network.attention import MultiHeadAttention, attention_weights, mask_scores
+from model.network.distance_bias import DistanceBias
 from model.network.layers import DecoderLayer, EncoderLayer, FeedForward, Residual
 from model.network.residual_stream import AttentionPooling, Block, Code, Matrix, Norm, ReadoutStep, Stack, norm_of
-from model.network.scores import additive_scores, scaled_dot_product_scores
+from model.network.scores import add_bias, additive_scores, cap_scores, scaled_dot_product_scores
 
 __all__ = ["describe_stack", "matrix_of"]
 
@@ -109,7 +110,14 @@ def attention_code(module: nn.Module) -> Code:
     """The functions that compute the steps of attention."""
     assert isinstance(module, MultiHeadAttention)
     scores = scaled_dot_product_scores if module.score_vector is None else additive_scores
-    return (MultiHeadAttention.forward, MultiHeadAttention.written_out, scores, mask_scores, attention_weights)
+    cap = () if module.score_cap is None else (cap_scores,)
+    bias = (add_bias,) if isinstance(module.positions, DistanceBias) else ()
+    return (
+        MultiHeadAttention.forward,
+        MultiHeadAttention.written_out,
+        *(scores, *cap, *bias),
+        *(mask_scores, attention_weights),
+    )
 
 
 def norms_of(residual: Residual) -> tuple[Norm | None, Norm | None]:

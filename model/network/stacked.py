@@ -14,6 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from model.network.attention import MultiHeadAttention
+from model.network.distance_bias import BucketedBias
 from model.network.positional import LearnedPositions, rows
 from model.network.transformer import Transformer
 
@@ -86,6 +87,13 @@ def stacked_form(module: nn.Module, stack: Stack) -> nn.Module | None:
     return StackedPositions(module, stack) if isinstance(module, LearnedPositions) else None
 
 
+def own_parameters(module: nn.Module) -> tuple[str, ...]:
+    """The parameters of a module whose code accepts those of N models, (N, …): one for each batch row."""
+    if isinstance(module, MultiHeadAttention):
+        return tuple(name for name in ("score_vector", "sinks") if getattr(module, name) is not None)
+    return ("table",) if isinstance(module, BucketedBias) else ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class ModelStack:
     """Memory for N models as one. A batch of fewer rows uses the first models."""
@@ -118,8 +126,8 @@ class ModelStack:
         for name, module in list(model.named_modules(remove_duplicate=False)):
             if (form := stacked_form(module, stack)) is not None:
                 together.set_submodule(name, form)
-            elif isinstance(module, MultiHeadAttention) and module.score_vector is not None:
-                together.get_submodule(name).score_vector = fixed(stack(module.score_vector))  # (N, H, K)
+            for part in own_parameters(module):
+                setattr(together.get_submodule(name), part, fixed(stack(module.get_parameter(part))))
         if left := [name for name, parameter in model.named_parameters() if parameter not in memory]:
             raise TypeError(f"{left[0]} has no stacked form.")
         return cls(model=together, weights={name: memory[parameter] for name, parameter in model.named_parameters()})

@@ -9,14 +9,13 @@ import torch
 from torch import Tensor, nn
 
 from model.config.model import LayersConfig, ModelConfig
-from model.network.attention import MultiHeadAttention
 from model.network.cache import DecoderCache
 from model.network.dropout import Dropout
 from model.network.embeddings import initialize_embeddings, token_embeddings
-from model.network.layers import DecoderLayer, EncoderLayer
+from model.network.layers import DecoderLayer, EncoderLayer, make_layer_positions
 from model.network.masks import causal_mask, decoder_mask, padding_mask
 from model.network.neighbour_heads import attend_to_neighbours
-from model.network.positional import LearnedPositions, PositionalEncoding, SinusoidalPositions
+from model.network.positional import LearnedPositions, PositionalEncoding, RotaryPositions, SinusoidalPositions
 from model.network.precision import working_dtype
 from model.network.protocols import Cache
 from model.network.residual_stream import Code, Stack
@@ -28,8 +27,8 @@ __all__ = ["Decoder", "Embedding", "Encoder", "Transformer", "initialize"]
 
 
 def make_positions(config: LayersConfig) -> PositionalEncoding | None:
-    """The vectors that are added to the embeddings; None for rotary positions."""
-    if config.positional == "rotary":
+    """The vectors that are added to the embeddings; None where the layers use positions in another way."""
+    if config.positional not in ("learned", "sinusoidal"):
         return None
     kind = LearnedPositions if config.positional == "learned" else SinusoidalPositions
     return kind(max_length=config.max_length, d_model=config.d_model)
@@ -74,8 +73,9 @@ def initialize(model: nn.Module, config: LayersConfig, pad_id: int) -> None:
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
     for module in model.modules():
-        if isinstance(module, MultiHeadAttention) and module.positions is not None:
-            attend_to_neighbours(module, module.positions)
+        # A decoder cannot attend to the next token, and heads that share keys need them for words.
+        if isinstance(module, EncoderLayer) and config.num_kv_heads in (0, config.num_heads):
+            attend_to_neighbours(module.self_attention)
     initialize_embeddings(model, d_model=config.d_model, pad_id=pad_id)
 
 
@@ -85,9 +85,15 @@ class Encoder(nn.Module):
     def __init__(self, config: LayersConfig, tokens: nn.Embedding) -> None:
         super().__init__()
         self.embedding = Embedding(config, tokens)
-        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.num_encoder_layers))
+        positions = make_layer_positions(config, both_sides=True)
+        self.layers = nn.ModuleList(EncoderLayer(config, positions) for _ in range(config.num_encoder_layers))
         self.norm = nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
         self.states = HookPoint()  # (B, S, D), what cross-attention or the pooling reads
+
+    def position_table(self) -> Tensor | None:
+        """One row per position: the vector added to the embedding, (N, D), or the rotary angles, (N, K)."""
+        tables = (m for m in self.modules() if isinstance(m, PositionalEncoding | RotaryPositions))
+        return next((positions.table.detach() for positions in tables), None)
 
     def forward(self, ids: Tensor, *, mask: Tensor) -> Tensor:
         x = self.embedding(ids)  # (B, S, D)
@@ -102,7 +108,8 @@ class Decoder(nn.Module):
     def __init__(self, config: ModelConfig, tokens: nn.Embedding) -> None:
         super().__init__()
         self.embedding = Embedding(config, tokens)
-        self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.num_decoder_layers))
+        positions = make_layer_positions(config, both_sides=False)
+        self.layers = nn.ModuleList(DecoderLayer(config, positions) for _ in range(config.num_decoder_layers))
         self.norm = nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
         self.states = HookPoint()  # (B, T, D), what the output projection reads
 
@@ -172,10 +179,8 @@ class Transformer(Translator):
             )
         return self.decoder(target, memory, self_mask=self_mask, cross_mask=cross_mask, cache=cache)
 
-    def position_table(self) -> Tensor:
-        positions = self.encoder.embedding.positions
-        assert positions is not None, "a translator's positions are added"
-        return positions.table.detach()
+    def position_table(self) -> Tensor | None:
+        return self.encoder.position_table()
 
     def stack(self, name: str) -> Stack:
         if name == "encoder":

@@ -22,6 +22,12 @@ SIZES = {"source_vocab_size": 300, "target_vocab_size": 300}
         ({"target_vocab_size": 301}, r"source_vocab_size is 300 and target_vocab_size is 301"),
         ({"num_heads": "8"}, r"num_heads is '8'; it must be of type int"),
         ({"num_encoder_layers": 0}, r"num_encoder_layers is 0"),
+        ({"num_heads": 8, "num_kv_heads": 3}, r"num_kv_heads is 3 and num_heads is 8\. num_kv_heads must divide"),
+        ({"num_kv_heads": -2}, r"num_kv_heads is -2"),
+        ({"score_cap": -1.0}, r"score_cap is -1\.0; it must be above 0"),
+        ({"score_cap": float("nan")}, r"score_cap is nan"),
+        ({"attention_sinks": 1}, r"attention_sinks is 1; it must be of type bool"),
+        ({"positional": "rope"}, r"positional is 'rope'; it must be one of 'sinusoidal', .* 'alibi', 'relative'"),
         ({"haeds": 8}, r"ModelConfig has no setting haeds"),
     ],
 )

@@ -61,6 +61,33 @@ def test_the_queries_of_a_rotary_classifier_are_rotated_as_described() -> None:
         torch.testing.assert_close(rotation.rotate(queries[:, :, :1].expand_as(queries)), queries, atol=1e-5, rtol=1e-4)
 
 
+@pytest.mark.parametrize(("kind", "heads"), [("alibi", 4), ("relative", 4), ("relative", 2)])
+@torch.no_grad()
+def test_the_numbers_for_distances_are_those_that_a_translator_adds_to_its_scores(kind: str, heads: int) -> None:
+    model = Transformer(replace(CONFIG, positional=kind, num_heads=heads, num_decoder_layers=2)).eval()
+    ids = torch.randint(1, 20, (1, 6))
+    with tracing(record=("*.bias",)) as trace:
+        model(ids, ids)
+    for name in ("encoder", "decoder"):
+        found = model.position_kind(name)
+        added = trace.passes(f"{name}.layers.0.self_attention.bias")[0][0]  # (H, T, S)
+        assert found.name == kind
+        if found.slopes is not None:
+            expected = -found.slopes[:, None] * torch.arange(5, -1, -1)
+        else:
+            (bias,) = found.biases
+            assert bias.layers == tuple(range(len(getattr(model, name).layers)))
+            expected = bias.bias[:, [bias.distances.tolist().index(distance) for distance in range(-5, 1)]]
+        torch.testing.assert_close(added[:, -1], expected)
+    assert not any("cross" in name for name in trace.names)
+
+
+def test_a_translator_rotates_queries_in_both_stacks_and_none_in_cross_attention() -> None:
+    model = Transformer(replace(CONFIG, positional="rotary")).eval()
+    assert model.position_kind("encoder").name == model.position_kind("decoder").name == "rotary"
+    assert model.decoder.layers[0].cross_attention.positions is None
+
+
 def test_a_recurrent_model_needs_no_positions() -> None:
     config = RecurrentConfig(source_vocab_size=20, target_vocab_size=20, d_model=16)
     assert RecurrentTranslator(config).position_kind("encoder").name == "recurrence"

@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from model.config.model import ClassifierConfig, ModelConfig
+from model.config.model import ClassifierConfig
 from model.config.section import ConfigError
 from model.network.classifier import Classifier
 from model.network.positional import LearnedPositions, RotaryPositions, SinusoidalPositions, sinusoidal_table
@@ -117,5 +117,3 @@ def test_a_classifier_with_rotary_positions_reads_the_order_and_adds_nothing() -
 def test_what_cannot_be_turned_is_refused(settings: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         rotary(**settings)
-    with pytest.raises(ConfigError, match="only a classifier supports it"):
-        ModelConfig(source_vocab_size=9, target_vocab_size=9, positional="rotary")

@@ -12,15 +12,17 @@ from model.trace import tracing
 
 SIZES = {"d_model": 16, "num_heads": 2, "d_ff": 24, "num_encoder_layers": 2, "num_decoder_layers": 2, "dropout": 0.1}
 WORDS, LONGEST = 20, 12
-VARIANTS: list[dict[str, str]] = [
+VARIANTS: list[dict[str, object]] = [
     {},
     {"norm": "pre", "activation": "gelu"},
     {"positional": "learned", "tie_embeddings": "target"},
     {"attention": "additive", "tie_embeddings": "none"},
+    {"positional": "relative", "num_kv_heads": 1, "score_cap": 0.5, "attention_sinks": True},
+    {"positional": "alibi"},
 ]
 
 
-def models(count: int = 3, **changes: str) -> list[Transformer]:
+def models(count: int = 3, **changes: object) -> list[Transformer]:
     sizes = ModelConfig.from_dict(
         SIZES | {"source_vocab_size": WORDS, "target_vocab_size": WORDS, "max_length": LONGEST} | changes
     )
@@ -47,7 +49,7 @@ def ids(rows: int, length: int) -> Tensor:
 
 @pytest.mark.parametrize("changes", VARIANTS, ids=str)
 @torch.inference_mode()
-def test_each_row_is_what_its_own_model_computes(changes: dict[str, str]) -> None:
+def test_each_row_is_what_its_own_model_computes(changes: dict[str, object]) -> None:
     made = models(**changes)
     with tracing() as together:
         logits = stack_models(made)(ids(3, 7), ids(3, 5))
@@ -61,7 +63,7 @@ def test_each_row_is_what_its_own_model_computes(changes: dict[str, str]) -> Non
 
 @pytest.mark.parametrize("changes", VARIANTS, ids=str)
 @torch.inference_mode()
-def test_a_step_of_fewer_rows_leaves_the_others_where_they_are(changes: dict[str, str]) -> None:
+def test_a_step_of_fewer_rows_leaves_the_others_where_they_are(changes: dict[str, object]) -> None:
     made = models(**changes)
     stack, source, target = stack_models(made), ids(3, 7), ids(3, 6)
     memory, _ = stack.encode(source)
