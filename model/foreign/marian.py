@@ -8,7 +8,7 @@ our model into a Marian model.
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import tokenizers
@@ -58,6 +58,15 @@ def write_beside_and_rename(model: MarianMTModel, tokenizer: PreTrainedTokenizer
         whole.replace(folder)
 
 
+NEEDED: Mapping[str, object] = {  # setting → its value in every Marian model
+    "norm": "post",
+    "positional": "sinusoidal",
+    "attention": "scaled_dot_product",
+    "score_cap": 0.0,
+    "attention_sinks": False,
+}
+
+
 @torch.no_grad()
 def to_marian(checkpoint: Checkpoint) -> MarianMTModel:
     """A Marian model that computes the same as the checkpoint.
@@ -68,9 +77,10 @@ def to_marian(checkpoint: Checkpoint) -> MarianMTModel:
     ours, config = checkpoint.model, checkpoint.config.model
     if not isinstance(ours, Transformer) or not isinstance(config, ModelConfig):
         raise ConfigError(f"{checkpoint.name} is not a Transformer, so it cannot be written as a Marian model.")
-    for name, needed in (("norm", "post"), ("positional", "sinusoidal"), ("attention", "scaled_dot_product")):
-        if getattr(config, name) != needed:
-            raise ConfigError(f"{checkpoint.name} has {name} = {getattr(config, name)!r}. Marian has only {needed!r}.")
+    for name, needed in (*NEEDED.items(), ("num_kv_heads", config.num_heads)):
+        own = getattr(config, name) or needed  # 0 shared keys are as many as heads
+        if own != needed:
+            raise ConfigError(f"{checkpoint.name} has {name} = {own!r}. Marian has only {needed!r}.")
     model = MarianMTModel(marian_config(config)).eval()
     weights = dict(named_parameters(ours, torch.tensor([*range(0, config.d_model, 2), *range(1, config.d_model, 2)])))
     missing, surplus = model.load_state_dict(weights, strict=False)

@@ -99,6 +99,18 @@ def test_what_marian_lacks_is_said(tmp_path: Path) -> None:
         to_fast_tokenizer(words)
 
 
+@pytest.mark.parametrize(
+    "setting", [{"positional": "alibi"}, {"num_kv_heads": 2}, {"score_cap": 9.0}, {"attention_sinks": True}], ids=str
+)
+def test_an_attention_that_marian_lacks_is_named(setting: dict[str, object]) -> None:
+    plain = load_checkpoint(BUNDLED / "multi30k-en-de")
+    sizes = ModelConfig.from_dict(plain.config.model.to_dict() | setting)
+    (name,) = setting
+    changed = dataclasses.replace(plain, config=dataclasses.replace(plain.config, model=sizes))
+    with pytest.raises(ConfigError, match=f"has {name} = .* Marian has only"):
+        to_marian(changed)
+
+
 def test_what_is_there_is_left_alone(tmp_path: Path) -> None:
     checkpoint = load_checkpoint(BUNDLED / "multi30k-en-de")
     (tmp_path / "notes.txt").write_text("mine")
