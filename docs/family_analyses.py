@@ -6,6 +6,7 @@ the sentence of the page where the analysis is not offered.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -13,12 +14,12 @@ from numpy.typing import NDArray
 
 from docs.family_patching import patching_difference
 from docs.family_positions import position_difference
-from docs.library_run import Run, run_library
+from docs.library_run import LibraryRun, Run, run_library
 from model.analysis.anatomy import anatomy, derive
 from model.analysis.contributions import Choice, choice_of_class, choice_of_token, contributions
 from model.analysis.influence import influence
 from model.analysis.lens import class_lens, logit_lens
-from model.analysis.padded_batch import layer_stages, padded_batch
+from model.analysis.padded_batch import PaddedBatch, layer_stages, padded_batch
 from model.analysis.station import Followed, follow_classification, follow_translation
 from model.analysis.stations import stations
 from model.analysis.zeroing import value_zeroing
@@ -26,6 +27,7 @@ from model.checkpoints.checkpoint import Checkpoint
 from model.config.section import ConfigError
 from model.foreign.base import ForeignModel
 from model.inference.classify import Classification
+from model.inference.padded_pass import Side
 from model.network.residual_stream import StackName
 
 __all__ = ["ANALYSES"]
@@ -148,20 +150,48 @@ def read_or_guessed(run: Run) -> float:
 
 
 def masks(run: Run) -> float:
-    """The weights of a padded batch against the library's, where queries are no padding."""
-    checkpoint = translator_of(run)
-    batch = padded_batch(checkpoint, (run.text, SHORT))
-    source, read, padding, read_padding = (
-        torch.tensor(array)
-        for array in (batch.source_ids, batch.read_ids, batch.padding_mask, batch.decoder_mask[:, -1])
-    )
-    library = run_library(run.pair, source, read, mask=padding.long(), read_mask=read_padding.long())
+    """The weights of a padded batch against the library's, and those of its short text against the library without it.
+
+    A language model is measured with padding on both sides. Queries that are padding do not count.
+    """
+    checkpoint = run.pair.checkpoint
+    sides: tuple[Side | None, ...] = ("left", "right") if run.pair.task == "continuation" else (None,)
     worst = 0.0
-    for kind, maps in library.batch_maps.items():
-        for layer in range(len(maps)):
-            weights = layer_stages(checkpoint, batch, kind, layer)["weights"]
-            worst = max(worst, relative(weights, maps[layer]))
+    for side in sides:
+        batch = padded_batch(checkpoint, (run.text, SHORT), side=side)
+        padded, alone = library_of(run, batch), library_of(run, row_of(batch, 1))
+        for kind, maps in padded.batch_maps.items():
+            queries, keys = (batch.source_real, batch.source_real) if kind == "encoder" else (batch.read_real,) * 2
+            keys = batch.source_real if kind == "cross" else keys
+            for layer in range(len(maps)):
+                weights = layer_stages(checkpoint, batch, kind, layer)["weights"]
+                real = queries[:, None, :, None]
+                worst = max(worst, relative(weights * real, maps[layer] * real))
+                short = weights[1][:, queries[1]][..., keys[1]]
+                worst = max(worst, relative(short, alone.batch_maps[kind][layer, 0]))
     return worst
+
+
+def row_of(batch: PaddedBatch, row: int) -> PaddedBatch:
+    """One text of a batch, without padding."""
+    source, read = batch.source_real[row], batch.read_real[row]
+    return replace(
+        batch,
+        source_ids=batch.source_ids[[row]][:, source],
+        read_ids=batch.read_ids[[row]][:, read],
+        source_real=batch.source_real[[row]][:, source],
+        read_real=batch.read_real[[row]][:, read],
+    )
+
+
+def library_of(run: Run, batch: PaddedBatch) -> LibraryRun:
+    """The library's run of a batch, with its attention mask."""
+    source, read, source_real, read_real = (
+        torch.tensor(array) for array in (batch.source_ids, batch.read_ids, batch.source_real, batch.read_real)
+    )
+    if run.pair.task == "continuation":
+        return run_library(run.pair, read, mask=read_real.long())
+    return run_library(run.pair, source, read, mask=source_real.long(), read_mask=read_real.long())
 
 
 def positions(run: Run) -> float:

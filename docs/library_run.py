@@ -1,5 +1,6 @@
 """A model as Headlight opens it, the library's own model with the same weights, and what both do with one text."""
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,13 +137,17 @@ def run_library(
     """
     settings: dict[str, Any] = {"input_ids": ids, "output_attentions": True, "output_hidden_states": True}
     settings |= {} if mask is None else {"attention_mask": mask}
-    settings |= {} if read_mask is None else {"decoder_attention_mask": read_mask}
     if pair.task == "translation":
+        settings |= {} if read_mask is None else {"decoder_attention_mask": read_mask}
         out = pair.library(**settings, decoder_input_ids=read, use_cache=False)
         maps = {"encoder": out.encoder_attentions, "decoder": out.decoder_attentions, "cross": out.cross_attentions}
         streams = {"encoder": out.encoder_hidden_states, "decoder": out.decoder_hidden_states}
     else:
-        out = pair.library(**settings, **({"use_cache": False} if pair.task == "continuation" else {}))
+        settings |= {"use_cache": False} if pair.task == "continuation" else {}
+        if mask is not None and "position_ids" in inspect.signature(pair.library.forward).parameters:
+            # As `generate` counts positions, so that padding on the left does not move a text.
+            settings |= {"position_ids": mask.cumsum(dim=-1).sub(1).clamp(min=0)} if pair.task == "continuation" else {}
+        out = pair.library(**settings)
         name = "decoder" if pair.task == "continuation" else "encoder"
         maps, streams = {name: out.attentions}, {name: out.hidden_states}
     return LibraryRun(

@@ -130,7 +130,7 @@ def test_single_words_change_the_class_of_the_first_review() -> None:
 @pytest.mark.parametrize("name", TRANSFORMERS)
 def test_the_triangle_of_the_first_mask_is_larger_than_its_padding(name: str) -> None:
     batch = padded_batch(opened(name), BATCHES[opened(name).config.tokenizer.source_language])
-    mask = batch.decoder_mask[clearest_row(batch)]
+    mask = batch.allowed["decoder"][0, clearest_row(batch)]
     words = int(mask.any(axis=0).sum())
     assert 2 <= len(mask) - words < words, "some padding, and more words"
     assert mask[:words, :words].sum() == words * (words + 1) // 2, "the triangle"

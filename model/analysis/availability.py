@@ -1,9 +1,9 @@
 """Which models an analysis needs. A page shows the message of the error where an analysis is not offered."""
 
-from model.checkpoints.checkpoint import Checkpoint
+from model.checkpoints.checkpoint import Checkpoint, Loaded
 from model.config.model import RecurrentConfig
 from model.config.section import ConfigError
-from model.network.protocols import Writes
+from model.network.protocols import Reads, Writes
 
 __all__ = ["require_cross_attention", "require_masks", "require_translation", "require_values"]
 
@@ -46,13 +46,13 @@ def require_values(checkpoint: Checkpoint) -> None:
         )
 
 
-def require_masks(checkpoint: Checkpoint) -> Writes:
-    """The model of a checkpoint, if it translates with a padding mask and a causal mask.
+def require_masks(checkpoint: Loaded) -> Reads:
+    """The model of a checkpoint, if it has a padding mask in every layer with attention.
 
     Raises:
-        ConfigError: the model has no such masks.
+        ConfigError: the model has no such mask.
     """
-    model = require_translation(checkpoint)
+    model = checkpoint.model
     if isinstance(model.config, RecurrentConfig):
         raise ConfigError(
             f"{checkpoint.name} is a recurrent network. It has no self-attention, so it has no causal mask. Choose a "

@@ -1,11 +1,11 @@
-"""Mistakes with masks that real programs contained, made on purpose, and what each of them does.
+"""What each mistake of `mask_mistakes` does to a padded batch: what leaks, what changes, and what the model writes.
 
-Each mistake is a set of edits at the hook points around the softmax, so the model itself never changes. A search with a
-key/value cache needs no causal mask and would not show half of them. So here every step reads its whole prefix again.
+A search with a key/value cache needs no causal mask and would not show half of the mistakes. So here every step reads
+its whole prefix again.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -13,256 +13,157 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.analysis.availability import require_masks
-from model.checkpoints.checkpoint import Checkpoint
+from model.analysis.mask_mistakes import BUGS, Edits
+from model.analysis.padded_batch import PaddedBatch, ids_of, padded_batch
+from model.checkpoints.checkpoint import Loaded
 from model.decoding.decoder_state import length_limit
-from model.inference.padding import padded_for
-from model.inference.searching import greedy_ids, source_ids
-from model.network.masks import decoder_mask, padding_mask
-from model.network.protocols import Writes
+from model.inference.classify import probabilities_of
+from model.inference.padded_pass import PaddedIds, Side, batch_logits, pad_ids
+from model.network.protocols import Reads, ReadsBatches, Writes, classifies
 from model.text.vocab import Specials
-from model.trace import Edit, hook_name, tracing
+from model.trace import Trace, hook_name, tracing
 
-__all__ = ["BUGS", "BugReport", "bug_weights", "mask_bug"]
+__all__ = ["BugReport", "bug_weights", "mask_bug"]
 
 FloatArray = NDArray[np.float32]
-LARGE_NEGATIVE = -1e9  # many programs use it instead of minus infinity, to avoid NaN
-
-
-Edits = dict[str, Edit]
-
-
-def replace_mask(attention: str, change: Callable[[Tensor, Tensor], Tensor]) -> Edits:
-    """Edits that mask the scores in another way.
-
-    Args:
-        attention: A pattern for the names of attention modules, such as `decoder.*.cross_attention`.
-        change: From the scores and the correct mask, both (B, H, T, S), to the masked scores. The mask is True where a
-            query may not attend.
-    """
-    latest: list[Tensor] = []
-
-    def keep(scores: Tensor) -> Tensor:
-        latest[:] = [scores]
-        return scores
-
-    def mask(masked_scores: Tensor) -> Tensor:
-        # The mask of an attention module comes right after its scores, so the latest scores belong to it.
-        return change(latest[0], masked_scores == float("-inf"))
-
-    return {f"{attention}.scores": keep, f"{attention}.masked_scores": mask}
-
-
-def unmasked(scores: Tensor, masked: Tensor) -> Tensor:
-    """No mask at all."""
-    return scores
-
-
-def future(scores: Tensor) -> Tensor:
-    """True where the key comes after the query, (T, S)."""
-    return torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
-
-
-def padded_keys(masked: Tensor) -> Tensor:
-    """True where the key is padding, (B, H, 1, S): only these are masked for the last query of the decoder."""
-    return masked[..., -1:, :]
-
-
-def tiny_fill() -> Edits:
-    """Masked scores become 1e-12 instead of minus infinity."""
-    return replace_mask("*", lambda scores, masked: scores.masked_fill(masked, 1e-12))
-
-
-def inverted_causal() -> Edits:
-    """The decoder attends to later tokens instead of earlier ones."""
-
-    def change(scores: Tensor, masked: Tensor) -> Tensor:
-        past = future(scores).transpose(-2, -1)
-        return scores.masked_fill(past | padded_keys(masked), LARGE_NEGATIVE)
-
-    return replace_mask("decoder.*.self_attention", change)
-
-
-def after_softmax() -> Edits:
-    """The mask is applied to the weights, after the softmax."""
-    latest: list[Tensor] = []
-
-    def change(scores: Tensor, masked: Tensor) -> Tensor:
-        latest[:] = [masked]
-        return scores
-
-    return replace_mask("*", change) | {"*.weights": lambda weights: weights.masked_fill(latest[0], 0.0)}
-
-
-def no_padding() -> Edits:
-    """Only the causal mask is applied; padding is not masked."""
-
-    def causal_only(scores: Tensor, masked: Tensor) -> Tensor:
-        return scores.masked_fill(future(scores), float("-inf"))
-
-    return (
-        replace_mask("encoder.*.self_attention", unmasked)
-        | replace_mask("decoder.*.self_attention", causal_only)
-        | replace_mask("decoder.*.cross_attention", unmasked)
-    )
-
-
-def on_queries() -> Edits:
-    """The padding mask covers rows instead of columns."""
-    padded_queries: list[Tensor] = []  # of the target, (B, H, T, 1); the mask of cross-attention does not contain them
-
-    def encoder(scores: Tensor, masked: Tensor) -> Tensor:
-        return scores.masked_fill(masked.transpose(-2, -1), LARGE_NEGATIVE)
-
-    def decoder(scores: Tensor, masked: Tensor) -> Tensor:
-        padded_queries[:] = [padded_keys(masked).transpose(-2, -1)]
-        return scores.masked_fill(padded_queries[0] | future(scores), LARGE_NEGATIVE)
-
-    def cross(scores: Tensor, masked: Tensor) -> Tensor:
-        return scores.masked_fill(padded_queries[0], LARGE_NEGATIVE)
-
-    return (
-        replace_mask("encoder.*.self_attention", encoder)
-        | replace_mask("decoder.*.self_attention", decoder)
-        | replace_mask("decoder.*.cross_attention", cross)
-    )
-
-
-# Name → a function that makes the edits for one run.
-BUGS: Mapping[str, Callable[[], Edits]] = {
-    "fill": tiny_fill,
-    "inverted": inverted_causal,
-    "after": after_softmax,
-    "padding": no_padding,
-    "queries": on_queries,
-}
+CONTINUED = 10  # tokens that a language model writes after each text; fewer if the model is large
+MOST_WORK = 1e12  # parameters × tokens of the passes for a continuation: about ten seconds on two cores
 
 
 @dataclass(frozen=True, kw_only=True)
 class BugReport:
-    """What a mistake does to a padded batch, measured while the model reads the correct translations."""
+    """What a mistake does to a padded batch, measured while a translator reads the correct translations.
 
-    texts: tuple[str, ...]  # the translations that the model writes with the mistake
+    The effects are measured on log-probabilities, in nats; in a model that predicts nothing, on the head outputs of the
+    last layer.
+    """
+
+    texts: tuple[str, ...]  # what the model writes, fills in or decides with the mistake; empty if it only reads
     leaked: Mapping[str, FloatArray]  # kind → (B,): mean share of a real query's weight on masked keys
     row_sums: Mapping[str, FloatArray]  # kind → (B, 2): smallest and largest sum of a real query's weights
-    effect_of_future: FloatArray  # (B,): largest change of an earlier log-probability if the last token is another
     effect_of_batch: FloatArray  # (B,): largest change of a log-probability if the sentence is alone
+    # (B,): largest change of an earlier log-probability if the last token is another; None without a causal mask
+    effect_of_future: FloatArray | None
 
 
 @torch.inference_mode()
-def mask_bug(checkpoint: Checkpoint, texts: tuple[str, ...], name: str = "") -> BugReport:
+def mask_bug(checkpoint: Loaded, texts: tuple[str, ...], name: str = "", *, side: Side | None = None) -> BugReport:
     """Run texts as one padded batch with one of the `BUGS`.
 
     Args:
-        checkpoint: A loaded checkpoint; never changed.
+        checkpoint: A loaded checkpoint of any task; never changed.
         texts: At least one.
         name: Of the mistake; "" for correct masks.
+        side: Where a language model gets its padding, see `pad_ids`.
 
     Raises:
-        ConfigError: the model has no padding mask or no causal mask.
+        ConfigError: the model has no padding mask.
     """
-    model, tokenizers = require_masks(checkpoint), checkpoint.tokenizers
-    pad_id, specials = model.pad_id, tokenizers.specials
-    make_edits = BUGS[name] if name else dict
-    ids, read = encode_pairs(checkpoint, texts)
-    source, target = padded_for(model, ids), padded_for(model, read)
-    with tracing(record=("*.weights",), edits=make_edits()) as trace:
-        log_probs = model(source, target).log_softmax(dim=-1)  # (B, T, V)
-        weights = {
-            kind: torch.stack(
-                [trace.passes(hook_name(kind, layer, "weights"))[0] for layer in range(model.config.num_layers(kind))]
-            )
-            for kind in model.config.kinds
-        }
+    model, make_edits = require_masks(checkpoint), make_edits_of(name)
+    batch = padded_batch(checkpoint, texts, side=side)
+    ids = ids_of(model, batch)
+    with tracing(record=("*.weights", "*.head_outputs"), edits=make_edits()) as trace:
+        outputs = outputs_of(model, batch_logits(model, ids), trace)  # (B, T, X)
     with tracing(record=(), edits=make_edits()):
-        written = rerun_greedy(model, source, specials)
-    with tracing(record=(), edits=make_edits()):
-        other = with_other_ends(target, [len(prefix) for prefix in read], specials)
-        changed = model(source, other).log_softmax(dim=-1)  # (B, T, V)
-    of_future, of_batch = [], []
-    difference = (changed - log_probs).abs()
-    for row, (one, prefix) in enumerate(zip(ids, read, strict=True)):
-        earlier, in_batch = difference[row, : len(prefix) - 1], log_probs[row, : len(prefix)]
-        with tracing(record=(), edits=make_edits()):
-            alone = model(padded_for(model, [one]), padded_for(model, [prefix])).log_softmax(dim=-1)[0]
-        of_future.append(float(earlier.max()) if len(earlier) else 0.0)
-        of_batch.append(float((alone - in_batch).abs().max()))
-    allowed, real = correct_masks(source.cpu(), target.cpu(), pad_id)
+        results = results_of(checkpoint, ids, side)
+    real = {"encoder": ids.source_real.cpu(), "decoder": ids.read_real.cpu(), "cross": ids.read_real.cpu()}
+    weights = {kind: weights_of(trace, kind, len(batch.allowed[kind])) for kind in model.config.kinds}
     return BugReport(
-        texts=tuple(tokenizers.target.decode(row) for row in written),
-        leaked={kind: leak(weights[kind], allowed[kind], real[kind]) for kind in model.config.kinds},
-        row_sums={kind: row_sums(weights[kind], real[kind]) for kind in model.config.kinds},
-        effect_of_future=np.array(of_future, dtype=np.float32),
-        effect_of_batch=np.array(of_batch, dtype=np.float32),
+        texts=results,
+        leaked={kind: leak(weights[kind], batch.allowed[kind], real[kind]) for kind in weights},
+        row_sums={kind: row_sums(weights[kind], real[kind]) for kind in weights},
+        effect_of_batch=effect_of_batch(model, ids, outputs, make_edits),
+        effect_of_future=effect_of_future(checkpoint, ids, outputs, make_edits)
+        if "decoder" in model.config.kinds
+        else None,
     )
 
 
-def correct_masks(source: Tensor, target: Tensor, pad_id: int) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """The correct masks of a padded batch.
+def make_edits_of(name: str) -> Callable[[], Edits]:
+    return BUGS[name] if name else dict
 
-    Args:
-        source: Ids (B, S).
-        target: Ids that the decoder reads (B, T).
-        pad_id: The id of padding.
 
-    Returns:
-        Kind → (B, 1, queries, keys), True where a query may attend; and kind → (B, queries), True for real queries.
-    """
-    allowed = {
-        "encoder": padding_mask(source, pad_id).expand(-1, -1, source.size(1), -1),
-        "decoder": decoder_mask(target, pad_id),
-        "cross": padding_mask(source, pad_id).expand(-1, -1, target.size(1), -1),
-    }
-    is_read = allowed["decoder"][:, 0].diagonal(dim1=1, dim2=2)  # (B, T): a real query may attend to itself
-    return allowed, {"encoder": source != pad_id, "decoder": is_read, "cross": is_read}
+def weights_of(trace: Trace, kind: str, layers: int) -> Tensor:
+    """(L, B, H, T, S)"""
+    return torch.stack([trace.passes(hook_name(kind, layer, "weights"))[0] for layer in range(layers)])
+
+
+def outputs_of(model: Reads, logits: Tensor | None, trace: Trace) -> Tensor:
+    """What the effects are measured on, (B, T, X): log-probabilities, or the head outputs of the last layer."""
+    if logits is None:
+        last = hook_name("encoder", model.config.num_layers("encoder") - 1, "head_outputs")
+        return trace.passes(last)[0].transpose(1, 2).flatten(2)
+    if classifies(model):
+        return probabilities_of(model, logits.float()).log().cpu()
+    return logits.float().log_softmax(dim=-1).cpu()
+
+
+def effect_of_batch(model: Reads, ids: PaddedIds, outputs: Tensor, make_edits: Callable[[], Edits]) -> FloatArray:
+    """How far the outputs of each sentence change if the model reads it alone, (B,)."""
+    found = []
+    for row, (source_real, read_real) in enumerate(zip(ids.source_real, ids.read_real, strict=True)):
+        source, read = ids.source[row, source_real].tolist(), ids.read[row, read_real].tolist()
+        with tracing(record=("*.head_outputs",), edits=make_edits()) as trace:
+            alone = outputs_of(model, batch_logits(model, pad_ids(model, [source], [read])), trace)[0]  # (T, X)
+        real = (read_real if read else source_real).cpu()
+        in_batch = outputs[row] if len(alone) == 1 else outputs[row, real]
+        found.append(float((alone - in_batch).abs().max()))
+    return np.array(found, dtype=np.float32)
+
+
+def effect_of_future(
+    checkpoint: Loaded, ids: PaddedIds, outputs: Tensor, make_edits: Callable[[], Edits]
+) -> FloatArray:
+    """How far the outputs at earlier positions change if the last token of each sentence is another, (B,)."""
+    model = checkpoint.model
+    changed = replace(ids, read=with_other_ends(ids.read, ids.read_real, checkpoint.tokenizers.specials))
+    with tracing(record=(), edits=make_edits()) as trace:
+        difference = (outputs_of(model, batch_logits(model, changed), trace) - outputs).abs()
+    earlier = [row[real][:-1] for row, real in zip(difference, ids.read_real.cpu(), strict=True)]
+    return np.array([float(one.max()) if len(one) else 0.0 for one in earlier], dtype=np.float32)
 
 
 @torch.inference_mode()
-def bug_weights(checkpoint: Checkpoint, texts: tuple[str, ...], name: str, kind: str, layer: int) -> FloatArray:
+def bug_weights(checkpoint: Loaded, batch: PaddedBatch, name: str, kind: str, layer: int) -> FloatArray:
     """The weights of one attention layer with a mistake, (B, H, T, S).
 
     Args:
         checkpoint: A loaded checkpoint; never changed.
-        texts: At least one.
+        batch: From `padded_batch` with the same checkpoint.
         name: Of the mistake; "" for correct masks.
-        kind: One of `KINDS`.
+        kind: One of the model's kinds.
         layer: Counted from 0.
-
-    Raises:
-        ConfigError: the model has no padding mask or no causal mask.
     """
     model = require_masks(checkpoint)
-    ids, read = encode_pairs(checkpoint, texts)
     point = hook_name(kind, layer, "weights")
-    with tracing(record=(point,), edits=BUGS[name]() if name else {}) as trace:
-        model(padded_for(model, ids), padded_for(model, read))
+    with tracing(record=(point,), edits=make_edits_of(name)()) as trace:
+        batch_logits(model, ids_of(model, batch))
     return np.asarray(trace.passes(point)[0].numpy(), dtype=np.float32)
 
 
-def encode_pairs(checkpoint: Checkpoint, texts: tuple[str, ...]) -> tuple[list[list[int]], list[list[int]]]:
-    """For each text, the ids that the encoder reads, and the ids of its correct translation that the decoder reads."""
-    model, tokenizers = require_masks(checkpoint), checkpoint.tokenizers
-    ids = [source_ids(tokenizers, text, model.config.max_length)[0] for text in texts]
-    written = greedy_ids(model, ids, specials=tokenizers.specials)
-    return ids, [[tokenizers.specials.bos, *one[:-1]] for one in written]
-
-
-def with_other_ends(target: Tensor, lengths: Sequence[int], specials: Specials) -> Tensor:
+def with_other_ends(read: Tensor, real: Tensor, specials: Specials) -> Tensor:
     """Replace the last token of each sentence.
 
     Args:
-        target: Ids (B, T), padded.
-        lengths: Of the sentences. The ids do not show them: Marian models begin with the padding token.
+        read: Ids (B, T), padded.
+        real: False at padding, (B, T). The ids do not show it: Marian models begin with the padding token.
         specials: Of the model.
     """
-    other, rows = target.clone(), torch.arange(len(target), device=target.device)
-    last = torch.tensor(lengths, device=target.device) - 1
-    other[rows, last] = torch.where(target[rows, last] == specials.eos, specials.bos, specials.eos)
+    other, rows = read.clone(), torch.arange(len(read), device=read.device)
+    last = (real.cumsum(dim=1) * real).argmax(dim=1)
+    other[rows, last] = torch.where(read[rows, last] == specials.eos, specials.bos, specials.eos)
     return other
 
 
-def leak(weights: Tensor, allowed: Tensor, real: Tensor) -> FloatArray:
-    """The weight on masked keys, as a mean over layers, heads and real queries: (L, B, H, T, S) → (B,)."""
-    outside = weights.masked_fill(allowed, 0.0).sum(dim=-1).mean(dim=(0, 2))  # (B, T)
+def leak(weights: Tensor, allowed: NDArray[np.bool_], real: Tensor) -> FloatArray:
+    """The weight on masked keys, as a mean over layers, heads and real queries: (L, B, H, T, S) → (B,).
+
+    Args:
+        weights: (L, B, H, T, S).
+        allowed: The correct masks, (L, B, T, S).
+        real: False at padding, (B, T).
+    """
+    outside = weights.masked_fill(torch.from_numpy(allowed)[:, :, None], 0.0).sum(dim=-1).mean(dim=(0, 2))  # (B, T)
     return np.asarray(((outside * real).sum(dim=1) / real.sum(dim=1)).numpy(), dtype=np.float32)
 
 
@@ -271,6 +172,44 @@ def row_sums(weights: Tensor, real: Tensor) -> FloatArray:
     rows = weights.sum(dim=-1).movedim(1, 0)  # (B, L, H, T)
     by_sentence = [sums[..., is_real] for sums, is_real in zip(rows, real, strict=True)]
     return np.array([[float(sums.min()), float(sums.max())] for sums in by_sentence], dtype=np.float32)
+
+
+def results_of(checkpoint: Loaded, ids: PaddedIds, side: Side | None) -> tuple[str, ...]:
+    """What the model writes, fills in or decides for each text of a batch, with the edits of the active trace."""
+    model, tokenizers = checkpoint.model, checkpoint.tokenizers
+    if isinstance(model, ReadsBatches):
+        return tuple(tokenizers.target.decode(row) for row in continue_batch(model, ids, tokenizers.specials, side))
+    if isinstance(model, Writes):
+        return tuple(tokenizers.target.decode(row) for row in rerun_greedy(model, ids.source, tokenizers.specials))
+    logits = batch_logits(model, ids)
+    if classifies(model):
+        assert logits is not None
+        shares = probabilities_of(model, logits[:, 0].float())  # (B, C)
+        return tuple(f"{model.config.labels[int(row.argmax())]}: {float(row.max()):.3f}" for row in shares)
+    if logits is None or tokenizers.specials.mask is None:
+        return ()
+    masked = ids.source == torch.full_like(ids.source, tokenizers.specials.mask)
+    filled = torch.where(masked, logits.argmax(dim=-1), ids.source)
+    pairs = zip(filled, ids.source_real, strict=True)
+    return tuple(tokenizers.source.decode(row[real].tolist()) for row, real in pairs)
+
+
+def continue_batch(model: ReadsBatches, ids: PaddedIds, specials: Specials, side: Side | None) -> list[list[int]]:
+    """The tokens that a language model writes after each text of a padded batch, by greedy search without a cache."""
+    read = [row[real].tolist() for row, real in zip(ids.read, ids.read_real, strict=True)]
+    written: list[list[int]] = [[] for _ in read]
+    work = sum(parameter.numel() for parameter in model.parameters()) * ids.read.numel()
+    most = min(CONTINUED, model.config.max_length - ids.read.size(1), max(int(MOST_WORK / work), 1))
+    ends = {specials.eos, *specials.more_ends}
+    for _ in range(most):
+        padded = pad_ids(model, [()] * len(read), [[*a, *b] for a, b in zip(read, written, strict=True)], side=side)
+        last = (padded.read_real.cumsum(dim=1) * padded.read_real).argmax(dim=1)  # (B,)
+        logits = model.batch_logits(padded.read, padded.read_real)[torch.arange(len(read)), last]
+        logits[:, list(specials.banned)] = float("-inf")
+        for row, token in zip(written, logits.argmax(dim=-1).tolist(), strict=True):
+            if not row or row[-1] not in ends:
+                row.append(token)
+    return written
 
 
 def rerun_greedy(model: Writes, source: Tensor, specials: Specials) -> list[list[int]]:

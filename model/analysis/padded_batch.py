@@ -1,78 +1,127 @@
-"""A few sentences as one padded batch, with its masks and with the scores of every head before and after them."""
+"""A few sentences as one padded batch, with the masks that the model used and the scores around them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from model.analysis.availability import require_masks
-from model.checkpoints.checkpoint import Checkpoint
-from model.inference.padding import padded_for
-from model.inference.searching import greedy_ids, source_ids
-from model.network.masks import causal_mask, decoder_mask, padding_mask
+from model.checkpoints.checkpoint import Loaded
+from model.inference.padded_pass import PaddedIds, Side, batch_logits, encode_texts, pad_ids
+from model.network.protocols import Reads
+from model.text.encoding import Tokenizer
 from model.trace import hook_name, tracing
 
-__all__ = ["STAGES", "PaddedBatch", "layer_stages", "padded_batch"]
+__all__ = ["STAGES", "PaddedBatch", "ids_of", "layer_stages", "padded_batch"]
 
 STAGES = ("scores", "masked_scores", "weights")
 FloatArray = NDArray[np.float32]
+BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True)
 class PaddedBatch:
-    """A few sentences and their translations as one padded batch, with its masks.
+    """A few sentences, and their translations if the model translates, as one padded batch.
 
-    `<pad>` fills the rows of `source` and `read` to the same length. A mask is True where a query may attend.
+    The encoder reads `source`, the decoder `read`. Where a model has no encoder or no decoder, S or T is 0. A mask is
+    True where a query may attend. It is recorded from the run of the batch.
     """
 
     source_ids: NDArray[np.int64]  # (B, S)
     read_ids: NDArray[np.int64]  # (B, T)
     source: tuple[tuple[str, ...], ...]  # B × S, as text
     read: tuple[tuple[str, ...], ...]  # B × T
-    written: tuple[tuple[str, ...], ...]  # B × T: what each position writes, the token after the one that it reads
-    padding_mask: NDArray[np.bool_]  # (B, S)
-    causal_mask: NDArray[np.bool_]  # (T, T)
-    decoder_mask: NDArray[np.bool_]  # (B, T, T)
+    written: tuple[tuple[str, ...], ...]  # B × T: the token after each one that a translator reads
+    source_real: BoolArray  # (B, S): False at padding
+    read_real: BoolArray  # (B, T): False at padding
+    allowed: Mapping[str, BoolArray]  # kind → (L, B, queries, keys)
+
+    @property
+    def padding_mask(self) -> BoolArray:
+        """False at the padding of the sentences, (B, S); of a language model (B, T)."""
+        return self.source_real if self.source_real.shape[1] else self.read_real
+
+    def unpadded_mask(self, kind: str, layer: int) -> BoolArray:
+        """The mask of the longest sentence, which has no padding, (queries, keys): the causal mask, or a window."""
+        real = self.source_real if kind == "encoder" else self.read_real
+        return np.asarray(self.allowed[kind][layer, int(real.sum(axis=1).argmax())])
 
 
-def padded_batch(checkpoint: Checkpoint, texts: Sequence[str]) -> PaddedBatch:
-    """Translate a few texts, and combine the texts and their translations in one padded batch.
+def padded_batch(checkpoint: Loaded, texts: Sequence[str], *, side: Side | None = None) -> PaddedBatch:
+    """Combine a few texts in one padded batch, and run it.
 
     Args:
-        checkpoint: A loaded checkpoint; never changed.
+        checkpoint: A loaded checkpoint of any task; never changed.
         texts: At least one.
+        side: Where a language model gets its padding, see `pad_ids`.
 
     Raises:
-        ConfigError: the model has no padding mask or no causal mask.
+        ConfigError: the model has no padding mask.
     """
     model, tokenizers = require_masks(checkpoint), checkpoint.tokenizers
-    pad_id, specials = model.pad_id, tokenizers.specials
-    source = padded_for(model, [source_ids(tokenizers, text, model.config.max_length)[0] for text in texts])
-    written = greedy_ids(model, [row[row != pad_id].tolist() for row in source], specials=specials)
-    read, ahead = padded_for(model, [[specials.bos, *ids[:-1]] for ids in written]), padded_for(model, written)
-    source, read, ahead = source.cpu(), read.cpu(), ahead.cpu()
+    encoded = encode_texts(checkpoint, texts)
+    ids = pad_ids(model, encoded.source, encoded.read, side=side)
+    with torch.inference_mode(), recorded_masks(model) as masks:
+        batch_logits(model, ids)
+    written = pad_ids(model, encoded.source, encoded.written).read
     return PaddedBatch(
-        source_ids=source.numpy(),
-        read_ids=read.numpy(),
-        source=tuple(tokenizers.source.tokens(row.tolist()) for row in source),
-        read=tuple(tokenizers.target.tokens(row.tolist()) for row in read),
-        written=tuple(tokenizers.target.tokens(row.tolist()) for row in ahead),
-        padding_mask=padding_mask(source, pad_id)[:, 0, 0].numpy(),
-        causal_mask=causal_mask(read.size(1), device=read.device)[0, 0].numpy(),
-        decoder_mask=decoder_mask(read, pad_id)[:, 0].numpy(),
+        source_ids=ids.source.cpu().numpy(),
+        read_ids=ids.read.cpu().numpy(),
+        source=as_text(tokenizers.source, ids.source),
+        read=as_text(tokenizers.target, ids.read),
+        written=as_text(tokenizers.target, written),
+        source_real=ids.source_real.cpu().numpy(),
+        read_real=ids.read_real.cpu().numpy(),
+        allowed={
+            kind: np.stack([masks[kind, layer] for layer in range(model.config.num_layers(kind))])
+            for kind in model.config.kinds
+        },
     )
 
 
+def as_text(tokenizer: Tokenizer, ids: Tensor) -> tuple[tuple[str, ...], ...]:
+    return tuple(tokenizer.tokens(row) for row in ids.tolist())
+
+
+@contextmanager
+def recorded_masks(model: Reads) -> Iterator[dict[tuple[str, int], BoolArray]]:
+    """The masks of all attention layers that run inside the block: (kind, layer) → (B, queries, keys)."""
+    found: dict[tuple[str, int], BoolArray] = {}
+
+    def keep(kind: str, layer: int) -> Callable[[Tensor], Tensor]:
+        def edit(masked_scores: Tensor) -> Tensor:  # (B, H, T, S)
+            found[kind, layer] = (masked_scores[:, 0] != float("-inf")).cpu().numpy()
+            return masked_scores
+
+        return edit
+
+    places = [(kind, layer) for kind in model.config.kinds for layer in range(model.config.num_layers(kind))]
+    edits = {hook_name(kind, layer, "masked_scores"): keep(kind, layer) for kind, layer in places}
+    with tracing(record=(), edits=edits):
+        yield found
+
+
+def ids_of(model: Reads, batch: PaddedBatch) -> PaddedIds:
+    """The token ids of a batch on the model's device."""
+    source, read, source_real, read_real = (
+        torch.from_numpy(array).to(model.device)
+        for array in (batch.source_ids, batch.read_ids, batch.source_real, batch.read_real)
+    )
+    return PaddedIds(source=source, read=read, source_real=source_real, read_real=read_real)
+
+
 @torch.inference_mode()
-def layer_stages(checkpoint: Checkpoint, batch: PaddedBatch, kind: str, layer: int) -> dict[str, FloatArray]:
+def layer_stages(checkpoint: Loaded, batch: PaddedBatch, kind: str, layer: int) -> dict[str, FloatArray]:
     """Run the batch, and keep the scores of one attention layer before the mask, after it and after the softmax.
 
     Args:
         checkpoint: A loaded checkpoint; never changed.
         batch: From `padded_batch` with the same checkpoint.
-        kind: One of `KINDS`.
+        kind: One of the model's kinds.
         layer: Counted from 0.
 
     Returns:
@@ -81,5 +130,5 @@ def layer_stages(checkpoint: Checkpoint, batch: PaddedBatch, kind: str, layer: i
     model = require_masks(checkpoint)
     names = {stage: hook_name(kind, layer, stage) for stage in STAGES}
     with tracing(record=tuple(names.values())) as trace:
-        model(*(padded_for(model, ids.tolist()) for ids in (batch.source_ids, batch.read_ids)))
+        batch_logits(model, ids_of(model, batch))
     return {stage: trace.passes(name)[0].numpy() for stage, name in names.items()}

@@ -1,5 +1,6 @@
 """A language model of Hugging Face's `transformers`: a decoder without an encoder, which continues a text."""
 
+import inspect
 from typing import Literal, cast
 
 import torch
@@ -9,7 +10,7 @@ from transformers import DynamicCache, PreTrainedModel
 from model.config.section import ConfigError
 from model.foreign.base import ForeignModel
 from model.foreign.sizes import few_tokens
-from model.network.protocols import Cache
+from model.network.protocols import Cache, Padding
 
 __all__ = ["ForeignLanguageModel", "LanguageModelCache"]
 
@@ -38,8 +39,12 @@ class ForeignLanguageModel(ForeignModel):
     task: Literal["continuation"] = "continuation"
     reads_ahead = False  # `decode` reads the whole prompt at the first step
 
-    def __init__(self, model: PreTrainedModel) -> None:
+    def __init__(self, model: PreTrainedModel, *, padding: Padding | None = None) -> None:
         """Place the hook points and find the sizes.
+
+        Args:
+            model: A model of the library.
+            padding: As the tokenizer pads; by default on the right.
 
         Raises:
             ConfigError: the model needs more than token ids, or its attention cannot be recorded.
@@ -47,7 +52,9 @@ class ForeignLanguageModel(ForeignModel):
         if model.config.is_encoder_decoder or model.get_output_embeddings() is None:
             raise ConfigError(f"{model.config.model_type} is not a decoder that writes, so it cannot continue a text.")
         super().__init__(model, run_once, ("decoder",))
-        self.pad_id = -1  # prompts are never batched, so there is no padding
+        self.pad_id = -1  # searches read one prompt at a time, so there is no padding
+        self.padding = padding or Padding(id=0, side="right")
+        self.takes_positions = "position_ids" in inspect.signature(model.forward).parameters
 
     def start_cache(self) -> LanguageModelCache:
         return LanguageModelCache()
@@ -81,6 +88,12 @@ class ForeignLanguageModel(ForeignModel):
         found: Tensor = self.model(
             input_ids=ids, past_key_values=cache.steps if cache else None, use_cache=cache is not None
         ).logits
+        return found.float()
+
+    def batch_logits(self, ids: Tensor, real: Tensor) -> Tensor:
+        """See `ReadsBatches`. Positions are counted as in the library's `generate`."""
+        positions = {"position_ids": (real.cumsum(dim=-1) - 1).clamp(min=0)} if self.takes_positions else {}
+        found: Tensor = self.model(input_ids=ids, attention_mask=real.long(), use_cache=False, **positions).logits
         return found.float()
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:

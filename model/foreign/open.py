@@ -30,6 +30,7 @@ from model.foreign.reader import ForeignClassifier, ForeignReader
 from model.foreign.sizes import classes_of, labels_of
 from model.foreign.tokenizer import ForeignTokenizer, frame
 from model.foreign.translator import ForeignTranslator, continuing
+from model.network.protocols import Padding
 from model.safety.errors import first_line
 from model.safety.json_files import read_small_json
 from model.safety.sizes import read_config_json, require_matching_weights, require_memory
@@ -248,13 +249,22 @@ def wrap(
     if task == "translation":
         return ForeignTranslator(model)
     if task == "continuation":
-        return ForeignLanguageModel(model)
+        return ForeignLanguageModel(model, padding=padding_of(tokenizer))
     pad_id = 0 if tokenizer.pad_token_id is None else int(tokenizer.pad_token_id)
     if task == "reading":
         return ForeignReader(model, pad_id=pad_id)
     if len(labels_of(model.config)) < 2 or model.config.problem_type == "regression":
         raise ConfigError("it gives a text a number and not one of several classes.")
     return ForeignClassifier(model, pad_id=pad_id)
+
+
+def padding_of(tokenizer: PreTrainedTokenizerBase) -> Padding:
+    """How the tokenizer of a language model pads. Without a padding token it is the end token, as in `generate`."""
+    marks = (tokenizer.pad_token_id, tokenizer.eos_token_id, 0)
+    return Padding(
+        id=int(next(mark for mark in marks if mark is not None)),
+        side="left" if tokenizer.padding_side == "left" else "right",
+    )
 
 
 def pair_of(folder: Path, tokenizer: PreTrainedTokenizerBase, model: ForeignModel) -> TokenizerPair:

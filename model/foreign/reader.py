@@ -1,5 +1,7 @@
 """An encoder of Hugging Face's `transformers` without a decoder: it reads a text, predicts masks, or classifies."""
 
+from typing import Literal
+
 from torch import Tensor
 from transformers import PreTrainedModel
 
@@ -41,6 +43,8 @@ class ForeignReader(ForeignModel):
 
 class ForeignClassifier(ForeignReader):
     """A reader that assigns a class to a text."""
+
+    task: Literal["classification"] = "classification"
 
     def forward(self, ids: Tensor) -> Tensor:
         """Logits (B, C) for token ids (B, S); short texts are padded with `pad_id`."""

@@ -3,6 +3,8 @@
 This file knows nothing of text, training or the screen.
 """
 
+from typing import Literal
+
 import torch
 from torch import Tensor, nn
 
@@ -61,6 +63,7 @@ class Classifier(OwnModel):
     """Encoder, pooling, and a linear layer from the pooled vector to the classes."""
 
     config: ClassifierConfig
+    task: Literal["classification"] = "classification"
 
     def __init__(self, config: ClassifierConfig, *, pad_id: int = 0) -> None:
         super().__init__()

@@ -6,7 +6,7 @@ libraries. Where it must know what a model can do, it asks for a protocol and no
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, TypeGuard, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -19,11 +19,14 @@ __all__ = [
     "ClassifierSizes",
     "Classifies",
     "HeadMixing",
+    "Padding",
     "PredictsMasked",
     "Reads",
+    "ReadsBatches",
     "Sizes",
     "WriterSizes",
     "Writes",
+    "classifies",
 ]
 
 
@@ -94,6 +97,14 @@ class HeadMixing:
 
     matrix: Tensor  # W_O as in the formula, (H·K, D)
     bias: Tensor  # (D,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Padding:
+    """How the short texts of a batch are padded."""
+
+    id: int  # of the token that fills
+    side: Literal["left", "right"]
 
 
 class Reads(Protocol):
@@ -235,6 +246,25 @@ class Writes(Reads, Protocol):
 
 
 @runtime_checkable
+class ReadsBatches(Reads, Protocol):
+    """A language model that can read a padded batch of texts. Its searches read one text at a time."""
+
+    @property
+    def padding(self) -> Padding:
+        """How the tokenizer pads."""
+        ...
+
+    def batch_logits(self, ids: Tensor, real: Tensor) -> Tensor:
+        """Logits (B, T, V) for the token after each of the token ids (B, T).
+
+        Args:
+            ids: Padded on the left or on the right.
+            real: False at padding, (B, T). Positions count only the other tokens.
+        """
+        ...
+
+
+@runtime_checkable
 class PredictsMasked(Reads, Protocol):
     """An encoder that reads a text, and predicts masked tokens if it was trained to."""
 
@@ -249,6 +279,14 @@ class Classifies(Reads, Protocol):
     @property
     def config(self) -> ClassifierSizes: ...
 
+    @property
+    def task(self) -> Literal["classification"]: ...
+
     def __call__(self, ids: Tensor) -> Tensor:
         """Logits (B, C) for token ids (B, S); short texts are padded with `pad_id`."""
         ...
+
+
+def classifies(model: Reads) -> TypeGuard[Classifies]:
+    """Whether a model gives a text one of several labels."""
+    return getattr(model, "task", "") == "classification"

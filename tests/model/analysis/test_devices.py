@@ -12,7 +12,8 @@ from torch import Tensor
 
 from model.analysis.anatomy import anatomy, value_norms
 from model.analysis.importance import gradient_importance, loss_changes, make_examples
-from model.analysis.mask_bugs import BUGS, bug_weights, mask_bug
+from model.analysis.mask_bugs import bug_weights, mask_bug
+from model.analysis.mask_mistakes import BUGS
 from model.analysis.padded_batch import layer_stages, padded_batch
 from model.checkpoints.checkpoint import Checkpoint, load_classifier
 from model.config.search import SearchConfig
@@ -29,7 +30,7 @@ ANALYSES: dict[str, Callable[[Checkpoint], object]] = {
     "norms": lambda toy: value_norms(toy, TEXTS[0]),
     "batch": lambda toy: padded_batch(toy, TEXTS),
     "stages": lambda toy: layer_stages(toy, padded_batch(toy, TEXTS), "cross", 0),
-    "mistaken": lambda toy: bug_weights(toy, TEXTS, "fill", "cross", 0),
+    "mistaken": lambda toy: bug_weights(toy, padded_batch(toy, TEXTS), "fill", "cross", 0),
     "losses": lambda toy: next(loss_changes(toy.model, [make_examples(toy, [(TEXTS[0], ""), (TEXTS[1], "ein Haus")])])),
     "gradients": lambda toy: gradient_importance(toy.model, make_examples(toy, [(TEXTS[0], "")])),
     **{f"mask {name or 'right'}": lambda toy, name=name: mask_bug(toy, TEXTS, name) for name in ("", *BUGS)},

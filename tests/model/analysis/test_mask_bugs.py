@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 import torch
 
-from model.analysis.mask_bugs import BUGS, BugReport, bug_weights, mask_bug, rerun_greedy
+from model.analysis.mask_bugs import BugReport, bug_weights, mask_bug, rerun_greedy
+from model.analysis.mask_mistakes import BUGS
+from model.analysis.padded_batch import padded_batch
 from model.checkpoints.checkpoint import Checkpoint
 from model.decoding.decoder_state import length_limit
 from model.decoding.greedy import greedy
@@ -56,21 +58,22 @@ def test_each_mistake_has_the_effects_in_its_explanation(toy: Checkpoint, name: 
 
 
 def test_a_tiny_fill_acts_like_a_score_of_zero(toy: Checkpoint) -> None:
-    first = bug_weights(toy, TEXTS, "fill", "decoder", 0)[0, 0, 0]  # the first query may see one key
+    first = bug_weights(toy, padded_batch(toy, TEXTS), "fill", "decoder", 0)[0, 0, 0]  # the first query may see one key
     assert first[0] < 1
     np.testing.assert_allclose(first[1:], first[1], rtol=1e-5)
 
 
 def test_a_mistake_does_not_change_the_model(toy: Checkpoint) -> None:
-    before = bug_weights(toy, TEXTS, "", "cross", 0)
+    batch = padded_batch(toy, TEXTS)
+    before = bug_weights(toy, batch, "", "cross", 0)
     for name in BUGS:
         mask_bug(toy, TEXTS, name)
         # Which kind it shows in depends on the mistake, and for the decoder on how long the translations are.
         assert any(
-            not np.allclose(bug_weights(toy, TEXTS, name, kind, 0), bug_weights(toy, TEXTS, "", kind, 0))
+            not np.allclose(bug_weights(toy, batch, name, kind, 0), bug_weights(toy, batch, "", kind, 0))
             for kind in ("encoder", "decoder")
         )
-    np.testing.assert_allclose(bug_weights(toy, TEXTS, "", "cross", 0), before, atol=1e-6)
+    np.testing.assert_allclose(bug_weights(toy, batch, "", "cross", 0), before, atol=1e-6)
 
 
 def test_one_empty_text_works(toy: Checkpoint) -> None:

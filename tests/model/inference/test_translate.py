@@ -138,7 +138,7 @@ def test_a_padded_batch_shows_the_masks_that_it_used(toy: Checkpoint) -> None:
     assert batch.padding_mask.tolist() == (batch.source_ids != 0).tolist()
     for kind, mask in (
         ("encoder", batch.padding_mask[:, None, :]),
-        ("decoder", batch.decoder_mask),
+        ("decoder", batch.allowed["decoder"][-1]),
         ("cross", batch.padding_mask[:, None, :]),
     ):
         scores, masked, weights = layer_stages(toy, batch, kind, toy.model.config.num_layers(kind) - 1).values()

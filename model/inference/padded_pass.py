@@ -1,0 +1,99 @@
+"""A few texts as one padded batch, and one pass of a model over it, whatever the model does with a text."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from model.checkpoints.checkpoint import Loaded
+from model.corpora.examples import shortened
+from model.inference.padding import padded_for
+from model.inference.searching import greedy_ids, source_ids
+from model.network.protocols import PredictsMasked, Reads, ReadsBatches, Writes, classifies
+
+__all__ = ["EncodedTexts", "PaddedIds", "Side", "batch_logits", "encode_texts", "pad_ids"]
+
+Side = Literal["left", "right"]
+Ids = Sequence[Sequence[int]]  # one sequence for each text; an empty one where a model has no encoder or no decoder
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncodedTexts:
+    """The token ids of a few texts."""
+
+    source: Ids  # what the encoder reads
+    read: Ids  # what the decoder reads
+    written: Ids  # the translations
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaddedIds:
+    """The token ids of a padded batch. Where a model has no encoder or no decoder, S or T is 0."""
+
+    source: Tensor  # what the encoder reads, (B, S)
+    read: Tensor  # what the decoder reads, (B, T)
+    source_real: Tensor  # False at padding, (B, S)
+    read_real: Tensor  # False at padding, (B, T)
+
+
+def encode_texts(checkpoint: Loaded, texts: Sequence[str]) -> EncodedTexts:
+    """Encode texts for one pass. A decoder reads the translation by greedy search; a language model reads the text."""
+    model, tokenizers, limit = checkpoint.model, checkpoint.tokenizers, checkpoint.model.config.max_length
+    nothing: Ids = [()] * len(texts)
+    if classifies(model):
+        encoded = (tokenizers.source.encode(text).ids for text in texts)
+        read = [shortened(ids, limit, tokenizers.specials) for ids in encoded]
+        return EncodedTexts(source=read, read=nothing, written=nothing)
+    ids = [source_ids(tokenizers, text, limit)[0] for text in texts]
+    if not isinstance(model, Writes):
+        return EncodedTexts(source=ids, read=nothing, written=nothing)
+    if model.task == "continuation":
+        return EncodedTexts(source=nothing, read=ids, written=nothing)
+    written = greedy_ids(model, ids, specials=tokenizers.specials)
+    return EncodedTexts(source=ids, read=[[tokenizers.specials.bos, *one[:-1]] for one in written], written=written)
+
+
+def pad_ids(model: Reads, source: Ids, read: Ids, *, side: Side | None = None) -> PaddedIds:
+    """Pad the ids of a batch.
+
+    Args:
+        model: The model that reads them.
+        source: For the encoder, see `EncodedTexts`.
+        read: For the decoder.
+        side: Where a language model gets its padding; by default where its tokenizer pads. Other models get it on the
+            right.
+    """
+    filler, at_left = model.pad_id, False
+    if isinstance(model, ReadsBatches):
+        filler, at_left = model.padding.id, (side or model.padding.side) == "left"
+
+    def padded(rows: Ids) -> tuple[Tensor, Tensor]:
+        lengths = torch.tensor([len(row) for row in rows], device=model.device)
+        width = max(map(len, rows))
+        missing = [[filler] * (width - len(row)) for row in rows]
+        filled = [[*few, *row] if at_left else [*row, *few] for row, few in zip(rows, missing, strict=True)]
+        places = torch.arange(width, device=model.device)
+        real = places >= width - lengths[:, None] if at_left else places < lengths[:, None]
+        return padded_for(model, filled), real
+
+    (source_ids, source_real), (read_ids, read_real) = padded(source), padded(read)
+    return PaddedIds(source=source_ids, read=read_ids, source_real=source_real, read_real=read_real)
+
+
+def batch_logits(model: Reads, ids: PaddedIds) -> Tensor | None:
+    """One pass over a padded batch.
+
+    Returns:
+        Logits for each position: (B, T, V) of a model that writes, (B, S, V) of one that predicts masked tokens,
+        (B, 1, C) of a classifier; None of a model that only reads.
+    """
+    if isinstance(model, ReadsBatches):
+        return model.batch_logits(ids.read, ids.read_real)
+    if isinstance(model, Writes):
+        return model(ids.source, ids.read)
+    if classifies(model):
+        return model(ids.source)[:, None]
+    assert isinstance(model, PredictsMasked)
+    return model.read(ids.source)
