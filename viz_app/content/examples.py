@@ -15,6 +15,7 @@ __all__ = [
     "PURPOSES",
     "REVIEWS",
     "TOY_EXAMPLES",
+    "batch_examples",
     "examples_for",
     "offered_examples",
 ]
@@ -210,6 +211,24 @@ BATCHES = {
     ),
     "letters": ("d o g", "l a p l a n d", "b e a c o n"),
     "dates": TOY_EXAMPLES["dates"][2:],
+    "beginnings": (
+        "The dog",
+        "My brother opened the window, looked at the rain, and then he",
+        "She reads a book about",
+        "On Monday, on Tuesday, on Wednesday, on",
+    ),
+    "masked": (  # {} becomes the mask token of the model
+        "A dog {}.",
+        "The old man with the red {} is sitting on a bench in the park because he wants to feed the birds.",
+        "A {} reads a book.",
+        "Two small children are playing with a big red ball on the {}.",
+    ),
+    "reviews": (
+        "Not a bad film at all, although it is far too long.",
+        "What a waste of two hours. The plot makes no sense, the jokes are old and even the music is boring.",
+        "A small masterpiece.",
+        "The beginning is good, but then it gets worse and worse.",
+    ),
 }
 
 # In the first one, deleting a single word can change the class.
@@ -255,6 +274,14 @@ def examples_for(config: AnyConfig) -> tuple[str, ...]:
     if not everyday or not EVERYDAY_CORPORA & set(corpora):
         return captions
     return (*everyday[:3], *captions[:2]) if CAPTION_CORPORA & set(corpora) else everyday
+
+
+def batch_examples(config: AnyConfig) -> tuple[str, tuple[str, ...]]:
+    """The name of a list in `BATCHES` that fits a checkpoint, and its sentences."""
+    language, mask = config.tokenizer.source_language, getattr(config.tokenizer, "mask", "")
+    by_task = {"continuation": "beginnings", "classification": "reviews", "reading": "masked" if mask else "en"}
+    name = by_task.get(config.task, language if language in BATCHES else "en")
+    return name, tuple(text.format(mask) for text in BATCHES[name])
 
 
 def offered_examples(config: AnyConfig) -> tuple[str, ...]:

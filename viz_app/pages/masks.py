@@ -5,7 +5,7 @@ import streamlit as st
 from viz_app.content.plain import plain
 from viz_app.sections.masks.bug_lab import bug_lab
 from viz_app.sections.masks.correct_masks import correct_masks
-from viz_app.sections.masks.padded_sentence import ask_for_sentences, padded_sentence, pick_row
+from viz_app.sections.masks.padded_sentence import ask_for_sentences, padded_sentence, pick_row, pick_side
 from viz_app.services import analyses, listing, padded_batches
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact
@@ -14,23 +14,28 @@ from viz_app.widgets.search_picker import note_greedy_search
 from viz_app.widgets.tabs import tabs
 
 key, config = checkpoint_choice.require_attention(
-    listing.listed_checkpoints(), transformer_heading="This page is about the masks of a Transformer"
+    listing.listed_checkpoints(),
+    transformer_heading="This page is about the masks of a Transformer",
+    also=("continuation", "reading", "classification"),
 )
 if problem := analyses.why_no_masks(key):
     end_page(plain(problem))
+future = ", and the decoder must not see the token that it will write" if "decoder" in config.model.kinds else ""
 st.markdown(
-    "`<pad>` tokens give all sentences of a batch the same length, and the decoder must not see the token that it will "
-    "write. A **mask** decides which keys (columns) a query (row) may attend to: **blue = may attend, grey = masked**."
+    f"Padding gives all sentences of a batch the same length{future}. A **mask** decides which keys (columns) a query "
+    "(row) may attend to: **blue = may attend, grey = masked**."
 )
 sentences, row_column = ask_for_sentences(config)
 if len(sentences) < 2:
     end_page("Type at least two sentences: one sentence needs no padding.")
 add_fact("Sentences", " / ".join(sentences))
-note_greedy_search()
-batch = padded_batches.batch_of(key, sentences)
+if config.task == "translation":
+    note_greedy_search()
+side = pick_side(key)
+batch = padded_batches.batch_of(key, sentences, side)
 with row_column:
     row = pick_row(batch)
-sentence = padded_sentence(key, sentences, batch, row)
+sentence = padded_sentence(key, sentences, batch, row, side)
 
 correct_tab, bug_tab = tabs({"right": "Correct masks", "bugs": "Bug lab"}, "mask_tab")
 if correct_tab.open:

@@ -21,7 +21,7 @@ from model.analysis.station import Station, follow_classification, follow_transl
 from model.analysis.stations import stations
 from model.analysis.streams import stacks_of
 from model.analysis.zeroing import Zeroing, value_zeroing
-from model.checkpoints.checkpoint import Checkpoint, CheckpointError, load_checkpoint
+from model.checkpoints.checkpoint import Checkpoint, CheckpointError, ClassifierCheckpoint, load_checkpoint
 from model.config.search import SearchConfig
 from model.config.section import ConfigError
 from model.corpora.aligned import AlignedPair, read_aligned
@@ -84,9 +84,9 @@ def why_no_masks(key: CheckpointKey) -> str:
     return refusal(require_masks, key)
 
 
-def refusal(require: Callable[[Checkpoint], object], key: CheckpointKey) -> str:
+def refusal(require: Callable[[Checkpoint | ClassifierCheckpoint], object], key: CheckpointKey) -> str:
     try:
-        require(translator(key))
+        require(loaded(key))
     except ConfigError as error:
         return str(error)
     return ""

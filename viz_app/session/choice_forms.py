@@ -93,7 +93,7 @@ WORDS = """checkpoint from_language into_language text kind view method steps_vi
     review_layer review_head mask_kind metric sentences_from pasted click_means review reading bug
     compare beside second_text giver
     pasted_kind stack beside_layer beside_head toy
-    trained_layer trained_head typed snapshot rival_label"""
+    trained_layer trained_head typed snapshot rival_label padding_side"""
 # Every choice that follows a visitor and stands in a link, by the key of its widget.
 FORMS: dict[str, Form] = {
     **dict.fromkeys(WORDS.split(), TEXT),

@@ -13,7 +13,7 @@ __all__ = ["batch_table"]
 
 
 def batch_table(
-    name: str, tokens: Sequence[Sequence[str]], ids: NDArray[np.int64], *, padding: int, lang: str = ""
+    name: str, tokens: Sequence[Sequence[str]], ids: NDArray[np.int64], real: NDArray[np.bool_], *, lang: str = ""
 ) -> str:
     """HTML of a padded batch: one row per sentence, with each token above its id.
 
@@ -21,18 +21,18 @@ def batch_table(
         name: The name of the rows, such as "source".
         tokens: B × S, as text.
         ids: (B, S).
-        padding: The id of the padding token, which is grey.
+        real: False at padding, which is grey, (B, S).
         lang: The language of the sentences, see `languages.tag`.
     """
     language = lang_attribute(lang)
     rows = "".join(
         f'<tr><th scope="row">{escape(name)} {number}</th>'
         + "".join(
-            f"<td{' class=hl-pad' if i == padding else language}>{escape(visible(token))}<span>{i}</span></td>"
-            for token, i in zip(line, line_ids.tolist(), strict=True)
+            f"<td{language if is_real else ' class=hl-pad'}>{escape(visible(token))}<span>{i}</span></td>"
+            for token, i, is_real in zip(line, line_ids.tolist(), line_real.tolist(), strict=True)
         )
         + "</tr>"
-        for number, (line, line_ids) in enumerate(zip(tokens, ids, strict=True), start=1)
+        for number, (line, line_ids, line_real) in enumerate(zip(tokens, ids, real, strict=True), start=1)
     )
     label = f"Tokens of the batch above their ids: {name}"
     return f'<div class="hl-batch" role="region" aria-label="{escape(label)}" tabindex="0"><table>{rows}</table></div>'

@@ -85,7 +85,7 @@ def test_a_model_of_many_languages_asks_for_two_and_keeps_to_them(open_with: Ope
 
 
 PAGES = ("translate", "steps", "inside", "positions", "masks", "heads", "checkpoints")
-REFUSED = {("steps", "bert"), ("masks", "bert"), ("masks", "gpt2"), ("positions", "t5")}
+REFUSED = {("steps", "bert"), ("positions", "t5")}
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -10,7 +10,9 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
 from model.analysis.importance import gradient_importance, make_examples
-from model.analysis.mask_bugs import BUGS, bug_weights, mask_bug
+from model.analysis.mask_bugs import bug_weights, mask_bug
+from model.analysis.mask_mistakes import BUGS
+from model.analysis.padded_batch import padded_batch
 from model.analysis.silencing import silence_each_head
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.kinds import KINDS
@@ -29,7 +31,8 @@ OpenApp = Callable[..., AppTest]
 def test_the_bug_lab_shows_what_each_mistake_does(open_app: OpenApp, checkpoint: Checkpoint, bug: str) -> None:
     app = tab(open_app("masks", checkpoint=NAME, bug=bug, layer="1", head="2"), "mask_tab", "Bug lab")
     texts = tuple(BATCHES["de"])
-    right, wrong = (bug_weights(checkpoint, texts, name, "decoder", 0)[0, 1] for name in ("", bug))
+    batch = padded_batch(checkpoint, texts)
+    right, wrong = (bug_weights(checkpoint, batch, name, "decoder", 0)[0, 1] for name in ("", bug))
     before, after = (np.nan_to_num(array(chart["data"][0]["z"])) for chart in charts(app))
     np.testing.assert_allclose(before, right, atol=1e-5)
     np.testing.assert_allclose(after, wrong, atol=1e-5)

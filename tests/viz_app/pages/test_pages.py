@@ -190,12 +190,13 @@ def test_masks_and_scores_on_the_screen_are_the_models(open_app: OpenApp, bundle
     row = clearest_row(batch)
     padding, causal, combined, cross, before, after, weights = charts(app)
     np.testing.assert_array_equal(array(padding["data"][0]["z"]), batch.padding_mask)
-    np.testing.assert_array_equal(array(causal["data"][0]["z"]), batch.causal_mask)
-    np.testing.assert_array_equal(array(combined["data"][0]["z"]), batch.decoder_mask[row])
-    assert array(cross["data"][0]["z"]).shape == (batch.read_ids.shape[1], batch.source_ids.shape[1])
+    np.testing.assert_array_equal(array(causal["data"][0]["z"]), np.tri(batch.read_ids.shape[1]))
+    np.testing.assert_array_equal(array(combined["data"][0]["z"]), batch.allowed["decoder"][1, row])
+    expected = np.broadcast_to(batch.source_ids[row] != 0, (batch.read_ids.shape[1], batch.source_ids.shape[1]))
+    np.testing.assert_array_equal(array(cross["data"][0]["z"]), expected)
     scores = layer_stages(bundled, batch, "decoder", 1)["scores"][row, 2]
     np.testing.assert_allclose(array(before["data"][0]["z"]), scores, atol=1e-5)
-    np.testing.assert_array_equal(np.isnan(array(after["data"][0]["z"])), ~batch.decoder_mask[row])
+    np.testing.assert_array_equal(np.isnan(array(after["data"][0]["z"])), ~batch.allowed["decoder"][1, row])
     shown = array(weights["data"][0]["z"])
     np.testing.assert_allclose(np.nan_to_num(shown).sum(axis=1), 1.0, atol=1e-5)
 

@@ -110,7 +110,7 @@ def test_every_word_names_its_language() -> None:
     both = compared([("one", "a")], [("other", "b")], languages=["de", "fr"])
     assert re.findall('lang="(..)"', both) == ["de", "fr"]
     assert re.findall('lang="(..)"', compared([("one", "a"), ("two", "b")], languages=["de"])) == ["de", "de"]
-    assert 'lang="de"' in batch_table("source", [["Hund"]], np.array([[7]]), padding=0, lang="de")
+    assert 'lang="de"' in batch_table("source", [["Hund"]], np.array([[7]]), np.array([[True]]), lang="de")
 
 
 @pytest.mark.parametrize(

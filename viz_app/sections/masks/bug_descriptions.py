@@ -36,14 +36,14 @@ MISTAKES: Mapping[str, Mistake] = {
     ),
     "padding": Mistake(
         title="No padding mask",
-        code="scores  # only the decoder's causal mask is applied",
-        explanation="Queries attend to `<pad>`. So the translation of a sentence depends on the longest sentence of "
-        "its batch.",
+        code="scores  # the padding mask is not applied",
+        explanation="Queries attend to padding. So the result for a sentence depends on the longest sentence of its "
+        "batch.",
     ),
     "queries": Mistake(
         title="Mask on queries instead of keys",
         code="mask[:, None, :, None]  # instead of mask[:, None, None, :]",
-        explanation="The rows of `<pad>` are masked, although nothing reads them. The columns of `<pad>` are not "
+        explanation="The rows of padding are masked, although nothing reads them. The columns of padding are not "
         "masked, so all queries attend to them.",
     ),
 }

@@ -1,10 +1,13 @@
 """Bug lab: mistakes with masks that real code has shipped, compared with the correct masks."""
 
+from collections.abc import Sequence
+
 import pandas as pd
 import streamlit as st
 
 from model.analysis.mask_bugs import BugReport
 from model.checkpoints.languages import tag
+from model.inference.opening import AnyConfig
 from viz_app.content.plain import PERCENT_COLUMN, percent
 from viz_app.figures.attention import head_map
 from viz_app.sections.masks.bug_descriptions import MISTAKES
@@ -19,24 +22,29 @@ __all__ = ["bug_lab"]
 
 HEIGHT = 380
 CORRECT = ""  # the name of the masks without a mistake
+RESULTS = {
+    "translation": "translation",
+    "continuation": "continuation",
+    "reading": "text with the guessed words",
+    "classification": "class",
+}
 
 
 def bug_lab(sentence: PaddedSentence) -> None:
-    """Ask for a mistake, and show what it does to one head, to the translations and, on request, to the numbers."""
-    settle("bug", "fill", MISTAKES)
-    name = st.segmented_control(
-        "Mistake", list(MISTAKES), format_func=lambda bug: MISTAKES[bug].title, required=True, key="bug"
-    )
+    """Ask for a mistake, and show what it does to one head, to the results and, on request, to the numbers."""
+    names = padded_batches.bug_names(sentence.key, sentence.side)
+    settle("bug", "fill", names)
+    name = st.segmented_control("Mistake", names, format_func=lambda bug: MISTAKES[bug].title, required=True, key="bug")
     name = name or "fill"
     code, meaning = st.columns([1, 1.2], vertical_alignment="center")
     code.code(MISTAKES[name].code, language="python")
     meaning.markdown(MISTAKES[name].explanation)
     draw_maps(sentence, name)
-    show_translations(sentence, name)
+    show_results(sentence, name)
     table = st.expander("All mistakes, measured", icon=":material/table_rows:", on_change="rerun", key="all_mistakes")
     if table.open:
         with table:
-            compare_all(sentence)
+            compare_all(sentence, names)
 
 
 def draw_maps(sentence: PaddedSentence, name: str) -> None:
@@ -44,15 +52,17 @@ def draw_maps(sentence: PaddedSentence, name: str) -> None:
     kind, layer, head = pick_head_of_sentence(sentence, key="set_bug_head")
     titles = {CORRECT: "Correct mask", name: MISTAKES[name].title}
     for column, (bug, title) in zip(st.columns(2), titles.items(), strict=True):
-        report = padded_batches.bug_of(sentence.key, sentence.sentences, bug)
-        weights = padded_batches.bug_weights_of(sentence.key, sentence.sentences, bug, kind, layer, sentence.row)
+        report = report_of(sentence, bug)
+        weights = padded_batches.bug_weights_of(
+            sentence.key, sentence.sentences, bug, kind, layer, sentence.row, sentence.side
+        )
         with column:
             section(title, describe_leak(report, kind, sentence.row))
             draw(
                 head_map(
                     weights[head],
                     sentence.axes[kind],
-                    sentence.allowed[kind] | (bug != CORRECT),  # a mistake shows the weights of masked keys too
+                    sentence.allowed[kind][layer] | (bug != CORRECT),  # a mistake shows the weights of masked keys too
                     height=HEIGHT,
                 ),
                 key=f"bug_{title}",
@@ -71,55 +81,81 @@ def describe_leak(report: BugReport, kind: str, row: int) -> str:
     return f"Masked keys have {percent(report.leaked[kind][row])} of the weight. {sums}"
 
 
-def show_translations(sentence: PaddedSentence, name: str) -> None:
-    """Show the translations of the batch with the correct masks and with the mistake."""
-    section(
-        "The translations with this mistake",
-        "Differences from the correct translation are marked. While the model writes, there are no later tokens. So a "
-        "mistake in the causal mask has less effect here than in training.",
-    )
-    correct, wrong = (padded_batches.bug_of(sentence.key, sentence.sentences, bug) for bug in (CORRECT, name))
+def report_of(sentence: PaddedSentence, name: str) -> BugReport:
+    return padded_batches.bug_of(sentence.key, sentence.sentences, name, sentence.side)
+
+
+def show_results(sentence: PaddedSentence, name: str) -> None:
+    """Show what the model makes of the batch with the correct masks and with the mistake."""
+    correct, wrong = (report_of(sentence, bug) for bug in (CORRECT, name))
+    if not correct.texts:
+        return
+    config = loading.config_of(sentence.key)
+    about = "Differences from the correct result are marked."
+    if "decoder" in config.model.kinds:
+        about += (
+            " While the model writes, there are no later tokens. So a mistake in the causal mask has less effect here "
+            "than in training."
+        )
+    section(f"The {RESULTS[config.task]} with this mistake", about)
     st.html(
         compared(
             *(
                 [(text, before), (MISTAKES[name].title.lower(), after)]
                 for text, before, after in zip(sentence.sentences, correct.texts, wrong.texts, strict=True)
             ),
-            languages=[tag(loading.config_of(sentence.key).tokenizer.target_language)],
+            languages=[tag(config.tokenizer.target_language)],
         )
     )
 
 
-def compare_all(sentence: PaddedSentence) -> None:
+def compare_all(sentence: PaddedSentence, names: Sequence[str]) -> None:
     """Show what every mistake leaks and changes, as a table."""
-    st.markdown(
-        "**Leaked**: the mean share of a query's weight on masked keys, over all layers and heads. **Effect of the "
-        "future**: how much an earlier log-probability changes when the last token in the decoder is replaced. "
-        "**Effect of the batch**: how much it changes when the model reads the sentence without the batch."
+    config = loading.config_of(sentence.key)
+    reports = {
+        title: report_of(sentence, name)
+        for title, name in ({"correct masks": CORRECT} | {MISTAKES[name].title: name for name in names}).items()
+    }
+    correct = reports["correct masks"]
+    number = "log-probability" if predicts(config) else "head output of the last layer"
+    about = "**Leaked**: the mean share of a query's weight on masked keys, over all layers and heads."
+    if correct.effect_of_future is not None:
+        about += (
+            f" **Effect of the future**: how much an earlier {number} changes when the last token in the decoder is "
+            "replaced."
+        )
+    about += (
+        f" **Effect of the batch**: how much a {number} changes when the model reads the sentence without the batch."
     )
-    names = {"correct masks": CORRECT} | {bug.title: name for name, bug in MISTAKES.items()}
-    reports = {title: padded_batches.bug_of(sentence.key, sentence.sentences, name) for title, name in names.items()}
+    st.markdown(about)
+    unit = "nats" if predicts(config) else None
+    rows = [table_row(title, report, sentence.row, RESULTS[config.task]) for title, report in reports.items()]
     st.dataframe(
-        pd.DataFrame([table_row(title, report, sentence.row) for title, report in reports.items()]),
+        pd.DataFrame(rows),
         hide_index=True,
         alt="Table of what each mistake leaks and changes",
         column_config={
             column: st.column_config.NumberColumn(format=PERCENT_COLUMN)
-            for column in (f"leaked: {kind}" for kind in reports["correct masks"].leaked)
+            for column in (f"leaked: {kind}" for kind in correct.leaked)
         }
         | {
-            column: st.column_config.NumberColumn(format="%.3f", help="nats")
+            column: st.column_config.NumberColumn(format="%.3f", help=unit)
             for column in ("effect of the future", "effect of the batch")
         },
     )
 
 
-def table_row(title: str, report: BugReport, row: int) -> dict[str, object]:
+def predicts(config: AnyConfig) -> bool:
+    """Whether the model has probabilities. A reader that was not trained to predict masked tokens has none."""
+    return config.task != "reading" or bool(getattr(config.tokenizer, "mask", ""))
+
+
+def table_row(title: str, report: BugReport, row: int, result: str) -> dict[str, object]:
+    # A hundred thousand additions leave a rounding error in the fourth decimal, which is no effect.
+    effects = {"effect of the future": report.effect_of_future, "effect of the batch": report.effect_of_batch}
     return {
         "masks": title,
         **{f"leaked: {kind}": 100 * float(report.leaked[kind][row]) for kind in report.leaked},
-        # A hundred thousand additions leave a rounding error in the fourth decimal, which is no effect.
-        "effect of the future": round(float(report.effect_of_future[row]), 3),
-        "effect of the batch": round(float(report.effect_of_batch[row]), 3),
-        "translation": report.texts[row],
+        **{name: round(float(effect[row]), 3) for name, effect in effects.items() if effect is not None},
+        **({result: report.texts[row]} if report.texts else {}),
     }

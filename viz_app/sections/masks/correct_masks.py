@@ -21,22 +21,26 @@ from viz_app.widgets.headings import section
 __all__ = ["correct_masks"]
 
 HEIGHT = 360
+MaskPicture = tuple[str, str, str, NDArray[np.bool_], Axes]  # name, title, rule, mask (T, S), labels
 
 
 def correct_masks(sentence: PaddedSentence) -> None:
     """Draw the masks of a sentence, its batch, and the scores of one head."""
-    draw_masks(sentence)
-    with st.container(key="set_batch"):  # while presenting, it stands below the pictures
-        show_batch(sentence)
+    # The masks stand above the choice of a layer. With windows, they depend on it.
+    masks_place, batch_place = st.container(), st.container(key="set_batch")  # while presenting, it stands last
     section(
         "The scores of one head",
         "Left: before the mask. Middle: after the mask (grey = −∞). Right: the weights after the softmax, exactly 0 "
         "where masked.",
     )
     kind, layer, head = pick_head_of_sentence(sentence)
-    heads = padded_batches.score_stages_of(sentence.key, sentence.sentences, kind, layer, sentence.row)
+    with masks_place:
+        draw_masks(sentence, layer)
+    with batch_place:
+        show_batch(sentence)
+    heads = padded_batches.score_stages_of(sentence.key, sentence.sentences, kind, layer, sentence.row, sentence.side)
     stages = {name: heads[name][head] for name in padded_batches.STAGES}  # each (T, S)
-    draw_stages(stages, sentence.axes[kind], sentence.allowed[kind], f"layer {layer + 1}, head {head + 1}")
+    draw_stages(stages, sentence.axes[kind], sentence.allowed[kind][layer], f"layer {layer + 1}, head {head + 1}")
     explanation(
         "How it is computed",
         "The mask sets the scores of masked keys to minus infinity. e to the power of minus infinity is 0. So the "
@@ -45,23 +49,20 @@ def correct_masks(sentence: PaddedSentence) -> None:
     )
 
 
-def draw_masks(sentence: PaddedSentence) -> None:
-    """Draw the padding mask of the batch, and the causal, the combined and the cross mask of the sentence."""
+def draw_masks(sentence: PaddedSentence, layer: int) -> None:
+    """Draw the padding mask of the batch, and the masks of the sentence in one layer."""
     batch = sentence.batch
     batch_axes = Axes(
         queries=[f"sentence {i + 1}" for i in range(len(sentence.sentences))],
         keys=[str(i) for i in range(batch.padding_mask.shape[1])],
         query_title="sentence",
-        key_title="key: source position",
+        key_title="key: source position" if "cross" in batch.allowed else "key: position",
     )
-    decoder, cross = sentence.axes["decoder"], sentence.axes["cross"]
-    pictures = (
-        ("padding", "Padding mask", "No query may attend to <pad>.", batch.padding_mask, batch_axes),
-        ("causal", "Causal mask", "No query may attend to a later token.", batch.causal_mask, decoder),
-        ("combined", "Combined decoder mask", "No later token and no <pad>.", sentence.allowed["decoder"], decoder),
-        ("cross", "Cross mask", "The decoder attends to the source without <pad>.", sentence.allowed["cross"], cross),
-    )
-    for column, (name, title, rule, mask, axes) in zip([*st.columns(2), *st.columns(2)], pictures, strict=True):
+    pictures = [("padding", "Padding mask", "No query may attend to padding.", batch.padding_mask, batch_axes)]
+    pictures += masks_of_sentence(sentence, layer)
+    width = 2 if len(pictures) % 2 == 0 else 3
+    columns = [column for _ in range(0, len(pictures), width) for column in st.columns(width)]
+    for column, (name, title, rule, mask, axes) in zip(columns, pictures, strict=False):
         with column:
             section(title, rule)
             draw(
@@ -71,21 +72,52 @@ def draw_masks(sentence: PaddedSentence) -> None:
             )
 
 
+def masks_of_sentence(sentence: PaddedSentence, layer: int) -> list[MaskPicture]:
+    """The masks of the sentence in one layer, as the model used them."""
+    found: list[MaskPicture] = []
+    shown = {kind: every[min(layer, len(every) - 1)] for kind, every in sentence.allowed.items()}
+    if "decoder" in shown:
+        causal, axes = (
+            sentence.batch.unpadded_mask("decoder", min(layer, len(sentence.allowed["decoder"]) - 1)),
+            (sentence.axes["decoder"]),
+        )
+        title, rule = "Causal mask", "No query may attend to a later token."
+        if (causal != np.tri(len(causal), dtype=bool)).any():
+            title, rule = (
+                "Causal mask with a window",
+                f"In layer {layer + 1}, a query sees only the tokens of its window.",
+            )
+        found.append(("causal", title, rule, causal, axes))
+        found.append(("combined", "Combined decoder mask", "No later token and no padding.", shown["decoder"], axes))
+    if "cross" in shown:
+        rule = "The decoder attends to the source without padding."
+        found.append(("cross", "Cross mask", rule, shown["cross"], sentence.axes["cross"]))
+    elif "encoder" in shown:
+        window = not sentence.batch.unpadded_mask("encoder", layer).all()
+        rule = f"In layer {layer + 1}, a query sees only its window." if window else "All tokens, but no padding."
+        found.append(("encoder", "Mask of the sentence", rule, shown["encoder"], sentence.axes["encoder"]))
+    return found
+
+
 def show_batch(sentence: PaddedSentence) -> None:
     """Show all sentences of the batch with the ids of their tokens."""
     batch, texts = sentence.batch, loading.config_of(sentence.key).tokenizer
-    section(
-        "The batch",
-        f"The id of each token is below it. The decoder reads “{visible(batch.read[sentence.row][0])}” first, then "
-        "the translation: at each step, it reads the token before the one that it writes.",
-    )
-    padding = loading.translator(sentence.key).model.pad_id
-    tables = (
-        ("source", batch.source, batch.source_ids, texts.source_language),
-        ("read by the decoder", batch.read, batch.read_ids, texts.target_language),
-    )
-    for column, (name, tokens, ids, language) in zip(st.columns(2), tables, strict=True):
-        column.html(batch_table(name, tokens, ids, padding=padding, lang=tag(language)))
+    about = "The id of each token is below it. Padding is grey."
+    source = ("source", batch.source, batch.source_ids, batch.source_real, texts.source_language)
+    read = ("read by the decoder", batch.read, batch.read_ids, batch.read_real, texts.target_language)
+    tables = [source, read]
+    if "cross" in batch.allowed:
+        about += (
+            f" The decoder reads “{visible(batch.read[sentence.row][0])}” first, then the translation: at each step, "
+            "it reads the token before the one that it writes."
+        )
+    else:
+        tables = [("sentence", *(read if "decoder" in batch.allowed else source)[1:])]
+    if sentence.side == "right":
+        about += " The padding stands after the text. So the causal mask alone would exclude it already."
+    section("The batch", about)
+    for column, (name, tokens, ids, real, language) in zip(st.columns(len(tables)), tables, strict=True):
+        column.html(batch_table(name, tokens, ids, real, lang=tag(language)))
 
 
 def draw_stages(

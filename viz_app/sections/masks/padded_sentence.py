@@ -1,5 +1,6 @@
 """The fields for the sentences of a batch, and the one sentence that the tabs show."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -10,12 +11,13 @@ from numpy.typing import NDArray
 from model.analysis.padded_batch import PaddedBatch
 from model.config.kinds import KINDS
 from model.inference.opening import AnyConfig
-from viz_app.content.examples import BATCHES
+from model.inference.padded_pass import Side
+from viz_app.content.examples import batch_examples
 from viz_app.figures.style import Axes
 from viz_app.server.streamlit_bridge import DeltaGenerator
-from viz_app.services import loading
+from viz_app.services import loading, padded_batches
 from viz_app.services.listing import CheckpointKey
-from viz_app.session.choices import choices, settle
+from viz_app.session.choices import choices, set_choice, settle
 from viz_app.widgets.head_picker import heads_per_kind, pick_kind_and_head, picker_columns
 
 __all__ = [
@@ -25,37 +27,61 @@ __all__ = [
     "padded_sentence",
     "pick_head_of_sentence",
     "pick_row",
+    "pick_side",
 ]
 
 MAX_SENTENCES = 4
+SIDES: dict[Side, str] = {"left": "On the left", "right": "On the right"}
+OTHER_MASKS = re.compile(r"\[MASK\]|<mask>")
 
 
 @dataclass(frozen=True, kw_only=True)
 class PaddedSentence:
     """One sentence of a padded batch, with the labels and the masks of its attention maps."""
 
-    key: CheckpointKey  # of a translator
+    key: CheckpointKey
     sentences: tuple[str, ...]  # of the whole batch, two or more
     row: int  # of this sentence in the batch
+    side: Side | None  # where a language model gets its padding
     batch: PaddedBatch
     axes: Mapping[str, Axes]  # kind → labels of its maps
-    allowed: Mapping[str, NDArray[np.bool_]]  # kind → mask (T, S), True where a query may attend
+    allowed: Mapping[str, NDArray[np.bool_]]  # kind → masks (L, T, S), True where a query may attend
 
 
 def ask_for_sentences(config: AnyConfig) -> tuple[tuple[str, ...], DeltaGenerator]:
     """Ask for the sentences of the batch; return those that are not empty, and a free column beside their fields."""
     # The fields of a language without examples use the names of another list: links know only these names.
-    language = config.tokenizer.source_language
-    language = language if language in BATCHES else "en"
+    list_name, examples = batch_examples(config)
+    mask = getattr(config.tokenizer, "mask", "")
     with st.container(key="set_masks"):
         *fields, free_column = st.columns(MAX_SENTENCES + 1, vertical_alignment="bottom")
     texts = []
     for number, field in enumerate(fields, start=1):
-        name, examples = f"batch_{language}_{number}", BATCHES[language]
+        name = f"batch_{list_name}_{number}"
         settle(name, examples[number - 1] if number <= len(examples) else "")
+        if list_name == "masked" and OTHER_MASKS.sub(mask, st.session_state[name]) != st.session_state[name]:
+            set_choice(name, OTHER_MASKS.sub(mask, st.session_state[name]))  # another model has another mask token
         label = f"Sentence {number}" if number <= 2 else f"Sentence {number} (optional)"
         texts.append(field.text_input(label, key=name, max_chars=400))
     return tuple(text for text in texts if text and text.strip()), free_column
+
+
+def pick_side(key: CheckpointKey) -> Side | None:
+    """Choose where a language model gets its padding; by default where its tokenizer pads. None for other models."""
+    usual = padded_batches.usual_side(key)
+    if usual is None:
+        return None
+    settle("padding_side", usual, SIDES)
+    side: Side | None = st.segmented_control(
+        "Padding",
+        list(SIDES),
+        format_func=SIDES.__getitem__,
+        required=True,
+        key="padding_side",
+        help=f"The tokenizer of this model pads {SIDES[usual].lower()}. Where many texts are continued at once, the "
+        "padding is on the left, because new tokens follow on the right.",
+    )
+    return side or usual
 
 
 def pick_row(batch: PaddedBatch) -> int:
@@ -73,34 +99,39 @@ def pick_row(batch: PaddedBatch) -> int:
 
 def clearest_row(batch: PaddedBatch) -> int:
     """Return the sentence with the largest triangle among those with padding, or 0 if none has padding."""
-    lengths = batch.decoder_mask.any(axis=1).sum(axis=-1)  # (B,), tokens that are not padding
-    return int(np.where(lengths < batch.decoder_mask.shape[-1], lengths, 0).argmax())
+    real = batch.read_real if batch.read_real.size else batch.source_real
+    lengths = real.sum(axis=1)  # (B,), tokens that are not padding
+    return int(np.where(lengths < real.shape[1], lengths, 0).argmax())
 
 
-def padded_sentence(key: CheckpointKey, sentences: tuple[str, ...], batch: PaddedBatch, row: int) -> PaddedSentence:
+def padded_sentence(
+    key: CheckpointKey, sentences: tuple[str, ...], batch: PaddedBatch, row: int, side: Side | None
+) -> PaddedSentence:
     """Return one sentence of a batch with the labels and the masks of all kinds of attention."""
     tokens = {"source": batch.source[row], "read": batch.read[row], "written": batch.written[row]}
-    not_padding = batch.padding_mask[row]  # (S,)
     return PaddedSentence(
         key=key,
         sentences=sentences,
         row=row,
+        side=side,
         batch=batch,
         axes={
             name: Axes(
                 queries=tokens[kind.queries],
                 keys=tokens[kind.keys],
-                query_title=f"query: {kind.query}",
-                key_title=f"key: {kind.key}",
+                query_title=f"query: {title_of(kind.query, batch)}",
+                key_title=f"key: {title_of(kind.key, batch)}",
             )
             for name, kind in KINDS.items()
+            if name in batch.allowed
         },
-        allowed={
-            "encoder": np.broadcast_to(not_padding, (len(batch.source[row]), len(not_padding))),
-            "decoder": batch.decoder_mask[row],
-            "cross": np.broadcast_to(not_padding, (len(batch.read[row]), len(not_padding))),
-        },
+        allowed={kind: masks[:, row] for kind, masks in batch.allowed.items()},
     )
+
+
+def title_of(title: str, batch: PaddedBatch) -> str:
+    """The title without "source" and "target" if the model has only one text."""
+    return title if "cross" in batch.allowed else title.removeprefix("target ").removeprefix("source ")
 
 
 def pick_head_of_sentence(sentence: PaddedSentence, *, key: str = "") -> tuple[str, int, int]:
