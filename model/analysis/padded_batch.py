@@ -108,7 +108,7 @@ def recorded_masks(model: Reads) -> Iterator[dict[tuple[str, int], BoolArray]]:
 def ids_of(model: Reads, batch: PaddedBatch) -> PaddedIds:
     """The token ids of a batch on the model's device."""
     source, read, source_real, read_real = (
-        torch.from_numpy(array).to(model.device)
+        torch.tensor(array, device=model.device)
         for array in (batch.source_ids, batch.read_ids, batch.source_real, batch.read_real)
     )
     return PaddedIds(source=source, read=read, source_real=source_real, read_real=read_real)
