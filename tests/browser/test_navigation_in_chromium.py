@@ -1,4 +1,4 @@
-"""The menu of pages: its sections, and the place that it leaves for the checkpoint picker."""
+"""The menu of pages: its sections, and the space that it leaves for the controls below it."""
 
 from collections.abc import Callable
 
@@ -21,16 +21,22 @@ def test_the_menu_names_every_section_and_keeps_every_address(visit: Visit) -> N
 
 
 @pytest.mark.parametrize(("phone", "height"), [(False, 720), (True, 844)])
-def test_the_checkpoint_picker_and_its_summary_need_no_scrolling(visit: Visit, phone: bool, height: int) -> None:
+def test_everything_in_the_sidebar_is_visible_without_scrolling(visit: Visit, phone: bool, height: int) -> None:
     page = visit(phone=phone)
     if not phone:
         page.set_viewport_size({"width": 1280, "height": height})
     settle(page)
     if phone:
         page.get_by_test_id("stExpandSidebarButton").click()
-    summary = page.get_by_test_id("stSidebarUserContent").get_by_test_id("stCaptionContainer").first
-    expect(summary).to_be_in_viewport(ratio=1)
-    for part in (page.get_by_test_id("stSidebarUserContent").locator(".stSelectbox"), summary):
+    sidebar = page.get_by_test_id("stSidebarUserContent")
+    parts = [
+        sidebar.get_by_role("combobox", name="Checkpoint"),
+        sidebar.get_by_test_id("stCaptionContainer").first,
+        sidebar.get_by_test_id("stCheckbox").filter(has_text="Present"),
+        sidebar.get_by_role("button", name="Link to this page"),
+    ]
+    for part in parts[: 2 if phone else None]:
+        expect(part).to_be_in_viewport(ratio=1)
         box = part.bounding_box()
         assert box
         assert box["y"] + box["height"] <= height
