@@ -73,6 +73,8 @@ test("sizes and places follow the numbers of layers, heads and steps", () => {
   const layout = rowsLayout({ shape: [2, 3], labels: ["ab", "狗狗狗"], available: 300 });
   assert.equal(layout.top, 14 + 6 * 6);
   assert.equal(layout.y(4) - layout.y(3), 16 + 5);
+  const low = rowsLayout({ shape: [3, 8], labels: ["Hund"], available: 300, below: 300 });
+  assert.ok(low.cell < 16 && low.height <= 300 && low.height > 300 - 25);
   assert.equal(scalePosition(0.01, true), 0.5);
   assert.ok(arrowHead([[0, 0], [10, 0]]).includes("L10,0L"));
 });

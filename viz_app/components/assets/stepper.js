@@ -2,12 +2,14 @@
 import { announce } from "./announcer.js";
 import { draw, el, find } from "./dom.js";
 import { percent, shortened } from "./format.js";
-import { availableWidth, component } from "./mounting.js";
+import { availableWidth, component, zoomOf } from "./mounting.js";
 import { colourAt, decodeFloats, meanOf } from "./numbers.js";
 import { playback } from "./playback.js";
 
 const SPEEDS = [1, 2, 0.5], STEP_TIME = 900; // milliseconds at speed 1
-const LEFT = 92, RIGHT = 60, CELL = 16, GUTTER = 5; // pixels: labels of heads, room for the last slanted label, rows
+const LEFT = 92, RIGHT = 60, CELL = 16, LOWEST = 4, GUTTER = 5; // pixels: labels of heads, room for the last slanted label, rows
+const LABELLED = 14; // pixels: a lower row has no label of its own, because labels would overlap
+const ABOVE = 228; // pixels of the screen above the picture in presenter mode
 
 /**
  * Whether a guess is right. Upper and lower case and the mark of a subword do not count.
@@ -26,13 +28,15 @@ const plain = (word) => word.replace(/^·/, "").trim().toLowerCase();
  * @param {[number, number]} picture.shape Layers, and heads per layer.
  * @param {string[]} picture.labels Of the keys.
  * @param {number} picture.available Pixels.
+ * @param {number} [picture.below] Pixels that the picture may be high; the rows become as low as they must.
  */
-export function rowsLayout({ shape: [layers, heads], labels, available }) {
+export function rowsLayout({ shape: [layers, heads], labels, available, below = Infinity }) {
   const letters = (label) => [...label].reduce((sum, character) => sum + (character > "\u1100" ? 2 : 1), 0); // CJK is twice as wide
   const top = 14 + 6 * Math.max(...labels.map(letters));
   const width = Math.min(34, Math.max(16, (available - LEFT - RIGHT) / labels.length)); // labels of 14 pixels do not overlap
-  const y = (row) => top + row * CELL + (row ? GUTTER + Math.floor((row - 1) / heads) * GUTTER : 0);
-  return { top, width, y, height: y(layers * heads) + CELL + 4 };
+  const cell = Math.max(LOWEST, Math.min(CELL, Math.floor((below - top - 4 - layers * GUTTER) / (layers * heads + 1))));
+  const y = (row) => top + row * cell + (row ? GUTTER + Math.floor((row - 1) / heads) * GUTTER : 0);
+  return { top, width, cell, y, height: y(layers * heads) + cell + 4 };
 }
 
 export default component((root) => {
@@ -171,24 +175,31 @@ export default component((root) => {
     return row ? one(row - 1) : meanOf(Array.from({ length: data.shape[0] * data.shape[1] }, (_, head) => one(head)));
   }
 
-  function cellOf(row, s, name, { width, y }) {
+  function cellOf(row, s, name, { width, cell, y }) {
     const number = weightOf(row, s), masked = Number.isNaN(number), weight = masked ? 0 : number;
     return el("rect", {
-      x: LEFT + s * width, y: y(row), width: width - 1, height: CELL - 1,
+      x: LEFT + s * width, y: y(row), width: width - 1, height: cell - 1,
       fill: masked ? data.colours.masked : colourAt(data.colours.scale, weight),
       "data-row": row, "data-key": s, "data-weight": weight,
     }, [el("title", {}, masked ? `${data.keys[s]}: masked` : `${name} → ${data.keys[s]}: ${weight.toFixed(6)}`)]);
   }
 
-  function rowsOfHeads(title, available) {
+  /** The label of a row and the middle of its text. One label stands for all heads of a layer if their rows are low. */
+  function rowLabel(row, { cell, y }) {
+    const heads = data.shape[1], [layer, head] = [Math.floor((row - 1) / heads), (row - 1) % heads];
+    if (!row) return ["mean", y(0) + cell / 2];
+    if (cell >= LABELLED) return [head === 0 ? `layer ${layer + 1} · 1` : String(head + 1), y(row) + cell / 2];
+    return [head === 0 ? `layer ${layer + 1}` : "", y(row) + heads * cell / 2];
+  }
+
+  function rowsOfHeads(title, available, below) {
     const heads = data.shape[1], rows = data.shape[0] * heads + 1, words = data.keys.map((key) => shortened(key, 12));
-    const layout = rowsLayout({ shape: data.shape, labels: words, available }), { top, width, y, height } = layout;
+    const layout = rowsLayout({ shape: data.shape, labels: words, available, below }), { top, width, height } = layout;
     const names = [], cells = [];
     for (let row = 0; row < rows; row++) {
-      const [layer, head] = [Math.floor((row - 1) / heads), (row - 1) % heads];
-      const label = row ? (head === 0 ? `layer ${layer + 1} · 1` : String(head + 1)) : "mean";
-      const name = row ? `layer ${layer + 1} · head ${head + 1}` : "mean of all heads";
-      names.push(el("text", { x: LEFT - 6, y: y(row) + 13, "text-anchor": "end" }, label));
+      const name = row ? `layer ${Math.floor((row - 1) / heads) + 1} · head ${(row - 1) % heads + 1}` : "mean of all heads";
+      const [label, middle] = rowLabel(row, layout);
+      if (label) names.push(el("text", { x: LEFT - 6, y: middle + 5, "text-anchor": "end" }, label));
       cells.push(...data.keys.map((_, s) => cellOf(row, s, name, layout)));
     }
     const above = words.map((word, s) => {
@@ -209,8 +220,9 @@ export default component((root) => {
       el("div", {}, [el("div", { class: "quiet" }, title), el("div", { class: "scroll picture" })]),
     ])]);
     const picture = find(root, ".picture"); // it has its width only now
-    const read = isRevealed(step - 1) ? `“${shortened(data.steps[step].read, 24)}”` : "…";
-    draw(picture, [rowsOfHeads(`Step ${step + 1} of ${last() + 1}, after reading ${read}. ${title}`, availableWidth(picture))]);
+    const read = isRevealed(step - 1) ? `“${shortened(data.steps[step].read, 24)}”` : "…", zoom = zoomOf(picture);
+    const below = zoom > 1 ? (innerHeight - ABOVE) / zoom : Infinity; // who presents does not scroll
+    draw(picture, [rowsOfHeads(`Step ${step + 1} of ${last() + 1}, after reading ${read}. ${title}`, availableWidth(picture), below)]);
   }
 
   return { update, redraw, stop: film.end, picture: () => root.querySelector("svg") };
