@@ -35,7 +35,7 @@ STYLE = """<style>
 .hl-looks.hl-lined .hl-row+.hl-row{margin-top:26px;position:relative}
 @media (pointer:coarse){.hl-looks.hl-lined .hl-row+.hl-row{margin-top:44px}}
 .hl-looks>svg{position:absolute;inset:0;z-index:-1;pointer-events:none;overflow:visible}
-.hl-looks line{stroke:light-dark(#c2410c,#ff8f52);stroke-linecap:round}
+.hl-looks line{stroke:#e8590c;stroke:light-dark(#c2410c,#ff8f52);stroke-linecap:round}
 .hl-chip.hl-looked{box-shadow:inset 0 0 0 2px #e8590c;
  background:color-mix(in srgb,#e8590c var(--hl-weight,0%),transparent)!important}
 .hl-chip.hl-asks{outline:2px solid #e8590c}
