@@ -86,7 +86,7 @@ def toy_toml(**settings: object) -> str:
 
 
 # What takes long: folders and files of tests that train, serve or open large models, and fixtures that do.
-SLOW_FOLDERS = ("browser", "deploy", "model/training", "model/foreign", "model/corpora", "weights")
+SLOW_FOLDERS = ("browser", "deploy", "live", "model/training", "model/foreign", "model/corpora", "weights")
 SLOW_FILES = {
     *("test_hostile_input", "test_spare"),  # these measure times
     *("test_alignment", "test_benchmarks", "test_bundled_checkpoints", "test_command_line", "test_docs"),

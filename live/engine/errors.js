@@ -1,10 +1,6 @@
-// An error that a visitor can read. Its code says which message a page may show in another language.
+// An error that a visitor can read. With its code, a page can show the sentence in another language.
 
 export class EngineError extends Error {
-  /**
-   * @param {string} code Such as "weights-damaged"; README.md lists them.
-   * @param {string} message One or two sentences: the value, the reason, the remedy.
-   */
   constructor(code, message) {
     super(message);
     this.name = "EngineError";
@@ -12,12 +8,7 @@ export class EngineError extends Error {
   }
 }
 
-/**
- * @param {unknown} condition
- * @param {string} code
- * @param {string} message
- * @returns {asserts condition}
- */
+/** @param {unknown} condition @returns {asserts condition} */
 export function require(condition, code, message) {
   if (!condition) throw new EngineError(code, message);
 }

@@ -2,16 +2,16 @@
 import { EngineError, require } from "./errors.js";
 import { sizeOf, tensor } from "./tensor.js";
 
-const MAX_HEADER = 8 << 20, MAX_FILE = 512 << 20; // bytes
+export const MAX_WEIGHTS = 512 << 20; // bytes
+const MAX_HEADER = 8 << 20;
+const DAMAGED = "The weights are damaged or not a safetensors file. Copy model.safetensors again.";
+const OTHER = "The file was made for another configuration.";
 
-/**
- * Half precision → single precision, for each of the 65,536 halves.
- * @type {Float32Array | undefined}
- */
-let halves;
+/** Half precision → single precision, for each of the 65,536 halves. It is computed at its first use. */
+let halves = new Float32Array(0);
 
 function halfTable() {
-  if (halves) return halves;
+  if (halves.length) return halves;
   halves = new Float32Array(1 << 16);
   for (let bits = 0; bits < 1 << 16; bits++) {
     const sign = bits >> 15 ? -1 : 1, exponent = (bits >> 10) & 31, fraction = bits & 1023;
@@ -21,87 +21,64 @@ function halfTable() {
   return halves;
 }
 
-/** @type {Record<string, { size: number, read: (buffer: ArrayBuffer) => Float32Array }>} */
-const TYPES = {
-  F32: { size: 4, read: (buffer) => new Float32Array(buffer) },
-  F16: {
-    size: 2,
-    read(buffer) {
-      const bits = new Uint16Array(buffer), table = halfTable(), numbers = new Float32Array(bits.length);
-      for (let i = 0; i < bits.length; i++) numbers[i] = table[bits[i]];
-      return numbers;
-    },
-  },
+/** Type → bytes of a number, and how numbers become single precision. */
+const TYPES = new Map([
+  ["F32", { bytes: 4, read: (buffer) => new Float32Array(buffer) }],
+  ["F16", { bytes: 2, read: readHalves }],
   // The upper half of a number in single precision.
-  BF16: { size: 2, read: (buffer) => new Float32Array(Uint32Array.from(new Uint16Array(buffer), (b) => b << 16).buffer) },
-};
+  ["BF16", { bytes: 2, read: (buffer) => new Float32Array(Uint32Array.from(new Uint16Array(buffer), (b) => b << 16).buffer) }],
+]);
 
-/** The tensors of a file. A model takes what it needs, and then `requireAllTaken` finds what does not belong to it. */
+/** @param {ArrayBuffer} buffer */
+function readHalves(buffer) {
+  const bits = new Uint16Array(buffer), table = halfTable(), numbers = new Float32Array(bits.length);
+  for (let i = 0; i < bits.length; i++) numbers[i] = table[bits[i]];
+  return numbers;
+}
+
+/** The tensors of a file. A model takes what it needs; `requireAllTaken` finds what does not belong to it. */
 export class Weights {
   /** @param {ArrayBuffer} buffer The file. */
   constructor(buffer) {
-    require(buffer.byteLength <= MAX_FILE, "weights-too-large", `The weights have ${Math.round(buffer.byteLength / 1e6)} MB. The limit is 512 MB. Choose a smaller model.`);
-    const damaged = "The weights are damaged or not a safetensors file. Copy model.safetensors again.";
-    require(buffer.byteLength >= 8, "weights-damaged", damaged);
+    require(buffer.byteLength <= MAX_WEIGHTS, "weights-too-large", "The weights have more than 512 MB. Choose a smaller model.");
+    require(buffer.byteLength >= 8, "weights-damaged", DAMAGED);
     const length = Number(new DataView(buffer).getBigUint64(0, true));
-    require(length <= MAX_HEADER && 8 + length <= buffer.byteLength, "weights-damaged", damaged);
+    require(length <= MAX_HEADER && 8 + length <= buffer.byteLength, "weights-damaged", DAMAGED);
     this.buffer = buffer;
     this.start = 8 + length;
     try {
-      /** @type {Map<string, { dtype: string, shape: number[], data_offsets: [number, number] }>} */
-      this.entries = new Map(Object.entries(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(new Uint8Array(buffer, 8, length)))));
+      this.entries = new Map(Object.entries(JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)))));
     } catch {
-      throw new EngineError("weights-damaged", damaged);
+      throw new EngineError("weights-damaged", DAMAGED);
     }
     this.entries.delete("__metadata__");
   }
 
-  /** @param {string} name */
-  has(name) {
-    return this.entries.has(name);
-  }
-
-  /**
-   * Read one tensor in single precision. It can be taken only once.
-   * @param {string} name
-   * @param {...number} shape That the model needs.
-   */
+  /** Read one tensor in single precision, once. @param {string} name @param {number[]} shape That the model needs. */
   take(name, ...shape) {
-    const entry = this.entries.get(name), other = "The file was made for another configuration.";
-    require(entry, "weights-missing", `${name} is missing in the weights. ${other}`);
+    require(this.entries.has(name), "weights-missing", `${name} is missing in the weights. ${OTHER}`);
+    const entry = this.entries.get(name) ?? {}, type = TYPES.get(entry.dtype);
     this.entries.delete(name);
-    require(String(entry.shape) === String(shape), "weights-shape", `${name} has the shape (${entry.shape}), but config.json requires (${shape}).`);
-    const type = Object.hasOwn(TYPES, entry.dtype) && TYPES[entry.dtype];
+    require(`${entry.shape}` === `${shape}`, "weights-shape", `${name} has the shape (${entry.shape}), but config.json requires (${shape}).`);
     require(type, "weights-type", `${name} has numbers of the type ${entry.dtype}. Only F32, F16 and BF16 can be read.`);
-    const [from, to] = Array.isArray(entry.data_offsets) ? entry.data_offsets : [0, -1];
-    const fits = Number.isInteger(from) && from >= 0 && to - from === sizeOf(shape) * type.size && this.start + to <= this.buffer.byteLength;
-    require(fits, "weights-damaged", `The numbers of ${name} are not in the file. Copy model.safetensors again.`);
+    const [from, to] = Array.isArray(entry.data_offsets) ? entry.data_offsets : [];
+    const inside = Number.isInteger(from) && from >= 0 && this.start + to <= this.buffer.byteLength;
+    require(inside && to - from === sizeOf(shape) * type.bytes, "weights-damaged", DAMAGED);
     return tensor(shape, type.read(this.buffer.slice(this.start + from, this.start + to)));
   }
 
-  /** @param {string} name @param {number} length */
-  vector(name, length) {
-    return this.take(name, length).data;
-  }
-
-  /**
-   * @param {string} name @param {number} outputs @param {number} inputs @param {boolean} [bias]
-   * @returns {import("./tensor.js").Linear}
-   */
+  /** @returns {Linear} */
   linear(name, outputs, inputs, bias = true) {
-    return { weight: this.take(`${name}.weight`, outputs, inputs), bias: bias ? this.vector(`${name}.bias`, outputs) : null };
+    return { weight: this.take(`${name}.weight`, outputs, inputs), bias: bias ? this.take(`${name}.bias`, outputs).data : null };
   }
 
-  /**
-   * @param {string} name @param {number} width
-   * @returns {import("./tensor.js").Norm}
-   */
+  /** @returns {Norm} */
   norm(name, width) {
-    return { weight: this.vector(`${name}.weight`, width), bias: this.vector(`${name}.bias`, width) };
+    return { weight: this.take(`${name}.weight`, width).data, bias: this.take(`${name}.bias`, width).data };
   }
 
   requireAllTaken() {
     const [unknown] = this.entries.keys();
-    require(unknown === undefined, "weights-unknown", `The weights have the unknown tensor ${unknown}. The file was made for another configuration.`);
+    require(unknown === undefined, "weights-unknown", `The weights have the unknown tensor ${unknown}. ${OTHER}`);
   }
 }

@@ -1,39 +1,24 @@
-// Arrays of numbers, and the few operations of a Transformer. No function changes its arguments.
-// Sums are computed in double precision, and results are kept in single precision.
+// Arrays of numbers, and the few operations of a Transformer. No function changes its arguments. Sums are computed in
+// double precision and kept in single precision.
 
-/**
- * Numbers row by row: the last axis is contiguous.
- * @typedef {{ data: Float32Array, shape: number[] }} Tensor
- * @typedef {{ weight: Tensor, bias: Float32Array | null }} Linear The weight is (outputs, inputs), as in PyTorch.
- * @typedef {{ weight: Float32Array, bias: Float32Array }} Norm
- */
-
-/**
- * @param {number[]} shape
- * @param {Float32Array} [data] Without it, zeros.
- * @returns {Tensor}
- */
+/** @returns {Tensor} */
 export function tensor(shape, data = new Float32Array(sizeOf(shape))) {
   return { data, shape };
 }
 
-/** @param {number[]} shape */
 export function sizeOf(shape) {
   return shape.reduce((size, length) => size * length, 1);
 }
 
-/**
- * x Wᵀ + b for each row.
- * @param {Tensor} x (…, I)
- * @param {Linear} layer
- * @returns {Tensor} (…, O)
- */
+/** Change each number; the change may read its index. @param {Tensor} x @returns {Tensor} */
+export function mapped({ data, shape }, change) {
+  return tensor(shape, data.map(change));
+}
+
+/** x Wᵀ + b for each row: (…, I) → (…, O). @param {Tensor} x @param {Linear} layer */
 export function linear(x, { weight, bias }) {
-  const [outputs, inputs] = weight.shape, rows = x.data.length / inputs;
-  const y = tensor([...x.shape.slice(0, -1), outputs]);
-  const whole = outputs - (outputs % 8);
-  for (let row = 0; row < rows; row++) {
-    const from = row * inputs, to = row * outputs;
+  const [outputs, inputs] = weight.shape, y = tensor([...x.shape.slice(0, -1), outputs]), whole = outputs - (outputs % 8);
+  for (let from = 0, to = 0; from < x.data.length; from += inputs, to += outputs) {
     for (let o = 0; o < whole; o += 8) eightProducts(weight.data, o * inputs, x.data, from, inputs, y.data, to + o);
     for (let o = whole; o < outputs; o++) y.data[to + o] = dot(weight.data, o * inputs, x.data, from, inputs);
     if (bias) for (let o = 0; o < outputs; o++) y.data[to + o] += bias[o];
@@ -46,9 +31,8 @@ export function linear(x, { weight, bias }) {
  * wait for each other keep the processor busy, and each number of the vector is read only once.
  */
 function eightProducts(w, at, x, from, length, y, to) {
-  const end = from + length;
   let a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0;
-  for (let i = from, j = at; i < end; i++, j++) {
+  for (let i = from, j = at; i < from + length; i++, j++) {
     const v = x[i];
     a += w[j] * v;
     b += w[j + length] * v;
@@ -69,28 +53,19 @@ function eightProducts(w, at, x, from, length, y, to) {
   y[to + 7] = h;
 }
 
-/** The product of `a[i] … a[i + length - 1]` and `b[j] …`. */
+/** The product of a[i] … a[i + length - 1] and b[j] …. */
 export function dot(a, i, b, j, length) {
   let sum = 0;
   for (const end = i + length; i < end; i++, j++) sum += a[i] * b[j];
   return sum;
 }
 
-/**
- * @param {Tensor} x
- * @param {Tensor} y Of the same shape.
- * @returns {Tensor}
- */
+/** @param {Tensor} x @param {Tensor} y Of the same shape. */
 export function add(x, y) {
-  return tensor(x.shape, x.data.map((value, i) => value + y.data[i]));
+  return mapped(x, (value, i) => value + y.data[i]);
 }
 
-/**
- * (x - mean) / √(variance + 10⁻⁵) · weight + bias for each row (Ba et al. 2016).
- * @param {Tensor} x (…, D)
- * @param {Norm} norm
- * @returns {Tensor}
- */
+/** (x - mean) / √(variance + 10⁻⁵) · weight + bias for each row (Ba et al. 2016). @param {Tensor} x @param {Norm} norm */
 export function layerNorm(x, { weight, bias }) {
   const width = weight.length, y = tensor(x.shape);
   for (let start = 0; start < x.data.length; start += width) {
@@ -103,27 +78,20 @@ export function layerNorm(x, { weight, bias }) {
   return y;
 }
 
-/**
- * Softmax of each row. A row without a finite number becomes 0.
- * @param {Tensor} x (…, S)
- * @returns {Tensor}
- */
+/** Softmax of each row. A row without a finite number becomes 0. @param {Tensor} x */
 export function softmax(x) {
   const width = x.shape[x.shape.length - 1], y = tensor(x.shape);
   for (let start = 0; start < x.data.length; start += width) {
-    const row = x.data.subarray(start, start + width), highest = largest(row);
+    const highest = largest(x.data.subarray(start, start + width));
     if (highest === -Infinity) continue;
     let sum = 0;
-    for (let i = 0; i < width; i++) sum += Math.exp(row[i] - highest);
-    for (let i = 0; i < width; i++) y.data[start + i] = Math.exp(row[i] - highest) / sum;
+    for (let i = start; i < start + width; i++) sum += Math.exp(x.data[i] - highest);
+    for (let i = start; i < start + width; i++) y.data[i] = Math.exp(x.data[i] - highest) / sum;
   }
   return y;
 }
 
-/**
- * @param {Float32Array} x
- * @returns {Float32Array} Normalized: its exponentials sum to 1. Numbers that are minus infinity stay so.
- */
+/** Shifted so that the exponentials sum to 1. @param {Float32Array} x */
 export function logSoftmax(x) {
   const highest = largest(x);
   let sum = 0;
@@ -132,23 +100,13 @@ export function logSoftmax(x) {
   return x.map((value) => value - shift);
 }
 
-/** @param {Float32Array} x */
-export function largest(x) {
+function largest(x) {
   let highest = -Infinity;
   for (let i = 0; i < x.length; i++) if (x[i] > highest) highest = x[i];
   return highest;
 }
 
-/**
- * The last axis of two tensors, one after the other.
- * @param {Float32Array[]} parts
- */
+/** @param {Float32Array[]} parts */
 export function concatenate(...parts) {
-  const whole = new Float32Array(parts.reduce((length, part) => length + part.length, 0));
-  let start = 0;
-  for (const part of parts) {
-    whole.set(part, start);
-    start += part.length;
-  }
-  return whole;
+  return Float32Array.from(parts.flatMap((part) => [...part]));
 }

@@ -1,38 +1,31 @@
 // Silence each head in turn: how the log-probability of a translation changes, and which word changes first.
 // The translation is read in one pass (teacher forcing). Up to the first position where another token becomes the most
 // probable, greedy search without the head writes the same tokens.
+import { largestIndices } from "../decoding/search.js";
 import { ablateHead } from "../interventions.js";
-import { numHeads, numLayers } from "../network/translators.js";
+import { allHeads } from "../network/translators.js";
 import { logSoftmax } from "../tensor.js";
 import { BANNED } from "../text/vocab.js";
 import { hookName, KINDS, NO_TRACE, Trace } from "../trace.js";
 
 /**
- * @typedef {{ kind: string, layer: number, head: number, change: number, position: number }} SilencingEffect The change of
- *   the log-probability in nats (below 0, it falls), and the position of the first token that changes (-1: none).
- * @typedef {{ source: { id: number }[], read: { id: number }[], written: { id: number }[] }} ReadTokens
- */
-
-/**
- * @param {import("../checkpoint.js").Checkpoint} checkpoint
- * @param {ReadTokens} translation Written by greedy search with the unchanged model.
+ * @param {Checkpoint} checkpoint @param {ReadTokens} translation Written by greedy search with the unchanged model.
  * @returns {Generator<{ effect: SilencingEffect, done: number, heads: number }, SilencingEffect[]>} One step per head.
  */
 export function* silencingEachHead({ model, config }, translation) {
   const [source, read, written] = [translation.source, translation.read, translation.written].map((tokens) => tokens.map(({ id }) => id));
-  const memory = model.encode(source, NO_TRACE);
-  const measure = (memory, trace) => {
+  const memory = model.encode(source, NO_TRACE), heads = allHeads(config, Object.keys(KINDS));
+  const logProbs = (memory, trace) => {
     const { data, shape: [T, V] } = model.decode(read, memory, trace);
     return Array.from({ length: T }, (_, t) => logSoftmax(data.subarray(t * V, (t + 1) * V)));
   };
-  const total = (rows) => rows.reduce((sum, row, t) => sum + row[written[t]], 0);
-  const before = total(measure(memory, NO_TRACE)), heads = allHeads(config);
+  const total = (rows) => rows.reduce((sum, row, t) => sum + row[written[t]], 0), before = total(logProbs(memory, NO_TRACE));
   /** @type {SilencingEffect[]} */
   const effects = [];
   for (const head of heads) {
     const trace = new Trace({ record: [], edits: { [hookName(head.kind, head.layer, "weights")]: ablateHead(head) } });
     // Heads of the decoder do not change the memory, so it is computed once.
-    const rows = measure(head.kind === "encoder" ? model.encode(source, trace) : memory, trace);
+    const rows = logProbs(head.kind === "encoder" ? model.encode(source, trace) : memory, trace);
     const effect = { ...head, change: total(rows) - before, position: rows.findIndex((row, t) => best(row) !== written[t]) };
     effects.push(effect);
     yield { effect, done: effects.length, heads: heads.length };
@@ -40,15 +33,7 @@ export function* silencingEachHead({ model, config }, translation) {
   return effects;
 }
 
-/** Every head of a model. @param {import("../network/translators.js").LayersConfig} config */
-export function allHeads(config) {
-  return Object.keys(KINDS).flatMap((kind) =>
-    Array.from({ length: numLayers(config, kind) * numHeads(config) }, (_, i) => ({
-      kind, layer: Math.floor(i / numHeads(config)), head: i % numHeads(config),
-    })));
-}
-
 /** The most probable token that may be written. @param {Float32Array} logProbs */
 function best(logProbs) {
-  return logProbs.reduce((best, value, id) => (!BANNED.includes(id) && (best < 0 || value > logProbs[best]) ? id : best), -1);
+  return largestIndices(logProbs, BANNED.length + 1).find((id) => !BANNED.includes(id));
 }

@@ -3,14 +3,11 @@ import { BOS_ID } from "../text/vocab.js";
 import { DecoderState } from "./decoder_state.js";
 import { EMPTY_HYPOTHESIS, extended, largestIndices, logProbOf, scoreOf } from "./search.js";
 
-/** @typedef {import("./search.js").Hypothesis} Hypothesis */
-
 /**
- * Keep the `size` most probable hypotheses until as many have ended.
- * @param {import("../network/translators.js").Translator} model
- * @param {number[]} source Token ids.
- * @param {import("./decoder_state.js").SearchOptions & { size: number, lengthPenalty?: number }} options
- * @returns {import("./search.js").Search} The hypothesis with the best score. It has ended, or the limit has cut it.
+ * Keep the `size` most probable hypotheses until as many have ended, and return the one with the best score. It has
+ * ended, or the limit has cut it.
+ * @param {Translator} model @param {number[]} source @param {SearchOptions & { size: number, lengthPenalty?: number }} options
+ * @returns {Search}
  */
 export function* beam(model, source, { size, lengthPenalty = 1, ...options }) {
   const decoder = new DecoderState(model, source, options);
@@ -18,13 +15,12 @@ export function* beam(model, source, { size, lengthPenalty = 1, ...options }) {
   const done = [];
   let growing = [EMPTY_HYPOTHESIS];
   while (growing.length) {
-    const { allowed, step } = decoder.advance(growing.map(({ ids }) => ids[ids.length - 1] ?? BOS_ID));
+    const { allowed, step } = decoder.advance(growing.map(({ ids }) => ids.at(-1) ?? BOS_ID));
     const compared = continuations(growing, allowed, size, (token) => decoder.ends(token));
     const fates = decideFates(compared, size, done.length, decoder.limit);
-    const branches = compared.map((hypothesis, i) => branchOf(hypothesis, fates[i]));
     done.push(...compared.filter((_, i) => fates[i] === "ended" || fates[i] === "cut"));
     growing = compared.filter((_, i) => fates[i] === "kept");
-    yield { ...step, branches };
+    yield { ...step, branches: compared.map((hypothesis, i) => branchOf(hypothesis, fates[i])) };
     decoder.select(growing.map(({ rows }) => rows[rows.length - 1]));
   }
   return done.reduce((best, other) => (scoreOf(other, lengthPenalty) > scoreOf(best, lengthPenalty) ? other : best));
@@ -32,8 +28,7 @@ export function* beam(model, source, { size, lengthPenalty = 1, ...options }) {
 
 /**
  * The best continuations of the hypotheses, best first: enough that `size` of them can go on.
- * @param {Hypothesis[]} prefixes
- * @param {Float32Array[]} logProbs For each prefix.
+ * @param {Hypothesis[]} prefixes @param {Float32Array[]} logProbs For each prefix.
  */
 function continuations(prefixes, logProbs, size, ends) {
   const width = logProbs[0].length, totals = new Float32Array(prefixes.length * width);
@@ -41,7 +36,7 @@ function continuations(prefixes, logProbs, size, ends) {
     const before = Math.fround(logProbOf(prefix));
     for (let i = 0; i < width; i++) totals[row * width + i] = before + logProbs[row][i];
   }
-  return largestIndices(totals, Math.min(2 * size, totals.length)).filter((i) => totals[i] > -Infinity).map((i) => {
+  return largestIndices(totals, 2 * size).filter((i) => totals[i] > -Infinity).map((i) => {
     const row = Math.floor(i / width), token = i % width;
     return extended(prefixes[row], token, logProbs[row][token], row, ends(token));
   });
@@ -50,10 +45,9 @@ function continuations(prefixes, logProbs, size, ends) {
 /**
  * Decide which continuations end, go on, are cut or are pruned. A hypothesis that ends counts if it is among the `size`
  * best. Of the others, the `size` best go on.
- * @param {Hypothesis[]} compared Best first.
- * @param {number} size
- * @param {number} done How many hypotheses have ended before.
+ * @param {Hypothesis[]} compared Best first. @param {number} size @param {number} done How many have ended before.
  * @param {number} limit How many tokens a hypothesis may have.
+ * @returns {Fate[]}
  */
 function decideFates(compared, size, done, limit) {
   const ended = compared.slice(0, size).filter(({ finished }) => finished).length;
@@ -65,7 +59,7 @@ function decideFates(compared, size, done, limit) {
   });
 }
 
-/** @returns {import("./search.js").Branch} */
-function branchOf({ ids, rows, ...hypothesis }, fate) {
-  return { row: rows[rows.length - 1], token: ids[ids.length - 1], logProb: logProbOf(hypothesis), fate };
+/** @param {Hypothesis} hypothesis @param {Fate} fate @returns {Branch} */
+function branchOf({ ids, rows, logProbs }, fate) {
+  return { row: rows[rows.length - 1], token: ids[ids.length - 1], logProb: logProbOf({ logProbs }), fate };
 }

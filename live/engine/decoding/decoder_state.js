@@ -1,66 +1,44 @@
 // The decoder with the state that every search moves forward: caches, forced tokens, banned tokens, the limit.
 import { logSoftmax } from "../tensor.js";
-import { NO_TRACE } from "../trace.js";
 import { BANNED, EOS_ID } from "../text/vocab.js";
-
-/**
- * @typedef {{ forced?: Map<number, number>, limit?: number, trace?: import("../trace.js").Visitor }} SearchOptions
- *   Position → token that is written there, whatever its probability; the most tokens to write, 0 for `lengthLimit`.
- */
+import { NO_TRACE } from "../trace.js";
 
 /** How many tokens a translation may have: enough for a real translation, too few for endless repetition. */
 export function lengthLimit(sourceLength, maxLength) {
   return Math.min(maxLength, Math.floor((sourceLength * 3) / 2) + 8);
 }
 
-/** Log-probabilities that allow one token only. @param {number} token @param {Float32Array} logProbs */
-function only(token, logProbs) {
-  const allowed = new Float32Array(logProbs.length).fill(-Infinity);
-  allowed[token] = logProbs[token];
-  return allowed;
-}
-
 export class DecoderState {
-  /**
-   * Encode the source.
-   * @param {import("../network/translators.js").Translator} model
-   * @param {number[]} source Token ids.
-   * @param {SearchOptions} [options]
-   */
+  /** Encode the source. @param {Translator} model @param {number[]} source Token ids. @param {SearchOptions} [options] */
   constructor(model, source, { forced = new Map(), limit = 0, trace = NO_TRACE } = {}) {
     const { max_length } = model.config;
     this.model = model;
     this.trace = trace;
     this.forced = forced;
     this.memory = model.encode(source, trace);
-    /** @type {import("../network/translators.js").AnyCache[]} */
     this.caches = [model.startCache()];
     this.length = 0; // how many tokens the search has read
     this.lastForced = Math.max(-1, ...forced.keys());
-    const wanted = limit ? Math.min(limit, max_length) : lengthLimit(source.length, max_length);
-    this.limit = Math.max(wanted, Math.min(this.lastForced + 1, max_length));
+    this.limit = Math.max(Math.min(limit, max_length) || lengthLimit(source.length, max_length), Math.min(this.lastForced + 1, max_length));
   }
 
   /**
    * One pass of the decoder for each row.
    * @param {number[]} tokens The newest token of each row.
-   * @returns {{ allowed: Float32Array[], step: import("./search.js").Step }} Log-probabilities for each row, minus
-   *   infinity for each token that must not be written; and the step, with the model's own distributions.
+   * @returns {{ allowed: Float32Array[], step: Step }} Log-probabilities for each row, minus infinity for each token that
+   *   must not be written; and the step, with the model's own distributions.
    */
   advance(tokens) {
     const position = this.length++, forced = this.forced.get(position);
-    const passes = tokens.map(() => 0);
+    /** @type {number[]} */
+    const passes = [];
     const distributions = tokens.map((token, row) => {
-      passes[row] = this.trace.nextPass(position);
-      return logSoftmax(this.model.decode([token], this.memory, this.trace, /** @type {any} */ (this.caches[row])).data);
+      passes.push(this.trace.nextPass(position));
+      return logSoftmax(this.model.decode([token], this.memory, this.trace, this.caches[row]).data);
     });
-    const allowed = distributions.map((logProbs) => {
-      if (forced !== undefined) return only(forced, logProbs);
-      const others = logProbs.slice();
-      for (const id of BANNED) others[id] = -Infinity;
-      return others;
-    });
-    return { allowed, step: { distributions, passes, tokens: [], branches: [] } };
+    const may = (id) => (forced === undefined ? !BANNED.includes(id) : id === forced);
+    const allowed = distributions.map((logProbs) => logProbs.map((value, id) => (may(id) ? value : -Infinity)));
+    return { allowed, step: { distributions, passes, branches: [] } };
   }
 
   /** Whether this token of the latest pass ends the text. A forced token ends it only at the last forced place. */

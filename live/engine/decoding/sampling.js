@@ -5,34 +5,28 @@ import { writeOneByOne } from "./greedy.js";
 import { largestIndices } from "./search.js";
 
 /**
- * Keep only the tokens that sampling may choose; all others become minus infinity.
- * @param {Float32Array} logProbs
- * @param {{ temperature?: number, topK?: number, topP?: number }} options The temperature is above 0. `topK` keeps the k
- *   most probable tokens, 0 all. `topP` keeps the smallest set of most probable tokens that reaches this probability
- *   (nucleus sampling, Holtzman et al. 2020, section 3.1), 1 all.
- * @returns {Float32Array} Normalized.
+ * Keep only the tokens that sampling may choose; all others become minus infinity. `topK` keeps the k most probable
+ * tokens. `topP` keeps the smallest set of most probable tokens that reaches this probability (nucleus sampling, Holtzman
+ * et al. 2020, section 3.1).
+ * @param {Float32Array} logProbs @param {SamplingFilter} filter
  */
 export function filterLogProbs(logProbs, { temperature = 1, topK = 0, topP = 1 }) {
   let kept = logSoftmax(logProbs.map((value) => value / temperature));
   if (topK) {
-    const worst = kept[largestIndices(kept, Math.min(topK, kept.length))[Math.min(topK, kept.length) - 1]];
+    const worst = kept[largestIndices(kept, topK).pop() ?? 0];
     kept = logSoftmax(kept.map((value) => (value < worst ? -Infinity : value)));
   }
   if (topP >= 1) return kept;
-  const order = [...kept.keys()].sort((a, b) => kept[b] - kept[a] || a - b), cut = kept.slice();
+  const cut = kept.slice();
   let before = 0; // the probability of all better tokens
-  for (const id of order) {
+  for (const id of [...kept.keys()].sort((a, b) => kept[b] - kept[a] || a - b)) {
     if (before >= topP) cut[id] = -Infinity;
     before += Math.exp(kept[id]);
   }
   return logSoftmax(cut);
 }
 
-/**
- * Random numbers from 0 to 1, the same for the same seed: a counter, mixed (Steele et al. 2014, SplitMix).
- * @param {number} seed
- * @returns {() => number}
- */
+/** Random numbers from 0 to 1, the same for the same seed: a counter, mixed (Steele et al. 2014). */
 export function seededNumbers(seed) {
   let state = seed | 0;
   return () => {
@@ -43,25 +37,21 @@ export function seededNumbers(seed) {
   };
 }
 
-/** The first id where the sum of the probabilities passes a number from 0 to 1. */
+/** The first id where the sum of the probabilities passes a number from 0 to 1. @param {Float32Array} logProbs */
 function drawn(logProbs, number) {
-  let sum = 0, last = 0;
-  for (let id = 0; id < logProbs.length; id++) {
-    if (logProbs[id] === -Infinity) continue;
-    sum += Math.exp(logProbs[id]);
-    last = id;
-    if (sum > number) break;
-  }
-  return last;
+  let sum = 0;
+  const passes = (value) => {
+    sum += Math.exp(value);
+    return sum > number;
+  };
+  const id = logProbs.findIndex(passes);
+  return id >= 0 ? id : largestIndices(logProbs, 1)[0]; // rounding may keep the sum below the number
 }
 
 /**
  * Draw each token at random. The log-probabilities of the hypothesis are the model's own, before temperature and filters.
- * @param {import("../network/translators.js").Translator} model
- * @param {number[]} source Token ids.
- * @param {import("./decoder_state.js").SearchOptions & Parameters<typeof filterLogProbs>[1] & { random: () => number }} options
- *   `random` returns numbers from 0 to 1, such as those of `seededNumbers`.
- * @returns {import("./search.js").Search}
+ * @param {Translator} model @param {number[]} source @param {SearchOptions & SamplingFilter & { random: () => number }} options
+ * @returns {Search}
  */
 export function* sample(model, source, options) {
   return yield* writeOneByOne(new DecoderState(model, source, options), (logProbs) =>

@@ -1,42 +1,20 @@
-// What every search is made of: its steps and its hypotheses.
+// What every search is made of: hypotheses, and the choice of the best.
 import { EOS_ID } from "../text/vocab.js";
-
-/**
- * @typedef {"kept" | "ended" | "cut" | "pruned"} Fate cut: stopped by the length limit.
- * @typedef {{ row: number, token: number, logProb: number, fate: Fate }} Branch One continuation that beam search compared:
- *   the row of its prefix, its token, and the log-probability of the whole hypothesis.
- * @typedef {{ distributions: Float32Array[], passes: number[], tokens: number[], branches: Branch[] }} Step
- *   One step of the decoder, for each row: the model's own log-probabilities of the whole vocabulary, and the pass of
- *   the trace. `tokens` are the tokens that greedy search or sampling wrote. `branches` are those of beam search.
- * @typedef {{ ids: number[], logProbs: number[], rows: number[], finished: boolean }} Hypothesis One translation. Each
- *   list has one entry per written token: its id, the natural logarithm of its probability, and its row in each step.
- * @typedef {Generator<Step, Hypothesis>} Search
- */
-
-const NUM_CANDIDATES = 10;
 
 /** @type {Hypothesis} */
 export const EMPTY_HYPOTHESIS = { ids: [], logProbs: [], rows: [], finished: false };
 
-/** @param {Hypothesis} hypothesis */
+/** @param {{ logProbs: number[] }} hypothesis */
 export function logProbOf({ logProbs }) {
   return logProbs.reduce((sum, value) => sum + value, 0);
 }
 
-/**
- * Log p / length^penalty, for ranking. 0 favours short texts; 1 ranks by the mean per token.
- * @param {Hypothesis} hypothesis
- * @param {number} lengthPenalty
- */
+/** Log p / length^penalty, for ranking. 0 favours short texts; 1 ranks by the mean per token. @param {Hypothesis} hypothesis */
 export function scoreOf(hypothesis, lengthPenalty) {
   return logProbOf(hypothesis) / Math.max(hypothesis.ids.length, 1) ** lengthPenalty;
 }
 
-/**
- * The hypothesis with one more token.
- * @param {Hypothesis} hypothesis
- * @returns {Hypothesis}
- */
+/** The hypothesis with one more token. @param {Hypothesis} hypothesis @returns {Hypothesis} */
 export function extended({ ids, logProbs, rows }, token, logProb, row, finished) {
   return { ids: [...ids, token], logProbs: [...logProbs, logProb], rows: [...rows, row], finished };
 }
@@ -46,12 +24,8 @@ export function writtenIds({ ids, finished }) {
   return finished && ids[ids.length - 1] === EOS_ID ? ids.slice(0, -1) : ids;
 }
 
-/**
- * The indices of the largest numbers, largest first.
- * @param {Float32Array} values
- * @param {number} [count]
- */
-export function largestIndices(values, count = NUM_CANDIDATES) {
+/** The indices of the largest numbers, largest first. @param {Float32Array} values */
+export function largestIndices(values, count) {
   /** @type {number[]} */
   const best = [];
   for (let i = 0; i < values.length; i++) {
@@ -59,7 +33,7 @@ export function largestIndices(values, count = NUM_CANDIDATES) {
     let place = best.length;
     while (place > 0 && values[i] > values[best[place - 1]]) place--;
     best.splice(place, 0, i);
-    if (best.length > count) best.pop();
+    best.length = Math.min(best.length, count);
   }
   return best;
 }
@@ -69,12 +43,7 @@ export function entropyOf(logProbs) {
   return logProbs.reduce((sum, value) => (value === -Infinity ? sum : sum - Math.exp(value) * value), 0);
 }
 
-/**
- * Run a generator to its end.
- * @template R
- * @param {Generator<unknown, R>} search
- * @returns {R}
- */
+/** Run a generator to its end. @template R @param {Generator<unknown, R>} search @returns {R} */
 export function finish(search) {
   for (;;) {
     const { done, value } = search.next();

@@ -5,144 +5,106 @@ import { greedy } from "../decoding/greedy.js";
 import { sample, seededNumbers } from "../decoding/sampling.js";
 import { entropyOf, finish, largestIndices, writtenIds } from "../decoding/search.js";
 import { numLayers } from "../network/translators.js";
-import { tensor } from "../tensor.js";
+import { concatenate, tensor } from "../tensor.js";
 import { BOS_ID, EOS_ID, PAD_ID } from "../text/vocab.js";
 import { hookName, KINDS, Trace } from "../trace.js";
 
-/**
- * @typedef {import("../tensor.js").Tensor} Tensor
- * @typedef {import("../checkpoint.js").Checkpoint} Checkpoint
- * @typedef {import("../decoding/search.js").Hypothesis} Hypothesis
- * @typedef {import("../decoding/search.js").Step} Step
- * @typedef {{ method?: "greedy" | "beam" | "sample", beamSize?: number, lengthPenalty?: number, temperature?: number,
- *   topK?: number, topP?: number, seed?: number, random?: () => number }} SearchConfig
- * @typedef {{ text: string, probability: number, id: number }} Candidate
- * @typedef {{ text: string, id: number, word: number, probability?: number, candidates?: Candidate[], entropy?: number }} Token
- *   A token as shown on the screen. `word` counts from 0 and is -1 for a special token. Written tokens have the
- *   probability, the ten best candidates and the entropy in nats.
- * @typedef {{ text: string, source: Token[], read: Token[], written: Token[], maps: Record<string, Tensor>,
- *   finished: boolean, dropped: number, languages: [string, string], recorded: Record<string, Tensor> }} Translation
- *   At position t the decoder reads `read[t]` and writes `written[t]`. `maps` has one (L, H, queries, keys) for each kind
- *   of attention. `dropped` source tokens did not fit. `recorded` has the requested hook points.
- * @typedef {{ search?: SearchConfig, forced?: Map<number, number>, limit?: number,
- *   edits?: Record<string, import("../trace.js").Edit>, record?: string[] }} TranslateOptions
- * @typedef {{ position: number, most: number, token?: Token, text?: string, maps?: Record<string, Tensor>,
- *   branches: import("../decoding/search.js").Branch[] }} Progress After each step: its position, the most tokens, and
- *   with greedy search or sampling the written token, the text so far and the new row of each map, (L, H, 1, keys).
- */
+const NUM_CANDIDATES = 10;
 
-/**
- * Encode a source with its end token, cut to the positions of the model.
- * @param {Checkpoint | import("../checkpoint.js").ClassifierCheckpoint} checkpoint
- * @param {string} text
- */
+/** Encode a source with its end token, cut to the positions of the model. @param {Checkpoint} checkpoint */
 export function sourceIds({ tokenizer, config }, text) {
   const ids = tokenizer.encode(text), kept = ids.slice(0, config.max_length - 1);
   return { ids: [...kept, EOS_ID], dropped: ids.length - kept.length };
 }
 
-/**
- * The tokens to force, position → id, so that the model writes exactly this text.
- * @param {Checkpoint} checkpoint
- * @param {string} text
- */
+/** The tokens to force, position → id, so that the model writes exactly this text. @param {Checkpoint} checkpoint */
 export function forcedIds({ tokenizer }, text) {
   return new Map([...tokenizer.encode(text), EOS_ID].entries());
 }
 
-/** Create the search that the settings choose. It starts with the first `next`. */
-export function startSearch(model, source, { method, beamSize, seed, ...search }, options) {
-  if (method === "beam") return beam(model, source, { ...options, ...search, size: beamSize ?? 5 });
-  if (method === "sample") return sample(model, source, { random: seededNumbers(seed ?? 0), ...search, ...options });
+/** Create the search that the settings choose. @param {Translator} model @param {number[]} source @param {SearchConfig} search @param {SearchOptions} options */
+export function startSearch(model, source, { method, beamSize = 5, seed = 0, ...search }, options) {
+  if (method === "beam") return beam(model, source, { ...options, ...search, size: beamSize });
+  if (method === "sample") return sample(model, source, { random: seededNumbers(seed), ...search, ...options });
   return greedy(model, source, options);
 }
 
 /**
- * Translate one text step by step. The generator yields after each step and returns the translation.
- * @param {Checkpoint} checkpoint
- * @param {string} text
- * @param {TranslateOptions} [options]
+ * Translate one text. The generator yields after each step and returns the translation.
+ * @param {Checkpoint} checkpoint @param {string} text @param {TranslateOptions} [options]
  * @returns {Generator<Progress, Translation>}
  */
-export function* translating(checkpoint, text, { search = {}, forced = new Map(), limit = 0, edits = {}, record = [] } = {}) {
+export function* translating(checkpoint, text, { search = {}, forced, limit = 0, edits = {}, record = [] } = {}) {
   const { model, config } = checkpoint, { ids: source, dropped } = sourceIds(checkpoint, text);
   const trace = new Trace({ record: ["*.weights", ...record], edits });
-  const steps = startSearch(model, source, search, { forced, limit, trace });
-  const most = limit ? Math.min(limit, config.max_length) : lengthLimit(source.length, config.max_length);
+  const started = startSearch(model, source, search, { forced, limit, trace });
+  const most = Math.min(limit, config.max_length) || lengthLimit(source.length, config.max_length);
   /** @type {Step[]} */
-  const passed = [];
+  const steps = [];
   for (;;) {
-    const { done, value } = steps.next();
-    if (done) return translationOf(checkpoint, { source, dropped, hypothesis: value, steps: passed, trace });
-    passed.push(value);
-    yield progressOf(checkpoint, passed, most, trace);
+    const { done, value } = started.next();
+    if (done) return { ...written(checkpoint, value, steps, trace), source: shownTokens(checkpoint, source), dropped };
+    steps.push(value);
+    yield progressOf(checkpoint, steps, most, trace);
   }
 }
 
-/**
- * Translate one text.
- * @param {Checkpoint} checkpoint
- * @param {string} text
- * @param {TranslateOptions} [options]
- */
+/** Translate one text. @param {Checkpoint} checkpoint @param {string} text @param {TranslateOptions} [options] */
 export function translate(checkpoint, text, options) {
   return finish(translating(checkpoint, text, options));
 }
 
-/** @returns {Progress} */
-function progressOf({ tokenizer, config }, steps, most, trace) {
-  const { branches, passes, tokens, distributions: [logProbs] } = steps[steps.length - 1], position = steps.length - 1;
-  if (branches.length) return { position, most, branches };
-  const ids = steps.map(({ tokens: [id] }) => id), [id] = tokens;
-  const token = writtenToken(tokenizer, id, tokenizer.words(ids)[position], logProbs[id], logProbs);
-  const maps = attentionMaps(trace, config, passes, ["decoder", "cross"]);
-  return { position, most, branches, token, text: tokenizer.decode(ids), maps };
+/** @param {Checkpoint} checkpoint @param {Step[]} steps @param {Trace} trace @returns {Progress} */
+function progressOf(checkpoint, steps, most, trace) {
+  const position = steps.length - 1, { token: id, branches, passes, distributions: [logProbs] } = steps[position];
+  if (id === undefined) return { position, most, branches };
+  const ids = steps.map(({ token }) => token ?? id), token = withCandidates(checkpoint, shownTokens(checkpoint, ids)[position], logProbs);
+  const maps = attentionMaps(trace, checkpoint.config, passes, ["decoder", "cross"]);
+  return { position, most, branches, token, text: checkpoint.tokenizer.decode(ids), maps };
 }
 
-/** @returns {Translation} */
-function translationOf({ tokenizer, config, languages }, { source, dropped, hypothesis, steps, trace }) {
-  const { ids, logProbs, rows, finished } = hypothesis, words = tokenizer.words(ids);
-  const written = ids.map((id, t) => writtenToken(tokenizer, id, words[t], logProbs[t], steps[t].distributions[rows[t]]));
-  const passes = rows.map((row, t) => steps[t].passes[row]), sourceWords = tokenizer.words(source);
+/** What a hypothesis shows. @param {Checkpoint} checkpoint @param {Hypothesis} hypothesis @param {Step[]} steps @param {Trace} trace */
+function written(checkpoint, hypothesis, steps, trace) {
+  const { tokenizer, config, languages } = checkpoint, { ids, rows, finished } = hypothesis;
+  const passes = rows.map((row, t) => steps[t].passes[row]);
+  const tokens = shownTokens(checkpoint, ids).map((token, t) => withCandidates(checkpoint, token, steps[t].distributions[rows[t]]));
   return {
     text: tokenizer.decode(writtenIds(hypothesis)),
-    source: source.map((id, s) => plainToken(tokenizer, id, sourceWords[s])),
-    read: [plainToken(tokenizer, BOS_ID, -1), ...written.slice(0, -1)],
-    written,
+    read: [...shownTokens(checkpoint, [BOS_ID]), ...tokens.slice(0, -1)],
+    written: tokens,
     maps: attentionMaps(trace, config, passes, Object.keys(KINDS)),
     finished,
-    dropped,
     languages,
-    recorded: Object.fromEntries(trace.names.map((name) => [name, trace.joined(name, passes)])),
+    recorded: recordedIn(trace, passes),
   };
 }
 
-/** @returns {Token} */
-function plainToken(tokenizer, id, word) {
-  return { text: tokenizer.shown(id), id, word: [PAD_ID, BOS_ID, EOS_ID].includes(id) ? -1 : word };
+/** @param {Pick<Checkpoint, "tokenizer">} checkpoint @param {number[]} ids @returns {Token[]} */
+export function shownTokens({ tokenizer }, ids) {
+  const words = tokenizer.words(ids);
+  return ids.map((id, i) => ({ text: tokenizer.shown(id), id, word: [PAD_ID, BOS_ID, EOS_ID].includes(id) ? -1 : words[i] }));
 }
 
-/** @returns {Token} */
-function writtenToken(tokenizer, id, word, logProb, logProbs) {
-  const candidates = largestIndices(logProbs).map((best) => ({ text: tokenizer.shown(best), probability: Math.exp(logProbs[best]), id: best }));
-  return { ...plainToken(tokenizer, id, word), probability: Math.exp(logProb), candidates, entropy: entropyOf(logProbs) };
+/** @param {Checkpoint} checkpoint @param {Token} token @param {Float32Array} logProbs @returns {Token} */
+function withCandidates({ tokenizer }, token, logProbs) {
+  const candidate = (id) => ({ text: tokenizer.shown(id), id, probability: Math.exp(logProbs[id]) });
+  const candidates = largestIndices(logProbs, NUM_CANDIDATES).map(candidate);
+  return { ...token, probability: Math.exp(logProbs[token.id]), candidates, entropy: entropyOf(logProbs) };
 }
 
 /**
- * The recorded weights of one hypothesis, (L, H, queries, keys) for each kind of attention that the model has.
- * @param {Trace} trace
- * @param {import("../network/translators.js").LayersConfig} config
- * @param {number[]} passes Of the hypothesis.
- * @param {string[]} kinds
+ * The recorded weights, (L, H, queries, keys) for each kind of attention that the model has.
+ * @param {Trace} trace @param {Sizes} config @param {number[]} passes Of one hypothesis. @param {string[]} kinds
  */
 export function attentionMaps(trace, config, passes, kinds) {
-  /** @type {Record<string, Tensor>} */
-  const maps = {};
-  for (const kind of kinds.filter((kind) => numLayers(config, kind))) {
-    const layers = Array.from({ length: numLayers(config, kind) }, (_, layer) => trace.joined(hookName(kind, layer, "weights"), passes));
-    const whole = tensor([layers.length, ...layers[0].shape]);
-    for (const [layer, { data }] of layers.entries()) whole.data.set(data, layer * data.length);
-    maps[kind] = whole;
-  }
-  return maps;
+  return Object.fromEntries(kinds.filter((kind) => numLayers(config, kind)).map((kind) => {
+    const names = Array.from({ length: numLayers(config, kind) }, (_, layer) => hookName(kind, layer, "weights"));
+    const maps = names.map((name) => trace.joined(name, passes));
+    return [kind, tensor([maps.length, ...maps[0].shape], concatenate(...maps.map(({ data }) => data)))];
+  }));
+}
+
+/** Everything that was recorded: name of a hook point → (…, T, X). @param {Trace} trace @param {number[]} passes */
+export function recordedIn(trace, passes) {
+  return Object.fromEntries(trace.names.map((name) => [name, trace.joined(name, passes)]));
 }

@@ -1,45 +1,48 @@
 // A text classifier: the Transformer's encoder, pooling into one vector, and a projection. Token ids in, logits out.
-import { linear, tensor } from "../tensor.js";
+import { linear, mapped, tensor } from "../tensor.js";
 import { MultiHeadAttention } from "./attention.js";
 import { paddingMask } from "./masks.js";
 import { Encoder } from "./transformer.js";
 
+/** One learned query attends to every token (Lin et al. 2017). */
+class AttentionPooling {
+  /** @param {Weights} weights @param {Sizes} config */
+  constructor(weights, config) {
+    this.query = tensor([1, config.d_model], weights.take("pooling.query", config.d_model).data);
+    this.attention = new MultiHeadAttention(weights, "pooling.attention", config);
+  }
+
+  /** (S, D) → (1, D) @param {Tensor} memory @param {Visitor} trace @param {Mask} mask */
+  forward(memory, trace, mask) {
+    return this.attention.forward(this.query, trace, { memory, mask });
+  }
+}
+
+/** The mean of the tokens that are not padding. */
+class MeanPooling {
+  /** (S, D) → (1, D) @param {Tensor} states @param {Visitor} _trace @param {Mask} mask */
+  forward({ data, shape: [S, D] }, _trace, mask) {
+    const kept = Array.from({ length: S }, (_, s) => s).filter((s) => !mask || mask[s]);
+    return mapped(tensor([1, D]), (_, i) => kept.reduce((sum, s) => sum + data[s * D + i], 0) / kept.length);
+  }
+}
+
 /** Encoder, pooling, and a linear layer from the pooled vector to the classes. */
 export class Classifier {
-  /**
-   * @param {import("../safetensors.js").Weights} weights
-   * @param {import("./translators.js").LayersConfig} config
-   * @param {number} padId
-   */
+  /** @param {Weights} weights @param {Sizes} config */
   constructor(weights, config, padId) {
-    const D = config.d_model;
+    const { d_model, vocab_size, labels, pooling } = config;
     this.config = config;
     this.padId = padId;
-    this.encoder = new Encoder(weights, config, weights.take("encoder.embedding.tokens.weight", config.vocab_size, D));
-    const learned = config.pooling === "attention"; // one learned query attends to every token (Lin et al. 2017)
-    this.query = learned ? weights.vector("pooling.query", D) : null;
-    this.attention = learned ? new MultiHeadAttention(weights, "pooling.attention", config) : null;
-    this.outputProjection = weights.linear("output_projection", config.labels.length, D);
+    this.encoder = new Encoder(weights, config, weights.take("encoder.embedding.tokens.weight", vocab_size, d_model));
+    this.pooling = pooling === "attention" ? new AttentionPooling(weights, config) : new MeanPooling();
+    this.outputProjection = weights.linear("output_projection", labels.length, d_model);
   }
 
-  /**
-   * @param {number[]} ids
-   * @param {import("../trace.js").Visitor} trace
-   * @returns {import("../tensor.js").Tensor} Logits (1, C)
-   */
+  /** Logits (1, C). @param {number[]} ids @param {Visitor} trace */
   forward(ids, trace) {
     const states = this.encoder.forward(ids, trace, paddingMask(ids, this.padId)); // (S, D)
-    const pooled = trace.visit("pooled", this.pool(states, paddingMask(ids, this.padId, 1), trace)); // (1, D)
+    const pooled = trace.visit("pooled", this.pooling.forward(states, trace, paddingMask(ids, this.padId, 1))); // (1, D)
     return trace.visit("logits", linear(pooled, this.outputProjection));
-  }
-
-  pool(states, mask, trace) {
-    const D = states.shape[1];
-    if (this.attention && this.query) return this.attention.forward(tensor([1, D], this.query), trace, { memory: states, mask });
-    const mean = tensor([1, D]), count = mask ? mask.reduce((sum, kept) => sum + kept, 0) : states.shape[0];
-    states.data.forEach((value, i) => {
-      if (!mask || mask[Math.floor(i / D)]) mean.data[i % D] += value / count;
-    });
-    return mean;
   }
 }

@@ -1,47 +1,39 @@
 // The encoder layer and the decoder layer: attention and feed-forward, each with a residual connection and a norm.
-import { add, layerNorm, linear, tensor } from "../tensor.js";
+import { add, layerNorm, linear, mapped } from "../tensor.js";
 import { MultiHeadAttention } from "./attention.js";
 import { RotaryPositions } from "./positional.js";
-
-/**
- * @typedef {import("../tensor.js").Tensor} Tensor
- * @typedef {import("../trace.js").Visitor} Visitor
- * @typedef {import("../safetensors.js").Weights} Weights
- * @typedef {import("./translators.js").LayersConfig} LayersConfig
- */
 
 /** x Φ(x) (Hendrycks and Gimpel 2016), with the error function of Abramowitz and Stegun 1964, formula 7.1.26. */
 export function gelu(x) {
   const z = Math.abs(x) / Math.SQRT2, t = 1 / (1 + 0.3275911 * z);
   const series = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))));
-  const erf = 1 - series * Math.exp(-z * z);
-  return 0.5 * x * (1 + (x < 0 ? -erf : erf));
+  return 0.5 * x * (1 + Math.sign(x) * (1 - series * Math.exp(-z * z)));
 }
 
 /** max(0, xW₁ + b₁)W₂ + b₂ at each position ("Attention Is All You Need", equation 2), or with GELU. */
 export class FeedForward {
-  /** @param {Weights} weights @param {string} name @param {LayersConfig} config */
-  constructor(weights, name, config) {
+  /** @param {Weights} weights @param {string} name @param {Sizes} config */
+  constructor(weights, name, { d_model, d_ff, activation }) {
     this.name = name;
-    this.expand = weights.linear(`${name}.expand`, config.d_ff, config.d_model);
-    this.contract = weights.linear(`${name}.contract`, config.d_model, config.d_ff);
-    this.activation = config.activation === "gelu" ? gelu : (x) => Math.max(x, 0);
+    this.expand = weights.linear(`${name}.expand`, d_ff, d_model);
+    this.contract = weights.linear(`${name}.contract`, d_model, d_ff);
+    this.activation = activation === "gelu" ? gelu : (x) => Math.max(x, 0);
   }
 
   /** @param {Tensor} x (T, D) @param {Visitor} trace */
   forward(x, trace) {
     const inner = linear(x, this.expand); // (T, F)
-    return linear(trace.visit(`${this.name}.units`, tensor(inner.shape, inner.data.map(this.activation))), this.contract);
+    return linear(trace.visit(`${this.name}.units`, mapped(inner, this.activation)), this.contract);
   }
 }
 
 /** LayerNorm(x + Sublayer(x)) ("Attention Is All You Need", section 3.1), or x + Sublayer(LayerNorm(x)) with "pre". */
 export class Residual {
-  /** @param {Weights} weights @param {string} name @param {LayersConfig} config */
-  constructor(weights, name, config) {
+  /** @param {Weights} weights @param {string} name @param {Sizes} config */
+  constructor(weights, name, { d_model, norm }) {
     this.name = name;
-    this.norm = weights.norm(`${name}.norm`, config.d_model);
-    this.pre = config.norm === "pre";
+    this.norm = weights.norm(`${name}.norm`, d_model);
+    this.pre = norm === "pre";
   }
 
   /** @param {Tensor} x (T, D) @param {Visitor} trace @param {(x: Tensor) => Tensor} sublayer */
@@ -55,17 +47,17 @@ export class Residual {
 
 /** Self-attention over the source, then feed-forward. */
 export class EncoderLayer {
-  /** @param {Weights} weights @param {string} name @param {LayersConfig} config */
+  /** @param {Weights} weights @param {Sizes} config */
   constructor(weights, name, config) {
-    const rotary = config.positional === "rotary";
-    const positions = rotary ? new RotaryPositions(config.max_length, config.d_model / config.num_heads) : null;
+    const { positional, max_length, d_model, num_heads } = config;
+    const positions = positional === "rotary" ? new RotaryPositions(max_length, d_model / num_heads) : null;
     this.selfAttention = new MultiHeadAttention(weights, `${name}.self_attention`, config, positions);
     this.feedForward = new FeedForward(weights, `${name}.feed_forward`, config);
     this.selfAttentionResidual = new Residual(weights, `${name}.self_attention_residual`, config);
     this.feedForwardResidual = new Residual(weights, `${name}.feed_forward_residual`, config);
   }
 
-  /** @param {Tensor} x (S, D) @param {Visitor} trace @param {Uint8Array | null} mask */
+  /** @param {Tensor} x (S, D) @param {Visitor} trace @param {Mask} mask */
   forward(x, trace, mask) {
     x = this.selfAttentionResidual.forward(x, trace, (x) => this.selfAttention.forward(x, trace, { mask }));
     return this.feedForwardResidual.forward(x, trace, (x) => this.feedForward.forward(x, trace));
@@ -73,26 +65,19 @@ export class EncoderLayer {
 }
 
 /** Masked self-attention over the target, cross-attention to the source, then feed-forward. */
-export class DecoderLayer {
-  /** @param {Weights} weights @param {string} name @param {LayersConfig} config */
+export class DecoderLayer extends EncoderLayer {
+  /** @param {Weights} weights @param {Sizes} config */
   constructor(weights, name, config) {
-    this.selfAttention = new MultiHeadAttention(weights, `${name}.self_attention`, config);
+    super(weights, name, config);
     this.crossAttention = new MultiHeadAttention(weights, `${name}.cross_attention`, config);
-    this.feedForward = new FeedForward(weights, `${name}.feed_forward`, config);
-    this.selfAttentionResidual = new Residual(weights, `${name}.self_attention_residual`, config);
     this.crossAttentionResidual = new Residual(weights, `${name}.cross_attention_residual`, config);
-    this.feedForwardResidual = new Residual(weights, `${name}.feed_forward_residual`, config);
   }
 
   /**
-   * @param {Tensor} x (T, D)
-   * @param {Visitor} trace
-   * @param {Tensor} memory (S, D)
-   * @param {{ selfMask: Uint8Array | null, crossMask: Uint8Array | null, selfCache?: import("./cache.js").KeyValue,
-   *   crossCache?: import("./cache.js").KeyValue }} options
+   * @param {Tensor} x (T, D) @param {Visitor} trace
+   * @param {{ mask: Mask, cache?: KeyValue }} own @param {{ memory: Tensor, mask: Mask, cache?: KeyValue }} other Cross-attention.
    */
-  forward(x, trace, memory, { selfMask, crossMask, selfCache, crossCache }) {
-    const own = { mask: selfMask, cache: selfCache }, other = { memory, mask: crossMask, cache: crossCache };
+  write(x, trace, own, other) {
     x = this.selfAttentionResidual.forward(x, trace, (x) => this.selfAttention.forward(x, trace, own));
     x = this.crossAttentionResidual.forward(x, trace, (x) => this.crossAttention.forward(x, trace, other));
     return this.feedForwardResidual.forward(x, trace, (x) => this.feedForward.forward(x, trace));

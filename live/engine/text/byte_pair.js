@@ -11,23 +11,32 @@ const STARTS_WITH_LETTER = /^[\p{L}\p{N}]/u;
 // The words of GPT-2 (Radford et al. 2019). \s of JavaScript is not the white space of Unicode.
 const WORDS = /'(?:[stmd]|re|ve|ll)| ?\p{L}+| ?\p{N}+| ?[^\p{White_Space}\p{L}\p{N}]+|\p{White_Space}+(?!\P{White_Space})|\p{White_Space}+/gu;
 
-const encoder = new TextEncoder();
+const toBytes = (text) => new TextEncoder().encode(text);
+const toText = (bytes, fatal) => new TextDecoder("utf-8", { fatal, ignoreBOM: true }).decode(bytes);
 
 /** Add a leading space, so that a word is the same token at the start of a text and inside it; not for Chinese. */
 function spaced(text) {
   return text === "" || STARTS_WITH_HAN.test(text) ? text : ` ${text}`;
 }
 
-/** @param {string} text @returns {string[]} The words that are merged separately. */
+/** The words that are merged separately. @param {string} text */
 function preTokenized(text) {
   return text.split(HAN).flatMap((part) => part.match(WORDS) ?? []);
 }
 
 /** The printable character that byte-level BPE writes for each byte, by its number. */
 function charactersOfBytes() {
-  const printable = (byte) => (byte > 32 && byte < 127) || (byte > 160 && byte < 256 && byte !== 173);
+  const printable = (byte) => (byte > 32 && byte < 127) || (byte > 160 && byte !== 173);
   let others = 256;
   return Array.from({ length: 256 }, (_, byte) => String.fromCharCode(printable(byte) ? byte : others++));
+}
+
+/** Whether the steps around the merges are ours, so that they give the same ids. */
+function isOurs({ model, normalizer, pre_tokenizer: { type, pretokenizers: [split, level] } }) {
+  const { pattern: { Regex: pattern }, behavior, invert } = split;
+  return type === "Sequence" && pattern === "\\p{Han}" && behavior === "Isolated" && !invert && !normalizer
+    && level.type === "ByteLevel" && level.use_regex && !level.add_prefix_space && model.type === "BPE"
+    && !(model.byte_fallback || model.ignore_merges || model.end_of_word_suffix || model.continuing_subword_prefix);
 }
 
 /** Every text has ids, and `decode(encode(text))` returns the text. */
@@ -35,106 +44,81 @@ export class BytePairTokenizer {
   /** @param {string} json The contents of `tokenizer.json`. */
   constructor(json) {
     try {
-      this.read(JSON.parse(json));
+      const values = JSON.parse(json), vocab = new Map(Object.entries(values.model.vocab));
+      const tokens = [...vocab].sort(([, a], [, b]) => a - b).map(([token]) => token), characters = charactersOfBytes();
+      const idOf = (token) => {
+        require(vocab.has(token), "", `It does not have the token ${token}.`);
+        return vocab.get(token);
+      };
+      require(isOurs(values), "", "Its steps before the merges differ.");
+      require(tokens.every((token, id) => idOf(token) === id), "", "The ids of its tokens are not 0, 1, 2 and so on.");
+      require(SPECIAL_TOKENS.every((token, id) => idOf(token) === id), "", "Its special tokens differ.");
+      this.size = tokens.length;
+      this.idOfByte = characters.map(idOf);
+      this.bytes = tokens.map((token, id) => Uint8Array.from(id < SPECIAL_TOKENS.length ? [] : [...token].map((c) => characters.indexOf(c))));
+      /** Two neighbours → the rank of their merge. Low ranks are merged first. */
+      this.ranks = new Map(values.model.merges.map(([a, b], rank) => [idOf(a) * this.size + idOf(b), rank]));
+      this.merged = Int32Array.from(values.model.merges, ([a, b]) => idOf(a + b));
     } catch (error) {
       const reason = error instanceof EngineError ? error.message : "It is damaged.";
       throw new EngineError("tokenizer-damaged", `tokenizer.json is not a byte-pair tokenizer of Headlight. ${reason}`);
     }
   }
 
-  /** Take the vocabulary and the merges. The other steps must be ours, so that they give the same ids. */
-  read({ model, normalizer, pre_tokenizer: { type, pretokenizers: [split, level] } }) {
-    const ours = type === "Sequence" && split.pattern.Regex === "\\p{Han}" && split.behavior === "Isolated" && !split.invert
-      && level.type === "ByteLevel" && level.use_regex && !level.add_prefix_space && !normalizer
-      && model.type === "BPE" && !model.byte_fallback && !model.ignore_merges && !model.end_of_word_suffix && !model.continuing_subword_prefix;
-    require(ours, "", "Its steps before the merges differ.");
-    /** @type {Map<string, number>} */
-    const vocab = new Map(Object.entries(model.vocab));
-    /** @type {string[]} */
-    const tokens = [];
-    for (const [token, id] of vocab) tokens[id] = token;
-    const numbered = vocab.size === tokens.length && !tokens.includes(/** @type {any} */ (undefined));
-    require(numbered && SPECIAL_TOKENS.every((token, id) => tokens[id] === token), "", "The ids of its tokens are not 0, 1, 2 and so on.");
-    const characters = charactersOfBytes(), byteOf = new Map(characters.map((character, byte) => [character, byte]));
-    this.size = tokens.length;
-    this.idOfByte = characters.map((character) => vocab.get(character) ?? -1);
-    require(!this.idOfByte.includes(-1), "", "It does not have a token for each byte.");
-    this.bytes = tokens.map((token, id) => Uint8Array.from(id < SPECIAL_TOKENS.length ? [] : [...token].map((c) => byteOf.get(c) ?? 0)));
-    /** @type {Map<number, number>} Two neighbours → the rank of their merge. Low ranks are merged first. */
-    this.ranks = new Map();
-    this.merged = Int32Array.from(model.merges, ([a, b], rank) => {
-      const ids = [vocab.get(a), vocab.get(b), vocab.get(a + b)];
-      require(ids.every((id) => id !== undefined), "", `Its merge ${rank + 1} has no token.`);
-      this.ranks.set(/** @type {number} */ (ids[0]) * this.size + /** @type {number} */ (ids[1]), rank);
-      return /** @type {number} */ (ids[2]);
-    });
-  }
-
-  /** @param {string} text @returns {number[]} The ids, without special tokens. */
+  /** The ids of a text, without special tokens. @param {string} text @returns {number[]} */
   encode(text) {
-    const pieces = preTokenized(spaced(text.slice(0, MAX_BYTES + 1))).map((word) => encoder.encode(word));
-    const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
-    require(length <= MAX_BYTES + 1, "text-too-long", `The text has more than ${MAX_BYTES} bytes. Shorten it.`);
-    return pieces.flatMap((piece) => this.merge(piece));
+    const words = text.length <= MAX_BYTES ? preTokenized(spaced(text)).map(toBytes) : [];
+    const length = words.reduce((sum, word) => sum + word.length, 0);
+    require(text.length <= MAX_BYTES && length <= MAX_BYTES, "text-too-long", `The text has more than ${MAX_BYTES} bytes. Shorten it.`);
+    return words.flatMap((word) => this.merge(word));
   }
 
-  /**
-   * Merge the neighbours with the lowest rank until none can merge (Sennrich et al. 2016, algorithm 1).
-   * @param {Uint8Array} word
-   * @returns {number[]}
-   */
+  /** Merge the neighbours with the lowest rank until none can merge (Sennrich et al. 2016, algorithm 1). @param {Uint8Array} word */
   merge(word) {
     const ids = Array.from(word, (byte) => this.idOfByte[byte]);
     const rankAt = (i) => this.ranks.get(ids[i] * this.size + ids[i + 1]) ?? NONE;
-    const ranks = ids.map((_, i) => (i + 1 < ids.length ? rankAt(i) : NONE));
+    const ranks = ids.map((_, i) => rankAt(i));
     for (;;) {
       let best = 0;
       for (let i = 1; i < ranks.length; i++) if (ranks[i] < ranks[best]) best = i;
-      if (!ids.length || ranks[best] === NONE) return ids;
+      if (!(ranks[best] < NONE)) return ids;
       ids.splice(best, 2, this.merged[ranks[best]]);
       ranks.splice(best, 1);
-      for (const i of [best - 1, best]) if (i >= 0 && i + 1 < ids.length) ranks[i] = rankAt(i);
-      ranks[ids.length - 1] = NONE;
+      if (best > 0) ranks[best - 1] = rankAt(best - 1);
+      ranks[best] = rankAt(best);
     }
   }
 
   /** @param {number[]} ids */
   decode(ids) {
-    const text = this.raw(ids);
-    return text.startsWith(" ") ? text.slice(1) : text;
+    return this.raw(ids).replace(/^ /, "");
   }
 
-  /** The text of ids with its leading space. */
+  /** The text of ids with its leading space. @param {number[]} ids */
   raw(ids) {
-    return new TextDecoder("utf-8", { ignoreBOM: true }).decode(Uint8Array.from(ids.flatMap((id) => [...this.bytes[id]])));
+    return toText(Uint8Array.from(ids.flatMap((id) => [...this.bytes[id]])), false);
   }
 
-  /** The text of each id as shown on the screen. @param {number[]} ids @returns {string[]} */
-  tokens(ids) {
-    return ids.map((id) => this.shown(id));
-  }
-
+  /** A token as shown on the screen. @param {number} id */
   shown(id) {
     if (id < SPECIAL_TOKENS.length) return SPECIAL_TOKENS[id];
-    let text = "";
     try {
-      text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(this.bytes[id]);
+      const text = toText(this.bytes[id], true);
+      if (text.startsWith(" ")) return text.slice(1) || "␣";
+      return STARTS_WITH_LETTER.test(text) && !STARTS_WITH_HAN.test(text) ? CONTINUES + text : text;
     } catch {
       return `⟨${[...this.bytes[id]].map((byte) => byte.toString(16).padStart(2, "0").toUpperCase()).join(" ")}⟩`;
     }
-    if (text.startsWith(" ")) return text.slice(1) || "␣";
-    return STARTS_WITH_LETTER.test(text) && !STARTS_WITH_HAN.test(text) ? CONTINUES + text : text;
   }
 
-  /** For each id the word that it belongs to, counted from 0. @param {number[]} ids @returns {number[]} */
+  /** For each id the word that it belongs to, counted from 0. @param {number[]} ids */
   words(ids) {
-    const starts = new Set();
-    let end = 0;
-    for (const word of preTokenized(this.raw(ids))) {
+    let end = 0, word = -1, position = 0;
+    const starts = new Set([0]);
+    for (const text of preTokenized(this.raw(ids))) {
+      end += toBytes(text).length;
       starts.add(end);
-      end += encoder.encode(word).length;
     }
-    let word = -1, position = 0;
     return ids.map((id) => {
       if (id < SPECIAL_TOKENS.length || starts.has(position) || word < 0) word++;
       position += this.bytes[id].length;

@@ -1,0 +1,51 @@
+// Runs jobs of a test in the engine. Standard input: { folder, jobs }, standard output: the results, both as JSON.
+// An array of numbers is written as { numbers: base64 of float32, shape }.
+import { readFileSync } from "node:fs";
+import { readCheckpoint, readConfig, readModel } from "../../live/engine/checkpoint.js";
+import { LocalEngine } from "../../live/engine/engine.js";
+import { greedy } from "../../live/engine/decoding/greedy.js";
+import { finish } from "../../live/engine/decoding/search.js";
+import { classifyIds } from "../../live/engine/inference/classify.js";
+import { sourceIds, translating } from "../../live/engine/inference/translate.js";
+import { editsOf } from "../../live/engine/interventions.js";
+
+/** @type {any} */
+let classifier;
+
+const JOBS = {
+  /** The ids that greedy search writes for each text. */
+  greedy: (engine, { texts }) => texts.map((text) => finish(greedy(engine.checkpoint.model, sourceIds(engine.checkpoint, text).ids)).ids),
+  /** The ids of each line, its tokens, their words and the text that they decode to. */
+  tokenize: async (engine, { lines }) => Promise.all(lines.map(async (line) => {
+    const { ids, tokens, words } = await engine.tokenize(line);
+    return [ids, tokens, words, engine.checkpoint.tokenizer.decode(ids)];
+  })),
+  translate(engine, { text, changes = {}, forced = [], random = [], ...options }) {
+    const search = { random: () => random.shift() ?? 0, ...options.search }, steps = [];
+    const work = translating(engine.checkpoint, text, { ...options, search, forced: new Map(forced), edits: editsOf(changes) });
+    for (;;) {
+      const { done, value } = work.next();
+      if (done) return { ...value, steps };
+      steps.push(value);
+    }
+  },
+  silence: async (engine, { text }) => engine.silenceEachHead(await engine.translate(text)),
+  classify: (_engine, { ids, changes = {}, record }) => classifyIds(classifier, ids, { edits: editsOf(changes), record }),
+};
+
+/** JSON, with arrays of numbers as base64. */
+function written(_key, value) {
+  const isTensor = value?.data instanceof Float32Array;
+  return isTensor ? { numbers: Buffer.from(value.data.buffer, value.data.byteOffset, value.data.byteLength).toString("base64"), shape: value.shape } : value;
+}
+
+const { folder, jobs } = JSON.parse(readFileSync(0, "utf8"));
+const read = (name) => readFileSync(`${folder}/${name}`);
+const { buffer, byteOffset, byteLength } = read("model.safetensors");
+const weights = /** @type {ArrayBuffer} */ (buffer.slice(byteOffset, byteOffset + byteLength));
+const engine = new LocalEngine(), { task, model: config } = readConfig(read("config.json").toString());
+if (task === "classification") classifier = { config, model: readModel(task, config, weights) };
+else engine.checkpoint = readCheckpoint({ weights, config: read("config.json").toString(), tokenizer: read("tokenizer.json").toString() });
+const results = [];
+for (const { job, ...options } of jobs) results.push(await JOBS[job](engine, options));
+process.stdout.write(JSON.stringify(results, written));
