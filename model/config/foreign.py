@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from model.config.generation import GenerationSettings
 from model.config.kinds import KINDS
 from model.config.model import ModelConfig
 from model.safety.json_files import read_small_json
@@ -70,6 +71,7 @@ class ForeignConfig:
     tokenizer: ForeignTexts
     values: Mapping[str, object]  # the unchanged config.json
     figures: Mapping[str, float] = field(default_factory=dict)
+    generation: GenerationSettings = field(default_factory=GenerationSettings)  # known when the model is loaded
     bleu = None
 
     def figure(self, name: str) -> float | None:

@@ -5,16 +5,19 @@ from typing import Literal
 
 from model.config.section import Section, require, require_seed
 
-__all__ = ["SearchConfig"]
+__all__ = ["EarlyStopping", "SearchConfig"]
+
+EarlyStopping = Literal["always", "unlikely", "never"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchConfig(Section):
-    """How tokens are chosen. `beam` uses the next two settings, `sample` the others, and `greedy` none."""
+    """How tokens are chosen. `beam` uses the next three settings, `sample` the others, and `greedy` none."""
 
     method: Literal["greedy", "beam", "sample"] = "greedy"
     beam_size: int = 5
     length_penalty: float = 1.0  # see `Hypothesis.score`
+    early_stopping: EarlyStopping = "always"  # see `beam`
     temperature: float = 1.0  # this and the next two: see `filter_log_probs`
     top_k: int = 0  # 0: all tokens
     top_p: float = 1.0
@@ -31,8 +34,8 @@ class SearchConfig(Section):
         require(self.top_k >= 0, f"top_k is {self.top_k}; it must be at least 1, or 0 for all tokens.")
         require(0 < self.top_p <= 1, f"top_p is {self.top_p}; it must be above 0 and at most 1.")
         require(
-            0 <= self.length_penalty <= 10,
-            f"length_penalty is {self.length_penalty}; it must be from 0 to 10. With 1, the best mean log-probability "
-            "per token wins.",
+            -10 <= self.length_penalty <= 10,
+            f"length_penalty is {self.length_penalty}; it must be from -10 to 10. With 1, the best mean "
+            "log-probability per token wins.",
         )
         require_seed(self.seed)

@@ -1,10 +1,12 @@
 """Beam search: several hypotheses of a translation grow side by side. Each step reports all that were compared."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
+from model.config.search import EarlyStopping
 from model.decoding.decoder_state import NOTHING_FORCED, DecoderState
 from model.decoding.search import Branch, Fate, Hypothesis, Search, Step
 from model.network.protocols import Writes
@@ -21,11 +23,12 @@ def beam(
     specials: Specials,
     size: int,
     length_penalty: float = 1.0,
+    early_stopping: EarlyStopping = "always",
     forced: Mapping[int, int] = NOTHING_FORCED,
     limit: int | None = None,
     prompt_length: int = 0,
 ) -> Search:
-    """Keep the `size` most probable hypotheses of each sentence until as many have ended.
+    """Keep the `size` most probable hypotheses of each sentence, at least until as many have ended.
 
     Args:
         model: In evaluation mode.
@@ -33,6 +36,9 @@ def beam(
         specials: The ids that start, end or never appear.
         size: Width of the beam; 1 is greedy search.
         length_penalty: See `Hypothesis.score`.
+        early_stopping: When to stop after `size` hypotheses have ended, with the library's rules (`early_stopping` of
+            `transformers`): "always", "unlikely" where the best other one would not be among them if it ended now, or
+            "never" before its best possible score is too low.
         forced: See `greedy`.
         limit: See `greedy`.
         prompt_length: See `greedy`.
@@ -40,25 +46,30 @@ def beam(
     Returns:
         For each sentence, the hypothesis with the best score. It has ended, or the limit has cut it.
     """
-    decoder = DecoderState(model, source, specials=specials, forced=forced, limit=limit, prompt_length=prompt_length)
+    decoder = DecoderState(
+        model, source, specials=specials, forced=forced, limit=limit, prompt_length=prompt_length, normalized=True
+    )
+    stopping = Stopping(early=early_stopping, size=size, length_penalty=length_penalty)
     done: list[list[Hypothesis]] = [[] for _ in range(source.size(0))]
     # Sentence → its hypotheses that still grow. The rows of the next pass follow this order.
     growing = {sentence: [decoder.start] for sentence in range(source.size(0))}
     while growing:
         newest = [h.ids[-1] if h.ids else specials.bos for prefixes in growing.values() for h in prefixes]
-        log_probs, step = decoder.advance(newest)
+        scores, step = decoder.advance(newest)
         branches: list[Branch] = []
         kept: dict[int, list[Hypothesis]] = {}
         first_row = 0
         for sentence, prefixes in growing.items():
-            compared = continuations(prefixes, first_row, log_probs, size, decoder.ends)
+            compared = continuations(prefixes, first_row, scores, size, decoder, step)
             first_row += len(prefixes)
-            fates = decide_fates(compared, size=size, done=len(done[sentence]), limit=decoder.limits[sentence])
-            decided = list(zip(compared, fates, strict=True))
-            branches += [make_branch(sentence, hypothesis, fate) for hypothesis, fate in decided]
-            done[sentence] += [hypothesis for hypothesis, fate in decided if fate in ("ended", "cut")]
-            kept[sentence] = [hypothesis for hypothesis, fate in decided if fate == "kept"]
-        yield Step(distribution=step.distribution, branches=tuple(branches))
+            fates = decide_fates(compared, size=size, limit=decoder.limits[sentence])
+            done[sentence] += [h for h, fate in zip(compared, fates, strict=True) if fate in ("ended", "cut")]
+            going = [h for h, fate in zip(compared, fates, strict=True) if fate == "kept"]
+            if going and stopping.stops(going[0], done[sentence], limit=decoder.limits[sentence]):
+                going, fates = [], ["pruned" if fate == "kept" else fate for fate in fates]
+            kept[sentence] = going
+            branches += [make_branch(sentence, h, fate) for h, fate in zip(compared, fates, strict=True)]
+        yield replace(step, branches=tuple(branches))
         before, growing = growing, {sentence: prefixes for sentence, prefixes in kept.items() if prefixes}
         if growing:
             rows = [hypothesis.rows[-1] for prefixes in growing.values() for hypothesis in prefixes]
@@ -66,36 +77,64 @@ def beam(
     return [max(ended, key=lambda h: h.score(length_penalty)) for ended in done]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Stopping:
+    """When the search for one sentence stops, although some hypotheses could go on."""
+
+    early: EarlyStopping
+    size: int
+    length_penalty: float
+
+    def stops(self, best: Hypothesis, done: Sequence[Hypothesis], *, limit: int) -> bool:
+        """Whether to stop.
+
+        Args:
+            best: The best hypothesis that goes on.
+            done: Those that have ended.
+            limit: The most tokens, with a prompt.
+        """
+        if len(done) < self.size or self.early == "always":
+            return len(done) >= self.size
+        length = limit if self.early == "never" and self.length_penalty > 0 else len(best.ids)
+        possible = best.total / max(length - best.prompt_length, 1) ** self.length_penalty
+        return possible <= sorted((h.score(self.length_penalty) for h in done), reverse=True)[self.size - 1]
+
+
 def continuations(
-    prefixes: Sequence[Hypothesis], first_row: int, log_probs: Tensor, size: int, ends: Callable[[int], bool]
+    prefixes: Sequence[Hypothesis], first_row: int, scores: Tensor, size: int, decoder: DecoderState, step: Step
 ) -> list[Hypothesis]:
     """The best continuations of one sentence's hypotheses, best first: enough that `size` of them can go on.
 
     Args:
         prefixes: The hypotheses, in the order of their rows.
         first_row: The batch row of the first one.
-        log_probs: Of all rows, (R, V).
+        scores: Of all rows, (R, V).
         size: Width of the beam.
-        ends: Whether a token ends a text.
+        decoder: After the pass.
+        step: The pass.
     """
-    rows = log_probs[first_row : first_row + len(prefixes)]  # (P, V)
-    totals = (
-        torch.tensor([hypothesis.log_prob for hypothesis in prefixes], device=rows.device)[:, None] + rows
-    )  # (P, V)
-    best = totals.flatten().topk(min(2 * size, totals.numel()))
+    rows = scores[first_row : first_row + len(prefixes)]  # (P, V)
+    totals = torch.tensor([hypothesis.total for hypothesis in prefixes], device=rows.device)[:, None] + rows  # (P, V)
+    best = totals.flatten().topk(min((1 + len(decoder.end_ids)) * size, totals.numel()))
     longer = []
     for total, index in zip(best.values.tolist(), best.indices.tolist(), strict=True):
         if total == float("-inf"):
             break  # the rest is masked
         prefix, token = divmod(index, totals.size(-1))
-        log_prob, finished = float(rows[prefix, token]), ends(token)
+        row = first_row + prefix
         longer.append(
-            prefixes[prefix].extended(token=token, log_prob=log_prob, row=first_row + prefix, finished=finished)
+            prefixes[prefix].extended(
+                token=token,
+                log_prob=step.log_prob(row, token),
+                score=float(rows[prefix, token]),
+                row=row,
+                finished=decoder.ends(token),
+            )
         )
     return longer
 
 
-def decide_fates(compared: Sequence[Hypothesis], *, size: int, done: int, limit: int) -> list[Fate]:
+def decide_fates(compared: Sequence[Hypothesis], *, size: int, limit: int) -> list[Fate]:
     """Decide which continuations of one sentence end, go on, are cut or are pruned.
 
     A hypothesis that ends counts if it is among the `size` best. Of the others, the `size` best go on.
@@ -103,11 +142,9 @@ def decide_fates(compared: Sequence[Hypothesis], *, size: int, done: int, limit:
     Args:
         compared: The continuations, best first.
         size: Width of the beam.
-        done: How many hypotheses of this sentence have ended before.
         limit: How many tokens a hypothesis may have.
     """
-    ended = sum(hypothesis.finished for hypothesis in compared[:size])
-    others: Fate = "cut" if len(compared[0].ids) >= limit else "pruned" if done + ended >= size else "kept"
+    others: Fate = "cut" if len(compared[0].ids) >= limit else "kept"
     fates: list[Fate] = []
     places_left = size
     for rank, hypothesis in enumerate(compared):
@@ -122,7 +159,9 @@ def decide_fates(compared: Sequence[Hypothesis], *, size: int, done: int, limit:
 def make_branch(sentence: int, hypothesis: Hypothesis, fate: Fate) -> Branch:
     """The newest token of a hypothesis as a branch of the search."""
     row, token = hypothesis.rows[-1], hypothesis.ids[-1]
-    return Branch(sentence=sentence, row=row, token=token, log_prob=hypothesis.log_prob, fate=fate)
+    return Branch(
+        sentence=sentence, row=row, token=token, log_prob=hypothesis.log_prob, total=hypothesis.total, fate=fate
+    )
 
 
 def sentence_per_row(growing: Mapping[int, Sequence[Hypothesis]]) -> list[int]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
+from model.decoding.ruled_rows import RuledRows
 from model.decoding.search import Hypothesis, Step
 from model.network.protocols import Writes
 from model.text.vocab import Specials
@@ -27,6 +28,7 @@ class DecoderState:
         forced: Mapping[int, int] = NOTHING_FORCED,
         limit: int | None = None,
         prompt_length: int = 0,
+        normalized: bool = False,
     ) -> None:
         """Encode the source and read the forced prefix.
 
@@ -37,6 +39,7 @@ class DecoderState:
             forced: Position → token that is written there, in every sentence of the batch.
             limit: The most tokens to write; by default `length_limit`. Forced tokens are written beyond it.
             prompt_length: How many of the first forced tokens are a prompt.
+            normalized: Whether the model's rules change log-probabilities or logits. It is the same for most rules.
         """
         self.model = model
         self.start = Hypothesis(prompt_length=prompt_length)
@@ -53,10 +56,17 @@ class DecoderState:
         lengths = (source != model.pad_id).sum(dim=1).tolist()
         max_length = model.config.max_length
         forced_length = min(self.last_forced + 1, max_length)
-        self.limits = [
-            max(min(limit, max_length) if limit else length_limit(length, max_length), forced_length)
-            for length in lengths
-        ]
+        usual = [length_limit(length, max_length, fewest=specials.fewest) for length in lengths]
+        self.limits = [max(min(limit or most, max_length), forced_length) for most in usual]
+        self.normalized = normalized
+        self.ruled: RuledRows | None = None
+        if specials.rules:
+            self.ruled = RuledRows(
+                [
+                    specials.rules.for_text(ids, given=prompt_length + 1, limit=most, device=self.memory.device)
+                    for ids, most in zip(without_padding(source, model.pad_id), self.limits, strict=True)
+                ]
+            )
         prefix = forced_prefix(model, specials, forced)[: max(self.limits)]
         self.ahead = self.read_ahead(prefix, specials.bos)
 
@@ -67,32 +77,42 @@ class DecoderState:
             tokens: The newest token of each row.
 
         Returns:
-            Log-probabilities (R, V), minus infinity for each token that must not be written; and the step, with the
-            model's own distribution.
+            Scores (R, V) of the next token: the model's own log-probabilities, or its logits with the changes of its
+            rules; minus infinity for each token that must not be written. And the step, with the model's own
+            distribution.
+
+        Raises:
+            ConfigError: the rules leave no token.
         """
         forced, position = self.forced.get(self.length), self.length
+        if self.ruled:
+            self.ruled.append(tokens, self.memory.device)
         if position < self.ahead.size(1):
-            log_probs = self.ahead[:, position]
+            logits = log_probs = self.ahead[:, position]
         else:
-            log_probs = self.read([[token] for token in tokens])[:, 0]  # (R, V)
+            logits = self.read_logits([[token] for token in tokens])[:, 0]  # (R, V)
+            log_probs = logits.log_softmax(dim=-1)
         self.length += 1
         step = Step(distribution=log_probs)
         if forced is not None:
             return only(forced, log_probs, log_probs[:, forced]), step
         if self.first is not None and position == 0:
-            return only(self.first, log_probs, 0.0), step
+            return only(self.first, log_probs, 0.0), Step(distribution=log_probs, fixed=True)
+        if self.ruled:
+            scores = log_probs if self.normalized else logits
+            return self.ruled.scores(scores, self.banned), step
         return log_probs.index_fill(1, self.banned, float("-inf")), step
 
-    def read(self, tokens: Sequence[Sequence[int]]) -> Tensor:
-        """One pass over tokens (R, T): the log-probabilities of the token after each, (R, T, V)."""
+    def read_logits(self, tokens: Sequence[Sequence[int]]) -> Tensor:
+        """One pass over tokens (R, T): the logits of the token after each, (R, T, V)."""
         ids = torch.tensor(tokens, device=self.memory.device)
-        return self.model.decode(ids, self.memory, self.mask, cache=self.cache).float().log_softmax(dim=-1)
+        return self.model.decode(ids, self.memory, self.mask, cache=self.cache).float()
 
     def read_ahead(self, prefix: Sequence[int], bos: int) -> Tensor:
-        """Read a forced prefix, without its last token, in one pass: (R, N, V), or N = 0 without a prefix."""
+        """Read a forced prefix, without its last token, in one pass: log-probabilities (R, N, V), without one N = 0."""
         if not prefix:
             return self.memory.new_empty(len(self.limits), 0, 0)
-        return self.read([[bos, *prefix[:-1]] for _ in self.limits])
+        return self.read_logits([[bos, *prefix[:-1]] for _ in self.limits]).log_softmax(dim=-1)
 
     def ends(self, token: int) -> bool:
         """Whether this token of the latest pass ends the text. A forced token ends it only at the last forced place."""
@@ -107,6 +127,8 @@ class DecoderState:
         """
         index = torch.tensor(rows, device=self.memory.device)
         self.cache.select(index, same_source=same_source)
+        if self.ruled:
+            self.ruled.select(rows, index)
         if self.length < self.ahead.size(1):  # part of the prefix is not yet used
             self.ahead = self.ahead[index]
         if not same_source:
@@ -122,9 +144,22 @@ def forced_prefix(model: Writes, specials: Specials, forced: Mapping[int, int]) 
     return [forced[position] for position in positions]
 
 
-def length_limit(source_length: int, max_length: int) -> int:
-    """How many tokens a translation may have: enough for a real translation, too few for endless repetition."""
-    return min(max_length, source_length * 3 // 2 + 8)
+def length_limit(source_length: int, max_length: int, *, fewest: int = 0) -> int:
+    """How many tokens a translation may have: enough for a real translation, too few for endless repetition.
+
+    Args:
+        source_length: Tokens of the source.
+        max_length: The positions of the model.
+        fewest: Tokens that each text of the model has at least.
+    """
+    return min(max_length, max(source_length * 3 // 2, fewest) + 8)
+
+
+def without_padding(source: Tensor, pad_id: int) -> list[list[int]]:
+    """The ids of each row of a source (B, S). A single row has no padding, whatever its ids."""
+    if len(source) == 1:
+        return source.tolist()
+    return [row[row != pad_id].tolist() for row in source]
 
 
 def only(token: int, log_probs: Tensor, value: Tensor | float) -> Tensor:

@@ -37,7 +37,7 @@ def greedy(
         One hypothesis per sentence.
     """
     decoder = DecoderState(model, source, specials=specials, forced=forced, limit=limit, prompt_length=prompt_length)
-    return (yield from write_one_by_one(decoder, specials.bos, lambda log_probs: log_probs.argmax(dim=-1).tolist()))
+    return (yield from write_one_by_one(decoder, specials.bos, lambda scores: scores.argmax(dim=-1).tolist()))
 
 
 def write_one_by_one(decoder: DecoderState, bos: int, choose: Callable[[Tensor], list[int]]) -> Search:
@@ -46,7 +46,7 @@ def write_one_by_one(decoder: DecoderState, bos: int, choose: Callable[[Tensor],
     Args:
         decoder: At its start.
         bos: The first token that the decoder reads.
-        choose: From log-probabilities (B, V) to one token for each sentence.
+        choose: From scores (B, V), see `DecoderState.advance`, to one token for each sentence.
 
     Returns:
         One hypothesis per sentence.
@@ -54,13 +54,16 @@ def write_one_by_one(decoder: DecoderState, bos: int, choose: Callable[[Tensor],
     hypotheses = [decoder.start for _ in decoder.limits]
     tokens = [bos for _ in decoder.limits]
     for length in range(1, max(decoder.limits) + 1):
-        log_probs, step = decoder.advance(tokens)
+        scores, step = decoder.advance(tokens)
         yield step
-        tokens = choose(log_probs)
+        given = decoder.forced.get(length - 1)  # no token is drawn there, so a prompt does not change a sample
+        tokens = choose(scores) if given is None else [given for _ in tokens]
         for row, token in enumerate(tokens):
             if not hypotheses[row].finished and length <= decoder.limits[row]:
-                log_prob, ended = float(log_probs[row, token]), decoder.ends(token)
-                hypotheses[row] = hypotheses[row].extended(token=token, log_prob=log_prob, row=row, finished=ended)
+                log_prob, ended = step.log_prob(row, token), decoder.ends(token)
+                hypotheses[row] = hypotheses[row].extended(
+                    token=token, log_prob=log_prob, score=log_prob, row=row, finished=ended
+                )
         if all(h.finished or length >= limit for h, limit in zip(hypotheses, decoder.limits, strict=True)):
             break
     return hypotheses

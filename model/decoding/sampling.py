@@ -18,7 +18,7 @@ def filter_log_probs(log_probs: Tensor, *, temperature: float, top_k: int, top_p
     """Keep only the tokens that sampling may choose; all others become minus infinity.
 
     Args:
-        log_probs: (R, V).
+        log_probs: (R, V); they need not be normalized.
         temperature: Above 0. Below 1 it sharpens the distribution, above 1 it flattens it.
         top_k: Keep the k most probable tokens; 0 keeps all.
         top_p: Keep the smallest set of most probable tokens that reaches this probability (nucleus sampling, Holtzman
@@ -70,13 +70,13 @@ def sample(
         prompt_length: See `greedy`.
 
     Returns:
-        One hypothesis per sentence. Its log-probabilities are the model's own, before temperature and filters.
+        One hypothesis per sentence. Its log-probabilities are the model's own, before rules, temperature and filters.
     """
     decoder = DecoderState(model, source, specials=specials, forced=forced, limit=limit, prompt_length=prompt_length)
     generators = [torch.Generator().manual_seed(seed) for _ in range(source.size(0))]
 
-    def draw(log_probs: Tensor) -> list[int]:
-        probabilities = filter_log_probs(log_probs, temperature=temperature, top_k=top_k, top_p=top_p).exp().cpu()
+    def draw(scores: Tensor) -> list[int]:
+        probabilities = filter_log_probs(scores, temperature=temperature, top_k=top_k, top_p=top_p).exp().cpu()
         return [
             int(torch.multinomial(row, 1, generator=generator))
             for row, generator in zip(probabilities, generators, strict=True)

@@ -24,6 +24,7 @@ class Branch:
     row: int  # of the prefix that it continues
     token: int
     log_prob: float  # of the whole hypothesis
+    total: float  # by which the search ranks it; see `Hypothesis.total`
     fate: Fate
 
 
@@ -31,12 +32,17 @@ class Branch:
 class Step:
     """The distributions of one pass of the decoder, one for each batch row R.
 
-    The log-probabilities are the model's own, over the whole vocabulary, with banned ids. The properties are computed
-    at their first use, so a translation without a viewer costs nothing extra.
+    The log-probabilities are the model's own, over the whole vocabulary, with banned ids and before its rules. The
+    properties are computed at their first use, so a translation without a viewer costs nothing extra.
     """
 
     distribution: Tensor  # (R, V), natural logarithms
+    fixed: bool = False  # the model chose nothing: each text has this token, see `Specials.first`
     branches: tuple[Branch, ...] = ()  # of beam search
+
+    def log_prob(self, row: int, token: int) -> float:
+        """The log-probability of a token of the pass; 0 where the model chose nothing."""
+        return 0.0 if self.fixed else float(self.distribution[row, token])
 
     @cached_property
     def _best(self) -> tuple[Tensor, Tensor]:
@@ -65,6 +71,7 @@ class Hypothesis:
 
     ids: tuple[int, ...] = ()
     log_probs: tuple[float, ...] = ()  # natural logarithms of the model's own probabilities; 0 for `Specials.first`
+    total: float = 0.0  # the sum of these after the prompt, with the changes of the model's rules; for beam search
     rows: tuple[int, ...] = ()  # the batch row that computed the token in each pass
     finished: bool = False  # it ended by itself, not at the length limit
     prompt_length: int = 0  # how many of the first tokens are a prompt, which no search chose
@@ -75,17 +82,26 @@ class Hypothesis:
         return sum(self.log_probs[self.prompt_length :])
 
     def score(self, length_penalty: float) -> float:
-        """Log p / length^penalty, for ranking. 0 favours short texts; 1 ranks by the mean per token.
+        """`total` / length^penalty, for ranking. 0 favours short texts; 1 ranks by the mean per token.
 
         A prompt counts neither in the sum nor in the length.
         """
-        return self.log_prob / max(len(self.ids) - self.prompt_length, 1) ** length_penalty
+        return self.total / max(len(self.ids) - self.prompt_length, 1) ** length_penalty
 
-    def extended(self, *, token: int, log_prob: float, row: int, finished: bool) -> "Hypothesis":
-        """The hypothesis with one more token."""
+    def extended(self, *, token: int, log_prob: float, score: float, row: int, finished: bool) -> "Hypothesis":
+        """The hypothesis with one more token.
+
+        Args:
+            token: Its id.
+            log_prob: The model's own.
+            score: The log-probability with the changes of the model's rules.
+            row: The batch row that computed it.
+            finished: Whether the token ends the text.
+        """
         return Hypothesis(
             ids=(*self.ids, token),
             log_probs=(*self.log_probs, log_prob),
+            total=self.total + score if len(self.ids) >= self.prompt_length else 0.0,
             rows=(*self.rows, row),
             finished=finished,
             prompt_length=self.prompt_length,

@@ -24,6 +24,7 @@ from model.config.section import ConfigError
 from model.files import CheckpointError
 from model.foreign.architecture import architecture, fills_gaps, require_attention
 from model.foreign.base import ForeignModel
+from model.foreign.generation import rules_of, settings_of
 from model.foreign.language_model import ForeignLanguageModel
 from model.foreign.pipeline import require_bounded_tokenizer
 from model.foreign.reader import ForeignClassifier, ForeignReader
@@ -192,7 +193,8 @@ def open_alone(
                 f"attention, and the model has {found}."
             )
     texts = replace(described.tokenizer, languages=languages_of(tokenizer))
-    known = replace(described, model=wrapped.config, tokenizer=texts)
+    settings = settings_of(model.generation_config if model.can_generate() else None)
+    known = replace(described, model=wrapped.config, tokenizer=texts, generation=settings)
     ready = wrapped.eval() if hasattr(model, "hf_device_map") else wrapped.to(device).eval()
     if isinstance(ready, ForeignClassifier):
         return ClassifierCheckpoint(path=folder, config=known, model=ready, tokenizers=pair)
@@ -295,7 +297,10 @@ def specials_of(tokenizer: PreTrainedTokenizerBase, model: ForeignModel) -> Spec
         found = replace(model.specials, before=before, after=after)
     elif isinstance(model, ForeignLanguageModel):
         # The tokens after a prompt are left out, because they would end it.
-        found = replace(continuing(model.model.generation_config), bos=begins or 0, before=before)
+        generation = model.model.generation_config
+        found = replace(continuing(generation), bos=begins or 0, before=before)
+        ends = tuple(end for end in (found.eos, *found.more_ends) if end >= 0)
+        found = replace(found, rules=rules_of(generation, ends, model.config.max_length))
     else:
         found = Specials(bos=begins or 0, eos=-1, before=before, after=after)
     rows = model.config.target_vocab_size

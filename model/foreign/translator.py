@@ -1,6 +1,6 @@
 """An encoder-decoder of Hugging Face's `transformers` that reads a source and writes a target."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, cast
 
 import torch
@@ -11,6 +11,7 @@ from transformers.modeling_outputs import BaseModelOutput
 from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.foreign.base import ForeignModel
+from model.foreign.generation import rules_of
 from model.foreign.sizes import few_tokens
 from model.network.protocols import Cache as ModelCache
 from model.text.vocab import Specials
@@ -45,9 +46,7 @@ class Memory(BaseModelOutput):
 class ForeignTranslator(ForeignModel):
     """A model of the library that reads a source and writes a target. It never changes after it is built.
 
-    It follows these settings of `generation_config`: the start token, the end token, the forced first token, and single
-    tokens that are never written. Other settings, such as `no_repeat_ngram_size`, work only in the library's own
-    `generate`.
+    `model/foreign/generation.py` has the settings of `generation_config` that it follows.
     """
 
     task: Literal["translation"] = "translation"
@@ -65,7 +64,7 @@ class ForeignTranslator(ForeignModel):
             raise ConfigError(f"{config.model_type} has no encoder and decoder, so it cannot translate.")
         specials = specials_of(generation)
         super().__init__(model, run_once, tuple(KINDS))
-        self.specials = specials
+        self.specials = replace(specials, rules=rules_of(generation, (specials.eos,), self.config.max_length))
         pads = (generation.pad_token_id, getattr(config, "pad_token_id", None), specials.bos)
         self.pad_id = int(next(pad for pad in pads if pad is not None))
 

@@ -72,7 +72,7 @@ def search_tree(
             id=branch.token,
             token=name,
             log_prob=branch.log_prob,
-            score=branch.log_prob / (depth - start.prompt_length) ** search.length_penalty,
+            score=branch.total / (depth - start.prompt_length) ** search.length_penalty,
             fate=branch.fate,
             best=index in best,
         )

@@ -155,6 +155,7 @@ def start_search(
             specials=specials,
             size=search.beam_size,
             length_penalty=search.length_penalty,
+            early_stopping=search.early_stopping,
             forced=forced,
             limit=limit,
             prompt_length=prompt_length,

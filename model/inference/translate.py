@@ -175,7 +175,8 @@ def record_translation(
 
 def reported(search: Search, start: SearchInput, model: Writes, report: Report) -> Search:
     """The same search, which reports each token after the prompt."""
-    most = (start.limit or length_limit(len(start.source), model.config.max_length)) - start.prompt_length
+    usual = length_limit(len(start.source), model.config.max_length, fewest=start.specials.fewest)
+    most = (start.limit or usual) - start.prompt_length
     done = -start.prompt_length
     while True:
         report(max(done, 0), most)

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from model.text.rules import WritingRules
+
 PAD_ID, UNK_ID, BOS_ID, EOS_ID = 0, 1, 2, 3
 PAD, UNK, BOS, EOS = SPECIAL_TOKENS = ("<pad>", "<unk>", "<s>", "</s>")
 
@@ -23,6 +25,12 @@ class Specials:
     unknown: int | None = None  # for text that is not in the vocabulary
     mask: int | None = None  # for the token that the model guesses
     marks: frozenset[int] = frozenset()  # all special tokens
+    rules: WritingRules | None = None  # what else decides which token is written
+
+    @property
+    def fewest(self) -> int:
+        """Tokens that each written text has at least."""
+        return self.rules.fewest if self.rules else 0
 
 
 OURS = Specials(

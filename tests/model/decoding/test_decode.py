@@ -164,8 +164,8 @@ def test_the_length_limit_grows_with_the_source() -> None:
 
 
 def test_length_penalty_ranks_by_total_or_by_mean() -> None:
-    short = Hypothesis(ids=(5, 3), log_probs=(-1.0, -1.0), finished=True)
-    long = Hypothesis(ids=(5, 6, 7, 3), log_probs=(-0.6, -0.6, -0.6, -0.6), finished=True)
+    short = Hypothesis(ids=(5, 3), log_probs=(-1.0, -1.0), total=-2.0, finished=True)
+    long = Hypothesis(ids=(5, 6, 7, 3), log_probs=(-0.6, -0.6, -0.6, -0.6), total=-2.4, finished=True)
     assert short.score(0.0) > long.score(0.0)
     assert long.score(1.0) > short.score(1.0)
 

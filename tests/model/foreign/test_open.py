@@ -74,9 +74,7 @@ def test_a_translation_and_its_maps_are_the_librarys(folders: Callable[[str], Pa
         source = tokenizer(text, return_tensors="pt")["input_ids"]
         found = translate(checkpoint, text)
         limit = len(found.written)
-        # BART would be made to end where it is cut off.
-        settings = {"do_sample": False, "num_beams": 1, "forced_eos_token_id": None}
-        written = library.generate(source, max_new_tokens=limit, **settings)[0, 1:]
+        written = library.generate(source, max_new_tokens=limit, do_sample=False, num_beams=1)[0, 1:]
         assert [token.id for token in found.written] == written.tolist()
         assert found.text == tokenizer.decode(written, skip_special_tokens=True).strip()
         read = torch.tensor([[token.id for token in found.read]])
