@@ -112,14 +112,13 @@ def test_each_search_writes_what_generate_writes(name: str, rules: str) -> None:
 @pytest.mark.parametrize("early_stopping", ["always", "unlikely", "never"])
 @pytest.mark.parametrize("name", ["BART", "GPT-2"])
 def test_a_beam_search_stops_where_generate_stops(name: str, early_stopping: EarlyStopping) -> None:
-    texts = set()
-    for length_penalty in (-1.0, 0.0, 1.0, 3.0):
-        search = SearchConfig(method="beam", beam_size=3, length_penalty=length_penalty, early_stopping=early_stopping)
-        for seed in range(3):
-            expected, found = written(name, {}, search, seed)
-            assert found == expected
-            texts.add(tuple(found))
-    assert len(texts) > 3
+    # The last case has three different results for BART.
+    for seed, length_penalty, size in ((0, -1.0, 3), (1, 0.0, 3), (2, 2.0, 3), (3, 1.0, 2)):
+        search = SearchConfig(
+            method="beam", beam_size=size, length_penalty=length_penalty, early_stopping=early_stopping
+        )
+        expected, found = written(name, {}, search, seed)
+        assert found == expected
 
 
 def test_the_probabilities_are_the_models_own() -> None:
@@ -136,7 +135,7 @@ def test_the_probabilities_are_the_models_own() -> None:
 
 def test_sentences_of_a_batch_obey_the_rules_for_their_own_source() -> None:
     _, ours, specials, _ = model_and_ours("BART", {"encoder_no_repeat_ngram_size": 1, "min_length": 6}, 0)
-    texts = [SOURCE, [10, 11, 12]]
+    texts = [[10, 11, 12], list(range(4, 40))]  # the rules for the first one would allow nearly all of the second one
     for search in (SearchConfig(), SearchConfig(method="beam", beam_size=3)):
         _, together = finish(start_search(ours, texts, search, specials=specials, limit=8))
         for text, found in zip(texts, together, strict=True):
