@@ -50,7 +50,7 @@ def randomized(model: nn.Module, *, sharper: float = 2.0) -> nn.Module:
     torch.manual_seed(4)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
-            if parameter.dim() == 1:
+            if parameter.dim() == 1 or name.endswith("positions.table"):
                 parameter.add_(0.3 * torch.randn_like(parameter))
             elif "query_projection" in name or "key_projection" in name:
                 parameter.mul_(sharper)
@@ -165,6 +165,13 @@ CASES: Mapping[str, Case] = {
     "pre": ours(norm="pre"),
     "gelu": ours(activation="gelu"),
     "additive": ours(attention="additive"),
+    "rotary with shared keys": ours(positional="rotary", num_kv_heads=2),
+    "ALiBi with a limit of the scores": ours(positional="alibi", score_cap=1.5, norm="pre"),
+    "relative": ours(positional="relative"),
+    "sinks": ours(attention_sinks=True, num_kv_heads=1),
+    "classifier with all variants": classifier(
+        positional="relative", num_kv_heads=2, score_cap=1.5, attention_sinks=True
+    ),
     "learned": ours(positional="learned"),
     "pre-learned-gelu": ours(norm="pre", positional="learned", activation="gelu"),
     "tied on the target side": ours(tie_embeddings="target"),

@@ -12,6 +12,15 @@ const CHOICES = {
   positional: ["sinusoidal", "learned", "rotary"], tie_embeddings: ["none", "target", "all"], pooling: ["attention", "mean"],
 };
 
+// Settings of models that the browser does not run yet. Each is absent, false, or a value that changes nothing.
+/** @type {Record<string, (value: any, model: any) => boolean>} */
+const PLAIN = {
+  num_kv_heads: (value, model) => !value || value === model.num_heads,
+  score_cap: (value) => !value,
+  attention_sinks: (value) => !value,
+  positional: (value, model) => value !== "rotary" || Array.isArray(model.labels),
+};
+
 /** Read and check `config.json`. Sizes that do not fit the weights are found when the model takes its tensors. */
 export function readConfig(json) {
   let values;
@@ -30,6 +39,8 @@ export function readConfig(json) {
   }
   for (const [name, known] of Object.entries(CHOICES))
     require(!(name in model) || known.includes(model[name]), "config-unsupported", `${name} is ${model[name]}. It must be one of ${known.join(", ")}.`);
+  for (const [name, plain] of Object.entries(PLAIN))
+    require(plain(model[name], model), "config-unsupported", `${name} is ${model[name]}. The browser cannot run this kind of attention. Open this model in the app.`);
   require(model.d_model % (model.num_heads ?? 1) === 0, "config-damaged", `d_model (${model.d_model}) must be divisible by num_heads (${model.num_heads}).`);
   require(task === "translation" || model.labels?.length > 1, "config-damaged", "A classifier needs at least two labels.");
   return { task, model, tokenizer, figures };

@@ -6,8 +6,10 @@ queries, keys and values, so that a reader can follow it. It also returns the di
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from model.analysis.availability import require_values
@@ -16,10 +18,12 @@ from model.config.section import ConfigError
 from model.decoding.decoder_state import NOTHING_FORCED
 from model.inference.translate import record_translation
 from model.inference.translation import Recording, Translation
+from model.network.attention import attention_weights
 from model.network.protocols import Reads
+from model.network.scores import attention_scores
 from model.trace import hook_name
 
-__all__ = ["Anatomy", "Derivation", "Mixing", "anatomy", "derive", "value_norms", "why_no_mixing"]
+__all__ = ["Anatomy", "Derivation", "Mixing", "anatomy", "derive", "sharing_heads", "value_norms", "why_no_mixing"]
 
 FloatArray = NDArray[np.float32]
 STAGES = ("queries", "keys", "values", "masked_scores", "head_outputs", "output")
@@ -44,8 +48,11 @@ class Anatomy:
     allowed: NDArray[np.bool_]  # (T, S): False where masked
     weights: FloatArray  # (H, T, S)
     head_outputs: FloatArray  # (H, T, K)
-    distances: FloatArray | None  # (H, T, S): added to the scores for the distance of query and key, in T5
+    distances: FloatArray | None  # (H, T, S): added to the scores for the distance of query and key (T5, ALiBi)
     scaling: float  # the factor of the dot products: 1/√K, or 1 in T5
+    cap: float | None  # the limit of the scores
+    sinks: FloatArray | None  # (H,): the scores of the sinks
+    sharing: int  # how many neighbouring heads share their keys and values; 1 if none do
     mixing: Mixing | None  # None where the output needs more than one matrix
     no_mixing_reason: str = ""  # why `mixing` is None
 
@@ -57,8 +64,11 @@ class Derivation:
     products: FloatArray  # (S, K): elementwise q·k
     dots: FloatArray  # (S,)
     scaled: FloatArray  # (S,)
+    capped: FloatArray | None  # (S,): after the limit, if there is one
+    scores: FloatArray  # (S,): with the number for the distance, divided by the temperature
     masked: FloatArray  # (S,): minus infinity where masked
     weights: FloatArray  # (S,)
+    sink: float | None  # the share of the sink: what the weights lack to 1; None without a sink
     weighted_values: FloatArray  # (S, K)
     head_output: FloatArray  # (K,)
     concatenated: FloatArray  # (H·K,): all heads; the others as recorded
@@ -94,6 +104,7 @@ def anatomy(
     recorded = {stage: recording.array(name) for stage, name in names.items() if stage != "output"}
     mixing, no_mixing_reason = mixing_of(checkpoint, kind, layer, recording)
     biased = hook_name(kind, layer, "bias")
+    sinks = checkpoint.model.sinks(kind, layer)
     return translation, Anatomy(
         queries=recorded["queries"],
         keys=recorded["keys"],
@@ -103,9 +114,18 @@ def anatomy(
         head_outputs=recorded["head_outputs"],
         distances=recording.array(biased) if biased in recording.trace.names else None,
         scaling=checkpoint.model.scaling(kind, layer),
+        cap=checkpoint.model.score_cap(kind, layer),
+        sinks=None if sinks is None else sinks.float().cpu().numpy(),
+        sharing=sharing_heads(recorded["keys"]),
         mixing=mixing,
         no_mixing_reason=no_mixing_reason,
     )
+
+
+def sharing_heads(keys: NDArray[Any]) -> int:
+    """How many neighbouring heads have the same keys (H, S, K), because they share them (Ainslie et al. 2023)."""
+    same = [np.array_equal(keys[0], other) for other in keys]
+    return same.index(False) if False in same else len(keys)
 
 
 def mixing_of(checkpoint: Checkpoint, kind: str, layer: int, recording: Recording) -> tuple[Mixing | None, str]:
@@ -145,13 +165,13 @@ def derive(parts: Anatomy, head: int, query: int, *, scale: bool = True, tempera
     q, keys, values = parts.queries[head, query], parts.keys[head], parts.values[head]
     products = q * keys  # (S, K)
     dots = products.sum(axis=-1)  # (S,)
-    scaled = dots * np.float32(parts.scaling if scale else 1.0)
-    if parts.distances is not None:
-        scaled = scaled + parts.distances[head, query]
-    scaled = scaled / np.float32(temperature)
-    masked = np.where(parts.allowed[query], scaled, -np.inf).astype(np.float32)
-    exponentials = np.exp(masked - masked.max())
-    weights = exponentials / exponentials.sum()
+    factor = parts.scaling if scale else 1.0
+    bias = None if parts.distances is None else parts.distances[head, query]
+    capped = None if parts.cap is None else scores_of(q, keys, factor, parts.cap)  # (S,)
+    scores = scores_of(q, keys, factor, parts.cap, bias) / np.float32(temperature)  # (S,)
+    masked = np.where(parts.allowed[query], scores, -np.inf).astype(np.float32)
+    sink = None if parts.sinks is None else parts.sinks[head] / np.float32(temperature)
+    weights = weights_of(masked, sink)  # (S,)
     weighted_values = weights[:, None] * values  # (S, K)
     head_output = weighted_values.sum(axis=0)  # (K,)
     heads = parts.head_outputs[:, query].copy()  # (H, K)
@@ -162,9 +182,12 @@ def derive(parts: Anatomy, head: int, query: int, *, scale: bool = True, tempera
     return Derivation(
         products=products,
         dots=dots,
-        scaled=scaled,
+        scaled=scores_of(q, keys, factor),
+        capped=capped,
+        scores=scores,
         masked=masked,
         weights=weights,
+        sink=None if sink is None else 1 - float(weights.sum()),
         weighted_values=weighted_values,
         head_output=head_output,
         concatenated=concatenated,
@@ -175,6 +198,22 @@ def derive(parts: Anatomy, head: int, query: int, *, scale: bool = True, tempera
         }
         | ({} if mixing is None else {"layer output": float(np.abs(output - mixing.output[query]).max())}),
     )
+
+
+def scores_of(
+    query: FloatArray, keys: FloatArray, scaling: float, cap: float | None = None, bias: FloatArray | None = None
+) -> FloatArray:
+    """The scores of one query (K,) with all keys (S, K), as `attention_scores` computes them, (S,)."""
+    added = None if bias is None else torch.from_numpy(bias)
+    asked, given = torch.from_numpy(query)[None], torch.from_numpy(keys)
+    scores: FloatArray = attention_scores(asked, given, scaling=scaling, cap=cap, bias=added)[0].numpy()
+    return scores
+
+
+def weights_of(masked: FloatArray, sink: np.floating | None) -> FloatArray:
+    """The softmax of masked scores (S,), as `attention_weights` computes it, (S,)."""
+    sinks = None if sink is None else torch.tensor([float(sink)])
+    return attention_weights(torch.from_numpy(masked)[None, None, None], sinks)[0, 0, 0].numpy()
 
 
 def value_norms(

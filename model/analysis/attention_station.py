@@ -1,87 +1,13 @@
 """Attention as a station: every step from the query vector to the output, computed again for one position."""
 
-from dataclasses import dataclass
-
 import numpy as np
-import torch
-from numpy.typing import NDArray
 
-from model.analysis.station import (
-    Followed,
-    Station,
-    Step,
-    code_lines,
-    format_length,
-    largest_difference,
-    to_float32,
-    to_float64,
-)
-from model.analysis.streams import FloatArray, head_matrices
-from model.network.attention import MultiHeadAttention
-from model.network.own_model import OwnModel
-from model.network.residual_stream import Block
-from model.trace import hook_name
+from model.analysis.anatomy import sharing_heads
+from model.analysis.attention_values import AttentionSite, AttentionValues, compute
+from model.analysis.station import Station, Step, code_lines, format_length, largest_difference, to_float32
+from model.analysis.streams import FloatArray
 
-__all__ = ["AttentionSite", "attention_station"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class AttentionSite:
-    """One position in one attention block of a recorded text."""
-
-    text: Followed
-    block: Block
-    position: int  # of the query, counted from 0
-
-    @property
-    def kind(self) -> str:
-        """The kind of attention."""
-        assert self.block.kind is not None
-        return self.block.kind
-
-    @property
-    def attention(self) -> MultiHeadAttention | None:
-        """The module, if it is our own."""
-        model = self.text.model
-        module = model.get_submodule(self.block.name) if isinstance(model, OwnModel) else None
-        return module if isinstance(module, MultiHeadAttention) else None
-
-    @property
-    def scaling(self) -> float:
-        """The factor of the products q·k."""
-        return self.text.model.scaling(self.kind, self.block.layer)
-
-    def hook(self, stage: str) -> str:
-        """The name of a hook point of this block."""
-        return hook_name(self.kind, self.block.layer, stage)
-
-    def recorded(self, stage: str) -> FloatArray:
-        """What the model computed at this position, in double precision."""
-        return self.text.at(self.hook(stage), self.position)
-
-    def all_keys(self, stage: str) -> FloatArray:
-        """What the model computed at all keys, (H, S, K), in double precision."""
-        return self.text.recording.array(self.hook(stage)).astype(np.float64)
-
-    @property
-    def bias(self) -> FloatArray | None:
-        """What is added to the scores (H, S) for the distance of query and key (T5); None without it."""
-        try:
-            return self.recorded("bias")
-        except KeyError:
-            return None
-
-
-@dataclass(frozen=True, kw_only=True)
-class AttentionValues:
-    """The results of the steps for one query, in double precision."""
-
-    query: FloatArray  # (H, K)
-    scores: FloatArray  # (H, S)
-    masked: NDArray[np.bool_]  # (H, S): True where the query may not attend
-    weights: FloatArray  # (H, S)
-    heads: FloatArray  # (H, K)
-    output: FloatArray  # (D,)
+__all__ = ["attention_station"]
 
 
 def attention_station(site: AttentionSite, x: FloatArray) -> tuple[Station, FloatArray]:
@@ -108,41 +34,6 @@ def attention_station(site: AttentionSite, x: FloatArray) -> tuple[Station, Floa
     ), values.output
 
 
-def compute(site: AttentionSite, x: FloatArray) -> AttentionValues:
-    """The steps in double precision, from `x` (D,) and the model's own keys, values and mask."""
-    keys, values = site.all_keys("keys"), site.all_keys("values")  # (H, S, K)
-    query = compute_query(site, x)
-    scores = compute_scores(site, query, keys)
-    masked = np.isneginf(site.recorded("masked_scores"))  # (H, S)
-    masked_scores = np.where(masked, -np.inf, scores)
-    exponentials = np.exp(masked_scores - masked_scores.max(axis=1, keepdims=True))
-    weights = exponentials / exponentials.sum(axis=1, keepdims=True)  # (H, S)
-    heads = np.einsum("hs,hsk->hk", weights, values)
-    matrices, bias = head_matrices(site.text.model, site.kind, site.block.layer, len(heads))
-    output = np.einsum("hk,hkd->d", heads, matrices.numpy()) + bias.numpy()
-    return AttentionValues(query=query, scores=scores, masked=masked, weights=weights, heads=heads, output=output)
-
-
-def compute_query(site: AttentionSite, x: FloatArray) -> FloatArray:
-    """The queries of all heads, (H, K). Those of another library are as recorded."""
-    attention = site.attention
-    if attention is None:
-        return site.recorded("queries")
-    projection = attention.query_projection
-    query = to_float64(projection.weight) @ x + to_float64(projection.bias)  # (H·K,)
-    by_head = torch.from_numpy(query).view(1, attention.num_heads, 1, -1)
-    turned = attention.rotate(by_head.to(site.text.model.device), offset=site.position)
-    return to_float64(turned[0, :, 0])
-
-
-def compute_scores(site: AttentionSite, query: FloatArray, keys: FloatArray) -> FloatArray:
-    """The scores of a query (H, K) with all keys (H, S, K), (H, S)."""
-    if site.attention is not None and site.attention.score_vector is not None:
-        return np.einsum("hsk,hk->hs", np.tanh(query[:, None] + keys), to_float64(site.attention.score_vector))
-    scores = np.einsum("hk,hsk->hs", query, keys) * site.scaling
-    return scores if site.bias is None else scores + site.bias
-
-
 def difference_from_model(site: AttentionSite, values: AttentionValues) -> float:
     """The largest difference of any step from the model's own tensor."""
     weights = site.text.maps[site.kind][site.block.layer][:, site.position].astype(np.float64)
@@ -165,6 +56,8 @@ def station_formula(site: AttentionSite) -> str:
         scores = (
             rf"{site.scaling:.4g}\, q_h K_h{encoder}{{}}^\top" if site.scaling != 1 else rf"q_h K_h{encoder}{{}}^\top"
         )
+    if site.cap is not None:
+        scores = rf"{site.cap:g}\tanh\!\left({scores} / {site.cap:g}\right)"
     if site.bias is not None:
         scores += r" + b_{\mathrm{distance}}"
     softmax = rf"\mathrm{{softmax}}\!\left({scores} + \mathrm{{mask}}\right)"
@@ -185,12 +78,11 @@ def score_formula(site: AttentionSite) -> str:
     """The scores in plain text."""
     if is_additive(site):
         return "vᵀ tanh(q + k)"
-    product = "q kᵀ / √dₖ" if divides_by_root(site) else "q kᵀ" if site.scaling == 1 else f"{site.scaling:.4g} · q kᵀ"
-    return product if site.bias is None else f"{product} + distance"
+    return "q kᵀ / √dₖ" if divides_by_root(site) else "q kᵀ" if site.scaling == 1 else f"{site.scaling:.4g} · q kᵀ"
 
 
 def attention_steps(site: AttentionSite, values: AttentionValues) -> tuple[Step, ...]:
-    """The six steps with their numbers."""
+    """The steps with their numbers: six, and one each for a limit of the scores and for the distance."""
     scores, masked, weights = values.scores, values.masked, values.weights
     keys = site.text.keys[site.kind]
     strongest = [f"{keys[int(row.argmax())]} {row.max():.2f}" for row in weights]
@@ -206,10 +98,11 @@ def attention_steps(site: AttentionSite, values: AttentionValues) -> tuple[Step,
         Step(
             name="scores",
             formula=score_formula(site),
-            numbers=to_float32(scores),
+            numbers=to_float32(values.products),
             rows="heads",
-            facts=(("keys and values", keys_from), ("from", f"{scores.min():.2f}"), ("to", f"{scores.max():.2f}")),
+            facts=(("keys and values", keys_from), *sharing_fact(site), *range_of(values.products)),
         ),
+        *changes_of_scores(site, values),
         Step(
             name="mask",
             formula="−∞ where masked",
@@ -219,11 +112,14 @@ def attention_steps(site: AttentionSite, values: AttentionValues) -> tuple[Step,
         ),
         Step(
             name="weights",
-            formula="α = softmax(…)",
+            formula="α = softmax(…)" if site.sinks is None else "α = softmax(…, sink) without the sink",
             numbers=to_float32(weights),
             rows="heads",
             shares=True,
-            facts=tuple((f"head {head + 1} attends most to", key) for head, key in enumerate(strongest)),
+            facts=(
+                *((f"head {head + 1} attends most to", key) for head, key in enumerate(strongest)),
+                *sink_facts(site, weights),
+            ),
         ),
         Step(name="weighted sum", formula="z = α V", numbers=to_float32(values.heads), rows="heads"),
         Step(
@@ -233,3 +129,39 @@ def attention_steps(site: AttentionSite, values: AttentionValues) -> tuple[Step,
             facts=(("length", format_length(values.output)),),
         ),
     )
+
+
+def changes_of_scores(site: AttentionSite, values: AttentionValues) -> tuple[Step, ...]:
+    """The steps between the products and the mask that only some models have."""
+    capped = Step(
+        name="cap",
+        formula=f"c · tanh(s / c), c = {site.cap:g}" if site.cap is not None else "",
+        numbers=to_float32(values.capped),
+        rows="heads",
+        facts=range_of(values.capped),
+    )
+    moved = Step(
+        name="distance",
+        formula="s + b(distance)",
+        numbers=to_float32(values.scores),
+        rows="heads",
+        facts=range_of(values.scores),
+    )
+    return (capped,) * (site.cap is not None) + (moved,) * (site.bias is not None)
+
+
+def range_of(scores: FloatArray) -> tuple[tuple[str, str], ...]:
+    return (("from", f"{scores.min():.2f}"), ("to", f"{scores.max():.2f}"))
+
+
+def sharing_fact(site: AttentionSite) -> tuple[tuple[str, str], ...]:
+    """How many heads share keys and values, if any do."""
+    heads = sharing_heads(site.all_keys("keys"))
+    return () if heads == 1 else (("heads that share them", str(heads)),)
+
+
+def sink_facts(site: AttentionSite, weights: FloatArray) -> tuple[tuple[str, str], ...]:
+    """What the weights (H, S) of each head lack to 1, if there are sinks."""
+    if site.sinks is None:
+        return ()
+    return tuple((f"share of the sink of head {head + 1}", f"{1 - row.sum():.2f}") for head, row in enumerate(weights))

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from model.analysis.attention_station import AttentionSite, attention_station
+from model.analysis.attention_station import attention_station
+from model.analysis.attention_values import AttentionSite
 from model.analysis.readout_stations import readout_stations
 from model.analysis.station import (
     Followed,

@@ -52,6 +52,11 @@ def draw_queries_and_keys(chosen: ChosenQuery) -> None:
         f"Left: the query of “{visible(chosen.query_token)}” (top row) and the keys of the tokens, {width} numbers "
         "each. Right: their product, number by number. It is red where both numbers have the same sign.",
     )
+    if chosen.anatomy.sharing > 1:
+        first = chosen.head - chosen.head % chosen.anatomy.sharing + 1
+        st.caption(
+            f"Heads {first} to {first + chosen.anatomy.sharing - 1} share these keys and values. Each has its own queries."
+        )
     with st.container(horizontal=True):
         st.latex(r"q = x\,W_Q\qquad k_j = x_j\,W_K\qquad v_j = x_j\,W_V")
     left, right = st.columns(2)
@@ -74,23 +79,14 @@ def draw_queries_and_keys(chosen: ChosenQuery) -> None:
 def draw_weights(chosen: ChosenQuery) -> None:
     """Step 2: show how the products become attention weights, one row for each key."""
     anatomy, derivation, temperature = chosen.anatomy, chosen.derivation, chosen.temperature
-    biased = anatomy.distances is not None
-    st.latex(
-        r"s_j = q\cdot k_j\quad\to\quad \frac{s_j}{"
-        + (r"\sqrt{d_k}" if chosen.scale and anatomy.scaling != 1 else "1")
-        + (rf"\cdot {temperature:g}" if temperature != 1 else "")
-        + "}"
-        + (r" + b_{\text{distance}}" if biased else "")
-        + r"\quad\to\quad \text{masked: } -\infty\quad\to\quad \alpha_j=\frac{e^{s_j}}{\sum_i e^{s_i}}"
-    )
-    divisor = (1 / anatomy.scaling if chosen.scale else 1.0) * temperature
-    scaled = f"÷ {divisor:.3g}" + (", + distance" if biased else "")
+    st.latex(weights_formula(chosen))
+    columns = score_columns(chosen)
     st.dataframe(
         pd.DataFrame(
             {
                 "key": chosen.key_tokens,
                 "q·k": derivation.dots,
-                scaled: derivation.scaled,
+                **columns,
                 "after the mask": [f"{value:.4f}" if np.isfinite(value) else "−∞" for value in derivation.masked],
                 "weight α": derivation.weights,
                 "the model's own": anatomy.weights[chosen.head, chosen.query],
@@ -100,14 +96,54 @@ def draw_weights(chosen: ChosenQuery) -> None:
         height=38 + 35 * min(len(chosen.key_tokens), MAX_ROWS),
         alt="Table of products, scaled scores, masked scores and weights for every key",
         column_config={
-            name: st.column_config.NumberColumn(format="%.4f") for name in ("q·k", scaled, "the model's own")
+            name: st.column_config.NumberColumn(format="%.4f") for name in ("q·k", *columns, "the model's own")
         }
         | {"weight α": st.column_config.ProgressColumn(format="%.4f", min_value=0.0, max_value=1.0)},
     )
+    if derivation.sink is not None:
+        st.caption(
+            f"The weights of this row sum to {1 - derivation.sink:.3f} and not to 1. The sink of this head has the other "
+            f"{derivation.sink:.3f}. It is one more score in the softmax, without a value."
+        )
     if len(chosen.key_tokens) > MAX_ROWS:
         st.caption(
             f"The table shows {MAX_ROWS} of {len(chosen.key_tokens)} keys at a time. Scroll it to see the others."
         )
+
+
+def weights_formula(chosen: ChosenQuery) -> str:
+    """From the products to the weights, in LaTeX."""
+    anatomy, temperature = chosen.anatomy, chosen.temperature
+    changed = anatomy.cap is not None or anatomy.distances is not None
+    root = r"\sqrt{d_k}" if chosen.scale and anatomy.scaling != 1 else "1"
+    heat = rf"\cdot {temperature:g}" if temperature != 1 else ""
+    score = rf"\frac{{s_j}}{{{root}{'' if changed else heat}}}"
+    if anatomy.cap is not None:
+        score = rf"{anatomy.cap:g}\tanh\left({score} / {anatomy.cap:g}\right)"
+    if anatomy.distances is not None:
+        score += r" + b_{\text{distance}}"
+    if changed and heat:
+        score = rf"\frac{{1}}{{{temperature:g}}}\left({score}\right)"
+    sink = r" + e^{\text{sink}}" if anatomy.sinks is not None else ""
+    softmax = rf"\alpha_j=\frac{{e^{{s_j}}}}{{\sum_i e^{{s_i}}{sink}}}"
+    return rf"s_j = q\cdot k_j\quad\to\quad {score}\quad\to\quad \text{{masked: }} -\infty\quad\to\quad {softmax}"
+
+
+def score_columns(chosen: ChosenQuery) -> dict[str, np.ndarray]:
+    """The steps from the products to the mask: the name of a column → its numbers, (S,)."""
+    anatomy, derivation = chosen.anatomy, chosen.derivation
+    divisor = 1 / anatomy.scaling if chosen.scale else 1.0
+    if derivation.capped is None and anatomy.distances is None:
+        return {f"÷ {divisor * chosen.temperature:.3g}": derivation.scores}
+    columns = {f"÷ {divisor:.3g}": derivation.scaled}
+    if derivation.capped is not None:
+        columns[f"limited to ±{anatomy.cap:g}"] = derivation.capped
+    heat = f", ÷ {chosen.temperature:g}" if chosen.temperature != 1 else ""
+    if anatomy.distances is not None:
+        columns[f"+ distance{heat}"] = derivation.scores
+    elif heat:
+        columns[heat.removeprefix(", ")] = derivation.scores
+    return columns
 
 
 def draw_head_output(chosen: ChosenQuery) -> None:
