@@ -1,4 +1,4 @@
-"""Attention as a function of distance only: the scores of rotary positions, and the mean weights of a map."""
+"""Attention as a function of distance only: the scores of positions in the layers, and the mean weights of a map."""
 
 import numpy as np
 import torch
@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from model.network.attention import MultiHeadAttention
+from model.network.distance_bias import DistanceBias
 from model.network.scores import attention_scores
 
 __all__ = ["score_by_distance", "weight_by_distance"]
@@ -15,13 +16,14 @@ FloatArray = NDArray[np.float32]
 
 @torch.inference_mode()
 def score_by_distance(attention: MultiHeadAttention, reach: int) -> FloatArray:
-    """The part of the scores that is the same for all words, in a model with rotary positions.
+    """The part of the scores that is the same for all words.
 
-    Before the rotation, a query is W x + b and a key is W' y + b'. One term of their product, b · b', depends on no
-    word. After the rotation it depends only on the distance ("RoFormer", Su et al. 2021, equation 16).
+    With rotary positions: before the rotation, a query is W x + b and a key is W' y + b'. One term of their product,
+    b · b', depends on no word. After the rotation it depends only on the distance ("RoFormer", Su et al. 2021, equation
+    16). Where a layer adds a number for each distance (ALiBi, T5), it is that number.
 
     Args:
-        attention: With at least 2 · reach + 1 rotary positions.
+        attention: With at least 2 · reach + 1 positions, if they are rotary.
         reach: The largest distance, in tokens.
 
     Returns:
@@ -30,13 +32,18 @@ def score_by_distance(attention: MultiHeadAttention, reach: int) -> FloatArray:
     Raises:
         ValueError: the model has fewer positions.
     """
+    if isinstance(attention.positions, DistanceBias):
+        distances = torch.arange(-reach, reach + 1, device=attention.positions.device)
+        added: FloatArray = attention.positions.by_distance(distances)[0].cpu().numpy()
+        return added
 
     def turned(projection: nn.Linear) -> torch.Tensor:
         bias = projection.bias.expand(1, 2 * reach + 1, -1)  # (1, T, D)
         return attention.rotate(attention.split_heads(bias))  # (1, H, T, K)
 
     queries, keys = turned(attention.query_projection), turned(attention.key_projection)
-    scores = attention_scores(queries[:, :, [reach]], keys)  # (1, H, 1, T)
+    keys = attention.for_each_head(keys)
+    scores = attention_scores(queries[:, :, [reach]], keys, cap=attention.score_cap)  # (1, H, 1, T)
     return scores[0, :, 0].cpu().numpy()
 
 

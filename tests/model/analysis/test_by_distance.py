@@ -4,6 +4,7 @@ import torch
 
 from model.analysis.by_distance import score_by_distance, weight_by_distance
 from model.network.attention import MultiHeadAttention
+from model.network.distance_bias import BucketedBias
 from model.network.positional import RotaryPositions
 from model.trace import tracing
 
@@ -32,6 +33,14 @@ def test_the_score_by_distance_is_the_layers_score_for_empty_vectors(attention: 
         # The waves are kept in float32.
         np.testing.assert_allclose(found, scores[:, query, query - REACH : query + REACH + 1], atol=1e-5)
     assert np.ptp(found, axis=1).min() > 0.1
+
+
+@torch.no_grad()
+def test_the_numbers_that_a_layer_adds_are_its_scores_by_distance() -> None:
+    positions = BucketedBias(num_heads=2, d_model=1, both_sides=True)
+    layer = MultiHeadAttention(d_model=16, num_heads=2, dropout=0.0, positions=positions).eval()
+    found = score_by_distance(layer, REACH)
+    np.testing.assert_array_equal(found, positions(20, 20)[0, :, 9, 9 - REACH : 10 + REACH].numpy())
 
 
 def test_a_reach_beyond_the_positions_is_refused(attention: MultiHeadAttention) -> None:

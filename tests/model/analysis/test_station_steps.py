@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from model.analysis.station import Station
 from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
+from model.network.cache import for_heads
 from model.network.transformer import Transformer
 from tests.conftest import BUNDLED
 from tests.model.analysis.follow import stations_of
@@ -23,6 +24,7 @@ CHANGES = [
     {"norm": "post"},
     {"norm": "pre", "attention": "additive"},
     {"norm": "pre", "activation": "gelu", "positional": "learned"},
+    {"score_cap": 2.0, "attention_sinks": True, "num_kv_heads": 2},
 ]
 Steps = dict[str, Tensor]
 
@@ -44,8 +46,10 @@ def variant(**changes: object) -> Checkpoint:
 
 
 def attended(module: Any, heads: int, x: Tensor, memory: Tensor, *, causal: bool) -> Steps:
-    query, key, value = (
-        linear(layer, states).view(len(states), heads, -1).transpose(0, 1)  # (H, T or S, K)
+    query, key, value = (  # (H, T or S, K)
+        for_heads(linear(layer, states).view(len(states), -1, module.width).transpose(0, 1)[None], heads)[
+            0
+        ]  # (H, S, K)
         for layer, states in (
             (module.query_projection, x),
             (module.key_projection, memory),
@@ -57,13 +61,19 @@ def attended(module: Any, heads: int, x: Tensor, memory: Tensor, *, causal: bool
     else:
         sums = torch.tanh(query[:, :, None] + key[:, None])
         scores = (sums * module.score_vector.double()[:, None, None]).sum(-1)
+    capped = {} if module.score_cap is None else {"cap": module.score_cap * torch.tanh(scores / module.score_cap)}
+    products, scores = scores, capped.get("cap", scores)
     future = torch.ones_like(scores[0]).triu(1).bool() & causal
     masked = scores.masked_fill(future, -math.inf)
     weights = masked.softmax(-1)
+    if module.sinks is not None:
+        exponentials = masked.exp()
+        weights = exponentials / (exponentials.sum(-1, keepdim=True) + module.sinks.double().exp()[:, None, None])
     heard = weights @ value
     return {
         "query": query,
-        "scores": scores,
+        "scores": products,
+        **capped,
         "mask": scores.masked_fill(future, math.nan),
         "weights": weights,
         "weighted sum": heard,

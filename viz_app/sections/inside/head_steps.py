@@ -55,7 +55,8 @@ def draw_queries_and_keys(chosen: ChosenQuery) -> None:
     if chosen.anatomy.sharing > 1:
         first = chosen.head - chosen.head % chosen.anatomy.sharing + 1
         st.caption(
-            f"Heads {first} to {first + chosen.anatomy.sharing - 1} share these keys and values. Each has its own queries."
+            f"Heads {first} to {first + chosen.anatomy.sharing - 1} share these keys and values. Each has its own "
+            "queries."
         )
     with st.container(horizontal=True):
         st.latex(r"q = x\,W_Q\qquad k_j = x_j\,W_K\qquad v_j = x_j\,W_V")
@@ -78,7 +79,7 @@ def draw_queries_and_keys(chosen: ChosenQuery) -> None:
 
 def draw_weights(chosen: ChosenQuery) -> None:
     """Step 2: show how the products become attention weights, one row for each key."""
-    anatomy, derivation, temperature = chosen.anatomy, chosen.derivation, chosen.temperature
+    anatomy, derivation = chosen.anatomy, chosen.derivation
     st.latex(weights_formula(chosen))
     columns = score_columns(chosen)
     st.dataframe(
@@ -102,8 +103,8 @@ def draw_weights(chosen: ChosenQuery) -> None:
     )
     if derivation.sink is not None:
         st.caption(
-            f"The weights of this row sum to {1 - derivation.sink:.3f} and not to 1. The sink of this head has the other "
-            f"{derivation.sink:.3f}. It is one more score in the softmax, without a value."
+            f"The weights of this row sum to {1 - derivation.sink:.3f} and not to 1. The sink of this head has the "
+            f"other {derivation.sink:.3f}. It is one more score in the softmax, without a value."
         )
     if len(chosen.key_tokens) > MAX_ROWS:
         st.caption(
