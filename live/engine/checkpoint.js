@@ -33,7 +33,7 @@ export function readConfig(json) {
   require(format === 1 && model && tokenizer, "config-damaged", "config.json is not the configuration of a checkpoint of Headlight. Copy it again.");
   require(task === "translation" || task === "classification", "config-unsupported", `The task ${task} is not known.`);
   const needed = ["d_model", "max_length", ...(model.architecture === "recurrent" ? [] : ["num_heads", "num_encoder_layers"])];
-  for (const name of new Set([...needed, ...Object.keys(model).filter((name) => /^(d_|num_|max_)|_size$/.test(name))])) {
+  for (const name of new Set([...needed, ...Object.keys(model).filter((name) => !(name in PLAIN) && /^(d_|num_|max_)|_size$/.test(name))])) {
     const largest = name === "max_length" ? MAX_POSITIONS : name.startsWith("num_") ? MAX_LAYERS : MAX_SIZE, size = model[name];
     require(Number.isInteger(size) && size > 0 && size <= largest, "config-damaged", `${name} is ${size}. It must be a whole number from 1 to ${largest}.`);
   }
