@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-ASSETS = HERE.parents[1] / "viz_app" / "components" / "assets"
+ROOT = HERE.parents[1]
+SOURCES = [*(ROOT / "viz_app" / "components" / "assets").glob("*.js"), *(ROOT / "live").rglob("*.js")]
 MODULES = HERE / "node_modules"
 STAMP = MODULES / "headlight-pins"  # the pins of what is installed
 
@@ -44,7 +45,7 @@ def main() -> int:
     biome = [node, str(MODULES / "@biomejs" / "biome" / "bin" / "biome"), "lint", f"--config-path={HERE}"]
     commands = [
         [node, str(MODULES / "typescript" / "bin" / "tsc"), "--project", str(HERE)],
-        [*biome, "--error-on-warnings", *map(str, ASSETS.glob("*.js"))],
+        [*biome, "--error-on-warnings", *map(str, SOURCES)],
         [node, "--disable-warning=MODULE_TYPELESS_PACKAGE_JSON", "--test", "--test-reporter=dot", *tests],
     ]
     return max(subprocess.run(command, check=False).returncode for command in commands)

@@ -1,0 +1,210 @@
+// The parts of the engine of Headlight Live, and what it does with damaged files. tests/live compares it with PyTorch.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { readCheckpoint, readConfig } from "../../live/engine/checkpoint.js";
+import { beam } from "../../live/engine/decoding/beam.js";
+import { filterLogProbs, seededNumbers } from "../../live/engine/decoding/sampling.js";
+import { largestIndices } from "../../live/engine/decoding/search.js";
+import { LocalEngine, serveEngine, WorkerEngine } from "../../live/engine/engine.js";
+import { forcedIds, translate, translating } from "../../live/engine/inference/translate.js";
+import { editsOf } from "../../live/engine/interventions.js";
+import { gelu } from "../../live/engine/network/layers.js";
+import { decoderMask, paddingMask } from "../../live/engine/network/masks.js";
+import { Weights } from "../../live/engine/safetensors.js";
+import { linear, softmax, tensor } from "../../live/engine/tensor.js";
+import { NO_TRACE } from "../../live/engine/trace.js";
+
+const SIZES = {
+  d_model: 12, num_heads: 2, d_ff: 10, num_encoder_layers: 1, num_decoder_layers: 1, max_length: 16, norm: "post",
+  activation: "relu", attention: "scaled_dot_product", positional: "sinusoidal", tie_embeddings: "all",
+};
+
+/** The bytes of a safetensors file: name → [type, shape, bytes]. */
+function safetensors(tensors, change = (header) => header) {
+  const parts = Object.values(tensors).map(([, , bytes]) => new Uint8Array(bytes.buffer ?? bytes));
+  let end = 0;
+  const header = Object.fromEntries(Object.entries(tensors).map(([name, [dtype, shape]], i) => {
+    const start = end;
+    end += parts[i].length;
+    return [name, { dtype, shape, data_offsets: [start, end] }];
+  }));
+  const text = JSON.stringify(change(header)), json = new TextEncoder().encode(text.padEnd(Math.ceil(text.length / 8) * 8));
+  const buffer = new ArrayBuffer(8 + json.length + end), bytes = new Uint8Array(buffer);
+  new DataView(buffer).setBigUint64(0, BigInt(json.length), true);
+  bytes.set(json, 8);
+  let place = 8 + json.length;
+  for (const part of parts) {
+    bytes.set(part, place);
+    place += part.length;
+  }
+  return buffer;
+}
+
+/** A tokenizer of Headlight with these merges. */
+function tokenizerFile(merges, change = (values) => values) {
+  const printable = (byte) => (byte > 32 && byte < 127) || (byte > 160 && byte !== 173);
+  let others = 256;
+  const bytes = Array.from({ length: 256 }, (_, byte) => String.fromCharCode(printable(byte) ? byte : others++));
+  const tokens = ["<pad>", "<unk>", "<s>", "</s>", ...bytes, ...merges.map(([a, b]) => a + b)];
+  return JSON.stringify(change({
+    normalizer: null,
+    pre_tokenizer: { type: "Sequence", pretokenizers: [
+      { type: "Split", pattern: { Regex: "\\p{Han}" }, behavior: "Isolated", invert: false },
+      { type: "ByteLevel", add_prefix_space: false, trim_offsets: true, use_regex: true },
+    ] },
+    model: { type: "BPE", vocab: Object.fromEntries(tokens.map((token, id) => [token, id])), merges },
+  }));
+}
+
+/** The files of a small checkpoint with random weights. */
+function files(sizes = {}) {
+  const vocab = 260 + 2, config = { ...SIZES, source_vocab_size: vocab, target_vocab_size: vocab, ...sizes }, random = seededNumbers(1);
+  const tensors = {}, add = (name, ...shape) => {
+    const numbers = Float32Array.from({ length: shape.reduce((a, b) => a * b) }, () => 2 * random() - 1);
+    tensors[name] = ["F32", shape, numbers];
+  };
+  const linearOf = (name, outputs, inputs) => [add(`${name}.weight`, outputs, inputs), add(`${name}.bias`, outputs)];
+  add("encoder.embedding.tokens.weight", vocab, 12);
+  for (const [stack, parts] of [["encoder", ["self"]], ["decoder", ["self", "cross"]]]) {
+    const layer = `${stack}.layers.0`;
+    for (const part of parts) for (const side of ["query", "key", "value", "output"]) linearOf(`${layer}.${part}_attention.${side}_projection`, 12, 12);
+    linearOf(`${layer}.feed_forward.expand`, 10, 12);
+    linearOf(`${layer}.feed_forward.contract`, 12, 10);
+    for (const part of [...parts.map((part) => `${part}_attention`), "feed_forward"]) [add(`${layer}.${part}_residual.norm.weight`, 12), add(`${layer}.${part}_residual.norm.bias`, 12)];
+  }
+  const tokenizer = { kind: "bpe", source_language: "en", target_language: "de" };
+  return { weights: safetensors(tensors), config: JSON.stringify({ format: 1, model: config, tokenizer }), tokenizer: tokenizerFile([["a", "b"], ["Ġ", "ab"]]) };
+}
+
+const coded = (code) => (error) => error.code === code && error.message.endsWith(".");
+
+test("half precision, bfloat16 and single precision are read", () => {
+  const weights = new Weights(safetensors({
+    half: ["F16", [5], new Uint16Array([0x3c00, 0xc000, 0x0001, 0x7c00, 0x3555])],
+    brain: ["BF16", [2], new Uint16Array([0x3f80, 0xc040])],
+    single: ["F32", [1, 2], new Float32Array([0.1, -7])],
+  }));
+  assert.deepEqual([...weights.take("half", 5).data], [1, -2, 2 ** -24, Infinity, 0.333251953125]);
+  assert.deepEqual([...weights.take("brain", 2).data], [1, -3]);
+  assert.deepEqual([...weights.take("single", 1, 2).data], [Math.fround(0.1), -7]);
+  weights.requireAllTaken();
+});
+
+test("damaged weights end in an error with a code", () => {
+  const one = { a: ["F32", [2], new Float32Array(2)] }, whole = safetensors(one);
+  const take = (buffer, ...shape) => () => new Weights(buffer).take("a", ...(shape.length ? shape : [2]));
+  assert.throws(take(new ArrayBuffer(0)), coded("weights-damaged"));
+  assert.throws(take(new Uint8Array(64).fill(255).buffer), coded("weights-damaged"));
+  assert.throws(take(whole.slice(0, 30)), coded("weights-damaged"));
+  assert.throws(take(whole.slice(0, -1)), coded("weights-damaged"));
+  for (const data_offsets of [[-4, 4], [4, 12], [0, 4], [0.5, 8.5], "0,8", [0, 1e300]])
+    assert.throws(take(safetensors(one, ({ a }) => ({ a: { ...a, data_offsets } }))), coded("weights-damaged"));
+  assert.throws(take(safetensors(one, ({ a }) => ({ a: { ...a, dtype: "constructor" } }))), coded("weights-type"));
+  assert.throws(take(whole, 3), coded("weights-shape"));
+  assert.throws(() => new Weights(whole).take("b", 2), coded("weights-missing"));
+  assert.throws(() => new Weights(whole).requireAllTaken(), coded("weights-unknown"));
+  assert.throws(() => new Weights(safetensors(one, () => null)), coded("weights-damaged"));
+});
+
+test("a wrong configuration or tokenizer is refused with a sentence", () => {
+  const good = files(), config = (change) => ({ ...good, config: JSON.stringify(change(JSON.parse(good.config))) });
+  const model = (changes) => config((values) => ({ ...values, model: { ...values.model, ...changes } }));
+  assert.throws(() => readConfig("{"), coded("config-damaged"));
+  assert.throws(() => readConfig("[]"), coded("config-damaged"));
+  for (const changes of [{ max_length: 1e9 }, { d_model: 0 }, { num_heads: 5 }, { num_encoder_layers: 1.5 }, { num_heads: undefined }, { target_vocab_size: 7 }])
+    assert.throws(() => readCheckpoint(model(changes)), coded("config-damaged"));
+  assert.throws(() => readCheckpoint(model({ norm: "none" })), coded("config-unsupported"));
+  assert.throws(() => readCheckpoint(model({ num_decoder_layers: 2 })), coded("weights-missing"));
+  assert.throws(() => readCheckpoint(model({ d_ff: 11 })), coded("weights-shape"));
+  assert.throws(() => readCheckpoint(config((values) => ({ ...values, task: "painting" }))), coded("config-unsupported"));
+  assert.throws(() => readCheckpoint(config((values) => ({ ...values, tokenizer: { kind: "words" } }))), coded("tokenizer-unsupported"));
+  const tokenizers = [
+    "null", "{}", tokenizerFile([["a", "nothing"]]), tokenizerFile([], ({ model, ...values }) => ({ ...values, model: { ...model, vocab: { a: 0 } } })),
+    tokenizerFile([], (values) => ({ ...values, normalizer: { type: "NFC" } })), tokenizerFile([], ({ model, ...values }) => ({ ...values, model: { ...model, byte_fallback: true } })),
+  ];
+  for (const tokenizer of tokenizers) assert.throws(() => readCheckpoint({ ...good, tokenizer }), coded("tokenizer-damaged"));
+});
+
+test("merges follow their order, and a long word takes bounded time", () => {
+  const { tokenizer } = readCheckpoint(files()), [ab, spaceAb] = [260, 261];
+  assert.deepEqual(tokenizer.encode("abab"), [spaceAb, ab]);
+  assert.equal(tokenizer.shown(ab), "·ab");
+  assert.equal(tokenizer.decode(tokenizer.encode(" a\u{1F415}好 ab ")), " a\u{1F415}好 ab ");
+  assert.equal(tokenizer.encode("ab".repeat(8000)).length, 8000);
+  assert.throws(() => tokenizer.encode("好".repeat(6000)), coded("text-too-long"));
+});
+
+test("a product is the same for any number of rows", () => {
+  const weight = tensor([11, 3], Float32Array.from({ length: 33 }, (_, i) => i)), bias = new Float32Array(11).fill(1);
+  const y = linear(tensor([2, 3], new Float32Array([1, 0, 0, 0, 1, 2])), { weight, bias });
+  assert.deepEqual([...y.data], [...Array(11).keys()].map((o) => 3 * o + 1).concat([...Array(11).keys()].map((o) => 9 * o + 6)));
+  assert.deepEqual(y.shape, [2, 11]);
+  assert.deepEqual([...softmax(tensor([2, 2], new Float32Array([0, 0, -Infinity, -Infinity]))).data], [0.5, 0.5, 0, 0]);
+  assert.ok(Math.abs(gelu(1) - 0.8413447) < 1e-6 && Math.abs(gelu(-1) + 0.1586553) < 1e-6 && gelu(0) === 0);
+});
+
+test("a mask allows earlier tokens that are not padding, and always the first", () => {
+  assert.deepEqual([...decoderMask([0, 0, 5], 0)], [1, 0, 0, 1, 0, 0, 1, 0, 1]);
+  assert.deepEqual([...(paddingMask([4, 0], 0, 1) ?? [])], [1, 0]);
+  assert.equal(paddingMask([4, 5], 0), null);
+});
+
+test("a filter keeps the most probable tokens, and a seed gives the same numbers", () => {
+  const logProbs = Float32Array.from([0.5, 0.3, 0.15, 0.05], Math.log), kept = (filter) => [...filterLogProbs(logProbs, filter)].filter((p) => p > -Infinity).length;
+  assert.deepEqual([{}, { topK: 2 }, { topP: 0.75 }, { topP: 0.4 }].map(kept), [4, 2, 2, 1]);
+  assert.deepEqual(largestIndices(logProbs, 2), [0, 1]);
+  const [a, b] = [seededNumbers(3), seededNumbers(3)], numbers = Array.from({ length: 1000 }, a);
+  assert.deepEqual(numbers.slice(0, 9), Array.from({ length: 9 }, b));
+  assert.ok(numbers.every((u) => u >= 0 && u < 1) && Math.abs(numbers.reduce((x, y) => x + y) / 1000 - 0.5) < 0.05);
+});
+
+test("two runs in turns do not see each other's changes", () => {
+  const checkpoint = readCheckpoint(files()), plain = translate(checkpoint, "ab", { limit: 4 });
+  const head = { kind: "cross", layer: 0, head: 1 }, edits = editsOf({ ablated: [head] });
+  const runs = [translating(checkpoint, "ab", { limit: 4 }), translating(checkpoint, "ab", { limit: 4, edits })];
+  const results = [];
+  while (results.filter(Boolean).length < 2)
+    for (const [i, run] of runs.entries()) {
+      const { done, value } = run.next();
+      if (done && value) results[i] = value;
+    }
+  assert.deepEqual(results[0].maps, plain.maps);
+  assert.ok(results[1].maps.cross.data.slice(-1)[0] === 0 && plain.maps.cross.data.slice(-1)[0] > 0);
+});
+
+test("a text is forced as a whole, and a beam of one is greedy search", () => {
+  const checkpoint = readCheckpoint(files());
+  assert.equal(translate(checkpoint, "ab", { forced: forcedIds(checkpoint, "ab ba") }).text, "ab ba");
+  const steps = beam(checkpoint.model, [260, 3], { size: 1, limit: 5, trace: NO_TRACE });
+  let last;
+  do last = steps.next();
+  while (!last.done);
+  const { written } = translate(checkpoint, "好", { limit: 5, search: { method: "beam", beamSize: 1 } });
+  assert.deepEqual(written.map(({ id }) => id), translate(checkpoint, "好", { limit: 5 }).written.map(({ id }) => id));
+});
+
+/** A worker and its page, joined in this process. */
+function joined() {
+  const scope = { onmessage: null, postMessage: (data) => queueMicrotask(() => worker.onmessage({ data: structuredClone(data) })) };
+  const worker = { onmessage: null, onerror: null, postMessage: (data) => queueMicrotask(() => scope.onmessage({ data: structuredClone(data) })), terminate() {} };
+  serveEngine(scope);
+  return new WorkerEngine(worker);
+}
+
+for (const [name, start] of [["in the page", () => new LocalEngine()], ["in a worker", joined]])
+  test(`an engine ${name} opens, reports steps, silences heads and can be cancelled`, async () => {
+    const engine = start();
+    await assert.rejects(engine.translate("ab"), coded("no-checkpoint"));
+    const info = await engine.open(files());
+    assert.deepEqual(info.heads, { cross: [1, 2], encoder: [1, 2], decoder: [1, 2] });
+    await assert.rejects(engine.classify("ab"), coded("other-task"));
+    const texts = [], translation = await engine.translate("ab", { limit: 4 }, { report: ({ text }) => texts.push(text) });
+    assert.equal(texts.length, translation.written.length);
+    assert.deepEqual(translation.maps.cross.shape, [1, 2, texts.length, 2]);
+    assert.equal((await engine.silenceEachHead(translation)).length, 6);
+    const controller = new AbortController();
+    const cancelled = engine.translate("ab", {}, { signal: controller.signal, report: () => controller.abort() });
+    await assert.rejects(cancelled, coded("cancelled"));
+    assert.equal((await engine.tokenize("ab")).tokens[0], "ab");
+    engine.close();
+  });
