@@ -159,10 +159,14 @@ class Experiment:
         products = keys * self.length * parameters_of_layers(self.text.model)
         if products > MAX_PRODUCTS:
             lengths = {KINDS[kind].keys: self.keys(kind) for kind in kinds}
-            counted = " and ".join(f"{count} {name} tokens" for name, count in lengths.items())
+            counted = (
+                f"It has {lengths['source']} source tokens and {lengths['read']} target tokens."
+                if len(lengths) > 1
+                else f"It has {max(lengths.values())} tokens."
+            )
             raise ConfigError(
-                f"The text is too long for value zeroing. It has {counted}, which need {products / 1e9:,.0f} billion "
-                f"multiplications; the limit is {MAX_PRODUCTS / 1e9:,.0f} billion. Shorten the text."
+                f"The text is too long for value zeroing. {counted} It needs {products / 1e9:,.0f} billion "
+                f"multiplications, and the limit is {MAX_PRODUCTS / 1e9:,.0f} billion. Shorten the text."
             )
 
 

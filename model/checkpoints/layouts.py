@@ -90,10 +90,13 @@ def copy_weights(model: nn.Module, theirs: Mapping[str, Tensor], names: Names, c
             parameter.copy_(tensor)
     # Positions that are not learned are computed, so saved ones are not needed.
     surplus = [key for key in theirs if key not in used and not re.search(r"(^|\.)(pe|pos\w*|mask)(\.|$)", key)]
-    problems = {"missing": missing, "wrong shape": misshapen, "not used": surplus}
-    if any(problems.values()):
-        listed = "; ".join(f"{problem}: {few(tensors)}" for problem, tensors in problems.items() if tensors)
-        raise CheckpointError(f"The weights of {checkpoint} do not fit {DESCRIPTION}. {listed[0].upper()}{listed[1:]}.")
+    problems = [
+        f"Missing tensors: {few(missing)}." if missing else "",
+        f"Tensors with a wrong shape: {few(misshapen)}." if misshapen else "",
+        f"Tensors that are not used: {few(surplus)}." if surplus else "",
+    ]
+    if found := " ".join(filter(None, problems)):
+        raise CheckpointError(f"The weights of {checkpoint} do not fit {DESCRIPTION}. {found}")
 
 
 def few(names: list[str]) -> str:

@@ -41,15 +41,16 @@ NOT_OF_CLASSIFIERS = ("certainty", "by_length", "beam")
 
 def run(args: argparse.Namespace) -> None:
     if args.class_list:
-        refuse(args, NOT_WITH_CLASS, "with --class, which uses a list of its own. Leave it out.")
+        refuse(args, NOT_WITH_CLASS, "{option} has no effect with --class, which uses a list of its own. Leave it out.")
         run_class_list(args)
         return
     folder = own_folder_at(args.checkpoint, "evaluate without --class")
     config = read_config(folder)
     if config.task == "classification":
-        refuse(args, NOT_OF_CLASSIFIERS, f"on {folder.name}, which classifies texts. Leave it out.")
+        sentence = f"{{option}} has no effect on {folder.name}, which classifies texts. Leave it out."
+        refuse(args, NOT_OF_CLASSIFIERS, sentence)
     if args.certainty:
-        refuse(args, NOT_WITH_CERTAINTY, "with --certainty. Leave out one of the two.")
+        refuse(args, NOT_WITH_CERTAINTY, "{option} has no effect with --certainty. Leave out one of the two.")
         run_certainty(folder, args)
         return
     corpus = args.corpus or config.train.corpora[0]

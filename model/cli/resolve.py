@@ -60,13 +60,13 @@ def folder_at(name: str) -> Path:
     )
 
 
-def refuse(args: argparse.Namespace, names: Iterable[str], reason: str) -> None:
+def refuse(args: argparse.Namespace, names: Iterable[str], sentence: str) -> None:
     """Refuse options that the command would ignore.
 
     Args:
         args: Options that were not typed are None, False or absent.
         names: The options that have no effect here.
-        reason: Why, and what to do. It follows "… has no effect".
+        sentence: Why, and what to do, with `{option}` for the option as it was typed.
 
     Raises:
         ConfigError: one of the options was typed.
@@ -75,7 +75,7 @@ def refuse(args: argparse.Namespace, names: Iterable[str], reason: str) -> None:
         value = getattr(args, name, None)
         if value is not None and value is not False:
             typed = f"--{name.replace('_', '-')}" + ("" if value is True else f" {value}")
-            raise ConfigError(f"{typed} has no effect {reason}")
+            raise ConfigError(sentence.format(option=typed))
 
 
 def search_settings(args: argparse.Namespace, *, usual_beam: int = USUAL_BEAM) -> SearchConfig:
@@ -85,10 +85,10 @@ def search_settings(args: argparse.Namespace, *, usual_beam: int = USUAL_BEAM) -
         ConfigError: a value is out of range, or an option has no effect on this search.
     """
     if getattr(args, "sample", False):
-        refuse(args, ["beam"], "with --sample. Leave out one of the two.")
+        refuse(args, ["beam"], "{option} has no effect with --sample. Leave out one of the two.")
         typed = {name: getattr(args, name) for name in SAMPLING}
         return SearchConfig(method="sample", **{name: value for name, value in typed.items() if value is not None})
-    refuse(args, SAMPLING, "without --sample. Add --sample, or leave it out.")
+    refuse(args, SAMPLING, "{option} has no effect without --sample. Add --sample, or leave it out.")
     width = args.beam or usual_beam
     return SearchConfig(method="beam", beam_size=width) if width > 1 else SearchConfig()
 

@@ -118,10 +118,14 @@ class Trainer:
 
     def _divergence(self, loss: float, rate: float) -> str:
         history = self.progress.history
-        kept = f"the checkpoint of step {history[-1]['step']:.0f}" if history else "nothing yet"
+        kept = (
+            f"{self.folder.path} keeps the checkpoint of step {history[-1]['step']:.0f}."
+            if history
+            else f"There is no checkpoint in {self.folder.path} yet."
+        )
         return (
             f"The loss ({loss}) or its gradient is not finite at step {self.progress.step + 1}, so the step was not "
-            f"taken. Kept in {self.folder.path}: {kept}. Lower learning_rate (now {rate:.2g}), raise warmup_steps "
+            f"taken. {kept} Lower learning_rate (now {rate:.2g}), raise warmup_steps "
             f"({self.config.warmup_steps}) or use --precision fp32. Then train in another folder, or continue this run "
             "with --resume."
         )

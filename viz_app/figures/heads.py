@@ -113,7 +113,8 @@ def hover_texts(
     for grid in grids:
         for layer in range(len(canvas)):
             for head, label in enumerate(grid.labels):
-                place = f"{grid.title}, layer {layer + 1}" + (f", head {label}" if label else "")
+                whole_layer = f"{grid.title}, layer {layer + 1}"
+                place = f"{grid.title}, layer {layer + 1}, head {label}" if label else whole_layer
                 rows = notes.get(grid.title, ())
                 note = rows[layer][head] if layer < len(rows) else ""
                 texts[layer, grid.start + head] = f"{place}<br>{note}"

@@ -137,7 +137,7 @@ def overview_summary(maps: FloatArray) -> str:
         return f"layer {layer + 1} · head {head + 1} ({values[layer, head]:.3g})"
 
     highest, lowest = place(values.argmax()), place(values.argmin())
-    return f"The largest weight of a row, averaged over the rows, is highest in {highest} and lowest in {lowest}."
+    return f"Mean of the largest weight of each row: highest in {highest}, lowest in {lowest}."
 
 
 def sharpness(maps: FloatArray) -> FloatArray:

@@ -70,13 +70,13 @@ def map_summary(values: NDArray[np.floating], axes: Axes, *, unit: str, signed: 
 
     def cell(index: np.intp) -> str:
         row, column = divmod(int(index), values.shape[1])
-        query = f"{title_word(axes.query_title)} {named(axes.queries[row])}"
-        return f"{values[row, column]:.3g}, {query}, {title_word(axes.key_title)} {named(axes.keys[column])}"
+        place = f"{title_word(axes.query_title)}: {named(axes.queries[row])}; {title_word(axes.key_title)}: "
+        return f"{values[row, column]:.3g} ({place}{named(axes.keys[column])})"
 
     if not np.isfinite(values).any():
         return "There are no numbers here."
     largest = f"Largest {unit}: {cell(np.nanargmax(values))}."
-    return f"{largest} Smallest: {cell(np.nanargmin(values))}." if signed else largest
+    return f"{largest} Smallest {unit}: {cell(np.nanargmin(values))}." if signed else largest
 
 
 def line_picture(

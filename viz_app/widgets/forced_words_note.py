@@ -37,10 +37,10 @@ def forced_words_caption(key: CheckpointKey, text: str, forced: translations.For
     words = ", ".join(
         f"“{plain(written[position].text)}” at step {position + 1}" for position, _ in forced if position < len(written)
     )
+    first = "You typed this translation." if typed_translation(config) else f"Forced: {words}."
     st.caption(
-        ("You typed this translation." if typed_translation(config) else f"Forced: {words}.")
-        + f" The log-probability is {translation.log_prob:.2f}. Without forced words, the model writes "
-        f"“{plain(free.text)}”, with the log-probability {free.log_prob:.2f}."
+        f"{first} The translation has the log-probability {translation.log_prob:.2f}. Without forced words, the "
+        f"model writes “{plain(free.text)}”. The log-probability of this text is {free.log_prob:.2f}."
     )
     if warning := dropped_tokens_warning(forced, config.model.max_length):
         st.warning(warning)

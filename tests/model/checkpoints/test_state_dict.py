@@ -200,7 +200,7 @@ def test_other_names_are_led_to_ours(tmp_path: Path) -> None:
     }
     folder = write(tmp_path / "mine", model)
     torch.save(renamed, folder / "model.pt")
-    with pytest.raises(CheckpointError, match=r"Missing: transformer\.encoder\.layers\.0\.linear1"):
+    with pytest.raises(CheckpointError, match=r"Missing tensors: transformer\.encoder\.layers\.0\.linear1"):
         open_checkpoint(folder)
     (folder / "headlight.toml").write_text(
         TOML
@@ -241,10 +241,10 @@ def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
 
     lacking = dict(state)
     del lacking["generator.bias"]
-    assert "Missing: generator.bias" in refused(lacking)
-    assert "Not used: extra.weight" in refused(state | {"extra.weight": torch.zeros(2)})
+    assert "Missing tensors: generator.bias" in refused(lacking)
+    assert "Tensors that are not used: extra.weight" in refused(state | {"extra.weight": torch.zeros(2)})
     wide = refused(state | {"source.weight": torch.zeros(99, D_MODEL)})
-    assert f"Wrong shape: source.weight has [99, {D_MODEL}] and needs [{len(WORDS)}, {D_MODEL}]" in wide
+    assert f"Tensors with a wrong shape: source.weight has [99, {D_MODEL}] and needs [{len(WORDS)}, {D_MODEL}]" in wide
     # Positions that a module carried along are computed here.
     torch.save(state | {"pos_encoder.pe": torch.zeros(1, LENGTH, D_MODEL)}, folder / "model.pt")
     assert open_translator(folder).name == "mine"

@@ -22,8 +22,8 @@ OPEN = np.array([[True, True, False], [True, True, True], [True, True, True]])
 @pytest.mark.parametrize("logarithmic", [False, True])
 def test_a_map_gives_every_weight_and_names_the_largest(logarithmic: bool) -> None:
     picture = head_map(WEIGHTS, LABELS, OPEN, height=300, logarithmic=logarithmic)
-    assert picture.summary.startswith("Largest attention weight: 0.9, query der")
-    assert picture.summary.endswith("key dog.")
+    assert picture.summary.startswith("Largest attention weight: 0.9 (query: der")
+    assert picture.summary.endswith("key: dog).")
     table = picture.table()
     np.testing.assert_allclose(table.to_numpy(), np.where(OPEN, WEIGHTS, np.nan), atol=1e-7)
     assert list(table.columns) == ["a & b", "dog", "<s>"]
@@ -45,8 +45,8 @@ def test_the_overview_names_the_sharpest_head() -> None:
 
 def test_a_difference_names_both_extremes_and_a_mask_counts_its_cells() -> None:
     summary = difference_map(WEIGHTS - 0.5, LABELS, OPEN, height=300).summary
-    assert "Largest difference: 0.4," in summary
-    assert "Smallest: -0.45," in summary
+    assert "Largest difference: 0.4 (" in summary
+    assert "Smallest difference: -0.45 (" in summary
     assert mask_map(OPEN, LABELS, height=300).summary == "8 of 9 cells may attend; the others are masked."
 
 

@@ -114,7 +114,9 @@ def test_tables_of_any_size_are_drawn(
 def test_the_ratios_of_wavelengths_on_the_page_are_correct(open_app: OpenApp) -> None:
     app = open_app("positions", position_tab="Waves and counters", base="10")
     said = html(app)[html(app).index("binary") :]
-    found = [float(number) for number in re.findall(r"\d\.\d+|\b\d\b", said.partition("each is")[2].partition("<")[0])]
+    found = [
+        float(number) for number in re.findall(r"\d\.\d+|\b\d\b", said.partition("factors are")[2].partition("<")[0])
+    ]
     lengths = wavelengths(app.select_slider(key="width").value, 10)
     nearest = [lengths[np.abs(lengths - lengths[0] * 2.0**i).argmin()] for i in range(5)]
     np.testing.assert_allclose(found, np.divide(nearest[1:], nearest[:-1]), rtol=0.05)  # two digits on the screen

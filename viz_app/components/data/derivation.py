@@ -48,14 +48,14 @@ def step_data(step: Step) -> Mapping[str, object]:
     bound = max(-low, high, 1e-6)
     ends = (0.0, 1.0) if step.shares else (-bound, bound)
     pixels = painted(step.numbers, low=ends[0], high=ends[1], masked=np.isnan(step.numbers), signed=not step.shares)
-    shape = f"{count} {step.rows} of {width} numbers" if step.rows else f"{width} numbers"
-    colours = "dark 0, bright 1" if step.shares else f"blue −{bound:.3g}, white 0, red {bound:.3g}"
+    shape = f"{step.rows}: {count} × {width} numbers" if step.rows else f"{width} numbers"
+    colours = "Dark is 0, bright is 1." if step.shares else f"Blue is −{bound:.3g}, white is 0, red is {bound:.3g}."
     return {
         "name": step.name,
         "formula": step.formula,
         "facts": step.facts,
         "picture": png(pixels),
-        "alt": f"{shape}, from {low:.3g} to {high:.3g}; {colours}",
+        "alt": f"{shape}, from {low:.3g} to {high:.3g}. {colours}",
         "height": min(7 * count, 56) if step.rows else 12,
         "coarse": width < FINE,
     }

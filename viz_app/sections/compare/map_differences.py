@@ -25,7 +25,10 @@ def map_differences(mode: Mode, pair: MapPair) -> None:
         end_page()
     difference, heads = st.columns(2)
     with difference:
-        section("Where they differ", "Right minus left. Red: the right one has more weight there. Blue: less.")
+        section(
+            "Where they differ",
+            "The right map minus the left map. Red: the right map has more weight there. Blue: it has less.",
+        )
         left, right = pair.weights
         draw(
             difference_map(
@@ -38,12 +41,15 @@ def map_differences(mode: Mode, pair: MapPair) -> None:
         if pair.have_same_heads:
             differing_heads(pair)
         else:
-            st.caption("The two have different numbers of layers or heads, so their heads cannot be paired.")
+            st.caption("The two models have different numbers of layers or heads, so their heads have no partners.")
     how_it_is_computed()
 
 
 def differing_heads(pair: MapPair) -> None:
-    section("Which heads differ most", "The share of a row's weight on other keys, averaged over the rows.")
+    section(
+        "Which heads differ most",
+        "The share of its weight that each row gives to other keys on the right, averaged over the rows.",
+    )
     moved = moved_weight(pair.views[0].maps, pair.views[1].maps)
     draw(
         head_grids({KINDS[pair.kind].title: moved}, unit="share", height=pair.height),

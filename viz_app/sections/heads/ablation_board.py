@@ -81,7 +81,7 @@ def buttons(key: CheckpointKey, heads: Sequence[Head], intervention: Interventio
         "Find what matters",
         disabled=not can_search,
         width="stretch",
-        help="Find one head, or a small group of heads, whose removal changes the translation.",
+        help="Find one head, or a small group of heads, that the translation depends on.",
     )
     everything.button(
         "Silence all heads",

@@ -29,8 +29,8 @@ def head_importance(key: CheckpointKey, pairs: Pairs) -> None:
     st.markdown(f"The loss is measured on translations, in nats per token. Sentences: {len(pairs)}.")
     if not all(translation for _, translation in pairs):
         st.markdown(
-            "Where a sentence has no given translation, the model's own is used. The change then shows how much the "
-            "model needs a head for what it writes."
+            "If a sentence has no given translation, the model's own translation is used. Then the change shows how "
+            "much the model needs the head to write this translation."
         )
     gradients = gradient_estimate(key, pairs)
     changes = measured_changes(key, pairs)
@@ -87,10 +87,10 @@ def comparison(gradients: Grids, changes: Grids, sentences: int) -> str:
     )
     correlation, low, high = rank_agreement(estimated, sizes)
     return (
-        "A gradient without its sign estimates the size of a change, not its direction. Over "
-        f"{sentences} sentences, its order of the heads and the order by the mean size of the measured changes have a "
-        f"rank correlation of {correlation:.2f} (Spearman; 1 = the same order; 95\u00a0% bootstrap interval: {low:.2f} "
-        f"to {high:.2f})."
+        "The gradient has no sign here, so it estimates the size of a change and not its direction. Both methods put "
+        "the heads in an order. The measured order uses the mean size of the changes. The rank correlation of the two "
+        f"orders over {sentences} sentences is {correlation:.2f} (Spearman; 1 means the same order; "
+        f"95\u00a0% bootstrap interval: {low:.2f} to {high:.2f})."
     )
 
 

@@ -154,7 +154,7 @@ def head_choice(closeness: PatchingEffects) -> Head:
 
 def every_position(runs: Runs, closeness: PatchingEffects, kind: str) -> None:
     """Draw each head of one kind of attention, patched at one position only."""
-    section("At which position?", "The same, with the head patched at one position only. Each row is one head.")
+    section("At which position?", "Here the head is patched at one position only. Each row is one head.")
     layers, heads, positions = closeness.positions[kind].shape
     of_encoder = kind == "encoder"
     tokens = runs.receiver.source if of_encoder else runs.receiver.read[:positions]

@@ -77,7 +77,7 @@ def summary(effects: SilencingEffects, before: Translation) -> None:
             on_click=intervention_choice.silence,
             args=(head,),
             width="stretch",
-            help=f"{head_name(head)}: of the heads marked ≠, it lowers the log-probability most.",
+            help=f"{head_name(head)}. Of all heads with the sign ≠, this head lowers the log-probability most.",
         )
     with table:
         numbers(

@@ -20,6 +20,14 @@ __all__ = ["early_predictions"]
 
 MAX_COLUMNS = 14  # a cell of a wider grid is too narrow for its word
 ROUNDING = 1e-3  # of a probability
+LOGIT_LENS = (
+    "The logit lens (nostalgebraist 2020) takes the state after layer l. It applies the last norm of the model, if "
+    "there is one. Then it multiplies the result by the output matrix. This product has one logit for each token."
+)
+DECODER_LENS = (
+    "The DecoderLens (Langedijk et al. 2024) stops the encoder: the decoder gets the state of the encoder after layer "
+    "l and not its last state."
+)
 
 
 def early_predictions(key: CheckpointKey, text: str, run: Run) -> None:
@@ -27,11 +35,10 @@ def early_predictions(key: CheckpointKey, text: str, run: Run) -> None:
     translation = translations.translation_of(key, text, *run)
     positions = predicted_positions(translation)
     writes = bool(translation.written)
-    stack = "decoder" if writes else "encoder"
     shown = shown_positions(positions, translation.prompt_length)
     _, lens = analyses.lens_of(key, text, *run, shown)
     section(
-        f"After each layer of the {stack}",
+        "After each layer of the decoder" if writes else "After each layer of the encoder",
         "The word that the model would write if it stopped at this layer. Each column is a position of the text that "
         "it writes. The bottom row is what the model wrote."
         if writes
@@ -57,14 +64,7 @@ def early_predictions(key: CheckpointKey, text: str, run: Run) -> None:
         show_early_translations(key, text)
     explanation(
         "How it is computed",
-        f"The logit lens (nostalgebraist 2020) takes the state of the {stack} after layer l. It applies the last norm, "
-        "where the model has one, and multiplies the result by the output matrix, which makes logits."
-        + (
-            " The DecoderLens (Langedijk et al. 2024) gives the decoder the state of the encoder after layer l instead "
-            "of its last state."
-            if translates
-            else ""
-        ),
+        " ".join(filter(None, (LOGIT_LENS, DECODER_LENS if translates else ""))),
         r"p_l(y) = \mathrm{softmax}(W\,\mathrm{norm}(x^{(l)}_t))",
     )
 
@@ -90,7 +90,7 @@ def explain_first_row(key: CheckpointKey, translation: Translation, lens: Lens) 
         "positions it only repeats the token that was read."
     )
     if getattr(loading.config_of(key).model, "tie_embeddings", "none") != "none":
-        note += " The embeddings and the output of this model share one matrix."
+        note = f"{note} The embeddings and the output of this model share one matrix."
     st.caption(note)
 
 

@@ -24,6 +24,18 @@ from viz_app.widgets.map_window import MapWindow, choose_window
 
 __all__ = ["read_or_guessed"]
 
+ALTI = (
+    "This is ALTI+ (Ferrando et al. 2022). The output of attention at one position is a sum of vectors, one from each "
+    "position. The residual counts as the vector of the position itself. In cross-attention, the residual counts for "
+    "the words before. The share of a vector is how much closer it brings the sum to the output, in the L₁ norm. The "
+    "shares of all layers are multiplied. Here the vectors of each layer add up to its output, with a difference of at "
+    "most {difference:.1g}."
+)
+VALUE_ZEROING = (
+    "The second measure is value zeroing (Mohebbi et al. 2023). It compares the output of a position with the values "
+    "of a token and without them: 1 minus the cosine of the two vectors."
+)
+
 
 def read_or_guessed(key: CheckpointKey, text: str, run: Run) -> None:
     """Draw the two shares of every written token, the tokens that they come from, and a second measure of them."""
@@ -49,17 +61,7 @@ def read_or_guessed(key: CheckpointKey, text: str, run: Run) -> None:
         draw_tokens_that_were_read(influence, translation)
     explanation(
         "How it is computed",
-        "ALTI+ (Ferrando et al. 2022). The output of attention at one position is a sum of vectors, one from each "
-        "position. The residual counts as the position's own vector. In cross-attention, the residual counts for the "
-        "words before. The share of a vector is how much closer it brings the sum to the output, in the L₁ norm. The "
-        "shares of all layers are multiplied. Here the vectors of every layer add up to its output within "
-        f"{influence.residual:.1g}."
-        + (
-            " The second measure is value zeroing (Mohebbi et al. 2023): one minus the cosine between the output of a "
-            "position with the values of a token and without them."
-            if written
-            else ""
-        ),
+        " ".join(filter(None, (ALTI.format(difference=influence.residual), VALUE_ZEROING if written else ""))),
         r"c_{ij} \propto \max(0, \lVert y_i\rVert_1 - \lVert y_i - T_i(x_j)\rVert_1)",
     )
 
@@ -162,11 +164,13 @@ def draw_value_zeroing(
     key: CheckpointKey, text: str, run: Run, translation: Translation, written: Sequence[str]
 ) -> None:
     """Draw the share of what was given in each layer by value zeroing, or say why it is not computed."""
-    name = "source" if translation.source else "text that you typed"
     section(
         "A second measure, layer by layer",
-        "The values of one token are set to zero, and the rest of the layer is computed again. The picture shows which "
-        f"share of the change in each word is due to the {name}.",
+        "The values of one token are set to zero, and the rest of the layer is computed again. Each written word "
+        "changes. The picture shows which share of these changes comes from the source."
+        if translation.source
+        else "The values of one token are set to zero, and the rest of the layer is computed again. Each written word "
+        "changes. The picture shows which share of these changes comes from the text that you typed.",
     )
     try:
         zeroing = analyses.zeroing_of(key, text, *run)
@@ -184,5 +188,7 @@ def draw_value_zeroing(
             unit="share",
         ),
         key="zeroing",
-        alt=f"Heatmap: the share of the {name} for each layer of the decoder and each written word",
+        alt="Heatmap of the share of the source in each written word, for each layer of the decoder"
+        if translation.source
+        else "Heatmap of the share of your text in each written word, for each layer of the decoder",
     )

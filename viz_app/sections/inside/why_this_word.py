@@ -46,8 +46,11 @@ def draw_contributions(contributions: Contributions, ours: str, theirs: str, *, 
         return
     section(
         f"The logit of “{ours}” is {contributions.difference:.3f} above that of “{theirs}”",
-        (f"So “{ours}” is {times_as_likely(contributions.difference)} times as likely. " if exclusive else "")
-        + f"The picture shows what each part added to the difference: red for “{ours}”, blue for “{theirs}”.",
+        f"So “{ours}” is {times_as_likely(contributions.difference)} times as likely. The picture shows what each part "
+        f"of the model added to this difference: red for “{ours}”, blue for “{theirs}”."
+        if exclusive
+        else f"The picture shows what each part of the model added to this difference: red for “{ours}”, blue for "
+        f"“{theirs}”.",
     )
     draw(
         head_grids(
@@ -122,7 +125,7 @@ def times_as_likely(difference: float) -> str:
 def show_sum(contributions: Contributions) -> None:
     """Show that the parts add up to the difference of the logits."""
     parts = {
-        **{f"heads, {KINDS[kind].title}": float(found.sum()) for kind, found in contributions.heads.items()},
+        **{f"heads ({KINDS[kind].title})": float(found.sum()) for kind, found in contributions.heads.items()},
         "feed-forwards": float(contributions.feed_forward.sum()),
         "the word read last" if contributions.positions is None else "token vectors": contributions.word,
         "its position" if contributions.positions is None else "positions": contributions.position,

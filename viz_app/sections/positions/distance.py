@@ -36,10 +36,10 @@ def distance_scores(key: CheckpointKey, config: AnyConfig) -> None:
     )
     explanation(
         "Where it comes from",
-        "A query is Wx + b and a key is W′y + b′, each rotated by its position. Multiplied out, this gives four "
-        "products. The product of the rotated biases b and b′ contains no word, and depends only on the distance (Su "
-        "et al. 2021, equation 16). The other three products depend on the words and on the distance. When training "
-        "starts, the first head prefers the previous word, and the second head the next word.",
+        "A query is Wx + b and a key is W′y + b′. Each is rotated by its position. Their product is a sum of four "
+        "products. The product of the rotated biases b and b′ does not depend on the words. It depends only on the "
+        "distance (Su et al. 2021, equation 16). The other three products depend on the words and on the distance. "
+        "When training starts, the first head prefers the previous word, and the second head prefers the next word.",
         r"\frac{(R_t\,b)\cdot(R_s\,b')}{\sqrt{d_k}}=\frac{b\cdot R_{s-t}\,b'}{\sqrt{d_k}}",
     )
 

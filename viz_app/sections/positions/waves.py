@@ -76,8 +76,8 @@ def draw_counter(table: FloatArray, lengths: FloatArray) -> None:
         "A counter with soft digits",
         "In binary, the last digit changes at every number, the digit before it at every second number, and so on. "
         "Sines do the same, but gradually. Left: a binary counter. Right: where the sines of some dimensions are "
-        "negative. These waves come closest to doubling in length: "
-        f"each is {', '.join(ratios)} times as long as the one before.",
+        "negative. Each of these waves is about twice as long as the wave before it. The exact factors are "
+        f"{', '.join(ratios)}.",
     )
     numbers = np.arange(min(len(table), MAX_NUMBERS))
     left, right = st.columns(2)

@@ -118,7 +118,9 @@ def bertviz(shown: AttentionView, kind: str, layer: int, head: int | str, *, mod
             scale=scale,
         ),
         height=round(scale * bertviz_frame.height(which, shown.maps)),
-        alt=f"BertViz {which} view of the {KINDS[kind].full_name}" + ("" if model_view else f", layer {layer + 1}"),
+        alt=f"BertViz model view of the {KINDS[kind].full_name}"
+        if model_view
+        else f"BertViz head view of the {KINDS[kind].full_name}, layer {layer + 1}",
     )
 
 
