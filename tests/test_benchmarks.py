@@ -48,7 +48,7 @@ def test_the_memory_of_a_corpus_is_measured(tmp_path: Path, capsys: pytest.Captu
     assert "order of an epoch" in printed
 
 
-def test_translations_are_compared_with_ctranslate2_or_it_is_asked_for(
+def test_translations_are_compared_with_ctranslate2_or_its_installation_is_requested(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = ["--data-dir", str(TOY_DATA), "--corpus", "toy", "--split", "val", "--repeats", "1", "--beam", "2"]

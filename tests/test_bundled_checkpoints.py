@@ -47,14 +47,14 @@ def test_it_loads_and_works(folder: Path) -> None:
         ("You will not regret watching it.", "I regret watching it."),
     ],
 )
-def test_a_denial_turns_what_the_classifier_says(positive: str, negative: str) -> None:
+def test_a_negation_changes_the_class(positive: str, negative: str) -> None:
     classifier = load_classifier(BUNDLED / "imdb-sentiment")
     assert classify(classifier, positive).label == "positive"
     assert classify(classifier, negative).label == "negative"
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_its_recipe_makes_it(folder: Path) -> None:
+def test_its_recipe_describes_it(folder: Path) -> None:
     config, recipe = read_config(folder), load_recipe(folder.name)
     sizes = {name: getattr(config.model, name) for name in VOCAB_SIZES[config.task]}
     assert config.recipe == recipe.name
@@ -64,7 +64,7 @@ def test_its_recipe_makes_it(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_its_card_and_the_readme_tell_the_recorded_figures(folder: Path) -> None:
+def test_its_card_and_the_readme_have_the_recorded_scores(folder: Path) -> None:
     config, card = read_config(folder), (folder / "README.md").read_text(encoding="utf-8")
     for name, value in config.figures.items():
         if name.endswith((".bleu", ".accuracy", ".chrf", ".perplexity")):
@@ -78,7 +78,7 @@ def test_its_card_and_the_readme_tell_the_recorded_figures(folder: Path) -> None
     assert f"{figure:.1f}" in line
 
 
-def test_snapshots_go_from_the_first_step_to_the_last_and_know_more_and_more() -> None:
+def test_snapshots_cover_the_whole_run_and_their_loss_falls() -> None:
     checkpoint = load_checkpoint(BUNDLED / "multi30k-en-de")
     paths = sorted((checkpoint.path / "snapshots").iterdir())
     steps = [int(path.stem.removeprefix("step-")) for path in paths]
@@ -94,7 +94,7 @@ def test_snapshots_go_from_the_first_step_to_the_last_and_know_more_and_more() -
     assert losses[:5] == sorted(losses[:5], reverse=True)
 
 
-def test_all_together_stay_small() -> None:
+def test_all_checkpoints_together_stay_small() -> None:
     sizes = [path.stat().st_size for path in BUNDLED.rglob("*") if path.is_file()]
     assert max(sizes) < 25e6
     assert sum(sizes) < 150e6

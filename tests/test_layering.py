@@ -49,7 +49,7 @@ def within(name: str, package: str) -> bool:
     return name == package or name.startswith(package + ".")
 
 
-def test_every_room_imports_downward_alone() -> None:
+def test_every_room_imports_only_downward() -> None:
     assert {room(name) for name in TREES} - {*ROOMS} == set(), "a room has no place in this test yet"
     for name, imported in IMPORTS.items():
         below = ROOMS[: ROOMS.index(room(name)) + 1]
@@ -59,19 +59,19 @@ def test_every_room_imports_downward_alone() -> None:
         assert wrong == [], f"{name} imports what is in no room below its own"
 
 
-def test_no_room_imports_what_it_must_not_know() -> None:
+def test_no_room_imports_a_forbidden_package() -> None:
     for name, imported in IMPORTS.items():
         holds = max((place for place in FORBIDDEN if within(name, place)), key=len, default="")
         wrong = [other for other in imported for unknown in FORBIDDEN.get(holds, ()) if within(other, unknown)]
         assert wrong == [], f"{name} must not import these"
 
 
-def test_the_inside_of_streamlit_is_known_to_one_file() -> None:
+def test_only_one_file_uses_private_parts_of_streamlit() -> None:
     knows = {name for name, imported in IMPORTS.items() if any(other.startswith("streamlit.") for other in imported)}
     assert knows == {BRIDGE}
 
 
-def test_torchtext_is_known_to_one_file() -> None:
+def test_only_one_file_imports_torchtext() -> None:
     """It is no longer developed, so one file must be enough to replace it."""
     assert {name for name, imported in IMPORTS.items() if any(within(o, "torchtext") for o in imported)} == {TORCHTEXT}
 

@@ -108,7 +108,7 @@ def test_a_broken_environment_is_made_again(here: Path, damage: Callable[[Path],
     assert not (folder / "left over").exists()
 
 
-def test_what_pip_left_half_done_is_never_used(here: Path) -> None:
+def test_an_environment_with_an_interrupted_installation_is_never_used(here: Path) -> None:
     folder = here / "venv"
     (here / "full").touch()
     with pytest.raises(SystemExit, match=r"no space left on device\n.*could not be installed"):
@@ -160,7 +160,7 @@ def test_a_backup_that_run_did_not_make_is_left_alone(here: Path) -> None:
     assert not backup.exists()
 
 
-def test_what_is_left_of_an_old_environment_is_known_as_ours(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rest_of_an_old_environment_is_recognized(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     old = here / "venv.old"
     (old / "used").mkdir(parents=True)
     (old / run.STAMP).touch()

@@ -94,7 +94,7 @@ def test_no_text_in_a_link_asks_another_host(visit: Visit, path: str) -> None:
         expect(page.get_by_text("The query of “a![p](//host1)b”")).to_be_visible()
 
 
-def test_a_code_that_is_read_aloud_leads_to_the_same_place(visit: Visit) -> None:
+def test_a_code_opens_the_same_page_with_the_same_choices(visit: Visit) -> None:
     page = visit("steps?text=A+dog+runs.&step=3")
     expect(page.get_by_text("step 3 of")).to_be_visible()
     settle(page)

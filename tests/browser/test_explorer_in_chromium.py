@@ -179,7 +179,7 @@ def test_a_click_on_a_token_opens_its_step_and_the_link_keeps_it(visit: Visit) -
     expect(page.get_by_role("button", name="Speed: 2 ×")).to_be_visible()
 
 
-def test_pointing_at_a_step_lights_its_line_of_code_and_the_other_way_round(visit: Visit) -> None:
+def test_pointing_at_a_step_highlights_its_line_of_code_and_vice_versa(visit: Visit) -> None:
     page = visit(f"inside?{HERE}&inside_tab=stations&station_code=true")
     expect(page.get_by_text("It is only rounding")).to_be_visible()
     settle(page)  # until then stations come below, so that the last one is another, and what is above them grows

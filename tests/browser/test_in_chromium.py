@@ -162,7 +162,7 @@ def test_hovering_a_cell_names_query_key_and_weight(visit: Visit) -> None:
     check(page)
 
 
-def test_a_word_lights_what_it_looked_at_and_its_row_and_the_other_way_round(visit: Visit) -> None:
+def test_a_word_highlights_the_words_that_it_attends_to_and_its_row_and_vice_versa(visit: Visit) -> None:
     page = visit("?layer=3&head=2")
     wait_for_head(page, 3, 2)
     expected = expected_translation(FIRST_TEXT)
@@ -213,7 +213,7 @@ def test_maps_can_be_downloaded(visit: Visit) -> None:
     "text",
     ["</script><script>document.title='hacked'</script>", "<img src=x onerror=alert(1)>", "🐕‍🦺", "مرحبا", "$x$ **b**"],
 )
-def test_nothing_that_is_typed_becomes_markup(visit: Visit, text: str) -> None:
+def test_typed_text_never_becomes_markup(visit: Visit, text: str) -> None:
     page = visit()
     wait_for_head(page, 3, 1)
     type_sentence(page, text)
@@ -319,7 +319,7 @@ def test_every_page_draws_for_everybody_without_another_host(visit: Visit, path:
         assert page.locator(".switches button").evaluate_all(narrowest) >= 24, "a finger finds every head"
 
 
-def test_the_first_picture_stands_in_the_first_screenful(visit: Visit) -> None:
+def test_the_first_picture_is_on_the_first_screen(visit: Visit) -> None:
     page = visit()
     wait_for_head(page, 3, 1)
     for picture in page.locator(".sheet, svg.map").all():

@@ -25,7 +25,7 @@ def submit(page: Page, *, files: int) -> None:
     page.get_by_test_id("stExpanderDetails").get_by_role("button", name="Open", exact=True).click()
 
 
-def test_only_its_visitor_sees_an_upload(visit: Visit, folder: Path) -> None:
+def test_only_the_visitor_who_uploaded_a_checkpoint_sees_it(visit: Visit, folder: Path) -> None:
     mine, other = visit("checkpoints"), visit("checkpoints")
     mine.get_by_text("Open your own", exact=True).click()
     mine.locator("input[type=file]").set_input_files(folder)

@@ -21,9 +21,7 @@ Visit = Callable[..., Page]
 TEXT = "A dog </script> runs & barks."
 
 
-def test_what_is_taken_home_shows_every_number_without_a_network(
-    visit: Visit, chromium: Browser, tmp_path: Path
-) -> None:
+def test_a_report_shows_every_number_without_a_network(visit: Visit, chromium: Browser, tmp_path: Path) -> None:
     page = visit(f"?checkpoint=everyday-en-de&text={TEXT.replace('&', '%26')}")
     settle(page)
     page.get_by_role("button", name="Download").click()

@@ -137,7 +137,7 @@ def test_the_words_and_the_lines_between_them_are_saved(visit: Visit, tmp_path: 
     expect(page.locator(".hl-looks .hl-save")).to_have_count(1)
 
 
-def test_words_without_lines_are_no_picture_and_long_ones_keep_to_their_chips(visit: Visit, tmp_path: Path) -> None:
+def test_words_without_lines_are_not_saved_and_long_words_stay_in_their_chips(visit: Visit, tmp_path: Path) -> None:
     page = visit("?kind=encoder&text=A+dog+runs.")
     expect(page.locator(".hl-looks .hl-save")).to_have_count(1)
     expect(page.locator(".hl-looks .hl-save")).to_be_hidden()
@@ -165,7 +165,7 @@ def test_a_station_is_saved_with_its_numbers_its_code_and_its_picture(visit: Vis
     assert image.get("href", "").startswith("data:image/png;base64,")
 
 
-def test_a_view_of_bertviz_is_saved_in_ink_that_is_read_on_paper(visit: Visit, tmp_path: Path) -> None:
+def test_a_saved_view_of_bertviz_is_legible_on_paper(visit: Visit, tmp_path: Path) -> None:
     page = visit("?view=head&layer=2&head=3&text=A+dog+runs.", scheme="dark")
     expect(page.frame_locator(".stIFrame").locator("svg text").first).to_be_visible()
     assert "layer 2" in (page.locator(".stIFrame").get_attribute("title") or "")

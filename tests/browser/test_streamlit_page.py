@@ -28,7 +28,7 @@ FIELDS = """(modules) => {
 }"""
 
 
-def test_what_our_pages_rely_on_is_there(chromium: Browser) -> None:
+def test_streamlit_has_the_elements_that_our_pages_use(chromium: Browser) -> None:
     with streamlit("tests/browser/streamlit_elements.py") as server:
         page = chromium.new_page(viewport={"width": 1280, "height": 900})
         page.goto(server.url)

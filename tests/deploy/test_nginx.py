@@ -115,7 +115,7 @@ def test_a_visitor_who_moved_stays_when_the_process_is_back() -> None:
 
 
 @pytest.mark.parametrize("cookie", ["headlight=p9", "headlight=127.0.0.1:22", "headlight=", "headlight=evil.example"])
-def test_a_cookie_leads_nowhere_but_to_our_processes(cookie: str) -> None:
+def test_a_cookie_leads_only_to_our_processes(cookie: str) -> None:
     async def scenario() -> None:
         async with processes(1) as (_, listen):
             visitor = Visitor(listen)

@@ -35,7 +35,7 @@ def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 
 
 @pytest.mark.parametrize("arguments", [("--processes", "0"), ("--processes", "two"), ("--also", "10.0.0.2")])
-def test_senseless_arguments_are_refused(
+def test_invalid_arguments_are_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: tuple[str, str]
 ) -> None:
     assert f"{arguments[1]} is not" in refused(monkeypatch, capsys, *arguments)

@@ -36,7 +36,7 @@ def data_in(page: str, name: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("kind", ["cross", "encoder", "decoder"])
-def test_the_report_holds_the_very_numbers_of_the_model(shown: ShownTranslation, kind: str) -> None:
+def test_the_report_has_exactly_the_numbers_of_the_model(shown: ShownTranslation, kind: str) -> None:
     page = shown.html()
     maps = data_in(page, f"maps-{kind}")
     numbers = np.frombuffer(base64.b64decode(str(maps["maps"])), dtype="<f4")
@@ -48,13 +48,13 @@ def test_the_report_holds_the_very_numbers_of_the_model(shown: ShownTranslation,
     np.testing.assert_array_equal(lines, shown.maps[kind].ravel())
 
 
-def test_what_was_forced_is_told_in_the_report(opened: OpenCheckpoint) -> None:
+def test_the_report_names_forced_words(opened: OpenCheckpoint) -> None:
     assert "Not the model" not in opened.translate("A dog runs.").html()
     forced = opened.translate("A dog runs.", forced={0: 300})
     assert html.escape("This is not the model's own translation: words were forced.") in forced.html()
 
 
-def test_a_text_stays_text_in_the_report(shown: ShownTranslation) -> None:
+def test_a_text_with_markup_stays_text_in_the_report(shown: ShownTranslation) -> None:
     page = shown.html()
     assert "<b>through" not in page
     assert html.escape(TEXT) in page
@@ -63,20 +63,20 @@ def test_a_text_stays_text_in_the_report(shown: ShownTranslation) -> None:
     assert "http" not in re.sub(r'http-equiv|"http://www.w3.org/2000/svg"', "", page)
 
 
-def test_fifteen_tokens_fit_on_any_stick(opened: OpenCheckpoint) -> None:
+def test_a_report_of_fifteen_tokens_is_small(opened: OpenCheckpoint) -> None:
     found = opened.translate("My sister bought a small red car in Berlin last week, I think.")
     assert len(found.source) >= 15
     assert len(found.html().encode()) < 1_500_000
 
 
-def test_a_text_that_is_too_long_is_told_so(opened: OpenCheckpoint) -> None:
+def test_a_text_that_is_too_long_for_a_report_is_refused(opened: OpenCheckpoint) -> None:
     long = opened.translate("word " * (MAX_TOKENS + 5))
     with pytest.raises(TooLongError, match=f"can hold {MAX_TOKENS}"):
         report(long, text="", name="", made=date(2026, 1, 1))
     assert "Shorten the text" in long._repr_html_()
 
 
-def test_a_notebook_gets_a_frame_of_its_own(shown: ShownTranslation) -> None:
+def test_a_notebook_shows_the_report_in_a_frame(shown: ShownTranslation) -> None:
     frame = shown._repr_html_()
     assert frame.count("<") == 2  # all else is escaped
     assert html.unescape(re.findall(r'srcdoc="(.*?)"', frame, flags=re.S)[0]) == shown.html()
@@ -99,7 +99,7 @@ def test_a_figure_has_the_map_that_was_asked_for(shown: ShownTranslation) -> Non
         shown.plot("cross", layer=99)
 
 
-def test_it_opens_by_name_and_says_what_there_is() -> None:
+def test_a_checkpoint_opens_by_name_and_an_unknown_name_lists_all() -> None:
     assert isinstance(open_checkpoint("imdb-sentiment"), ClassifierCheckpoint)
     with pytest.raises(CheckpointError, match=r"Choose one of these: .*everyday-en-de"):
         open_checkpoint("everyday-xx")

@@ -72,7 +72,9 @@ SCORES = st.lists(st.floats(-110, 110, width=32), min_size=2, max_size=40)
 
 
 @given(SCORES, st.integers(0, 10**6), st.data())
-def test_a_painted_row_sums_to_one_whatever_it_held(scores: list[float], millionths: int, data: st.DataObject) -> None:
+def test_a_painted_row_sums_to_one_for_any_earlier_weights(
+    scores: list[float], millionths: int, data: st.DataObject
+) -> None:
     before = torch.tensor(scores).softmax(dim=-1)
     key, weight = data.draw(st.integers(0, len(scores) - 1)), millionths / 10**6
     row = paint(PaintedCell(Head("encoder", 0, 0), 0, key, weight))["weights"](before[None, None, None])[0, 0, 0]
@@ -103,7 +105,7 @@ def test_two_weights_in_one_row_are_refused_with_the_row() -> None:
         Intervention.from_code("paint.cross.1.2.3.1.0.5~paint.cross.1.2.3.2.0.5")
 
 
-def test_ablated_uniform_and_painted_heads_go_together(model: Transformer, source: Tensor, target: Tensor) -> None:
+def test_ablated_uniform_and_painted_heads_can_be_combined(model: Transformer, source: Tensor, target: Tensor) -> None:
     intervention = Intervention(
         ablated=frozenset([Head("cross", 0, 1), Head("cross", 0, 3)]),
         uniform=frozenset([Head("cross", 0, 2)]),

@@ -103,7 +103,7 @@ def test_sentences_of_a_phrasebook_begin_with_a_capital(drawn: Substitutions, bo
     assert all(side[-1] in ".!?。！？" for pair in found for side in pair)
 
 
-def test_two_of_a_row_are_drawn_apart() -> None:
+def test_two_entries_of_a_row_are_drawn_separately() -> None:
     pets = dict(phrasebook.CHINESE.rows["pet"])
     found = [re.fullmatch("I have (.+) and (.+)\\.", pair[0]) for pair in filled(20000, substitutions=CHINESE, seed=1)]
     both = [match.groups() for match in found if match and set(match.groups()) <= set(pets)]
@@ -120,7 +120,7 @@ def test_letters_and_full_stops(draw: random.Random) -> None:
     assert capitals(PAIRS[2], draw) == ("STOP", "Halt")
 
 
-def test_a_name_is_drawn_anew_on_both_sides(draw: random.Random) -> None:
+def test_a_name_is_replaced_on_both_sides(draw: random.Random) -> None:
     for _ in range(50):
         found = renamed(("Tom's dog likes Mary, not Tom.", "Toms Hund mag Mary, nicht Tom."), draw)
         assert found
@@ -134,7 +134,7 @@ def test_a_name_is_drawn_anew_on_both_sides(draw: random.Random) -> None:
     assert renamed(("Tom sleeps.", "Er schläft."), draw) is None
 
 
-def test_numbers_are_drawn_anew_where_both_sides_agree(draw: random.Random) -> None:
+def test_numbers_are_replaced_if_both_sides_agree(draw: random.Random) -> None:
     found = [renumbered(("At 9:45 on the 9th.", "Am 9. um 9.45 Uhr."), draw) for _ in range(50)]
     for pair in found:
         assert pair
@@ -154,7 +154,7 @@ def test_an_emoji_is_copied(draw: random.Random) -> None:
     assert source.removeprefix("Stop") == target.removeprefix("Halt") != ""
 
 
-def test_no_variant_makes_an_empty_side(draw: random.Random) -> None:
+def test_no_variant_has_an_empty_side(draw: random.Random) -> None:
     for variant in [*LETTERS, *VARIANTS]:
         for pair in [*PAIRS, ("!", "!")]:
             found = variant(pair, draw)
@@ -194,7 +194,7 @@ def test_numerals(number: int, english: str, chinese: str) -> None:
     assert numeral(number) == (english, chinese)
 
 
-def test_what_is_calculated_is_right() -> None:
+def test_generated_sums_are_correct() -> None:
     values = {numeral(number)[0]: number for number in range(1, 100)}
     signs = {"plus": int.__add__, "minus": int.__sub__, "times": int.__mul__}
     for english, _ in SUMS:

@@ -29,7 +29,7 @@ def back(toy_folder: Path, data: Path, *more: str) -> int:
     return write_corpus(given)
 
 
-def test_what_people_wrote_stands_beside_what_the_checkpoint_makes_of_it_once(
+def test_each_human_sentence_is_paired_once_with_its_machine_translation(
     toy: Checkpoint, toy_folder: Path, data: Path
 ) -> None:
     assert back(toy_folder, data, "--apart", "toy") == 0
@@ -54,7 +54,7 @@ def test_a_model_of_the_other_direction_learns_from_it_and_is_tested_on_what_has
     assert read_pairs(data, "toy+alone-back-de", "val", "de", "en") == read_pairs(data, "toy", "val", "de", "en")
 
 
-def test_whatever_a_corpus_holds_beside_its_training_part_is_kept_apart(toy_folder: Path, data: Path) -> None:
+def test_sentences_of_all_parts_of_an_apart_corpus_are_left_out(toy_folder: Path, data: Path) -> None:
     for language in ("en", "de"):  # as multi30k has it: its parts have names of their own
         (data / "toy" / f"test.{language}").rename(data / "toy" / f"test_2016_flickr.{language}")
     kept = read_pairs(data, "toy", "test_2016_flickr", "en", "de")[0][0]
@@ -64,14 +64,14 @@ def test_whatever_a_corpus_holds_beside_its_training_part_is_kept_apart(toy_fold
     assert kept not in {english for _, english in read_pairs(data, "alone-back-de", "train", "de", "en")}
 
 
-def test_a_training_needs_something_to_be_validated_on() -> None:
+def test_a_corpus_without_validation_sentences_is_refused() -> None:
     with pytest.raises(ConfigError, match="alone-back-de"):
         toy_recipe("words").with_settings({"corpus": "alone-back-de"})
     # A name that only has it in its middle is a corpus like any other.
     assert toy_recipe("words").with_settings({"corpus": "low-back-pain2"}).train.corpora == ("low-back-pain2",)
 
 
-def test_what_cannot_be_read_is_named_and_nothing_is_left(
+def test_an_unreadable_corpus_is_named_and_leaves_no_files(
     toy_folder: Path, data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert back(toy_folder, data, "--apart", "moon") == 1

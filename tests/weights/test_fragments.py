@@ -16,7 +16,7 @@ PAIRS = [
 ]
 
 
-def test_words_that_translate_each_other_keep_company() -> None:
+def test_words_that_translate_each_other_are_linked() -> None:
     weights = association(PAIRS)
     assert weights["dog", "hund"] == pytest.approx(1.0)
     assert weights["dog", "hund"] > 2 * weights.get(("dog", "steht"), 0.0)

@@ -44,7 +44,7 @@ def test_n_grams_are_words_pairs_and_triples_each_once() -> None:
     assert len(grams_of("")) == 0
 
 
-def test_it_hears_a_negation_that_single_words_cannot_tell() -> None:
+def test_pairs_of_words_distinguish_a_negation() -> None:
     judge = NgramClassifier.learn(TEXTS * 20, LABELS * 20)
     assert all((judge.probability(text) > 0.5) == bool(label) for text, label in zip(TEXTS, LABELS, strict=True))
     assert judge.probability("words that nobody wrote") == pytest.approx(1 / (1 + np.exp(-judge.bias)))
@@ -67,7 +67,7 @@ def test_the_weights_are_those_of_logistic_regression_over_log_ratios() -> None:
     assert shares.std() > 0.01
 
 
-def test_a_text_and_its_pieces_are_judged(tmp_path: Path) -> None:
+def test_a_text_and_its_parts_get_labels(tmp_path: Path) -> None:
     write_reviews(tmp_path, rows=1000)
     assert write_corpus(["label", "--corpus", "reviews", "--more", "", "--data-dir", str(tmp_path)]) == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["reviews", "reviews-distilled"]
@@ -143,7 +143,7 @@ def test_a_sentence_is_judged_in_its_text_in_each_cut_and_in_a_mixture(tmp_path:
     assert all(len({fold[source] for source in sources}) == 1 for sources in mixed)  # their judge has read none of them
 
 
-def test_nobody_judges_what_they_have_read(tmp_path: Path) -> None:
+def test_no_classifier_labels_its_own_training_texts(tmp_path: Path) -> None:
     """Each pair of neighbours has its own word, and only this word predicts their label."""
     folder, draw = tmp_path / "reviews", random.Random(1)
     folder.mkdir()
@@ -177,7 +177,7 @@ def test_a_doubtful_label_costs_what_its_classes_cost_in_their_shares() -> None:
     assert cost(1.0, 0.0) != pytest.approx(cost(0.0, 1.0))
 
 
-def test_what_cannot_be_judged_or_learned_from_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_texts_that_cannot_be_labelled_or_learned_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_reviews(tmp_path)
     write_reviews(tmp_path / "few", rows=50)
     (tmp_path / "few" / "reviews").rename(tmp_path / "few-reviews")

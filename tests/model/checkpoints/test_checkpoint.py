@@ -98,7 +98,7 @@ BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
 
 
 @pytest.mark.parametrize("kind", BREAKS)
-def test_every_broken_checkpoint_gets_a_sentence(folder: Path, kind: str) -> None:
+def test_every_broken_checkpoint_gets_a_message(folder: Path, kind: str) -> None:
     break_it, message = BREAKS[kind]
     break_it(folder)
     with pytest.raises(CheckpointError, match=message):
@@ -114,7 +114,7 @@ def test_weights_that_are_not_finite_are_refused_and_the_old_ones_kept(folder: P
     assert (folder / "model.safetensors").read_bytes() == before
 
 
-def test_only_what_we_left_ourselves_is_swept_up(tmp_path: Path) -> None:
+def test_only_our_own_leftover_files_are_removed(tmp_path: Path) -> None:
     ours = [".model.safetensors.4711.part", ".config.json.12.part", ".step-000010.safetensors.3.part"]
     theirs = [".tmp", ".tmpAb12Cd", ".video.mp4.part", ".notes.json.part", "model.safetensors.1.part", "deep/.tmp1"]
     theirs += [f"deep/{ours[0]}"]

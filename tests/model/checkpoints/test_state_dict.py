@@ -96,7 +96,7 @@ def write(folder: Path, model: nn.Module, text: str = TOML) -> Path:
 @torch.inference_mode()
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor")
 @pytest.mark.parametrize("norm_first", [False, True])
-def test_torchs_own_transformer_computes_the_same_here(tmp_path: Path, norm_first: bool) -> None:
+def test_weights_of_torch_transformer_give_the_same_numbers(tmp_path: Path, norm_first: bool) -> None:
     model = tutorial(norm_first=norm_first)
     text = TOML.replace('"post"', '"pre"') if norm_first else TOML
     checkpoint = open_translator(write(tmp_path / "mine", model, text))
@@ -182,7 +182,7 @@ def read_annotated(model: nn.Module, source: Tensor) -> Tensor:
 
 
 @torch.inference_mode()
-def test_the_annotated_transformer_computes_the_same_here(tmp_path: Path) -> None:
+def test_weights_of_the_annotated_transformer_give_the_same_numbers(tmp_path: Path) -> None:
     model = annotated()
     names = 'layout = "annotated"\nsource_embedding = "src_embed.0.lut"\ntarget_embedding = "tgt_embed.0.lut"\n'
     text = TOML.partition("[names]")[0].replace('"post"', '"pre"') + f'[names]\n{names}output = "generator.proj"\n'
@@ -192,7 +192,7 @@ def test_the_annotated_transformer_computes_the_same_here(tmp_path: Path) -> Non
     assert translate(checkpoint, TEXT).written
 
 
-def test_other_names_are_led_to_ours(tmp_path: Path) -> None:
+def test_other_parameter_names_are_mapped_to_ours(tmp_path: Path) -> None:
     model = tutorial()
     renamed = {
         name.replace("linear1", "ff.first").replace("linear2", "ff.second"): tensor
@@ -214,7 +214,7 @@ def test_other_names_are_led_to_ours(tmp_path: Path) -> None:
 
 
 @torch.inference_mode()
-def test_a_source_that_was_filled_up_without_a_mask_is_so_here(tmp_path: Path) -> None:
+def test_a_model_trained_without_a_source_mask_reads_its_padding(tmp_path: Path) -> None:
     model = tutorial()
     text = TOML.replace('unknown = "<unk>"', 'unknown = "<unk>"\naround_source = true\nfill_source = 12')
     checkpoint = open_translator(write(tmp_path / "mine", model, text))
@@ -229,7 +229,7 @@ def test_a_source_that_was_filled_up_without_a_mask_is_so_here(tmp_path: Path) -
     np.testing.assert_allclose([token.probability for token in found.written], probabilities.numpy(), **CLOSE)
 
 
-def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
+def test_tensors_that_do_not_fit_are_named(tmp_path: Path) -> None:
     folder = write(tmp_path / "mine", tutorial())
     state = tutorial().state_dict()
 
@@ -281,13 +281,13 @@ def test_a_pickle_that_would_run_code_runs_none(tmp_path: Path, monkeypatch: pyt
         ("output_bias = true", 'output_bias = "yes"', "true or false"),
     ],
 )
-def test_a_description_that_is_wrong_gets_a_sentence(tmp_path: Path, old: str, new: str, says: str) -> None:
+def test_a_wrong_description_gets_a_message(tmp_path: Path, old: str, new: str, says: str) -> None:
     folder = write(tmp_path / "mine", tutorial(), TOML.replace(old, new))
     with pytest.raises(CheckpointError, match=f"(?s)mine.*{says}|{says}"):
         open_checkpoint(folder)
 
 
-def test_it_is_found_and_described_without_its_weights(tmp_path: Path) -> None:
+def test_it_is_listed_without_reading_its_weights(tmp_path: Path) -> None:
     folder = write(tmp_path / "mine", tutorial())
     (folder / "model.pt").unlink()
     assert find_checkpoints([tmp_path]) == {"mine": folder}
@@ -298,7 +298,7 @@ def test_it_is_found_and_described_without_its_weights(tmp_path: Path) -> None:
         open_checkpoint(folder)
 
 
-def test_a_checkpoint_once_loaded_is_its_own(tmp_path: Path) -> None:
+def test_opening_a_checkpoint_does_not_change_the_original_model(tmp_path: Path) -> None:
     model = tutorial()
     before = copy.deepcopy(model.state_dict())
     checkpoint = open_translator(write(tmp_path / "mine", model))
@@ -342,7 +342,7 @@ def test_the_memory_that_a_description_asks_for_is_bounded_before_the_model_is_b
         open_checkpoint(folder, max_bytes=1_000_000)
 
 
-def test_compressed_weights_are_refused_before_they_swell(tmp_path: Path) -> None:
+def test_compressed_weights_are_refused_before_they_are_unpacked(tmp_path: Path) -> None:
     torch.save({"source.weight": torch.zeros(1000, 1000)}, tmp_path / "whole.pt")
     with zipfile.ZipFile(tmp_path / "whole.pt") as whole, zipfile.ZipFile(tmp_path / "small.pt", "w", 8) as small:
         for name in whole.namelist():
@@ -360,7 +360,7 @@ class Swelling:
 
 
 @pytest.mark.parametrize("new", [True, False], ids=["archive", "before 1.6"])
-def test_a_pickle_builds_tensors_alone(tmp_path: Path, new: bool) -> None:
+def test_a_pickle_can_build_only_tensors(tmp_path: Path, new: bool) -> None:
     path = tmp_path / "model.pt"
     torch.save({"source.weight": torch.arange(6.0)}, path, _use_new_zipfile_serialization=new)
     torch.testing.assert_close(read_state_dict(path)["source.weight"], torch.arange(6.0))

@@ -43,7 +43,7 @@ def test_evaluate_can_record_its_figures(toy_folder: Path, tmp_path: Path, capsy
     assert "valid_bleu" in read_config(folder).figures
 
 
-def test_evaluate_tells_short_sentences_from_long_ones_and_records_them(
+def test_evaluate_measures_and_records_bleu_by_length(
     toy_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = shutil.copytree(toy_folder, tmp_path / "copy")
@@ -126,7 +126,7 @@ def test_an_option_without_effect_is_refused(
 
 
 @pytest.mark.parametrize("texts", [["The dog sees the cat."], ["The dog sees the cat."] * 200])
-def test_who_stops_to_read_ends_translate_without_a_traceback(
+def test_a_closed_pipe_ends_translate_without_a_traceback(
     toy_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], texts: list[str]
 ) -> None:
     reading, writing = os.pipe()
@@ -138,7 +138,7 @@ def test_who_stops_to_read_ends_translate_without_a_traceback(
     assert capsys.readouterr().err == ""
 
 
-def test_translate_refuses_what_is_not_utf_8(
+def test_translate_refuses_input_that_is_not_utf_8(
     toy_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"caf\xe9\n"), encoding="utf-8"))
@@ -190,7 +190,7 @@ def test_json_and_csv_hold_the_same_maps(toy: Checkpoint, toy_folder: Path, tmp_
     np.testing.assert_allclose(rows, 1.0, atol=1e-4)  # a softmax of fp32, each weight written with its digits
 
 
-def test_json_holds_every_digit_and_no_word_that_is_none_of_its_own(toy: Checkpoint) -> None:
+def test_json_has_every_digit_and_only_standard_values(toy: Checkpoint) -> None:
     found = translate(toy, "The dog sees the cat.")
     maps = {name: weights.copy() for name, weights in found.maps.items()}
     maps["cross"][0, 0, 0, 0] = np.nan
@@ -249,7 +249,7 @@ def test_csv_holds_every_weight_at_its_place(toy: Checkpoint) -> None:
         ),
     ],
 )
-def test_mistakes_get_a_sentence_and_exit_code_1(
+def test_mistakes_get_a_message_and_exit_code_1(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(arguments) == 1
@@ -293,7 +293,7 @@ def test_wrong_usage_is_explained(arguments: list[str], capsys: pytest.CaptureFi
     assert "usage: python -m model" in capsys.readouterr().err
 
 
-def test_evaluate_prints_what_it_gets_wrong_of_what_a_class_types(
+def test_evaluate_prints_the_wrong_sentences_of_a_class_list(
     toy: Checkpoint,
     toy_folder: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -311,9 +311,7 @@ def test_evaluate_prints_what_it_gets_wrong_of_what_a_class_types(
     assert share == f"{toy_folder.name}: 1 of 2 acceptable, 50.0\u00a0%"
 
 
-def test_a_toy_is_written_and_learned_and_its_states_are_kept(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_toy_is_written_and_trained_with_snapshots(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["toy", "dates", "--data-dir", str(tmp_path)]) == 0
     command = capsys.readouterr().out.split("python -m model ")[1].split()
     out = tmp_path / "run"
@@ -328,7 +326,7 @@ def test_a_toy_is_written_and_learned_and_its_states_are_kept(
     assert "exists already" in capsys.readouterr().err
 
 
-def test_a_folder_of_another_library_is_classified_and_refused_where_a_record_of_training_is_needed(
+def test_a_folder_of_transformers_classifies_but_cannot_be_evaluated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = make_folder(tmp_path / "reviews", "bert-classifier")
@@ -343,6 +341,6 @@ def test_a_folder_of_another_library_is_classified_and_refused_where_a_record_of
         assert "reviews is a folder of Hugging Face's transformers" in capsys.readouterr().err
 
 
-def test_a_toy_that_is_not_there_is_written_and_not_downloaded(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_remedy_for_a_missing_toy_is_to_write_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "toy", "--data-dir", "/nowhere", "--out", "/nowhere/run"]) == 1
     assert "python -m model toy " in capsys.readouterr().err

@@ -94,7 +94,7 @@ def test_one_long_example_does_not_end_the_pool_that_is_sorted_together() -> Non
     assert padding(epoch(Batches(examples, TranslationBatch.of, batch_tokens=100))) < 0.02
 
 
-def test_order_follows_from_seed_and_epoch_alone(tokenizers: TokenizerPair) -> None:
+def test_the_order_depends_only_on_seed_and_epoch(tokenizers: TokenizerPair) -> None:
     batches = Batches(
         sentence_pairs(long_tailed_pairs(300), tokenizers, max_length=60), TranslationBatch.of, batch_tokens=300
     )
@@ -143,7 +143,7 @@ def test_ids_beyond_two_bytes_are_kept_as_they_are() -> None:
         Examples([example], largest=60_000)
 
 
-def test_examples_vary_from_epoch_to_epoch_and_by_nothing_else() -> None:
+def test_examples_vary_only_with_the_epoch() -> None:
     def vary(example: Example, draws: random.Random) -> Example:
         return [draws.randrange(10**6), *example[0]], example[1]
 
@@ -157,7 +157,7 @@ def test_examples_vary_from_epoch_to_epoch_and_by_nothing_else() -> None:
     assert sorted(sentences(list(small.in_order()))) == [((i, 3), (2, i, 3)) for i in range(4, 24)]
 
 
-def test_of_a_long_text_beginning_and_end_are_kept() -> None:
+def test_the_beginning_and_the_end_of_a_long_text_are_kept() -> None:
     assert shortened([4, 5, 6], 4) == [4, 5, 6, EOS_ID]
     assert shortened(range(10, 30), 6) == [10, 11, 27, 28, 29, EOS_ID]
     assert len(shortened(range(10, 30), 7)) == 7

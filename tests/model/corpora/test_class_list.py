@@ -22,7 +22,7 @@ def test_brackets_stand_for_each_of_their_words(folder: Path) -> None:
     ]
 
 
-def test_only_spaces_and_the_punctuation_at_the_end_are_forgiven(folder: Path) -> None:
+def test_only_spaces_and_final_punctuation_are_ignored(folder: Path) -> None:
     [sentence] = read_class_list("en", "de", folder=folder)
     assert all(sentence.accepts(text) for text in ("Bist du müde?", " Bist  du müde", "Bist du müde..."))
     assert not any(sentence.accepts(text) for text in ("bist du müde?", "Bist du, müde?", "Bist du", ""))
@@ -44,7 +44,7 @@ def test_our_own_lists_are_a_hundred_and_fifty_different_sentences(languages: tu
     assert all(answer and not set("[]|\t") & set(answer) for answer in answers)
 
 
-def test_of_chinese_neither_punctuation_nor_the_kind_of_characters_matters() -> None:
+def test_punctuation_and_kind_of_characters_are_ignored_in_chinese() -> None:
     sentence = next(one for one in read_class_list("en", "zh") if one.source == "I like chocolate.")
     assert all(map(sentence.accepts, ("我喜欢巧克力。", "我喜歡巧克力", "我 喜欢 巧克力！")))
     assert not sentence.accepts("我不喜欢巧克力。")

@@ -39,7 +39,7 @@ def test_a_missing_file_is_named_with_the_remedy(tmp_path: Path) -> None:
         ("train.de.gz", b"Eins\nZwei\n", r"train\.de\.gz cannot be read as gzip"),
     ],
 )
-def test_unusable_files_get_a_sentence(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+def test_unusable_files_get_a_message(tmp_path: Path, name: str, content: bytes, message: str) -> None:
     write(tmp_path, "train.en", b"One\nTwo\n")
     write(tmp_path, name, content)
     with pytest.raises(CorpusError, match=message):
@@ -89,7 +89,7 @@ def corpus_lines(corpus: str, split: str) -> list[str]:
     return (SPLITS / f"{corpus}.{split}.txt").read_text().split()
 
 
-def test_unseen_are_the_test_pairs_whose_target_no_earlier_training_part_held(tmp_path: Path) -> None:
+def test_the_unseen_split_has_no_target_of_an_earlier_training_part(tmp_path: Path) -> None:
     write_tatoeba(tmp_path)
     test, unseen = (read_pairs(tmp_path, "cmn-eng", split, "en", "zh") for split in ("test", "unseen"))
     held_out = {int(i) for name in ("val", "test") for i in (SPLITS / f"cmn-eng.{name}.txt").read_text().split()}
@@ -101,7 +101,7 @@ def test_unseen_are_the_test_pairs_whose_target_no_earlier_training_part_held(tm
     assert len(read_pairs(tmp_path, "cmn-eng", "unseen", "zh", "en")) < 1000
 
 
-def test_what_a_class_types_is_not_trained_on(tmp_path: Path) -> None:
+def test_the_class_list_is_not_in_the_training_part(tmp_path: Path) -> None:
     for split in ("train", "test"):
         write(tmp_path, f"{split}.en", b"hello anna\nA heron swims.\n")
         write(tmp_path, f"{split}.de", b"Servus Anna\nEin Reiher schwimmt.\n")
@@ -109,7 +109,7 @@ def test_what_a_class_types_is_not_trained_on(tmp_path: Path) -> None:
     assert len(read_pairs(tmp_path, "tiny", "test", "en", "de")) == 2
 
 
-def test_a_varied_corpus_is_validated_on_what_it_was_made_of(tmp_path: Path) -> None:
+def test_a_varied_corpus_is_validated_on_its_original(tmp_path: Path) -> None:
     write(tmp_path, "val.en", b"One.\n")
     write(tmp_path, "val.de", b"Eins.\n")
     write_pairs(tmp_path / "tiny-varied-de", {"train": [("ONE", "Eins")]}, ("en", "de"))

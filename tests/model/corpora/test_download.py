@@ -74,7 +74,7 @@ def fetch(server: Server, root: Path) -> Path:
     return download_corpus("tiny", root, base_url=server.url, report=lambda _: None)
 
 
-def test_files_arrive_whole_and_are_not_fetched_twice(server: Server, tmp_path: Path) -> None:
+def test_files_are_complete_and_not_downloaded_twice(server: Server, tmp_path: Path) -> None:
     folder = fetch(server, tmp_path)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == FILES
     fetch(server, tmp_path)
@@ -88,7 +88,7 @@ def test_a_cut_off_answer_is_continued_where_it_ended(server: Server, tmp_path: 
     assert server.requested[1] == ("train.en.gz", f"bytes={100_000 // CHUNK * CHUNK}-")
 
 
-def test_a_later_run_continues_what_an_earlier_one_left(server: Server, tmp_path: Path) -> None:
+def test_a_later_run_continues_an_unfinished_download(server: Server, tmp_path: Path) -> None:
     server.cuts = [CHUNK, CHUNK, CHUNK]
     with pytest.raises(
         DownloadError, match=r"train\.en\.gz could not be downloaded .* Run the command again to continue"
@@ -121,7 +121,7 @@ def test_a_part_that_is_already_too_long_is_thrown_away(server: Server, tmp_path
     fetch(server, tmp_path)
 
 
-def test_a_server_that_is_not_there_gets_a_sentence(server: Server, tmp_path: Path) -> None:
+def test_a_missing_server_gets_a_message(server: Server, tmp_path: Path) -> None:
     with pytest.raises(DownloadError, match="could not be downloaded"):
         download_corpus("tiny", tmp_path, report=lambda _: None)
 

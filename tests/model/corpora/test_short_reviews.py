@@ -19,7 +19,7 @@ def test_they_are_the_same_for_the_same_seed_and_half_of_them_are_positive() -> 
     assert 900 < sum(label for _, label in found) < 1100
 
 
-def test_a_negation_turns_the_label_round_and_the_end_of_a_contrast_counts() -> None:
+def test_a_negation_inverts_the_label_and_the_end_of_a_contrast_decides() -> None:
     negations = {"not", "never", "nothing", "nobody", "far", "anything", "hardly", "without", "don't", "won't", "can't"}
     negations |= {"didn't", "isn't", "wasn't", "wouldn't", "did", "no", "none", "wrong"}
     polarity_of = {word: p for p in (True, False) for word in (*ADJECTIVES[p], *VERBS[p], *NOUNS[p], *FEELINGS[p])}
@@ -42,7 +42,7 @@ def test_a_negation_turns_the_label_round_and_the_end_of_a_contrast_counts() -> 
     assert checked > 1000
 
 
-def test_none_of_the_class_list_is_trained_on(tmp_path: Path) -> None:
+def test_training_contains_no_sentence_of_the_class_list(tmp_path: Path) -> None:
     withheld = {canonical(text) for text, _ in class_reviews()}
     assert len(withheld) == 60
     (tmp_path / "sst2").mkdir()
@@ -51,7 +51,7 @@ def test_none_of_the_class_list_is_trained_on(tmp_path: Path) -> None:
     assert not withheld & {canonical(text) for text, _ in read_reviews(tmp_path, "short-reviews", "train")}
 
 
-def test_several_are_learned_and_the_first_alone_is_tested(tmp_path: Path) -> None:
+def test_several_corpora_are_trained_on_and_only_the_first_is_tested(tmp_path: Path) -> None:
     (tmp_path / "sst2").mkdir()
     (tmp_path / "sst2" / "train.tsv").write_text("a fine film\t1\n")
     (tmp_path / "sst2" / "dev.tsv").write_text("a poor\tfilm\t0\n")
@@ -66,7 +66,7 @@ def test_several_are_learned_and_the_first_alone_is_tested(tmp_path: Path) -> No
         read_reviews(tmp_path, "sst2", "test")
 
 
-def test_evaluate_prints_what_a_classifier_gets_wrong_of_what_a_class_types(
+def test_evaluate_prints_the_wrong_reviews_of_a_class_list(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["evaluate", "imdb-sentiment", "--class"]) == 0

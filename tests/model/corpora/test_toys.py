@@ -37,7 +37,7 @@ def drop(said: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", TOYS)
-def test_nothing_of_the_validation_part_is_learned(name: str, tmp_path: Path) -> None:
+def test_training_and_validation_pairs_differ(name: str, tmp_path: Path) -> None:
     write_toy(tmp_path, name, longest=6)
     toy = TOYS[name]
     train, val = (read_pairs(tmp_path, name, split, toy.source, toy.target) for split in ("train", "val"))
@@ -46,7 +46,7 @@ def test_nothing_of_the_validation_part_is_learned(name: str, tmp_path: Path) ->
     assert not {source for source, _ in train} & {source for source, _ in val}
 
 
-def test_what_cannot_be_made_is_said(tmp_path: Path) -> None:
+def test_an_impossible_toy_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="no toy language 'shuffle'"):
         write_toy(tmp_path, "shuffle")
     with pytest.raises(CorpusError, match="It must be from 4 to 12"):

@@ -85,7 +85,7 @@ def run(model: PreTrainedModel) -> torch.Tensor:
 
 
 @torch.inference_mode()
-def test_weights_and_outputs_are_the_librarys(pair: tuple[PreTrainedModel, PreTrainedModel, str]) -> None:
+def test_weights_and_outputs_equal_those_of_the_library(pair: tuple[PreTrainedModel, PreTrainedModel, str]) -> None:
     reference, model, kind = pair
     expected = reference(input_ids=IDS, attention_mask=MASK, output_attentions=True)
     torch.testing.assert_close(run(model), expected[0][MASK.bool()], **CLOSE)
@@ -100,7 +100,7 @@ def test_weights_and_outputs_are_the_librarys(pair: tuple[PreTrainedModel, PreTr
             assert not found.triu(diagonal=1).any()
 
 
-def test_a_silenced_head_says_nothing_and_only_for_who_silenced_it(
+def test_a_silenced_head_has_no_output_only_for_the_visitor_who_silenced_it(
     pair: tuple[PreTrainedModel, PreTrainedModel, str],
 ) -> None:
     _, model, kind = pair
@@ -114,7 +114,7 @@ def test_a_silenced_head_says_nothing_and_only_for_who_silenced_it(
     torch.testing.assert_close(run(model), before, **CLOSE)
 
 
-def test_a_model_that_fails_while_it_is_looked_at_keeps_no_hooks() -> None:
+def test_a_model_that_fails_during_a_recording_keeps_no_hooks() -> None:
     model = MAKERS["BERT"][1]().eval()
     ids = torch.arange(5)[None]
     placed = place_hooks(model, lambda: model(ids))

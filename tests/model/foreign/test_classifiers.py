@@ -41,7 +41,7 @@ def share_of_each_token(library: Any, ids: Tensor) -> np.ndarray:
 
 
 @pytest.mark.parametrize("title", CLASSIFIERS)
-def test_a_class_is_the_pipelines_and_read_off_where_it_says(tmp_path: Path, title: str) -> None:
+def test_a_class_equals_that_of_the_pipeline_and_is_read_at_the_named_position(tmp_path: Path, title: str) -> None:
     folder = make_family(tmp_path / "model", family_named(title))
     library: Any = AutoModelForSequenceClassification.from_pretrained(folder)
     tokenizer, checkpoint = AutoTokenizer.from_pretrained(folder), open_checkpoint(folder)
@@ -57,7 +57,7 @@ def test_a_class_is_the_pipelines_and_read_off_where_it_says(tmp_path: Path, tit
         np.testing.assert_allclose(np.sign(shares), np.sign(shown))
 
 
-def test_numbers_without_classes_get_a_sentence(tmp_path: Path) -> None:
+def test_a_regression_model_is_refused(tmp_path: Path) -> None:
     folder = make_family(tmp_path / "model", family_named("BERT classifier"))
     config = folder / "config.json"
     config.write_text(config.read_text().replace("{", '{"problem_type": "regression",', 1))

@@ -58,7 +58,7 @@ def test_the_page_has_a_right_row_for_every_family() -> None:
     assert "**no**" not in PAGE, "something differs from the library"
 
 
-def test_every_family_that_the_guide_names_opens() -> None:
+def test_every_family_in_the_guide_opens() -> None:
     text = (ROOT / "docs" / "own_models.md").read_text(encoding="utf-8")
     listed = re.findall(r"^- .*models.*?: (.*?)(?:\.|$)", text.partition("These models open:")[2], flags=re.M)
     named = [name.strip() for names in listed[:3] for name in names.split(",")]
@@ -72,7 +72,7 @@ def test_one_family_is_measured_without_a_change_of_the_other_rows() -> None:
     assert rows_on_page(PAGE.replace("with transformers", "with transformers 0.")) == {}
 
 
-def test_a_difference_would_stand_out() -> None:
+def test_differences_and_refusals_are_written_into_the_table() -> None:
     reasons = dict.fromkeys(ANALYSES, "It has no layers.") | {"Masks": "5e-01"}
     rows = [
         Row(title="Wrong", task="reading", difference=0.5, analyses=reasons),

@@ -157,7 +157,7 @@ def test_a_checkpoint_is_fetched_without_code_and_opens(hub: Hub, fetch: Fetch, 
     assert len(hub.asked) == asked  # what is there is not fetched again
 
 
-def test_what_was_interrupted_goes_on_where_it_stopped(hub: Hub, fetch: Fetch, tmp_path: Path) -> None:
+def test_an_interrupted_download_continues_where_it_stopped(hub: Hub, fetch: Fetch, tmp_path: Path) -> None:
     (hub.folder / LARGE).write_bytes(bytes(range(256)) * 60_000)
     hub.breaks = BREAK
     broken = fetch(tmp_path)
@@ -174,7 +174,7 @@ def test_what_was_interrupted_goes_on_where_it_stopped(hub: Hub, fetch: Fetch, t
 @pytest.mark.parametrize(
     ("name", "says"), [("no-such/thing", "could not be downloaded"), ("../../etc", "not the name of")]
 )
-def test_what_is_not_there_gets_a_sentence(fetch: Fetch, tmp_path: Path, name: str, says: str) -> None:
+def test_a_missing_repository_gets_a_message(fetch: Fetch, tmp_path: Path, name: str, says: str) -> None:
     done = fetch(tmp_path, name)
     assert done.returncode == 1
     assert says in done.stderr
@@ -182,7 +182,9 @@ def test_what_is_not_there_gets_a_sentence(fetch: Fetch, tmp_path: Path, name: s
     assert not (tmp_path / "thing").exists()
 
 
-def test_without_a_network_there_is_one_sentence(fetch: Fetch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_network_the_error_is_one_sentence(
+    fetch: Fetch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with socket.socket() as closed:  # bound, but nobody listens
         closed.bind(("127.0.0.1", 0))
         monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{closed.getsockname()[1]}")

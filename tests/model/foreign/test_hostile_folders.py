@@ -30,7 +30,7 @@ from tests.foreign_folders import CLASSIFIERS, FAMILIES
 TEXTS = ("The cat sat on the mat.",)
 
 
-def test_files_that_are_missing_or_damaged_get_a_sentence(folders: Callable[[str], Path], tmp_path: Path) -> None:
+def test_missing_and_damaged_files_get_a_message(folders: Callable[[str], Path], tmp_path: Path) -> None:
     def copy(name: str) -> Path:
         folder = tmp_path / name
         shutil.copytree(folders("bert"), folder)
@@ -81,7 +81,7 @@ def test_a_configuration_that_claims_more_than_the_weights_hold_is_refused_befor
             open_checkpoint(folder)
 
 
-def test_what_does_not_fit_into_memory_is_refused_before_it_is_loaded(folders: Callable[[str], Path]) -> None:
+def test_a_model_larger_than_the_memory_is_refused_before_it_is_loaded(folders: Callable[[str], Path]) -> None:
     with pytest.raises(CheckpointError, match=r"million weights and needs .* GB of memory\. The limit here is 0\.0 GB"):
         open_checkpoint(folders("bert"), max_bytes=1000)
 
@@ -91,7 +91,7 @@ class Bomb:
         return os.mkdir, ("exploded",)
 
 
-def test_nothing_that_is_opened_runs_code(
+def test_opening_a_folder_runs_none_of_its_code(
     folders: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -123,7 +123,7 @@ def test_a_tokenizer_with_ids_that_the_model_lacks_is_refused(folders: Callable[
         open_checkpoint(folder)
 
 
-def test_many_can_be_opened_at_once(folders: Callable[[str], Path]) -> None:
+def test_many_models_can_be_opened_at_once(folders: Callable[[str], Path]) -> None:
     """The library changes functions of its own while it opens one."""
     families = [*FAMILIES, *CLASSIFIERS]
     for family in families:
@@ -156,7 +156,7 @@ def test_a_vocabulary_that_is_missing_is_noticed(folders: Callable[[str], Path],
         open_checkpoint(folder)
 
 
-def test_an_index_names_files_of_the_folder_alone(folders: Callable[[str], Path], tmp_path: Path) -> None:
+def test_an_index_may_name_only_files_of_its_folder(folders: Callable[[str], Path], tmp_path: Path) -> None:
     folder = tmp_path / "parts"
     shutil.copytree(folders("gpt2"), folder)
     shutil.move(folder / "model.safetensors", tmp_path / "outside.safetensors")
@@ -180,7 +180,7 @@ def test_an_index_names_files_of_the_folder_alone(folders: Callable[[str], Path]
         ("tokenizer_config.json", {"pad_token": 3}),
     ],
 )
-def test_strange_settings_get_a_sentence_or_do_no_harm(
+def test_strange_settings_get_a_message_or_have_no_effect(
     folders: Callable[[str], Path], tmp_path: Path, file: str, values: dict[str, object]
 ) -> None:
     folder = tmp_path / "strange"
@@ -282,7 +282,7 @@ def test_a_text_that_a_tokenizer_makes_much_longer_is_refused(folders: Callable[
         tokenizer.encode("\ufdfa" * 5000)  # 33 bytes each
 
 
-def test_a_long_word_takes_a_tokenizer_in_python_no_longer_than_its_parts(tmp_path: Path) -> None:
+def test_a_tokenizer_in_python_needs_linear_time_for_a_long_word(tmp_path: Path) -> None:
     signs = [chr(0x4E00 + i) for i in range(5000)]
     merges = [f"{one} {other}" for one, other in zip(signs[::2], signs[1::2], strict=True)]
     (tmp_path / "vocab.json").write_text(json.dumps({sign: i for i, sign in enumerate([*signs, "<unk>"])}))
@@ -294,7 +294,9 @@ def test_a_long_word_takes_a_tokenizer_in_python_no_longer_than_its_parts(tmp_pa
     assert time.process_time() - began < 3  # about 0.4 s; the whole word takes more than 5
 
 
-def test_a_panic_of_the_library_becomes_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_panic_of_the_library_becomes_an_error_with_a_message(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     panic = type("PanicException", (BaseException,), {})
 
     def fail(*_: object, **__: object) -> None:

@@ -22,7 +22,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 
 @pytest.mark.parametrize("title", ["Qwen 3, wide heads", "mT5, wide heads", "DeepSeek V3", "GPT-BigCode"])
-def test_every_step_of_a_head_is_the_models(made: Callable[[str], Path], title: str) -> None:
+def test_every_step_of_a_head_equals_that_of_the_model(made: Callable[[str], Path], title: str) -> None:
     checkpoint = open_translator(made(title))
     kind = checkpoint.model.config.kinds[-1]
     _, parts = anatomy(checkpoint, TEXT, kind, 1)
@@ -36,7 +36,7 @@ def test_every_step_of_a_head_is_the_models(made: Callable[[str], Path], title: 
 
 
 @pytest.mark.parametrize("title", ["BitNet", "AFMoE", "JetMoE"])
-def test_a_norm_or_a_gate_behind_the_heads_is_no_matrix(made: Callable[[str], Path], title: str) -> None:
+def test_a_norm_or_a_gate_after_the_heads_is_not_a_matrix(made: Callable[[str], Path], title: str) -> None:
     checkpoint = open_translator(made(title))
     _, parts = anatomy(checkpoint, TEXT, "decoder", 0)
     steps = derive(parts, 2, 3)

@@ -23,7 +23,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_many_languages(tmp_path_factory.mktemp("many") / "small-nllb", CODES)
 
 
-def test_what_is_chosen_is_what_the_library_is_told(folder: Path) -> None:
+def test_the_library_gets_the_chosen_languages(folder: Path) -> None:
     checkpoint = open_translator(folder)
     assert tuple(checkpoint.config.tokenizer.languages) == CODES
     library, tokenizer = AutoModelForSeq2SeqLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
@@ -47,7 +47,7 @@ def test_what_is_chosen_is_what_the_library_is_told(folder: Path) -> None:
     assert len(texts) > 1  # the language matters
 
 
-def test_others_have_no_languages_to_choose_from(folders: Callable[[str], Path]) -> None:
+def test_other_models_have_no_languages_to_choose(folders: Callable[[str], Path]) -> None:
     checkpoint = open_translator(folders("bart"))
     assert not checkpoint.config.tokenizer.languages
     assert with_languages(checkpoint, "", "de") is checkpoint
@@ -67,7 +67,7 @@ def test_the_three_ways_to_write_a_language_are_read(token: str, code: str, shor
 
 
 @pytest.mark.parametrize("token", ["<s>", "[MASK]", "<extra_id_0>", "de", "▁the", "__", "__DE__"])
-def test_other_tokens_are_no_languages(token: str) -> None:
+def test_other_tokens_are_not_languages(token: str) -> None:
     assert code_of(token) == ""
 
 

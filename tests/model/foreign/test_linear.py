@@ -28,10 +28,10 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_the_patterns_of_models_are_admitted(name: str) -> None:
+def test_the_patterns_of_models_are_accepted(name: str) -> None:
     assert is_linear(KNOWN[name])
 
 
 @pytest.mark.parametrize("pattern", HOSTILE, ids=lambda pattern: pattern[:20])
-def test_patterns_that_may_run_away_are_not(pattern: str) -> None:
+def test_patterns_without_a_time_limit_are_refused(pattern: str) -> None:
     assert not is_linear(pattern)

@@ -41,7 +41,7 @@ def opened(both: tuple[Checkpoint, Path]) -> Checkpoint:
 
 
 @torch.inference_mode()
-def test_generate_writes_what_we_write(both: tuple[Checkpoint, Path]) -> None:
+def test_generate_writes_the_same_text(both: tuple[Checkpoint, Path]) -> None:
     checkpoint, folder = both
     model, tokenizer = AutoModelForSeq2SeqLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
     for text in [*EVERYDAY[checkpoint.config.tokenizer.source_language][:6], *STRANGE]:
@@ -58,7 +58,7 @@ def test_generate_writes_what_we_write(both: tuple[Checkpoint, Path]) -> None:
             assert tokenizer.decode(theirs, skip_special_tokens=True) == ours.text
 
 
-def test_the_export_opened_here_is_ours_in_every_number(both: tuple[Checkpoint, Path], opened: Checkpoint) -> None:
+def test_an_exported_model_opens_with_the_same_numbers(both: tuple[Checkpoint, Path], opened: Checkpoint) -> None:
     checkpoint, other = both[0], opened
     for text in EVERYDAY[checkpoint.config.tokenizer.source_language][:3]:
         ours, found = translate(checkpoint, text), translate(other, text)
@@ -73,7 +73,7 @@ def test_the_export_opened_here_is_ours_in_every_number(both: tuple[Checkpoint, 
 
 
 @pytest.mark.parametrize("bug", ["", *BUGS])
-def test_mistakes_with_masks_do_to_it_what_they_do_to_ours(
+def test_mask_bugs_have_the_same_effect_on_an_exported_model(
     both: tuple[Checkpoint, Path], opened: Checkpoint, bug: str
 ) -> None:
     checkpoint = both[0]
@@ -87,7 +87,7 @@ def test_mistakes_with_masks_do_to_it_what_they_do_to_ours(
     assert bug or found.texts == ours.texts
 
 
-def test_what_marian_lacks_is_said(tmp_path: Path) -> None:
+def test_a_model_that_marian_cannot_store_is_refused_with_a_reason(tmp_path: Path) -> None:
     words = load_checkpoint(BUNDLED / "multi30k-de-en-words")
     for checkpoint, reason in (
         (words, "has only 'sinusoidal'"),
@@ -112,7 +112,7 @@ def test_an_attention_that_marian_lacks_is_named(setting: dict[str, object]) -> 
         to_marian(changed)
 
 
-def test_what_is_there_is_left_alone(tmp_path: Path) -> None:
+def test_an_existing_folder_is_left_alone(tmp_path: Path) -> None:
     checkpoint = load_checkpoint(BUNDLED / "multi30k-en-de")
     (tmp_path / "notes.txt").write_text("mine")
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
@@ -143,6 +143,6 @@ def test_every_tie_and_activation_computes_the_same(both: tuple[Checkpoint, Path
     torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)  # of logits of some tens
 
 
-def test_sinusoids_that_are_kept_as_a_table_were_not_learned(opened: Checkpoint) -> None:
+def test_stored_sinusoids_do_not_count_as_learned(opened: Checkpoint) -> None:
     assert opened.model.config.positional == "its own"
     assert opened.model.position_table() is None

@@ -35,7 +35,9 @@ TEXTS = ("The cat sat on the mat.", "My sister likes 我妹妹 apples; where is 
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_what_is_known_before_loading_is_what_is_loaded(folders: Callable[[str], Path], family: str) -> None:
+def test_the_configuration_before_loading_equals_that_of_the_loaded_model(
+    folders: Callable[[str], Path], family: str
+) -> None:
     config, checkpoint = read_any_config(folders(family)), open_translator(folders(family))
     task = next(
         task
@@ -51,7 +53,7 @@ def test_what_is_known_before_loading_is_what_is_loaded(folders: Callable[[str],
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("text", [*TEXTS, ""])
-def test_a_text_has_the_librarys_ids(folders: Callable[[str], Path], family: str, text: str) -> None:
+def test_a_text_has_the_ids_of_the_library(folders: Callable[[str], Path], family: str, text: str) -> None:
     library = AutoTokenizer.from_pretrained(folders(family))
     checkpoint = open_translator(folders(family))
     translation = translate(checkpoint, text)
@@ -67,7 +69,7 @@ def test_a_text_has_the_librarys_ids(folders: Callable[[str], Path], family: str
 
 @torch.inference_mode()
 @pytest.mark.parametrize("family", TRANSLATORS)
-def test_a_translation_and_its_maps_are_the_librarys(folders: Callable[[str], Path], family: str) -> None:
+def test_a_translation_and_its_maps_equal_those_of_the_library(folders: Callable[[str], Path], family: str) -> None:
     library = AutoModelForSeq2SeqLM.from_pretrained(folders(family), attn_implementation="eager")
     tokenizer, checkpoint = AutoTokenizer.from_pretrained(folders(family)), open_translator(folders(family))
     for text in TEXTS:
@@ -89,7 +91,9 @@ def test_a_translation_and_its_maps_are_the_librarys(folders: Callable[[str], Pa
 @torch.inference_mode()
 @pytest.mark.parametrize("family", LANGUAGE_MODELS)
 @pytest.mark.parametrize("beams", [1, 3])
-def test_a_continuation_and_its_maps_are_the_librarys(folders: Callable[[str], Path], family: str, beams: int) -> None:
+def test_a_continuation_and_its_maps_equal_those_of_the_library(
+    folders: Callable[[str], Path], family: str, beams: int
+) -> None:
     library = AutoModelForCausalLM.from_pretrained(folders(family), attn_implementation="eager")
     tokenizer, checkpoint = AutoTokenizer.from_pretrained(folders(family)), open_translator(folders(family))
     search = SearchConfig(method="beam", beam_size=beams) if beams > 1 else SearchConfig()
@@ -110,7 +114,7 @@ def test_a_continuation_and_its_maps_are_the_librarys(folders: Callable[[str], P
 
 
 @pytest.mark.parametrize("family", LANGUAGE_MODELS)
-def test_a_tree_ends_in_the_text_of_its_beam_and_the_same_seed_draws_the_same(
+def test_the_tree_ends_in_the_text_of_beam_search_and_a_seed_repeats_its_sample(
     folders: Callable[[str], Path], family: str
 ) -> None:
     checkpoint = open_translator(folders(family))
@@ -128,7 +132,7 @@ def test_a_tree_ends_in_the_text_of_its_beam_and_the_same_seed_draws_the_same(
 
 @torch.inference_mode()
 @pytest.mark.parametrize("family", LANGUAGE_MODELS)
-def test_a_prompt_read_at_once_is_one_read_token_by_token(folders: Callable[[str], Path], family: str) -> None:
+def test_a_prompt_read_at_once_equals_one_read_token_by_token(folders: Callable[[str], Path], family: str) -> None:
     model = open_translator(folders(family)).model
     assert isinstance(model, ForeignLanguageModel)
     ids = torch.tensor([[5, 6, 7, 8, 9, 10]])
@@ -142,7 +146,9 @@ def test_a_prompt_read_at_once_is_one_read_token_by_token(folders: Callable[[str
 
 @torch.inference_mode()
 @pytest.mark.parametrize("family", READERS)
-def test_a_reading_its_maps_and_its_guesses_are_the_librarys(folders: Callable[[str], Path], family: str) -> None:
+def test_a_reading_its_maps_and_its_predictions_equal_those_of_the_library(
+    folders: Callable[[str], Path], family: str
+) -> None:
     library = AutoModelForMaskedLM.from_pretrained(folders(family), attn_implementation="eager")
     tokenizer, checkpoint = AutoTokenizer.from_pretrained(folders(family)), open_translator(folders(family))
     text = f"The {tokenizer.mask_token} sat on the {tokenizer.mask_token}."
@@ -166,7 +172,7 @@ def test_a_reading_its_maps_and_its_guesses_are_the_librarys(folders: Callable[[
 
 @torch.inference_mode()
 @pytest.mark.parametrize("family", CLASSIFIERS)
-def test_a_class_and_its_maps_are_the_librarys(folders: Callable[[str], Path], family: str) -> None:
+def test_a_class_and_its_maps_equal_those_of_the_library(folders: Callable[[str], Path], family: str) -> None:
     library = AutoModelForSequenceClassification.from_pretrained(folders(family), attn_implementation="eager")
     tokenizer, checkpoint = AutoTokenizer.from_pretrained(folders(family)), open_checkpoint(folders(family))
     assert isinstance(checkpoint, ClassifierCheckpoint)
@@ -203,7 +209,7 @@ def test_every_layer_can_be_taken_apart(folders: Callable[[str], Path], family: 
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_heads_can_be_silenced_flattened_and_painted(folders: Callable[[str], Path], family: str) -> None:
+def test_heads_can_be_silenced_made_uniform_and_painted(folders: Callable[[str], Path], family: str) -> None:
     checkpoint = open_translator(folders(family))
     kind = checkpoint.model.config.kinds[0]
     before = translate(checkpoint, TEXTS[1])
@@ -225,14 +231,16 @@ def test_heads_can_be_silenced_flattened_and_painted(folders: Callable[[str], Pa
 
 @pytest.mark.parametrize("family", [*TRANSLATORS, *LANGUAGE_MODELS])
 @pytest.mark.parametrize("search", [SearchConfig(), SearchConfig(method="beam", beam_size=3)], ids=["greedy", "beam"])
-def test_many_lines_are_what_each_alone_is(folders: Callable[[str], Path], family: str, search: SearchConfig) -> None:
+def test_many_lines_get_the_same_translations_as_single_lines(
+    folders: Callable[[str], Path], family: str, search: SearchConfig
+) -> None:
     checkpoint = open_translator(folders(family))
     together = translate_lines(checkpoint.model, checkpoint.tokenizers, [*TEXTS, " "], search=search)
     assert together == [*(translate(checkpoint, text, search=search).text for text in TEXTS), ""]
 
 
 @pytest.mark.parametrize("family", READERS)
-def test_a_model_that_only_reads_says_that_it_translates_no_lines(folders: Callable[[str], Path], family: str) -> None:
+def test_a_model_that_only_reads_refuses_to_translate_lines(folders: Callable[[str], Path], family: str) -> None:
     checkpoint = open_translator(folders(family))
     with pytest.raises(ConfigError, match="reads a text and writes nothing"):
         translate_lines(checkpoint.model, checkpoint.tokenizers, TEXTS)
@@ -292,7 +300,7 @@ def test_a_folder_of_half_precision_and_of_pytorchs_own_files_opens(
 
 @torch.inference_mode()
 @pytest.mark.parametrize("family", LANGUAGE_MODELS)
-def test_an_end_inside_a_prompt_ends_nothing(folders: Callable[[str], Path], family: str) -> None:
+def test_an_end_token_inside_a_prompt_does_not_end_the_text(folders: Callable[[str], Path], family: str) -> None:
     library = AutoModelForCausalLM.from_pretrained(folders(family), attn_implementation="eager")
     tokenizer, checkpoint = AutoTokenizer.from_pretrained(folders(family)), open_translator(folders(family))
     text = "The cat</s> sat on"
@@ -307,7 +315,7 @@ def test_an_end_inside_a_prompt_ends_nothing(folders: Callable[[str], Path], fam
 
 
 @torch.inference_mode()
-def test_several_ends_and_what_is_never_written_are_the_librarys(
+def test_end_tokens_and_banned_tokens_equal_those_of_the_library(
     folders: Callable[[str], Path], tmp_path: Path
 ) -> None:
     first = [token.id for token in translate(open_translator(folders("gpt2")), TEXTS[0]).written]
@@ -331,7 +339,7 @@ def test_several_ends_and_what_is_never_written_are_the_librarys(
 
 
 @torch.inference_mode()
-def test_a_text_that_is_read_alone_has_no_padding(folders: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_single_text_has_no_padding(folders: Callable[[str], Path], tmp_path: Path) -> None:
     folder = tmp_path / "t5"
     shutil.copytree(folders("t5"), folder)
     file = folder / "generation_config.json"

@@ -30,13 +30,15 @@ def opened(folder: Path, **placed: object) -> tuple[PreTrainedModel, Translation
     return model, translate(checkpoint, TEXT)
 
 
-def test_the_processor_computes_in_single_precision_and_others_as_it_is_stored() -> None:
+def test_a_cpu_computes_in_single_precision_and_a_gpu_in_the_stored_one() -> None:
     assert placement("cpu", 0) == {"dtype": torch.float32}
     assert placement("mps", 0) == placement("cuda", 1) == {"dtype": "auto"}
     assert placement("cuda", 2) == {"dtype": "auto", "device_map": "auto"}
 
 
-def test_half_precision_is_kept_and_its_maps_are_still_maps(folders: Callable[[str], Path], tmp_path: Path) -> None:
+def test_half_precision_is_kept_and_the_rows_of_its_maps_sum_to_one(
+    folders: Callable[[str], Path], tmp_path: Path
+) -> None:
     BartForConditionalGeneration.from_pretrained(folders("bart")).to(torch.bfloat16).save_pretrained(tmp_path)
     AutoTokenizer.from_pretrained(folders("bart")).save_pretrained(tmp_path)
     model, translation = opened(tmp_path, **placement("cuda", 1))
@@ -59,7 +61,7 @@ def test_a_model_in_several_places_writes_and_shows_the_same(folders: Callable[[
 
 
 @pytest.mark.parametrize("family", ["bart", "gpt2", "bert"])
-def test_recorded_halves_are_arrays(folders: Callable[[str], Path], family: str) -> None:
+def test_recordings_in_half_precision_become_arrays(folders: Callable[[str], Path], family: str) -> None:
     checkpoint = open_translator(folders(family))
     checkpoint.model.to(torch.float16)
     for weights in translate(checkpoint, TEXT).maps.values():

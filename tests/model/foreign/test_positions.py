@@ -135,7 +135,7 @@ def test_without_positions_is_a_table_of_zeros(title: str, tables: list[str]) ->
     assert (plain - expected).abs().max() > 1e-2
 
 
-def test_positions_that_nothing_explains_are_its_own() -> None:
+def test_unknown_positions_are_named_its_own() -> None:
     model = opened("Llama")
     projection = model.model.get_submodule("model.layers.1.self_attn.q_proj")
     projection.register_forward_hook(lambda _module, _inputs, output: output + torch.arange(output.size(1))[:, None])

@@ -90,7 +90,7 @@ def test_a_base_model_with_tied_embeddings_writes_as_the_whole_one(made: Make, t
     assert translate(checkpoint, TEXT).text == expected
 
 
-def test_a_base_model_without_the_matrix_that_writes_is_missing_it(tmp_path: Path) -> None:
+def test_a_base_model_without_an_output_matrix_is_refused(tmp_path: Path) -> None:
     deep = replace(family_named("Llama"), settings={"num_hidden_layers": 8})  # so that the matrix is a small part
     folder = make_family(tmp_path / "llama", deep)
     AutoModel.from_pretrained(folder).save_pretrained(folder)
@@ -99,7 +99,7 @@ def test_a_base_model_without_the_matrix_that_writes_is_missing_it(tmp_path: Pat
 
 
 @pytest.mark.parametrize(("title", "fills"), [("BERT", True), ("ELECTRA", False)])
-def test_what_was_pretrained_reads(made: Make, title: str, fills: bool) -> None:
+def test_a_pretrained_encoder_opens_as_a_reader(made: Make, title: str, fills: bool) -> None:
     folder = made(title)
     AutoModelForPreTraining.from_pretrained(folder).save_pretrained(folder)
     assert json.loads((folder / "config.json").read_text())["architectures"][0].endswith("ForPreTraining")
@@ -108,7 +108,7 @@ def test_what_was_pretrained_reads(made: Make, title: str, fills: bool) -> None:
     assert checkpoint.model.fills == fills
 
 
-def test_attention_refuses_what_it_does_not_know() -> None:
+def test_attention_refuses_unknown_arguments() -> None:
     heads = torch.randn(1, 2, 3, 4)
     output, _ = attend(nn.Identity(), heads, heads, heads, None, sliding_window=4, is_causal=True, sinks=None)
     assert output.shape == (1, 3, 2, 4)
@@ -143,7 +143,7 @@ def test_weights_in_several_files_of_pytorch_open(made: Make) -> None:
     assert translate(open_translator(folder), TEXT).text == expected
 
 
-def test_a_tokenizer_that_is_not_there_is_said_to_be_missing(made: Make) -> None:
+def test_a_missing_tokenizer_is_named(made: Make) -> None:
     folder = made("Llama")
     (folder / "tokenizer.json").unlink()
     with pytest.raises(CheckpointError, match=r"has no tokenizer\. Add the file of its vocabulary: tokenizer\.json"):

@@ -92,7 +92,7 @@ output = "output_proj"
 """
 
 
-def test_a_trained_one_writes_what_its_own_package_writes(tmp_path: Path) -> None:
+def test_a_trained_model_writes_the_same_text_as_its_own_package(tmp_path: Path) -> None:
     """`ruaccent-predictor` sets the stresses of Russian; it never masks what it fills a text up with."""
     folder = tmp_path / "accents"
     shutil.copytree(Path(str(files("ruaccent"))) / "model", folder)

@@ -106,7 +106,7 @@ def logits_of(model: ForeignTranslator) -> Tensor:
 
 
 @torch.inference_mode()
-def test_logits_and_maps_are_the_librarys(pair: tuple[PreTrainedModel, ForeignTranslator]) -> None:
+def test_logits_and_maps_equal_those_of_the_library(pair: tuple[PreTrainedModel, ForeignTranslator]) -> None:
     reference, model = pair
     expected = reference(
         input_ids=SOURCE,
@@ -136,7 +136,7 @@ def test_logits_and_maps_are_the_librarys(pair: tuple[PreTrainedModel, ForeignTr
 @torch.inference_mode()
 @pytest.mark.parametrize("beams", [1, 4])
 @pytest.mark.parametrize("name", MAKERS)
-def test_searches_write_what_generate_writes(name: str, beams: int) -> None:
+def test_searches_write_the_same_text_as_generate(name: str, beams: int) -> None:
     for seed in range(4):
         reference, model = build(name, seed), ForeignTranslator(build(name, seed))
         for row in SOURCE:
@@ -154,7 +154,9 @@ def test_searches_write_what_generate_writes(name: str, beams: int) -> None:
 
 
 @torch.inference_mode()
-def test_padded_and_cached_agree_with_single_and_whole(pair: tuple[PreTrainedModel, ForeignTranslator]) -> None:
+def test_batches_and_caches_give_the_results_of_single_full_passes(
+    pair: tuple[PreTrainedModel, ForeignTranslator],
+) -> None:
     model = pair[1]
     whole = logits_of(model)
     memory, mask = model.encode(SOURCE)
@@ -168,7 +170,7 @@ def test_padded_and_cached_agree_with_single_and_whole(pair: tuple[PreTrainedMod
 
 @torch.inference_mode()
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_a_silenced_head_is_one_whose_columns_of_the_output_projection_are_zero(
+def test_silencing_a_head_equals_zero_columns_in_the_output_projection(
     pair: tuple[PreTrainedModel, ForeignTranslator], kind: str
 ) -> None:
     reference, model = pair
@@ -190,7 +192,9 @@ def test_a_silenced_head_is_one_whose_columns_of_the_output_projection_are_zero(
 
 
 @torch.inference_mode()
-def test_a_beam_of_two_sentences_writes_what_each_alone_writes(pair: tuple[PreTrainedModel, ForeignTranslator]) -> None:
+def test_beam_search_over_two_sentences_writes_the_text_of_each_sentence(
+    pair: tuple[PreTrainedModel, ForeignTranslator],
+) -> None:
     model = pair[1]
     _, together = finish(beam(model, SOURCE, specials=model.specials, size=3))
     for row, found in zip(SOURCE, together, strict=True):
@@ -221,14 +225,14 @@ def layer_of(name: str) -> int:
 
 
 @pytest.mark.parametrize("ends", [[END, 9], [], None])
-def test_a_text_has_one_end(ends: list[int] | None) -> None:
+def test_wrong_end_tokens_are_refused(ends: list[int] | None) -> None:
     model = build("Marian")
     model.generation_config.eos_token_id = ends
     with pytest.raises(ConfigError, match="needs one of each"):
         ForeignTranslator(model)
 
 
-def test_what_cannot_be_shown_whole_is_refused() -> None:
+def test_a_model_that_cannot_be_shown_completely_is_refused() -> None:
     uneven = MarianMTModel(MarianConfig(**{**SIZES, "decoder_attention_heads": 8}))
     with pytest.raises(ConfigError, match=r"numbers of heads \(4 and 8\)"):
         ForeignTranslator(uneven)

@@ -51,7 +51,7 @@ def masks_of_library(folder: Path, ids: list[int]) -> NDArray[np.bool_]:
 
 @pytest.mark.parametrize("search", [SearchConfig(), SearchConfig(method="beam", beam_size=3)])
 @pytest.mark.parametrize("title", ["Mistral, window", "Gemma 3", "Llama 4"])
-def test_a_continuing_model_is_masked_outside_its_windows(made: Made, title: str, search: SearchConfig) -> None:
+def test_a_language_model_is_masked_outside_its_windows(made: Made, title: str, search: SearchConfig) -> None:
     folder = made(title)
     found = translate(open_translator(folder), TEXT, search=search)
     expected = masks_of_library(folder, [token.id for token in found.read])

@@ -47,7 +47,7 @@ def test_output_and_every_map_equal_torch_multihead_attention(attention: MultiHe
     torch.testing.assert_close(trace.passes("weights")[0], maps, atol=1e-5, rtol=0)
 
 
-def test_rows_sum_to_one_and_masked_keys_get_exactly_nothing() -> None:
+def test_rows_sum_to_one_and_masked_keys_have_weight_zero() -> None:
     scores = 30 * torch.randn(2, 3, 6, 6)
     weights = attention_weights(mask_scores(scores, causal_mask(6)))
     torch.testing.assert_close(weights.sum(-1), torch.ones(2, 3, 6))
@@ -60,7 +60,7 @@ NOTHING_TO_SEE = torch.tensor([[True] * 7, [False] * 7])[:, None, None]
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("training", [False, True])
-def test_a_query_that_may_see_no_key_gets_nothing_on_every_path(
+def test_a_query_without_allowed_keys_has_output_zero_on_every_path(
     attention: MultiHeadAttention, dtype: torch.dtype, training: bool
 ) -> None:
     attention.to(dtype).train(training)
@@ -95,7 +95,7 @@ def test_additive_scores_follow_bahdanau() -> None:
     torch.testing.assert_close(scores[1, 1, 2, 3], expected)
 
 
-def test_additive_attention_is_traced_and_masked_like_the_other() -> None:
+def test_additive_attention_is_recorded_and_masked_like_dot_products() -> None:
     layer = MultiHeadAttention(d_model=24, num_heads=3, dropout=0.0, kind="additive").eval()
     name_hook_points(layer)
     x = torch.randn(2, 5, 24)
@@ -116,7 +116,7 @@ def test_maps_are_recorded_before_dropout(attention: MultiHeadAttention) -> None
     torch.testing.assert_close(trace.passes("weights")[0].sum(-1), torch.ones(2, 3, 5))
 
 
-def test_weights_are_dropped_in_training_alone_traced_or_not(attention: MultiHeadAttention) -> None:
+def test_weights_are_dropped_only_in_training_with_and_without_a_trace(attention: MultiHeadAttention) -> None:
     x = torch.randn(2, 5, 24)
     for observed in (nullcontext, tracing):
         with observed():

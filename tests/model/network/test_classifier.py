@@ -155,7 +155,7 @@ def test_reviews_are_read_whole_and_no_film_is_on_both_sides(data: Path) -> None
     assert {label for _, label in splits["train"]} == {0, 1}
 
 
-def test_unusable_tables_get_a_sentence(tmp_path: Path) -> None:
+def test_unusable_tables_get_a_message(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"no imdb_train\.tsv or imdb_train\.tsv\.gz in .*reviews"):
         read_reviews(tmp_path, "reviews", "train")
     write_reviews(tmp_path)
@@ -181,7 +181,7 @@ def test_word_dropout_hides_as_many_words_as_it_says_and_others_in_each_epoch(da
     assert not torch.equal(first, second)
 
 
-def test_configurations_that_cannot_be_are_refused(trained: Path) -> None:
+def test_impossible_configurations_are_refused(trained: Path) -> None:
     with pytest.raises(ConfigError, match=r"labels are \['one'\]; .* at least two"):
         recipe(labels=["one"])
     with pytest.raises(ConfigError, match="target_language is missing; a translation needs one"):

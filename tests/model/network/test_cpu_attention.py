@@ -61,7 +61,7 @@ def test_the_gradient_under_dropout_is_that_of_the_weights_that_were_used() -> N
         torch.testing.assert_close(mine, reference, rtol=1e-4, atol=1e-5)
 
 
-def test_bfloat16_differs_by_rounding_alone() -> None:
+def test_bfloat16_differs_only_by_rounding() -> None:
     exact = attend_on_cpu(*tensors(dtype=torch.float32), MASKS["causal"], 0.0)
     short = attend_on_cpu(*tensors(dtype=torch.bfloat16), MASKS["causal"], 0.0)
     assert short.dtype == torch.bfloat16

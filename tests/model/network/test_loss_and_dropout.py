@@ -23,7 +23,7 @@ def test_loss_and_gradients_equal_torch_cross_entropy(smoothing: float, monkeypa
         torch.testing.assert_close(mine.grad, reference.grad, rtol=1e-4, atol=1e-4)
 
 
-def test_the_loss_in_bfloat16_is_that_of_float32_but_for_rounding() -> None:
+def test_the_loss_in_bfloat16_equals_that_in_float32_except_for_rounding() -> None:
     states, weight = torch.randn(700, 16, requires_grad=True), torch.randn(40, 16, requires_grad=True)
     targets = torch.randint(0, 40, (700,))
     exact = projected_cross_entropy(states, weight, targets, 0.1)
@@ -47,7 +47,7 @@ class MatrixProducts(TorchDispatchMode):
 
 
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
-def test_no_gradient_is_computed_where_none_is_wanted(mode: type) -> None:
+def test_no_gradient_is_computed_if_none_is_requested(mode: type) -> None:
     states, weight = torch.randn(70, 6), torch.randn(30, 6, requires_grad=True)
     targets = torch.randint(0, 30, (70,))
     with MatrixProducts() as learning:
@@ -60,7 +60,7 @@ def test_no_gradient_is_computed_where_none_is_wanted(mode: type) -> None:
 
 @pytest.mark.parametrize("device", ["cpu", "meta"])
 @pytest.mark.parametrize("vocabulary", [50, 10_000, 256_000])
-def test_no_more_rows_are_projected_than_the_budget_has_room_for(device: str, vocabulary: int) -> None:
+def test_the_number_of_projected_rows_stays_within_the_budget(device: str, vocabulary: int) -> None:
     states, weight = torch.empty(5000, 2, device=device), torch.empty(vocabulary, 2, device=device)
     stretches = list(chunks(states, weight))
     rows = max(len(range(5000)[stretch]) for stretch in stretches)
@@ -81,14 +81,14 @@ def test_dropout_zeroes_its_share_and_keeps_the_expectation() -> None:
 
 
 @pytest.mark.parametrize("rate", [0.0015, 0.999])
-def test_dropout_has_a_rate_that_is_smaller_or_larger_than_a_byte_can_say(rate: float) -> None:
+def test_dropout_rates_need_not_be_multiples_of_one_over_256(rate: float) -> None:
     torch.manual_seed(0)
     y = Dropout(rate)(torch.ones(1000, 999))
     assert (y == 0).float().mean().item() == pytest.approx(rate, abs=2e-4)
     assert y.max().item() == pytest.approx(1 / (1 - rate), rel=1e-4)
 
 
-def test_dropout_follows_the_seed_and_rests_outside_training() -> None:
+def test_dropout_follows_the_seed_and_is_off_outside_training() -> None:
     x, dropout = torch.randn(13, 7), Dropout(0.5)
     torch.manual_seed(3)
     first = dropout(x)
@@ -97,7 +97,7 @@ def test_dropout_follows_the_seed_and_rests_outside_training() -> None:
     assert dropout.eval()(x) is x
 
 
-def test_dropout_lets_the_gradient_through_where_it_kept() -> None:
+def test_gradients_pass_only_through_kept_values() -> None:
     x = torch.randn(64, 8, requires_grad=True)
     y = Dropout(0.5)(x)
     y.sum().backward()

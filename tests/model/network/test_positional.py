@@ -18,7 +18,7 @@ def test_sinusoids_follow_the_formula() -> None:
         assert table[position, 2 * pair + 1] == pytest.approx(math.cos(angle), abs=1e-6)
 
 
-def test_dot_product_of_sinusoids_depends_on_the_distance_alone() -> None:
+def test_dot_product_of_sinusoids_depends_only_on_the_distance() -> None:
     products = sinusoidal_table(40, 32) @ sinusoidal_table(40, 32).T
     for distance in (1, 5, 20):
         diagonal = products.diagonal(distance)
@@ -26,14 +26,14 @@ def test_dot_product_of_sinusoids_depends_on_the_distance_alone() -> None:
 
 
 @pytest.mark.parametrize("kind", [SinusoidalPositions, LearnedPositions])
-def test_offset_continues_where_the_text_stood(kind: type) -> None:
+def test_an_offset_continues_at_the_given_position(kind: type) -> None:
     positions = kind(max_length=10, d_model=8)
     x = torch.randn(2, 6, 8)
     whole = positions(x)
     torch.testing.assert_close(positions(x[:, 4:], offset=4), whole[:, 4:])
 
 
-def test_turned_vectors_continue_where_the_text_stood() -> None:
+def test_rotated_vectors_continue_at_the_given_position() -> None:
     turn, x = RotaryPositions(max_length=10, width=8), torch.randn(2, 3, 6, 8)
     torch.testing.assert_close(turn(x[:, :, 4:], offset=4), turn(x)[:, :, 4:])
     with pytest.raises(ValueError, match=r"11 tokens, .* has 10 positions"):
@@ -46,12 +46,12 @@ def test_a_text_longer_than_the_table_is_refused_with_both_numbers(kind: type) -
         kind(max_length=10, d_model=8)(torch.zeros(1, 11, 8))
 
 
-def test_nothing_of_the_sinusoids_is_stored() -> None:
+def test_sinusoids_are_not_stored() -> None:
     assert not SinusoidalPositions(max_length=10, d_model=8).state_dict()
     assert not RotaryPositions(max_length=10, width=8).state_dict()
 
 
-def test_rotary_positions_turn_each_pair_as_a_complex_number() -> None:
+def test_rotary_positions_rotate_each_pair_like_a_complex_number() -> None:
     x = torch.randn(2, 3, 9, 8, dtype=torch.float64)
     pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())  # (B, H, T, K/2)
     rates = 10_000.0 ** (-torch.arange(4, dtype=torch.float64) / 4)
@@ -61,7 +61,7 @@ def test_rotary_positions_turn_each_pair_as_a_complex_number() -> None:
     torch.testing.assert_close(RotaryPositions(max_length=12, width=8)(x), turned, atol=1e-5, rtol=0)
 
 
-def test_the_product_of_turned_vectors_depends_on_their_distance_alone() -> None:
+def test_the_product_of_rotated_vectors_depends_only_on_their_distance() -> None:
     torch.manual_seed(0)
     query, key = (torch.randn(8).expand(1, 1, 30, 8) for _ in range(2))
     turn = RotaryPositions(max_length=30, width=8)
@@ -82,7 +82,7 @@ def rotary(**settings: object) -> ClassifierConfig:
     return ClassifierConfig.from_dict({**sizes, "labels": ["no", "yes"], "positional": "rotary", **settings})
 
 
-def test_heads_with_rotary_positions_begin_at_the_word_before_and_the_word_after() -> None:
+def test_untrained_rotary_heads_prefer_the_previous_and_the_next_word() -> None:
     torch.manual_seed(0)
     model = Classifier(rotary()).eval()
     ids = torch.randint(4, 50, (1, 20))
@@ -114,6 +114,6 @@ def test_a_classifier_with_rotary_positions_reads_the_order_and_adds_nothing() -
         ({"attention": "additive"}, "attention is 'additive'; rotary positions need \"scaled_dot_product\""),
     ],
 )
-def test_what_cannot_be_turned_is_refused(settings: dict[str, object], message: str) -> None:
+def test_sizes_that_cannot_be_rotated_are_refused(settings: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         rotary(**settings)

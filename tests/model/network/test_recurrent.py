@@ -59,7 +59,7 @@ def test_decoding_step_by_step_is_decoding_at_once(model: RecurrentTranslator) -
     assert cache.length == TARGET.size(1)
 
 
-def test_rows_sum_to_one_and_nothing_is_looked_at_beyond_the_end() -> None:
+def test_rows_sum_to_one_and_padding_has_weight_zero() -> None:
     model = RecurrentTranslator(RecurrentConfig.from_dict(SETTINGS)).eval()
     with tracing() as trace:
         model(SOURCE, TARGET)
@@ -70,7 +70,7 @@ def test_rows_sum_to_one_and_nothing_is_looked_at_beyond_the_end() -> None:
     assert (weights[0] > 0).all()
 
 
-def test_a_step_is_the_one_of_the_paper() -> None:
+def test_a_step_follows_the_equations_of_the_paper() -> None:
     """Bahdanau et al. 2015, appendix A.1.2 and A.2.2, written out in NumPy, with PyTorch's own gates for the GRU."""
     model = RecurrentTranslator(RecurrentConfig.from_dict(SETTINGS)).eval()
     source, target = SOURCE[:1], TARGET[:1, :1]
@@ -137,7 +137,7 @@ def test_it_learns_is_saved_and_translates_with_its_map(checkpoint: Checkpoint) 
     assert set(translation.maps) == set(checkpoint.config.model.kinds)
 
 
-def test_sizes_that_cannot_be_are_refused(tmp_path: Path) -> None:
+def test_impossible_sizes_are_refused(tmp_path: Path) -> None:
     for values, message in (
         ({"attention": "dot"}, "attention is 'dot'"),
         ({"d_hidden": 0}, "d_hidden is 0"),

@@ -57,7 +57,7 @@ def test_logits_equal_torch_transformer_with_the_same_weights(norm: str, source:
     torch.testing.assert_close(ours(source, target), expected, atol=1e-5, rtol=0)
 
 
-def test_what_enters_is_the_scaled_vector_of_the_token_plus_its_position(source: Tensor) -> None:
+def test_the_input_is_the_scaled_token_vector_plus_its_position(source: Tensor) -> None:
     """See "Attention Is All You Need", sections 3.4 and 3.5."""
     model = make_model()
     with tracing(record=["encoder.embedding.sum"]) as trace:
@@ -181,7 +181,7 @@ def test_tied_embeddings_are_one_matrix(tie: str, matrices: int) -> None:
     assert sum(p.shape == (50, 32) for p in parameters.values()) == matrices
 
 
-def test_attention_layers_are_where_the_names_say() -> None:
+def test_hook_names_lead_to_their_attention_layers() -> None:
     model = make_model()
     assert isinstance(model.get_submodule("decoder.layers.2.cross_attention"), MultiHeadAttention)
     assert (

@@ -43,14 +43,14 @@ NASTY = [
 
 @settings(max_examples=300)
 @given(st.text())
-def test_bpe_gives_back_any_text_exactly(text: str) -> None:
+def test_bpe_decodes_any_text_exactly(text: str) -> None:
     encoding = BPE.encode(text)
     assert BPE.decode(encoding.ids) == text
     assert all(i >= len(SPECIAL_TOKENS) for i in encoding.ids)
 
 
 @pytest.mark.parametrize("text", NASTY)
-def test_bpe_gives_back_nasty_texts_exactly(text: str) -> None:
+def test_bpe_decodes_unusual_texts_exactly(text: str) -> None:
     assert BPE.decode(BPE.encode(text).ids) == text
 
 
@@ -74,7 +74,7 @@ def test_bpe_offsets_are_the_characters_of_each_token() -> None:
         assert token.removeprefix("·") == text[start:end].strip()
 
 
-def test_bpe_pieces_know_their_word() -> None:
+def test_every_bpe_token_has_the_index_of_its_word() -> None:
     encoding = BPE.encode("Zzyzx runs.")
     words: dict[int, str] = {}
     for token, word in zip(encoding.tokens, encoding.words, strict=True):
@@ -88,7 +88,7 @@ def test_half_a_character_is_shown_as_bytes() -> None:
     assert tokens == ("⟨E4⟩", "⟨BD⟩", "⟨A0⟩")
 
 
-def test_words_are_spacys_and_lower_case() -> None:
+def test_words_are_those_of_spacy_in_lower_case() -> None:
     encoding = WORDS.encode("A man's T-shirt")
     assert encoding.tokens == ("a", "man", "'s", "t", "-", "shirt")
     assert encoding.offsets[3] == (8, 9)
@@ -113,7 +113,7 @@ def test_rare_words_are_left_out_of_the_vocabulary() -> None:
 
 
 @pytest.mark.parametrize("kind", ["bpe", "words"])
-def test_pairs_come_back_from_the_folder_as_they_were(kind: str, tmp_path: Path) -> None:
+def test_a_saved_pair_of_tokenizers_loads_unchanged(kind: str, tmp_path: Path) -> None:
     config = TokenizerConfig(
         kind=kind, source_language="en", target_language="de", vocab_size=400, min_freq=1, lowercase=kind == "words"
     )
@@ -130,7 +130,7 @@ def test_pairs_come_back_from_the_folder_as_they_were(kind: str, tmp_path: Path)
 
 @pytest.mark.parametrize("content", ["", "{}", "[1]", '{"words": 3}', "\x00"])
 @pytest.mark.parametrize("kind", ["bpe", "words"])
-def test_broken_files_get_a_sentence(kind: str, content: str, tmp_path: Path) -> None:
+def test_a_broken_file_raises_an_error_with_its_name(kind: str, content: str, tmp_path: Path) -> None:
     config = TokenizerConfig(kind=kind, source_language="en", target_language="de")
     with pytest.raises(ConfigError, match=r"has no .*tokenizer\.json"):
         load_pair(config, tmp_path)
@@ -157,11 +157,11 @@ def resegment(text: str, dropout: float, seed: int) -> tuple[int, ...]:
 
 @settings(max_examples=200, deadline=None)
 @given(st.text())
-def test_resegment_without_dropout_a_text_has_the_librarys_pieces(text: str) -> None:
+def test_without_dropout_a_text_has_the_tokens_of_the_library(text: str) -> None:
     assert resegment(text, 0.0, seed=1) == BPE.encode(text).ids
 
 
-def test_bpe_dropout_cuts_a_text_differently_each_time_and_never_changes_it() -> None:
+def test_bpe_dropout_splits_a_text_differently_each_time_and_keeps_its_characters() -> None:
     text = PAIRS[0][1]
     cuts = [resegment(text, 0.5, seed) for seed in range(20)]
     assert len(set(cuts)) > 10
@@ -171,7 +171,7 @@ def test_bpe_dropout_cuts_a_text_differently_each_time_and_never_changes_it() ->
     assert len(resegment(text, 1.0, seed=1)) == len(f" {text}".encode())
 
 
-def test_bpe_dropout_draws_as_the_library_does() -> None:
+def test_bpe_dropout_has_the_distribution_of_the_library() -> None:
     library = tokenizers.Tokenizer.from_str(BPE.to_json())
     library.model.dropout = 0.3
     text = " ".join(text for pair in PAIRS[:20] for text in pair)
@@ -199,7 +199,7 @@ def test_capitals_do_not_hide_a_known_word() -> None:
         assert [text[start:end].lower() for start, end in encoding.offsets] == list(encoding.tokens)
 
 
-def test_a_language_without_rules_gets_a_sentence(tmp_path: Path) -> None:
+def test_a_language_without_rules_is_refused(tmp_path: Path) -> None:
     config = TokenizerConfig(kind="words", source_language="klingon", target_language="de")
     with pytest.raises(ConfigError, match="no rules for the language 'klingon'"):
         train_pair(config, PAIRS[:2])
@@ -226,7 +226,7 @@ REPLACES = {"type": "Replace", "pattern": {"String": "a"}, "content": "aaaaaaaaa
         ({"model": {"vocab": ["a"], "merges": []}}, "not a bpe tokenizer"),
     ],
 )
-def test_a_tokenizer_file_brings_its_vocabulary_and_no_rules(
+def test_a_tokenizer_file_sets_the_vocabulary_but_no_rules(
     changes: dict[str, object], says: str, tmp_path: Path
 ) -> None:
     config = TokenizerConfig(kind="bpe", source_language="en", target_language="de", vocab_size=400)
@@ -239,7 +239,7 @@ def test_a_tokenizer_file_brings_its_vocabulary_and_no_rules(
 
 
 @pytest.mark.parametrize("changes", [{"words": [3]}, {"joins_left": [[]]}, {"language": 3}, {"language": "en.lex"}])
-def test_a_list_of_words_holds_text_alone(changes: dict[str, object], tmp_path: Path) -> None:
+def test_a_list_of_words_contains_only_text(changes: dict[str, object], tmp_path: Path) -> None:
     config = TokenizerConfig(kind="words", source_language="en", min_freq=1)
     (tmp_path / "tokenizer.json").write_text(json.dumps(json.loads(WORDS.to_json()) | changes))
     with pytest.raises(ConfigError, match="not a words tokenizer"):

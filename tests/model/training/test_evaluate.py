@@ -13,7 +13,7 @@ from model.training.evaluate import bleu_by_length, corpus_bleu, mean_loss, mose
 from tests.conftest import TOY_DATA
 
 
-def test_loss_is_the_mean_over_tokens_whatever_the_batches(toy: Checkpoint) -> None:
+def test_loss_is_the_mean_over_tokens_for_any_batch_size(toy: Checkpoint) -> None:
     pairs = read_pairs(TOY_DATA, "toy", "test", "en", "de")
     examples = sentence_pairs(pairs, toy.tokenizers, max_length=64)
     losses = [
@@ -32,7 +32,7 @@ def test_loss_is_the_mean_over_tokens_whatever_the_batches(toy: Checkpoint) -> N
     assert losses[0] == pytest.approx(total / tokens, abs=1e-4)
 
 
-def test_scores_are_sacrebleus() -> None:
+def test_scores_equal_those_of_sacrebleu() -> None:
     hypotheses, references = ["Ein Hund läuft schnell im Schnee."], ["ein Hund läuft schnell durch den Schnee."]
     scores = score(hypotheses, references, loss=2.0, language="de")
     assert scores.bleu == sacrebleu.corpus_bleu(hypotheses, [references]).score
@@ -57,12 +57,12 @@ def test_chinese_is_scored_by_characters() -> None:
     assert scores.bleu > 40
 
 
-def test_nothing_to_score_is_refused(toy: Checkpoint) -> None:
+def test_scoring_no_sentences_is_refused(toy: Checkpoint) -> None:
     with pytest.raises(ValueError, match="at least one sentence"):
         mean_loss(toy.model, [])
 
 
-def test_bleu_by_length_is_that_of_the_sentences_alone() -> None:
+def test_bleu_by_length_equals_the_bleu_of_these_sentences() -> None:
     sources = ["a b c", "a b c d e f g h i", "x " * 30, "one two three"]
     hypotheses = ["The dog sees the cat.", "A red car stands here.", "wrong", "Two birds sing in the tree."]
     references = ["The dog sees the cat.", "A red car stood here.", "right", "Two birds sing in a tree."]

@@ -40,7 +40,7 @@ def gap_recipe(**settings: object) -> Recipe:
     return recipe(max_length=40, dropout=0.0).with_settings(GAPS | settings)
 
 
-def test_some_words_are_hidden_and_they_alone_are_asked_for(data: Path) -> None:
+def test_only_hidden_words_are_targets(data: Path) -> None:
     task = make_task(gap_recipe(), data_root=data, folder=None, device=torch.device("cpu"))
     batches = task.batches_of(1)
     rows = list(batches.epoch(seed=1, number=1))
@@ -60,7 +60,7 @@ def test_some_words_are_hidden_and_they_alone_are_asked_for(data: Path) -> None:
     assert (first != PAD_ID).any()
 
 
-def test_the_loss_is_that_of_the_hidden_words_alone(data: Path) -> None:
+def test_only_hidden_words_count_in_the_loss(data: Path) -> None:
     task = make_task(gap_recipe(), data_root=data, folder=None, device=torch.device("cpu"))
     torch.manual_seed(1)
     model = task.new_model().eval()
@@ -73,7 +73,7 @@ def test_the_loss_is_that_of_the_hidden_words_alone(data: Path) -> None:
     assert batch.items == (batch.hidden != PAD_ID).sum()
 
 
-def test_a_classifier_starts_from_what_filled_gaps(data: Path, tmp_path: Path) -> None:
+def test_a_classifier_starts_from_a_model_that_predicts_hidden_words(data: Path, tmp_path: Path) -> None:
     write_reviews(tmp_path)
     settings = {"learning_rate": 5e-3, "batch_tokens": 400, "average_epochs": 1}
     for epochs, resume in ((1, False), (40, True)):  # the head, which learns nothing yet, is no hindrance
@@ -92,7 +92,7 @@ def test_a_classifier_starts_from_what_filled_gaps(data: Path, tmp_path: Path) -
         assert "valid_accuracy" in next(csv.DictReader(file))
 
 
-def test_self_attention_may_learn_more_slowly_and_keep_what_it_learned(data: Path, tmp_path: Path) -> None:
+def test_self_attention_can_have_a_lower_learning_rate(data: Path, tmp_path: Path) -> None:
     """Adam's first step is as long as the rate, whatever the gradient, so the shares are seen in the weights."""
     moved: dict[float, dict[str, float]] = {}
     for share in (1.0, 0.1):
@@ -115,14 +115,14 @@ def test_self_attention_may_learn_more_slowly_and_keep_what_it_learned(data: Pat
         load_recipe("gru-de-en").with_settings({"attention_rate": 0.1})
 
 
-def test_gaps_are_needed_to_be_filled() -> None:
+def test_predicting_hidden_words_needs_word_dropout() -> None:
     with pytest.raises(ConfigError, match=r"fill_gaps needs hidden words, but word_dropout is 0\.0"):
         gap_recipe(word_dropout=0.0)
     with pytest.raises(ConfigError, match=r"fill_gaps is True; .* only for a classification"):
         toy_recipe("words").with_settings({"fill_gaps": True})
 
 
-def test_a_run_with_rotary_positions_starts_from_one_with_sinusoids(data: Path, tmp_path: Path) -> None:
+def test_a_run_with_rotary_positions_can_start_from_sinusoids(data: Path, tmp_path: Path) -> None:
     """All is taken but what compares tokens; that begins as in a run from nothing."""
     train(gap_recipe(max_steps=2), data_root=data, out=tmp_path / "reads", device="cpu")
     still = {"corpus": "pairs", "max_steps": 1, "learning_rate": 1e-9}

@@ -115,7 +115,7 @@ def state(folder: Path, prefix: str) -> dict[str, torch.Tensor]:
 
 
 @pytest.mark.parametrize("steps", [1, 100_000])
-def test_two_processes_compute_what_one_does_with_the_same_global_batch(tmp_path: Path, steps: int) -> None:
+def test_two_processes_compute_the_same_as_one_with_the_same_global_batch(tmp_path: Path, steps: int) -> None:
     one = run(tmp_path / "one", processes=1, accumulate=2, steps=steps)
     two = run(tmp_path / "two", processes=2, accumulate=1, steps=steps, launcher=steps == 1)
     # After the first step Adam's mean is the gradient, times 1 − β₁: compared before it is divided by its own size.
@@ -141,7 +141,7 @@ def alike(tmp_path: Path) -> Path:
     return folder.parent
 
 
-def test_processes_drop_different_activations(tmp_path: Path, alike: Path) -> None:
+def test_each_process_has_its_own_dropout(tmp_path: Path, alike: Path) -> None:
     # Each takes a batch of its own, and both batches are the same. With one seed for all, the mean of their gradients
     # would be that of the first process.
     settings = {"steps": 1, "dropout": 0.5, "data": alike, "batch_tokens": 70}  # ten rows of seven tokens
@@ -150,7 +150,7 @@ def test_processes_drop_different_activations(tmp_path: Path, alike: Path) -> No
     assert any(not torch.allclose(ours[name], theirs[name], rtol=1e-3, atol=1e-7) for name in ours)
 
 
-def test_two_processes_resume_with_the_random_numbers_that_each_had(tmp_path: Path) -> None:
+def test_two_processes_resume_with_their_own_random_states(tmp_path: Path) -> None:
     settings = {"processes": 2, "accumulate": 1, "dropout": 0.3}
     straight = run(tmp_path / "straight", steps=8, **settings)
     run(tmp_path / "resumed", steps=3, **settings)

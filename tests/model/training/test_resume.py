@@ -40,7 +40,7 @@ def contents(folder: Path) -> dict[Path, bytes]:
         ("seed", 7, r"train\.seed was 1 and is now 7"),
     ],
 )
-def test_a_run_goes_on_with_its_own_recipe_alone(short_run: Path, setting: str, value: object, message: str) -> None:
+def test_a_run_resumes_only_with_its_own_recipe(short_run: Path, setting: str, value: object, message: str) -> None:
     # Weights of the same shapes would be taken over, and the checkpoint would say that it is what it is not.
     settings = {setting: value, "lowercase": False} if value == "bpe" else {setting: value}
     other, before = toy_recipe("words").with_settings(settings), contents(short_run)
@@ -49,12 +49,12 @@ def test_a_run_goes_on_with_its_own_recipe_alone(short_run: Path, setting: str, 
     assert contents(short_run) == before
 
 
-def test_a_translator_does_not_go_on_as_a_classifier(short_run: Path) -> None:
+def test_a_run_of_a_translator_cannot_resume_as_a_classifier(short_run: Path) -> None:
     with pytest.raises(ConfigError, match="is a translation, but this recipe is a classification"):
         train(load_recipe("imdb-sentiment"), data_root=TOY_DATA, out=short_run, device="cpu", resume=True)
 
 
-def test_a_damaged_state_or_one_with_more_in_it_is_refused(short_run: Path, tmp_path: Path) -> None:
+def test_a_damaged_state_or_a_state_with_extra_tensors_is_refused(short_run: Path, tmp_path: Path) -> None:
     out = shutil.copytree(short_run, tmp_path / "out")
     state = out / "training" / "state.safetensors"
     with safe_open(state, framework="pt") as file:
@@ -71,7 +71,7 @@ def test_a_damaged_state_or_one_with_more_in_it_is_refused(short_run: Path, tmp_
         train(toy_recipe("words"), data_root=TOY_DATA, out=out, device="cpu", resume=True)
 
 
-def test_two_runs_do_not_share_a_folder(short_run: Path, tmp_path: Path) -> None:
+def test_two_runs_cannot_write_into_one_folder(short_run: Path, tmp_path: Path) -> None:
     out = shutil.copytree(short_run, tmp_path / "out")
     with RunFolder(out).locked():
         before = contents(out)

@@ -169,7 +169,7 @@ APART = {
 }
 
 
-def test_every_setting_is_observed_here() -> None:
+def test_every_setting_has_a_test_in_this_file() -> None:
     assert COUNTED.keys() | APART == {field.name for field in fields(TrainConfig)}
     assert not COUNTED.keys() & APART
 
@@ -194,9 +194,7 @@ def gradient(translations: Runs) -> Tensor:
 
 
 @pytest.mark.parametrize(("beta1", "beta2"), [(0.9, 0.98), (0.5, 0.98), (0.9, 0.5)])
-def test_adam_forgets_as_fast_as_its_betas_say(
-    translations: Runs, gradient: Tensor, beta1: float, beta2: float
-) -> None:
+def test_adam_uses_the_betas_of_the_recipe(translations: Runs, gradient: Tensor, beta1: float, beta2: float) -> None:
     first = translations(max_steps=1, adam_beta1=beta1, adam_beta2=beta2, clip_norm=1e6)
     torch.testing.assert_close(first.adam("exp_avg"), (1 - beta1) * gradient)
     torch.testing.assert_close(first.adam("exp_avg_sq"), (1 - beta2) * gradient**2)
@@ -233,16 +231,14 @@ def loss_and_tokens(model: OurTranslator, batches: Iterable[TranslationBatch], s
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.6])
-def test_the_loss_of_training_is_smoothed_by_label_smoothing(
-    translations: Runs, few_pairs: Path, smoothing: float
-) -> None:
+def test_label_smoothing_smooths_the_training_loss(translations: Runs, few_pairs: Path, smoothing: float) -> None:
     run = translations(label_smoothing=smoothing, **STILL)
     task, model = task_of(run, few_pairs, **STILL)
     expected, _ = loss_and_tokens(model, task.batches_of(1).in_order(), smoothing)
     assert run.history[0]["train_loss"] == pytest.approx(expected, rel=1e-4)
 
 
-def test_self_attention_learns_at_its_share_of_the_rate(translations: Runs, few_pairs: Path) -> None:
+def test_the_attention_rate_scales_the_learning_rate_of_self_attention(translations: Runs, few_pairs: Path) -> None:
     whole, slower = (translations(max_steps=1, attention_rate=share) for share in (1.0, 0.25))
     first = task_of(whole, few_pairs)[1].state_dict()
     moved = 0
@@ -256,9 +252,7 @@ def test_self_attention_learns_at_its_share_of_the_rate(translations: Runs, few_
     assert moved > 0
 
 
-def test_half_precision_computes_gradients_with_the_error_of_its_eight_bits(
-    translations: Runs, gradient: Tensor
-) -> None:
+def test_half_precision_gradients_have_the_rounding_error_of_eight_bits(translations: Runs, gradient: Tensor) -> None:
     short = translations(max_steps=1, adam_beta1=0.9, adam_beta2=0.98, clip_norm=1e6, precision="bf16")
     error = float((short.adam("exp_avg") / (1 - 0.9) - gradient).norm() / gradient.norm())
     assert 2**-12 < error < 2**-3  # single precision has errors below 2**-20
@@ -290,19 +284,19 @@ def test_the_seed_decides_the_order_of_the_batches(few_pairs: Path, tmp_path: Pa
 
 
 @pytest.mark.usefixtures("same_start")
-def test_the_seed_decides_how_words_are_cut(few_pairs: Path, tmp_path: Path) -> None:
+def test_the_seed_decides_how_words_are_split(few_pairs: Path, tmp_path: Path) -> None:
     """All pairs are one batch, so their order changes nothing."""
     cut = {"kind": "bpe", "bpe_dropout": 0.5, "batch_tokens": 100_000, **STILL}
     losses = [trained(few_pairs, tmp_path / str(seed), seed=seed, **cut).history[0]["train_loss"] for seed in (1, 2)]
     assert abs(losses[0] - losses[1]) > 1e-3
 
 
-def test_patience_is_how_many_epochs_without_improvement_a_run_goes_on(translations: Runs) -> None:
+def test_a_run_ends_after_patience_epochs_without_improvement(translations: Runs) -> None:
     still = {"learning_rate": 1e-9, "max_epochs": 6}
     assert [len(translations(patience=n, **still).history) for n in (1, 3)] == [2, 4]
 
 
-def test_dropout_of_byte_pairs_cuts_words_into_more_tokens_and_others_in_each_epoch(
+def test_bpe_dropout_splits_words_into_more_tokens_that_differ_in_each_epoch(
     translations: Runs, few_pairs: Path
 ) -> None:
     settings = STILL | {"max_epochs": 2, "bpe_dropout": 0.5}
@@ -319,7 +313,7 @@ def test_dropout_of_byte_pairs_cuts_words_into_more_tokens_and_others_in_each_ep
     assert abs(losses[0] - losses[1]) > 1e-3
 
 
-def test_words_are_hidden_from_a_classifier_and_asked_for_where_gaps_are_filled(reviews: Runs) -> None:
+def test_word_dropout_hides_words_and_fill_gaps_makes_them_targets(reviews: Runs) -> None:
     whole, hidden = reviews(), reviews(word_dropout=0.5)
     assert not same_weights(whole, hidden)
     assert "valid_accuracy" in hidden.history[0]
@@ -327,7 +321,7 @@ def test_words_are_hidden_from_a_classifier_and_asked_for_where_gaps_are_filled(
 
 
 @pytest.mark.filterwarnings("ignore")  # what PyTorch warns of itself while it compiles
-def test_a_compiled_run_computes_what_one_that_is_not_does(translations: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_compiled_run_computes_the_same_losses(translations: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     """PyTorch traces our code into graphs; the kernels that inductor makes of them are its own."""
     from torch._dynamo.utils import counters
 

@@ -23,7 +23,7 @@ def reversing(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run"
 
 
-def test_nearly_all_words_that_it_never_saw_are_reversed(reversing: Path) -> None:
+def test_nearly_all_unseen_words_are_reversed(reversing: Path) -> None:
     with (reversing / "history.csv").open() as file:
         exact = [float(row["valid_exact"]) for row in csv.DictReader(file)]
     assert exact[0] < 50

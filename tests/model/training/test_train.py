@@ -46,7 +46,7 @@ def test_learning_rate_warms_up_and_decays_with_the_inverse_square_root() -> Non
     assert rates == pytest.approx([1e-5, 5e-4, 1e-3, 5e-4, 1e-4])
 
 
-def test_the_learning_rate_falls_to_nothing_over_the_last_steps() -> None:
+def test_the_learning_rate_falls_to_zero_in_the_last_steps() -> None:
     assert [cooled_down(step, last=10, cooldown_steps=4) for step in (1, 7, 8, 10, 12)] == [1, 1, 0.75, 0.25, 0.25]
     assert cooled_down(12, last=10, cooldown_steps=0) == 1
 
@@ -60,7 +60,7 @@ def test_the_toy_corpus_is_learned(toy: Checkpoint, toy_folder: Path) -> None:
 
 # In the middle of an epoch, and in a later one.
 @pytest.mark.parametrize(("kind", "steps"), [("words", 7), ("words", 30), ("bpe", 7)])
-def test_a_resumed_run_computes_the_losses_of_one_never_stopped(tmp_path: Path, kind: str, steps: int) -> None:
+def test_a_resumed_run_has_the_losses_of_an_uninterrupted_run(tmp_path: Path, kind: str, steps: int) -> None:
     settings = {"dropout": 0.2} if kind == "words" else {"dropout": 0.2, "bpe_dropout": 0.2, "batch_tokens": 1000}
     recipe = toy_recipe(kind, max_epochs=4).with_settings(settings)
     train(recipe, data_root=TOY_DATA, out=tmp_path / "straight", device="cpu")
@@ -95,7 +95,7 @@ def test_the_first_epochs_read_another_corpus(tmp_path: Path) -> None:
     assert_same_losses(tmp_path / "resumed", tmp_path / "straight")
 
 
-def test_ctrl_c_saves_and_ends_and_the_run_goes_on(tmp_path: Path) -> None:
+def test_ctrl_c_saves_the_run_and_it_can_be_resumed(tmp_path: Path) -> None:
     recipe = tmp_path / "toy.toml"
     recipe.write_text(toy_toml(batch_tokens=256, max_epochs=10000, patience=10000))
     out = tmp_path / "out"
@@ -116,7 +116,7 @@ def test_ctrl_c_saves_and_ends_and_the_run_goes_on(tmp_path: Path) -> None:
     assert len(history(out)) == epochs + 1
 
 
-def test_a_run_is_neither_overwritten_nor_invented(tmp_path: Path) -> None:
+def test_an_existing_run_is_not_overwritten_and_a_missing_run_is_refused(tmp_path: Path) -> None:
     recipe = toy_recipe("words", max_steps=2)
     with pytest.raises(ConfigError, match="no run to resume"):
         train(recipe, data_root=TOY_DATA, out=tmp_path / "out", device="cpu", resume=True)
@@ -130,13 +130,13 @@ def test_a_run_is_neither_overwritten_nor_invented(tmp_path: Path) -> None:
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
 
 
-def test_a_folder_that_cannot_be_written_to_gets_a_sentence(tmp_path: Path) -> None:
+def test_a_folder_without_write_permission_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(CheckpointError, match="cannot be written"):
         train(toy_recipe("words"), data_root=TOY_DATA, out=tmp_path / "file" / "out", device="cpu")
 
 
-def test_the_scale_of_an_fp16_loss_and_the_random_numbers_of_a_process_come_back(tmp_path: Path) -> None:
+def test_resuming_restores_the_fp16_loss_scale_and_the_random_state(tmp_path: Path) -> None:
     model = torch.nn.Linear(2, 2)
     optimizer = torch.optim.Adam(model.parameters())
     scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
@@ -159,9 +159,7 @@ def test_the_scale_of_an_fp16_loss_and_the_random_numbers_of_a_process_come_back
     assert torch.equal(found, torch.rand(5))
 
 
-def test_validation_computes_a_loss_once_where_there_is_nothing_to_average(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_validation_computes_one_loss_if_there_is_no_average(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
     monkeypatch.setattr(tasks, "mean_loss", lambda model, batches: calls.append(1) or 2.0)
     monkeypatch.setattr(tasks.TranslationTask, "measure", lambda self, model, loss: {"valid_bleu": 1.0})
@@ -189,7 +187,7 @@ def test_averaging_is_the_mean_of_the_latest_epochs(tmp_path: Path) -> None:
     assert mean["b"].eq(-3.0).all()
 
 
-def test_a_device_that_is_not_there_is_refused() -> None:
+def test_a_missing_device_is_refused() -> None:
     assert pick_device("cpu") == torch.device("cpu")
     missing = next(
         name
@@ -213,7 +211,7 @@ def test_snapshots_are_kept_at_the_chosen_steps_and_at_the_end(tmp_path: Path) -
     assert any(not torch.equal(first[name], end[name]) for name in first)
 
 
-def test_tensorboard_gets_the_figures_of_the_history(tmp_path: Path) -> None:
+def test_tensorboard_has_the_numbers_of_the_history(tmp_path: Path) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     train(toy_recipe("words", max_epochs=2), data_root=TOY_DATA, out=tmp_path, device="cpu", tensorboard=True)

@@ -36,7 +36,7 @@ def wait_until_written(path: Path, after: int, process: "subprocess.Popen[bytes]
         time.sleep(0.005)
 
 
-def test_kill_9_at_any_moment_leaves_a_checkpoint_that_loads_and_a_run_that_goes_on(tmp_path: Path) -> None:
+def test_kill_9_at_any_moment_leaves_a_valid_checkpoint_and_a_run_that_resumes(tmp_path: Path) -> None:
     out, moments = tmp_path / "run", random.Random(5)
     history = out / "history.csv"
     epochs = 0
@@ -60,7 +60,7 @@ def test_kill_9_at_any_moment_leaves_a_checkpoint_that_loads_and_a_run_that_goes
     ]
 
 
-def test_a_full_disk_ends_the_run_with_a_sentence_and_keeps_what_was_there(tmp_path: Path) -> None:
+def test_a_full_disk_ends_the_run_with_a_message_and_keeps_the_old_files(tmp_path: Path) -> None:
     recipe = toy_recipe("words", max_epochs=1)
     train(recipe, data_root=TOY_DATA, out=tmp_path / "run", device="cpu")
     before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
@@ -110,7 +110,7 @@ def test_a_really_full_disk(tmp_path: Path) -> None:
         subprocess.run(["umount", str(disk)], check=True)
 
 
-def test_a_loss_that_explodes_ends_the_run_with_the_last_good_checkpoint(tmp_path: Path) -> None:
+def test_a_diverging_loss_ends_the_run_and_keeps_the_last_good_checkpoint(tmp_path: Path) -> None:
     recipe = toy_recipe("words", max_epochs=1)
     train(recipe, data_root=TOY_DATA, out=tmp_path / "run", device="cpu")
     kept = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*.safetensors")}
@@ -130,6 +130,6 @@ def test_half_precision_without_a_gpu_is_refused(tmp_path: Path) -> None:
         train(recipe, data_root=TOY_DATA, out=tmp_path / "run", device="cpu")
 
 
-def test_a_translator_is_no_classifier(toy_folder: Path, tmp_path: Path) -> None:
+def test_a_translator_cannot_start_a_classifier(toy_folder: Path, tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="translates and does not classify"):
         load_classifier(shutil.copytree(toy_folder, tmp_path / "copy"))

@@ -40,9 +40,7 @@ def test_sizes_that_differ_are_named_and_nothing_is_written(
     assert not (tmp_path / "new").exists()
 
 
-def test_the_other_direction_is_learned_where_both_languages_share_one_vocabulary(
-    toy_folder: Path, tmp_path: Path
-) -> None:
+def test_a_shared_vocabulary_allows_a_start_from_the_other_direction(toy_folder: Path, tmp_path: Path) -> None:
     recipe = toy_recipe(toy_folder.name.removeprefix("toy-"), max_steps=1)
     turned = recipe.with_settings({"source_language": "de", "target_language": "en"})
     if load_checkpoint(toy_folder).tokenizers.joint:
@@ -53,13 +51,13 @@ def test_the_other_direction_is_learned_where_both_languages_share_one_vocabular
             train(turned, data_root=TOY_DATA, out=tmp_path / "turned", device="cpu", init=toy_folder)
 
 
-def test_the_dropout_may_differ(toy_folder: Path, tmp_path: Path) -> None:
+def test_a_warm_start_allows_another_dropout(toy_folder: Path, tmp_path: Path) -> None:
     recipe = toy_recipe(toy_folder.name.removeprefix("toy-"), max_steps=1).with_settings({"dropout": 0.3})
     train(recipe, data_root=TOY_DATA, out=tmp_path / "on", device="cpu", init=toy_folder)
     assert load_checkpoint(tmp_path / "on").config.model.dropout == 0.3
 
 
-def test_what_is_no_checkpoint_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_that_is_not_a_checkpoint_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(CheckpointError, match="so it is not a checkpoint"):
         train(toy_recipe(), data_root=TOY_DATA, out=tmp_path / "new", device="cpu", init=tmp_path)
     (tmp_path / "toy.toml").write_text(toy_toml())

@@ -58,7 +58,7 @@ def epoch_steps(tmp_path_factory: pytest.TempPathFactory) -> int:
     return int(history(run(recipe, tmp_path_factory.mktemp("one") / "run"))[0]["step"])
 
 
-def test_the_steps_after_the_last_whole_epoch_reach_the_checkpoint(tmp_path: Path, epoch_steps: int) -> None:
+def test_the_checkpoint_includes_the_steps_of_an_unfinished_epoch(tmp_path: Path, epoch_steps: int) -> None:
     steps = 2 * epoch_steps - 1
     recipe = toy_recipe("words", max_steps=steps, cooldown_steps=epoch_steps - 1, **FAST)
     folder = run(recipe, tmp_path / "run")
@@ -70,7 +70,7 @@ def test_the_steps_after_the_last_whole_epoch_reach_the_checkpoint(tmp_path: Pat
     assert load_checkpoint(folder).config.figures == {"valid_bleu": rows[1]["valid_bleu"]}
 
 
-def test_a_stopped_run_has_validated_all_its_steps(tmp_path: Path, epoch_steps: int) -> None:
+def test_a_stopped_run_is_validated_at_its_last_step(tmp_path: Path, epoch_steps: int) -> None:
     """Ctrl-C and the last step end a run in the same way. Only the last snapshot differs."""
     steps = epoch_steps + 2
     recipe = toy_recipe("words", max_epochs=9, snapshot_steps=[1], **FAST)
@@ -130,7 +130,7 @@ def killed_at(write: int, recipe: Recipe, out: Path, data: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("seconds", [0.0, 1e6])  # from one save to the next: after each step, or none in the epoch
-def test_a_kill_at_any_write_of_the_first_epoch_leaves_a_run_that_goes_on(
+def test_a_kill_at_any_write_of_the_first_epoch_leaves_a_run_that_resumes(
     tmp_path: Path, few_pairs: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:
     monkeypatch.setattr(training, "SAVE_SECONDS", seconds)

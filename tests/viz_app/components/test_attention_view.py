@@ -55,7 +55,7 @@ def test_merging_joins_words_and_keeps_row_sums(translation: Translation) -> Non
     assert cross.maps[1, 2, 0, 0] == pytest.approx(expected, abs=1e-6)
 
 
-def test_hiding_special_tokens_tells_what_they_held(translation: Translation) -> None:
+def test_hidden_special_tokens_have_a_named_share(translation: Translation) -> None:
     cross = view(translation, "cross", merge=False, hide_special=True)
     np.testing.assert_array_equal(cross.maps, translation.maps["cross"][:, :, :2, :3])
     assert list(cross.axes.keys) == ["dog", "·s", "."]
@@ -86,7 +86,7 @@ def test_chips_escape_what_people_type() -> None:
     assert "&lt;script&gt;" in html
 
 
-def test_very_many_chips_are_cut_with_a_count() -> None:
+def test_only_the_first_chips_of_many_are_shown_with_a_count() -> None:
     html = chips("reads", [token("x", i) for i in range(200)])
     assert html.count('class="hl-chip"') == 80
     assert "and 120 more" in html

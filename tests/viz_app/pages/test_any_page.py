@@ -90,7 +90,7 @@ def test_any_text_gives_a_sensible_page(open_app: OpenApp, page: str, text: str)
 
 
 @pytest.mark.parametrize("page", ["translate", "steps", "masks", "heads", "compare"])
-def test_a_page_for_translators_leads_who_chose_the_classifier_on(open_app: OpenApp, page: str) -> None:
+def test_a_page_for_translators_links_to_sentiment_for_a_classifier(open_app: OpenApp, page: str) -> None:
     app = open_app(page, checkpoint="imdb-sentiment")
     assert "classifies texts and does not translate" in app.info[0].value
     link = app.get("page_link")[0].proto

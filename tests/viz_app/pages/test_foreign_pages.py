@@ -45,7 +45,7 @@ def open_with(open_app: OpenApp, folder: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_map_on_the_screen_is_the_models(open_with: OpenApp, folder: Path, family: str) -> None:
+def test_the_map_on_the_screen_equals_that_of_the_model(open_with: OpenApp, folder: Path, family: str) -> None:
     app = open_with("translate", family, layer="2", head="3")
     checkpoint = open_translator(folder / f"small-{family}")
     expected = translate(checkpoint, TEXT)
@@ -90,7 +90,7 @@ REFUSED = {("steps", "bert"), ("positions", "t5")}
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("page", PAGES)
-def test_every_page_works_or_says_why_not(open_with: OpenApp, page: str, family: str) -> None:
+def test_every_page_works_or_names_the_reason(open_with: OpenApp, page: str, family: str) -> None:
     app = open_with(page, family)
     said = " ".join(element.value for element in app.info)
     titles = [element.value for element in app.header]
@@ -109,7 +109,7 @@ def test_heads_are_measured(open_with: OpenApp, family: str, tab: str) -> None:
     assert measured or "translator" in app.info[0].value
 
 
-def test_a_prompt_and_its_continuation_are_told_apart(open_with: OpenApp) -> None:
+def test_a_prompt_and_its_continuation_are_distinguished(open_with: OpenApp) -> None:
     app = open_with("translate", "gpt2")
     shown = html(app)
     assert shown.index("reads") < shown.index("writes")
@@ -117,7 +117,7 @@ def test_a_prompt_and_its_continuation_are_told_apart(open_with: OpenApp) -> Non
     assert app.text_input[0].label.startswith("Type the beginning of a text")
 
 
-def test_a_masked_word_is_guessed(open_with: OpenApp) -> None:
+def test_a_masked_word_is_predicted(open_with: OpenApp) -> None:
     app = open_with("translate", "bert")
     assert "&lt;mask&gt;" in app.text_input[0].label or "mask" in app.text_input[0].label
     app.text_input[0].set_value("The <mask> sat on the mat.").run()
@@ -133,7 +133,7 @@ def test_the_board_says_why_it_measures_no_head(open_with: OpenApp, family: str,
     assert said in "".join(reasons)
 
 
-def test_heads_of_another_make_can_be_silenced(open_with: OpenApp) -> None:
+def test_heads_of_a_foreign_model_can_be_silenced(open_with: OpenApp) -> None:
     everything = "off.decoder.1.1-2-3-4~off.decoder.2.1-2-3-4"
     app = open_with("heads", "gpt2", intervention=everything)
     texts = " ".join(element.value for element in app.caption)
@@ -149,7 +149,7 @@ def test_value_norms_and_rollout_are_offered(open_with: OpenApp, family: str, no
     assert not app.exception
 
 
-def test_a_classifier_of_another_make_reads_a_review(open_with: OpenApp) -> None:
+def test_a_foreign_classifier_reads_a_review(open_with: OpenApp) -> None:
     app = open_with("sentiment", "bert-classifier")
     assert "&lt;b&gt;great&lt;/b&gt;" in html(app) or "terrible" in html(app) or "so-so" in html(app)
     assert "<b>great</b>" not in html(app)
@@ -167,7 +167,7 @@ def test_the_bug_lab_runs_models_that_ban_nothing(open_with: OpenApp, bug: str) 
     assert len(charts(app)) >= 2
 
 
-def test_the_beam_tree_of_a_continuing_model_begins_where_the_prompt_ends(open_with: OpenApp, folder: Path) -> None:
+def test_the_beam_tree_of_a_language_model_begins_after_the_prompt(open_with: OpenApp, folder: Path) -> None:
     app = open_with("steps", "gpt2", steps_view="beam", beam_size="3")
     checkpoint = open_translator(folder / "small-gpt2")
     expected = translate(checkpoint, TEXT, search=SearchConfig(method="beam", beam_size=3))
@@ -188,7 +188,7 @@ def test_a_step_of_the_prompt_offers_nothing_to_choose(open_with: OpenApp) -> No
     assert "deu_Latn" in data["given_note"]
 
 
-def test_what_never_divides_says_so(open_with: OpenApp) -> None:
+def test_a_model_without_scaling_says_so(open_with: OpenApp) -> None:
     app = open_with("inside", "t5", kind="encoder")
     assert app.toggle(key="scaled").disabled
     assert "only rounding" in app.success[0].value
@@ -216,7 +216,7 @@ def test_heads_of_another_width_than_the_model_are_taken_apart(open_with: OpenAp
     assert list(vectors["layout"]["xaxis"]["tickvals"]) == [0, width, 2 * width, 3 * width]
 
 
-def test_what_a_gate_or_a_norm_hides_is_said_and_not_computed(open_with: OpenApp) -> None:
+def test_a_gate_or_a_norm_after_the_heads_is_named_instead_of_computed(open_with: OpenApp) -> None:
     app = open_with("inside", "bitnet")
     assert "layer output" not in app.success[0].value
     said = [info.value.replace("\\", "") for info in app.info]
@@ -226,6 +226,6 @@ def test_what_a_gate_or_a_norm_hides_is_said_and_not_computed(open_with: OpenApp
     assert "a norm, a gate" in app.toggle(key="norms").help.replace("\\", "")
 
 
-def test_side_by_side_with_what_cannot_be_opened_says_so(open_with: OpenApp) -> None:
+def test_side_by_side_names_a_checkpoint_that_cannot_be_opened(open_with: OpenApp) -> None:
     app = open_with("compare", "gpt2", beside="small-bloom")
     assert any("bloom" in info.value and "Choose another checkpoint" in info.value for info in app.info)

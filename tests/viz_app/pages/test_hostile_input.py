@@ -113,7 +113,7 @@ def work_and_hold() -> None:
     hold_the_interpreter()
 
 
-def test_who_holds_the_interpreter_stops_the_visitor_and_who_works_beside_does_not() -> None:
+def test_only_work_that_holds_the_interpreter_stops_other_visitors() -> None:
     assert effect_of(hold_the_interpreter)[0] > RATIO
     assert effect_of(work_and_hold)[0] > RATIO
     ratio, seconds = effect_of(lambda: work_beside(0.5))
@@ -130,7 +130,7 @@ def harmless(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("spoil", [unpacks_to_gigabytes, multiplies, runs_away, is_made_of_lists, is_nested])
-def test_a_hostile_folder_gets_a_sentence_soon_and_stops_nobody(
+def test_a_hostile_folder_gets_a_message_soon_and_stops_nobody(
     harmless: Path, tmp_path: Path, spoil: Callable[[Path], None]
 ) -> None:
     folder = shutil.copytree(harmless, tmp_path / "hostile")

@@ -33,7 +33,7 @@ def example(checkpoint: Checkpoint) -> str:
 
 
 @pytest.mark.parametrize("kind", ["cross", "encoder", "decoder"])
-def test_the_map_on_the_screen_is_the_models(open_app: OpenApp, bundled: Checkpoint, kind: str) -> None:
+def test_the_map_on_the_screen_equals_that_of_the_model(open_app: OpenApp, bundled: Checkpoint, kind: str) -> None:
     app = open_app(checkpoint=bundled.name, kind=kind, layer="2", head="5")
     expected = translate(bundled, example(bundled)).maps[kind]
     assert component_data(app, "head_grid")["picture"].startswith("data:image/png;base64,")
@@ -42,7 +42,7 @@ def test_the_map_on_the_screen_is_the_models(open_app: OpenApp, bundled: Checkpo
     assert np.isnan(shown).sum() == (len(shown) * (len(shown) - 1) / 2 if kind == "decoder" else 0)
 
 
-def test_translation_and_probabilities_are_the_models(open_app: OpenApp, bundled: Checkpoint) -> None:
+def test_translation_and_probabilities_equal_those_of_the_model(open_app: OpenApp, bundled: Checkpoint) -> None:
     app = open_app(checkpoint=bundled.name)
     expected = translate(bundled, example(bundled))
     drawn = html(app)
@@ -117,7 +117,7 @@ def test_any_text_gives_a_sensible_page(open_app: OpenApp, checkpoint: str, text
         assert "were left out" in app.warning[0].value
 
 
-def test_a_text_beyond_all_bounds_is_cut_and_says_so(open_app: OpenApp) -> None:
+def test_a_very_long_text_is_cut_with_a_note(open_app: OpenApp) -> None:
     app = open_app(checkpoint="multi30k-en-de")
     app.text_input(key="text").set_value("a dog " * 4000).run()
     assert "24,000 characters. Only the first 20,000 were read" in app.warning[0].value
@@ -148,9 +148,7 @@ def test_examples_are_of_the_kind_that_the_checkpoint_was_trained_on(open_app: O
     assert app.text_input(key="text").value == CAPTIONS["de"][0]
 
 
-def test_an_old_link_leads_to_what_has_replaced_its_checkpoint(
-    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_old_link_opens_the_successor_of_its_checkpoint(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("viz_app.widgets.checkpoint_picker.REPLACED", {"long-gone": "multi30k-de-en-words"})
     assert open_app(checkpoint="long-gone").selectbox(key="checkpoint").value == "multi30k-de-en-words"
 
@@ -177,14 +175,14 @@ def test_sinusoids_on_the_screen_follow_the_formula(open_app: OpenApp) -> None:
     assert any("what-if" in element.value for element in app.caption)
 
 
-def test_a_learned_table_is_shown_as_it_is(open_app: OpenApp) -> None:
+def test_a_learned_table_is_shown_unchanged(open_app: OpenApp) -> None:
     app = open_app("positions", checkpoint="multi30k-de-en-words")
     table = load_checkpoint(BUNDLED / "multi30k-de-en-words").model.encoder.embedding.positions.table
     np.testing.assert_array_equal(array(charts(app)[0]["data"][0]["z"]), table.detach().numpy()[:64])
     assert [slider.key for slider in app.slider] == ["length"]
 
 
-def test_masks_and_scores_on_the_screen_are_the_models(open_app: OpenApp, bundled: Checkpoint) -> None:
+def test_masks_and_scores_on_the_screen_equal_those_of_the_model(open_app: OpenApp, bundled: Checkpoint) -> None:
     app = open_app("masks", checkpoint=bundled.name, layer="2", head="3")
     batch = padded_batch(bundled, BATCHES[bundled.config.tokenizer.source_language])
     row = clearest_row(batch)
@@ -229,7 +227,7 @@ def test_a_checkpoint_can_be_opened(open_app: OpenApp, bundled: Checkpoint, tab:
         assert app.dataframe[1].value["parameters"].sum() == row["parameters"]
 
 
-def test_a_history_of_another_make_gets_a_sentence(
+def test_an_unknown_format_of_history_gets_a_message(
     open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = shutil.copytree(BUNDLED / "multi30k-en-de", tmp_path / "foreign")
@@ -263,7 +261,7 @@ def test_a_classifier_is_listed_and_opened_and_the_pages_for_translators_say_wha
     assert not app.info
 
 
-def test_a_new_checkpoint_appears_and_a_broken_one_gets_a_sentence(
+def test_a_new_checkpoint_appears_and_a_broken_one_gets_a_message(
     open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = open_app("checkpoints")
