@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SUBJECTS = ("A man", "A woman", "A small child", "An old lady", "A young boy", "Two girls", "Three people", "A worker")
 REST = "in a blue jacket is walking along the beach with a large dog."  # 13 to 15 words with its subject
 
-# Pictures are Plotly's, or stand in the shadow roots of our components; texts stand in the page.
+# Pictures are charts of Plotly, or in the shadow roots of our components. Texts are in the page.
 WATCH = """() => {
     const seen = window.seenRoots ??= new WeakSet();
     const watch = root => {

@@ -48,7 +48,7 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", ALO
 
 @dataclass
 class App:
-    """The running server, and what pages asked of other hosts."""
+    """The running server, and the requests of pages to other hosts."""
 
     url: str
     foreign: list[str] = field(default_factory=list)

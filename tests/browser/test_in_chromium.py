@@ -306,7 +306,7 @@ def test_every_page_draws_for_everybody_without_another_host(visit: Visit, path:
     background = Image.open(io.BytesIO(page.screenshot())).convert("RGB").getpixel((1270, 710))
     assert (sum(background) > 3 * 128) == (scheme == "light")
     for chart in page.locator(".js-plotly-plot, svg.map").all():
-        # Of a chart that was not drawn nothing but the background would be seen.
+        # A chart that was not drawn would show only the background.
         colours = Image.open(io.BytesIO(chart.screenshot())).convert("RGB").getcolors(1 << 24)
         assert len(colours) > 20
     if scheme == "light":

@@ -132,7 +132,7 @@ def test_the_words_and_the_lines_between_them_are_saved(visit: Visit, tmp_path: 
     boxes = [rect for rect in drawing.iter(f"{SVG}rect") if float(rect.get("rx") or 0)]
     assert len(boxes) == len(tokens)
     assert {text.get("fill") for text in drawing.iter(f"{SVG}text")} == {INK}
-    # The lines are still there, and so is the way to save them once more.
+    # The lines are still there and can be saved again.
     expect(page.locator(".hl-looks > svg line")).to_have_count(drawn)
     expect(page.locator(".hl-looks .hl-save")).to_have_count(1)
 

@@ -201,7 +201,7 @@ def test_arrow_keys_walk_a_map_and_paint_a_cell(visit: Visit) -> None:
     expect(page.get_by_text("row 2, column 3: 0.5")).to_be_visible()
     expect(map_).to_be_focused()
     page.keyboard.press("ArrowDown")
-    expect(page.locator(".hoverlayer")).to_contain_text("weight: ")  # it goes on from there
+    expect(page.locator(".hoverlayer")).to_contain_text("weight: ")  # the pointer continues from there
 
 
 def test_the_heads_of_the_board_are_one_tab_stop(visit: Visit) -> None:

@@ -38,7 +38,7 @@ def linear(layer: Any, x: Tensor) -> Tensor:
 
 
 def held(layer: Any, whole: Tensor, part: Tensor) -> Tensor:
-    """A part behind a LayerNorm whose deviation is held at that of the whole; without the shift."""
+    """A part after a LayerNorm with the standard deviation of the whole sum; without the shift."""
     deviation = (whole.var(-1, unbiased=False, keepdim=True) + layer.eps).sqrt()
     while deviation.dim() < part.dim():
         deviation = deviation.unsqueeze(1)

@@ -46,7 +46,7 @@ from model.trace import Edit, Trace, hook_name, tracing
 from tests.agreement_cases import CASES, Case
 from tests.model.analysis.follow import follow, lens_of, stations_of, zeroing_of
 
-# The library says so of every model whose norms stand in front.
+# The library gives this warning for every pre-norm model.
 pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor")
 ROWS = 1e-5  # what is shown as the model's
 SUMS = 1e-4  # parts against the whole: hundreds of sums in single precision
@@ -66,7 +66,7 @@ class Opened:
         return self.case.short, self.case.text
 
     def forced(self) -> dict[int, int]:
-        """The typed text at the places where the model writes: after the prompt where it goes on with one."""
+        """The typed text at the positions where the model writes: after the prompt of a language model."""
         given = search_input(self.checkpoint.model, self.checkpoint.tokenizers, self.case.text).prompt_length
         typed = forced_ids(self.checkpoint.tokenizers, self.case.typed)
         return {given + at: token for at, token in typed.items()}
@@ -75,7 +75,7 @@ class Opened:
 def one_pass(
     checkpoint: Checkpoint, found: Translation, *, record: Sequence[str] = (), edits: Mapping[str, Edit] | None = None
 ) -> tuple[Tensor, Trace]:
-    """Logits (T, V) of what a translation read, without a cache, and what passed; for an encoder alone (S, V)."""
+    """Logits (T, V) for the tokens of a translation, without a cache, and the recording; (S, V) for an encoder."""
     model = checkpoint.model
     source, read = ([[token.id for token in row]] for row in (found.source or found.read, found.read))
     with torch.inference_mode(), tracing(record=record, edits=edits) as trace:
@@ -127,7 +127,7 @@ def written_maps(opened: Opened) -> None:
 
 
 def typed_text(opened: Opened) -> None:
-    """What a person typed is written to its end, however it is searched, though a search alone would stop before."""
+    """A typed translation is written to its end with every search, although the search would stop earlier."""
     checkpoint, case = opened.checkpoint, opened.case
     if not isinstance(checkpoint.model, Writes):  # what is typed changes nothing
         found = translate(checkpoint, case.text, forced=forced_ids(checkpoint.tokenizers, case.typed))
@@ -146,7 +146,7 @@ def typed_text(opened: Opened) -> None:
 
 
 def typed_alignment(opened: Opened) -> None:
-    """Each word that was typed points at one word of the source, whichever head is asked."""
+    """Each typed word points at one word of the source, for every head."""
     case = opened.case
     words, target = tuple(case.text.split()), tuple(case.typed.split())
     assert join_words(target) == case.typed
@@ -168,7 +168,7 @@ def no_future(opened: Opened) -> None:
 
 
 def padding(opened: Opened) -> None:
-    """A sentence that is filled up in a batch has the weights that it has alone."""
+    """A padded sentence in a batch has the same weights as alone."""
     checkpoint = opened.checkpoint
     batch = padded_batch(checkpoint, opened.texts)
     for row, text in enumerate(opened.texts):
@@ -335,7 +335,7 @@ def searched(opened: Opened) -> None:
 
 
 def together(opened: Opened) -> None:
-    """Many lines are translated as each is alone."""
+    """A line has the same translation in a batch and alone."""
     lines = [*opened.texts, ""]
     alone = [translate(opened.checkpoint, line).text for line in opened.texts]
     assert translate_lines(opened.checkpoint.model, opened.checkpoint.tokenizers, lines) == [*alone, ""]
@@ -381,7 +381,7 @@ CHECKS: Mapping[str, Callable[[Opened], None]] = {
 
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Checkpoint | ClassifierCheckpoint]:
-    """Opens a case when it is first asked for."""
+    """Opens a case at its first use."""
 
     @cache
     def once(name: str) -> Checkpoint | ClassifierCheckpoint:
@@ -428,7 +428,7 @@ def test_what_a_classifier_shows_is_what_it_computes(opened: Open, name: str) ->
             own = written_by_hand(mixing_of(model, layer), trace, f"encoder.layers.{layer}.self_attention", maps)
             hold_sums(maps.sum(axis=-1), sinks=model.sinks("encoder", layer) is not None)
             np.testing.assert_allclose(own, trace.passes(hook_name("encoder", layer, "output"))[0][0], atol=SUMS)
-        if not isinstance(model, Classifier):  # of the library, which pools in code of its own
+        if not isinstance(model, Classifier):  # of the library, which has its own code for pooling
             first = np.eye(1, len(ids[row]))
             assert (found.pooling is None) if model.config.pooling == "mean" else (found.pooling == first).all()
         elif found.pooling is None:

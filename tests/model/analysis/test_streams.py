@@ -102,7 +102,7 @@ def test_the_contributions_add_up_to_the_difference_of_the_logits(any_norm: Chec
 
 
 def test_the_last_feed_forwards_contribution_is_lost_without_it() -> None:
-    # With the norms in front, nothing comes behind the last feed-forward but the last norm: held still, it is linear.
+    # In a pre-norm model, only the last norm follows the last feed-forward. It is linear if its deviation is fixed.
     checkpoint = random_model("pre")
     model = checkpoint.model
     translation = translate(checkpoint, TEXT)

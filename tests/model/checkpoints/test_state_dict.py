@@ -110,7 +110,7 @@ def test_weights_of_torch_transformer_give_the_same_numbers(tmp_path: Path, norm
     torch.testing.assert_close(checkpoint.model(source, read), logits, **CLOSE)
     probabilities = logits.softmax(dim=-1)[0, range(read.size(1)), [token.id for token in found.written]]
     np.testing.assert_allclose([token.probability for token in found.written], probabilities.numpy(), **CLOSE)
-    # The library tells the weights of one attention when it is asked: of the first layer of the encoder.
+    # The library returns the weights of one attention on request: of the first layer of the encoder.
     layer = model.transformer.encoder.layers[0]
     x = model.source(source) * math.sqrt(D_MODEL) + sinusoidal_table(LENGTH, D_MODEL)[: source.size(1)]
     x = layer.norm1(x) if norm_first else x

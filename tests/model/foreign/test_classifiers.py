@@ -50,7 +50,7 @@ def test_a_class_equals_that_of_the_pipeline_and_is_read_at_the_named_position(t
     expected = TextClassificationPipeline(model=library, tokenizer=tokenizer)([TEXT], top_k=None)[0]
     assert found.probabilities == pytest.approx({one["label"]: one["score"] for one in expected}, abs=1e-5)
     assert found.several_labels == (abs(sum(found.probabilities.values()) - 1) > 1e-5)
-    if title.startswith(("ModernBERT", "EuroBERT")):  # BERT and its kin have a pooler behind the last vectors
+    if title.startswith(("ModernBERT", "EuroBERT")):  # BERT and similar models have a pooler after the last vectors
         shares = share_of_each_token(library, tokenizer(TEXT, return_tensors="pt")["input_ids"])
         shown = np.full(len(shares), 1 / len(shares)) if found.pooling is None else found.pooling.mean(axis=0)
         assert (found.pooled_by == "mean") == title.endswith("mean")

@@ -51,7 +51,7 @@ def test_generate_writes_the_same_text(both: tuple[Checkpoint, Path]) -> None:
             search = SearchConfig(method="beam", beam_size=beams) if beams > 1 else SearchConfig()
             ours = translate(checkpoint, text, search=search)
             if not ours.finished:
-                continue  # it goes on for longer there
+                continue  # the text is longer there
             flags = {"num_beams": beams, "early_stopping": beams > 1}
             theirs = model.generate(read.input_ids, attention_mask=read.attention_mask, **flags)[0]
             assert theirs[1:].tolist() == [token.id for token in ours.written]

@@ -37,7 +37,7 @@ def masks_of_library(folder: Path, ids: list[int]) -> NDArray[np.bool_]:
     found: list[NDArray[np.bool_]] = []
 
     def keep(_module: nn.Module, _positional: object, named: dict[str, Any]) -> None:
-        mask = named["attention_mask"]  # none where every query may look at every key
+        mask = named["attention_mask"]  # None if every query may attend to every key
         everywhere = torch.ones(len(ids), len(ids), dtype=torch.bool)
         found.append((everywhere if mask is None else mask[0, 0] > torch.finfo(mask.dtype).min / 2).numpy())
 

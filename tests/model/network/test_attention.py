@@ -54,7 +54,7 @@ def test_rows_sum_to_one_and_masked_keys_have_weight_zero() -> None:
     assert weights.masked_select(~causal_mask(6)).eq(0).all()
 
 
-# Two sentences of seven tokens; the second may see none of them, as a text of nothing but padding.
+# Two sentences of seven tokens; the second has only padding, so its queries may attend to no key.
 NOTHING_TO_SEE = torch.tensor([[True] * 7, [False] * 7])[:, None, None]
 
 

@@ -96,7 +96,7 @@ def test_the_relative_bias_is_that_of_t5(decoder: bool) -> None:
     theirs = T5Attention(T5Config(num_heads=HEADS, is_decoder=decoder), has_relative_attention_bias=True, layer_idx=0)
     theirs.relative_attention_bias.weight.copy_(ours.table)
     assert torch.equal(ours(300, 300), theirs.compute_bias(300, 300))
-    assert torch.equal(ours(1, 200, offset=199), ours(200, 200)[:, :, -1:])  # behind a cache
+    assert torch.equal(ours(1, 200, offset=199), ours(200, 200)[:, :, -1:])  # after a cache
 
 
 @pytest.mark.parametrize("heads", [4, 6, 12])

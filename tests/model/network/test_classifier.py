@@ -100,7 +100,7 @@ def test_the_maps_are_those_of_the_decision(checkpoint: ClassifierCheckpoint) ->
         assert result.pooling.shape == (2, size)
         np.testing.assert_allclose(result.pooling.sum(-1), 1, atol=1e-5)
         silenced = classify(checkpoint, text, edits={"pooling.*.weights": ablate_heads([0, 1])})
-        # With nothing to look at every text is the same text.
+        # Without keys to attend to, all texts have the same output.
         other = classify(checkpoint, "Clumsy.", edits={"pooling.*.weights": ablate_heads([0, 1])})
         assert silenced.probabilities == pytest.approx(other.probabilities)
         assert classify(checkpoint, text).probabilities == pytest.approx(result.probabilities, abs=1e-6)

@@ -93,7 +93,7 @@ def test_a_classifier_starts_from_a_model_that_predicts_hidden_words(data: Path,
 
 
 def test_self_attention_can_have_a_lower_learning_rate(data: Path, tmp_path: Path) -> None:
-    """Adam's first step is as long as the rate, whatever the gradient, so the shares are seen in the weights."""
+    """The first step of Adam has the length of the rate for any gradient, so the weights show the rate."""
     moved: dict[float, dict[str, float]] = {}
     for share in (1.0, 0.1):
         chosen = gap_recipe(attention_rate=share, max_steps=1, warmup_steps=1, learning_rate=0.05)

@@ -41,7 +41,7 @@ def run(
     options: Sequence[str] = (),
     launcher: bool = False,
 ) -> Path:
-    """Train in as many processes as asked; one alone is this one.
+    """Train in this number of processes; a single one is the process of the test.
 
     With `launcher` they start as a person starts them. Then each imports the program, which takes most of the time.
     """

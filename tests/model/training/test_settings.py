@@ -175,7 +175,7 @@ def test_every_setting_has_a_test_in_this_file() -> None:
 
 
 def test_the_same_settings_train_the_same_weights(translations: Runs) -> None:
-    """So a difference below is the doing of the setting."""
+    """So every difference in the tests below comes from the setting."""
     assert same_weights(translations(), translations(max_length=24, max_steps=100_000))
 
 
@@ -266,7 +266,7 @@ def test_the_seed_decides_the_first_weights(translations: Runs) -> None:
 
 @pytest.fixture
 def same_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every run begins with the same weights, whatever its seed."""
+    """Every run begins with the same weights, for any seed."""
 
     def new_model(task: TranslationTask) -> OurTranslator:
         with torch.random.fork_rng(devices=[]):

@@ -40,4 +40,4 @@ def test_the_attention_to_the_source_is_an_anti_diagonal(reversing: Path) -> Non
     places = np.arange(5)
     expected = cross[places, 4 - places]
     assert expected.mean() > 2 * cross[:5, :5].mean()
-    assert (cross[:5].argmax(axis=1) == 4 - places).sum() >= 3  # the ends of words may look at the sign of the end
+    assert (cross[:5].argmax(axis=1) == 4 - places).sum() >= 3  # the last letters may attend to the end token

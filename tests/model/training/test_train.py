@@ -89,7 +89,7 @@ def test_the_first_epochs_read_another_corpus(tmp_path: Path) -> None:
     assert steps == [steps[0], 2 * steps[0], 2 * steps[0] + own]
     assert load_checkpoint(tmp_path / "straight").tokenizers.source.encode("heron").ids != (UNK_ID,)
     assert load_checkpoint(tmp_path / "plain").tokenizers.source.encode("heron").ids == (UNK_ID,)
-    # A run that was stopped in between goes on with the right corpus.
+    # A stopped run resumes with the right corpus.
     train(recipe.with_settings({"max_steps": steps[1]}), data_root=data, out=tmp_path / "resumed", device="cpu")
     train(recipe, data_root=data, out=tmp_path / "resumed", device="cpu", resume=True)
     assert_same_losses(tmp_path / "resumed", tmp_path / "straight")

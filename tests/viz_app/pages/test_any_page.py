@@ -66,7 +66,7 @@ def test_sentiment_opens_on_a_review_whatever_checkpoint_is_chosen(open_app: Ope
         expected = classify(classifier, review)
         shown = re.search(rf"{expected.label}: ([\d.]+)\s%", html(app))
         assert shown
-        # One decimal on the screen, and whatever side of a half the last bit falls on.
+        # The screen has one decimal, and the last bit may round it up or down.
         assert float(shown[1]) == pytest.approx(100 * expected.probabilities[expected.label], abs=0.051)
         np.testing.assert_allclose(array(charts(app)[0]["data"][0]["z"]), expected.encoder[0, 0], atol=1e-5)
     for unread in ("我爱你。", "😀😀", "asdf qwertz"):

@@ -48,7 +48,7 @@ def test_translation_and_probabilities_equal_those_of_the_model(open_app: OpenAp
     drawn = html(app)
     assert f">{escape(expected.text)}</bdi></div>" in drawn
     shown = [float(percent) for percent in re.findall(r"probability ([\d.]+)\s%", drawn)]
-    # One decimal on the screen, and whatever side of a half the last bit falls on.
+    # The screen has one decimal, and the last bit may round it up or down.
     assert shown == pytest.approx([100 * token.probability for token in expected.written], abs=0.051)
 
 

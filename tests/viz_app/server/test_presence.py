@@ -108,7 +108,7 @@ async def visit_all(url: str) -> tuple[list[Answer], list[Tab]]:
 
 def test_a_real_server_knows_a_browser_again_and_how_its_tabs_went_away() -> None:
     """The canary of `connection_of` and `browser_closed`: what they read in Streamlit and uvicorn is still there."""
-    # In a thread of its own: a browser test in this process may have left an event loop in this one.
+    # In its own thread: a browser test in this process may have left an event loop in this one.
     with streamlit("tests/viz_app/server/presence_page.py") as server, ThreadPoolExecutor(1) as pool:
         answers, tabs = pool.submit(asyncio.run, visit_all(server.url)).result()
     first, _, third, other = (answer.texts for answer in answers)

@@ -77,7 +77,7 @@ def test_a_training_run_stops_resumes_where_it_was_and_reaches_the_limit(
     assert training.job is not None
     steps = pd.read_csv(training.folder / "history.csv")["step"].tolist()
     assert steps, training.problem
-    wait_until(lambda: training.job.done >= steps[-1] or not training.active)  # the page hears of each step
+    wait_until(lambda: training.job.done >= steps[-1] or not training.active)  # the page gets the progress of each step
     assert training.job.done >= steps[-1]
     assert training.job.steps == pytest.approx(EPOCHS * steps[0], rel=0.1)
     training.stop()

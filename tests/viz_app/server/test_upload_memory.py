@@ -29,7 +29,7 @@ def test_the_files_of_a_visitor_and_of_all_are_bounded_in_sum() -> None:
         store.add_file(visitor, UploadedFileRec(file_id=str(number), name="a.bin", type="", data=data))
 
     upload_memory.bounded(store)
-    upload_memory.bounded(store)  # every page asks for it
+    upload_memory.bounded(store)  # every page calls it
     for visitor in ("anna", "ben", "carl", "dora"):
         for number in range(4):
             send(visitor, number)
@@ -61,7 +61,7 @@ def test_the_tabs_of_one_browser_share_one_limit_and_a_reload_frees_it(
         with pytest.raises(HTTPException, match="413"):
             send(session, 4)
     send("ben", 0)
-    del connected["one"]  # the page is loaded again, in a session of its own
+    del connected["one"]  # the page is loaded again, in a new session
     connected["three"] = 1
     send("three", 4)
     assert {session: len(those) for session, those in store.file_storage.items() if those} == {

@@ -153,7 +153,7 @@ def test_uploads_end_with_the_last_session_even_if_the_training_run_stays(
 def test_the_space_of_absent_visitors_serves_new_visitors(
     server: Server, small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody asked about the first visitor before the second one needs the room."""
+    """The server notices that the first visitor is absent when the second one needs the space."""
     monkeypatch.setattr(own_checkpoints, "DISK", DiskSpace(2 * SIZE))
     server.draw("anna 1")
     keep("first", small)
