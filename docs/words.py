@@ -7,7 +7,6 @@ that another room has translated already is filled in. A text that the code no l
 """
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from babel.messages.catalog import Catalog
 from babel.messages.plurals import get_plural
 from babel.messages.pofile import read_po, write_po
 
+from viz_app.components.words import marked_in
 from viz_app.content.catalogues import ENGLISH, FOLDER, LANGUAGES
 
 __all__ = ["SOURCES", "Marked", "domain", "marked", "update", "write"]
@@ -29,7 +29,6 @@ SOURCES = [
 # Function → the places of its texts among the arguments. An error of `model/` gets its template first.
 ERRORS = ("CheckpointError", "ConfigError", "CorpusError", "DownloadError", "MessageError")
 PLACES = {"t": (0,), "tn": (0, 1), "tp": (0, 1), "require": (1,), **dict.fromkeys(ERRORS, (0,))}
-IN_SCRIPT = re.compile(r'\bt\(\s*"((?:[^"\\]|\\.)*)"')
 HEADER = """msgid ""
 msgstr ""
 "Language: {language}\\n"
@@ -70,9 +69,7 @@ def marked(path: Path) -> Iterator[Marked]:
     """All marked texts of a file."""
     source = path.read_text(encoding="utf-8")
     if path.suffix == ".js":
-        for match in IN_SCRIPT.finditer(source):
-            text = match[1].replace('\\"', '"')
-            yield Marked(text=text, path=path, line=source.count("\n", 0, match.start()) + 1)
+        yield from (Marked(text=text, path=path, line=1) for text in marked_in(source))
         return
     calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
     for call in sorted(calls, key=lambda node: (node.lineno, node.col_offset)):

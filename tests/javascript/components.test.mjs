@@ -5,7 +5,7 @@ import { arrowHead } from "../../viz_app/components/assets/architecture.js";
 import { dashOf, visibleLines } from "../../viz_app/components/assets/attention_lines.js";
 import { scalePosition } from "../../viz_app/components/assets/attention_map.js";
 import { boxPlaces } from "../../viz_app/components/assets/beam_tree.js";
-import { percent, shortened, spoken } from "../../viz_app/components/assets/format.js";
+import { headName, percent, shortened, spoken } from "../../viz_app/components/assets/format.js";
 import { gridHeight } from "../../viz_app/components/assets/head_grid_drawing.js";
 import { uncounted } from "../../viz_app/components/assets/head_switches.js";
 import { cellBox, mapLayout } from "../../viz_app/components/assets/map_drawing.js";
@@ -15,6 +15,7 @@ import { nearestIn } from "../../viz_app/components/assets/single_tab_stop.js";
 import { parsedColour, wrapped } from "../../viz_app/components/assets/standalone_svg.js";
 import { isRight, rowsLayout } from "../../viz_app/components/assets/stepper.js";
 import { wordLines } from "../../viz_app/components/assets/word_lines.js";
+import { say, useWords } from "../../viz_app/components/assets/words.js";
 
 test("numbers are little-endian float32", () => {
   assert.deepEqual([...decodeFloats("AACAPwAAAL8=")], [1, -0.5]);
@@ -104,4 +105,12 @@ test("a saved picture has plain colours and whole words", () => {
 test("a guess is right whatever its case and its subword mark", () => {
   assert.ok(isRight(" HUND ", "·Hund"));
   assert.ok(!isRight("Katze", "Hund"));
+});
+
+test("a text has the words of the visitor's language, and its values are never read as places for values", () => {
+  useWords({ "layer {layer}, head {head}": "층 {layer}, 헤드 {head}", "{number}\u00a0%": "{number}%" });
+  assert.deepEqual([headName(5, 4), percent(0.5)], ["층 2, 헤드 2", "50.0%"]);
+  assert.equal(say("“{word}” of {words}", { word: "{words}" }), "“{words}” of {words}");
+  useWords({});
+  assert.deepEqual([headName(5, 4), percent(0.5)], ["layer 2, head 2", "50.0\u00a0%"]);
 });

@@ -5,12 +5,13 @@ holds the JavaScript and the styles of all (`bundle.library`), and a browser get
 component is a short text, which waits for this library and takes its own function from it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 
 import streamlit as st
 
 from viz_app.components.bundle import library, library_name
+from viz_app.components.words import words_of
 
 __all__ = ["LIBRARY", "component", "library_component"]
 
@@ -23,9 +24,22 @@ export default (await waiting.promise).{name};
 """
 
 
+def component(name: str, *modules: str) -> Callable[..., object]:
+    """The component of this name in `assets/app.js`; call it to mount it. Its words travel with its data.
+
+    Args:
+        name: Of the component.
+        modules: The modules with its words, if the component is not one module with its own name.
+    """
+
+    def mount(*, data: Mapping[str, object] | None = None, **options: object) -> object:
+        return registered(name)(data={**(data or {}), "words": words_of(*(modules or (name,)))}, **options)
+
+    return mount
+
+
 @cache
-def component(name: str) -> Callable[..., object]:
-    """The component of this name in `assets/app.js`; call it to mount it."""
+def registered(name: str) -> Callable[..., object]:
     return st.components.v2.component(f"headlight_{name}", html=ROOT, js=WAIT.format(library=library_name(), name=name))
 
 

@@ -14,11 +14,14 @@ from numpy.typing import NDArray
 from viz_app.components.data.encoding import Data
 from viz_app.components.data.word_lines import word_lines_data
 from viz_app.components.mounting import LIBRARY, component, library_component
+from viz_app.components.words import words_of
+from viz_app.content.numbers import html_language
 from viz_app.session.page_facts import Facts
 
 __all__ = ["announce", "begin_parts", "complete_address", "draw_word_lines", "mount_parts", "page_keys"]
 
 FloatArray = NDArray[np.float32]
+PARTS = ("page_announcement", "word_lines", "save_pictures")
 KEYS = ("touch", "shortcuts", "chart_keys", "menu_roles", "tooltips")
 DATA = "data_of_page_parts"  # in the session; not the key of the component, which has a value of its own
 
@@ -30,7 +33,8 @@ def begin_parts() -> None:
 
 def page_keys() -> None:
     """Before the page, once in each run: mount what reacts to keys and touches, and the library of all components."""
-    library_component()(key=LIBRARY, data={part: {} for part in KEYS})
+    parts: dict[str, Data] = {name: {} for name in KEYS} | {"page_language": {"language": html_language()}}
+    library_component()(key=LIBRARY, data={**parts, "words": words_of(*KEYS)})
 
 
 def announce(text: str, *, languages: tuple[str, str], sentence: str = "") -> None:
@@ -65,7 +69,7 @@ def mount_parts(facts: Facts, titles: Mapping[str, str]) -> None:
         titles: Key of a chart → its title.
     """
     save = {"facts": facts, "titles": titles}
-    component("page_parts")(key="page_parts", data={**st.session_state[DATA], "save_pictures": save})
+    component("page_parts", *PARTS)(key="page_parts", data={**st.session_state[DATA], "save_pictures": save})
 
 
 def complete_address(query: str) -> None:

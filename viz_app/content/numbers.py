@@ -12,7 +12,7 @@ from babel.numbers import format_decimal
 from viz_app.content.catalogues import ENGLISH, LANGUAGES
 from viz_app.content.translation import language
 
-__all__ = ["day", "decimal", "joined", "native_name", "percent", "percent_column"]
+__all__ = ["day", "decimal", "html_language", "joined", "native_name", "percent", "percent_column"]
 
 
 @cache
@@ -62,6 +62,11 @@ def joined(parts: Sequence[str]) -> str:
 def day(value: date) -> str:
     """A date: "3 Mar 2026"."""
     return str(format_date(value, format="medium", locale=locale_of(language())))
+
+
+def html_language() -> str:
+    """The language of the visitor as HTML names it. The script chooses the forms of Chinese characters."""
+    return {"zh": "zh-Hans"}.get(language(), language())
 
 
 def native_name(code: str) -> str:

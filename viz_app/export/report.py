@@ -5,7 +5,6 @@ The file contains the components of the app and asks no host for anything.
 
 import json
 from datetime import date
-from functools import cache
 from html import escape
 
 from model.config.kinds import KINDS
@@ -16,6 +15,7 @@ from viz_app.components.data.attention_lines import AttentionLines
 from viz_app.components.data.encoding import Data
 from viz_app.components.data.maps import attention_maps_data
 from viz_app.components.data.stepper import stepper_data
+from viz_app.components.words import words_of
 from viz_app.content.plain import visible
 from viz_app.widgets.chips import STYLE, rows_of_chips
 from viz_app.widgets.marked_text import lang_attribute, sentence
@@ -110,10 +110,10 @@ def picture(component: str, data: Data, name: str) -> str:
     )
 
 
-@cache
 def script() -> str:
-    """The components, and the call that draws them."""
-    return f"{bundle('report')}\nmodules.report.buildReport();"
+    """The components, their words, and the call that draws them."""
+    words = json.dumps(words_of("report"), ensure_ascii=False).replace("<", "\\u003c")
+    return f"{bundle('report')}\nmodules.words.useWords({words});\nmodules.report.buildReport();"
 
 
 PAGE = """<!doctype html>

@@ -11,6 +11,7 @@ import headSwitches from "./head_switches.js";
 import menuRoles from "./menu_roles.js";
 import { styleComponents } from "./mounting.js";
 import pageAnnouncement from "./page_announcement.js";
+import pageLanguage from "./page_language.js";
 import { combined } from "./page_parts.js";
 import presentKey from "./present_key.js";
 import savePictures from "./save_pictures.js";
@@ -47,5 +48,5 @@ export function provideComponents(name, css) {
   else page[name].promise ??= Promise.resolve(components);
 }
 
-/** How a page reacts to keys and fingers. */
-export const pageKeys = combined({ touch, shortcuts, chart_keys: chartKeys, menu_roles: menuRoles, tooltips });
+/** The language of a page, and how it reacts to keys and fingers. */
+export const pageKeys = combined({ touch, shortcuts, chart_keys: chartKeys, menu_roles: menuRoles, page_language: pageLanguage, tooltips });

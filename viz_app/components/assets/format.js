@@ -1,4 +1,5 @@
 // Numbers and texts, as people read and hear them.
+import { say } from "./words.js";
 
 /**
  * A text with visible line breaks and tabs, at most `limit` characters long.
@@ -16,7 +17,7 @@ export function shortened(text, limit) {
  * @param {number} share
  */
 export function percent(share) {
-  return share >= 0.9995 ? "100\u00a0%" : `${(100 * share).toFixed(share < 0.0995 ? 2 : 1)}\u00a0%`;
+  return say("{number}\u00a0%", { number: share >= 0.9995 ? 100 : (100 * share).toFixed(share < 0.0995 ? 2 : 1) });
 }
 
 /**
@@ -33,7 +34,7 @@ export function capitalized(text) {
  * @param {number} heads How many heads a layer has.
  */
 export function headName(index, heads) {
-  return `layer ${Math.floor(index / heads) + 1}, head ${(index % heads) + 1}`;
+  return say("layer {layer}, head {head}", { layer: Math.floor(index / heads) + 1, head: (index % heads) + 1 });
 }
 
 /**

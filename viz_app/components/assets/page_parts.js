@@ -1,5 +1,5 @@
 // The invisible parts of a page as one component, because each mounted component costs the browser time at every change.
-// A part is updated only if its data have changed, and ends if it gets no data any more.
+// A part is updated only if its data or the words have changed, and ends if it gets no data any more.
 import { draw, el } from "./dom.js";
 import { component } from "./mounting.js";
 
@@ -37,8 +37,8 @@ export function combined(parts) {
 
     function update(data) {
       for (const name of Object.keys(parts)) {
-        const text = JSON.stringify(data[name]);
-        if (text === undefined) end(name);
+        const text = JSON.stringify([data[name], data.words]);
+        if (data[name] === undefined) end(name);
         else if (text !== latest[name]) give(name, data[name], text);
       }
     }

@@ -9,6 +9,7 @@ import { component } from "./mounting.js";
 import { decodeFloats } from "./numbers.js";
 import { playback } from "./playback.js";
 import { singleTabStop } from "./single_tab_stop.js";
+import { say } from "./words.js";
 
 const INTERVAL = 1000; // milliseconds for each snapshot
 const HIGHEST = 320; // pixels of the grid of all heads
@@ -22,7 +23,7 @@ export default component((root) => {
     draw: (changed) => {
       redraw();
       const { name, text } = snapshot();
-      if (changed) announce(`${name}. Written:`, text, data.languages.written);
+      if (changed) announce(say("{snapshot}. Written:", { snapshot: name }), text, data.languages.written);
     },
     report: (index) => {
       known = index;
@@ -51,10 +52,10 @@ export default component((root) => {
     const button = (label, text, onclick, disabled = false) =>
       el("button", { type: "button", "aria-label": label, title: label, "aria-disabled": disabled && "true", onclick }, text);
     return el("div", { class: "bar" }, [
-      button(film.playing() ? "Pause" : "Play", film.playing() ? "❚❚ Pause" : "▶ Play", film.play),
-      button("Previous snapshot", "‹", () => film.show(index - 1), index === 0),
-      button("Next snapshot", "›", () => film.show(index + 1), index === last()),
-      el("input", { type: "range", min: 0, max: last(), step: 1, "aria-label": "Snapshot", "aria-valuetext": name,
+      button(film.playing() ? say("Pause") : say("Play"), film.playing() ? `❚❚ ${say("Pause")}` : `▶ ${say("Play")}`, film.play),
+      button(say("Previous snapshot"), "‹", () => film.show(index - 1), index === 0),
+      button(say("Next snapshot"), "›", () => film.show(index + 1), index === last()),
+      el("input", { type: "range", min: 0, max: last(), step: 1, "aria-label": say("Snapshot"), "aria-valuetext": name,
         oninput: (event) => film.show(Number(event.target.value)), value: index }),
       el("output", { "aria-live": "off", class: "snapshot" }, name),
     ]);
@@ -63,7 +64,7 @@ export default component((root) => {
   function written() {
     const { text, loss } = snapshot();
     return el("div", { class: "wrote" }, [
-      el("span", { class: "quiet" }, "writes"), el("bdi", { lang: data.languages.written || false }, text), el("span", { class: "quiet" }, loss),
+      el("span", { class: "quiet" }, say("writes")), el("bdi", { lang: data.languages.written || false }, text), el("span", { class: "quiet" }, loss),
     ]);
   }
 
@@ -74,7 +75,7 @@ export default component((root) => {
         isChosen: (layer, head) => layer * data.heads + head === chosen, open: (layer, head) => open(layer * data.heads + head),
       }),
       el("div", {}, [
-        el("div", { class: "quiet" }, `${capitalized(headName(chosen, data.heads))}, ${name}: attention weights, dark 0 to bright 1.`),
+        el("div", { class: "quiet" }, capitalized(say("{head}, {snapshot}: attention weights, dark 0 to bright 1.", { head: headName(chosen, data.heads), snapshot: name }))),
         el("div", { class: "scroll picture" }),
         el("output", { "aria-live": "off", class: "says" }),
       ]),
@@ -82,7 +83,7 @@ export default component((root) => {
   }
 
   function redraw() {
-    const { name } = snapshot(), label = `${data.alt}, ${headName(chosen, data.heads)}, ${name}`;
+    const { name } = snapshot(), label = say("{picture}, {head}, {snapshot}", { picture: data.alt, head: headName(chosen, data.heads), snapshot: name });
     draw(root, [controls(), written(), pictures(name, label)]);
     const readout = find(root, ".says"), [rows, columns] = [data.queries.length, data.keys.length];
     fitGrid(find(root, ".sheet"), { ...data, rows, columns }, HIGHEST);

@@ -1,0 +1,31 @@
+"""The words of our JavaScript in the language of the visitor.
+
+A script marks a text with `say("…")` of `assets/words.js`. Its translation travels with the data of the component.
+"""
+
+import json
+import re
+from functools import cache
+
+from viz_app.components.bundle import bundle
+from viz_app.content.catalogues import ENGLISH
+from viz_app.content.translation import language, t
+
+__all__ = ["marked_in", "words_of"]
+
+SAY = re.compile(r'\bsay\(\s*("(?:[^"\\\n]|\\.)*")')
+
+
+def marked_in(script: str) -> list[str]:
+    """The texts that a script marks, in the order of the script."""
+    return [json.loads(text) for text in SAY.findall(script)]
+
+
+@cache
+def texts_of(*modules: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(marked_in(bundle(*modules))))
+
+
+def words_of(*modules: str) -> dict[str, str]:
+    """English → translation, for these modules of `assets/` and all that they import; empty in English."""
+    return {} if language() == ENGLISH else {text: t(text) for text in texts_of(*modules)}
