@@ -105,7 +105,7 @@ class CheckpointConfig:
         if missing:
             raise ConfigError(f"it has no {', '.join(sorted(missing))}.")
         if not all(isinstance(values[name], Mapping) for name in ("model", "tokenizer", "train")):
-            raise ConfigError("model, tokenizer and train must be JSON objects.")
+            raise ConfigError("`model`, `tokenizer` and `train` must be JSON objects.")
         figures = values.get("figures", {})
         if not isinstance(figures, Mapping) or not all(isinstance(v, int | float) for v in figures.values()):
             raise ConfigError("figures must be a JSON object of numbers.")

@@ -1,0 +1,140 @@
+"""The catalogues: every marked text is translated, and keeps its values, its markup and its terms."""
+
+import re
+import tomllib
+from collections import Counter
+
+import pytest
+from babel.messages.catalog import Message
+from babel.messages.pofile import read_po
+
+from docs.words import SOURCES, Marked, domain, filled, marked
+from tests.conftest import ROOT
+from viz_app.content.catalogues import ENGLISH, LANGUAGES, catalogue_files
+from viz_app.content.pseudo import PSEUDO, Pseudo
+
+TRANSLATED = LANGUAGES[1:]
+TEXTS = [text for path in SOURCES for text in marked(path)]
+WORDS = tomllib.loads((ROOT / "viz_app/content/terms.toml").read_text(encoding="utf-8"))["terms"]
+
+PLACEHOLDER = re.compile(r"(?<!\\)\{([a-z]\w*)\}")
+NO_TERMS = re.compile(r'\{\w+\}|`[^`]*`|"[^"]*"')  # values, and names and values of settings
+FORMULA = re.compile(r"\$[^$]*\$")
+STRUCTURE = re.compile(
+    r"`[^`]*`|\$[^$]*\$|:material/\w+:|\*\*|\]\([^)]*\)|</?[a-z]+[^<>]*>|&\w+;|^\s*(?:[-*] |\d+\. |#+ |\|)|\n",
+    re.MULTILINE,
+)
+
+
+def messages(language: str) -> list[tuple[str, Message]]:
+    found = []
+    for path in catalogue_files(language):
+        with path.open("rb") as file:
+            found += [(path.stem, message) for message in read_po(file, locale=language) if message.id]
+    return found
+
+
+def english(message: Message) -> tuple[str, ...]:
+    return (message.id,) if isinstance(message.id, str) else tuple(message.id)
+
+
+def translations(message: Message) -> tuple[str, ...]:
+    return (message.string,) if isinstance(message.string, str) else tuple(message.string)
+
+
+def key(message: Message) -> tuple[str | None, str]:
+    return message.context, english(message)[0]
+
+
+def structure(text: str) -> Counter[str]:
+    return Counter(STRUCTURE.findall(text))
+
+
+def ends(text: str) -> tuple[str, str]:
+    return text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
+
+
+def placeholders(*texts: str) -> set[str]:
+    return {name for text in texts for name in PLACEHOLDER.findall(FORMULA.sub("", text))}
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_every_text_is_translated_and_every_translation_is_used(language: str) -> None:
+    wanted = {(domain(one.path), one.context, one.text) for one in TEXTS}
+    there = {(room, *key(message)) for room, message in messages(language)}
+    assert wanted - there == set(), "run `python -m docs.words`, and translate these"
+    assert there - wanted == set(), "the code does not use these: run `python -m docs.words`"
+    missing = [(room, english(message)[0]) for room, message in messages(language) if not filled(message.string)]
+    assert missing == []
+    assert [english(message)[0] for _, message in messages(language) if message.fuzzy] == []
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_a_text_in_two_rooms_has_one_translation(language: str) -> None:
+    found: dict[tuple[str | None, str], set[tuple[str, ...]]] = {}
+    for _, message in messages(language):
+        found.setdefault(key(message), set()).add(translations(message))
+    assert {text: several for text, several in found.items() if len(several) > 1} == {}
+
+
+@pytest.mark.parametrize("language", [*TRANSLATED, PSEUDO])
+def test_a_translation_keeps_values_markup_and_spaces(language: str) -> None:
+    for message in map(pseudo, TEXTS) if language == PSEUDO else (message for _, message in messages(language)):
+        assert problems(message) == [], english(message)[0]
+
+
+def pseudo(one: Marked) -> Message:
+    return Message(one.key, string=Pseudo().text(one.many or one.text))
+
+
+def problems(message: Message) -> list[str]:
+    """What a translation has lost or invented."""
+    several, found = english(message), []
+    for translation in translations(message):
+        if placeholders(translation) != placeholders(*several):
+            found.append(f"values: {translation}")
+        if structure(translation) != structure(several[-1]):
+            found.append(f"markup: {translation}")
+        if ends(translation) != ends(several[-1]):
+            found.append(f"spaces at the ends: {translation}")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "translation"),
+    [
+        ("Layer {n}", "층"),
+        ("Layer", "층 {n}"),
+        ("a **bold** word", "一个 *bold* 词"),
+        ("use `t`", "使用 t"),
+        ("$x_1$ and", "$x_2$"),
+        ("end ", "끝"),
+    ],
+)
+def test_a_broken_translation_is_found(text: str, translation: str) -> None:
+    assert problems(Message(text, string=translation))
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_one_term_has_one_word(language: str) -> None:
+    wrong = {}
+    for term in filter(lambda term: term.get("checked", True), WORDS):
+        accepted = [term[language]] if isinstance(term[language], str) else term[language]
+        pattern = re.compile(rf"(?<![\w-]){re.escape(term['en'])}(?:s|es)?(?![\w-])", re.IGNORECASE)
+        for _, message in messages(language):
+            if any(pattern.search(NO_TERMS.sub("", one)) for one in english(message)):
+                texts = [one for one in translations(message) if one]
+                wrong |= {one: accepted for one in texts if not any(w.lower() in one.lower() for w in accepted)}
+    assert wrong == {}
+
+
+def test_each_term_has_a_word_and_a_source_in_each_language() -> None:
+    assert len(WORDS) >= 80
+    for term in WORDS:
+        assert {"en", *TRANSLATED} <= term.keys(), term
+        assert term["source"].keys() == {*TRANSLATED}, term
+    assert len({term["en"] for term in WORDS}) == len(WORDS)
+
+
+def test_english_has_no_catalogue() -> None:
+    assert catalogue_files(ENGLISH) == []
