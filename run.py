@@ -123,7 +123,7 @@ def prepare(folder: Path, requirements: Path) -> None:
 
 
 def make(folder: Path) -> None:
-    """Make an environment with nothing but pip. It replaces an environment of ours, never another folder."""
+    """Make an environment with only pip. It replaces an environment of ours, never another folder."""
     if importlib.util.find_spec("ensurepip") is None:
         sys.exit(f"This Python cannot install pip. On Debian and Ubuntu: sudo apt install python{THIS_PYTHON}-venv")
     old = folder.with_name(f"{folder.name}.old")

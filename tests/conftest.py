@@ -114,7 +114,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def seed() -> None:
-    """Every test draws the same random numbers, whichever tests ran before it."""
+    """Every test draws the same random numbers, independent of the tests before it."""
     torch.manual_seed(0)
 
 

@@ -54,7 +54,7 @@ STILL = f"""() => (!document.querySelector('#root') || ({DRAWN})()) && document.
 def check(page: Page, *, colours_alone: bool = False) -> None:
     """Fail with rule, selector and help where something serious or critical is found, and found again.
 
-    A page may begin to fade while it is looked at, so what was found is looked for once more when nothing moves.
+    A page may begin to fade while it is looked at, so each problem is checked again when nothing moves.
 
     Args:
         page: The page in its current state.

@@ -89,7 +89,7 @@ def translucent(colour: str, opacity: float) -> str:
 
 
 def ink(background: str) -> str:
-    """Black or white, whichever contrasts more with a colour such as "#e69f00" (WCAG 2.2, relative luminance)."""
+    """Black or white: the one with more contrast to a colour such as "#e69f00" (WCAG 2.2, relative luminance)."""
     red, green, blue = (
         (share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4)
         for share in (channel / 255 for channel in hex_to_rgb(background))
@@ -107,7 +107,7 @@ def inks(*, signed: bool) -> Sequence[str]:
 def legible(
     texts: Sequence[Sequence[str]], values: NDArray[np.float32], *, low: float, high: float, signed: bool = False
 ) -> list[list[str]]:
-    """Write the texts of a heatmap's cells in black or white, whichever is legible on the colour of the cell.
+    """Write the texts of a heatmap's cells in black or white, so that it is legible on the colour of the cell.
 
     Args:
         texts: (R, C), escaped for Plotly.

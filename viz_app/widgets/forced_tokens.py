@@ -2,7 +2,7 @@
 
 The callbacks are here and not on the pages. Streamlit keeps a callback as long as the visitor's session, and a function
 of a page would keep everything that the page computed. A click may interrupt a page at any line, so callbacks read
-nothing but the session.
+only the session.
 """
 
 import streamlit as st

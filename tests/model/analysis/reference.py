@@ -1,4 +1,4 @@
-"""The forward pass of a Transformer written out once more, by hand and in double precision, with every part kept.
+"""The forward pass of a Transformer written by hand in double precision. It keeps every part.
 
 Nothing of `model/` computes here: its weights are read, and the equations of "Attention Is All You Need" and of ALTI+
 (Ferrando et al. 2022, section 3) are applied to them.

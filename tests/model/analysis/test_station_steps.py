@@ -1,4 +1,4 @@
-"""Every number of every step, against the same layer written out once more in double precision."""
+"""Every number of every step, against the same layer written by hand in double precision."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -82,7 +82,7 @@ def attended(module: Any, heads: int, x: Tensor, memory: Tensor, *, causal: bool
 
 
 def written_out(model: Any, stack: str, ids: Sequence[int], memory: Tensor | None) -> Iterator[Steps | Tensor]:
-    """The steps of the first layer in their order, and at last what the stack makes of its text."""
+    """The steps of the first layer in their order, and then the output of the stack."""
     part, heads, activation = getattr(model, stack), model.config.num_heads, model.config.activation
     token = part.embedding.tokens.weight.double()[torch.tensor(ids)] * math.sqrt(model.config.d_model)
     position = part.embedding.positions.table.double()[: len(ids)]

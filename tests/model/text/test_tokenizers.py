@@ -177,8 +177,9 @@ def test_bpe_dropout_has_the_distribution_of_the_library() -> None:
     text = " ".join(text for pair in PAIRS[:20] for text in pair)
     theirs = [len(library.encode(" " + text).ids) for _ in range(300)]
     ours = [len(resegment(text, 0.3, seed)) for seed in range(300)]
-    # The library weighs a merge that it left out once more whenever it meets one that is no longer possible: of 650
-    # pieces it has 6 fewer. A cut deviates by 20, the difference of the means by 1.6: 2 % is more than four times that.
+    # When the library meets a merge that is no longer possible, it draws again for the merges that it left out. So it
+    # has 6 of 650 tokens fewer. The standard deviation of one split is 20, and of the difference of the means 1.6:
+    # 2 % is more than four times that.
     assert sum(ours) / 300 == pytest.approx(sum(theirs) / 300, rel=0.02)
     assert sum(ours) / 300 > 1.1 * len(BPE.encode(text).ids)
 

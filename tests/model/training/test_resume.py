@@ -1,4 +1,4 @@
-"""A run goes on where it stopped, with its own recipe, state and folder, or says why not."""
+"""A run resumes where it stopped, with its own recipe, state and folder, or the error names the reason."""
 
 import shutil
 from pathlib import Path

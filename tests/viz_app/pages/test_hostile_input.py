@@ -123,7 +123,7 @@ def test_only_work_that_holds_the_interpreter_stops_other_visitors() -> None:
 
 @pytest.fixture(scope="module")
 def harmless(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that opens; what the library imports at the first one is no matter of this test."""
+    """A folder that opens; opened before the test, so that the imports of the library do not count."""
     folder = make_folder(tmp_path_factory.mktemp("harmless") / "gpt2", "gpt2")
     open_checkpoint(folder)
     return folder

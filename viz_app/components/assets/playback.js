@@ -1,6 +1,6 @@
 // The steps of a decode or the snapshots of a training run as a film: one is shown, a timer goes to the next, and the
-// server hears of the one at which the visitor stays.
-const REPORT_DELAY = 400; // milliseconds without a change until the server hears of it
+// server gets the one at which the visitor stays.
+const REPORT_DELAY = 400; // milliseconds without a change until the server gets it
 
 /**
  * @typedef {object} Playback

@@ -1,5 +1,5 @@
 // The heads for one sentence during a training run. Buttons and a slider go through the snapshots, and the browser draws
-// them by itself. The server hears of the snapshot at which the visitor stays, and of the head that the visitor chooses.
+// them by itself. The server gets the snapshot at which the visitor stays, and the head that the visitor chooses.
 import { announce } from "./announcer.js";
 import { draw, el, find } from "./dom.js";
 import { capitalized, headName } from "./format.js";
