@@ -183,7 +183,7 @@ def tatoeba_parts(root: Path, corpus: str, source: str, target: str) -> dict[str
     """The listed pairs of `val` and `test`, and the `rest`."""
     languages = TATOEBA[corpus]
     if {source, target} != set(languages):
-        raise CorpusError(f"The languages of {corpus} are {' and '.join(languages)} and not {source} and {target}.")
+        raise CorpusError(f"{corpus} has the languages {languages[0]} and {languages[1]}, not {source} and {target}.")
     lines = (line.translate(SPACES) for line in read_lines(find_tatoeba(root, corpus)))
     # Half of the Chinese sentences use traditional characters. A model would mix both scripts in one sentence.
     rows = [tuple(line.split("\t")[:2]) for line in (map(simplified, lines) if "zh" in languages else lines)]

@@ -158,9 +158,9 @@ class BytePairTokenizer:
             raise ValueError(f"not a tokenizer: {error}") from None
         ours = json.loads(tokenizer.to_str())
         if different := [name for name in ours if name != "model" and values.get(name) != ours[name]]:
-            raise ValueError(f"its {' and '.join(different)} differ from those of Headlight")
+            raise ValueError(f"these parts differ from those of Headlight: {', '.join(different)}")
         if different := [name for name, value in ours["model"].items() if bpe.get(name) != value]:
-            raise ValueError(f"its model settings {' and '.join(different)} differ from those of Headlight")
+            raise ValueError(f"these settings of its model differ from those of Headlight: {', '.join(different)}")
         return cls(tokenizer)
 
     def _token_bytes(self, i: int) -> bytes:

@@ -75,7 +75,7 @@ def summary(config: AnyConfig) -> str:
         return f"{config.family} · {TASKS[config.task]} · {layers} layers of {config.model.num_heads} heads"
     tokenizer, accuracy = config.tokenizer, config.figure("accuracy")
     if isinstance(config.model, ClassifierConfig):
-        task = f"{language_name(tokenizer.source_language)} text: {' or '.join(config.model.labels)}"
+        task = f"{language_name(tokenizer.source_language)} text: {', '.join(config.model.labels)}"
     else:
         task = f"{language_name(tokenizer.source_language)} → {language_name(tokenizer.target_language)}"
     parts = [task, "words" if tokenizer.kind == "words" else "subwords"]

@@ -150,5 +150,5 @@ def test_a_tatoeba_file_that_does_not_fit_is_refused(tmp_path: Path) -> None:
         read_pairs(tmp_path, "cmn-eng", "test", "en", "zh")
     with pytest.raises(CorpusError, match="has no split 'test_2016_flickr'"):
         read_pairs(tmp_path, "cmn-eng", "test_2016_flickr", "en", "zh")
-    with pytest.raises(CorpusError, match="are en and zh and not en and de"):
+    with pytest.raises(CorpusError, match="has the languages en and zh, not en and de"):
         read_pairs(tmp_path, "cmn-eng", "test", "en", "de")

@@ -217,11 +217,14 @@ REPLACES = {"type": "Replace", "pattern": {"String": "a"}, "content": "aaaaaaaaa
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"normalizer": {"type": "Sequence", "normalizers": [REPLACES] * 6}}, "its normalizer differ"),
-        ({"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(a+)+$"}}}, "its pre_tokenizer differ"),
-        ({"padding": {"strategy": {"Fixed": 10**9}}}, "its padding differ"),
-        ({"added_tokens": []}, "its added_tokens differ"),
-        ({"model": json.loads(BPE.to_json())["model"] | {"end_of_word_suffix": "x" * 10**6}}, "word_suffix differ"),
+        ({"normalizer": {"type": "Sequence", "normalizers": [REPLACES] * 6}}, "of Headlight: normalizer"),
+        ({"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(a+)+$"}}}, "of Headlight: pre_tokenizer"),
+        ({"padding": {"strategy": {"Fixed": 10**9}}}, "of Headlight: padding"),
+        ({"added_tokens": []}, "of Headlight: added_tokens"),
+        (
+            {"model": json.loads(BPE.to_json())["model"] | {"end_of_word_suffix": "x" * 10**6}},
+            "of Headlight: end_of_word_suffix",
+        ),
         ({"model": {"vocab": {"a": 7}, "merges": []}}, "ids of its tokens are not 0, 1, 2"),
         ({"model": {"vocab": {"a": 0}, "merges": [["a", "b"]]}}, "not a tokenizer"),
         ({"model": {"vocab": ["a"], "merges": []}}, "not a bpe tokenizer"),

@@ -143,9 +143,10 @@ export default component((root) => {
   }
 
   function candidateButton([text, probability, id, written]) {
-    const word = shortened(text, 20), share = percent(probability), note = written ? ", written" : data.fixed ? "" : ", force this token";
+    const word = shortened(text, 20), share = percent(probability);
+    const label = written ? `${word} ${share}, written` : data.fixed ? `${word} ${share}` : `${word} ${share}, force this token`;
     return el("button", {
-      type: "button", class: `candidate${written ? " written" : ""}`, "data-id": id, "aria-label": `${word} ${share}${note}`,
+      type: "button", class: `candidate${written ? " written" : ""}`, "data-id": id, "aria-label": label,
       "aria-disabled": data.fixed && "true",
       onclick: () => {
         film.stop();
