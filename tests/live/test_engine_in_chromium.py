@@ -1,0 +1,72 @@
+"""The engine in a real browser: a worker reads a checkpoint over HTTP and translates."""
+
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser
+
+from model.checkpoints.checkpoint import load_checkpoint
+from model.inference.translate import translate
+from model.interventions import Head, Intervention
+from tests.browser.conftest import chromium as chromium
+from tests.conftest import BUNDLED, ROOT
+
+TEXT = "Where is the train station, please?"
+SCRIPT = """async ({ checkpoint, text, changes, inWorker }) => {
+    const { LocalEngine, startEngine } = await import("/live/engine/engine.js");
+    const engine = inWorker ? startEngine("/live/engine/worker.js") : new LocalEngine();
+    let downloaded = 0;
+    const texts = [], maps = {};
+    await engine.open(checkpoint, { report: ({ bytes }) => { downloaded = bytes; } });
+    const report = (step) => texts.push(step.text);
+    const translation = await engine.translate(text, { changes }, { report });
+    for (const [kind, { data }] of Object.entries(translation.maps)) maps[kind] = [...data];
+    const controller = new AbortController();
+    const cancelled = await engine.translate(text, {}, { signal: controller.signal, report: () => controller.abort() })
+        .catch((error) => error.code);
+    const missing = await engine.open("/checkpoints/none").catch((error) => error.code);
+    engine.close();
+    return { downloaded, texts, maps, cancelled, missing, ids: translation.written.map(({ id }) => id) };
+}"""
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[str]:
+    """The repository as static files."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(ROOT)))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.mark.parametrize("in_worker", [True, False], ids=["in a worker", "in the page"])
+def test_a_browser_writes_the_same_tokens_with_the_same_maps(chromium: Browser, site: str, in_worker: bool) -> None:
+    folder, head = BUNDLED / "everyday-en-de", Head("cross", 2, 1)
+    changed = Intervention(ablated=frozenset({head}))
+    ours = translate(load_checkpoint(folder), TEXT, edits=changed.edits())
+    page = chromium.new_page()
+    page.goto(f"{site}/live/engine/README.md")
+    given: dict[str, Any] = {"checkpoint": "/checkpoints/everyday-en-de", "text": TEXT, "inWorker": in_worker}
+    found = page.evaluate(SCRIPT, given | {"changes": {"ablated": [vars(head)]}})
+    page.close()
+    assert found["ids"] == [token.id for token in ours.written]
+    assert found["texts"][-1] == ours.text
+    assert len(found["texts"]) == len(ours.written)
+    for kind, maps in ours.maps.items():
+        np.testing.assert_allclose(np.array(found["maps"][kind]), maps.ravel(), atol=1e-5)
+    assert found["downloaded"] == Path(folder, "model.safetensors").stat().st_size
+    assert (found["cancelled"], found["missing"]) == ("cancelled", "fetch-failed")
