@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from benchmarks import corpus, decode, memory, train_step
+from benchmarks import corpus, decode, live, memory, train_step
 from model.config.model import ModelConfig
 from tests.conftest import BUNDLED, ROOT, TOY_DATA
 
@@ -33,6 +33,14 @@ def test_decoding_is_compared(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     monkeypatch.setattr(sys, "argv", ["decode.py", "--repeats", "1", "--threads", "1"])
     decode.main()
     assert "8 target tokens: " in capsys.readouterr().out
+
+
+def test_the_engine_of_the_browser_is_compared(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["live.py", "--repeats", "1"])
+    live.main()
+    assert "8 → 7 tokens: " in capsys.readouterr().out
 
 
 def test_the_memory_of_a_translation_is_at_least_that_of_its_maps() -> None:

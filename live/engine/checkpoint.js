@@ -12,13 +12,14 @@ const CHOICES = {
   positional: ["sinusoidal", "learned", "rotary"], tie_embeddings: ["none", "target", "all"], pooling: ["attention", "mean"],
 };
 
-// Settings of models that the browser does not run yet. Each is absent, false, or a value that changes nothing.
-/** @type {Record<string, (value: any, model: any) => boolean>} */
+/**
+ * Settings that the browser does not run. Each is absent, false, or a value that changes nothing.
+ * @type {Record<string, (value: any, model: any) => boolean>}
+ */
 const PLAIN = {
   num_kv_heads: (value, model) => !value || value === model.num_heads,
   score_cap: (value) => !value,
   attention_sinks: (value) => !value,
-  positional: (value, model) => value !== "rotary" || Array.isArray(model.labels),
 };
 
 /** Read and check `config.json`. Sizes that do not fit the weights are found when the model takes its tensors. */

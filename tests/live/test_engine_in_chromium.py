@@ -37,7 +37,10 @@ SCRIPT = """async ({ checkpoint, text, changes, inWorker }) => {
 
 
 class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+        pass
+
+    def log_error(self, *args: object) -> None:
         pass
 
 

@@ -19,6 +19,7 @@ LAYERS = {"num_heads": 2, "d_ff": 28, "num_encoder_layers": 2, "num_decoder_laye
 VARIANTS: tuple[dict[str, str], ...] = (
     {"norm": "pre", "activation": "gelu", "positional": "learned", "tie_embeddings": "none", "numbers": "F32"},
     {"norm": "post", "attention": "additive", "tie_embeddings": "target", "numbers": "BF16"},
+    {"norm": "pre", "positional": "rotary", "numbers": "F32"},
     {"architecture": "recurrent", "tie_embeddings": "none", "numbers": "F32"},
 )
 NUMBERS = {"F32": torch.float32, "BF16": torch.bfloat16}
