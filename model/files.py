@@ -40,7 +40,9 @@ def replace_file(path: Path, content: str | bytes | Iterable[bytes]) -> None:
             os.fsync(file.fileno())  # after a power cut, the file must not be empty
         temporary.replace(path)
     except OSError as error:
-        raise CheckpointError(f"{path} could not be written ({error}). The earlier file is kept.") from error
+        raise CheckpointError(
+            "{path} could not be written ({error}). The earlier file is kept.", path=path, error=error
+        ) from error
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -77,7 +79,9 @@ def save_weights(path: Path, weights: Mapping[str, Tensor]) -> None:
     half = {name: tensor.to(torch.float16) for name, tensor in weights.items()}
     broken = [name for name, tensor in half.items() if not tensor.isfinite().all()]
     if broken:
-        raise CheckpointError(f"{broken[0]} is not finite in half precision. {path.name} was not written.")
+        raise CheckpointError(
+            "{name} is not finite in half precision. {path} was not written.", name=broken[0], path=path.name
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     save_tensors(path, half)
 
@@ -100,12 +104,18 @@ def load_weights(path: Path, model: nn.Module) -> None:
                 shape = tuple(file.get_slice(name).get_shape())
                 if shape != tuple(parameter.shape):
                     raise CheckpointError(
-                        f"{name} in {where} has shape {shape}, but config.json requires {tuple(parameter.shape)}."
+                        "{name} in {where} has shape {shape}, but config.json requires {tuple}.",
+                        name=name,
+                        where=where,
+                        shape=shape,
+                        tuple=tuple(parameter.shape),
                     )
             with torch.no_grad():
                 for name, parameter in parameters.items():
                     parameter.copy_(file.get_tensor(name))
     except FileNotFoundError as error:
-        raise CheckpointError(f"{path.parent.name} has no {path.name} yet.") from error
+        raise CheckpointError("{parent} has no {path} yet.", parent=path.parent.name, path=path.name) from error
     except (SafetensorError, OSError) as error:
-        raise CheckpointError(f"{where} is damaged or not a safetensors file ({error}). Copy it again.") from error
+        raise CheckpointError(
+            "{where} is damaged or not a safetensors file ({error}). Copy it again.", where=where, error=error
+        ) from error

@@ -100,10 +100,14 @@ class CheckpointConfig:
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Raises ConfigError if a part is missing or invalid."""
         if values.get("format") != FORMAT:
-            raise ConfigError(f"format is {values.get('format')!r}. This version of Headlight reads format {FORMAT}.")
+            raise ConfigError(
+                "format is {found}. This version of Headlight reads format {known}.",
+                found=repr(values.get("format")),
+                known=FORMAT,
+            )
         missing = {"recipe", "model", "tokenizer", "train"} - set(values)
         if missing:
-            raise ConfigError(f"it has no {', '.join(sorted(missing))}.")
+            raise ConfigError("it has no {missing}.", missing=", ".join(sorted(missing)))
         if not all(isinstance(values[name], Mapping) for name in ("model", "tokenizer", "train")):
             raise ConfigError("`model`, `tokenizer` and `train` must be JSON objects.")
         figures = values.get("figures", {})
@@ -111,7 +115,9 @@ class CheckpointConfig:
             raise ConfigError("figures must be a JSON object of numbers.")
         task = values.get("task", "translation")
         if not isinstance(task, str) or task not in TASKS:
-            raise ConfigError(f"task is {task!r}. This version of Headlight knows {', '.join(TASKS)}.")
+            raise ConfigError(
+                "task is {task}. This version of Headlight knows {tasks}.", task=repr(task), tasks=", ".join(TASKS)
+            )
         return cls(
             recipe=str(values["recipe"]),
             task=task,
@@ -164,9 +170,13 @@ def read_config(folder: Path) -> CheckpointConfig:
             raise ConfigError("it is not a JSON object.")
         return CheckpointConfig.from_dict(values)
     except FileNotFoundError as error:
-        raise CheckpointError(f"{folder.name} has no {CONFIG}, so it is not a checkpoint of Headlight.") from error
+        raise CheckpointError(
+            "{folder} has no {config}, so it is not a checkpoint of Headlight.", folder=folder.name, config=CONFIG
+        ) from error
     except (OSError, ValueError) as error:
-        raise CheckpointError(f"{CONFIG} of {folder.name} cannot be used: {error}") from error
+        raise CheckpointError(
+            "{config} of {folder} cannot be used: {error}", config=CONFIG, folder=folder.name, error=error
+        ) from error
 
 
 def snapshot_path(folder: Path, step: int) -> Path:
@@ -206,7 +216,9 @@ def load_checkpoint(folder: Path, *, device: str = "cpu", weights: Path | None =
     """
     config = read_config(folder)
     if isinstance(config.model, ClassifierConfig):
-        raise CheckpointError(f"{folder.name} classifies texts and does not translate. Choose another checkpoint.")
+        raise CheckpointError(
+            "{folder} classifies texts and does not translate. Choose another checkpoint.", folder=folder.name
+        )
     tokenizers, sizes = load_tokenizers(config, folder), config.model
     require_plausible_sizes(lambda: make_translator(sizes, pad_id=PAD_ID), sizes.to_dict(), folder)
     model = make_translator(sizes, pad_id=PAD_ID)
@@ -222,11 +234,13 @@ def load_classifier(folder: Path, *, device: str = "cpu") -> ClassifierCheckpoin
     """
     config = read_config(folder)
     if not isinstance(config.model, ClassifierConfig):
-        raise CheckpointError(f"{folder.name} translates and does not classify texts. Choose another checkpoint.")
+        raise CheckpointError(
+            "{folder} translates and does not classify texts. Choose another checkpoint.", folder=folder.name
+        )
     if config.train.fill_gaps:
         raise CheckpointError(
-            f"{folder.name} has learned to predict hidden words and not to classify. Train a classifier from it with "
-            "--init."
+            "{folder} has learned to predict hidden words and not to classify. Train a classifier from it with --init.",
+            folder=folder.name,
         )
     tokenizers, sizes = load_tokenizers(config, folder), config.model
     require_plausible_sizes(lambda: Classifier(sizes, pad_id=PAD_ID), sizes.to_dict(), folder)
@@ -257,7 +271,12 @@ def load_tokenizers(config: CheckpointConfig, folder: Path) -> LearnedPair:
         found = getattr(tokenizers, side).size
         if found != size:
             raise CheckpointError(
-                f"The {side} tokenizer of {folder.name} has {found} tokens, but config.json says {name} is {size}."
+                "The {side} tokenizer of {folder} has {found} tokens, but config.json says {name} is {size}.",
+                side=side,
+                folder=folder.name,
+                found=found,
+                name=name,
+                size=size,
             )
     return tokenizers
 

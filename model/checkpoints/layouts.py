@@ -96,7 +96,12 @@ def copy_weights(model: nn.Module, theirs: Mapping[str, Tensor], names: Names, c
         f"Tensors that are not used: {few(surplus)}." if surplus else "",
     ]
     if found := " ".join(filter(None, problems)):
-        raise CheckpointError(f"The weights of {checkpoint} do not fit {DESCRIPTION}. {found}")
+        raise CheckpointError(
+            "The weights of {checkpoint} do not fit {description}. {found}",
+            checkpoint=checkpoint,
+            description=DESCRIPTION,
+            found=found,
+        )
 
 
 def few(names: list[str]) -> str:
@@ -113,7 +118,9 @@ def find_tensor(ours: str, theirs: Mapping[str, Tensor], names: Names) -> tuple[
         tensor = theirs.get(name)
         if tensor is not None and (tensor.dim() == 0 or len(tensor) % 3):
             raise CheckpointError(
-                f"{name} has the shape {list(tensor.shape)}. Its rows must be queries, keys and values."
+                "{name} has the shape {shape}. Its rows must be queries, keys and values.",
+                name=name,
+                shape=list(tensor.shape),
             )
         return name, None if tensor is None else tensor.chunk(3)[int(third[2])]
     name = f"{their_module}.{'weight' if part == 'table' else part}"  # learned positions

@@ -133,14 +133,19 @@ def described_in(folder: Path) -> Description:
         return description_of(values, folder)
     except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         reason = f"the setting {error} is missing." if isinstance(error, KeyError) else str(error)
-        raise CheckpointError(f"{DESCRIPTION} of {folder.name} cannot be used: {reason}") from error
+        raise CheckpointError(
+            "{description} of {folder} cannot be used: {reason}",
+            description=DESCRIPTION,
+            folder=folder.name,
+            reason=reason,
+        ) from error
 
 
 def description_of(values: Mapping[str, Any], folder: Path) -> Description:
     model, names = dict(values["model"]), dict(values["names"])
     flags = {name: model.pop(name, name == "scale_embeddings") for name in TUTORIAL_SETTINGS}
     for name, flag in flags.items():
-        require(isinstance(flag, bool), f"{name} is {flag!r}. It must be true or false.")
+        require(isinstance(flag, bool), "{name} is {flag}. It must be true or false.", name=name, flag=repr(flag))
     files = [
         values[f"{side}_vocabulary"] if "vocabulary" not in values else values["vocabulary"]
         for side in ("source", "target")
@@ -148,14 +153,30 @@ def description_of(values: Mapping[str, Any], folder: Path) -> Description:
     source, target = (read_vocabulary(inside(folder, name)) for name in files)
     tokens, specials = values.get("tokens", "words"), SpecialTokens.from_dict(values["specials"])
     length = model.get("max_length", 256)
-    require(length in range(1, MAX_POSITIONS + 1), f"max_length is {length}. It must be from 1 to {MAX_POSITIONS:,}.")
+    require(
+        length in range(1, MAX_POSITIONS + 1),
+        "max_length is {length}. It must be from 1 to {max_positions}.",
+        length=length,
+        max_positions=f"{MAX_POSITIONS:,}",
+    )
     require(
         specials.fill_source <= length,
-        f"fill_source is {specials.fill_source} and max_length is {length}. fill_source must not be larger.",
+        "fill_source is {fill_source} and max_length is {length}. fill_source must not be larger.",
+        fill_source=specials.fill_source,
+        length=length,
     )
-    require(tokens in ("characters", "words"), f'tokens is {tokens!r}. It must be "characters" or "words".')
+    require(
+        tokens in ("characters", "words"),
+        'tokens is {tokens}. It must be "characters" or "words".',
+        tokens=repr(tokens),
+    )
     layout = names.get("layout", "torch")
-    require(layout in LAYOUTS, f"layout is {layout!r}. It must be one of {', '.join(LAYOUTS)}.")
+    require(
+        layout in LAYOUTS,
+        "layout is {layout}. It must be one of {layouts}.",
+        layout=repr(layout),
+        layouts=", ".join(LAYOUTS),
+    )
     sizes = {"source_vocab_size": max(source.values()) + 1, "target_vocab_size": max(target.values()) + 1}
     return Description(
         weights=inside(folder, values["weights"]),
@@ -179,7 +200,7 @@ def description_of(values: Mapping[str, Any], folder: Path) -> Description:
 def inside(folder: Path, name: object) -> Path:
     """The path of a file in the folder. Files outside the folder are refused."""
     path = folder / str(name)
-    require(path.resolve().is_relative_to(folder.resolve()), f"{name} is not in the folder.")
+    require(path.resolve().is_relative_to(folder.resolve()), "{name} is not in the folder.", name=name)
     return path
 
 
@@ -200,7 +221,12 @@ def open_state_dict(folder: Path, *, device: str = "cpu", max_bytes: int | None 
         specials, pad_id = specials_of(described)
         pair = pair_of(described, specials)
     except ConfigError as error:
-        raise CheckpointError(f"{DESCRIPTION} of {folder.name} cannot be used: {error}") from error
+        raise CheckpointError(
+            "{description} of {folder} cannot be used: {error}",
+            description=DESCRIPTION,
+            folder=folder.name,
+            error=error,
+        ) from error
     theirs = read_tensors(described.weights)
     header = Header(shapes={name: tuple(tensor.shape) for name, tensor in theirs.items()})
     numbers = require_matching_weights(
@@ -219,7 +245,7 @@ def read_tensors(path: Path) -> Mapping[str, Tensor]:
     try:
         return load_file(path)
     except (OSError, SafetensorError) as error:
-        raise CheckpointError(f"{path.name} cannot be read: {error}") from error
+        raise CheckpointError("{path} cannot be read: {error}", path=path.name, error=error) from error
 
 
 def specials_of(described: Description) -> tuple[Specials, int]:
@@ -232,11 +258,11 @@ def specials_of(described: Description) -> tuple[Specials, int]:
     tokens = described.specials
 
     def of(vocabulary: Mapping[str, int], token: str) -> int:
-        require(token in vocabulary, f"the vocabulary does not have the token {token!r}.")
+        require(token in vocabulary, "the vocabulary does not have the token {token}.", token=repr(token))
         return vocabulary[token]
 
     pad, eos = of(source, tokens.pad), of(source, tokens.eos)
-    require(pad == of(target, tokens.pad), f"{tokens.pad!r} must have the same id in both vocabularies.")
+    require(pad == of(target, tokens.pad), "{pad} must have the same id in both vocabularies.", pad=repr(tokens.pad))
     unknown = of(source, tokens.unknown) if tokens.unknown else None
     return (
         Specials(

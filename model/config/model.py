@@ -42,35 +42,48 @@ class LayersConfig(Section):
         self.require_positive("d_model", "num_heads", "d_ff", "max_length", "num_encoder_layers")
         require(
             self.d_model % self.num_heads == 0,
-            f"d_model ({self.d_model}) must be divisible by num_heads ({self.num_heads}).",
+            "d_model ({d_model}) must be divisible by num_heads ({num_heads}).",
+            d_model=self.d_model,
+            num_heads=self.num_heads,
         )
         require(
             self.positional != "sinusoidal" or self.d_model % 2 == 0,
-            f"d_model ({self.d_model}) must be even: sinusoidal positions pair each sine with a cosine.",
+            "d_model ({d_model}) must be even: sinusoidal positions pair each sine with a cosine.",
+            d_model=self.d_model,
         )
         require(
             self.positional != "rotary" or self.d_model // self.num_heads % 2 == 0,
-            f"The width of a head is {self.d_model // self.num_heads} (d_model {self.d_model} / num_heads "
-            f"{self.num_heads}); it must be even, because rotary positions rotate pairs of numbers.",
+            "The width of a head is {width} (d_model {d_model} / num_heads {num_heads}); it must be "
+            "even, because rotary positions rotate pairs of numbers.",
+            width=self.d_model // self.num_heads,
+            d_model=self.d_model,
+            num_heads=self.num_heads,
         )
         require(
             self.positional != "rotary" or self.max_length > 1,
-            f"max_length is {self.max_length}; rotary positions need at least 2.",
+            "max_length is {max_length}; rotary positions need at least 2.",
+            max_length=self.max_length,
         )
         require(
             self.positional != "rotary" or self.attention == "scaled_dot_product",
-            f'attention is {self.attention!r}; rotary positions need "scaled_dot_product".',
+            'attention is {attention}; rotary positions need "scaled_dot_product".',
+            attention=repr(self.attention),
         )
         require(
             self.num_kv_heads >= 0 and (self.num_kv_heads == 0 or self.num_heads % self.num_kv_heads == 0),
-            f"num_kv_heads is {self.num_kv_heads} and num_heads is {self.num_heads}. num_kv_heads must divide "
+            "num_kv_heads is {num_kv_heads} and num_heads is {num_heads}. num_kv_heads must divide "
             "num_heads; 0 means that no heads share keys.",
+            num_kv_heads=self.num_kv_heads,
+            num_heads=self.num_heads,
         )
         require(
             0.0 <= self.score_cap < float("inf"),
-            f"score_cap is {self.score_cap}; it must be above 0, such as 50, or 0 for scores without a limit.",
+            "score_cap is {score_cap}; it must be above 0, such as 50, or 0 for scores without a limit.",
+            score_cap=self.score_cap,
         )
-        require(0.0 <= self.dropout < 1.0, f"dropout is {self.dropout}; it must be at least 0 and below 1.")
+        require(
+            0.0 <= self.dropout < 1.0, "dropout is {dropout}; it must be at least 0 and below 1.", dropout=self.dropout
+        )
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -118,7 +131,9 @@ class RecurrentConfig(Section):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require_positive("d_model", "d_hidden", "max_length", "source_vocab_size", "target_vocab_size")
-        require(0.0 <= self.dropout < 1.0, f"dropout is {self.dropout}; it must be at least 0 and below 1.")
+        require(
+            0.0 <= self.dropout < 1.0, "dropout is {dropout}; it must be at least 0 and below 1.", dropout=self.dropout
+        )
         require_one_vocabulary(self)
 
     positional = "recurrence"  # no encoding, because it reads in order
@@ -138,8 +153,10 @@ def require_one_vocabulary(config: ModelConfig | RecurrentConfig) -> None:
     """Raise a ConfigError if all embeddings are shared but the vocabularies differ in size."""
     require(
         config.tie_embeddings != "all" or config.source_vocab_size == config.target_vocab_size,
-        f'tie_embeddings = "all" needs a shared vocabulary, but source_vocab_size is {config.source_vocab_size} '
-        f'and target_vocab_size is {config.target_vocab_size}. Use "target" or "none".',
+        'tie_embeddings = "all" needs a shared vocabulary, but source_vocab_size is {source_vocab_size} '
+        'and target_vocab_size is {target_vocab_size}. Use "target" or "none".',
+        source_vocab_size=config.source_vocab_size,
+        target_vocab_size=config.target_vocab_size,
     )
 
 
@@ -157,7 +174,8 @@ class ClassifierConfig(LayersConfig):
         self.require_positive("vocab_size")
         require(
             len(set(self.labels)) > 1,
-            f"labels are {list(self.labels)}; a classifier needs at least two different ones.",
+            "labels are {labels}; a classifier needs at least two different ones.",
+            labels=list(self.labels),
         )
 
 

@@ -27,23 +27,35 @@ class Recipe:
     task: str = "translation"  # one of `TASKS`
 
     def __post_init__(self) -> None:
-        require(self.task in TASKS, f"task is {self.task!r}; it must be one of {', '.join(map(repr, TASKS))}.")
+        require(
+            self.task in TASKS,
+            "task is {task}; it must be one of {tasks}.",
+            task=repr(self.task),
+            tasks=", ".join(map(repr, TASKS)),
+        )
         self.require_settings_of_the_task()
         for name in VOCAB_SIZES[self.task]:
             remedy = "vocab_size" if self.tokenizer.kind == "bpe" else "min_freq"
             require(
                 name not in self.model,
-                f"{name} cannot be set: it is counted after the vocabulary is learned. Set tokenizer.{remedy} instead.",
+                "{name} cannot be set: it is counted after the vocabulary is learned. Set tokenizer.{remedy} instead.",
+                name=name,
+                remedy=remedy,
             )
         size = self.tokenizer.vocab_size
         model = self.model_config(**dict.fromkeys(VOCAB_SIZES[self.task], size))
         rate = self.train.attention_rate
         require(
             rate == 1 or not isinstance(model, RecurrentConfig),
-            f"attention_rate is {rate}, but a recurrent network has no self-attention. Set it to 1.",
+            "attention_rate is {rate}, but a recurrent network has no self-attention. Set it to 1.",
+            rate=rate,
         )
         if isinstance(model, ClassifierConfig):
-            require(len(model.labels) == 2, f"labels are {list(model.labels)}; the corpora for classifiers have two.")
+            require(
+                len(model.labels) == 2,
+                "labels are {labels}; the corpora for classifiers have two.",
+                labels=list(model.labels),
+            )
 
     def require_settings_of_the_task(self) -> None:
         """Refuse a setting that the task or the tokenizer does not support.
@@ -56,22 +68,32 @@ class Recipe:
         require(bool(language) or not translates, "target_language is missing; a translation needs one.")
         require(
             translates or not language,
-            f"target_language is {language!r}, but the task is {self.task}. Only a translation has a target language.",
+            "target_language is {language}, but the task is {task}. Only a translation has a target language.",
+            language=repr(language),
+            task=self.task,
         )
         require(
             not train.bpe_dropout or (translates and self.tokenizer.kind == "bpe"),
-            f'bpe_dropout is {train.bpe_dropout}; it works only for a translation with tokenizer.kind = "bpe".',
+            'bpe_dropout is {bpe_dropout}; it works only for a translation with tokenizer.kind = "bpe".',
+            bpe_dropout=train.bpe_dropout,
         )
         for name in ("word_dropout", "fill_gaps"):
             value = getattr(train, name)
-            require(not (translates and value), f"{name} is {value}; it works only for a classification.")
+            require(
+                not (translates and value),
+                "{name} is {value}; it works only for a classification.",
+                name=name,
+                value=value,
+            )
         require(
             train.word_dropout > 0 or not train.fill_gaps,
-            f"fill_gaps needs hidden words, but word_dropout is {train.word_dropout}. A usual value is 0.2.",
+            "fill_gaps needs hidden words, but word_dropout is {word_dropout}. A usual value is 0.2.",
+            word_dropout=train.word_dropout,
         )
         require(
             translates or not train.pretrain_corpus,
-            f"pretrain_corpus is {train.pretrain_corpus!r}; it works only for a translation.",
+            "pretrain_corpus is {pretrain_corpus}; it works only for a translation.",
+            pretrain_corpus=repr(train.pretrain_corpus),
         )
 
     def model_config(self, **vocab_sizes: int) -> AnyModelConfig:
@@ -99,7 +121,7 @@ class Recipe:
         for key, value in settings.items():
             section, _, name = key.rpartition(".")
             matching = [s for s, c in classes.items() if section in ("", s) and name in {f.name for f in fields(c)}]
-            require(bool(matching), f"No section of a recipe has a setting {key!r}.")
+            require(bool(matching), "No section of a recipe has a setting {key}.", key=repr(key))
             sections[matching[0]][name] = value
         return replace(
             self,
@@ -121,13 +143,22 @@ def load_recipe(name: str) -> Recipe:
     path = Path(name) if name.endswith(".toml") else RECIPES / f"{name}.toml"
     if not path.is_file():
         bundled = ", ".join(sorted(p.stem for p in RECIPES.glob("*.toml")))
-        raise ConfigError(f"There is no recipe {name!r}. Choose one of {bundled}, or give the path of a .toml file.")
+        raise ConfigError(
+            "There is no recipe {name}. Choose one of {bundled}, or give the path of a .toml file.",
+            name=repr(name),
+            bundled=bundled,
+        )
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path.name} is not valid TOML: {error}") from error
+        raise ConfigError("{path} is not valid TOML: {error}", path=path.name, error=error) from error
     missing = {"tokenizer", "train", "model"} - set(values)
-    require(not missing, f"These sections are missing in {path.name}: {', '.join(sorted(missing))}.")
+    require(
+        not missing,
+        "These sections are missing in {path}: {missing}.",
+        path=path.name,
+        missing=", ".join(sorted(missing)),
+    )
     return Recipe(
         name=path.stem,
         tokenizer=TokenizerConfig.from_dict(values["tokenizer"]),

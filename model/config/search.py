@@ -29,13 +29,15 @@ class SearchConfig(Section):
         # Outside this range, 32-bit log-probabilities divided by the temperature may be infinite or NaN.
         require(
             0.001 <= self.temperature <= 1000,
-            f"temperature is {self.temperature}; it must be from 0.001 (almost greedy) to 1000 (almost uniform).",
+            "temperature is {temperature}; it must be from 0.001 (almost greedy) to 1000 (almost uniform).",
+            temperature=self.temperature,
         )
-        require(self.top_k >= 0, f"top_k is {self.top_k}; it must be at least 1, or 0 for all tokens.")
-        require(0 < self.top_p <= 1, f"top_p is {self.top_p}; it must be above 0 and at most 1.")
+        require(self.top_k >= 0, "top_k is {top_k}; it must be at least 1, or 0 for all tokens.", top_k=self.top_k)
+        require(0 < self.top_p <= 1, "top_p is {top_p}; it must be above 0 and at most 1.", top_p=self.top_p)
         require(
             -10 <= self.length_penalty <= 10,
-            f"length_penalty is {self.length_penalty}; it must be from -10 to 10. With 1, the best mean "
+            "length_penalty is {length_penalty}; it must be from -10 to 10. With 1, the best mean "
             "log-probability per token wins.",
+            length_penalty=self.length_penalty,
         )
         require_seed(self.seed)

@@ -48,7 +48,9 @@ class Section:
         try:
             return cls(**values)
         except TypeError as error:
-            raise ConfigError(f"{cls.__name__}: {str(error).partition('__init__() ')[2] or error}.") from error
+            raise ConfigError(
+                "{section}: {problem}.", section=cls.__name__, problem=str(error).partition("__init__() ")[2] or error
+            ) from error
 
     def to_dict(self) -> dict[str, object]:
         """All settings as values that JSON can hold."""

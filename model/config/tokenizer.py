@@ -23,7 +23,8 @@ class TokenizerConfig(Section):
         super().__post_init__()
         require(
             self.vocab_size >= 260,
-            f"vocab_size is {self.vocab_size}; it must be at least 260, for 256 bytes and 4 special tokens.",
+            "vocab_size is {vocab_size}; it must be at least 260, for 256 bytes and 4 special tokens.",
+            vocab_size=self.vocab_size,
         )
-        require(self.min_freq >= 1, f"min_freq is {self.min_freq}; it must be at least 1.")
+        require(self.min_freq >= 1, "min_freq is {min_freq}; it must be at least 1.", min_freq=self.min_freq)
         require(not (self.lowercase and self.kind == "bpe"), 'lowercase = true needs kind = "words".')

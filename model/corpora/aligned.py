@@ -46,7 +46,12 @@ def read_aligned(source: str, target: str, folder: Path = ALIGNED) -> tuple[Alig
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError) as error:
-        raise CorpusError(f"No sentences of {source} and {target} are aligned in {folder.name}/.") from error
+        raise CorpusError(
+            "No sentences of {source} and {target} are aligned in {folder}/.",
+            source=source,
+            target=target,
+            folder=folder.name,
+        ) from error
     return tuple(parsed(line, f"{path.name}, line {number}") for number, line in enumerate(lines, start=1))
 
 
@@ -54,11 +59,13 @@ def parsed(line: str, where: str) -> AlignedPair:
     parts = line.split("\t")
     links = [re.fullmatch(r"(\d+)([-?])(\d+)", link) for link in parts[-1].split()]
     if len(parts) != 3 or not all(links):
-        raise CorpusError(f"{where} must have words, words and links such as 0-0 or 1?2, separated by tabs.")
+        raise CorpusError(
+            "{where} must have words, words and links such as 0-0 or 1?2, separated by tabs.", where=where
+        )
     source, target = (tuple(part.split()) for part in parts[:2])
     found = [(int(match[1]), int(match[3]), match[2]) for match in links if match]
     if any(s >= len(source) or t >= len(target) for s, t, _ in found):
-        raise CorpusError(f"{where} links a word that does not exist.")
+        raise CorpusError("{where} links a word that does not exist.", where=where)
     return AlignedPair(
         source=source,
         target=target,

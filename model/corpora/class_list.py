@@ -56,7 +56,12 @@ def read_class_list(source: str, target: str, *, folder: Path = CLASS_LISTS) -> 
     path = folder / f"{source}-{target}.tsv"
     if not path.is_file():
         available = ", ".join(file.stem for file in lists_in(folder)) or "none"
-        raise ConfigError(f"There is no class list from {source} to {target}. These lists exist: {available}.")
+        raise ConfigError(
+            "There is no class list from {source} to {target}. These lists exist: {available}.",
+            source=source,
+            target=target,
+            available=available,
+        )
     lines = path.read_text(encoding="utf-8").splitlines()
     rows = (line.split("\t") for line in lines if line and not line.startswith("#"))
     return [
@@ -79,7 +84,9 @@ def class_sentences(folder: Path = CLASS_LISTS) -> frozenset[str]:
         ConfigError: there is no list. Then training would read the test sentences.
     """
     if not lists_in(folder):
-        raise ConfigError(f"There is no class list in {folder}. Without it, training would read the test sentences.")
+        raise ConfigError(
+            "There is no class list in {folder}. Without it, training would read the test sentences.", folder=folder
+        )
     directions = (path.stem.split("-") for path in lists_in(folder))
     sentences = (read_class_list(source, target, folder=folder) for source, target in directions)
     return frozenset(canonical(sentence.source) for one in sentences for sentence in one)

@@ -67,9 +67,14 @@ def find_side(root: Path, corpus: str, split: str, language: str) -> Path:
             if (parent / name).is_file():
                 return parent / name
     raise CorpusError(
-        f"There is no {split}.{language} or {split}.{language}.gz in {folder} or {folder / 'raw'}. Name the right "
-        f"folder with --data-dir, or run: python -m model download {corpus} (for a toy language: "
-        f"python -m model toy {corpus})"
+        "There is no {split}.{language} or {split}.{language}.gz in {folder} or {raw}. Name the "
+        "right folder with --data-dir, or run: python -m model download {corpus} (for a toy language: "
+        "python -m model toy {corpus})",
+        split=split,
+        language=language,
+        folder=folder,
+        raw=folder / "raw",
+        corpus=corpus,
     )
 
 
@@ -90,11 +95,18 @@ def iterate_lines(path: Path) -> Iterator[str]:
                 yield line
     except UnicodeDecodeError as error:
         start = position + error.start
-        raise CorpusError(f"{path} is not UTF-8: byte {start} is {error.object[error.start]:#04x}.") from error
+        raise CorpusError(
+            "{path} is not UTF-8: byte {start} is {byte}.",
+            path=path,
+            start=start,
+            byte=f"{error.object[error.start]:#04x}",
+        ) from error
     except (EOFError, OSError, zlib.error) as error:
-        raise CorpusError(f"{path} cannot be read as gzip ({error}). Download it again.") from error
+        raise CorpusError(
+            "{path} cannot be read as gzip ({error}). Download it again.", path=path, error=error
+        ) from error
     if empty:
-        raise CorpusError(f"{path} is empty. Download it again.")
+        raise CorpusError("{path} is empty. Download it again.", path=path)
 
 
 def read_lines(path: Path) -> list[str]:
@@ -137,7 +149,12 @@ def kept_apart(root: Path, corpus: str, source: str, target: str) -> list[Pair]:
     """
     splits = ["val", "test"] if corpus in TATOEBA else other_splits(root / corpus, source, target)
     if not splits:
-        raise CorpusError(f"{root / corpus} has only a training part in {source} and {target}.")
+        raise CorpusError(
+            "{root} has only a training part in {source} and {target}.",
+            root=root / corpus,
+            source=source,
+            target=target,
+        )
     return [pair for split in splits for pair in read_pairs(root, corpus, split, source, target)]
 
 
@@ -157,7 +174,13 @@ def iterate_parallel(root: Path, corpus: str, split: str, source: str, target: s
         if first is None or second is None:
             counts = [sum(1 for _ in iterate_lines(path)) for path in paths]
             raise CorpusError(
-                f"{corpus} {split} is misaligned: {counts[0]} lines of {source}, {counts[1]} lines of {target}."
+                "{corpus} {split} is misaligned: {sources} lines of {source}, {targets} lines of {target}.",
+                corpus=corpus,
+                split=split,
+                sources=counts[0],
+                source=source,
+                targets=counts[1],
+                target=target,
             )
         yield first, second
 
@@ -169,7 +192,9 @@ def read_tatoeba(root: Path, corpus: str, split: str, source: str, target: str) 
     there is the split `unseen`: the pairs of `test` whose target has no twin in that training part.
     """
     if split not in ("train", "val", "test", "unseen"):
-        raise CorpusError(f"{corpus} has no split {split!r}. It has train, val, test and unseen.")
+        raise CorpusError(
+            "{corpus} has no split {split}. It has train, val, test and unseen.", corpus=corpus, split=repr(split)
+        )
     parts = tatoeba_parts(root, corpus, source, target)
     if split == "train":
         return list(without(parts["rest"], sides(parts["val"] + parts["test"])))
@@ -183,14 +208,21 @@ def tatoeba_parts(root: Path, corpus: str, source: str, target: str) -> dict[str
     """The listed pairs of `val` and `test`, and the `rest`."""
     languages = TATOEBA[corpus]
     if {source, target} != set(languages):
-        raise CorpusError(f"{corpus} has the languages {languages[0]} and {languages[1]}, not {source} and {target}.")
+        raise CorpusError(
+            "{corpus} has the languages {first} and {second}, not {source} and {target}.",
+            corpus=corpus,
+            first=languages[0],
+            second=languages[1],
+            source=source,
+            target=target,
+        )
     lines = (line.translate(SPACES) for line in read_lines(find_tatoeba(root, corpus)))
     # Half of the Chinese sentences use traditional characters. A model would mix both scripts in one sentence.
     rows = [tuple(line.split("\t")[:2]) for line in (map(simplified, lines) if "zh" in languages else lines)]
     ids = {name: [int(i) for i in (SPLITS / f"{corpus}.{name}.txt").read_text().split()] for name in ("val", "test")}
     listed = {*ids["val"], *ids["test"]}
     if max(listed) >= len(rows) or any(len(row) != 2 for row in rows):
-        raise CorpusError(f"The file of {corpus} does not match its splits. Download it again.")
+        raise CorpusError("The file of {corpus} does not match its splits. Download it again.", corpus=corpus)
     ids["rest"] = [i for i in range(len(rows)) if i not in listed]
     first, second = (languages.index(language) for language in (source, target))
     return {name: [(rows[i][first].strip(), rows[i][second].strip()) for i in chosen] for name, chosen in ids.items()}
@@ -213,9 +245,9 @@ def write_pairs(folder: Path, splits: Mapping[str, Sequence[Pair]], languages: t
         CorpusError: the folder exists already or cannot be written. Then nothing is written.
     """
     if folder.exists():
-        raise CorpusError(f"{folder} exists already. Remove it to write the corpus again.")
+        raise CorpusError("{folder} exists already. Remove it to write the corpus again.", folder=folder)
     if not all(splits.values()):
-        raise CorpusError(f"A part of {folder.name} would have no pairs, so nothing was written.")
+        raise CorpusError("A part of {folder} would have no pairs, so nothing was written.", folder=folder.name)
     beside = folder.with_name(f".{folder.name}.part")
     try:
         beside.mkdir(parents=True, exist_ok=True)
@@ -225,11 +257,15 @@ def write_pairs(folder: Path, splits: Mapping[str, Sequence[Pair]], languages: t
         beside.rename(folder)
     except OSError as error:
         shutil.rmtree(beside, ignore_errors=True)
-        raise CorpusError(f"{folder} cannot be written: {error.strerror}.") from error
+        raise CorpusError("{folder} cannot be written: {strerror}.", folder=folder, strerror=error.strerror) from error
 
 
 def find_tatoeba(root: Path, corpus: str) -> Path:
     prefix = corpus.partition("-")[0]
     for path in sorted((root / corpus).glob(f"{prefix}*.txt*")):
         return path
-    raise CorpusError(f"There is no {prefix}*.txt or {prefix}*.txt.gz in {root / corpus}. The readme names its source.")
+    raise CorpusError(
+        "There is no {prefix}*.txt or {prefix}*.txt.gz in {root}. The readme names its source.",
+        prefix=prefix,
+        root=root / corpus,
+    )

@@ -55,7 +55,12 @@ def read_one(root: Path, name: CorpusName, split: str) -> list[Review]:
         return read_soft_labels(table_at(root / corpus, split))
     splits = {"sst2": ("train", "test"), SHORT: ("train",)}.get(corpus, ("train", "val", "test"))
     if split not in splits:
-        raise CorpusError(f"{corpus} has no split {split!r}. It has {', '.join(splits)}.")
+        raise CorpusError(
+            "{corpus} has no split {split}. It has {splits}.",
+            corpus=corpus,
+            split=repr(split),
+            splits=", ".join(splits),
+        )
     return read_sst2(root, corpus, split) if corpus == "sst2" else read_imdb(root, corpus, split)
 
 
@@ -72,7 +77,9 @@ def table_at(folder: Path, name: str) -> Path:
     corpus = CorpusName(folder.name)
     command = f"Write it with: python -m weights label --corpus {corpus.before_distilling.name}"
     remedy = command if corpus.is_distilled else "The readme names its source."
-    raise CorpusError(f"There is no {name}.tsv or {name}.tsv.gz in {folder}. {remedy}")
+    raise CorpusError(
+        "There is no {name}.tsv or {name}.tsv.gz in {folder}. {remedy}", name=name, folder=folder, remedy=remedy
+    )
 
 
 def read_sst2(root: Path, corpus: str, split: str) -> list[Review]:
@@ -80,7 +87,7 @@ def read_sst2(root: Path, corpus: str, split: str) -> list[Review]:
     rows = [line.rpartition("\t") for line in read_lines(path)]
     for number, (_, tab, label) in enumerate(rows, start=1):
         if not tab or label not in ("0", "1"):
-            raise CorpusError(f"Line {number} of {path} must be a sentence, a tab and 0 or 1.")
+            raise CorpusError("Line {number} of {path} must be a sentence, a tab and 0 or 1.", number=number, path=path)
     return [(text, int(label)) for text, _, label in rows]
 
 
@@ -94,7 +101,9 @@ def read_soft_labels(path: Path) -> list[Review]:
     rows = [line.rpartition("\t") for line in read_lines(path)]
     for number, (_, tab, share) in enumerate(rows, start=1):
         if not tab or not re.fullmatch(r"0\.\d+|1\.0+", share):
-            raise CorpusError(f"Line {number} of {path} must be a text, a tab and a number from 0 to 1.")
+            raise CorpusError(
+                "Line {number} of {path} must be a text, a tab and a number from 0 to 1.", number=number, path=path
+            )
     return [(text.replace(LINE_BREAK, "\n"), float(share)) for text, _, share in rows]
 
 
@@ -105,7 +114,9 @@ def read_imdb(root: Path, corpus: str, split: str) -> list[Review]:
     for number, line in enumerate(read_lines(path)[1:], start=2):
         columns = line.split("\t", 4)
         if len(columns) != 5 or columns[0] not in ("0", "1"):
-            raise CorpusError(f"Line {number} of {path} must be label, rating, file, film and text.")
+            raise CorpusError(
+                "Line {number} of {path} must be label, rating, file, film and text.", number=number, path=path
+            )
         label, _, _, film, text = columns
         if split == "test" or is_validation_film(film) == (split == "val"):
             reviews.append((text.replace(LINE_BREAK, "\n"), int(label)))

@@ -101,9 +101,16 @@ def write_toy(data_root: Path, name: str, *, longest: int = 8, seed: int = 1) ->
         CorpusError: there is no such toy or length, or the corpus exists already or cannot be written.
     """
     if name not in TOYS:
-        raise CorpusError(f"There is no toy language {name!r}. Choose one of these: {', '.join(TOYS)}.")
+        raise CorpusError(
+            "There is no toy language {name}. Choose one of these: {toys}.", name=repr(name), toys=", ".join(TOYS)
+        )
     if not SHORTEST < longest <= LONGEST:
-        raise CorpusError(f"longest is {longest}. It must be from {SHORTEST + 1} to {LONGEST} letters.")
+        raise CorpusError(
+            "longest is {longest}. It must be from {shortest} to {most} letters.",
+            longest=longest,
+            shortest=SHORTEST + 1,
+            most=LONGEST,
+        )
     toy, draws = TOYS[name], random.Random(seed)
     val = [toy.draw(draws, longest) for _ in range(SIZES["val"])]
     train = [toy.draw(draws, longest) for _ in range(SIZES["train"])]

@@ -13,6 +13,26 @@ from tests.conftest import ROOT
 from viz_app.content.catalogues import ENGLISH, LANGUAGES, catalogue_files
 from viz_app.content.pseudo import PSEUDO, Pseudo
 
+# Files and folders whose texts are not all marked and translated yet. It shrinks until it is empty, and then goes.
+NOT_YET_CONVERTED = (
+    "headlight",
+    "model",
+    "viz_app/components",
+    "viz_app/content/demonstrations.py",
+    "viz_app/content/examples.py",
+    "viz_app/export",
+    "viz_app/figures",
+    *(f"viz_app/pages/{page}.py" for page in ("checkpoints", "compare", "heads", "inside", "learning", "masks")),
+    *(f"viz_app/pages/{page}.py" for page in ("positions", "steps", "training", "translate")),
+    *(f"viz_app/sections/{page}" for page in ("checkpoints", "compare", "heads", "inside", "learning", "masks")),
+    *(f"viz_app/sections/{page}" for page in ("positions", "steps", "training", "translate")),
+    "viz_app/server",
+    "viz_app/services",
+    "viz_app/session/links.py",
+    "viz_app/session/own_checkpoints.py",
+    "viz_app/session/page_facts.py",
+    "viz_app/widgets",
+)
 TRANSLATED = LANGUAGES[1:]
 TEXTS = [text for path in SOURCES for text in marked(path)]
 WORDS = tomllib.loads((ROOT / "viz_app/content/terms.toml").read_text(encoding="utf-8"))["terms"]
@@ -62,11 +82,17 @@ def placeholders(*texts: str) -> set[str]:
 def test_every_text_is_translated_and_every_translation_is_used(language: str) -> None:
     wanted = {(domain(one.path), one.context, one.text) for one in TEXTS}
     there = {(room, *key(message)) for room, message in messages(language)}
-    assert wanted - there == set(), "run `python -m docs.words`, and translate these"
-    assert there - wanted == set(), "the code does not use these: run `python -m docs.words`"
-    missing = [(room, english(message)[0]) for room, message in messages(language) if not filled(message.string)]
-    assert missing == []
+    assert complete(wanted - there) == set(), "run `python -m docs.words`, and translate these"
+    assert complete(there - wanted) == set(), "the code does not use these: run `python -m docs.words`"
+    missing = {(room, *key(message)) for room, message in messages(language) if not filled(message.string)}
+    assert complete(missing) == set()
     assert [english(message)[0] for _, message in messages(language) if message.fuzzy] == []
+
+
+def complete(found: set[tuple[str, str | None, str]]) -> set[tuple[str, str | None, str]]:
+    """Only what is in rooms whose texts are all marked. The catalogues of the others are not complete yet."""
+    left = {domain(ROOT / name / ("x.py" if (ROOT / name).is_dir() else "")) for name in NOT_YET_CONVERTED}
+    return {one for one in found if one[0] not in left}
 
 
 @pytest.mark.parametrize("language", TRANSLATED)
@@ -90,7 +116,7 @@ def pseudo(one: Marked) -> Message:
 def problems(message: Message) -> list[str]:
     """What a translation has lost or invented."""
     several, found = english(message), []
-    for translation in translations(message):
+    for translation in filter(None, translations(message)):
         if placeholders(translation) != placeholders(*several):
             found.append(f"values: {translation}")
         if structure(translation) != structure(several[-1]):
