@@ -6,15 +6,17 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.conftest import ROOT
-from viz_app.figures.colours import DARK, LIGHT, palette, translucent
+from viz_app.figures.colours import DARK, LIGHT, LINES, MASKED, ink, palette, translucent
 
 ASSETS = ROOT / "viz_app" / "components" / "assets"
 SOURCE = ROOT / "viz_app" / "figures" / "colours.py"
+SCALES = ASSETS / "colours.js"  # it has a test of its own
 FILES = [
-    *(path for path in sorted((ROOT / "viz_app").rglob("*")) if path.suffix in (".py", ".js", ".css")),
+    *(p for p in sorted((ROOT / "viz_app").rglob("*")) if p.suffix in (".py", ".js", ".css") and p != SCALES),
     ROOT / "streamlit_app.py",
     ROOT / ".streamlit" / "config.toml",
 ]
@@ -72,3 +74,15 @@ def test_a_report_and_a_saved_picture_have_the_same_themes() -> None:
 
 def test_a_translucent_colour_keeps_its_channels() -> None:
     assert translucent("#2f6fb0", 0.5) == "rgba(47,111,176,0.500)"
+
+
+def test_the_components_have_the_scales_and_the_lines_of_the_figures() -> None:
+    script = SCALES.read_text(encoding="utf-8")
+    for name, signed in (("WEIGHTS", False), ("SIGNED", True)):
+        stops = re.findall(r"#\w{6}", script.partition(f"const {name} = ")[2].partition("],")[0])
+        chosen = palette(signed=signed)[[round(i * 255 / (len(stops) - 1)) for i in range(len(stops))], :3]
+        found = np.array([list(bytes.fromhex(stop[1:])) for stop in stops])
+        assert abs(found - chosen.astype(int)).max() <= 2
+    lines = re.findall(r'\["(#\w+)", "(#\w+)"\]', script)
+    assert lines == [(colour, ink(colour)) for colour in LINES]
+    assert f'masked: "{MASKED}"' in script

@@ -1,4 +1,5 @@
 // Attention as lines from queries (left) to keys (right), as in BertViz. The thickness of a line is a weight.
+import { LINES } from "./colours.js";
 import { buttonRows, draw, el } from "./dom.js";
 import { shortened } from "./format.js";
 import { availableWidth, component } from "./mounting.js";
@@ -57,7 +58,7 @@ export default component((root) => {
   }
 
   /** A head keeps its colour when other heads are turned on. */
-  const colour = (map) => data.colours.lines[map % data.colours.lines.length];
+  const colour = (map) => LINES[map % LINES.length];
   const layerOf = (map) => Math.floor(map / data.columns);
 
   function picture() {

@@ -1,13 +1,14 @@
 // One attention map, large. Pointing at a cell highlights its tokens above the map, and pointing at a token its row or
 // column in the map.
 import { heightBelow } from "./bridge.js";
+import { WEIGHTS } from "./colours.js";
 import { draw, el, find } from "./dom.js";
 import { mapDrawing } from "./map_drawing.js";
 import { component, zoomOf } from "./mounting.js";
 import { decodeFloats } from "./numbers.js";
 import { onPage } from "./page_events.js";
 
-const BELOW = 60, DECADES = 4; // pixels of the page below the picture; powers of ten on a logarithmic scale
+const BELOW = 60, DECADES = 4; // pixels of the page below the picture; powers of ten on a logarithmic scale, quarters on another
 
 /**
  * Where a weight is on the colour scale, from 0 to 1.
@@ -16,6 +17,17 @@ const BELOW = 60, DECADES = 4; // pixels of the page below the picture; powers o
  */
 export function scalePosition(share, logarithmic) {
   return logarithmic ? 1 + Math.log10(Math.max(share, 10 ** -DECADES)) / DECADES : share;
+}
+
+/**
+ * The numbers beside the colour bar: where each is on it, and its text.
+ * @param {number} largest
+ * @param {boolean} logarithmic
+ * @returns {[number, string][]}
+ */
+export function scaleTicks(largest, logarithmic) {
+  const shares = Array.from({ length: DECADES + 1 }, (_, i) => (logarithmic ? 10 ** -i : i / DECADES));
+  return shares.map((share) => [scalePosition(share, logarithmic), String(Number((share * largest).toPrecision(2)))]);
 }
 
 export default component((root) => {
@@ -39,11 +51,11 @@ export default component((root) => {
     const readout = find(root, ".says"), picture = find(root, ".picture");
     map ??= mapDrawing(picture, (text) => { readout.textContent = text; });
     map.show({
-      ...data, label: data.alt, weight, describe,
+      ...data, label: data.alt, weight, describe, colours: WEIGHTS,
       position: (t, s) => position(weight(t, s) / data.largest),
       masked: (t, s) => Number.isNaN(weight(t, s)),
       height: heightBelow(picture) / zoomOf(picture) - BELOW,
-      bar: { unit: data.unit, ticks: data.ticks.map(([share, text]) => [position(share), text]) },
+      bar: { unit: data.unit, ticks: scaleTicks(data.largest, data.logarithmic) },
     });
   }
 

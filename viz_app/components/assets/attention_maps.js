@@ -1,4 +1,5 @@
 // All heads of one kind of attention, small, and one of them large.
+import { WEIGHTS } from "./colours.js";
 import { buttonRows, draw, el, find } from "./dom.js";
 import { capitalized, headName } from "./format.js";
 import { mapDrawing } from "./map_drawing.js";
@@ -39,7 +40,7 @@ export default component((root) => {
     const context = canvas.getContext("2d");
     for (let t = 0; t < data.queries.length; t++) for (let s = 0; s < data.keys.length; s++) {
       const number = weight(head, t, s);
-      context.fillStyle = Number.isNaN(number) ? data.colours.masked : colourAt(data.colours.scale, number);
+      context.fillStyle = Number.isNaN(number) ? WEIGHTS.masked : colourAt(WEIGHTS.scale, number);
       context.fillRect(s, t, 1, 1);
     }
   }
@@ -57,7 +58,7 @@ export default component((root) => {
     const readout = find(root, ".says");
     map ??= mapDrawing(find(root, ".picture"), (sentence) => { readout.textContent = sentence; });
     map.show({
-      ...data, label, title: label, weight: (t, s) => weight(chosen, t, s), masked: (t, s) => Number.isNaN(weight(chosen, t, s)),
+      ...data, label, title: label, colours: WEIGHTS, weight: (t, s) => weight(chosen, t, s), masked: (t, s) => Number.isNaN(weight(chosen, t, s)),
     });
     root.querySelectorAll(".tile canvas").forEach((canvas, head) => {
       if (painted.get(canvas) === maps) return;

@@ -1,9 +1,12 @@
 // One part of the model: its steps with their numbers, beside its code. Pointing at a step highlights it in both.
+import { SIGNED, WEIGHTS } from "./colours.js";
 import { draw, el } from "./dom.js";
 import { component } from "./mounting.js";
+import { decodeBytes } from "./numbers.js";
+import { dataUrl, pixelsOf } from "./pixels.js";
 
 export default component((root) => {
-  let data, pinned = "", pointed = ""; // names of steps
+  let data, pictures = /** @type {string[]} */ ([]), pinned = "", pointed = ""; // the latter two: names of steps
 
   function point(step) {
     if (pointed === step) return;
@@ -19,7 +22,7 @@ export default component((root) => {
     };
   }
 
-  function stepElement({ name, formula, facts, picture, alt, height, coarse }) {
+  function stepElement({ name, formula, facts, alt, height, coarse }, i) {
     return el("button", {
       ...belongingTo(name, "step"), type: "button", "aria-pressed": String(pinned === name),
       onfocus: () => point(name), onblur: () => point(""),
@@ -27,7 +30,7 @@ export default component((root) => {
     }, [
       el("span", { class: "name" }, name),
       el("span", { class: "formula" }, formula),
-      el("img", { src: picture, alt, title: alt, class: coarse ? "coarse" : false, style: `height: ${height}px` }),
+      el("img", { src: pictures[i], alt, title: alt, class: coarse ? "coarse" : false, style: `height: ${height}px` }),
       el("span", { class: "facts" }, facts.map(([title, value]) => el("span", {}, [el("span", {}, `${title}: `), el("b", {}, value)]))),
     ]);
   }
@@ -38,7 +41,7 @@ export default component((root) => {
   }
 
   function redraw() {
-    draw(root, [el("div", { class: data.steps.length ? "derivation" : "derivation alone", "data-title": data.title }, [
+    draw(root, [el("div", { class: `derivation${data.steps.length ? "" : " alone"}${data.code.length ? "" : " uncoded"}`, "data-title": data.title }, [
       el("div", { class: "steps", role: "group", "aria-label": `Steps: ${data.alt}` }, data.steps.map(stepElement)),
       el("div", {}, data.code.map((lines) => el("pre", { tabindex: 0, role: "region", "aria-label": `Code: ${data.alt}` }, lines.map(lineElement)))),
     ])]);
@@ -46,6 +49,7 @@ export default component((root) => {
 
   function update(next) {
     data = next;
+    pictures = data.steps.map(({ levels, width, shares }) => dataUrl(pixelsOf(decodeBytes(levels), width, shares ? WEIGHTS : SIGNED)));
     if (!data.steps.some(({ name }) => name === pinned)) pinned = "";
     redraw();
   }

@@ -2,15 +2,17 @@
 import { heightBelow } from "./bridge.js";
 import { draw, el, find } from "./dom.js";
 import { fitGrid, headGrid } from "./head_grid_drawing.js";
+import { headPicture } from "./head_pixels.js";
 import { component, zoomOf } from "./mounting.js";
 import { singleTabStop } from "./single_tab_stop.js";
 
 const LOWEST = 200, BELOW = 90; // pixels: of the picture, and of the page below it
 
 export default component((root) => {
-  let data = /** @type {any} */ (null), report;
+  let data = /** @type {any} */ (null), picture = "", report;
 
   function update(next, setTriggerValue) {
+    if (next.levels !== data?.levels) picture = headPicture(next);
     [data, report] = [next, setTriggerValue];
     redraw();
   }
@@ -18,7 +20,7 @@ export default component((root) => {
   function redraw() {
     const [layer, head] = data.chosen;
     draw(root, [el("div", { role: "figure", "aria-label": data.alt, "data-title": data.title }, [headGrid({
-      ...data,
+      ...data, picture,
       isChosen: (l, h) => l === layer && (head === null || h === head),
       open: (l, h) => report("open", { layer: l, head: h }),
     })])]);

@@ -1,13 +1,21 @@
-// Numbers and colours, as they come from the server.
+// Numbers and colours, as they come from a server or from the engine of this browser.
 
 /**
- * Decode little-endian float32 numbers from base64.
- * @param {string} base64
+ * Numbers from a server: little-endian float32 as base64. Numbers that were computed in this browser stay as they are.
+ * @param {string | Float32Array} numbers
  * @returns {Float32Array}
  */
-export function decodeFloats(base64) {
-  const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
-  return new Float32Array(bytes.buffer);
+export function decodeFloats(numbers) {
+  return typeof numbers === "string" ? new Float32Array(decodeBytes(numbers).buffer) : numbers;
+}
+
+/**
+ * Bytes from a server as base64. Bytes of this browser stay as they are.
+ * @param {string | Uint8Array} bytes
+ * @returns {Uint8Array}
+ */
+export function decodeBytes(bytes) {
+  return typeof bytes === "string" ? Uint8Array.from(atob(bytes), (character) => character.charCodeAt(0)) : bytes;
 }
 
 /**

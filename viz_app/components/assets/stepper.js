@@ -1,5 +1,6 @@
 // Walks through a decode: what the model has read, what it could write next, and where each head attends, step by step.
 import { announce } from "./announcer.js";
+import { WEIGHTS } from "./colours.js";
 import { draw, el, find } from "./dom.js";
 import { percent, shortened } from "./format.js";
 import { availableWidth, component, zoomOf } from "./mounting.js";
@@ -180,7 +181,7 @@ export default component((root) => {
     const number = weightOf(row, s), masked = Number.isNaN(number), weight = masked ? 0 : number;
     return el("rect", {
       x: LEFT + s * width, y: y(row), width: width - 1, height: cell - 1,
-      fill: masked ? data.colours.masked : colourAt(data.colours.scale, weight),
+      fill: masked ? WEIGHTS.masked : colourAt(WEIGHTS.scale, weight),
       "data-row": row, "data-key": s, "data-weight": weight,
     }, [el("title", {}, masked ? `${data.keys[s]}: masked` : `${name} → ${data.keys[s]}: ${weight.toFixed(6)}`)]);
   }

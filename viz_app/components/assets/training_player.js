@@ -1,6 +1,7 @@
 // The heads for one sentence during a training run. Buttons and a slider go through the snapshots, and the browser draws
 // them by itself. The server gets the snapshot at which the visitor stays, and the head that the visitor chooses.
 import { announce } from "./announcer.js";
+import { WEIGHTS } from "./colours.js";
 import { draw, el, find } from "./dom.js";
 import { capitalized, headName } from "./format.js";
 import { fitGrid, headGrid } from "./head_grid_drawing.js";
@@ -89,7 +90,7 @@ export default component((root) => {
     fitGrid(find(root, ".sheet"), { ...data, rows, columns }, HIGHEST);
     const weight = (t, s) => weights[(film.index() * rows + t) * columns + s];
     map ??= mapDrawing(find(root, ".picture"), (sentence) => { readout.textContent = sentence; });
-    map.show({ ...data, label, title: label, weight, masked: (t, s) => Number.isNaN(weight(t, s)) });
+    map.show({ ...data, label, title: label, weight, colours: WEIGHTS, masked: (t, s) => Number.isNaN(weight(t, s)) });
     singleTabStop(root, ".over");
   }
 

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz_app.components.data.encoding import Data, labels_of, packed
-from viz_app.figures.colours import LINES, ink
 from viz_app.figures.style import Axes
 
 __all__ = ["AttentionLines"]
@@ -41,6 +40,5 @@ class AttentionLines:
             # If this changes, the browser forgets which maps the visitor has turned on.
             "selection": f"{titles}|{count}|{','.join(map(str, self.chosen))}",
             "largest": self.largest,
-            "colours": {"lines": [(colour, ink(colour)) for colour in LINES]},
             "alt": self.alt,
         }

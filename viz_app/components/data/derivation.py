@@ -9,8 +9,7 @@ import numpy as np
 
 from model.analysis.source_code import CodeLine
 from model.analysis.station import Step
-from viz_app.components.data.encoding import Data
-from viz_app.figures.pixels import painted, png
+from viz_app.components.data.encoding import Data, levels
 
 __all__ = ["derivation_data"]
 
@@ -47,14 +46,15 @@ def step_data(step: Step) -> Mapping[str, object]:
     low, high = float(np.nanmin(step.numbers, initial=0.0)), float(np.nanmax(step.numbers, initial=0.0))
     bound = max(-low, high, 1e-6)
     ends = (0.0, 1.0) if step.shares else (-bound, bound)
-    pixels = painted(step.numbers, low=ends[0], high=ends[1], masked=np.isnan(step.numbers), signed=not step.shares)
     shape = f"{step.rows}: {count} × {width} numbers" if step.rows else f"{width} numbers"
     colours = "Dark is 0, bright is 1." if step.shares else f"Blue is −{bound:.3g}, white is 0, red is {bound:.3g}."
     return {
         "name": step.name,
         "formula": step.formula,
         "facts": step.facts,
-        "picture": png(pixels),
+        "levels": levels(step.numbers, low=ends[0], high=ends[1], masked=np.isnan(step.numbers)),
+        "width": width,
+        "shares": step.shares,
         "alt": f"{shape}, from {low:.3g} to {high:.3g}. {colours}",
         "height": min(7 * count, 56) if step.rows else 12,
         "coarse": width < FINE,

@@ -1,19 +1,18 @@
-"""How arrays and colours travel to the browser."""
+"""How arrays travel to the browser."""
 
 import base64
 from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
-from plotly.colors import get_colorscale
 
-from viz_app.figures.colours import MASKED, SEQUENTIAL
 from viz_app.figures.style import Axes
 
-__all__ = ["NAN", "Data", "colour_scale", "labels_of", "packed", "with_nan"]
+__all__ = ["NAN", "Data", "labels_of", "levels", "packed", "with_nan"]
 
 FloatArray = NDArray[np.float32]
 NAN = np.float32("nan")
+MASKED = 255  # the level of a masked cell
 Data = Mapping[str, object]
 
 
@@ -22,9 +21,18 @@ def packed(array: FloatArray) -> str:
     return base64.b64encode(np.ascontiguousarray(array, dtype="<f4").tobytes()).decode("ascii")
 
 
-def colour_scale() -> Data:
-    """The colours of weights: stops at equal distances, and the colour of a masked cell."""
-    return {"scale": [colour for _, colour in get_colorscale(SEQUENTIAL)], "masked": MASKED}
+def levels(values: FloatArray, *, low: float, high: float, masked: NDArray[np.bool_]) -> str:
+    """A byte for each number, as base64, row by row: 0 to 254 on a colour scale, 255 where masked (`pixels.js`).
+
+    Args:
+        values: Any shape; ignored where masked.
+        low: Lower end of the colour scale.
+        high: Upper end of the colour scale.
+        masked: The shape of `values`.
+    """
+    shares = np.clip((np.where(masked, low, values) - low) / (high - low), 0, 1)
+    found = np.where(masked, MASKED, (shares * (MASKED - 1)).round()).astype(np.uint8)
+    return base64.b64encode(np.ascontiguousarray(found).tobytes()).decode("ascii")
 
 
 def with_nan(maps: FloatArray, allowed: NDArray[np.bool_]) -> FloatArray:

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.config.kinds import KINDS
-from viz_app.components.data.encoding import NAN, Data, colour_scale, labels_of, packed, with_nan
-from viz_app.figures.overview import MAX_TILE, heads_image, pooled
-from viz_app.figures.scales import scale_ticks
+from viz_app.components.data.encoding import NAN, Data, labels_of, levels, packed, with_nan
+from viz_app.figures.overview import MAX_TILE, pooled
+from viz_app.figures.scales import weight_scale
 from viz_app.figures.style import Axes
 
 __all__ = ["ColourRange", "HeadGrid", "LargeMap", "attention_maps_data", "heads_data"]
@@ -40,16 +40,13 @@ class LargeMap:
     def data(self) -> Data:
         """The data of `attention_map.js`; masked cells are NaN."""
         largest, logarithmic = self.colours.largest, self.colours.logarithmic
-        ticks = scale_ticks(largest=largest, logarithmic=logarithmic)
         return {
             **labels_of(self.axes),
             "weights": packed(np.where(self.allowed, self.weights, NAN)),
             "notes": list(self.axes.query_notes),
-            "colours": colour_scale(),
             "unit": self.unit,
             "largest": largest,
             "logarithmic": logarithmic,
-            "ticks": [[tick / largest, f"{tick:.2g}"] for tick in ticks],
             "title": self.title,
             "alt": self.alt,
         }
@@ -68,21 +65,17 @@ class HeadGrid:
 
     def data(self) -> Data:
         """The data of `head_grid.js`."""
-        layers, heads, rows, columns = pooled(self.maps).shape
-        picture = heads_image(
-            self.maps,
-            self.allowed,
-            cells=MAX_TILE,
-            largest=self.colours.largest,
-            logarithmic=self.colours.logarithmic,
-        )
+        tiles = pooled(self.maps, MAX_TILE)  # (L, H, t, s)
+        layers, heads, rows, columns = tiles.shape
+        masked = np.broadcast_to(pooled(self.allowed[:, None].astype(np.float32), MAX_TILE) == 0, tiles.shape)
+        scale = weight_scale(tiles, largest=self.colours.largest, logarithmic=self.colours.logarithmic)
         return {
             "layers": layers,
             "heads": heads,
             "rows": rows,
             "columns": columns,
             "chosen": list(self.chosen),
-            "picture": picture,
+            "levels": levels(scale["z"], low=scale["zmin"], high=scale["zmax"], masked=masked),
             "title": self.title,
             "alt": self.alt,
         }
@@ -104,6 +97,5 @@ def heads_data(maps: FloatArray, axes: Axes, *, kind: str, chosen: int) -> Data:
         "layers": layers,
         "heads": heads,
         "chosen": chosen,
-        "colours": colour_scale(),
         "alt": KINDS[kind].full_name,
     }

@@ -3,7 +3,7 @@
 from model.config.kinds import KINDS
 from model.inference.tokens import Token
 from model.inference.translation import Translation
-from viz_app.components.data.encoding import Data, colour_scale, packed, with_nan
+from viz_app.components.data.encoding import Data, packed, with_nan
 
 __all__ = ["stepper_data"]
 
@@ -35,7 +35,6 @@ def stepper_data(
         "languages": {"key": translation.language_of(KINDS[kind].keys), "word": translation.languages[1]},
         "shape": list(maps.shape[:2]),
         "maps": packed(with_nan(maps, translation.allowed(kind))),
-        "colours": colour_scale(),
         "fixed": fixed,
         "guess": guess,
         "step": None if step is None else min(step, len(translation.written) - 1),
