@@ -17,7 +17,7 @@ from model.cli.resolve import TRAINING_PACKAGES
 from run import pins as pins_in
 from tests.conftest import PATIENCE, ROOT
 
-IN_A_FOLDER = ("streamlit_app.py", "run.py", ".streamlit", "checkpoints")  # of an installation: headlight/app/
+IN_A_FOLDER = ("streamlit_app.py", "run.py", ".streamlit", "live/", "checkpoints")  # of an installation: headlight/app/
 # The command is asked for a translation, for the app (whose server is not started), and for a page of the app.
 SESSION = """
 import sys
@@ -78,7 +78,7 @@ def installation(monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, str], list[
 
 
 def test_an_installation_has_every_file_of_ours(installation: tuple[dict[str, str], list[str]]) -> None:
-    rooms = (ROOT / room for room in ("headlight", "model", "viz_app", "checkpoints", ".streamlit"))
+    rooms = (ROOT / room for room in ("headlight", "model", "viz_app", "live", "checkpoints", ".streamlit"))
     there = (path for room in rooms for path in room.rglob("[!.]*") if path.is_file() and path.suffix != ".pyc")
     wanted = {path.relative_to(ROOT).as_posix() for path in there} | {
         "streamlit_app.py",

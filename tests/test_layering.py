@@ -21,7 +21,8 @@ MATHEMATICS = ("torch", "model", "streamlit")
 FORBIDDEN = {
     "model": SCREEN,
     "model.cli": SCREEN,
-    "model.cli.attention": ("streamlit", "plotly", "bertviz"),  # hands a translation over to the report: the one door
+    "model.cli.attention": ("streamlit", "plotly", "bertviz"),  # hands a translation over to the report
+    "model.cli.publish": ("streamlit", "plotly", "bertviz"),  # hands checkpoints over to the site
     "viz_app.server": ("torch", "plotly"),
     **dict.fromkeys(("viz_app.server.presence", "viz_app.server.server_state"), ("torch", "plotly", "model")),
     **dict.fromkeys(
@@ -36,7 +37,9 @@ FORBIDDEN = {
     "viz_app.components": ("torch",),
     "viz_app.components.data": ("torch", "streamlit"),
     "viz_app.components.attention_view": ("torch", "streamlit"),
-    "viz_app.export.report": ("torch", "streamlit"),
+    **dict.fromkeys(
+        ("viz_app.export.report", "viz_app.export.site", "viz_app.export.site_scripts"), ("torch", "streamlit")
+    ),
     "viz_app.sections": ("torch", "plotly"),
     "viz_app.pages": ("torch", "plotly"),
 }

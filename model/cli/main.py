@@ -1,4 +1,4 @@
-"""The command line: python -m model train | evaluate | translate | classify | attention | export | fetch | …"""
+"""The command line: python -m model train | evaluate | translate | classify | attention | export | publish | …"""
 
 import argparse
 import os
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import ModuleType
 
 from model.checkpoints.checkpoint import CheckpointError
-from model.cli import attention, classify, download, evaluate, export, fetch, toy, train, translate
+from model.cli import attention, classify, download, evaluate, export, fetch, publish, toy, train, translate
 from model.config.section import ConfigError
 from model.corpora.corpora import CorpusError
 from model.corpora.download import DownloadError
@@ -22,6 +22,7 @@ COMMANDS: dict[str, ModuleType] = {
     "classify": classify,
     "attention": attention,
     "export": export,
+    "publish": publish,
     "fetch": fetch,
     "download": download,
     "toy": toy,

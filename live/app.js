@@ -1,0 +1,252 @@
+// Headlight Live: the frame of the page. It opens a checkpoint, keeps the visitor's choices in the link, and draws the page
+// that the link names. A page draws itself from the choices; when one changes, it draws again.
+import { announce } from "./assets/announcer.js";
+import { draw, el } from "./assets/dom.js";
+import savePictures from "./assets/save_pictures.js";
+import { readAddress, readForced, writeAddress } from "./choices.js";
+import { button, list, mount, place, unmount } from "./controls.js";
+import { offerOffline } from "./offline.js";
+import { PAGES } from "./pages.js";
+import { Session } from "./session.js";
+import { say, useWords } from "./assets/words.js";
+
+/** @typedef {import("./session.js").Translation} Translation */
+/** @typedef {import("./session.js").Site} Site */
+
+const NAMES = { en: "English", zh: "中文", ko: "한국어" };
+const LONGEST = 1000; // characters of a sentence
+
+class OutOfDate extends Error {}
+
+export class App {
+  /** @param {{ checkpoints: Site[], words: Record<string, string>, version: string }} site */
+  constructor(site) {
+    this.site = site;
+    this.session = new Session();
+    this.main = /** @type {HTMLElement} */ (document.querySelector("main"));
+    this.page = "";
+    /** @type {import("./choices.js").Choices} */
+    this.choices = {};
+    /** @type {Record<string, any>} Which tables of the page are open. */
+    this.opened = {};
+    this.run = 0;
+    /** @type {any} The open checkpoint. */
+    this.info = null;
+    this.language = "en";
+    this.redraw = () => { void this.show(); };
+  }
+
+  start() {
+    this.follow();
+    addEventListener("hashchange", () => this.follow());
+  }
+
+  /** Read the link, and draw its page. */
+  follow() {
+    const { page, choices } = readAddress(location.hash, Object.keys(PAGES));
+    this.choices = choices;
+    if (page !== this.page) this.leave(page);
+    void this.show();
+  }
+
+  /** @param {string} page */
+  leave(page) {
+    unmount(this.main);
+    [this.page, this.opened] = [page, {}];
+    this.main.replaceChildren();
+    scrollTo(0, 0);
+  }
+
+  /**
+   * Choose something. The link and the page follow.
+   * @param {Record<string, string>} choices
+   * @param {{ page?: string }} [options]
+   */
+  change(choices, { page = this.page } = {}) {
+    const before = this.choices;
+    this.choices = Object.fromEntries(Object.entries({ ...before, ...choices }).filter(([, value]) => value !== ""));
+    if ("text" in choices || "checkpoint" in choices) for (const name of ["forced", "step", "query"]) if (!(name in choices)) delete this.choices[name];
+    const address = writeAddress(page, this.choices);
+    if (page !== this.page) {
+      history.pushState(null, "", address);
+      this.leave(page);
+    } else history.replaceState(null, "", address);
+    void this.show();
+  }
+
+  /** @returns {Site} */
+  get listed() {
+    const { checkpoints } = this.site;
+    return checkpoints.find(({ name }) => name === this.choices.checkpoint) ?? checkpoints[0];
+  }
+
+  /** The sentence of the page. */
+  get text() {
+    return (this.choices.text ?? PAGES[this.page].opening?.(this.listed) ?? this.listed.examples[0]).slice(0, LONGEST);
+  }
+
+  /** The translation of the sentence, with the forced words. @param {{ record?: string[] }} [options] */
+  translate({ record } = {}) {
+    return this.session.translate(this.text, { forced: this.forced, record });
+  }
+
+  /** The forced words that this model has. */
+  get forced() {
+    const { max_length: length, target_vocab_size: size } = this.info.config;
+    return new Map([...readForced(this.choices.forced ?? "")].filter(([at, id]) => at < length && id < size));
+  }
+
+  /**
+   * Wait for a result; if the page has changed meanwhile, the work that waits ends.
+   * @template T
+   * @param {T | Promise<T>} work
+   * @returns {Promise<T>}
+   */
+  async ifCurrent(work) {
+    const run = this.run;
+    const value = await work;
+    if (run !== this.run) throw new OutOfDate();
+    return value;
+  }
+
+  async show() {
+    this.run++;
+    try {
+      await this.useWords();
+      await this.open();
+      this.drawFrame();
+      await PAGES[this.page].show(this.place(), this);
+      this.finish();
+    } catch (error) {
+      if (error instanceof OutOfDate) return;
+      this.fail(error);
+    }
+  }
+
+  async useWords() {
+    const wanted = this.choices.lang ?? navigator.language.slice(0, 2);
+    const code = wanted in NAMES ? wanted : "en";
+    if (code === this.language) return;
+    const source = this.site.words[code];
+    const words = typeof source === "string" ? await this.ifCurrent(fetch(new URL(source, document.baseURI)).then((found) => found.json())) : source ?? {};
+    useWords(words);
+    this.language = code;
+    document.documentElement.lang = code;
+  }
+
+  async open() {
+    const { session, listed } = this;
+    if (session.name === listed.name && session.info) return;
+    this.info = null;
+    this.drawFrame();
+    const report = ({ bytes, total }) => { if (session.name === listed.name && !session.info) this.drawProgress(bytes, total); };
+    this.drawProgress(0, 0);
+    const info = await this.ifCurrent(session.open(listed, report));
+    this.info = info;
+    void offerOffline(listed.source);
+  }
+
+  /** The place of the page, empty at first. @returns {Element} */
+  place() {
+    return /** @type {Element} */ (this.main.querySelector(".page"));
+  }
+
+  drawProgress(bytes, total) {
+    draw(this.place(), [el("div", { class: "opening" }, [
+      el("p", {}, say("Opening {name} …", { name: this.listed.name })),
+      el("progress", total ? { max: total, value: Math.min(bytes, total), "aria-label": say("Opening the checkpoint") } : { "aria-label": say("Opening the checkpoint") }),
+    ])]);
+  }
+
+  drawFrame() {
+    drawMenu(this);
+    const { title, instruction } = PAGES[this.page].names(), withText = PAGES[this.page].asksForText !== false;
+    document.title = `${title} · Headlight`;
+    draw(this.main, [
+      el("div", { class: "title" }, [el("h1", { tabindex: -1 }, title), el("span", {}, instruction)]),
+      withText ? this.textField() : el("div", { class: "nothing" }, []),
+      el("div", { class: "page" }),
+      place("save", "hidden"),
+    ]);
+  }
+
+  textField() {
+    const { listed } = this, name = languageName(listed.languages[0]);
+    const submit = (event) => {
+      event.preventDefault();
+      const text = event.target.elements.text.value.trim();
+      if (text) this.change({ text });
+    };
+    return el("form", { class: "ask", onsubmit: submit }, [
+      el("label", { class: "control" }, [
+        el("span", { class: "label" }, say("Type a sentence in {language} and press Enter", { language: name })),
+        el("input", { name: "text", type: "text", maxlength: LONGEST, autocomplete: "off", spellcheck: "false", enterkeyhint: "go",
+          lang: listed.languages[0], value: document.activeElement?.matches("input[name=text]") ? /** @type {any} */ (document.activeElement).value : this.text }),
+      ]),
+      list(say("Examples"), [["", say("Examples")], ...listed.examples.map((one) => /** @type {[string, string]} */ ([one, one]))], "",
+        (text) => { if (text) this.change({ text }); }, { lang: listed.languages[0] }),
+    ]);
+  }
+
+  /** After a page: lists show the chosen value, pictures can be saved, and a screen reader reads a new translation. */
+  finish() {
+    for (const one of document.querySelectorAll("select[data-value]")) /** @type {any} */ (one).value = one.getAttribute("data-value");
+    const facts = [[say("Checkpoint"), this.listed.name], [say("Sentence"), this.text], [say("Link"), location.href.startsWith("file:") ? location.hash : location.href]];
+    mount(this.main, "save", savePictures, { facts });
+    document.documentElement.dataset.ready = String(this.run);
+  }
+
+  /** What limits a translation, as described paragraphs. @param {Translation} translation */
+  notesOf({ dropped, finished, read }) {
+    const notes = [];
+    if (this.forced.size) notes.push(el("p", { class: "note" }, [
+      el("span", {}, say("Forced words: {n}. The model had to write them.", { n: this.forced.size })),
+      button(say("Clear forced words"), () => this.change({ forced: "", step: "" })),
+    ]));
+    if (dropped) notes.push(el("p", { class: "note" }, say("This model has {positions} positions. The last {n} tokens of the text were left out.", { positions: this.info.config.max_length, n: dropped })));
+    if (!finished) notes.push(el("p", { class: "note" }, say("The translation has no end: the model was stopped after {n} tokens.", { n: read.length })));
+    return notes;
+  }
+
+  fail(error) {
+    const sentence = error?.code && error.code !== "internal" ? error.message : say("This page could not be drawn: {reason}", { reason: String(error?.message ?? error) });
+    if (!this.main.querySelector(".page")) this.drawFrame();
+    unmount(this.place());
+    draw(this.place(), [el("div", { class: "problem", role: "alert" }, [
+      el("p", {}, sentence), button(say("Try again"), () => location.reload()),
+    ])]);
+    announce(sentence);
+    document.documentElement.dataset.ready = String(this.run);
+  }
+}
+
+/** The name of a language in the language of the visitor. @param {string} code */
+function languageName(code) {
+  return { en: say("English"), de: say("German"), zh: say("Chinese") }[code] ?? code;
+}
+
+/** The menu of the pages, the checkpoint and the language. @param {App} app */
+function drawMenu(app) {
+  const menu = /** @type {Element} */ (document.querySelector("nav"));
+  const link = ([name, page]) => el("a", {
+    href: writeAddress(name, app.choices), "aria-current": name === app.page && "page",
+    onclick: (event) => { if (!event.ctrlKey && !event.metaKey && !event.shiftKey) { event.preventDefault(); app.change({}, { page: name }); } },
+  }, page.names().title);
+  const { checkpoints } = app.site, [source, target] = app.listed.languages.map(languageName);
+  draw(menu, [
+    el("div", { class: "pages" }, Object.entries(PAGES).map(link)),
+    el("div", { class: "settings" }, [
+      list(say("Checkpoint"), checkpoints.map(({ name }) => [name, name]), app.listed.name, (checkpoint) => app.change({ checkpoint, text: "", layer: "", intervention: "" })),
+      el("p", { class: "quiet" }, `${source} → ${target}`),
+      list(say("Language"), ["en", ...Object.keys(app.site.words)].map((code) => [code, NAMES[code]]), app.language, (lang) => app.change({ lang })),
+      el("p", { class: "quiet about" }, say("The model runs in this browser. What you type stays on this device.")),
+    ]),
+  ]);
+}
+
+/** Read what the site holds, and begin. */
+export function begin() {
+  new App(JSON.parse(document.getElementById("site")?.textContent ?? "null")).start();
+}
+
+begin();

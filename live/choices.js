@@ -1,0 +1,60 @@
+// What the visitor chose, and the link that holds it. After `#` it has the form of an address of the app, such as
+// `#translate?text=Hello&layer=3`, with the same names and values (viz_app/session/choice_forms.py).
+import { readChanges } from "./changes.js";
+
+const LONGEST = 2000; // characters of one choice, as in the app
+
+/** @typedef {Record<string, string>} Choices The form of every choice in a link; "" where none was made. */
+
+const NUMBER = /^\d{1,9}$/, SWITCH = /^(true|false)$/, FRACTION = /^\d{1,3}(\.\d{1,4})?$/, WORD = /^[\w-]{0,60}$/;
+const one = (...words) => new RegExp(`^(${words.join("|")})$`);
+
+/** Name → what its value may be. @type {Record<string, RegExp>} */
+const FORMS = {
+  checkpoint: /^[\w.-]{1,100}$/, text: /^[^]{0,2000}$/, lang: WORD,
+  kind: one("cross", "encoder", "decoder"), view: one("heatmaps", "lines"), layer: NUMBER, head: /^(\d{1,3}|mean|max)$/,
+  logarithmic: SWITCH, hide_special: SWITCH, forced: /^\d{1,4}\.\d{1,7}(-\d{1,4}\.\d{1,7})*$/, step: NUMBER, guess: SWITCH,
+  steps_kind: one("cross", "decoder"), query: NUMBER, scaled: SWITCH, head_temperature: FRACTION,
+  intervention: /^[\w.~-]{0,2000}$/, click_means: one("silence", "flatten"), painted_weight: FRACTION,
+  position_tab: one("matrix", "waves", "sentence"), shuffle: NUMBER, mask_kind: one("encoder", "decoder", "cross"),
+  ...Object.fromEntries([1, 2, 3].map((i) => [`batch_${i}`, /^[^]{0,300}$/])),
+};
+
+/**
+ * @param {string} hash Of an address, with or without `#`.
+ * @param {string[]} pages Their names, the first one for an address without a page.
+ * @returns {{ page: string, choices: Choices }} Without what makes no sense.
+ */
+export function readAddress(hash, pages) {
+  const [name, query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
+  /** @type {Choices} */
+  const choices = {};
+  for (const [key, value] of new URLSearchParams(query))
+    if (Object.hasOwn(FORMS, key) && value.length <= LONGEST && FORMS[key].test(value)) choices[key] = value;
+  if (readChanges(choices.intervention ?? "") === null) delete choices.intervention;
+  return { page: pages.includes(name) ? name : pages[0], choices };
+}
+
+/**
+ * @param {string} page
+ * @param {Choices} choices
+ */
+export function writeAddress(page, choices) {
+  const chosen = Object.entries(choices).filter(([, value]) => value !== "" && value !== undefined);
+  const query = new URLSearchParams(chosen).toString();
+  return `#${page}${query ? `?${query}` : ""}`;
+}
+
+/**
+ * Forced tokens from a link.
+ * @param {string} text `position.token`, joined by "-".
+ * @returns {Map<number, number>}
+ */
+export function readForced(text) {
+  return new Map(text ? text.split("-").map((pair) => /** @type {[number, number]} */ (pair.split(".").map(Number))) : []);
+}
+
+/** @param {Map<number, number>} forced */
+export function writeForced(forced) {
+  return [...forced].sort(([a], [b]) => a - b).map((pair) => pair.join(".")).join("-");
+}

@@ -1,0 +1,119 @@
+// The inputs and texts that several pages share, as descriptions for `draw`.
+import { el } from "./assets/dom.js";
+
+/** @typedef {import("./assets/dom.js").Described} Described */
+
+/**
+ * A row of choices. One of them is on.
+ * @param {string} label
+ * @param {[string, string][]} options Value and name.
+ * @param {string} chosen
+ * @param {(value: string) => void} choose
+ * @returns {Described}
+ */
+export function segmented(label, options, chosen, choose) {
+  return el("div", { class: "control", role: "group", "aria-label": label }, [
+    el("span", { class: "label", "aria-hidden": "true" }, label),
+    el("div", { class: "segments" }, options.map(([value, name]) => el("button", {
+      type: "button", "aria-pressed": String(value === chosen), onclick: () => choose(value),
+    }, name))),
+  ]);
+}
+
+/**
+ * @param {string} label
+ * @param {[string, string][]} options Value and name.
+ * @param {string} chosen
+ * @param {(value: string) => void} choose
+ * @param {Record<string, any>} [attributes] Of the list.
+ * @returns {Described}
+ */
+export function list(label, options, chosen, choose, attributes = {}) {
+  return el("label", { class: "control" }, [
+    el("span", { class: "label" }, label),
+    el("select", { ...attributes, "data-value": chosen, onchange: ({ target }) => choose(target.value) },
+      options.map(([value, name]) => el("option", { value }, name))),
+  ]);
+}
+
+/**
+ * A switch.
+ * @param {string} label
+ * @param {boolean} on
+ * @param {(on: boolean) => void} change
+ * @param {string} [title]
+ */
+export function toggle(label, on, change, title = "") {
+  return el("button", { type: "button", role: "switch", class: "switch", "aria-checked": String(on), title: title || false, onclick: () => change(!on) }, label);
+}
+
+/** @param {string} label @param {() => void} onclick @param {Record<string, any>} [attributes] */
+export function button(label, onclick, attributes = {}) {
+  return el("button", { type: "button", class: "plain", onclick, ...attributes }, label);
+}
+
+/**
+ * A slider that shows its number.
+ * @param {string} label
+ * @param {{ min: number, max: number, step: number }} range
+ * @param {number} value
+ * @param {(value: number) => void} change
+ */
+export function slider(label, range, value, change) {
+  return el("label", { class: "control" }, [
+    el("span", { class: "label" }, `${label}: ${value}`),
+    el("input", { type: "range", ...range, "aria-label": label, oninput: ({ target }) => change(Number(target.value)), value }),
+  ]);
+}
+
+/** A heading with a sentence that says what the picture below it shows. @param {string} title @param {string} sentence */
+export function heading(title, sentence = "") {
+  return el("div", { class: "heading" }, [el("h2", {}, title), el("span", {}, sentence)]);
+}
+
+/** The place of a component; `mount` fills it. @param {string} name @param {string} [more] Classes. */
+export function place(name, more = "") {
+  return el("div", { class: `part ${more}`.trim(), "data-part": name });
+}
+
+/** @type {WeakMap<Element, () => void>} */
+const ends = new WeakMap();
+
+/**
+ * Draw a component at its place.
+ * @param {Element} page
+ * @param {string} name Of the place.
+ * @param {import("./assets/mounting.js").Component} component
+ * @param {any} data
+ * @param {(name: string, value: any) => void} [report] Called with what the visitor does in it.
+ */
+export function mount(page, name, component, data, report = () => {}) {
+  const home = page.querySelector(`[data-part="${name}"]`);
+  if (!home) return;
+  if (!home.firstElementChild) home.append(Object.assign(document.createElement("div"), { className: "root" }));
+  ends.set(home, component({ data, parentElement: home, setTriggerValue: report }));
+}
+
+/** End the components of a page that is left. @param {Element} page */
+export function unmount(page) {
+  for (const home of page.querySelectorAll("[data-part]")) ends.get(home)?.();
+}
+
+/**
+ * A table that is filled when it is opened.
+ * @param {string} title
+ * @param {() => { head: string[], rows: string[][] }} content The first cell of a row is its heading.
+ * @param {{ [name: string]: any }} state Keeps whether it is open.
+ * @param {() => void} redraw
+ */
+export function table(title, content, state, redraw) {
+  const cells = (tag, texts) => texts.map((text, i) => el(i ? tag : "th", i ? {} : { scope: tag === "th" ? "col" : "row" }, text));
+  const filled = () => {
+    const { head, rows } = content();
+    return [el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": title }, [el("table", {}, [
+      el("thead", {}, [el("tr", {}, cells("th", head))]), el("tbody", {}, rows.map((row) => el("tr", {}, cells("td", row)))),
+    ])])];
+  };
+  return el("details", { class: "numbers", ontoggle: ({ target }) => { if (Boolean(state[title]) !== target.open) { state[title] = target.open; redraw(); } } },
+    [el("summary", {}, title), ...(state[title] ? filled() : [])]);
+}

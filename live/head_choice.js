@@ -1,0 +1,41 @@
+// The kind of attention, the layer and the head that the visitor chose. They follow the visitor from page to page.
+import { list, segmented } from "./controls.js";
+import { kindsOf, namesOf } from "./kinds.js";
+import { say } from "./assets/words.js";
+
+/** @typedef {import("./app.js").App} App */
+
+/**
+ * @param {App} app
+ * @param {string} [wanted] The kind, if a page has a choice of its own for it.
+ * @returns {{ kind: string, layer: number, head: any }} The head is a number from 0, "mean" or "max".
+ */
+export function chosenHead({ choices, info }, wanted = choices.kind) {
+  const kinds = kindsOf(info.heads), kind = kinds.includes(wanted) ? wanted : kinds[0], [layers, heads] = info.heads[kind];
+  const layer = choices.layer && Number(choices.layer) >= 1 ? Math.min(Number(choices.layer), layers) - 1 : layers - 1;
+  const head = ["mean", "max"].includes(choices.head) ? choices.head : Math.min(Math.max(Number(choices.head ?? 1), 1), heads) - 1;
+  return { kind, layer, head };
+}
+
+/** As `chosenHead`, where a page has no use for an aggregate. @param {App} app */
+export function singleHead(app) {
+  const chosen = chosenHead(app);
+  return { ...chosen, head: typeof chosen.head === "number" ? chosen.head : 0 };
+}
+
+/**
+ * The controls for kind, layer and head.
+ * @param {App} app
+ * @param {{ aggregates?: boolean }} [options] Offer the mean and the maximum of the heads too.
+ */
+export function headLists(app, { aggregates = false } = {}) {
+  const { kind, layer, head } = aggregates ? chosenHead(app) : singleHead(app), [layers, heads] = app.info.heads[kind];
+  const numbers = (count) => Array.from({ length: count }, (_, i) => /** @type {[string, string]} */ ([String(i + 1), String(i + 1)]));
+  /** @type {[string, string][]} */
+  const more = aggregates && heads > 1 ? [["mean", say("mean")], ["max", say("maximum")]] : [];
+  return [
+    segmented(say("Attention"), kindsOf(app.info.heads).map((one) => [one, namesOf(one).title]), kind, (value) => app.change({ kind: value })),
+    list(say("Layer"), numbers(layers), String(layer + 1), (value) => app.change({ layer: value })),
+    list(say("Head"), [...numbers(heads), ...more], typeof head === "number" ? String(head + 1) : head, (value) => app.change({ head: value })),
+  ];
+}

@@ -1,0 +1,136 @@
+// What the pictures need of the maps of a translation. Nothing here computes attention.
+import { KINDS } from "./engine/trace.js";
+import { mayAttend, namesOf } from "./kinds.js";
+import { levelOf } from "./assets/pixels.js";
+import { scalePosition } from "./assets/attention_map.js";
+import { say } from "./assets/words.js";
+
+const MAX_TILE = 48; // cells on a side of a small map; viz_app/figures/overview.py has the same limit
+
+/**
+ * @typedef {import("./session.js").Translation} Translation
+ * @typedef {{ kind: string, layers: number, heads: number, queries: string[], keys: string[], notes: string[],
+ *   rows: number[], columns: number[], weight: (layer: number, head: number | string, t: number, s: number) => number,
+ *   languages: { query: string, key: string }, titles: { query_title: string, key_title: string } }} View The maps of one
+ *   kind of attention as they are shown. `rows` and `columns` are the tokens of each row and column. A weight is NaN where masked.
+ */
+
+/**
+ * @param {Translation} translation
+ * @param {string} kind
+ * @param {{ hideSpecial?: boolean }} [options] Leave out the rows and columns of special tokens.
+ * @returns {View}
+ */
+export function viewOf(translation, kind, { hideSpecial = false } = {}) {
+  const { data, shape: [layers, heads, T, S] } = translation.maps[kind];
+  const { queries, keys } = KINDS[kind], names = namesOf(kind), [source, target] = translation.languages;
+  const shown = (tokens) => {
+    const all = tokens.map((_, i) => i), words = all.filter((i) => tokens[i].word >= 0);
+    return hideSpecial && words.length ? words : all;
+  };
+  const rows = shown(translation[queries]), columns = shown(translation[keys]);
+  const at = (layer, head, t, s) => data[((layer * heads + head) * T + rows[t]) * S + columns[s]];
+  const weight = (layer, head, t, s) => {
+    if (!mayAttend(kind, rows[t], columns[s])) return Number.NaN;
+    if (typeof head === "number") return at(layer, head, t, s);
+    const all = Array.from({ length: heads }, (_, i) => at(layer, i, t, s));
+    return head === "max" ? Math.max(...all) : all.reduce((sum, one) => sum + one, 0) / heads;
+  };
+  return {
+    kind, layers, heads, rows, columns, weight,
+    queries: rows.map((i) => translation[queries][i].text), keys: columns.map((i) => translation[keys][i].text),
+    notes: kind === "encoder" ? [] : rows.map((i) => say("after reading “{read}”, writes “{written}”", {
+      read: translation.read[i].text, written: translation.written[i].text,
+    })),
+    languages: { query: kind === "encoder" ? source : target, key: kind === "decoder" ? target : source },
+    titles: { query_title: say("query: {what}", { what: names.query }), key_title: say("key: {what}", { what: names.key }) },
+  };
+}
+
+/** The weights of one map, (T, S) row by row. @param {View} view @param {number} layer @param {number | string} head */
+export function weightsOf(view, layer, head) {
+  const weights = new Float32Array(view.queries.length * view.keys.length);
+  for (let t = 0, i = 0; t < view.queries.length; t++) for (let s = 0; s < view.keys.length; s++) weights[i++] = view.weight(layer, head, t, s);
+  return weights;
+}
+
+/** The name of a map: "layer 3, head 1". @param {number} layer @param {number | string} head */
+export function mapName(layer, head) {
+  if (typeof head === "number") return say("layer {layer}, head {head}", { layer: layer + 1, head: head + 1 });
+  return head === "max" ? say("layer {layer}, maximum of the heads", { layer: layer + 1 }) : say("layer {layer}, mean of the heads", { layer: layer + 1 });
+}
+
+/**
+ * The data of the component attention_map.
+ * @param {View} view @param {number} layer @param {number | string} head @param {boolean} logarithmic
+ */
+export function largeMap(view, layer, head, logarithmic) {
+  const title = `${namesOf(view.kind).fullName}, ${mapName(layer, head)}`;
+  return {
+    ...view.titles, queries: view.queries, keys: view.keys, notes: view.notes, languages: view.languages,
+    weights: weightsOf(view, layer, head), unit: say("attention weight"), largest: 1, logarithmic, title,
+    alt: say("Heatmap of the attention weights of {title}", { title }),
+  };
+}
+
+/**
+ * The data of the component head_grid.
+ * @param {View} view @param {number} layer @param {number | string} head The large map. @param {boolean} logarithmic
+ */
+export function smallMaps(view, layer, head, logarithmic) {
+  const across = Math.ceil(view.keys.length / MAX_TILE), down = Math.ceil(view.queries.length / MAX_TILE);
+  const rows = Math.ceil(view.queries.length / down), columns = Math.ceil(view.keys.length / across), name = namesOf(view.kind).fullName;
+  const levels = new Uint8Array(view.layers * view.heads * rows * columns);
+  for (let l = 0, i = 0; l < view.layers; l++)
+    for (let h = 0; h < view.heads; h++)
+      for (let r = 0; r < rows; r++)
+        for (let c = 0; c < columns; c++) levels[i++] = levelOf(scalePosition(largestIn(view, l, h, [r * down, down], [c * across, across]), logarithmic));
+  return {
+    layers: view.layers, heads: view.heads, rows, columns, levels, chosen: [layer, typeof head === "number" ? head : null],
+    title: say("All heads, {name}", { name }),
+    alt: say("{layers} × {heads} small heatmaps, one for each layer and head of the {name}", { layers: view.layers, heads: view.heads, name }),
+  };
+}
+
+/** The largest weight of a block of cells; NaN if all are masked. */
+function largestIn(view, layer, head, [top, down], [left, across]) {
+  let largest = Number.NaN;
+  for (let t = top; t < Math.min(top + down, view.queries.length); t++)
+    for (let s = left; s < Math.min(left + across, view.keys.length); s++) {
+      const weight = view.weight(layer, head, t, s);
+      if (!(weight <= largest) && !Number.isNaN(weight)) largest = weight;
+    }
+  return largest;
+}
+
+/**
+ * The data of the component word_lines: lines between the chips.
+ * @param {Translation} translation @param {string} kind @param {number} layer @param {number | string} head @param {boolean} inMap
+ */
+export function lineData(translation, kind, layer, head, inMap) {
+  const view = viewOf(translation, kind), reads = { row: "reads", from: 0 };
+  const [query, key] = { cross: [{ row: "writes", from: 0 }, reads], encoder: [reads, reads],
+    decoder: [{ row: "writes", from: 0 }, { row: "writes", from: -1 }] }[kind] ?? [reads, reads];
+  return {
+    title: say("Weights between the tokens: {name}", { name: `${namesOf(kind).fullName}, ${mapName(layer, head)}` }),
+    weights: weightsOf(view, layer, head), queries: view.queries.length, keys: view.keys.length,
+    query_row: query.row, query_from: query.from, key_row: key.row, key_from: key.from, in_map: inMap,
+  };
+}
+
+/** The data of the component attention_lines. @param {View} view @param {number} layer @param {number | string} head */
+export function lines(view, layer, head) {
+  const { layers, heads, queries, keys } = view, name = namesOf(view.kind).fullName, many = typeof head === "number" && heads > 1;
+  /** @type {[number, number | string][]} */
+  const maps = typeof head === "number" ? Array.from({ length: layers * heads }, (_, i) => [Math.floor(i / heads), i % heads]) : [[layer, head]];
+  const weights = new Float32Array(maps.length * queries.length * keys.length);
+  for (const [i, [l, h]] of maps.entries()) weights.set(weightsOf(view, l, h).map((weight) => weight || 0), i * queries.length * keys.length);
+  const names = maps.map(([l, h]) => mapName(l, h)), chosen = maps.findIndex(([l, h]) => l === layer && h === head);
+  return {
+    ...view.titles, queries, keys, languages: view.languages, weights, names, columns: many ? heads : 1,
+    labels: many ? maps.map(([, h]) => String(Number(h) + 1)) : names,
+    rows: many ? Array.from({ length: layers }, (_, l) => say("layer {layer}", { layer: l + 1 })) : [""],
+    chosen: [chosen], selection: [view.kind, queries, keys, layer, head].join("|"), largest: 1,
+    alt: say("Lines between keys and queries of the {name}", { name }),
+  };
+}

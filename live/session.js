@@ -1,0 +1,87 @@
+// The open checkpoint, and what it has computed. A result that was asked for before is there at once.
+import { noChanges, readChanges, within, writeChanges } from "./changes.js";
+import { startEngine } from "./engine/engine.js";
+
+const KEPT = 24; // results
+
+/**
+ * @typedef {{ name: string, source: string, languages: [string, string], description: string, examples: string[],
+ *   heads: string, order: string, reordered: string }} Site A checkpoint as the site lists it: `source` is its folder.
+ * @typedef {import("./engine/inference/translate.js").Translation} Translation
+ * @typedef {Awaited<ReturnType<import("./engine/engine.js").LocalEngine["open"]>>} Info
+ */
+
+/** The bytes of a checkpoint that is a part of the page: gzip as base64. @param {string} id */
+async function inlined(id) {
+  const text = document.getElementById(id)?.textContent ?? "";
+  const bytes = Uint8Array.from(atob(text.trim()), (character) => character.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+}
+
+/** Where the files of a checkpoint are: the address of its folder, or its files if the page holds them. */
+async function sourceOf({ name, source }) {
+  if (source) return new URL(source, document.baseURI).href;
+  const [weights, config, tokenizer] = await Promise.all(["weights", "config", "tokenizer"].map((part) => inlined(`${part}-${name}`)));
+  const text = (bytes) => new TextDecoder().decode(bytes);
+  return { weights, config: text(config), tokenizer: text(tokenizer) };
+}
+
+export class Session {
+  constructor() {
+    const worker = document.querySelector("meta[name=worker]")?.getAttribute("content");
+    this.engine = startEngine(worker ? new URL(worker, document.baseURI) : undefined);
+    /** @type {Info | null} */
+    this.info = null;
+    this.name = "";
+    /** @type {Map<string, any>} Name of a result → the result, or the promise of it. */
+    this.results = new Map();
+  }
+
+  /**
+   * Open a checkpoint, unless it is open.
+   * @param {Site} listed
+   * @param {(progress: { bytes: number, total: number }) => void} report
+   */
+  async open(listed, report) {
+    if (this.name === listed.name && this.info) return this.info;
+    this.results.clear();
+    [this.name, this.info] = [listed.name, null];
+    const info = await this.engine.open(await sourceOf(listed), { report });
+    if (this.name === listed.name) this.info = info;
+    return info;
+  }
+
+  /**
+   * A result by its name, computed at most once. It is a promise only until it is there.
+   * @template T
+   * @param {string} name
+   * @param {() => Promise<T>} compute
+   * @returns {T | Promise<T>}
+   */
+  kept(name, compute) {
+    const present = this.results.get(name);
+    if (present !== undefined) return present;
+    const promise = compute().then(
+      (value) => { if (this.results.get(name) === promise) this.results.set(name, value); return value; },
+      (error) => { this.results.delete(name); throw error; },
+    );
+    this.results.set(name, promise);
+    for (const old of [...this.results.keys()].slice(0, -KEPT)) this.results.delete(old);
+    return promise;
+  }
+
+  /**
+   * @param {string} text
+   * @param {{ forced?: Map<number, number>, changes?: ReturnType<typeof noChanges>, record?: string[] }} [request]
+   * @returns {Translation | Promise<Translation>}
+   */
+  translate(text, { forced = new Map(), changes = noChanges(), record = [] } = {}) {
+    const name = JSON.stringify(["translate", text, [...forced], writeChanges(changes), record]);
+    return this.kept(name, () => this.engine.translate(text, { forced, changes, record }));
+  }
+
+  /** The changes of a link that this model can have. @param {string} [code] */
+  changes(code = "") {
+    return within(readChanges(code) ?? noChanges(), /** @type {Info} */ (this.info).heads);
+  }
+}

@@ -1,0 +1,92 @@
+"""`python -m model publish`: write a site, in which checkpoints run in the visitor's browser."""
+
+import argparse
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from model.cli.arguments import Commands
+from model.cli.resolve import folder_at
+from model.config.section import ConfigError
+from model.files import replace_file
+
+__all__ = ["add_parser", "run", "write_folder"]
+
+
+def add_parser(commands: Commands) -> None:
+    text = "write a folder of static files, in which checkpoints run in the visitor's browser"
+    command = commands.add_parser("publish", help=text)
+    command.add_argument("checkpoints", nargs="+", metavar="CHECKPOINT", help="names or folders of translators")
+    command.add_argument("--out", required=True, help="the folder, or one file with the ending .html")
+
+
+def run(args: argparse.Namespace) -> None:
+    from viz_app.export import site  # only this command needs the pages and the app's pictures
+
+    folders = list(dict.fromkeys(folder_at(name) for name in args.checkpoints))
+    checkpoints = [site.published(folder) for folder in folders]
+    names = [one.name for one in checkpoints]
+    if repeated := next((name for name in names if names.count(name) > 1), ""):
+        raise ConfigError(f"Two checkpoints have the name {repeated}. Rename one of their folders.")
+    out = Path(args.out)
+    if out.suffix == ".html":
+        page = site.site_file(checkpoints)
+        replace_file(out, page)
+        print(f"{out} has {len(page) / 1e6:.1f} MB. It opens in any browser, also from a disk.")
+    else:
+        files = site.site_files(checkpoints)
+        write_folder(out, files, mark=site.MARK)
+        size = sum(map(len, files.values())) / 1e6
+        print(f"{out} has {size:.1f} MB. Copy it to any web server, or run: python -m http.server -d {out}")
+
+
+def write_folder(folder: Path, files: Mapping[str, bytes], *, mark: str) -> None:
+    """Write all files of a site, or none. A site of ours is replaced; any other folder with files stays.
+
+    Args:
+        folder: The folder.
+        files: Path → contents.
+        mark: The file that every site of ours has.
+
+    Raises:
+        ConfigError: the folder has other files, or cannot be written.
+    """
+    require_own_or_empty(folder, mark)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as name:
+            new, old = Path(name) / "new", Path(name) / "old"
+            for path, content in files.items():
+                (new / path).parent.mkdir(parents=True, exist_ok=True)
+                (new / path).write_bytes(content)
+            if folder.exists():
+                folder.rename(old)
+            try:
+                new.rename(folder)
+            except OSError:
+                if old.exists():
+                    old.rename(folder)
+                raise
+            shutil.rmtree(old, ignore_errors=True)
+    except OSError as error:
+        raise ConfigError(f"{folder} cannot be written: {error.strerror}. Choose another folder.") from error
+
+
+def require_own_or_empty(folder: Path, mark: str) -> None:
+    """Raises ConfigError if a folder has a file that is not of a site of ours."""
+    if folder.is_file():
+        raise ConfigError(f"{folder} is a file. Choose the name of a folder, or a file with the ending .html.")
+    if not folder.exists() or not any(folder.iterdir()):
+        return
+    try:
+        known = {mark, *json.loads((folder / mark).read_text(encoding="utf-8"))["files"]}
+    except (OSError, ValueError, KeyError, TypeError):
+        known = set()
+    present = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
+    if strange := sorted(present - known):
+        raise ConfigError(
+            f"{folder} has files that `publish` did not write, such as {strange[0]}. Choose a new folder, so that "
+            "nothing is lost."
+        )
