@@ -1,0 +1,102 @@
+"""Every page and tab in a language that marks what is translated: what a visitor reads is not English."""
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.conftest import ROOT
+from tests.viz_app.conftest import NAME, tab
+from tests.viz_app.content.test_catalogues import NOT_YET_CONVERTED
+from viz_app.content import examples
+from viz_app.content.pseudo import PSEUDO
+from viz_app.session.choice_forms import OLD_TABS, TABS
+from viz_app.widgets.navigation import PAGES
+
+OpenApp = Callable[..., AppTest]
+TABS_OF = {
+    "positions": ("position_tab", ("matrix", "waves", "distances", "sentence", "relations")),
+    "masks": ("mask_tab", ("right", "bugs")),
+    "heads": ("heads_tab", ("board", "roles", "importance", "alignment", "paste")),
+    "inside": ("inside_tab", ("head", "stations", "layers", "why", "read")),
+    "checkpoints": ("checkpoint_tab", ("card", "curves", "parameters", "configuration")),
+}
+# What is not translated: translated texts in their brackets, tokens and code, formulas, icons, addresses, HTML.
+MARKED = re.compile(
+    r"\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]|`[^`]*`|\$[^$]*\$|:material/\w+:|<style>.*?</style>|<[^<>]*>", re.S
+)
+# Names, and what a model reads and writes.
+DATA = re.compile(
+    r"\b(?:Headlight|BLEU|chrF|softmax|English|Chinese|German|Transformer)\b|everyday-\w+-\w+|imdb-sentiment"
+)
+WORD = re.compile(r"[A-Za-z]{3,}")
+LONG = 14  # characters: a longer text of a file that is not converted is recognized inside another text
+
+
+def shown(app: AppTest) -> Iterator[str]:
+    """Every text of a page that Streamlit's own harness can see, labels and help texts too."""
+    for element in app.main, app.sidebar:
+        for kind in ("markdown", "caption", "info", "warning", "error", "success", "header", "subheader"):
+            yield from (one.value for one in element.get(kind))
+        yield from (one.proto.body for one in element.get("html") if 'lang="' not in one.proto.body)
+        for kind in ("button", "selectbox", "radio", "slider", "text_input", "text_area", "toggle", "checkbox"):
+            for one in element.get(kind):
+                yield from (one.label, one.proto.help)
+        yield from (option for one in element.get("button_group") for option in options_of(one))
+
+
+def options_of(group: object) -> list[str]:
+    return [option.content for option in group.proto.options]  # type: ignore[attr-defined]
+
+
+@cache
+def texts_not_marked() -> tuple[re.Pattern[str], ...]:
+    """The texts of the files that are not converted yet, with any text in place of their values."""
+    found = set()
+    for name in NOT_YET_CONVERTED:
+        place = ROOT / name
+        for path in [place] if place.suffix else place.rglob("*.py"):
+            found |= {text for text in literals(path) if WORD.search(text)}
+    return tuple(map(re.compile, sorted(found)))
+
+
+def literals(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield re.escape(node.value).replace(r"\{\}", ".*?")  # a value of `str.format`
+        elif isinstance(node, ast.JoinedStr):
+            yield "".join(
+                re.escape(str(part.value)) if isinstance(part, ast.Constant) else ".*?" for part in node.values
+            )
+
+
+def is_english(text: str) -> bool:
+    """Whether a text has English words outside brackets that are no data, and that some converted file shows."""
+    text = re.sub(r"\\(\W)", r"\1", text)  # as `plain` escaped it
+    if not WORD.search(DATA.sub(" ", MARKED.sub(" ", text))):
+        return False
+    return not any(
+        pattern.fullmatch(text) or (len(pattern.pattern) > LONG and pattern.search(text))
+        for pattern in texts_not_marked()
+    )
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_english_is_left_on_a_page(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, page: str) -> None:
+    monkeypatch.setenv("HEADLIGHT_PSEUDO", "1")
+    app = open_app(page, checkpoint=NAME, lang=PSEUDO)
+    key, tabs = TABS_OF.get(page, ("", ("",)))
+    data = {one for table in (examples.EVERYDAY, examples.CAPTIONS) for texts in table.values() for one in texts}
+    for name in tabs:
+        if name:
+            tab(app, key, name)
+        assert {text for text in shown(app) if text and text not in data and is_english(text)} == set(), name
+
+
+def test_every_tab_is_visited() -> None:
+    assert {key for key, _ in TABS_OF.values()} == set(TABS.split())
+    assert {tab for _, tabs in TABS_OF.values() for tab in tabs} >= set(OLD_TABS.values())
