@@ -4,6 +4,8 @@ import argparse
 import tomllib
 from typing import Any
 
+from model.text.vocab import NEW_TOKENS
+
 __all__ = [
     "BEAM",
     "CHECKPOINT",
@@ -11,6 +13,7 @@ __all__ = [
     "DEVICE",
     "TEXTS",
     "Commands",
+    "add_continuation_options",
     "add_search_options",
     "positive",
     "setting",
@@ -61,3 +64,11 @@ def add_search_options(command: argparse.ArgumentParser) -> None:
     text = "sample from the smallest set of tokens that reaches this probability, default 1"
     command.add_argument("--top-p", type=float, help=text)
     command.add_argument("--seed", type=int, help="seed of the random numbers, default 0")
+
+
+def add_continuation_options(command: argparse.ArgumentParser) -> None:
+    """Add the options of a language model."""
+    text = f"the most tokens that a language model writes after a text, default {NEW_TOKENS}"
+    command.add_argument("--new-tokens", type=positive, metavar="N", help=text)
+    text = "give a language model each text inside its chat template"
+    command.add_argument("--chat", action="store_true", help=text)

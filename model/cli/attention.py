@@ -4,12 +4,14 @@ import argparse
 from datetime import date
 from pathlib import Path
 
-from model.cli.arguments import CHECKPOINT, Commands, add_search_options, positive
+from model.cli.arguments import CHECKPOINT, Commands, add_continuation_options, add_search_options, positive
 from model.cli.resolve import folder_at, search_settings
 from model.config.section import ConfigError
 from model.files import replace_file
+from model.inference.continuation import with_continuation
 from model.inference.export import FORMATS
 from model.inference.opening import open_translator
+from model.inference.searching import with_model_settings
 from model.inference.translate import translate
 from model.inference.translation import Translation
 
@@ -25,6 +27,7 @@ def add_parser(commands: Commands) -> None:
     text = "number of hypotheses of the beam search, default 1, which is greedy search"
     command.add_argument("--beam", type=positive, help=text)
     add_search_options(command)
+    add_continuation_options(command)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -32,8 +35,9 @@ def run(args: argparse.Namespace) -> None:
     if out.suffix[1:] not in FORMATS:
         raise ConfigError(f"Maps cannot be written to {out}. The name must end in .{', .'.join(FORMATS)}.")
     search = search_settings(args, usual_beam=1)
-    checkpoint = open_translator(folder_at(args.checkpoint))
-    translation = translate(checkpoint, args.sentence, search=search)
+    opened = open_translator(folder_at(args.checkpoint))
+    checkpoint = with_continuation(opened, new_tokens=args.new_tokens, chat=args.chat)
+    translation = translate(checkpoint, args.sentence, search=with_model_settings(search, checkpoint.config))
     if args.out or not args.html:
         facts = {"checkpoint": checkpoint.name, "sentence": args.sentence, "translation": translation.text}
         replace_file(out, FORMATS[out.suffix[1:]](translation, facts))

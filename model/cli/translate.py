@@ -6,10 +6,12 @@ from itertools import islice
 
 from model.checkpoints.checkpoint import Checkpoint
 from model.checkpoints.languages import usual_languages, with_languages
-from model.cli.arguments import BEAM, CHECKPOINT, DEVICE, TEXTS, Commands, add_search_options
+from model.cli.arguments import BEAM, CHECKPOINT, DEVICE, TEXTS, Commands, add_continuation_options, add_search_options
 from model.cli.resolve import search_settings, texts_of, translator_of, written_for
 from model.config.foreign import ForeignConfig
 from model.config.section import ConfigError
+from model.inference.continuation import with_continuation
+from model.inference.searching import with_model_settings
 
 __all__ = ["add_parser", "run"]
 
@@ -22,11 +24,14 @@ def add_parser(commands: Commands) -> None:
     text = "language of the translation, for a model with many languages"
     command.add_argument("--into", dest="target", default="", metavar="LANGUAGE", help=text)
     add_search_options(command)
+    add_continuation_options(command)
 
 
 def run(args: argparse.Namespace) -> None:
     search = search_settings(args)  # before the checkpoint is loaded, so that a wrong option is refused at once
     checkpoint = in_languages(translator_of(args), args.source, args.target)
+    checkpoint = with_continuation(checkpoint, new_tokens=args.new_tokens, chat=args.chat)
+    search = with_model_settings(search, checkpoint.config)
     lines = texts_of(args)
     # A person at the keyboard gets each line at once. A file is translated in batches.
     size = 1 if sys.stdin.isatty() else 64

@@ -10,7 +10,7 @@ from model.config.kinds import KINDS
 from model.config.model import ModelConfig
 from model.safety.json_files import read_small_json
 
-__all__ = ["ForeignConfig", "ForeignSizes", "ForeignTexts", "Task", "is_foreign"]
+__all__ = ["ChatFrame", "ForeignConfig", "ForeignSizes", "ForeignTexts", "Task", "is_foreign"]
 
 # An encoder-decoder, a decoder-only model, an encoder-only model, or an encoder with a classifier.
 Task = Literal["translation", "continuation", "reading", "classification"]
@@ -51,12 +51,23 @@ class ForeignSizes:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ChatFrame:
+    """What a chat template adds to a text."""
+
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class ForeignTexts:
     """The languages of the model and its special tokens. A language is "" if the files do not name it."""
 
     source_language: str = ""
     target_language: str = ""
     mask: str = ""  # the text of the mask token, which a visitor types for a hidden word
+    chat_template: str = ""  # the program that adds the marks of a conversation; "" without one
+    chat: ChatFrame | None = None  # what the template adds, where it is used
+    special_tokens: Mapping[str, str] = field(default_factory=dict)  # name, such as bos_token → text
     languages: Mapping[str, int] = field(default_factory=dict)  # language code → its token, for a multilingual model
     kind = "subwords"
 

@@ -115,8 +115,11 @@ class DecoderState:
         return self.read_logits([[bos, *prefix[:-1]] for _ in self.limits]).log_softmax(dim=-1)
 
     def ends(self, token: int) -> bool:
-        """Whether this token of the latest pass ends the text. A forced token ends it only at the last forced place."""
-        return token in self.end_ids and self.length > self.last_forced
+        """Whether this token of the latest pass ends the text.
+
+        A forced token ends it only at the last forced place, and a token of the prompt never does.
+        """
+        return token in self.end_ids and self.length > max(self.last_forced, self.start.prompt_length)
 
     def select(self, rows: Sequence[int], *, same_source: bool) -> None:
         """Take these rows of the batch for the next pass.

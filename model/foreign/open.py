@@ -24,6 +24,7 @@ from model.config.section import ConfigError
 from model.files import CheckpointError
 from model.foreign.architecture import architecture, fills_gaps, require_attention
 from model.foreign.base import ForeignModel
+from model.foreign.chat_template import template_of
 from model.foreign.generation import rules_of, settings_of
 from model.foreign.language_model import ForeignLanguageModel
 from model.foreign.pipeline import require_bounded_tokenizer
@@ -192,7 +193,12 @@ def open_alone(
                 f"{folder.name} cannot be shown: config.json promises {claimed} layers of {kind_of_attention} "
                 f"attention, and the model has {found}."
             )
-    texts = replace(described.tokenizer, languages=languages_of(tokenizer))
+    texts = replace(
+        described.tokenizer,
+        languages=languages_of(tokenizer),
+        chat_template=template_of(tokenizer) if task == "continuation" else "",
+        special_tokens={name: str(token) for name, token in tokenizer.special_tokens_map.items()},
+    )
     settings = settings_of(model.generation_config if model.can_generate() else None)
     known = replace(described, model=wrapped.config, tokenizer=texts, generation=settings)
     ready = wrapped.eval() if hasattr(model, "hf_device_map") else wrapped.to(device).eval()

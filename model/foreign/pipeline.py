@@ -44,14 +44,14 @@ def require_bounded_tokenizer(folder: Path) -> None:
         CheckpointError: a file is too long or damaged, or a part of the tokenizer may need unlimited time or memory.
     """
     try:
-        for file in sorted(folder.iterdir()):
+        for file in (*sorted(folder.iterdir()), *sorted(folder.glob("additional_chat_templates/*.jinja"))):
             if file.name in SETTINGS:
                 require_modest_settings(file)
             elif file.name == "tokenizer.json":
                 require_bounded(read_json(file, max_bytes=MAX_VOCABULARY_BYTES))
             elif file.suffix in (".model", ".spm"):
                 require_bounded_pieces(file)
-            elif file.suffix in (".txt", ".json"):
+            elif file.suffix in (".txt", ".json", ".jinja"):
                 require(file.stat().st_size <= MAX_VOCABULARY_BYTES, f"{file.name} is too long")
     except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         raise CheckpointError(f"The tokenizer of {folder.name} cannot be used: {first_line(error)}") from error

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from model.checkpoints.checkpoint import Loaded
+from model.checkpoints.checkpoint import CheckpointConfig, Loaded
+from model.config.foreign import ForeignConfig
 from model.config.search import SearchConfig
 from model.config.section import ConfigError
 from model.decoding.beam import beam
@@ -27,11 +28,11 @@ __all__ = [
     "search_input",
     "source_ids",
     "start_search",
+    "with_model_settings",
     "written_ids",
 ]
 
 GREEDY = SearchConfig()
-CONTINUATION_LENGTH = 40  # tokens after a prompt
 
 
 def source_ids(tokenizers: TokenizerPair, text: str, max_length: int) -> tuple[list[int], int]:
@@ -76,13 +77,13 @@ def search_input(
         tokenizers: Of the model.
         text: Any text.
         forced: See `greedy`.
-        limit: The most tokens to write, not counting a prompt; by default `length_limit`, or `CONTINUATION_LENGTH`.
+        limit: The most tokens to write, not counting a prompt; by default `length_limit`, or `Specials.new_tokens`.
     """
     max_length = model.config.max_length
     if model.task != "continuation":
         ids, dropped = source_ids(tokenizers, text, max_length)
         return SearchInput(source=ids, specials=tokenizers.specials, forced=forced, limit=limit, dropped=dropped)
-    continuation_length = min(CONTINUATION_LENGTH, max_length // 2)
+    continuation_length = min(tokenizers.specials.new_tokens, max_length // 2)
     ids, dropped = source_ids(tokenizers, text, max_length - continuation_length)
     prompt = dict(enumerate(ids[1:]))
     return SearchInput(
@@ -161,6 +162,19 @@ def start_search(
             prompt_length=prompt_length,
         )
     return greedy(model, source, specials=specials, forced=forced, limit=limit, prompt_length=prompt_length)
+
+
+def with_model_settings(search: SearchConfig, config: CheckpointConfig | ForeignConfig) -> SearchConfig:
+    """A beam search with the `length_penalty` and `early_stopping` in the model's files; other searches unchanged.
+
+    Args:
+        search: The method and its settings.
+        config: Of the loaded checkpoint.
+    """
+    if search.method != "beam" or not isinstance(config, ForeignConfig):
+        return search
+    found = config.generation
+    return replace(search, length_penalty=found.length_penalty, early_stopping=found.early_stopping)
 
 
 def search_from(start: SearchInput, model: Writes, search: SearchConfig) -> Search:

@@ -6,8 +6,22 @@ from model.text.rules import WritingRules
 
 PAD_ID, UNK_ID, BOS_ID, EOS_ID = 0, 1, 2, 3
 PAD, UNK, BOS, EOS = SPECIAL_TOKENS = ("<pad>", "<unk>", "<s>", "</s>")
+NEW_TOKENS = 40
 
-__all__ = ["BOS", "BOS_ID", "EOS", "EOS_ID", "OURS", "PAD", "PAD_ID", "SPECIAL_TOKENS", "UNK", "UNK_ID", "Specials"]
+__all__ = [
+    "BOS",
+    "BOS_ID",
+    "EOS",
+    "EOS_ID",
+    "NEW_TOKENS",
+    "OURS",
+    "PAD",
+    "PAD_ID",
+    "SPECIAL_TOKENS",
+    "UNK",
+    "UNK_ID",
+    "Specials",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +39,7 @@ class Specials:
     unknown: int | None = None  # for text that is not in the vocabulary
     mask: int | None = None  # for the token that the model guesses
     marks: frozenset[int] = frozenset()  # all special tokens
+    new_tokens: int = NEW_TOKENS  # the most that a language model writes after a prompt
     rules: WritingRules | None = None  # what else decides which token is written
 
     @property

@@ -131,6 +131,7 @@ DONORS = {
     "Wann fährt der nächste Zug?": "Wann fährt der nächste Bus?",
     "Ein brauner Hund rennt durch den Schnee.": "Ein brauner Hund rennt durch den Wald.",
     "下一班火车几点开？": "下一班飞机几点开？",
+    "The cat sat on the mat because": "The dog sat on the mat because",
 }
 EVERYDAY_CORPORA, CAPTION_CORPORA = set(TATOEBA), {"multi30k", "3am"}
 

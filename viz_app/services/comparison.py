@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from model.checkpoints.languages import short_code, usual_languages
 from model.config.foreign import ForeignConfig
+from model.inference.continuation import most_new_tokens
 from model.inference.opening import AnyConfig
 from model.inference.translation import Translation
 from model.interventions import Intervention
@@ -12,7 +13,7 @@ from viz_app.services.listing import CheckpointKey
 from viz_app.services.loading import config_of, translator
 from viz_app.services.translations import Forced
 
-__all__ = ["Side", "in_languages_of", "tokens_of_left_side"]
+__all__ = ["Side", "as_beside", "tokens_of_left_side"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,17 +29,21 @@ class Side:
         return translations.translation_of(self.key, self.text, forced=forced, intervention=self.intervention)
 
 
-def in_languages_of(config: AnyConfig, other: CheckpointKey) -> CheckpointKey:
-    """The key of another checkpoint, with the languages of this one where it is a model of many languages.
+def as_beside(key: CheckpointKey, config: AnyConfig, other: CheckpointKey) -> CheckpointKey:
+    """The key of another checkpoint, with what the visitor chose for this one: languages, or how it continues a text.
 
     Args:
-        config: The configuration of the checkpoint with the needed languages.
+        key: The key of the checkpoint with the needed choices.
+        config: Its configuration.
         other: The key of the other checkpoint.
 
     Raises:
         CheckpointError, ConfigError: the other checkpoint cannot be opened.
     """
     other_config = config_of(other)
+    if isinstance(other_config, ForeignConfig) and config.task == "continuation":
+        number = min(key.new_tokens, most_new_tokens(other_config.model.max_length))
+        return replace(other, new_tokens=number, chat=key.chat and bool(other_config.tokenizer.chat_template))
     if not isinstance(other_config, ForeignConfig) or not other_config.tokenizer.languages:
         return other
     needed = (config.tokenizer.source_language, config.tokenizer.target_language)

@@ -18,6 +18,7 @@ from model.config.paths import checkpoint_folders
 from model.inference.opening import AnyConfig, read_any_config
 from model.safety.json_files import MAX_CONFIG_BYTES, read_text
 from model.safety.weight_files import read_header
+from model.text.vocab import NEW_TOKENS
 from viz_app.content.plain import card
 from viz_app.server.server_state import remembered
 from viz_app.server.uploads import WEIGHTS
@@ -40,12 +41,19 @@ LONGEST_CARD = 50_000  # characters
 
 @dataclass(frozen=True)
 class CheckpointKey:
-    """Names one state of one checkpoint, and two of its languages if it has many."""
+    """Names one state of one checkpoint; two of its languages if it has many; how a language model continues a text."""
 
     path: str
     version: str
     source: str = ""  # language, as the model spells it
     target: str = ""
+    new_tokens: int = NEW_TOKENS  # the most that it writes after a text
+    chat: bool = False  # it reads each text inside its chat template
+
+    @property
+    def model(self) -> "CheckpointKey":
+        """The key without what a visitor chose."""
+        return CheckpointKey(path=self.path, version=self.version)
 
     @property
     def name(self) -> str:

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,10 @@ from model.analysis.learning import list_snapshots, open_snapshot
 from model.analysis.snapshot_stack import SnapshotStack, can_stack, open_stack
 from model.checkpoints.checkpoint import Checkpoint, CheckpointError, ClassifierCheckpoint
 from model.checkpoints.languages import with_languages
+from model.config.foreign import ChatFrame, ForeignConfig
 from model.config.section import ConfigError
+from model.foreign.chat_template import frame_of, with_chat
+from model.inference.continuation import with_continuation
 from model.inference.opening import AnyConfig, open_checkpoint
 from model.network.device import pick_device
 from viz_app.server.cache import Cache
@@ -25,6 +27,7 @@ from viz_app.services.listing import CheckpointKey
 
 __all__ = [
     "can_open",
+    "chat_frame",
     "config_of",
     "loaded",
     "parameter_table",
@@ -56,10 +59,32 @@ def loaded(key: CheckpointKey) -> Checkpoint | ClassifierCheckpoint:
             most = MODELS_SHARE if device.type == "cpu" else None  # weights on another device do not fill this memory
             return open_checkpoint(folder, device=str(device), max_bytes=most)
 
-    checkpoint = MODELS.get(replace(key, source="", target=""), load)
-    if key.target and isinstance(checkpoint, Checkpoint):
-        return with_languages(checkpoint, key.source, key.target)
+    checkpoint = MODELS.get(key.model, load)
+    if isinstance(checkpoint, Checkpoint):
+        return as_chosen(checkpoint, key)
     return checkpoint
+
+
+def as_chosen(checkpoint: Checkpoint, key: CheckpointKey) -> Checkpoint:
+    """The checkpoint with what the visitor chose: two languages, or how it continues a text."""
+    if key.target:
+        return with_languages(checkpoint, key.source, key.target)
+    if key == key.model:
+        return checkpoint
+    longer = with_continuation(checkpoint, new_tokens=key.new_tokens)
+    return with_chat(longer, chat_frame(key.model)) if key.chat else longer
+
+
+@remembered("Reading the chat template …")
+def chat_frame(key: CheckpointKey) -> ChatFrame:
+    """What the chat template of a language model adds to a text.
+
+    Raises:
+        ConfigError: it has no template, or the template cannot be used.
+    """
+    config = config_of(key)
+    assert isinstance(config, ForeignConfig)
+    return frame_of(config, key.name)
 
 
 def snapshot(key: CheckpointKey, step: int) -> Checkpoint:

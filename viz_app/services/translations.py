@@ -10,7 +10,7 @@ from typing import NamedTuple
 from model.config.search import SearchConfig
 from model.inference.confidence import LowConfidence, low_confidence
 from model.inference.search_tree import SearchTree, search_tree
-from model.inference.searching import CONTINUATION_LENGTH, GREEDY, forced_ids
+from model.inference.searching import GREEDY, forced_ids
 from model.inference.translate import translate
 from model.inference.translation import Translation
 from model.interventions import Intervention
@@ -75,7 +75,7 @@ def seconds_of_search(key: CheckpointKey, text: str) -> float:
     parameters = sum(parameter.numel() for parameter in checkpoint.model.parameters())
     reads = min(len(checkpoint.tokenizers.source.encode(text[:MAX_CHARACTERS]).ids), checkpoint.config.model.max_length)
     task = checkpoint.config.task
-    writes = {"reading": 0, "continuation": CONTINUATION_LENGTH}.get(task, reads)
+    writes = {"reading": 0, "continuation": checkpoint.tokenizers.specials.new_tokens}.get(task, reads)
     return parameters * (reads / READ_PER_SECOND / threads() + writes / WRITTEN_PER_SECOND)
 
 

@@ -86,9 +86,9 @@ SWITCH = Form(read_switch, lambda value: str(value).lower())
 TAB = Form(lambda text: OLD_TABS.get(text, text))
 TABS = "position_tab mask_tab heads_tab checkpoint_tab inside_tab"
 NUMBERS = """rival first_place station_layer station_place window_row window_column beam_size top_k seed query
-    length width base shift shuffle sentence step toy_longest toy_width toy_heads toy_layers"""
+    length width base shift shuffle sentence step new_tokens toy_longest toy_width toy_heads toy_layers"""
 FRACTIONS = "temperature top_p head_temperature painted_weight"
-SWITCHES = """norms scaled logarithmic merge hide_special same_words shares guess present station_code"""
+SWITCHES = """norms scaled logarithmic merge hide_special same_words shares guess present station_code chat"""
 WORDS = """checkpoint from_language into_language text kind view method steps_view steps_kind layer head
     review_layer review_head mask_kind metric sentences_from pasted click_means review reading bug
     compare beside second_text giver

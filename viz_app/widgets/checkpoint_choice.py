@@ -17,6 +17,7 @@ from viz_app.session.choices import choices
 from viz_app.session.page_end import end_page
 from viz_app.session.page_facts import add_fact
 from viz_app.widgets.checkpoint_picker import with_chosen_languages
+from viz_app.widgets.continuation_choice import with_chosen_continuation
 from viz_app.widgets.navigation import page_link
 
 __all__ = [
@@ -75,7 +76,8 @@ def require_checkpoint(listed: Sequence[Listed]) -> tuple[CheckpointKey, AnyConf
             "or name a folder of checkpoints in `HEADLIGHT_CHECKPOINTS`."
         )
         end_page()
-    return opened(with_chosen_languages(*opened(chosen.key)))
+    key = with_chosen_languages(*opened(chosen.key))
+    return opened(with_chosen_continuation(*opened(key)))
 
 
 def require_translator(listed: Sequence[Listed], *, also: Sequence[str] = ()) -> tuple[CheckpointKey, AnyConfig]:

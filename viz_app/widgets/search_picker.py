@@ -2,13 +2,15 @@
 
 import streamlit as st
 
+from model.config.foreign import ForeignConfig
 from model.config.search import SearchConfig
 from model.inference.opening import AnyConfig
-from model.inference.searching import GREEDY
+from model.inference.searching import GREEDY, with_model_settings
 from viz_app.session.choices import choices, settle, settle_number
+from viz_app.widgets.continuation_choice import continuation_settings
 from viz_app.widgets.forced_tokens import keep_text
 
-__all__ = ["beam_size_slider", "note_greedy_search", "search_picker", "typed_translation"]
+__all__ = ["beam_search", "note_greedy_search", "search_picker", "typed_translation"]
 
 METHODS = {"greedy": "Greedy", "beam": "Beam", "sample": "Sampling", "typed": "Typed by you"}
 NOT_GREEDY = {
@@ -18,8 +20,12 @@ NOT_GREEDY = {
 BEAM_SIZES = range(2, 9)
 
 
-def search_picker(*, translates: bool) -> SearchConfig:
-    """Choose how the next token is chosen, in a popover; a translation may also be typed."""
+def search_picker(config: AnyConfig) -> SearchConfig:
+    """Choose how the next token is chosen, in a popover.
+
+    A translation may also be typed. A language model has settings for the length of its continuations.
+    """
+    translates = config.task == "translation"
     methods = [method for method in METHODS if translates or method != "typed"]
     settle("method", "greedy", methods)
     with st.popover(METHODS[st.session_state["method"]], icon=":material/tune:", width="stretch"):
@@ -32,20 +38,25 @@ def search_picker(*, translates: bool) -> SearchConfig:
             help="Greedy: write the most likely token at each step. Beam: keep several prefixes; the finished one with "
             "the best mean log-probability per token wins. Sampling: draw each token at random.",
         )
+        if isinstance(config, ForeignConfig) and config.task == "continuation":
+            continuation_settings(config)
         if method == "beam":
-            return SearchConfig(method="beam", beam_size=beam_size_slider())
+            return beam_search(config)
         if method == "sample":
             return sampling_settings()
         if method == "typed":
             translation_field()
-        else:
+        elif translates:
             st.caption("Greedy search has no settings.")
     return GREEDY
 
 
-def beam_size_slider() -> int:
-    settle("beam_size", 5, BEAM_SIZES)
-    return st.slider("Beam size (prefixes kept)", BEAM_SIZES[0], BEAM_SIZES[-1], key="beam_size")
+def beam_search(config: AnyConfig) -> SearchConfig:
+    """Ask for the beam size; by default the size in the model's files, or 5."""
+    own = config.generation.num_beams if isinstance(config, ForeignConfig) else 1
+    settle("beam_size", own if own in BEAM_SIZES else 5, BEAM_SIZES)
+    size = st.slider("Beam size (prefixes kept)", BEAM_SIZES[0], BEAM_SIZES[-1], key="beam_size")
+    return with_model_settings(SearchConfig(method="beam", beam_size=size), config)
 
 
 def sampling_settings() -> SearchConfig:

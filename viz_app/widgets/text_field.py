@@ -78,18 +78,23 @@ def ask(config: AnyConfig, *, with_search: bool, opening: str) -> tuple[str, Sea
         )
     text = field.text_input(what_to_type(config), key="text") or ""
     languages = config.tokenizer.source_language, config.tokenizer.target_language
-    clear_for_new_subject("|".join((st.session_state["checkpoint"], *languages, text)))
+    clear_for_new_subject("|".join((st.session_state["checkpoint"], *languages, *chat_mark(config), text)))
     with menu:
         example_list(examples)
     search = GREEDY
     for column in search_column:
         with column:
-            search = search_picker(translates=config.task == "translation")
+            search = search_picker(config)
     note_text_too_long_for_link(text)
     add_fact("Sentence", text)
     if purpose := PURPOSES.get(languages, {}).get(text):
         st.caption(f":material/lightbulb: {purpose}")
     return text, search
+
+
+def chat_mark(config: AnyConfig) -> tuple[str, ...]:
+    """What distinguishes a text inside a chat template: its tokens have other positions."""
+    return ("chat",) if getattr(config.tokenizer, "chat", None) else ()
 
 
 def replace_example_of_other_checkpoint(examples: Sequence[str]) -> None:

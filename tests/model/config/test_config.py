@@ -42,7 +42,7 @@ def test_a_wrong_size_is_refused_with_its_value(changes: dict[str, object], mess
         ({"temperature": 1e-40}, r"temperature is 1e-40; it must be from 0\.001"),
         ({"temperature": float("inf")}, r"temperature is inf; it must be from 0\.001 \(almost greedy\) to 1000"),
         ({"temperature": float("nan")}, r"temperature is nan"),
-        ({"length_penalty": 1000.0}, r"length_penalty is 1000\.0; it must be from 0 to 10"),
+        ({"length_penalty": 1000.0}, r"length_penalty is 1000\.0; it must be from -10 to 10"),
         ({"seed": 2**64}, r"seed is 18446744073709551616; .* Choose a smaller number"),
     ],
 )

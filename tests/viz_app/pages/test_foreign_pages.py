@@ -1,5 +1,6 @@
 """Every page with checkpoints that we did not train: those of `transformers`, of each of their three tasks."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,10 +12,11 @@ from docs.foreign_families import family_named
 from docs.small_models import make_family
 from model.checkpoints.languages import with_languages
 from model.config.search import SearchConfig
+from model.inference.continuation import with_continuation
 from model.inference.opening import open_translator
 from model.inference.translate import translate
 from tests.foreign_folders import make_folder, make_many_languages
-from tests.viz_app.conftest import array, charts, component_data, head_map, html
+from tests.viz_app.conftest import array, charts, component_data, head_map, html, in_url
 
 FAMILIES = ("t5", "gpt2", "bert")
 OTHERS = {"wide": "Qwen 3, wide heads", "bitnet": "BitNet", "latent": "DeepSeek V3", "bloom": "BLOOM"}
@@ -30,6 +32,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         make_folder(root / f"small-{family}", family)
     for name, title in (OTHERS | WINDOW).items():
         make_family(root / f"small-{name}", family_named(title))
+    make_folder(root / "small-chat", "llama")
+    template = "{{ bos_token }}Be kind & <b>short</b>: {{ messages[0]['content'] }}</s>"
+    (root / "small-chat" / "chat_template.jinja").write_text(template)
+    make_folder(root / "small-broken", "gpt2")
+    (root / "small-broken" / "chat_template.jinja").write_text("{{ raise_exception('Only *tools*.') }}")
+    settings = make_folder(root / "small-settings", "bart") / "generation_config.json"
+    own = {"no_repeat_ngram_size": 2, "min_length": 4, "num_beams": 3, "early_stopping": True, "guidance_scale": 1.5}
+    settings.write_text(json.dumps(json.loads(settings.read_text()) | own))
     make_many_languages(root / "small-nllb", ("deu_Latn", "eng_Latn", "zho_Hans"))
     return root
 
@@ -229,3 +239,49 @@ def test_a_gate_or_a_norm_after_the_heads_is_named_instead_of_computed(open_with
 def test_side_by_side_names_a_checkpoint_that_cannot_be_opened(open_with: OpenApp) -> None:
     app = open_with("compare", "gpt2", beside="small-bloom")
     assert any("bloom" in info.value and "Choose another checkpoint" in info.value for info in app.info)
+
+
+def test_the_number_of_new_tokens_and_the_chat_template_follow_the_visitor(open_with: OpenApp, folder: Path) -> None:
+    app = open_with("translate", "chat", new_tokens="5", layer="1", head="1")
+    assert app.slider(key="new_tokens").value == 5
+    checkpoint = open_translator(folder / "small-chat")
+    plain = translate(with_continuation(checkpoint, new_tokens=5), TEXT)
+    assert component_data(app, "attention_map")["queries"][-1].split()[-1] == plain.read[-1].text
+    app.toggle(key="chat").set_value(True).run()
+    assert not app.exception
+    assert "<s>Be kind & <b>short</b>: " in [code.value for code in app.code]  # as text
+    wrapped = translate(with_continuation(checkpoint, new_tokens=5, chat=True), TEXT)
+    drawn, weights = np.nan_to_num(head_map(app)), wrapped.maps["decoder"][0, 0][:40, :40]
+    np.testing.assert_allclose(drawn, weights, atol=1e-6)
+    app.switch_page("viz_app/pages/steps.py").run()
+    assert (in_url(app, "chat"), in_url(app, "new_tokens")) == ("true", "5")
+
+
+def test_a_broken_chat_template_is_named_and_the_text_is_read_without_it(open_with: OpenApp, folder: Path) -> None:
+    app = open_with("translate", "broken", chat="true", new_tokens="3", layer="1", head="1")
+    assert [error.value for error in app.error] == [
+        "The chat template of small\\-broken cannot be used\\: Only \\*tools\\*\\. The text is read without it\\."
+    ]
+    read = translate(with_continuation(open_translator(folder / "small-broken"), new_tokens=3), TEXT)
+    np.testing.assert_allclose(np.nan_to_num(head_map(app)), read.maps["decoder"][0, 0][:40, :40], atol=1e-6)
+
+
+def test_two_beginnings_are_compared_by_position(
+    open_app: OpenApp, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(folder))
+    app = open_app("compare", checkpoint="small-gpt2", compare="sentences", new_tokens="4")
+    assert [field.value for field in app.text_input][:2] == [
+        "The cat sat on the mat because",
+        "The dog sat on the mat because",
+    ]
+    assert len(charts(app)) == 4  # two maps, their difference, and the heads
+
+
+def test_the_page_names_the_generation_settings(open_with: OpenApp) -> None:
+    app = open_with("translate", "settings", method="beam")
+    shown = " ".join(text.value for text in app.markdown)
+    assert "Every search follows `no_repeat_ngram_size` 2, `min_length` 4" in shown
+    assert "would search with `num_beams` 3, `early_stopping` True" in shown
+    assert "does not follow `guidance_scale` 1\\.5" in shown
+    assert app.slider(key="beam_size").value == 3

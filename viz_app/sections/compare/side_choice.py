@@ -10,11 +10,12 @@ from model.checkpoints.checkpoint import CheckpointError
 from model.config.section import ConfigError
 from model.inference.opening import AnyConfig
 from model.interventions import Intervention
+from viz_app.content.demonstrations import demonstration_for
 from viz_app.content.examples import examples_for
 from viz_app.content.plain import as_sentence, plain
 from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.services import loading, translations
-from viz_app.services.comparison import Side, in_languages_of
+from viz_app.services.comparison import Side, as_beside
 from viz_app.services.listing import CheckpointKey, Listed
 from viz_app.session.choices import choices, settle
 from viz_app.session.page_end import end_page
@@ -74,7 +75,7 @@ def two_checkpoints(
     settle("beside", usual, others)
     name = setting.selectbox("Compare with", list(others), key="beside")
     try:
-        other = in_languages_of(config, others[name])
+        other = as_beside(key, config, others[name])
     except (CheckpointError, ConfigError) as error:
         end_page(plain(f"{as_sentence(str(error))} Choose another checkpoint to compare with."))
     add_fact("Compared with", name)
@@ -83,7 +84,8 @@ def two_checkpoints(
 
 def two_sentences(key: CheckpointKey, config: AnyConfig, text: str) -> tuple[Side, Side]:
     """Ask for the second sentence. Without one, a message ends the page."""
-    settle("second_text", examples_for(config)[-1])
+    usual = demonstration_for(config).donor if config.task == "continuation" else examples_for(config)[-1]
+    settle("second_text", usual)
     second = st.text_input("Second sentence", key="second_text", max_chars=translations.MAX_CHARACTERS) or ""
     if not second.strip():
         end_page("Type the second sentence.")

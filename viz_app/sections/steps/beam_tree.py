@@ -6,17 +6,16 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from model.config.search import SearchConfig
 from viz_app.components.elements.diagrams import beam_tree as draw_beam_tree
 from viz_app.components.page_parts import announce
 from viz_app.server.streamlit_bridge import DeltaGenerator
-from viz_app.services import translations
+from viz_app.services import loading, translations
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.translations import Forced
 from viz_app.widgets import forced_tokens
 from viz_app.widgets.charts import numbers
 from viz_app.widgets.marked_text import sentence
-from viz_app.widgets.search_picker import beam_size_slider
+from viz_app.widgets.search_picker import beam_search
 
 __all__ = ["beam_tree"]
 
@@ -36,14 +35,14 @@ def beam_tree(
         setting: The column for the beam size.
     """
     with setting:
-        size = beam_size_slider()
-    tree = translations.search_tree_of(key, text, SearchConfig(method="beam", beam_size=size), forced)
+        search = beam_search(loading.config_of(key))
+    tree = translations.search_tree_of(key, text, search, forced)
     announce(tree.text, languages=languages)
     st.html(sentence(tree.text, languages[1]) if tree.text else sentence("(the model wrote nothing)"))
     caption = (
-        f"Each box is a hypothesis with its log-probability. At each step, the {size} best are kept (solid) and the "
-        "others are pruned (dashed). Green hypotheses have ended. The orange path wins: it has the best mean "
-        "log-probability per token. Choose a box to continue from it."
+        f"Each box is a hypothesis with its log-probability. At each step, the {search.beam_size} best are kept "
+        "(solid) and the others are pruned (dashed). Green hypotheses have ended. The orange path wins: it has "
+        "the best mean log-probability per token. Choose a box to continue from it."
     )
     if max(node.depth for node in tree.nodes) > VISIBLE_STEPS:
         caption += " Scroll the tree to the right to see its end."

@@ -5,6 +5,7 @@ import streamlit as st
 from model.inference.opening import AnyConfig
 from model.inference.translation import Translation
 from viz_app.content.plain import plain
+from viz_app.sections.translate.generation_note import generation_note
 from viz_app.services import translations
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.translations import Run
@@ -44,6 +45,7 @@ def translation_notes(key: CheckpointKey, config: AnyConfig, text: str, run: Run
         elif config.task == "translation" and (doubt := translations.doubt_of(key, text, run.search)):
             name = plain(language_name(config.tokenizer.source_language))
             st.caption(f":material/info: {DOUBTS[doubt].format(language=name)}")
+        generation_note(config)
         if len(text) > translations.MAX_CHARACTERS:
             st.warning(
                 f"The text has {len(text):,} characters. Only the first {translations.MAX_CHARACTERS:,} were read."

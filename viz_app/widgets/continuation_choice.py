@@ -1,0 +1,81 @@
+"""How a language model continues a text: the number of new tokens, and its chat template."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from model.config.foreign import ForeignConfig
+from model.config.section import ConfigError
+from model.inference.continuation import most_new_tokens
+from model.inference.opening import AnyConfig
+from model.text.vocab import NEW_TOKENS
+from viz_app.content.plain import as_sentence, plain
+from viz_app.services import loading
+from viz_app.services.listing import CheckpointKey
+from viz_app.session.choices import choices, settle
+from viz_app.session.page_facts import add_fact
+
+__all__ = ["continuation_settings", "with_chosen_continuation"]
+
+MAX_SHOWN = 1_500  # characters of a part of a template
+
+
+def with_chosen_continuation(key: CheckpointKey, config: AnyConfig) -> CheckpointKey:
+    """The key with the chosen number of new tokens and chat template; unchanged for a model that continues no text.
+
+    A template that cannot be used is not applied, and a message says why.
+    """
+    if not isinstance(config, ForeignConfig) or config.task != "continuation":
+        return key
+    chosen = choices().chosen
+    number = chosen.get("new_tokens")
+    allowed = lengths(config)
+    if isinstance(number, int) and number in allowed:
+        key = replace(key, new_tokens=number)
+    elif NEW_TOKENS not in allowed:
+        key = replace(key, new_tokens=allowed[-1])
+    if not (chosen.get("chat") and config.tokenizer.chat_template):
+        return key
+    try:
+        loading.chat_frame(key.model)
+    except ConfigError as error:
+        st.error(plain(f"{as_sentence(str(error))} The text is read without it."))
+        return key
+    add_fact("Chat template", "The model reads the text inside its chat template.")
+    return replace(key, chat=True)
+
+
+def lengths(config: ForeignConfig) -> range:
+    return range(1, most_new_tokens(config.model.max_length) + 1)
+
+
+def continuation_settings(config: ForeignConfig) -> None:
+    """Ask for the number of new tokens, and for the chat template if the model has one. Show what it adds."""
+    allowed = lengths(config)
+    settle("new_tokens", min(NEW_TOKENS, allowed[-1]), allowed)
+    st.slider(
+        "New tokens",
+        allowed[0],
+        allowed[-1],
+        key="new_tokens",
+        help="The most tokens that the model writes after the text. It may end earlier.",
+    )
+    if not config.tokenizer.chat_template:
+        return
+    settle("chat", False)
+    st.toggle(
+        "Chat template",
+        key="chat",
+        help="Read the text as the message of a user, with the marks of a conversation that this model was trained on.",
+    )
+    if frame := config.tokenizer.chat:
+        show_added("Before the text", frame.before)
+        show_added("After the text", frame.after)
+
+
+def show_added(label: str, text: str) -> None:
+    left_out = len(text) - MAX_SHOWN
+    more = f" The last {left_out:,} of {len(text):,} characters are not shown here." if left_out > 0 else ""
+    st.caption(f"{label}, the template adds{':' if text else ' nothing.'}{more}")
+    if text:
+        st.code(text[:MAX_SHOWN], language=None, wrap_lines=True)
