@@ -10,16 +10,7 @@ const MAX_SIZE = 1 << 20, MAX_POSITIONS = 1 << 12, MAX_LAYERS = 1000;
 const CHOICES = {
   norm: ["post", "pre"], activation: ["relu", "gelu"], attention: ["scaled_dot_product", "additive", "none"],
   positional: ["sinusoidal", "learned", "rotary"], tie_embeddings: ["none", "target", "all"], pooling: ["attention", "mean"],
-};
-
-/**
- * Settings that the browser does not run. Each is absent, false, or a value that changes nothing.
- * @type {Record<string, (value: any, model: any) => boolean>}
- */
-const PLAIN = {
-  num_kv_heads: (value, model) => !value || value === model.num_heads,
-  score_cap: (value) => !value,
-  attention_sinks: (value) => !value,
+  num_kv_heads: [0], score_cap: [0], attention_sinks: [false],
 };
 
 /** Read and check `config.json`. Sizes that do not fit the weights are found when the model takes its tensors. */
@@ -32,16 +23,14 @@ export function readConfig(json) {
   }
   const { format, task = "translation", model, tokenizer, figures = {} } = values ?? {};
   require(format === 1 && model && tokenizer, "config-damaged", "config.json is not the configuration of a checkpoint of Headlight. Copy it again.");
-  require(task === "translation" || task === "classification", "config-unsupported", `The task ${task} is not known.`);
-  const needed = ["d_model", "max_length", ...(model.architecture === "recurrent" ? [] : ["num_heads", "num_encoder_layers"])];
-  for (const name of new Set([...needed, ...Object.keys(model).filter((name) => !(name in PLAIN) && /^(d_|num_|max_)|_size$/.test(name))])) {
-    const largest = name === "max_length" ? MAX_POSITIONS : name.startsWith("num_") ? MAX_LAYERS : MAX_SIZE, size = model[name];
-    require(Number.isInteger(size) && size > 0 && size <= largest, "config-damaged", `${name} is ${size}. It must be a whole number from 1 to ${largest}.`);
-  }
+  require(["translation", "classification"].includes(task), "config-unsupported", `The task ${task} is not known.`);
   for (const [name, known] of Object.entries(CHOICES))
-    require(!(name in model) || known.includes(model[name]), "config-unsupported", `${name} is ${model[name]}. It must be one of ${known.join(", ")}.`);
-  for (const [name, plain] of Object.entries(PLAIN))
-    require(plain(model[name], model), "config-unsupported", `${name} is ${model[name]}. The browser cannot run this kind of attention. Open this model in the app.`);
+    require(!(name in model) || known.includes(model[name]), "config-unsupported", `${name} is ${model[name]}. The browser runs ${known.join(", ")}. Open this model in the app.`);
+  const sizes = Object.keys(model).filter((name) => /^(d_|num_|max_)|_size$/.test(name) && !(name in CHOICES));
+  for (const name of ["d_model", "max_length", ...(model.architecture === "recurrent" ? [] : ["num_heads", "num_encoder_layers"]), ...sizes]) {
+    const most = name === "max_length" ? MAX_POSITIONS : name.startsWith("num_") ? MAX_LAYERS : MAX_SIZE, size = model[name];
+    require(Number.isInteger(size) && size > 0 && size <= most, "config-damaged", `${name} is ${size}. It must be a whole number from 1 to ${most}.`);
+  }
   require(model.d_model % (model.num_heads ?? 1) === 0, "config-damaged", `d_model (${model.d_model}) must be divisible by num_heads (${model.num_heads}).`);
   require(task === "translation" || model.labels?.length > 1, "config-damaged", "A classifier needs at least two labels.");
   return { task, model, tokenizer, figures };

@@ -4,10 +4,10 @@ import test from "node:test";
 import { readCheckpoint, readConfig } from "../../live/engine/checkpoint.js";
 import { beam } from "../../live/engine/decoding/beam.js";
 import { filterLogProbs, seededNumbers } from "../../live/engine/decoding/sampling.js";
-import { largestIndices } from "../../live/engine/decoding/search.js";
+import { largestIndices, scoreOf } from "../../live/engine/decoding/search.js";
 import { LocalEngine, serveEngine, WorkerEngine } from "../../live/engine/engine.js";
 import { forcedIds, translate, translating } from "../../live/engine/inference/translate.js";
-import { editsOf } from "../../live/engine/interventions.js";
+import { editsOf, paint, uniformHead } from "../../live/engine/interventions.js";
 import { gelu } from "../../live/engine/network/layers.js";
 import { decoderMask, paddingMask } from "../../live/engine/network/masks.js";
 import { Weights } from "../../live/engine/safetensors.js";
@@ -156,6 +156,24 @@ test("a filter keeps the most probable tokens, and a seed gives the same numbers
   const [a, b] = [seededNumbers(3), seededNumbers(3)], numbers = Array.from({ length: 1000 }, a);
   assert.deepEqual(numbers.slice(0, 9), Array.from({ length: 9 }, b));
   assert.ok(numbers.every((u) => u >= 0 && u < 1) && Math.abs(numbers.reduce((x, y) => x + y) / 1000 - 0.5) < 0.05);
+});
+
+test("masked cells stay masked, whatever is painted or made uniform", () => {
+  const masked = tensor([1, 2, 2], new Float32Array([5, -Infinity, 1, 2])), weights = softmax(masked), head = { kind: "decoder", layer: 0, head: 0 };
+  assert.deepEqual([...softmax(uniformHead(head)(masked, 0)).data], [1, 0, 0.5, 0.5]);
+  const paintAt = (query, key) => {
+    const edits = paint({ ...head, query, key, weight: 0.75 });
+    edits.masked_scores(masked, 0);
+    return [...edits.weights(weights, 0).data];
+  };
+  assert.deepEqual(paintAt(0, 1), [...weights.data]);
+  assert.deepEqual(paintAt(1, 1), [1, 0, 0.25, 0.75]);
+  assert.deepEqual(paintAt(7, 1), [...weights.data]);
+});
+
+test("a length penalty divides the log-probability", () => {
+  const hypothesis = { ids: [4, 5, 6, 3], logProbs: [-1, -1, -1, -1], rows: [0, 0, 0, 0], finished: true };
+  assert.deepEqual([0, 0.5, 1].map((penalty) => scoreOf(hypothesis, penalty)), [-4, -2, -1]);
 });
 
 test("two runs in turns do not see each other's changes", () => {
