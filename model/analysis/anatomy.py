@@ -204,8 +204,9 @@ def scores_of(
     query: FloatArray, keys: FloatArray, scaling: float, cap: float | None = None, bias: FloatArray | None = None
 ) -> FloatArray:
     """The scores of one query (K,) with all keys (S, K), as `attention_scores` computes them, (S,)."""
-    added = None if bias is None else torch.from_numpy(bias)
-    asked, given = torch.from_numpy(query)[None], torch.from_numpy(keys)
+    # Recorded arrays cannot be written, and PyTorch wants a copy of such an array.
+    added = None if bias is None else torch.tensor(bias)
+    asked, given = torch.tensor(query)[None], torch.tensor(keys)
     scores: FloatArray = attention_scores(asked, given, scaling=scaling, cap=cap, bias=added)[0].numpy()
     return scores
 
