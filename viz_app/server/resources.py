@@ -16,10 +16,20 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-__all__ = ["Throttled", "cores", "freeze_imports", "limit_heaps", "memory", "return_freed_memory", "threads"]
+__all__ = [
+    "Throttled",
+    "available",
+    "cores",
+    "freeze_imports",
+    "limit_heaps",
+    "memory",
+    "return_freed_memory",
+    "threads",
+]
 
 GROUPS = Path("/sys/fs/cgroup")
 OWN_GROUPS = Path("/proc/self/cgroup")
+STATE = Path("/proc/meminfo")
 
 
 def cores(*, groups: Path = GROUPS, own: Path = OWN_GROUPS) -> int:
@@ -56,6 +66,16 @@ def memory(*, groups: Path = GROUPS, own: Path = OWN_GROUPS) -> int:
         for name in ("memory.max", "memory.limit_in_bytes"):  # version 2 and version 1
             found.extend(first_numbers(folder / name, 1) or ())
     return int(min(found) / processes())
+
+
+def available(*, state: Path = STATE) -> int:
+    """The bytes that the computer can give to a process now; where it does not say, those that it has."""
+    try:
+        lines = state.read_text(encoding="ascii").splitlines()
+    except (OSError, UnicodeDecodeError):  # another system than Linux
+        return memory()
+    found = [line.split()[1] for line in lines if line.startswith("MemAvailable:")]
+    return int(found[0]) << 10 if found and found[0].isdecimal() else memory()
 
 
 def processes() -> int:

@@ -25,6 +25,7 @@ from viz_app.server.uploads import WEIGHTS
 from viz_app.session.own_checkpoints import own_checkpoints
 
 __all__ = [
+    "TYPICAL_TOKENS",
     "CheckpointKey",
     "Listed",
     "checkpoint_figures",
@@ -37,6 +38,7 @@ __all__ = [
 ]
 
 LONGEST_CARD = 50_000  # characters
+TYPICAL_TOKENS = 100  # of a text of a few sentences
 
 
 @dataclass(frozen=True)
@@ -178,10 +180,17 @@ def figures_row(listed: Listed) -> dict[str, object]:
         "heads": config.model.num_heads,
         "parameters": count_parameters(listed.key),
         "memory, MB": 4e-6 * (count_parameters(listed.key) or 0),
+        "maps, MB": 4e-6 * TYPICAL_TOKENS**2 * maps_of(config),
         "BLEU": config.bleu,
         "chrF": config.figure("chrf"),
         "accuracy": config.figure("accuracy"),
     }
+
+
+def maps_of(config: AnyConfig) -> int:
+    """How many attention maps a model has: one for each head of each layer."""
+    sizes = config.model
+    return sizes.num_heads * sum(sizes.num_layers(kind) for kind in sizes.kinds)
 
 
 @remembered()

@@ -21,7 +21,7 @@ from model.inference.continuation import with_continuation
 from model.inference.opening import AnyConfig, open_checkpoint
 from model.network.device import pick_device
 from viz_app.server.cache import Cache
-from viz_app.server.resources import threads
+from viz_app.server.resources import available, threads
 from viz_app.server.server_state import GATE, MEGABYTE, MODELS_SHARE, remembered
 from viz_app.services.listing import CheckpointKey
 
@@ -56,7 +56,8 @@ def loaded(key: CheckpointKey) -> Checkpoint | ClassifierCheckpoint:
         folder = Path(key.path)
         with st.spinner("Loading the checkpoint …"):
             device = pick_device(DEVICE)
-            most = MODELS_SHARE if device.type == "cpu" else None  # weights on another device do not fill this memory
+            # Weights on another device do not fill this memory. Other models leave it when this one needs their place.
+            most = min(MODELS_SHARE, available() + MODELS.size) if device.type == "cpu" else None
             return open_checkpoint(folder, device=str(device), max_bytes=most)
 
     checkpoint = MODELS.get(key.model, load)

@@ -10,6 +10,7 @@ import shutil
 import threading
 import weakref
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -19,8 +20,11 @@ import streamlit as st
 
 from model.checkpoints.checkpoint import CheckpointError, checkpoint_name
 from model.inference.opening import read_any_config
+from model.safety.sizes import require_memory
+from model.safety.weight_files import read_header
 from viz_app.server.disk_space import DiskSpace
 from viz_app.server.presence import Visitor, visitor
+from viz_app.server.server_state import MODELS_SHARE
 from viz_app.server.temporary import new_folder
 from viz_app.server.uploads import unpack
 from viz_app.session.choices import set_choice
@@ -163,6 +167,7 @@ def keep(name: str, fill: Callable[[Path], int], *, most: int, taken: Collection
         remove_uploads_of_absent_visitors()
     upload = Upload(f"{name}-own" if name in taken else name, fill, most=most)
     read_any_config(upload.folder)  # a checkpoint that cannot be used is not kept
+    require_room(upload.folder)
     mine = own()
     with CHANGING:
         kept = [one for one in mine.uploads if one.folder.name != upload.folder.name]
@@ -191,10 +196,27 @@ def add_folder(text: str, *, taken: Collection[str]) -> None:
     if checkpoint_name(folder) in taken:
         raise CheckpointError(f"There is already a checkpoint {checkpoint_name(folder)}. Rename the folder.")
     read_any_config(folder)
+    require_room(folder)
     mine = own()
     with CHANGING:
         mine.folders = (*(one for one in mine.folders if one != folder), folder)
     choose_own(checkpoint_name(folder))
+
+
+def require_room(folder: Path) -> None:
+    """Refuse a model that is too large for the memory, before it is opened.
+
+    Raises:
+        CheckpointError: the message names the memory that it needs and the limit.
+    """
+    if os.environ.get("HEADLIGHT_DEVICE", "cpu") != "cpu":
+        return  # the weights go to another device
+    with suppress(OSError):
+        try:
+            numbers = read_header(folder).num_weights
+        except CheckpointError:
+            return  # the page says what is wrong when it opens the checkpoint
+        require_memory(numbers, folder.name, MODELS_SHARE)
 
 
 def choose_own(name: str) -> None:

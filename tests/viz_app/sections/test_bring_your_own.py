@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
+from model.inference.translate import translate
 from tests.conftest import BUNDLED
 from tests.viz_app.conftest import NAME
 
@@ -54,3 +56,27 @@ def test_the_page_says_that_a_folder_is_open_only_if_it_is(bring: Callable[[Path
     app = bring(tmp_path / "missing?")
     assert not app.success
     assert "is not a folder" in app.error[0].value
+
+
+def test_a_model_that_is_too_large_is_refused_before_it_is_opened(
+    bring: Callable[[Path], AppTest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    large = shutil.copytree(BUNDLED / NAME, tmp_path / "large", ignore=shutil.ignore_patterns("snapshots"))
+    monkeypatch.setattr("viz_app.session.own_checkpoints.MODELS_SHARE", 1_000_000)
+    app = bring(large)
+    assert "of memory\\. The limit here is 0\\.0 GB\\. Choose a smaller model\\." in app.error[0].value
+    assert app.selectbox(key="checkpoint").value == NAME
+
+
+def test_the_table_states_the_memory_of_each_model(open_app: OpenApp) -> None:
+    table = open_app("checkpoints", checkpoint=NAME).dataframe[0].value
+    row = table[table["checkpoint"] == NAME].iloc[0]
+    sizes = load_checkpoint(BUNDLED / NAME).model
+    assert row["memory, MB"] == pytest.approx(4e-6 * sum(p.numel() for p in sizes.parameters()), rel=0.02)
+    maps = count_maps(load_checkpoint(BUNDLED / NAME))
+    assert row["maps, MB"] == pytest.approx(4e-6 * 100 * 100 * maps)
+
+
+def count_maps(checkpoint: Checkpoint) -> int:
+    """How many maps a translation has."""
+    return sum(maps.shape[0] * maps.shape[1] for maps in translate(checkpoint, "Ja.").maps.values())

@@ -7,6 +7,7 @@ import streamlit as st
 
 from model.checkpoints.checkpoint import CheckpointError
 from viz_app.content.plain import as_sentence, plain
+from viz_app.server.server_state import MODELS_SHARE
 from viz_app.session.own_checkpoints import add_folder, add_upload, largest_upload, only_this_computer
 from viz_app.widgets.navigation import page_link
 
@@ -25,6 +26,10 @@ def bring_your_own(taken: Collection[str]) -> None:
         "A checkpoint folder of Hugging Face `transformers` or of Headlight, or the weights of a tutorial with a "
         f"`headlight.toml`. Up to {largest_upload()} MB in total. Only you can see it. Its files are removed when you "
         "leave. No code in it is run."
+    )
+    st.caption(
+        f"An open model needs 4 bytes of memory for each parameter: 0.44 GB for the 110 million of BERT. This "
+        f"server has {MODELS_SHARE / 1e9:.1f} GB for models. A larger model is refused before it is opened."
     )
     ask_for_files(taken)
     if only_this_computer():

@@ -25,6 +25,7 @@ COLUMNS = (
     "accuracy",
     "size, MB",
     "memory, MB",
+    "maps, MB",
 )
 
 
@@ -45,6 +46,11 @@ def show_checkpoint_table(found: Sequence[Listed]) -> None:
             "accuracy": st.column_config.NumberColumn(format=PERCENT_COLUMN, help="Texts with the correct class"),
             "size, MB": st.column_config.NumberColumn(format="%.1f", help="On the disk"),
             "memory, MB": st.column_config.NumberColumn(format="%.1f", help="Of the weights, in single precision"),
+            "maps, MB": st.column_config.NumberColumn(
+                format="%.1f",
+                help=f"Memory for all maps of a text of {listing.TYPICAL_TOKENS} tokens. It grows with the square of "
+                "the length.",
+            ),
             "layers": st.column_config.TextColumn(help="Encoder + decoder"),
         },
     )

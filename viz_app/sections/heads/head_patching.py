@@ -101,7 +101,11 @@ def two_runs(key: CheckpointKey, text: str, donor: str) -> Runs | None:
     parameters = sum(parameter.numel() for parameter in loading.translator(key).model.parameters())
     position = first_difference(donor_run, receiver_run)
     if longest > MAX_TOKENS:
-        st.info(f"Heads are patched between texts of up to {MAX_TOKENS} tokens. The longest has {longest}. Shorten it.")
+        shorter = " Or choose fewer new tokens on the page Translate." if receiver_run.prompt_length else ""
+        st.info(
+            f"Heads are patched between texts of up to {MAX_TOKENS} tokens. The longest has {longest}. "
+            f"Shorten it.{shorter}"
+        )
     elif parameters > MAX_PARAMETERS:
         st.info(
             f"This model has {parameters / 1e6:.0f} million parameters. Patching runs a model hundreds of times, so "
