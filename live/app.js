@@ -10,7 +10,6 @@ import { PAGES } from "./pages.js";
 import { Session } from "./session.js";
 import { say, useWords } from "./assets/words.js";
 
-/** @typedef {import("./session.js").Translation} Translation */
 /** @typedef {import("./session.js").Site} Site */
 
 const NAMES = { en: "English", zh: "中文", ko: "한국어" };

@@ -2,11 +2,6 @@
 // model/interventions.py, such as `off.cross.3.1-2~paint.encoder.1.4.2.3.0.75`. Numbers in it count from 1.
 import { KINDS } from "./engine/trace.js";
 
-/**
- * @typedef {import("./engine/interventions.js").Intervention} Intervention
- * @typedef {{ kind: string, layer: number, head: number }} Head
- */
-
 const KIND = Object.keys(KINDS).join("|");
 const HEADS = new RegExp(`^(off|uniform)\\.(${KIND})\\.(\\d{1,3})\\.(\\d{1,3}(?:-\\d{1,3})*)$`);
 const CELL = new RegExp(`^paint\\.(${KIND})\\.(\\d{1,3})\\.(\\d{1,3})\\.(\\d{1,4})\\.(\\d{1,4})\\.(1|0(?:\\.\\d{1,6})?)$`);

@@ -6,7 +6,7 @@ import { say } from "./assets/words.js";
 const MOST = 80; // chips in a row, as in the app
 
 /**
- * @param {import("./session.js").Translation} translation
+ * @param {Translation} translation
  * @returns {import("./assets/dom.js").Described}
  */
 export function rowsOfChips({ source, written, languages }) {

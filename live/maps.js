@@ -8,7 +8,6 @@ import { say } from "./assets/words.js";
 const MAX_TILE = 48; // cells on a side of a small map; viz_app/figures/overview.py has the same limit
 
 /**
- * @typedef {import("./session.js").Translation} Translation
  * @typedef {{ kind: string, layers: number, heads: number, queries: string[], keys: string[], notes: string[],
  *   rows: number[], columns: number[], weight: (layer: number, head: number | string, t: number, s: number) => number,
  *   languages: { query: string, key: string }, titles: { query_title: string, key_title: string } }} View The maps of one

@@ -7,8 +7,7 @@ const KEPT = 24; // results
 /**
  * @typedef {{ name: string, source: string, languages: [string, string], description: string, examples: string[],
  *   heads: string, order: string, reordered: string }} Site A checkpoint as the site lists it: `source` is its folder.
- * @typedef {import("./engine/inference/translate.js").Translation} Translation
- * @typedef {Awaited<ReturnType<import("./engine/engine.js").LocalEngine["open"]>>} Info
+ * @typedef {Awaited<ReturnType<Engine["open"]>>} Info
  */
 
 /** The bytes of a checkpoint that is a part of the page: gzip as base64. @param {string} id */

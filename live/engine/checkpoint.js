@@ -7,6 +7,7 @@ import { BytePairTokenizer } from "./text/byte_pair.js";
 import { PAD_ID } from "./text/vocab.js";
 
 const MAX_SIZE = 1 << 20, MAX_POSITIONS = 1 << 12, MAX_LAYERS = 1000;
+/** @type {Record<string, unknown[]>} */
 const CHOICES = {
   norm: ["post", "pre"], activation: ["relu", "gelu"], attention: ["scaled_dot_product", "additive", "none"],
   positional: ["sinusoidal", "learned", "rotary"], tie_embeddings: ["none", "target", "all"], pooling: ["attention", "mean"],

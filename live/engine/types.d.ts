@@ -100,7 +100,7 @@ interface EngineRequest { search?: SearchConfig; forced?: Map<number, number>; l
 /** The methods of an engine, in the page or in a worker. */
 interface Engine {
   open(source: string | CheckpointFiles, watching?: Watching): Promise<Pick<Checkpoint, "config" | "languages" | "figures"> & {
-    task: string; heads: Record<string, [number, number]> }>;
+    task: "translation" | "classification"; heads: Record<string, [number, number]> }>;
   tokenize(text: string): Promise<{ ids: number[]; tokens: string[]; words: number[] }>;
   forced(text: string): Promise<Map<number, number>>;
   translate(text: string, request?: EngineRequest, watching?: Watching): Promise<Translation>;
