@@ -5,8 +5,11 @@
 
 import re
 from collections.abc import Mapping
+from typing import TypeVar
 
-__all__ = ["MessageError", "fill"]
+__all__ = ["N_", "MessageError", "fill"]
+
+Texts = TypeVar("Texts")
 
 PLACEHOLDER = re.compile(r"\{([a-z]\w*)\}")
 
@@ -14,6 +17,11 @@ PLACEHOLDER = re.compile(r"\{([a-z]\w*)\}")
 def fill(template: str, values: Mapping[str, object]) -> str:
     """Replace each `{name}` by its value. Other braces, such as those of a formula, stay."""
     return PLACEHOLDER.sub(lambda match: str(values[match[1]]) if match[1] in values else match[0], template)
+
+
+def N_(texts: Texts, /) -> Texts:  # noqa: N802 - the name that gettext uses
+    """Mark a text, or every text inside a table, for translation. Return it unchanged; an interface translates it."""
+    return texts
 
 
 class MessageError(Exception):

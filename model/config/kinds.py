@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from model.messages import N_
+
 __all__ = ["KINDS", "Kind"]
 
 Tokens = Literal["source", "read", "written"]  # see `Translation`
@@ -44,11 +46,11 @@ CROSS = Kind(
     module="cross_attention",
     queries="written",
     keys="source",
-    title="cross",
-    full_name="cross-attention",
-    query="target token being written",
-    key="source token",
-    shows="Each cell shows how much the decoder attends to one source token (column) when it writes a token (row).",
+    title=N_("cross"),
+    full_name=N_("cross-attention"),
+    query=N_("target token being written"),
+    key=N_("source token"),
+    shows=N_("Each cell shows how much the decoder attends to one source token (column) when it writes a token (row)."),
 )
 ENCODER = Kind(
     name="encoder",
@@ -56,11 +58,13 @@ ENCODER = Kind(
     module="self_attention",
     queries="source",
     keys="source",
-    title="encoder self",
-    full_name="encoder self-attention",
-    query="source token being encoded",
-    key="source token",
-    shows="Each cell shows how much the encoder attends to one source token (column) when it encodes another (row).",
+    title=N_("encoder self"),
+    full_name=N_("encoder self-attention"),
+    query=N_("source token being encoded"),
+    key=N_("source token"),
+    shows=N_(
+        "Each cell shows how much the encoder attends to one source token (column) when it encodes another (row)."
+    ),
 )
 DECODER = Kind(
     name="decoder",
@@ -68,11 +72,11 @@ DECODER = Kind(
     module="self_attention",
     queries="read",
     keys="read",
-    title="decoder self, masked",
-    full_name="decoder self-attention",
-    query="target token just read",
-    key="target token read so far",
-    shows=(
+    title=N_("decoder self, masked"),
+    full_name=N_("decoder self-attention"),
+    query=N_("target token just read"),
+    key=N_("target token read so far"),
+    shows=N_(
         "Each cell shows how much the decoder attends to the same or an earlier token (column) after it has read a "
         "token (row)."
     ),

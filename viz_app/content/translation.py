@@ -11,14 +11,12 @@ The language belongs to the visitor, and visitors share a process. So nothing is
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeVar
 
-from model.messages import MessageError, fill
+from model.messages import N_, MessageError, fill
 from viz_app.content.catalogues import ENGLISH, catalogue
 
 __all__ = ["N_", "ask_visitor", "in_language", "language", "t", "tn", "tp", "use_language", "worded"]
 
-Texts = TypeVar("Texts")
 USED: ContextVar[str | None] = ContextVar("language", default=None)
 ask: list[Callable[[], str]] = []  # at most one: how a thread that has no language yet finds it
 
@@ -79,11 +77,6 @@ def tp(context: str, text: str, /, **values: object) -> str:
         values: As for `t`.
     """
     return fill(catalogue(language()).text(text, context), values)
-
-
-def N_(texts: Texts, /) -> Texts:  # noqa: N802 - the name that gettext uses
-    """Mark a text, or every text inside a table, for translation. Return it unchanged; `t` translates it later."""
-    return texts
 
 
 def worded(error: Exception) -> str:
