@@ -11,7 +11,7 @@ const MAX_SIZE = 1 << 20, MAX_POSITIONS = 1 << 12, MAX_LAYERS = 1000;
 const CHOICES = {
   norm: ["post", "pre"], activation: ["relu", "gelu"], attention: ["scaled_dot_product", "additive", "none"],
   positional: ["sinusoidal", "learned", "rotary"], tie_embeddings: ["none", "target", "all"], pooling: ["attention", "mean"],
-  num_kv_heads: [0], score_cap: [0], attention_sinks: [false],
+  score_cap: [0], attention_sinks: [false],
 };
 
 /** Read and check `config.json`. Sizes that do not fit the weights are found when the model takes its tensors. */
@@ -25,9 +25,9 @@ export function readConfig(json) {
   const { format, task = "translation", model, tokenizer, figures = {} } = values ?? {};
   require(format === 1 && model && tokenizer, "config-damaged", "config.json is not the configuration of a checkpoint of Headlight. Copy it again.");
   require(["translation", "classification"].includes(task), "config-unsupported", `The task ${task} is not known.`);
-  for (const [name, known] of Object.entries(CHOICES))
+  for (const [name, known] of Object.entries({ ...CHOICES, num_kv_heads: [0, model.num_heads] }))
     require(!(name in model) || known.includes(model[name]), "config-unsupported", `${name} is ${model[name]}. The browser runs ${known.join(", ")}. Open this model in the app.`);
-  const sizes = Object.keys(model).filter((name) => /^(d_|num_|max_)|_size$/.test(name) && !(name in CHOICES));
+  const sizes = Object.keys(model).filter((name) => /^(d_|num_|max_)|_size$/.test(name) && name !== "num_kv_heads");
   for (const name of ["d_model", "max_length", ...(model.architecture === "recurrent" ? [] : ["num_heads", "num_encoder_layers"]), ...sizes]) {
     const most = name === "max_length" ? MAX_POSITIONS : name.startsWith("num_") ? MAX_LAYERS : MAX_SIZE, size = model[name];
     require(Number.isInteger(size) && size > 0 && size <= most, "config-damaged", `${name} is ${size}. It must be a whole number from 1 to ${most}.`);
