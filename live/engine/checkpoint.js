@@ -6,7 +6,7 @@ import { MAX_WEIGHTS, Weights } from "./safetensors.js";
 import { BytePairTokenizer } from "./text/byte_pair.js";
 import { PAD_ID } from "./text/vocab.js";
 
-const MAX_SIZE = 1 << 20, MAX_POSITIONS = 1 << 12, MAX_LAYERS = 1000;
+const MAX_SIZE = 1 << 20, MAX_POSITIONS = 1 << 12, MAX_LAYERS = 1000, MAX_TABLE = 1 << 24;
 /** @type {Record<string, unknown[]>} */
 const CHOICES = {
   norm: ["post", "pre"], activation: ["relu", "gelu"], attention: ["scaled_dot_product", "additive", "none"],
@@ -32,6 +32,7 @@ export function readConfig(json) {
     const most = name === "max_length" ? MAX_POSITIONS : name.startsWith("num_") ? MAX_LAYERS : MAX_SIZE, size = model[name];
     require(Number.isInteger(size) && size > 0 && size <= most, "config-damaged", `${name} is ${size}. It must be a whole number from 1 to ${most}.`);
   }
+  require(model.d_model * model.max_length <= MAX_TABLE, "config-damaged", `d_model times max_length is ${model.d_model * model.max_length}. The limit is ${MAX_TABLE}.`);
   require(model.d_model % (model.num_heads ?? 1) === 0, "config-damaged", `d_model (${model.d_model}) must be divisible by num_heads (${model.num_heads}).`);
   require(task === "translation" || model.labels?.length > 1, "config-damaged", "A classifier needs at least two labels.");
   return { task, model, tokenizer, figures };

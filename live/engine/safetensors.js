@@ -47,11 +47,14 @@ export class Weights {
     this.buffer = buffer;
     this.start = 8 + length;
     try {
-      this.entries = new Map(Object.entries(JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)))));
+      const { __metadata__: _, ...header } = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
+      this.entries = new Map(Object.entries(header));
+      // Tensors that share their bytes would take more memory than the file.
+      const bytes = Object.values(header).reduce((sum, { data_offsets: [from, to] }) => sum + to - from, 0);
+      require(bytes <= buffer.byteLength - this.start, "weights-damaged", DAMAGED);
     } catch {
       throw new EngineError("weights-damaged", DAMAGED);
     }
-    this.entries.delete("__metadata__");
   }
 
   /** Read one tensor in single precision, once. @param {string} name @param {number[]} shape That the model needs. */
@@ -61,8 +64,7 @@ export class Weights {
     this.entries.delete(name);
     require(`${entry.shape}` === `${shape}`, "weights-shape", `${name} has the shape (${entry.shape}), but config.json requires (${shape}).`);
     require(type, "weights-type", `${name} has numbers of the type ${entry.dtype}. Only F32, F16 and BF16 can be read.`);
-    const [from, to] = Array.isArray(entry.data_offsets) ? entry.data_offsets : [];
-    const inside = Number.isInteger(from) && from >= 0 && this.start + to <= this.buffer.byteLength;
+    const [from, to] = entry.data_offsets, inside = Number.isInteger(from) && from >= 0 && this.start + to <= this.buffer.byteLength;
     require(inside && to - from === sizeOf(shape) * type.bytes, "weights-damaged", DAMAGED);
     return tensor(shape, type.read(this.buffer.slice(this.start + from, this.start + to)));
   }

@@ -104,6 +104,7 @@ test("damaged weights end in an error with a code", () => {
   assert.throws(() => new Weights(whole).take("b", 2), coded("weights-missing"));
   assert.throws(() => new Weights(whole).requireAllTaken(), coded("weights-unknown"));
   assert.throws(() => new Weights(safetensors(one, () => null)), coded("weights-damaged"));
+  assert.throws(() => new Weights(safetensors(one, ({ a }) => ({ a, b: a }))), coded("weights-damaged")); // the same bytes twice
 });
 
 test("a wrong configuration or tokenizer is refused with a sentence", () => {
@@ -111,7 +112,7 @@ test("a wrong configuration or tokenizer is refused with a sentence", () => {
   const model = (changes) => config((values) => ({ ...values, model: { ...values.model, ...changes } }));
   assert.throws(() => readConfig("{"), coded("config-damaged"));
   assert.throws(() => readConfig("[]"), coded("config-damaged"));
-  for (const changes of [{ max_length: 1e9 }, { d_model: 0 }, { num_heads: 5 }, { num_encoder_layers: 1.5 }, { num_heads: undefined }, { target_vocab_size: 7 }])
+  for (const changes of [{ max_length: 1e9 }, { d_model: 1 << 20, max_length: 64 }, { d_model: 0 }, { num_heads: 5 }, { num_encoder_layers: 1.5 }, { num_heads: undefined }, { target_vocab_size: 7 }])
     assert.throws(() => readCheckpoint(model(changes)), coded("config-damaged"));
   assert.throws(() => readCheckpoint(model({ norm: "none" })), coded("config-unsupported"));
   assert.throws(() => readCheckpoint(model({ num_decoder_layers: 2 })), coded("weights-missing"));
@@ -174,6 +175,13 @@ test("masked cells stay masked, whatever is painted or made uniform", () => {
 test("a length penalty divides the log-probability", () => {
   const hypothesis = { ids: [4, 5, 6, 3], logProbs: [-1, -1, -1, -1], rows: [0, 0, 0, 0], finished: true };
   assert.deepEqual([0, 0.5, 1].map((penalty) => scoreOf(hypothesis, penalty)), [-4, -2, -1]);
+});
+
+test("settings that no search can use are refused", () => {
+  const checkpoint = readCheckpoint(files());
+  for (const search of [{ method: "beam", beamSize: 0 }, { method: "beam", beamSize: Number.NaN }, { method: "sample", temperature: 0 }, { method: "sample", topP: 2 }])
+    assert.throws(() => translate(checkpoint, "ab", { search }), coded("search-settings"));
+  assert.ok(translate(checkpoint, "ab", { limit: 3, search: { method: "sample", topP: undefined, topK: 2, seed: 5 } }).written.length);
 });
 
 test("two runs in turns do not see each other's changes", () => {

@@ -4,12 +4,15 @@ import { lengthLimit } from "../decoding/decoder_state.js";
 import { greedy } from "../decoding/greedy.js";
 import { sample, seededNumbers } from "../decoding/sampling.js";
 import { entropyOf, finish, largestIndices, writtenIds } from "../decoding/search.js";
+import { require } from "../errors.js";
 import { numLayers } from "../network/translators.js";
 import { concatenate, tensor } from "../tensor.js";
 import { BOS_ID, EOS_ID, PAD_ID } from "../text/vocab.js";
 import { hookName, KINDS, Trace } from "../trace.js";
 
 const NUM_CANDIDATES = 10;
+/** @type {Record<string, [number, number]>} The smallest and the largest value, as in model/config/search.py. */
+const SETTINGS = { beamSize: [1, 64], lengthPenalty: [0, 10], temperature: [0.001, 1000], topK: [0, Infinity], topP: [1e-9, 1] };
 
 /** Encode a source with its end token, cut to the positions of the model. @param {Checkpoint} checkpoint */
 export function sourceIds({ tokenizer, config }, text) {
@@ -24,6 +27,10 @@ export function forcedIds({ tokenizer }, text) {
 
 /** Create the search that the settings choose. @param {Translator} model @param {number[]} source @param {SearchConfig} search @param {SearchOptions} options */
 export function startSearch(model, source, { method, beamSize = 5, seed = 0, ...search }, options) {
+  for (const [name, [least, most]] of Object.entries(SETTINGS)) {
+    const { [name]: value = least } = { beamSize, ...search };
+    require(value >= least && value <= most, "search-settings", `${name} is ${value}. It must be from ${least} to ${most}.`);
+  }
   if (method === "beam") return beam(model, source, { ...options, ...search, size: beamSize });
   if (method === "sample") return sample(model, source, { random: seededNumbers(seed), ...search, ...options });
   return greedy(model, source, options);
