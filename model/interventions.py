@@ -215,7 +215,7 @@ def paint(cell: PaintedCell) -> dict[str, Edit]:
 
 
 def without_positions() -> dict[str, Edit]:
-    """Edits that remove the positional encoding from the input of the encoder and the decoder.
+    """Edits that remove the positional encoding: from the input of the encoder and the decoder, and from the scores.
 
     Where the vectors of the positions pass a hook point, they become zero. So BERT keeps its token types. Elsewhere the
     sum becomes the token vectors.
@@ -242,4 +242,5 @@ def without_positions() -> dict[str, Edit]:
         places = {"token_vectors": keep, "positions": remove, "sum": total}
         return {f"{stack}.embedding.{place}": edit for place, edit in places.items()}
 
-    return edits_of("encoder") | edits_of("decoder")
+    numbers_for_distances = {hook_name(kind, "*", "bias"): torch.zeros_like for kind in ("encoder", "decoder")}
+    return edits_of("encoder") | edits_of("decoder") | numbers_for_distances

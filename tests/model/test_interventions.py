@@ -105,6 +105,16 @@ def test_two_weights_in_one_row_are_refused_with_the_row() -> None:
         Intervention.from_code("paint.cross.1.2.3.1.0.5~paint.cross.1.2.3.2.0.5")
 
 
+@pytest.mark.parametrize("kind", ["alibi", "relative"])
+def test_without_positions_no_number_for_a_distance_is_added(kind: str, source: Tensor, target: Tensor) -> None:
+    model = make_model(positional=kind)
+    with tracing(edits=Intervention(positions=False).edits(), record=("*.bias",)) as trace:
+        found = model(source, target)
+    assert len(trace.names) == 5
+    assert all(trace.passes(name)[0].eq(0).all() for name in trace.names)
+    assert (found - model(source, target)).abs().max() > 1e-3
+
+
 def test_ablated_uniform_and_painted_heads_can_be_combined(model: Transformer, source: Tensor, target: Tensor) -> None:
     intervention = Intervention(
         ablated=frozenset([Head("cross", 0, 1), Head("cross", 0, 3)]),
@@ -115,7 +125,9 @@ def test_ablated_uniform_and_painted_heads_can_be_combined(model: Transformer, s
         model(source, target)
     weights = trace.passes("decoder.layers.0.cross_attention.weights")[0]
     assert weights[:, [1, 3]].eq(0).all()
-    torch.testing.assert_close(weights[0, 2], torch.full((6, 7), 1 / 7))
+    sink = model.sinks("cross", 0)
+    each = 1 / 7 if sink is None else 1 / (7 + float(sink[2].exp()))  # a sink keeps its share
+    torch.testing.assert_close(weights[0, 2], torch.full((6, 7), each))
     torch.testing.assert_close(weights[0, 0, 1], torch.tensor([1.0, 0, 0, 0, 0, 0, 0]))
     assert trace.passes("decoder.layers.1.cross_attention.weights")[0].ne(0).any()
 

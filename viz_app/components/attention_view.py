@@ -173,6 +173,14 @@ class ChosenMap:
     hidden_share: float  # of a row's weight on keys not shown, mean over the rows; 0 where rows do not sum to 1
 
 
+def sentence_on_sums(weights: FloatArray) -> str:
+    """What the rows of a map (T, S) sum to. A model with attention sinks, or a silenced head, has smaller sums."""
+    sums = weights.sum(axis=-1)
+    if np.allclose(sums, 1, atol=1e-3):
+        return "Each row sums to 1."
+    return f"The rows sum to {sums.min():.2f} to {sums.max():.2f}."
+
+
 def chosen_map(
     shown: AttentionView, rolled: AttentionView | None, layer: int, head: int | str, *, weighted: bool
 ) -> ChosenMap:
@@ -197,7 +205,7 @@ def chosen_map(
             hidden_share=float(rolled.hidden_share[layer, 0]),
         )
     hidden = float(shown.hidden_share[layer, head] if isinstance(head, int) else shown.hidden_share[layer].mean())
-    sums = "" if hidden or weighted else "Each row sums to 1."
+    sums = "" if hidden or weighted else sentence_on_sums(select_head(shown.maps, layer, head))
     return ChosenMap(
         weights=select_head(shown.maps, layer, head),
         allowed=shown.allowed[layer],

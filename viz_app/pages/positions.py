@@ -1,12 +1,14 @@
 """Positional encoding: the numbers that give the model the position of each token."""
 
 from model.config.model import RecurrentConfig
+from viz_app.sections.positions.distance import NUMBERS, distance_numbers
 from viz_app.sections.positions.encoding import ask_for_encoding, introduce, require_table
 from viz_app.sections.positions.matrix import position_matrix
 from viz_app.sections.positions.relations import position_relations
 from viz_app.sections.positions.sentence import positions_in_sentence
 from viz_app.sections.positions.waves import position_waves
 from viz_app.services import listing
+from viz_app.session.page_end import end_page
 from viz_app.widgets import checkpoint_choice
 from viz_app.widgets.tabs import tabs
 
@@ -15,6 +17,9 @@ if isinstance(config.model, RecurrentConfig):
     key, config = checkpoint_choice.require_attention(
         listing.listed_checkpoints(), transformer_heading="This page is about the positions of a Transformer"
     )
+if config.model.positional in NUMBERS:
+    distance_numbers(key, config)
+    end_page()
 own = require_table(key)
 introduce(config.model.positional, max_length=len(own))
 encoding = ask_for_encoding(own, config.model.positional)

@@ -202,11 +202,11 @@ def class_stations_of(
     return tuple(path), predict_class(followed, classification) if last else None
 
 
-def scores_by_distance_of(key: CheckpointKey, layer: int, reach: int) -> FloatArray:
-    """The part of the scores that comes only from rotary positions, for each head of a layer, (H, 2 · reach + 1)."""
+def scores_by_distance_of(key: CheckpointKey, layer: int, reach: int, *, stack: str = "encoder") -> FloatArray:
+    """The part of the scores that comes only from the distance, for each head of a layer, (H, 2 · reach + 1)."""
     model = loaded(key).model
     assert isinstance(model, OwnModel)
-    attention = model.get_submodule(f"encoder.layers.{layer}.self_attention")
+    attention = model.get_submodule(f"{stack}.layers.{layer}.self_attention")
     assert isinstance(attention, MultiHeadAttention)
     return score_by_distance(attention, reach)
 

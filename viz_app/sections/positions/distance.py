@@ -1,5 +1,6 @@
 """The effect of distance in the heads of a classifier: on their scores, and on their weights in a text."""
 
+import numpy as np
 import streamlit as st
 
 from model.analysis.by_distance import weight_by_distance
@@ -14,13 +15,21 @@ from viz_app.widgets.explanation import explanation
 from viz_app.widgets.head_picker import pick_layer
 from viz_app.widgets.headings import section
 
-__all__ = ["distance_scores", "distance_weights"]
+__all__ = ["NUMBERS", "distance_numbers", "distance_scores", "distance_weights"]
 
 REACH = 12  # tokens on each side
+NUMBERS = {
+    "alibi": "Attention itself ignores the order of the words. This model adds nothing to its tokens. Each head lowers "
+    "its scores in proportion to the distance between query and key (**ALiBi**, Press et al. 2022). Nothing is "
+    "learned: each head has a fixed slope.",
+    "relative": "Attention itself ignores the order of the words. This model adds nothing to its tokens. It **learned "
+    "a number for each distance** and each head, and adds it to the scores (T5, Raffel et al. 2020). Far distances "
+    "share one number.",
+}
 
 
 def distance_scores(key: CheckpointKey, config: AnyConfig) -> None:
-    """Draw the part of the scores that depends only on the distance, for a classifier with rotary positions."""
+    """Draw the part of the scores that depends only on the distance, for a model with rotary positions."""
     section(
         "The part of a score that depends only on the distance",
         "One curve for each head. It shows the points of score that a key gets from its distance, compared with a key "
@@ -42,6 +51,27 @@ def distance_scores(key: CheckpointKey, config: AnyConfig) -> None:
         "When training starts, the first head prefers the previous word, and the second head prefers the next word.",
         r"\frac{(R_t\,b)\cdot(R_s\,b')}{\sqrt{d_k}}=\frac{b\cdot R_{s-t}\,b'}{\sqrt{d_k}}",
     )
+
+
+def distance_numbers(key: CheckpointKey, config: AnyConfig) -> None:
+    """Draw the numbers that a model adds to its scores: the same in every layer of the encoder or the decoder."""
+    st.markdown(NUMBERS[config.model.positional])
+    for kind in ("encoder", "decoder"):
+        if not config.model.num_layers(kind):
+            continue
+        section(
+            f"What the {kind} adds to a score",
+            "One curve for each head: the points of score that a key gets for its distance from the query."
+            + (" Keys after the query are masked." if kind == "decoder" else ""),
+        )
+        scores = analyses.scores_by_distance_of(key, 0, REACH, stack=kind)
+        if kind == "decoder":
+            scores = np.where(np.arange(scores.shape[1]) > REACH, np.float32("nan"), scores)
+        draw(
+            positions.by_distance(scores, unit="points of score", height=360),
+            key=f"{kind}_distance_numbers",
+            alt=f"Number added to the score by the distance of query and key, a curve for each head of the {kind}",
+        )
 
 
 def distance_weights(key: CheckpointKey, config: AnyConfig) -> None:

@@ -39,6 +39,9 @@ def positions_in_sentence(key: CheckpointKey, config: AnyConfig, own: NDArray[np
         distance_weights(key, config)
         checkpoint_choice.link_to_sentiment()
         return
+    if config.model.positional == "rotary":
+        st.info("This model adds nothing to its tokens, so there is no sum to show. It rotates queries and keys.")
+        return
     text = require_text(config, opening=demonstration_for(config).order)
     draw_encoder_input(key, text, own)
     compare_orders(key, config, text)
