@@ -34,7 +34,8 @@ def test_the_same_tokens_are_written(name: str) -> None:
     tokenizer = read_config(BUNDLED / name).tokenizer
     source, target = tokenizer.source_language, tokenizer.target_language
     everyday = name.startswith("everyday")
-    texts = (class_sources(source, target) if everyday else []) + phrases(source, 5 if everyday else 40)
+    # Every second sentence of a list: all of them would take half a minute.
+    texts = (class_sources(source, target)[::2] if everyday else []) + phrases(source, 5 if everyday else 40)
     (found,) = run_engine(BUNDLED / name, [{"job": "greedy", "texts": texts}])
     different = [
         text for text, ours, theirs in zip(texts, ids_in_python(name, texts), found, strict=True) if ours != theirs
