@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import torch
 
-from docs.families_page import Row, page, rows_on_page
+from docs.families_page import READ_ONLY, Row, mark, page, rows_on_page
 from docs.family_analyses import ANALYSES
 from docs.family_patching import DONORS
 from docs.foreign_families import FAMILIES
@@ -48,7 +48,7 @@ def measure(family: Family) -> Row:
         task=family.task,
         difference=largest_difference(both),
         same_text=same_text(both),
-        edit_changes=changed_by_edit(both.pair.checkpoint),
+        edit=edit_mark(both.pair.checkpoint),
         analyses={name: cell(analysis, both, family) for name, analysis in ANALYSES.items()},
     )
 
@@ -96,8 +96,10 @@ def cell(analysis: Callable[[Run], float], both: Run, family: Family) -> str:
 def without_name(sentence: str, family: Family) -> str:
     """A sentence without the name of the folder and of the family, so that families share it."""
     sentence = re.sub(r"^model cannot be (shown|opened): ", "", sentence)
-    sentence = re.sub(rf"\b[Mm]odels of the family {re.escape(family.model_type)}\b", "models of this family", sentence)
-    sentence = re.sub(r"\bmodel\b(?= (is|has|continues|reads|translates|was|uses))", "the model", sentence)
+    sentence = re.sub(
+        rf"\b([Mm])odels of the family {re.escape(family.model_type)}\b", r"\1odels of this family", sentence
+    )
+    sentence = re.sub(r"\bmodel\b(?= (is|has|do|continues|reads|translates|was|uses))", "the model", sentence)
     sentence = sentence.replace("The the model", "The model").replace("the the model", "the model")
     return sentence[0].upper() + sentence[1:]
 
@@ -125,6 +127,17 @@ def same_text(both: Run) -> bool:
         prompt = torch.tensor([[token.id for token in found.read[: found.prompt_length + 1]]])
         expected = library.generate(prompt, max_new_tokens=len(written) - found.prompt_length, **PLAIN)[0, 1:]
     return bool(expected.tolist() == written)
+
+
+def edit_mark(checkpoint: Checkpoint | ClassifierCheckpoint) -> str:
+    """Whether an edit changes the output; in a read-only model, whether it raises an error instead."""
+    if not checkpoint.model.read_only_reason:
+        return mark(changed_by_edit(checkpoint))
+    try:
+        changed_by_edit(checkpoint)
+    except ConfigError:
+        return READ_ONLY
+    return mark(False)
 
 
 def changed_by_edit(checkpoint: Checkpoint | ClassifierCheckpoint) -> bool:

@@ -10,7 +10,7 @@ import transformers
 from docs.family_analyses import ANALYSES
 from docs.foreign_families import FAMILIES
 
-__all__ = ["Row", "page", "rows_on_page"]
+__all__ = ["READ_ONLY", "Row", "mark", "page", "rows_on_page"]
 
 TASKS = {
     "translation": "Models that translate or summarize",
@@ -30,7 +30,8 @@ Numbers are differences, relative to the largest number where the numbers are la
 
 - **Maps**: the largest difference of any attention weight from the library's.
 - **Text**: ✓ if both write the same text, token by token, choose the same token for the mask, or the same class.
-- **Edit**: ✓ if the output changes when all heads of the first layer are silenced.
+- **Edit**: ✓ if the output changes when all heads of the first layer are silenced; *read-only* where nothing can be
+  changed, because the library computes the attention with the family's own code and returns only its weights.
 - **One head**: each step of a head; its weights against the library's.
 - **Layers**: *Layer by layer*: each station of a token; the states before each layer against the library's.
 - **Predictions**: *Prediction after each layer*: the probabilities after the last layer against the library's.
@@ -42,6 +43,7 @@ Numbers are differences, relative to the largest number where the numbers are la
 
 A letter in place of a number is a reason, which stands below the tables.
 """
+READ_ONLY = "read-only"
 COLUMNS: tuple[str, ...] = ("Family", "Maps", "Text", "Edit")
 COLUMNS += ("One head", "Layers", "Predictions", "Why", "Read", "Masks", "Positions", "Patch")  # as in `ANALYSES`
 
@@ -54,7 +56,7 @@ class Row:
     task: str
     difference: float = 0.0  # of the maps
     same_text: bool = False
-    edit_changes: bool = False
+    edit: str = "**no**"  # "✓" if an edit changes the output, READ_ONLY where nothing can be changed
     analyses: Mapping[str, str] = field(default_factory=dict)  # name → a number, or the reason why it is not offered
     refusal: str = ""  # why the family does not open
 
@@ -64,7 +66,7 @@ class Row:
         if self.refusal:
             return self.refusal
         parts = (f"{name} {text}" for name, text in self.analyses.items())
-        return f"maps {self.difference:.0e}, text {self.same_text}, edit {self.edit_changes}, {', '.join(parts)}"
+        return f"maps {self.difference:.0e}, text {self.same_text}, edit {self.edit}, {', '.join(parts)}"
 
 
 def page(rows: Sequence[Row]) -> str:
@@ -90,7 +92,7 @@ def letters_of(reasons: Iterable[str]) -> dict[str, str]:
 
 
 def line_of(row: Row, letters: Mapping[str, str]) -> str:
-    cells = [f"{row.difference:.0e}", mark(row.same_text), mark(row.edit_changes)]
+    cells = [f"{row.difference:.0e}", mark(row.same_text), row.edit]
     cells += [letters.get(text, text) for text in (row.analyses.get(name, "") for name in ANALYSES)]
     return f"| {row.title} | {' | '.join(cells)} |"
 
@@ -116,7 +118,7 @@ def rows_on_page(text: str) -> dict[str, Row]:
                 task=family.task,
                 difference=float(found[0]),
                 same_text=found[1] == "✓",
-                edit_changes=found[2] == "✓",
+                edit=found[2],
                 analyses=dict(zip(ANALYSES, (reasons.get(one, one) for one in found[3:]), strict=True)),
             )
         elif reason := refusals.get(family.title):

@@ -117,6 +117,8 @@ def why_this_word(run: Run) -> float:
         ]
     else:
         choices = [*choices_of(run)]
+        if not choices:
+            raise ConfigError("The model predicts nothing in this text.")
     worst = 0.0
     for position, choice in choices:
         parts = contributions(model, run.recording, choice)

@@ -43,7 +43,8 @@ def repeated_token(model: ForeignModel) -> Trace:
 
 def added_vectors(kind: PositionKind, trace: Trace, stack: str) -> list[tuple[Tensor, Tensor]]:
     """What is added to the token vectors, from the first position on: token types are the same at every position."""
-    total, tokens = (trace.passes(f"{stack}.embedding.{name}")[0][0] for name in ("sum", "token_vectors"))
+    places = (f"{stack}.embedding.{name}" for name in ("sum", "token_vectors"))
+    total, tokens = (trace.passes(name)[0][0][:TOKENS] for name in places)
     added = (total - tokens) - (total - tokens)[:1]
     table = torch.zeros_like(added) if kind.table is None else kind.table[: len(added)].to(added)
     return [(table - table[:1], added)]

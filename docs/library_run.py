@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint
 from model.config.section import ConfigError
 from model.decoding.decoder_state import NOTHING_FORCED
 from model.foreign.architecture import architecture
-from model.foreign.open import read_library_config
+from model.foreign.open import choose_language, read_library_config
+from model.foreign.returned_attention import require_full_attention, weights_returned_by
 from model.inference.classify import Classification, record_classification
 from model.inference.opening import open_checkpoint
 from model.inference.searching import search_input, source_ids
@@ -89,7 +91,10 @@ def open_pair(folder: Path) -> Pair:
     checkpoint = open_checkpoint(folder)
     assert isinstance(checkpoint, Checkpoint | ClassifierCheckpoint)
     kind: Any = architecture(read_library_config(folder), folder.name)[1]
-    return Pair(checkpoint=checkpoint, library=kind.from_pretrained(folder, attn_implementation="eager").eval())
+    library = kind.from_pretrained(folder, attn_implementation="eager").eval()
+    require_full_attention(library)
+    choose_language(library)
+    return Pair(checkpoint=checkpoint, library=library)
 
 
 @torch.inference_mode()
@@ -140,7 +145,8 @@ def run_library(
     if pair.task == "translation":
         settings |= {} if read_mask is None else {"decoder_attention_mask": read_mask}
         out = pair.library(**settings, decoder_input_ids=read, use_cache=False)
-        maps = {"encoder": out.encoder_attentions, "decoder": out.decoder_attentions, "cross": out.cross_attentions}
+        maps = weights_of(pair, out, {"decoder": "decoder_attentions", "cross": "cross_attentions"})
+        maps |= weights_of(pair, SimpleNamespace(attentions=out.encoder_attentions), {"encoder": "attentions"})
         streams = {"encoder": out.encoder_hidden_states, "decoder": out.decoder_hidden_states}
     else:
         settings |= {"use_cache": False} if pair.task == "continuation" else {}
@@ -149,9 +155,15 @@ def run_library(
             settings |= {"position_ids": mask.cumsum(dim=-1).sub(1).clamp(min=0)} if pair.task == "continuation" else {}
         out = pair.library(**settings)
         name = "decoder" if pair.task == "continuation" else "encoder"
-        maps, streams = {name: out.attentions}, {name: out.hidden_states}
+        maps, streams = weights_of(pair, out, {name: "attentions"}), {name: out.hidden_states}
     return LibraryRun(
         batch_maps={kind: torch.stack(tuple(layers)).float().numpy() for kind, layers in maps.items()},
         batch_streams={name: torch.stack(tuple(states[:-1])).float().numpy() for name, states in streams.items()},
         batch_logits=out.logits.float().numpy() if "logits" in out else None,
     )
+
+
+def weights_of(pair: Pair, output: Any, places: Mapping[str, str]) -> dict[str, list[Tensor]]:
+    """The weights that the library returned, kind → (B, H, T, S) of each layer."""
+    family = str(pair.library.config.model_type)
+    return {kind: weights_returned_by(family, kind, place, output) for kind, place in places.items()}

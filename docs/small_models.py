@@ -60,6 +60,7 @@ SIZES: Mapping[str, Any] = {
     **dict.fromkeys(("num_hidden_layers", "num_layers", "num_decoder_layers", "n_layer", "n_layers"), 2),
     **dict.fromkeys(("encoder_layers", "decoder_layers", "num_encoder_layers"), 2),
     **dict.fromkeys(("num_attention_heads", "num_heads", "n_head", "n_heads"), 4),
+    "attention_heads": 4,
     **dict.fromkeys(("encoder_attention_heads", "decoder_attention_heads"), 4),
     **dict.fromkeys(("num_encoder_attention_heads", "num_decoder_attention_heads"), 4),
     **dict.fromkeys(("num_key_value_heads",), 2),

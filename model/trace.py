@@ -4,7 +4,7 @@ A `HookPoint` is a module at a place where an interesting tensor passes. The cal
 what happens there. So two visitors who share a model cannot see each other's recordings or edits.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from fnmatch import fnmatchcase
@@ -38,6 +38,7 @@ class Trace:
         self._edits = dict(edits or {})
         self._plan: dict[str, tuple[tuple[Edit, ...], bool]] = {}
         self._passes: dict[str, list[Tensor]] = {}
+        self._newest: int | None = None
 
     def visit(self, name: str, tensor: Tensor) -> Tensor:
         """Edit a tensor, then record it, so a recording always shows what the model used.
@@ -52,8 +53,26 @@ class Trace:
         for edit in edits:
             tensor = edit(tensor)
         if recorded:
-            self._passes.setdefault(name, []).append(to_recorded(tensor))
+            shown = tensor if self._newest is None else tensor[..., -self._newest :, :]
+            self._passes.setdefault(name, []).append(to_recorded(shown))
         return tensor
+
+    @contextmanager
+    def newest_rows(self, count: int) -> Iterator[None]:
+        """Record only the last rows of what passes inside the block: a model reads earlier tokens again in each step.
+
+        Args:
+            count: How many rows of (…, T, X) are new.
+        """
+        self._newest = count
+        try:
+            yield
+        finally:
+            self._newest = None
+
+    def edits_any(self, names: Iterable[str]) -> bool:
+        """Whether an edit would change a tensor at one of these hook points."""
+        return any(fnmatchcase(name, pattern) for name in names for pattern in self._edits)
 
     @property
     def names(self) -> tuple[str, ...]:

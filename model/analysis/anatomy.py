@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from model.analysis.availability import require_values
+from model.analysis.availability import require_attention_steps, require_values
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.section import ConfigError
 from model.decoding.decoder_state import NOTHING_FORCED
@@ -89,8 +89,9 @@ def anatomy(
         forced: Position → target id that is written there, whatever its probability.
 
     Raises:
-        ConfigError: the checkpoint does not compute scaled dot products.
+        ConfigError: the checkpoint does not compute scaled dot products, or its model is read-only.
     """
+    require_attention_steps(checkpoint.model)
     config = checkpoint.model.config
     if config.attention != "scaled_dot_product":
         raise ConfigError(

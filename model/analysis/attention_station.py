@@ -1,11 +1,13 @@
 """Attention as a station: every step from the query vector to the output, computed again for one position."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from model.analysis.anatomy import sharing_heads
 from model.analysis.attention_values import AttentionSite, AttentionValues, compute
 from model.analysis.station import Station, Step, code_lines, format_length, largest_difference, to_float32
 from model.analysis.streams import FloatArray
+from model.config.section import ConfigError
 
 __all__ = ["attention_station"]
 
@@ -21,17 +23,53 @@ def attention_station(site: AttentionSite, x: FloatArray) -> tuple[Station, Floa
         The station, and the output of the block before its norm and its multiplier, (D,).
 
     Raises:
-        ConfigError: the model does more than multiply the head outputs with one matrix.
+        ConfigError: the model does more than multiply the head outputs with one matrix; or it is read-only and changes
+            the output of attention before it adds it.
     """
+    if site.text.model.read_only_reason:
+        return recorded_station(site)
     values = compute(site, x)
     return Station(
-        name="Cross-attention" if site.kind == "cross" else "Self-attention",
+        name=station_name(site),
         formula=station_formula(site),
         vector=to_float32(values.output),
         difference=difference_from_model(site, values),
         steps=attention_steps(site, values),
         code=code_lines(site.block.code),
     ), values.output
+
+
+def station_name(site: AttentionSite) -> str:
+    return "Cross-attention" if site.kind == "cross" else "Self-attention"
+
+
+def recorded_station(site: AttentionSite) -> tuple[Station, FloatArray]:
+    """As `attention_station`, for a read-only model: its weights and its output as recorded, and nothing in between."""
+    block, model = site.block, site.text.model
+    if block.norm_added is not None:
+        raise ConfigError(model.read_only_reason)
+    output = site.text.at(block.added, site.position) / block.multiplier
+    weights = site.text.maps[site.kind][block.layer][:, site.position]  # (H, S)
+    step = Step(
+        name="weights", formula=r"α", numbers=weights, rows="heads", shares=True, facts=strongest_keys(site, weights)
+    )
+    station = Station(
+        name=station_name(site),
+        formula=r"o = \mathrm{Attention}(x)",
+        vector=to_float32(output),
+        difference=0.0,
+        steps=(step,),
+    )
+    return station, output
+
+
+def strongest_keys(site: AttentionSite, weights: NDArray[np.floating]) -> tuple[tuple[str, str], ...]:
+    """The key to which each head attends most, from weights (H, S)."""
+    keys = site.text.keys[site.kind]
+    return tuple(
+        (f"head {head + 1} attends most to", f"{keys[int(row.argmax())]} {row.max():.2f}")
+        for head, row in enumerate(weights)
+    )
 
 
 def difference_from_model(site: AttentionSite, values: AttentionValues) -> float:
@@ -84,8 +122,6 @@ def score_formula(site: AttentionSite) -> str:
 def attention_steps(site: AttentionSite, values: AttentionValues) -> tuple[Step, ...]:
     """The steps with their numbers: six, and one each for a limit of the scores and for the distance."""
     scores, masked, weights = values.scores, values.masked, values.weights
-    keys = site.text.keys[site.kind]
-    strongest = [f"{keys[int(row.argmax())]} {row.max():.2f}" for row in weights]
     keys_from = "from the encoder's output" if site.kind == "cross" else "from the same stack"
     return (
         Step(
@@ -116,10 +152,7 @@ def attention_steps(site: AttentionSite, values: AttentionValues) -> tuple[Step,
             numbers=to_float32(weights),
             rows="heads",
             shares=True,
-            facts=(
-                *((f"head {head + 1} attends most to", key) for head, key in enumerate(strongest)),
-                *sink_facts(site, weights),
-            ),
+            facts=(*strongest_keys(site, weights), *sink_facts(site, weights)),
         ),
         Step(name="weighted sum", formula="z = α V", numbers=to_float32(values.heads), rows="heads"),
         Step(

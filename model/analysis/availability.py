@@ -5,7 +5,13 @@ from model.config.model import RecurrentConfig
 from model.config.section import ConfigError
 from model.network.protocols import Reads, Writes
 
-__all__ = ["require_cross_attention", "require_masks", "require_translation", "require_values"]
+__all__ = [
+    "require_attention_steps",
+    "require_cross_attention",
+    "require_masks",
+    "require_translation",
+    "require_values",
+]
 
 
 def require_translation(checkpoint: Checkpoint) -> Writes:
@@ -20,6 +26,16 @@ def require_translation(checkpoint: Checkpoint) -> Writes:
     if model.task == "continuation":
         raise ConfigError(f"{checkpoint.name} continues a text and does not translate. Choose a translator.")
     return model
+
+
+def require_attention_steps(model: Reads) -> None:
+    """Require that every step of attention can be recorded and edited, and not only its weights recorded.
+
+    Raises:
+        ConfigError: the model is read-only.
+    """
+    if model.read_only_reason:
+        raise ConfigError(model.read_only_reason)
 
 
 def require_cross_attention(checkpoint: Checkpoint) -> Writes:
@@ -38,8 +54,9 @@ def require_values(checkpoint: Checkpoint) -> None:
     """Require value vectors and an output projection.
 
     Raises:
-        ConfigError: the model is a recurrent network.
+        ConfigError: the model is a recurrent network, or read-only.
     """
+    require_attention_steps(checkpoint.model)
     if isinstance(checkpoint.model.config, RecurrentConfig):
         raise ConfigError(
             f"{checkpoint.name} is a recurrent network. Its attention has no value vectors. Choose a Transformer."
@@ -53,6 +70,7 @@ def require_masks(checkpoint: Loaded) -> Reads:
         ConfigError: the model has no such mask.
     """
     model = checkpoint.model
+    require_attention_steps(model)
     if isinstance(model.config, RecurrentConfig):
         raise ConfigError(
             f"{checkpoint.name} is a recurrent network. It has no self-attention, so it has no causal mask. Choose a "

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from model.analysis.availability import require_attention_steps
 from model.analysis.streams import (
     FloatArray,
     LinearMap,
@@ -130,8 +131,9 @@ def contributions(model: Reads, recording: Recorded, choice: Choice) -> Contribu
         choice: The two tokens or classes.
 
     Raises:
-        ConfigError: the model's blocks are not known, or it computes no logits.
+        ConfigError: the model's blocks are not known, it is read-only, or it computes no logits.
     """
+    require_attention_steps(model)
     stack = model.stack(choice.stack)
     if not stack.readout:
         raise ConfigError("This model has no logits: it only reads. Choose a model that predicts something.")

@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from model.analysis.availability import require_attention_steps
 from model.analysis.streams import (
     FloatArray,
     Passage,
@@ -83,8 +84,9 @@ def influence(model: Reads, maps: AttentionMaps, recording: Recorded) -> Influen
         recording: Of `influence_names` of its stacks.
 
     Raises:
-        ConfigError: the model's blocks are not known, or the text is too long.
+        ConfigError: the model's blocks are not known, it is read-only, or the text is too long.
     """
+    require_attention_steps(model)
     require_short(model, maps)
     agreement = Agreement()
     encoder, pooled = np.zeros((0, 0)), None

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.analysis.availability import require_translation
+from model.analysis.availability import require_attention_steps, require_translation
 from model.analysis.importance import all_heads
 from model.checkpoints.checkpoint import Checkpoint
 from model.inference.padding import padded_for
@@ -64,9 +64,10 @@ def patch_every_head(
         The effects; None where both translations are equal.
 
     Raises:
-        ConfigError: the model does not translate.
+        ConfigError: the model does not translate, or it is read-only.
     """
     model = require_translation(checkpoint)
+    require_attention_steps(model)
     theirs, ours = translate(checkpoint, donor), translate(checkpoint, text)
     position = first_difference(theirs, ours)
     if position is None:
@@ -182,7 +183,11 @@ def patch_head(checkpoint: Checkpoint, donor: str, text: str, head: Head) -> Tra
         donor: The text whose run gives the head's outputs.
         text: The text that is translated.
         head: The head that is patched.
+
+    Raises:
+        ConfigError: the model is read-only.
     """
+    require_attention_steps(checkpoint.model)
     name = hook_name(head.kind, head.layer, "head_outputs")
     recorded = torch.from_numpy(record_translation(checkpoint, donor, record=(name,))[1].array(name))  # (H, T, K)
     next_position = 0

@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from model.analysis.availability import require_attention_steps
 from model.analysis.station import Followed
 from model.config.kinds import KINDS
 from model.config.section import ConfigError
@@ -73,8 +74,9 @@ def value_zeroing(text: Followed) -> Zeroing:
         text: A recorded text, with the streams of the decoder, or of the encoder in a model that only reads.
 
     Raises:
-        ConfigError: the model's blocks are not known, or the text is too long.
+        ConfigError: the model's blocks are not known, it is read-only, or the text is too long.
     """
+    require_attention_steps(text.model)
     stack = text.model.stack("decoder" if "decoder" in text.maps else "encoder")
     experiment = Experiment(text, stack)
     kinds = dict.fromkeys(block.kind for block in stack.blocks if block.kind is not None)

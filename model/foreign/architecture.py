@@ -23,6 +23,8 @@ ARCHITECTURES: tuple[tuple[Task, Classes], ...] = (
     ("reading", auto.MODEL_MAPPING_NAMES),
 )
 ATTENTION = ("full_attention", "sliding_attention", "chunked_attention")  # kinds of layers that can be shown
+# Families of language models whose tokens attend to all others. They predict in another pass, with other input.
+BOTH_DIRECTIONS = ("xlnet",)
 # Ends of the names of classes without a head for a task: config.json of facebook/bart-base names a BartModel.
 HEADLESS = ("Model", "ForPreTraining")
 
@@ -36,6 +38,10 @@ def architecture(config: PreTrainedConfig, name: str) -> tuple[Task, type[PreTra
     names = config.architectures
     named = str(names[0]) if isinstance(names, list) and names else ""
     for task, known in candidates(config.model_type, named):
+        if task == "continuation" and predicts_masked(config, known):
+            continue
+        if config.model_type in BOTH_DIRECTIONS and task == "continuation":
+            return "reading", getattr(transformers, known)
         if (task == "translation") == config.is_encoder_decoder:
             return task, getattr(transformers, known)
     raise CheckpointError(
@@ -65,6 +71,11 @@ def candidates(family: str, named: str) -> Iterator[tuple[Task, str]]:
         fits = task == "translation" or (task == "continuation") == (not reads)
         if known and task != "classification" and fits and (headed or classes is not FILLING):
             yield task, known
+
+
+def predicts_masked(config: PreTrainedConfig, known: str) -> bool:
+    """Whether a class that can do both predicts masked tokens, and does not continue a text (XLM)."""
+    return known == class_of(FILLING, config.model_type) and not getattr(config, "causal", False)
 
 
 def class_of(classes: Classes, family: str) -> str:

@@ -25,7 +25,7 @@ from model.network.scores import attention_scores
 from model.safety.errors import first_line
 from model.trace import HookPoint, active_trace, hook_name, tracing
 
-__all__ = ["find_direct", "place_hooks"]
+__all__ = ["AttentionHooks", "OwnAttentionError", "find_direct", "only_earlier_tokens", "place_hooks"]
 
 NAME = "headlight"
 # Names of the output projection, which mixes the heads.
@@ -55,6 +55,10 @@ HARMLESS_ARGUMENTS = frozenset(
     }
 )
 _FOUND: ContextVar[list[tuple[nn.Module, float]] | None] = ContextVar("headlight_attention_modules", default=None)
+
+
+class OwnAttentionError(ConfigError):
+    """The library computes the attention of a model where `attend` cannot take its place."""
 
 
 class AttentionHooks(nn.Module):
@@ -207,18 +211,20 @@ def find_modules() -> Iterator[list[tuple[nn.Module, float]]]:
         _FOUND.reset(token)
 
 
-def place_hooks(model: PreTrainedModel, run: Callable[[], object]) -> list[AttentionHooks]:
+def place_hooks(model: PreTrainedModel, run: Callable[[], object], needed: Sequence[str] = ()) -> list[AttentionHooks]:
     """Give every attention module of a model its hook points.
 
     Args:
         model: A model of the library. From now on `attend` computes its attention.
         run: Runs the whole model on a few tokens.
+        needed: The kinds of attention that the model must have.
 
     Returns:
         The hook points of every attention module, in the order of the pass.
 
     Raises:
-        ConfigError: the model needs more than token ids.
+        OwnAttentionError: a needed kind is computed by the library's own code, or layers share one attention module.
+        ConfigError: the model needs more than token ids, or has another kind of attention.
     """
     model.set_attn_implementation(NAME)
     with find_modules() as found:
@@ -232,15 +238,13 @@ def place_hooks(model: PreTrainedModel, run: Callable[[], object]) -> list[Atten
                 f"do not fit together. The library reports: {first_line(error)}"
             ) from error
     names = {module: name for name, module in model.named_modules()}
+    kinds = [kind_of(names[module], module, two_stacks=model.config.is_encoder_decoder) for module, _ in found]
+    require_kinds(model.config.model_type, kinds, needed)
     if len(dict(found)) < len(found):
-        raise ConfigError(
-            f"the layers of {model.config.model_type} share one attention module, so their maps cannot be "
-            "distinguished."
-        )
+        raise OwnAttentionError(f"several layers of models of the family {model.config.model_type} share one module")
     layers = dict.fromkeys(KINDS, 0)
     placed = []
-    for module, scaling in found:
-        kind = kind_of(names[module], module, two_stacks=model.config.is_encoder_decoder)
+    for (module, scaling), kind in zip(found, kinds, strict=True):
         module.hooks = hooks = AttentionHooks(kind, layers[kind], scaling)
         if (projection := projection_of(model, names[module])) is not None:
             hooks.projection = [projection]
@@ -248,6 +252,22 @@ def place_hooks(model: PreTrainedModel, run: Callable[[], object]) -> list[Atten
         placed.append(hooks)
         layers[kind] += 1
     return placed
+
+
+def require_kinds(family: str, kinds: Sequence[str], needed: Sequence[str]) -> None:
+    """Raises ConfigError if a needed kind of attention is not among the kinds of the modules that were found."""
+    if list(needed) == ["encoder"] and set(kinds) == {"decoder"}:
+        raise ConfigError(only_earlier_tokens(family))
+    if set(needed) - set(kinds):
+        raise OwnAttentionError(f"models of the family {family} compute attention with their own code")
+
+
+def only_earlier_tokens(family: str) -> str:
+    """Why a classifier or a reader with causal attention does not open."""
+    return (
+        f"in models of the family {family} a token attends only to earlier tokens. Headlight shows classifiers and "
+        "readers in which every token attends to all others."
+    )
 
 
 def find_direct(placed: Sequence[AttentionHooks], run: Callable[[], object]) -> None:

@@ -1,5 +1,6 @@
 """What all models of Hugging Face's `transformers` share here: hook points, sizes, and the matrices of the heads."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import torch
@@ -9,8 +10,9 @@ from transformers import PreTrainedModel
 from model.config.foreign import ForeignSizes
 from model.config.kinds import KINDS
 from model.config.section import ConfigError
-from model.foreign.attention import find_direct, place_hooks
+from model.foreign.attention import AttentionHooks, OwnAttentionError, find_direct, place_hooks
 from model.foreign.positions import find_positions
+from model.foreign.returned_attention import place_returned_weights
 from model.foreign.sizes import learned_positions, sizes_of
 from model.foreign.stacks import ForeignStacks
 from model.network.position_kind import PositionKind
@@ -19,12 +21,15 @@ from model.network.residual_stream import Stack, StackName
 
 __all__ = ["ForeignModel"]
 
+READ_ONLY = "Nothing can be changed in this model, and only its attention weights are known"
+
 
 class ForeignModel(nn.Module):
     """A model of the library that `Reads`, as our own do. It never changes after it is built."""
 
     config: ForeignSizes
     pad_id: int
+    read_only_reason: str
 
     def __init__(
         self, model: PreTrainedModel, run_once: Callable[[PreTrainedModel], object], needed: Sequence[str]
@@ -42,13 +47,25 @@ class ForeignModel(nn.Module):
         super().__init__()
         model.config.return_dict = True
         self.model = model.eval()
-        with torch.inference_mode():
-            hooks = place_hooks(model, lambda: run_once(model))
-            find_direct(hooks, lambda: run_once(model))
-        self.hooks = {(one.kind, one.layer): one for one in hooks}
+        self.hooks: dict[tuple[str, int], AttentionHooks] = {}
+        self.read_only_reason = ""
+        sizes = self.place_attention(lambda: run_once(model), needed)
         self.stacks = ForeignStacks(model, {KINDS[kind].stack for kind in needed})
         self.position_kinds: dict[str, PositionKind] = {}
-        self.config = sizes_of(model, [one.kind for one in hooks], needed=needed)
+        self.config = sizes
+
+    @torch.inference_mode()
+    def place_attention(self, run: Callable[[], object], needed: Sequence[str]) -> ForeignSizes:
+        """Place the hook points of the attention, and count its layers."""
+        try:
+            hooks = place_hooks(self.model, run, needed)
+        except OwnAttentionError as error:
+            self.read_only_reason = f"{READ_ONLY}: {error}."
+            returned = place_returned_weights(self.model, needed, self.read_only_reason)
+            return sizes_of(self.model, returned.layers, heads=returned.heads)
+        find_direct(hooks, run)
+        self.hooks = {(one.kind, one.layer): one for one in hooks}
+        return sizes_of(self.model, Counter(one.kind for one in hooks))
 
     @property
     def device(self) -> torch.device:
@@ -65,18 +82,27 @@ class ForeignModel(nn.Module):
         return self.position_kinds[name]
 
     def scaling(self, kind: str, layer: int) -> float:
+        self.require_hooks()
         return self.hooks[kind, layer].scaling
 
     def score_cap(self, kind: str, layer: int) -> float | None:
-        return None  # `attend` refuses limits and sinks
+        self.require_hooks()
+        return self.hooks[kind, layer].cap
 
     def sinks(self, kind: str, layer: int) -> Tensor | None:
-        return None
+        self.require_hooks()
+        return self.hooks[kind, layer].sinks
+
+    def require_hooks(self) -> None:
+        """Raises ConfigError if only the weights of the attention are known."""
+        if self.read_only_reason:
+            raise ConfigError(self.read_only_reason)
 
     def stack(self, name: str) -> Stack:
         return self.stacks.stack(name)
 
     def mixing(self, kind: str, layer: int) -> HeadMixing:
+        self.require_hooks()
         hooks = self.hooks[kind, layer]
         if not hooks.direct:
             raise ConfigError(

@@ -41,7 +41,7 @@ from model.text.panic import TokenizerPanicError, panics_as_errors
 from model.text.tokenizers import TokenizerPair
 from model.text.vocab import Specials
 
-__all__ = ["open_foreign", "read_foreign_config"]
+__all__ = ["choose_language", "open_foreign", "read_foreign_config"]
 
 VOCABULARIES = ("tokenizer.json", "vocab.json", "vocab.txt", "spiece.model", "tokenizer.model", "source.spm")
 FEWEST = 10  # tokens of a usable vocabulary, without special ones
@@ -104,7 +104,7 @@ def claimed_sizes(config: PreTrainedConfig, task: Task, name: str) -> ForeignSiz
         )
     except AttributeError as error:
         raise CheckpointError(
-            f"config.json of {name} has no {error.name or 'sizes'}. Models of the family {config.model_type} may have "
+            f"{name} has no {error.name or 'sizes'} in config.json. Models of the family {config.model_type} may have "
             "no attention heads."
         ) from error
     except (TypeError, ValueError) as error:
@@ -182,6 +182,7 @@ def open_alone(
     require_memory(numbers, folder.name, max_bytes)
     model = load_model(folder, kind, config, placement(device, torch.cuda.device_count()))
     try:
+        choose_language(model)
         wrapped = wrap(model, task, tokenizer)
         pair = pair_of(folder, tokenizer, wrapped)
     except ConfigError as error:
@@ -236,7 +237,12 @@ def load_model(
 ) -> PreTrainedModel:
     try:
         loaded: Any = kind.from_pretrained(
-            folder, config=config, local_files_only=True, output_loading_info=True, **placed
+            folder,
+            config=config,
+            local_files_only=True,
+            output_loading_info=True,
+            attn_implementation="eager",  # some families choose their modules now, see `returned_attention.py`
+            **placed,
         )
     except Exception as error:
         raise CheckpointError(f"The weights of {folder.name} cannot be loaded: {first_line(error)}") from error
@@ -249,6 +255,24 @@ def load_model(
         raise CheckpointError(f"The weights of {folder.name} do not fit: {few} is missing or has another shape.")
     assert isinstance(model, PreTrainedModel)
     return model
+
+
+def choose_language(model: PreTrainedModel) -> None:
+    """Choose the language of a model with a part for each (X-MOD): the one of its configuration, or its only one.
+
+    Raises:
+        ConfigError: there are several, and the configuration names none.
+    """
+    choose: Any = getattr(model, "set_default_language", None)
+    if choose is None or model.config.default_language:
+        return
+    languages = model.config.languages
+    if len(languages) > 1:
+        raise ConfigError(
+            f"it has parts for {len(languages)} languages, and config.json has no default_language. Add one of "
+            f"{', '.join(map(str, languages[:3]))} …"
+        )
+    choose(languages[0])
 
 
 def wrap(

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from model.foreign.sizes import TABLES
+from model.foreign.sizes import TABLES, vocabulary_of
 from model.network.position_kind import PositionKind, RelativeBias, Rotation
 from model.network.residual_stream import StackName
 from model.trace import hook_name, tracing
@@ -42,10 +42,15 @@ def find_positions(model: PreTrainedModel, stack: StackName, layers: int) -> Pos
     names = f"{stack}.embedding.sum", f"{stack}.embedding.token_vectors"
     if not set(names) <= set(trace.names):
         return PositionKind(name="own")
-    total, tokens = (trace.passes(name)[0][0] for name in names)  # (T, D)
+    total, tokens = (trace.passes(name)[0][0][:TOKENS] for name in names)  # (T, D), without padding behind the text
+    if len(total) < TOKENS or total.shape != tokens.shape:  # FSMT puts the tokens first
+        return PositionKind(name="own")
     if not torch.equal(total, total[:1].expand_as(total)):
         # Token types and the like are the same at every position.
         added = (total - tokens) - (total - tokens)[:1]
+        steps_known = hook_name(stack, 0, "queries") in trace.names
+        if not steps_known and distances_count(model, stack, tolerance):
+            return PositionKind(name="own")
         return table_that_fits(model, added, tolerance * largest(total))
     if hook_name(stack, 0, "queries") not in trace.names:
         return alibi(model, tolerance)
@@ -60,11 +65,29 @@ def find_positions(model: PreTrainedModel, stack: StackName, layers: int) -> Pos
 
 def read_one_token(model: PreTrainedModel, **settings: bool) -> Any:
     """The output of a model for one token that comes several times."""
-    table = model.get_input_embeddings()
-    assert isinstance(table, nn.Embedding)
-    ids = torch.full((1, TOKENS), table.num_embeddings // 2, device=model.device)
+    ids = torch.full((1, TOKENS), vocabulary_of(model) // 2, device=model.device)
     inputs = {"decoder_input_ids": ids} if model.config.is_encoder_decoder else {}
     return model(input_ids=ids, **inputs, **settings)
+
+
+def distances_count(model: PreTrainedModel, stack: StackName, tolerance: float) -> bool:
+    """Whether the first layer of a read-only model attends unevenly to equal vectors (MPNet, beside its table)."""
+    tokens: list[Tensor] = []
+
+    def keep(vectors: Tensor) -> Tensor:
+        tokens.append(vectors)
+        return vectors
+
+    def without_positions(total: Tensor) -> Tensor:
+        return torch.cat(tokens, dim=1)[:, -total.size(1) :]  # LED reads its padding separately
+
+    edits = {f"{stack}.embedding.token_vectors": keep, f"{stack}.embedding.sum": without_positions}
+    name = hook_name(stack, 0, "weights")
+    with tracing(record=(name,), edits=edits) as trace:
+        read_one_token(model)
+    weights = trace.passes(name)[0][0]  # (H, T, T)
+    allowed = weights > 0
+    return largest(weights - allowed / allowed.sum(dim=-1, keepdim=True)) > tolerance
 
 
 def largest(x: Tensor) -> float:

@@ -6,6 +6,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from model.config.section import ConfigError
+from model.foreign.architecture import fills_gaps
 from model.foreign.base import ForeignModel
 from model.foreign.sizes import few_tokens
 
@@ -29,7 +30,7 @@ class ForeignReader(ForeignModel):
     @property
     def fills(self) -> bool:
         """Whether the model predicts masked tokens."""
-        return self.model.get_output_embeddings() is not None
+        return fills_gaps(type(self.model))
 
     def read(self, source: Tensor) -> Tensor | None:
         """Read token ids (B, S). A model that predicts masked tokens returns logits (B, S, V), another one None."""

@@ -1,8 +1,7 @@
 """The sizes of a model of Hugging Face's `transformers` that the rest of the program needs."""
 
 import math
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Literal, TypedDict
 
 import torch
@@ -12,10 +11,20 @@ from transformers import PreTrainedConfig, PreTrainedModel
 from model.config.foreign import ForeignSizes
 from model.config.section import ConfigError
 
-__all__ = ["TABLES", "classes_of", "few_tokens", "labels_of", "learned_positions", "sizes_of"]
+__all__ = [
+    "TABLES",
+    "classes_of",
+    "few_texts",
+    "few_tokens",
+    "labels_of",
+    "learned_positions",
+    "sizes_of",
+    "vocabulary_of",
+]
 
 TABLES = ("position_embeddings", "embed_positions", "wpe")  # ends of the names of position embeddings
 MAX_TOKENS, MAX_BYTES = 1024, 400 << 20  # of a text; of all its maps: 522 tokens with 24 × 16 heads
+TEXT_TOKENS = 5  # of the texts on which a model is checked
 UNLIMITED = 512  # tokens in a model that has no largest position
 
 
@@ -36,12 +45,24 @@ def learned_positions(model: PreTrainedModel) -> Tensor | None:
     return None
 
 
+def vocabulary_of(model: PreTrainedModel) -> int:
+    """How many tokens the embeddings of a model have."""
+    weight = model.get_input_embeddings().weight  # not always of an nn.Embedding (I-BERT)
+    assert isinstance(weight, Tensor)
+    return len(weight)
+
+
 def few_tokens(model: PreTrainedModel) -> Tensor:
-    """Two token ids (1, 2) from the middle of the vocabulary. The embedding of a special token could be zero."""
-    table = model.get_input_embeddings()
-    assert isinstance(table, nn.Embedding)
-    rows = table.num_embeddings
-    return torch.tensor([[rows // 3, rows // 2]], device=model.device)
+    """One of `few_texts`, (1, T)."""
+    return few_texts(model)[:1]
+
+
+def few_texts(model: PreTrainedModel) -> Tensor:
+    """Two texts with the same tokens in opposite orders, (2, T)."""
+    rows = vocabulary_of(model)
+    step = max(1, rows // (TEXT_TOKENS + 2))  # not the first rows: the embedding of a special token could be zero
+    row = (torch.arange(1, TEXT_TOKENS + 1) * step) % rows
+    return torch.stack([row, row.flip(0)]).to(model.device)
 
 
 def labels_of(config: PreTrainedConfig) -> tuple[str, ...]:
@@ -69,53 +90,40 @@ def classes_of(config: PreTrainedConfig) -> ClassifierFields:
 
 def positions_of(model: PreTrainedModel) -> int:
     """The number of positions that the model can distinguish."""
-    table = learned_positions(model)
-    return int(getattr(model.config, "max_position_embeddings", None) or UNLIMITED) if table is None else len(table)
+    table, config = learned_positions(model), model.config
+    known = int(getattr(config, "max_position_embeddings", None) or UNLIMITED) if table is None else len(table)
+    if getattr(config, "attention_type", "") == "block_sparse":  # BigBird attends to all tokens of shorter texts only
+        return min(known, (5 + 2 * int(config.num_random_blocks)) * int(config.block_size))
+    return known
 
 
-def why_missing(family: str, missing: Sequence[str], seen: Sequence[str]) -> str:
-    """The message for a model in which a needed kind of attention was not found."""
-    if list(missing) == ["encoder"] and set(seen) == {"decoder"}:
-        return (
-            f"in models of the family {family} a token attends only to earlier tokens. Headlight shows classifiers and "
-            "readers in which every token attends to all others."
-        )
-    kinds = ", ".join(missing)
-    return (
-        f"models of the family {family} compute attention ({kinds}) with their own code and not with the function that "
-        "most models of the library share. So it cannot be shown."
-    )
-
-
-def sizes_of(model: PreTrainedModel, kinds: Sequence[str], *, needed: Sequence[str]) -> ForeignSizes:
+def sizes_of(model: PreTrainedModel, layers: Mapping[str, int], *, heads: int = 0) -> ForeignSizes:
     """The sizes of a model, after its attention modules were found.
 
     Args:
         model: A model of the library.
-        kinds: The kind of each attention module.
-        needed: The kinds that a model of this task must have.
+        layers: Kind of attention → how many layers have it.
+        heads: The number of heads, if it is not the one in the configuration.
 
     Raises:
-        ConfigError: a needed kind was not found, or encoder and decoder have different numbers of heads.
+        ConfigError: encoder and decoder have different numbers of heads.
     """
     config = model.config
-    if missing := set(needed) - set(kinds):
-        raise ConfigError(why_missing(config.model_type, sorted(missing), kinds))
-    heads = {getattr(config, f"{side}_attention_heads", config.num_attention_heads) for side in ("encoder", "decoder")}
-    if len(heads) > 1:
+    found = {getattr(config, f"{side}_attention_heads", config.num_attention_heads) for side in ("encoder", "decoder")}
+    if len(found) > 1:
         raise ConfigError(
-            f"encoder and decoder have different numbers of heads ({' and '.join(map(str, sorted(heads)))}). Headlight "
+            f"encoder and decoder have different numbers of heads ({' and '.join(map(str, sorted(found)))}). Headlight "
             "cannot show this."
         )
-    source, target = model.get_input_embeddings(), model.get_output_embeddings()
-    assert isinstance(source, nn.Embedding)
+    heads = heads or int(found.pop())
+    source, target = vocabulary_of(model), model.get_output_embeddings()
     return ForeignSizes(
         d_model=int(config.hidden_size),
-        num_heads=int(heads.pop()),
-        layers=Counter(kinds),
-        max_length=min(positions_of(model), longest_text(len(kinds), int(config.num_attention_heads))),
-        source_vocab_size=source.num_embeddings,
+        num_heads=heads,
+        layers=dict(layers),
+        max_length=min(positions_of(model), longest_text(sum(layers.values()), heads)),
+        source_vocab_size=source,
         positional="its own" if learned_positions(model) is None else "learned",
         **classes_of(config),
-        target_vocab_size=target.out_features if isinstance(target, nn.Linear) else source.num_embeddings,
+        target_vocab_size=target.out_features if isinstance(target, nn.Linear) else source,
     )

@@ -6,17 +6,17 @@ A description that does not fit is never used: analyses of a wrong one would sho
 from collections.abc import Iterator
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from transformers import PreTrainedModel
 
 from model.config.section import ConfigError
+from model.foreign.sizes import few_texts
 from model.network.residual_stream import Block, Norm, Stack, read_out
 from model.trace import Trace, tracing
 
 __all__ = ["verify"]
 
 RECORDED = ("*_residual.*", "*.embedding.*", "*.units", "*.states", "logits")
-TOKENS = 5
 # Relative to the largest number of a vector. Half precision has three digits, and several roundings follow each other.
 TOLERANCES = {torch.float64: 1e-6, torch.float32: 1e-4}
 HALF = 5e-2
@@ -48,15 +48,6 @@ def agrees(described: Tensor, found: Tensor, tolerance: float) -> bool:
     return bool(((described - found).abs() <= limit).all())
 
 
-def few_texts(model: PreTrainedModel) -> Tensor:
-    """Two texts with the same tokens in opposite orders, (2, T)."""
-    table = model.get_input_embeddings()
-    assert isinstance(table, nn.Embedding)
-    step = max(1, table.num_embeddings // (TOKENS + 2))
-    row = (torch.arange(1, TOKENS + 1) * step) % table.num_embeddings
-    return torch.stack([row, row.flip(0)]).to(model.device)
-
-
 def record(model: PreTrainedModel, ids: Tensor) -> Trace:
     with tracing(record=RECORDED) as trace:
         if model.config.is_encoder_decoder:
@@ -75,7 +66,7 @@ def comparisons(stack: Stack, trace: Trace, ids: Tensor) -> Iterator[tuple[str, 
         return trace.passes(name)[0]
 
     total = recorded(stack.embedding)  # (2, T, D)
-    if recorded(stack.streams[0]).shape[:2] != (2, TOKENS):  # FSMT puts the tokens first, Longformer adds some
+    if recorded(stack.streams[0]).shape[:2] != ids.shape:  # FSMT puts the tokens first, Longformer adds some
         raise ConfigError("the layers read other shapes than texts and tokens")
     # What is added to the token vectors depends on the position only, not on the token.
     tokens = recorded(stack.token_vectors)

@@ -123,6 +123,14 @@ class Reads(Protocol):
         """Where the model runs. Token ids must be there too."""
         ...
 
+    @property
+    def read_only_reason(self) -> str:
+        """Why nothing can be changed in the model, as a sentence; "" where its attention can be edited.
+
+        With a reason, the weights are the only part of its attention that is recorded.
+        """
+        ...
+
     def named_parameters(self) -> Iterator[tuple[str, nn.Parameter]]: ...
 
     def parameters(self) -> Iterator[nn.Parameter]: ...

@@ -6,7 +6,7 @@ import pytest
 import transformers
 
 from docs.families import measure, measure_maps
-from docs.families_page import NUMBER, Row, page, rows_on_page
+from docs.families_page import NUMBER, READ_ONLY, Row, page, rows_on_page
 from docs.family_analyses import ANALYSES
 from docs.foreign_families import FAMILIES, family_named
 from tests.conftest import ROOT
@@ -14,7 +14,8 @@ from tests.conftest import ROOT
 PAGE = (ROOT / "docs" / "families.md").read_text(encoding="utf-8")
 ROWS = rows_on_page(PAGE)
 AGAIN = ["mT5, wide heads", "Gemma 3, wide heads", "Mixtral, window", "ModernBERT", "BERT classifier", "FNet"]
-MAPS, ANALYSIS = 1e-6, 1e-4  # the largest differences
+AGAIN += ["OpenAI GPT", "LED", "BLOOM"]  # read-only
+MAPS, ANALYSIS = 3e-6, 1e-4  # the largest differences
 
 
 def test_the_page_is_measured_with_the_installed_version() -> None:
@@ -42,7 +43,7 @@ def test_every_family_opens_with_the_maps_of_the_library_or_is_refused_as_the_pa
 
 def require_right(row: Row) -> None:
     assert row.same_text, row.title
-    assert row.edit_changes, row.title
+    assert row.edit in ("✓", READ_ONLY), row.title
     assert row.difference < MAPS, row.title
     assert set(row.analyses) == set(ANALYSES)
     numbers = [float(text) for text in row.analyses.values() if NUMBER.fullmatch(text)]

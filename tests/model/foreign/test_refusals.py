@@ -45,8 +45,9 @@ def made(tmp_path: Path) -> Make:
     [
         ("Qwen3-Next", r"do not use attention \(linear_attention\)"),
         ("GPT-2 classifier", "attends only to earlier tokens"),
-        ("BLOOM", "with their own code"),
-        ("Funnel", "The library reports: index"),
+        ("LongT5", "does not return one weight for each pair of tokens"),
+        ("Funnel", "does not return one weight for each pair of tokens"),
+        ("MRA", "returns no attention weights"),
         ("FNet", "no attention heads"),
     ],
 )
