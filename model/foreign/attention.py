@@ -8,6 +8,7 @@ The library's modules do not know their kind and do not always know their layer:
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -25,7 +26,7 @@ from model.network.scores import attention_scores
 from model.safety.errors import first_line
 from model.trace import HookPoint, active_trace, hook_name, tracing
 
-__all__ = ["AttentionHooks", "OwnAttentionError", "find_direct", "only_earlier_tokens", "place_hooks"]
+__all__ = ["AttentionHooks", "OwnAttentionError", "Scoring", "find_direct", "only_earlier_tokens", "place_hooks"]
 
 NAME = "headlight"
 # Names of the output projection, which mixes the heads.
@@ -54,7 +55,24 @@ HARMLESS_ARGUMENTS = frozenset(
         "use_cache",
     }
 )
-_FOUND: ContextVar[list[tuple[nn.Module, float]] | None] = ContextVar("headlight_attention_modules", default=None)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Scoring:
+    """How a module computes weights from queries and keys, besides the mask."""
+
+    scaling: float  # the factor of the products q·k
+    cap: float | None = None  # the limit of the scores (Gemma 2), see `cap_scores`
+    sinks: Tensor | None = None  # the score of the sink of each head (H,) (gpt-oss), see `attention_weights`
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether PyTorch's fused kernel computes the same."""
+        return self.cap is None and self.sinks is None
+
+
+Found = list[tuple[nn.Module, Scoring]]
+_FOUND: ContextVar[Found | None] = ContextVar("headlight_attention_modules", default=None)
 
 
 class OwnAttentionError(ConfigError):
@@ -64,10 +82,10 @@ class OwnAttentionError(ConfigError):
 class AttentionHooks(nn.Module):
     """The hook points of one attention module, with the same names as in our own models."""
 
-    def __init__(self, kind: str, layer: int, scaling: float) -> None:
+    def __init__(self, kind: str, layer: int, scoring: Scoring) -> None:
         super().__init__()
         self.kind, self.layer = kind, layer
-        self.scaling = scaling  # the factor of the products q·k
+        self.scoring = scoring
         self.projection: list[nn.Module] = []  # mixes the heads; in a list, because it belongs to the library's module
         self.direct = False  # the projection reads the head outputs unchanged
         self.queries = HookPoint()  # (B, H, T, K)
@@ -116,41 +134,38 @@ def attend(
         scaling: The factor of the products q·k, 1/√K by default.
         position_bias: Added to the scores in T5, (B or 1, H, T, S).
         softcap: The limit of the scores in Gemma 2.
-        s_aux: The attention sinks of gpt-oss.
+        s_aux: The scores of the attention sinks of gpt-oss, (H,).
         others: What else the library passes to every attention function, see `HARMLESS_ARGUMENTS`.
 
     Returns:
         The head outputs (B, T, H, K), and the weights (B, H, T, S) if they were computed.
 
     Raises:
-        ConfigError: the scores are capped, there are sinks, or an argument is unknown. All of these may change the
-            weights in ways that are not shown here.
+        ConfigError: an argument is unknown. It may change the weights in a way that is not shown here.
     """
-    require_plain_attention(module, softcap=softcap, sinks=s_aux, others=others)
+    require_known_arguments(module, others)
     scaling = query.size(-1) ** -0.5 if scaling is None else scaling
+    scoring = Scoring(scaling=scaling, cap=softcap, sinks=None if s_aux is None else s_aux.detach())
     found = _FOUND.get()
     if found is not None:
-        found.append((module, scaling))
+        found.append((module, scoring))
     groups = query.size(1) // key.size(1)
     if groups > 1:
         key, value = key.repeat_interleave(groups, dim=1), value.repeat_interleave(groups, dim=1)
-    if found is not None or active_trace() is None:
+    if scoring.is_plain and (found is not None or active_trace() is None):
         heads = fused_attention(query, key, value, mask=attention_mask, bias=position_bias, scaling=scaling)
         return heads.transpose(1, 2).contiguous(), None
-    hooks: Any = module.hooks
+    # While the modules are found, nothing is recorded, and they have no hook points yet.
+    hooks: Any = AttentionHooks("encoder", 0, scoring) if found is not None else module.hooks
     heads, weights = recorded_attention(
-        hooks, query, key, value, mask=attention_mask, bias=position_bias, scaling=scaling
+        hooks, query, key, value, mask=attention_mask, bias=position_bias, scoring=scoring
     )
     return heads.transpose(1, 2).contiguous(), weights
 
 
-def require_plain_attention(
-    module: nn.Module, *, softcap: float | None, sinks: Tensor | None, others: Mapping[str, Any]
-) -> None:
+def require_known_arguments(module: nn.Module, others: Mapping[str, Any]) -> None:
     """Raises ConfigError if an argument may change the weights in a way that is not shown here."""
     family = type(module).__name__
-    if softcap is not None or sinks is not None:
-        raise ConfigError(f"{family} caps its scores or has attention sinks. Headlight cannot show these.")
     unknown = sorted(name for name, value in others.items() if value is not None and name not in HARMLESS_ARGUMENTS)
     if unknown:
         raise ConfigError(
@@ -177,14 +192,15 @@ def recorded_attention(
     *,
     mask: Tensor | None,
     bias: Tensor | None,
-    scaling: float,
+    scoring: Scoring,
 ) -> tuple[Tensor, Tensor]:
     """The head outputs (B, H, T, K) and the weights (B, H, T, S), step by step through the hook points."""
     new = query.size(2)
     query, key, value = hooks.queries(query), hooks.show(hooks.keys, key, new), hooks.show(hooks.values, value, new)
     if bias is not None:  # T5 passes zeros in cross-attention
         bias = None if hooks.kind == "cross" else hooks.bias(bias.expand(*query.shape[:3], key.size(2)))
-    scores = hooks.scores(attention_scores(query, key, scaling=scaling, bias=bias))  # (B, H, T, S)
+    scores = attention_scores(query, key, scaling=scoring.scaling, cap=scoring.cap, bias=bias)  # (B, H, T, S)
+    scores = hooks.scores(scores)
     if mask is None:
         masked, may_attend = scores, scores.new_ones((), dtype=torch.bool).expand_as(scores)
     else:
@@ -192,7 +208,7 @@ def recorded_attention(
         masked = (scores + mask).masked_fill(closed, float("-inf"))
         may_attend = (~closed).expand_as(scores)
     hooks.mask(may_attend[:, :1])  # the same for all heads
-    weights = hooks.weights(attention_weights(hooks.masked_scores(masked).float()))
+    weights = hooks.weights(attention_weights(hooks.masked_scores(masked).float(), scoring.sinks))
     return hooks.head_outputs(weights.to(value.dtype) @ value), weights
 
 
@@ -201,9 +217,9 @@ AttentionMaskInterface.register(NAME, eager_mask)
 
 
 @contextmanager
-def find_modules() -> Iterator[list[tuple[nn.Module, float]]]:
-    """The attention modules that run inside the block, in order, each with its scaling."""
-    found: list[tuple[nn.Module, float]] = []
+def find_modules() -> Iterator[Found]:
+    """The attention modules that run inside the block, in order, each with its scoring."""
+    found: Found = []
     token = _FOUND.set(found)
     try:
         yield found
@@ -241,11 +257,13 @@ def place_hooks(model: PreTrainedModel, run: Callable[[], object], needed: Seque
     kinds = [kind_of(names[module], module, two_stacks=model.config.is_encoder_decoder) for module, _ in found]
     require_kinds(model.config.model_type, kinds, needed)
     if len(dict(found)) < len(found):
-        raise OwnAttentionError(f"several layers of models of the family {model.config.model_type} share one module")
+        raise OwnAttentionError(
+            f"models of the family {model.config.model_type} use one attention module more than once"
+        )
     layers = dict.fromkeys(KINDS, 0)
     placed = []
-    for (module, scaling), kind in zip(found, kinds, strict=True):
-        module.hooks = hooks = AttentionHooks(kind, layers[kind], scaling)
+    for (module, scoring), kind in zip(found, kinds, strict=True):
+        module.hooks = hooks = AttentionHooks(kind, layers[kind], scoring)
         if (projection := projection_of(model, names[module])) is not None:
             hooks.projection = [projection]
             projection.register_forward_hook(partial(show_output, hooks))

@@ -83,15 +83,15 @@ class ForeignModel(nn.Module):
 
     def scaling(self, kind: str, layer: int) -> float:
         self.require_hooks()
-        return self.hooks[kind, layer].scaling
+        return self.hooks[kind, layer].scoring.scaling
 
     def score_cap(self, kind: str, layer: int) -> float | None:
         self.require_hooks()
-        return self.hooks[kind, layer].cap
+        return self.hooks[kind, layer].scoring.cap
 
     def sinks(self, kind: str, layer: int) -> Tensor | None:
         self.require_hooks()
-        return self.hooks[kind, layer].sinks
+        return self.hooks[kind, layer].scoring.sinks
 
     def require_hooks(self) -> None:
         """Raises ConfigError if only the weights of the attention are known."""

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from model.config.section import ConfigError
-from model.foreign.attention import AttentionHooks, only_earlier_tokens
+from model.foreign.attention import AttentionHooks, Scoring, only_earlier_tokens
 from model.foreign.sizes import few_texts
 from model.foreign.windowed_weights import from_windows
 from model.safety.errors import first_line
@@ -60,7 +60,7 @@ def place_returned_weights(model: PreTrainedModel, needed: Sequence[str], reason
         owner.register_forward_pre_hook(partial(ask_for_weights, reason, fixed), with_kwargs=True)
         owner.register_forward_hook(partial(show_weights, str(model.config.model_type), places))
     sizes = check(model, needed)
-    stages = [name for name, _ in AttentionHooks("encoder", 0, 1.0).named_children()]
+    stages = [name for name, _ in AttentionHooks("encoder", 0, Scoring(scaling=1.0)).named_children()]
     fixed += [
         hook_name(kind, layer, stage) for kind, n in sizes.layers.items() for layer in range(n) for stage in stages
     ]

@@ -171,7 +171,7 @@ def embedding_of(model: PreTrainedModel, stack: str, parent: nn.Module) -> Embed
     owner: Any = model
     if model.config.is_encoder_decoder:
         owner = model.get_encoder() if stack == "encoder" else model.get_decoder()
-    tokens = owner.get_input_embeddings()
+    tokens = owner.get_input_embeddings() if hasattr(owner, "get_input_embeddings") else owner.embed_tokens  # FSMT
     container = parent_of(model, tokens)
     own = "embeddings" in type(container).__name__.lower()
     norms = EMBEDDING_NORMS if own else ("layernorm_embedding", "word_embeddings_layernorm")  # BART, BLOOM
