@@ -18,7 +18,7 @@ from viz_app.services.loading import config_of, translator
 from viz_app.services.sentence_batches import Pairs
 from viz_app.services.translations import Forced, translation_of, without_maps, written_of
 
-__all__ = ["anatomy_of", "gradient_importance_of", "head_metrics_of", "value_norms_of", "why_no_norms"]
+__all__ = ["anatomy_of", "gradient_importance_of", "head_metrics_of", "value_norms_of", "why_no_norms", "why_read_only"]
 
 FloatArray = NDArray[np.float32]
 
@@ -48,6 +48,11 @@ def value_norms_of(
 def why_no_norms(key: CheckpointKey) -> str:
     """Why the model has no `value_norms_of`; "" if it has."""
     return why_no_mixing(translator(key).model)
+
+
+def why_read_only(key: CheckpointKey) -> str:
+    """Why nothing can be changed in the model; "" if its heads can be silenced, painted and patched."""
+    return translator(key).model.read_only_reason
 
 
 @remembered()

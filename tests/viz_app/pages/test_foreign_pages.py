@@ -19,7 +19,7 @@ from tests.foreign_folders import make_folder, make_many_languages
 from tests.viz_app.conftest import array, charts, component_data, head_map, html, in_url
 
 FAMILIES = ("t5", "gpt2", "bert")
-OTHERS = {"wide": "Qwen 3, wide heads", "bitnet": "BitNet", "latent": "DeepSeek V3", "bloom": "BLOOM"}
+OTHERS = {"wide": "Qwen 3, wide heads", "bitnet": "BitNet", "latent": "DeepSeek V3"}
 WINDOW = {"window": "Gemma 3"}
 TEXT = "The cat sat on the mat."
 OpenApp = Callable[..., AppTest]
@@ -40,6 +40,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings = make_folder(root / "small-settings", "bart") / "generation_config.json"
     own = {"no_repeat_ngram_size": 2, "min_length": 4, "num_beams": 3, "early_stopping": True, "guidance_scale": 1.5}
     settings.write_text(json.dumps(json.loads(settings.read_text()) | own))
+    damaged = make_folder(root / "small-damaged", "gpt2") / "model.safetensors"
+    damaged.write_bytes(damaged.read_bytes()[:-1000])
     make_many_languages(root / "small-nllb", ("deu_Latn", "eng_Latn", "zho_Hans"))
     return root
 
@@ -237,8 +239,8 @@ def test_a_gate_or_a_norm_after_the_heads_is_named_instead_of_computed(open_with
 
 
 def test_side_by_side_names_a_checkpoint_that_cannot_be_opened(open_with: OpenApp) -> None:
-    app = open_with("compare", "gpt2", beside="small-bloom")
-    assert any("bloom" in info.value and "Choose another checkpoint" in info.value for info in app.info)
+    app = open_with("compare", "gpt2", beside="small-damaged")
+    assert any("damaged" in info.value and "Choose another checkpoint" in info.value for info in app.info)
 
 
 def test_the_number_of_new_tokens_and_the_chat_template_follow_the_visitor(open_with: OpenApp, folder: Path) -> None:

@@ -14,7 +14,7 @@ from viz_app.content.demonstrations import demonstration_for
 from viz_app.content.examples import examples_for
 from viz_app.content.plain import as_sentence, plain
 from viz_app.server.streamlit_bridge import DeltaGenerator
-from viz_app.services import loading, translations
+from viz_app.services import head_analyses, loading, translations
 from viz_app.services.comparison import Side, as_beside
 from viz_app.services.listing import CheckpointKey, Listed
 from viz_app.session.choices import choices, settle
@@ -95,6 +95,8 @@ def two_sentences(key: CheckpointKey, config: AnyConfig, text: str) -> tuple[Sid
 
 def trained_and_changed(key: CheckpointKey, text: str) -> tuple[Side, Side]:
     """The model without and with the changes of the visitor. Without any, a link to the page Heads ends the page."""
+    if read_only := head_analyses.why_read_only(key):
+        end_page(plain(read_only))
     settle("intervention", Intervention())
     intervention: Intervention = st.session_state["intervention"].within(all_heads(loading.translator(key).model))
     if not intervention:
