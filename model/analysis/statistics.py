@@ -80,9 +80,10 @@ def moved_weight(maps: FloatArray, others: FloatArray) -> FloatArray:
     """How much of its weight each head has on other keys in two maps of the same text, (L, H, T, S) → (L, H).
 
     For two rows that sum to 1, this is half the sum of their absolute differences (the total variation distance). For a
-    silenced head it is 1. The result is a mean over the rows.
+    silenced head it is the sum of its row before: 1, or less with an attention sink. The result is a mean over rows.
     """
-    return np.asarray(1 - np.minimum(maps, others).sum(axis=-1).mean(axis=-1), dtype=np.float32)
+    whole = np.maximum(maps.sum(axis=-1), others.sum(axis=-1))
+    return np.asarray((whole - np.minimum(maps, others).sum(axis=-1)).mean(axis=-1), dtype=np.float32)
 
 
 def rollout(maps: FloatArray) -> FloatArray:
@@ -91,10 +92,11 @@ def rollout(maps: FloatArray) -> FloatArray:
     It averages the heads, and assumes that half of each layer's output comes through its residual connection.
 
     Args:
-        maps: Of self-attention, (L, H, S, S); rows sum to 1.
+        maps: Of self-attention, (L, H, S, S); rows sum to 1, or to less with an attention sink.
 
     Returns:
-        (L, S, S): after each layer, the share of each input token (column) in each position (row); rows sum to 1.
+        (L, S, S): after each layer, the share of each input token (column) in each position (row). Rows sum to 1, or to
+            less with a sink, which has no value.
     """
     mixed = np.eye(maps.shape[-1], dtype=np.float32)
     layers = []
@@ -148,7 +150,8 @@ def head_metrics(maps: FloatArray, *, aligned: bool, special_key: int) -> dict[s
     """Compute the `METRICS` of each row of each map of one sentence.
 
     Args:
-        maps: (L, H, T, S); rows sum to 1.
+        maps: (L, H, T, S); rows sum to 1, or to less with an attention sink. Then entropy and distance are those of
+            the weights divided by their sum.
         aligned: Query t and key t are the same position, as in self-attention. Otherwise distances have no meaning.
         special_key: The index of the key that ends the source or begins the target.
 
@@ -163,9 +166,11 @@ def head_metrics(maps: FloatArray, *, aligned: bool, special_key: int) -> dict[s
         weight = np.where(cells, maps, 0).sum(axis=-1)
         return np.where(cells.any(axis=-1) & aligned, weight, np.nan).astype(np.float32)
 
-    distance = (maps * np.abs(offset)).sum(axis=-1)
+    sums = maps.sum(axis=-1, keepdims=True)
+    shares = np.divide(maps, sums, out=np.zeros_like(maps), where=sums > 0)
+    distance = (shares * np.abs(offset)).sum(axis=-1)
     return {
-        "entropy": entropy(maps),
+        "entropy": entropy(shares),
         "confidence": maps.max(axis=-1),
         "distance": np.where(aligned, distance, np.nan).astype(np.float32),
         "previous": share(-1),

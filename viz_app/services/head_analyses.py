@@ -18,7 +18,15 @@ from viz_app.services.loading import config_of, translator
 from viz_app.services.sentence_batches import Pairs
 from viz_app.services.translations import Forced, translation_of, without_maps, written_of
 
-__all__ = ["anatomy_of", "gradient_importance_of", "head_metrics_of", "value_norms_of", "why_no_norms", "why_read_only"]
+__all__ = [
+    "anatomy_of",
+    "gradient_importance_of",
+    "has_sinks",
+    "head_metrics_of",
+    "value_norms_of",
+    "why_no_norms",
+    "why_read_only",
+]
 
 FloatArray = NDArray[np.float32]
 
@@ -53,6 +61,12 @@ def why_no_norms(key: CheckpointKey) -> str:
 def why_read_only(key: CheckpointKey) -> str:
     """Why nothing can be changed in the model; "" if its heads can be silenced, painted and patched."""
     return translator(key).model.read_only_reason
+
+
+def has_sinks(key: CheckpointKey) -> bool:
+    """Whether the model has attention sinks, so that the weights of a row sum to less than 1."""
+    model = translator(key).model
+    return not model.read_only_reason and any(model.sinks(kind, 0) is not None for kind in model.config.kinds)
 
 
 @remembered()

@@ -7,6 +7,7 @@ from model.analysis.statistics import (
     head_metrics,
     mean_over_queries,
     merge_tokens,
+    moved_weight,
     rank_agreement,
     rollout,
     strongest,
@@ -117,3 +118,15 @@ def test_ties_share_a_rank() -> None:
     first, second = (np.repeat(np.array([row], dtype=np.float32), 3, axis=0) for row in ([0, 0, 0, 1], [3, 2, 1, 4]))
     assert rank_agreement(first, second)[0] == pytest.approx(0.7746, abs=1e-4)
     assert np.isnan(rank_agreement(np.zeros_like(first), second)[0])
+
+
+def test_a_sink_changes_neither_entropy_nor_distance_and_an_unchanged_map_moves_nothing() -> None:
+    whole = np.array([[[[1.0, 0.0], [0.25, 0.75]]]], dtype=np.float32)  # (1, 1, 2, 2)
+    with_sink = whole * 0.4
+    expected = head_metrics(whole, aligned=True, special_key=0)
+    found = head_metrics(with_sink, aligned=True, special_key=0)
+    for name in ("entropy", "distance"):
+        np.testing.assert_allclose(found[name], expected[name], atol=1e-6)
+    np.testing.assert_allclose(found["same"], 0.4 * expected["same"], atol=1e-6)
+    np.testing.assert_allclose(moved_weight(with_sink, with_sink), 0, atol=1e-7)
+    np.testing.assert_allclose(moved_weight(with_sink, np.zeros_like(whole)), 0.4, atol=1e-6)

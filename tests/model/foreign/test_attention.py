@@ -9,8 +9,12 @@ from transformers import (
     BertModel,
     DistilBertConfig,
     DistilBertModel,
+    Gemma2Config,
+    Gemma2ForCausalLM,
     GPT2Config,
     GPT2LMHeadModel,
+    GptOssConfig,
+    GptOssForCausalLM,
     LlamaConfig,
     LlamaForCausalLM,
     PreTrainedModel,
@@ -53,6 +57,24 @@ MAKERS: dict[str, tuple[str, Callable[[], PreTrainedModel]]] = {
     "Qwen2": ("decoder", lambda: Qwen2ForCausalLM(Qwen2Config(**GROUPED))),
     "Qwen3": ("decoder", lambda: Qwen3ForCausalLM(Qwen3Config(**GROUPED))),
 }
+SMALL = {"hidden_size": 32, "layer_types": ["sliding_attention", "full_attention"], "sliding_window": 3}
+MAKERS["Gemma 2"] = (
+    "decoder",
+    lambda: Gemma2ForCausalLM(
+        Gemma2Config(**(GROUPED | SMALL), attn_logit_softcapping=0.5, query_pre_attn_scalar=8, pad_token_id=0)
+    ),
+)
+MAKERS["gpt-oss"] = (
+    "decoder",
+    lambda: GptOssForCausalLM(
+        GptOssConfig(
+            **(GROUPED | SMALL),
+            num_local_experts=4,
+            num_experts_per_tok=2,
+            rope_parameters={"rope_type": "default", "rope_theta": 1e4},
+        )
+    ),
+)
 IDS = torch.tensor([[5, 6, 7, 8, 9, 10], [11, 12, 13, 0, 0, 0]])
 MASK = (IDS != 0).long()
 
@@ -126,3 +148,20 @@ def test_a_model_that_fails_during_a_recording_keeps_no_hooks() -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - that of `fail`
         find_direct(placed, fail)
     assert not any(module._forward_pre_hooks for module in model.modules())
+
+
+@torch.inference_mode()
+def test_a_sink_takes_its_share_of_every_row_and_a_limit_bounds_every_score() -> None:
+    models = {name: build(name) for name in ("gpt-oss", "Gemma 2")}
+    sums, scores = {}, {}
+    for name, model in models.items():
+        hooks = place_hooks(model, lambda model=model: run(model))
+        with tracing() as trace:
+            model(input_ids=IDS[:1])
+        sums[name] = trace.passes(hook_name("decoder", 1, "weights"))[0].sum(dim=-1)
+        scores[name] = trace.passes(hook_name("decoder", 1, "scores"))[0]
+        assert hooks[1].scoring.cap == (0.5 if name == "Gemma 2" else None)
+        assert (hooks[1].scoring.sinks is None) == (name == "Gemma 2")
+    assert (sums["gpt-oss"] < 1).all()
+    torch.testing.assert_close(sums["Gemma 2"], torch.ones_like(sums["Gemma 2"]))
+    assert scores["Gemma 2"].abs().max() <= 0.5 < scores["gpt-oss"].abs().max()

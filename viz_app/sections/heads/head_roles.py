@@ -55,6 +55,11 @@ def head_roles(key: CheckpointKey, pairs: Pairs) -> None:
     ]
     grids = {kind: mean_over_queries([metrics[kind] for metrics in each]) for kind in each[0]}
     roles = {kind: roles_of(metrics) for kind, metrics in grids.items()}
+    if head_analyses.has_sinks(key):
+        st.caption(
+            "This model has attention sinks, so the weights of a row sum to less than 1. Entropy and distance are "
+            "those of the weights divided by their sum."
+        )
     metric_of_every_head(grids, roles, sentences=len(texts))
     table_of_roles(grids, roles)
 
