@@ -1,4 +1,4 @@
-"""Numbers, shares, lists and dates, as the language of the visitor writes them."""
+"""Numbers, shares, lists, dates and sequences of sentences, as the language of the visitor writes them."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -12,7 +12,7 @@ from babel.numbers import format_decimal
 from viz_app.content.catalogues import ENGLISH, LANGUAGES
 from viz_app.content.translation import language
 
-__all__ = ["day", "decimal", "html_language", "joined", "native_name", "percent", "percent_column"]
+__all__ = ["day", "decimal", "html_language", "joined", "native_name", "percent", "percent_column", "sentences"]
 
 
 @cache
@@ -57,6 +57,11 @@ def decimal(value: float, *, digits: int = 0) -> str:
 def joined(parts: Sequence[str]) -> str:
     """A list in a sentence: "a, b and c"."""
     return str(format_list(parts, locale=locale_of(language())))
+
+
+def sentences(parts: Sequence[str]) -> str:
+    """Sentences one after the other. Chinese has no space after a full stop."""
+    return ("" if locale_of(language()).language == "zh" else " ").join(parts)
 
 
 def day(value: date) -> str:

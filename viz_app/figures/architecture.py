@@ -3,6 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from viz_app.content.numbers import decimal
+from viz_app.content.translation import t
+
 __all__ = ["Arrow", "Box", "Drawing", "Outline", "architecture"]
 
 WIDTH, GAP_X = 180, 52  # of a stack; between the two stacks
@@ -38,6 +41,7 @@ class Box:
     stack: str = ""
     layer: int = -1  # counted from 0
     frame: bool = False  # contains other boxes
+    reads_memory: bool = False  # cross-attention
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,13 +63,22 @@ class Drawing:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Block:
+    """A part of a layer."""
+
+    label: str
+    note: str
+    reads_memory: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Stack:
     """The encoder or the decoder in the drawing; y grows downwards, and the model runs upwards."""
 
-    name: str
+    name: str  # "encoder" or "decoder"
     left: float
     layers: int
-    blocks: tuple[tuple[str, str], ...]  # label and note of each block of a layer, from the top
+    blocks: tuple[Block, ...]  # of a layer, from the top
     embedding: float = 0  # y of the embedding
 
     @property
@@ -94,11 +107,11 @@ def architecture(outline: Outline) -> Drawing:
         *stack_boxes(decoder, vocabulary=outline.target_vocabulary, d_model=outline.d_model),
         *output_boxes(decoder, outline),
     ]
-    crossings = [box.y + HEIGHT / 2 for box in boxes if box.label.startswith("cross")]
+    crossings = [box.y + HEIGHT / 2 for box in boxes if box.reads_memory]
     end = (decoder.middle, MARGIN + 2 * HEIGHT + GAP)
     arrows = [
-        *input_arrows(encoder, "S tokens"),
-        *input_arrows(decoder, "T tokens"),
+        *input_arrows(encoder, t("{n} tokens", n="S")),
+        *input_arrows(decoder, t("{n} tokens", n="T")),
         *memory_arrows(encoder, decoder, crossings, label=f"S × {outline.d_model}"),
         Arrow(points=((decoder.middle, decoder.top), end), label=f"T × {outline.d_model}"),
     ]
@@ -112,11 +125,17 @@ def architecture(outline: Outline) -> Drawing:
 
 def stacks(outline: Outline) -> tuple[Stack, Stack]:
     """Place the encoder and the decoder so that their embeddings are on one line."""
-    norm = "LayerNorm before" if outline.pre_norm else "LayerNorm after the residual"
-    feed_forward = ("feed-forward", f"{outline.d_model} → {outline.d_ff} → {outline.d_model}, {norm}")
-    heads = f"{outline.heads} heads of {outline.d_model // outline.heads}, {norm}"
-    encoder_blocks = (feed_forward, ("self-attention", heads))
-    decoder_blocks = (feed_forward, ("cross-attention", heads), ("masked self-attention", heads))
+    norm = t("LayerNorm before") if outline.pre_norm else t("LayerNorm after the residual")
+    widths = f"{outline.d_model} → {outline.d_ff} → {outline.d_model}"
+    feed_forward = Block(label=t("feed-forward"), note=f"{widths}, {norm}")
+    size = outline.d_model // outline.heads
+    heads = t("{n} heads of {size} dimensions, {norm}", n=outline.heads, size=size, norm=norm)
+    encoder_blocks = (feed_forward, Block(label=t("self-attention"), note=heads))
+    decoder_blocks = (
+        feed_forward,
+        Block(label=t("cross-attention"), note=heads, reads_memory=True),
+        Block(label=t("masked self-attention"), note=heads),
+    )
     encoder = Stack(name="encoder", left=MARGIN, layers=outline.encoder_layers, blocks=encoder_blocks)
     decoder = Stack(name="decoder", left=MARGIN + WIDTH + GAP_X, layers=outline.decoder_layers, blocks=decoder_blocks)
     # Above the highest layer are the projection, the softmax and the label of a shape.
@@ -134,14 +153,19 @@ def stack_boxes(stack: Stack, *, vocabulary: int, d_model: int) -> Iterator[Box]
         y=stack.embedding,
         width=WIDTH,
         height=HEIGHT,
-        label="embedding + position",
-        note=f"one row of {vocabulary:,} × {d_model}, times √{d_model}",
+        label=t("embedding + position"),
+        note=t("one row of {rows} × {columns}, times √{columns}", rows=decimal(vocabulary), columns=d_model),
     )
+
+
+def layer_name(stack: str, number: int) -> str:
+    """The name of a layer, counted from 1."""
+    return t("encoder, layer {n}", n=number) if stack == "encoder" else t("decoder, layer {n}", n=number)
 
 
 def layer_boxes(stack: Stack, layer: int) -> Iterator[Box]:
     """The frame of a layer and its blocks."""
-    name, y = f"{stack.name}, layer {layer + 1}", stack.top_of(layer)
+    name, y = layer_name(stack.name, layer + 1), stack.top_of(layer)
     yield Box(
         x=stack.left,
         y=y,
@@ -153,24 +177,26 @@ def layer_boxes(stack: Stack, layer: int) -> Iterator[Box]:
         layer=layer,
         frame=True,
     )
-    for i, (label, note) in enumerate(stack.blocks):
+    for i, block in enumerate(stack.blocks):
         yield Box(
             x=stack.left + PAD,
             y=y + PAD + i * (HEIGHT + GAP),
             width=WIDTH - 2 * PAD,
             height=HEIGHT,
-            label=label,
-            note=f"{name}: {note}",
+            label=block.label,
+            note=t("{name}: {value}", name=name, value=block.note),
             stack=stack.name,
             layer=layer,
+            reads_memory=block.reads_memory,
         )
 
 
 def output_boxes(decoder: Stack, outline: Outline) -> Iterator[Box]:
     """The projection to the vocabulary and the softmax above it."""
+    words = decimal(outline.target_vocabulary)
     steps = (
-        ("softmax", f"{outline.target_vocabulary:,} probabilities at each position"),
-        ("projection", f"{outline.d_model} → {outline.target_vocabulary:,} logits"),
+        (t("softmax"), t("{n} probabilities at each position", n=words)),
+        (t("projection"), t("{n} → {logits} logits", n=outline.d_model, logits=words)),
     )
     for i, (label, note) in enumerate(steps):
         y = MARGIN + i * (HEIGHT + GAP)

@@ -3,12 +3,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_app.content.translation import t
 from viz_app.figures.colours import SEQUENTIAL
 from viz_app.figures.labels import escaped_label, unique_labels
 from viz_app.figures.overview import INVISIBLE_SQUARES
 from viz_app.figures.picture import Picture, map_picture
 from viz_app.figures.scales import colour_bar, masked_cells, signed_scale, weight_scale
-from viz_app.figures.style import Axes, Settings, label_settings, map_figure
+from viz_app.figures.style import Axes, Settings, cell_lines, hover, label_settings, map_figure
 
 __all__ = ["clickable_map", "difference_map", "head_map"]
 
@@ -23,7 +24,7 @@ def head_map(
     allowed: BoolArray,
     *,
     height: int,
-    unit: str = "attention weight",
+    unit: str = "",
     largest: float = 1.0,
     logarithmic: bool = False,
 ) -> Picture:
@@ -34,10 +35,11 @@ def head_map(
         axes: Names of the rows and columns.
         allowed: (T, S), False where masked.
         height: Pixels.
-        unit: What the numbers are.
+        unit: What the numbers are; by default attention weights.
         largest: Upper end of the colour scale.
         logarithmic: Use a logarithmic colour scale; the hover shows the number itself.
     """
+    unit = unit or t("attention weight")
     traces = map_traces(weights, axes, allowed, unit=unit, largest=largest, logarithmic=logarithmic)
     return map_picture(map_figure(traces, axes, height=height), unmasked(weights, allowed), axes, unit=unit)
 
@@ -54,7 +56,8 @@ def clickable_map(
         height: Pixels.
         first: The query and the key of the first cell in the whole map.
     """
-    traces = map_traces(weights, axes, allowed, unit="attention weight")
+    unit = t("attention weight")
+    traces = map_traces(weights, axes, allowed, unit=unit)
     columns, rows = unique_labels(axes.keys), unique_labels(axes.queries)
     cells = [(int(t), int(s)) for t, s in np.argwhere(allowed)]
     squares = {
@@ -64,15 +67,13 @@ def clickable_map(
         "customdata": [[first[0] + t, first[1] + s] for t, s in cells],
         "marker": {"symbol": "square", "size": 18, "opacity": 0},
         "text": [f"{weights[cell]:.6f}" for cell in cells],
-        "hovertemplate": "query: %{y}<br>key: %{x}<br>weight: %{text}<br>choose to paint<extra></extra>",
+        "hovertemplate": hover(*cell_lines(), t("weight: {number}", number="%{text}"), t("choose to paint")),
     }
     drawn = map_figure([*traces, squares], axes, height=height, hovermode="closest")
-    return map_picture(drawn, unmasked(weights, allowed), axes, unit="attention weight")
+    return map_picture(drawn, unmasked(weights, allowed), axes, unit=unit)
 
 
-def difference_map(
-    difference: FloatArray, axes: Axes, allowed: BoolArray, *, height: int, unit: str = "difference"
-) -> Picture:
+def difference_map(difference: FloatArray, axes: Axes, allowed: BoolArray, *, height: int, unit: str = "") -> Picture:
     """Draw one map minus another: red above 0, blue below, grey where masked.
 
     Args:
@@ -80,14 +81,16 @@ def difference_map(
         axes: Names of the rows and columns.
         allowed: (T, S), False where masked.
         height: Pixels.
-        unit: What the numbers are.
+        unit: What the numbers are; by default differences.
     """
+    unit = unit or t("difference")
     bound = max(float(np.abs(difference[allowed]).max(initial=0.0)), 1e-6)
     cells = {"type": "heatmap", **label_settings(axes), "hoverongaps": False}
     numbers = unmasked(difference, allowed)
-    hover = f"{axes.query_title}: %{{y}}<br>{axes.key_title}: %{{x}}<br>{unit}: %{{z:+.6f}}<extra></extra>"
+    lines = ((axes.query_title, "%{y}"), (axes.key_title, "%{x}"), (unit, "%{z:+.6f}"))
+    facts = hover(*(t("{name}: {value}", name=name, value=value) for name, value in lines))
     traces = [
-        {**cells, **signed_scale(numbers, bound=bound), "colorbar": colour_bar(unit), "hovertemplate": hover},
+        {**cells, **signed_scale(numbers, bound=bound), "colorbar": colour_bar(unit), "hovertemplate": facts},
         *([] if allowed.all() else [{**cells, **masked_cells(~allowed), "hoverinfo": "skip"}]),
     ]
     return map_picture(map_figure(traces, axes, height=height), numbers, axes, unit=unit, signed=True)
@@ -108,12 +111,12 @@ def map_traces(
         **({"customdata": numbers} if logarithmic else {}),
         "colorscale": SEQUENTIAL,
         "colorbar": colour_bar(unit, largest=largest, logarithmic=logarithmic),
-        "hovertemplate": f"query: {query}<br>key: %{{x}}<br>{unit}: {number}<extra></extra>",
+        "hovertemplate": hover(*cell_lines(query), t("{name}: {value}", name=unit, value=number)),
     }
     if allowed.all():
         return [heatmap]
-    hover = "query: %{y}<br>key: %{x}<br>masked: weight exactly 0<extra></extra>"
-    return [heatmap, {**cells, **masked_cells(~allowed), "hovertemplate": hover}]
+    facts = hover(*cell_lines(), t("masked: weight exactly 0"))
+    return [heatmap, {**cells, **masked_cells(~allowed), "hovertemplate": facts}]
 
 
 def unmasked(numbers: FloatArray, allowed: BoolArray) -> FloatArray:

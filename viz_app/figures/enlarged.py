@@ -5,12 +5,12 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from viz_app.figures.labels import LETTERS, LINE
+from viz_app.figures.labels import LETTERS, LINE, broken
 from viz_app.figures.style import MAX_LABELS
 
 __all__ = ["enlarged"]
 
-LONG_TITLE = 20  # characters; a longer vertical title is broken into two lines
+LONG_TITLE = 160  # pixels before the enlargement; a longer vertical title is broken into two lines
 
 
 def enlarged(figure: go.Figure, scale: float) -> go.Figure:
@@ -19,10 +19,9 @@ def enlarged(figure: go.Figure, scale: float) -> go.Figure:
     layout = larger["layout"]
     layout["font"] = {"size": LETTERS * scale}
     for name, side in layout.items():
-        if name.startswith("yaxis") and len(title := side.get("title", {}).get("text", "")) > LONG_TITLE:
-            middle = title.find(" ", len(title) // 2)
-            side["title"]["text"] = f"{title[:middle]}<br>{title[middle + 1 :]}"
-            layout["margin"]["l"] += LINE * scale
+        if name.startswith("yaxis") and (title := side.get("title", {}).get("text", "")):
+            side["title"]["text"] = broken(title, LONG_TITLE)
+            layout["margin"]["l"] += LINE * scale * (side["title"]["text"] != title)
     rows = max((len(trace["y"]) for trace in larger["data"] if trace["type"] == "heatmap" and "y" in trace), default=0)
     needed = LINE * scale * min(rows, MAX_LABELS) + layout["margin"]["t"] + layout["margin"]["b"]
     layout["height"] = max(layout["height"], round(needed))

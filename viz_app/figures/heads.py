@@ -6,11 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_app.content.translation import t
 from viz_app.figures.colours import DIVERGING, SEQUENTIAL, legible
 from viz_app.figures.labels import LINE
 from viz_app.figures.picture import Picture, map_picture
 from viz_app.figures.scales import colour_bar
-from viz_app.figures.style import TEXT, Axes, Settings, axis, figure
+from viz_app.figures.style import TEXT, Axes, Settings, axis, figure, hover
 
 __all__ = ["head_grids"]
 
@@ -66,23 +67,23 @@ def head_grids(
         "xgap": 2,
         "ygap": 2,
         "hoverongaps": False,
-        "hovertemplate": "%{customdata}<br>%{z:.5f}<extra></extra>",
+        "hovertemplate": hover("%{customdata}", "%{z:.5f}"),
         **(cell_numbers(canvas, low, bound, signed=signed) if canvas.shape[1] <= MAX_NUMBERED else {}),
     }
     layers = [str(layer + 1) for layer in range(len(canvas))]
     drawn = figure(
         [trace],
         axis(
-            "head",
+            t("head"),
             tickvals=[grid.start + head for grid in grids for head in range(grid.width)],
             ticktext=[label for grid in grids for label in grid.labels],
         ),
-        axis("layer", tickvals=list(range(len(layers))), ticktext=layers, autorange="reversed"),
+        axis(t("layer"), tickvals=list(range(len(layers))), ticktext=layers, autorange="reversed"),
         height=max(height, OUTSIDE + LINE * len(canvas)),  # no label is on another
         margin={"t": 30},
         annotations=[heading(grid) for grid in grids],
     )
-    axes = Axes(queries=layers, keys=column_names(grids), query_title="layer", key_title="head")
+    axes = Axes(queries=layers, keys=column_names(grids), query_title=t("layer"), key_title=t("head"))
     return map_picture(drawn, canvas, axes, unit=unit, signed=signed)
 
 
@@ -113,8 +114,11 @@ def hover_texts(
     for grid in grids:
         for layer in range(len(canvas)):
             for head, label in enumerate(grid.labels):
-                whole_layer = f"{grid.title}, layer {layer + 1}"
-                place = f"{grid.title}, layer {layer + 1}, head {label}" if label else whole_layer
+                place = (
+                    t("{kind}, layer {layer}, head {head}", kind=grid.title, layer=layer + 1, head=label)
+                    if label
+                    else t("{kind}, layer {layer}", kind=grid.title, layer=layer + 1)
+                )
                 rows = notes.get(grid.title, ())
                 note = rows[layer][head] if layer < len(rows) else ""
                 texts[layer, grid.start + head] = f"{place}<br>{note}"

@@ -1,23 +1,41 @@
 """Tokens as labels of a figure: escaped, distinct, and with a known width."""
 
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Sequence
 from html import unescape
+from itertools import accumulate
 
 from viz_app.content.plain import visible
 
-__all__ = ["LETTERS", "LINE", "escaped_label", "text_width", "unique_labels", "visible_label"]
+__all__ = ["LETTERS", "LINE", "broken", "escaped_label", "isolated", "text_width", "unique_labels", "visible_label"]
 
 LETTERS = 14  # pixels, the height of the letters
 LINE = 15  # pixels, the height of a line of them
 NARROW, WIDE = 7.9, 14.5  # pixels, the width of a Latin letter and of a Chinese or Korean one
-MAX_LABEL = 18  # characters
+MAX_LABEL = 18  # letters; a wide one counts as two
+RIGHT_TO_LEFT = {"R", "AL"}  # Unicode's directions of Hebrew and of Arabic
 
 
 def visible_label(token: str, *, limit: int = MAX_LABEL) -> str:
-    """A token with signs for line breaks and tabs, cut to `limit` characters."""
+    """A token with signs for line breaks and tabs, cut to `limit` letters. A Chinese or Korean letter counts as two."""
     text = visible(token)
-    return f"{text[: limit - 1]}…" if len(text) > limit else text
+    ends = list(accumulate(map(letters, text)))  # the letters up to each character
+    return isolated(f"{text[: bisect_right(ends, limit - 1)]}…" if ends and ends[-1] > limit else text)
+
+
+def isolated(text: str) -> str:
+    """A text in its own direction, whatever is around it. Only Arabic, Hebrew and similar texts need it."""
+    return f"\u2068{text}\u2069" if any(unicodedata.bidirectional(one) in RIGHT_TO_LEFT for one in text) else text
+
+
+def broken(title: str, width: float) -> str:
+    """A title in two lines for Plotly if it is wider than `width` pixels. Chinese without spaces breaks anywhere."""
+    if text_width([title]) <= width:
+        return title
+    middle = len(title) // 2
+    space = title.find(" ", middle)
+    return f"{title[:space]}<br>{title[space + 1 :]}" if space > 0 else f"{title[:middle]}<br>{title[middle:]}"
 
 
 def escaped_label(token: str, *, limit: int = MAX_LABEL) -> str:
@@ -51,6 +69,11 @@ def text_width(labels: Sequence[str]) -> float:
 
 
 def character_width(character: str) -> float:
+    return (0.0, NARROW, WIDE)[letters(character)]
+
+
+def letters(character: str) -> int:
+    """As how many Latin letters a character counts: 0 without a width, 2 in Chinese and Korean."""
     if unicodedata.category(character) in ("Cf", "Mn"):
-        return 0.0
-    return WIDE if unicodedata.east_asian_width(character) in ("W", "F") else NARROW
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1

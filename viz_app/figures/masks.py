@@ -5,10 +5,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_app.content.numbers import decimal
+from viz_app.content.translation import t
 from viz_app.figures.colours import ALLOWED, MASKED, ink
 from viz_app.figures.picture import Picture, map_picture, map_table
 from viz_app.figures.scales import colour_bar, masked_cells, signed_scale
-from viz_app.figures.style import Axes, label_settings, map_figure
+from viz_app.figures.style import Axes, cell_lines, hover, label_settings, map_figure
 
 __all__ = ["mask_map", "score_map"]
 
@@ -19,10 +21,10 @@ MAX_WORDS = 4096  # cells; the hover of a larger mask shows 0 or 1 instead of a 
 
 def mask_map(mask: NDArray[np.bool_], axes: Axes, *, height: int) -> Picture:
     """Draw a mask (T, S): blue where True (may attend), grey with a × where False (masked)."""
-    words = {"customdata": np.where(mask, "may attend", "masked").tolist()} if mask.size <= MAX_WORDS else {}
+    words = {"customdata": np.where(mask, t("may attend"), t("masked")).tolist()} if mask.size <= MAX_WORDS else {}
     # A reader who cannot tell the colours apart needs a sign.
     signs = {"text": np.where(mask, "", "×").tolist(), "texttemplate": "%{text}"} if mask.size <= MAX_SIGNS else {}
-    meaning = "%{customdata}" if words else "%{z} (1 = may attend, 0 = masked)"
+    meaning = "%{customdata}" if words else t("{number} (1 = may attend, 0 = masked)", number="%{z}")
     trace = {
         "type": "heatmap",
         **label_settings(axes),
@@ -36,12 +38,16 @@ def mask_map(mask: NDArray[np.bool_], axes: Axes, *, height: int) -> Picture:
         "showscale": False,
         "xgap": 1,
         "ygap": 1,
-        "hovertemplate": f"row: %{{y}}<br>column: %{{x}}<br>{meaning}<extra></extra>",
+        "hovertemplate": hover(t("row: {token}", token="%{y}"), t("column: {token}", token="%{x}"), meaning),
     }
     return Picture(
         figure=map_figure([trace], axes, height=height),
         table=partial(map_table, mask.astype(np.float32), axes),
-        summary=f"{mask.sum():,} of {mask.size:,} cells may attend; the others are masked.",
+        summary=t(
+            "{n} of {all} cells may attend; the others are masked.",
+            n=decimal(int(mask.sum())),
+            all=decimal(mask.size),
+        ),
     )
 
 
@@ -61,11 +67,11 @@ def score_map(scores: FloatArray, axes: Axes, *, bound: float, height: int) -> P
         {
             **cells,
             **signed_scale(finite, bound=bound),
-            "colorbar": colour_bar("score"),
-            "hovertemplate": "query: %{y}<br>key: %{x}<br>score: %{z:.4f}<extra></extra>",
+            "colorbar": colour_bar(t("score")),
+            "hovertemplate": hover(*cell_lines(), t("score: {number}", number="%{z:.4f}")),
         }
     ]
     if not allowed.all():
-        hover = "query: %{y}<br>key: %{x}<br>score: −∞ (masked)<extra></extra>"
-        traces.append({**cells, **masked_cells(~allowed), "hovertemplate": hover})
-    return map_picture(map_figure(traces, axes, height=height), finite, axes, unit="score", signed=True)
+        facts = hover(*cell_lines(), t("score: −∞ (masked)"))
+        traces.append({**cells, **masked_cells(~allowed), "hovertemplate": facts})
+    return map_picture(map_figure(traces, axes, height=height), finite, axes, unit=t("score"), signed=True)

@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from viz_app.content.translation import t
 from viz_app.figures.colours import ACCENT
 from viz_app.figures.picture import Picture
 from viz_app.figures.pixels import painted, png
 from viz_app.figures.scales import weight_scale
-from viz_app.figures.style import Axes, Settings, axis, figure
+from viz_app.figures.style import Axes, Settings, axis, figure, hover
 
 __all__ = ["MAX_TILE", "heads_image", "overview", "overview_summary", "overview_table", "pooled"]
 
@@ -111,8 +112,8 @@ def overview(
             {"type": "image", "source": image, "hoverinfo": "skip"},
             tile_squares(centres_x, centres_y, axes, height=height),
         ],
-        numbered_axis("head", centres_x, range=[-0.5 - beside, right], side="bottom"),
-        numbered_axis("layer", centres_y, range=[bottom, -0.5 - below], scaleanchor=False),
+        numbered_axis(t("head"), centres_x, range=[-0.5 - beside, right], side="bottom"),
+        numbered_axis(t("layer"), centres_y, range=[bottom, -0.5 - below], scaleanchor=False),
         height=height,
         margin={"l": 52, "b": 56},
         shapes=[tile_frame(layer, first, last, size=(rows, columns))],
@@ -125,7 +126,8 @@ def overview(
 def overview_table(maps: FloatArray) -> pd.DataFrame:
     """List how sharp each head is: the largest weight of a row, averaged over the rows of (L, H, T, S)."""
     layers, heads = (range(1, count + 1) for count in maps.shape[:2])
-    return pd.DataFrame(sharpness(maps), index=pd.Index(layers, name="layer"), columns=[f"head {i}" for i in heads])
+    columns = [t("head {head}", head=i) for i in heads]
+    return pd.DataFrame(sharpness(maps), index=pd.Index(layers, name=t("layer")), columns=columns)
 
 
 def overview_summary(maps: FloatArray) -> str:
@@ -134,10 +136,15 @@ def overview_summary(maps: FloatArray) -> str:
 
     def place(index: np.intp) -> str:
         layer, head = divmod(int(index), values.shape[1])
-        return f"layer {layer + 1} · head {head + 1} ({values[layer, head]:.3g})"
+        name = t("layer {layer} · head {head}", layer=layer + 1, head=head + 1)
+        return f"{name} ({values[layer, head]:.3g})"
 
     highest, lowest = place(values.argmax()), place(values.argmin())
-    return f"Mean of the largest weight of each row: highest in {highest}, lowest in {lowest}."
+    return t(
+        "Mean of the largest weight of each row: highest in {highest}, lowest in {lowest}.",
+        highest=highest,
+        lowest=lowest,
+    )
 
 
 def sharpness(maps: FloatArray) -> FloatArray:
@@ -155,9 +162,12 @@ def tile_squares(centres_x: Sequence[float], centres_y: Sequence[float], axes: A
         # A list, because the browser returns a binary array as separate numbers.
         "customdata": [[layer, head] for layer, head in tiles],
         "marker": {"symbol": "square", "size": max(4, min(46, height // len(centres_y) - 6)), "opacity": 0},
-        "text": [f"layer {layer + 1} · head {head + 1}" for layer, head in tiles],
-        "hovertemplate": (
-            f"%{{text}}<br>rows: {axes.query_title}<br>columns: {axes.key_title}<br>choose to open<extra></extra>"
+        "text": [t("layer {layer} · head {head}", layer=layer + 1, head=head + 1) for layer, head in tiles],
+        "hovertemplate": hover(
+            "%{text}",
+            t("rows: {title}", title=axes.query_title),
+            t("columns: {title}", title=axes.key_title),
+            t("choose to open"),
         ),
     }
 

@@ -3,6 +3,7 @@
 Every figure function returns one.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -12,6 +13,8 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
+from viz_app.content.numbers import sentences
+from viz_app.content.translation import t
 from viz_app.figures.labels import visible_label
 from viz_app.figures.style import Axes
 
@@ -70,13 +73,21 @@ def map_summary(values: NDArray[np.floating], axes: Axes, *, unit: str, signed: 
 
     def cell(index: np.intp) -> str:
         row, column = divmod(int(index), values.shape[1])
-        place = f"{title_word(axes.query_title)}: {named(axes.queries[row])}; {title_word(axes.key_title)}: "
-        return f"{values[row, column]:.3g} ({place}{named(axes.keys[column])})"
+        return t(
+            "{number} ({rows}: {row}; {columns}: {column})",
+            number=f"{values[row, column]:.3g}",
+            rows=title_word(axes.query_title),
+            row=named(axes.queries[row]),
+            columns=title_word(axes.key_title),
+            column=named(axes.keys[column]),
+        )
 
     if not np.isfinite(values).any():
-        return "There are no numbers here."
-    largest = f"Largest {unit}: {cell(np.nanargmax(values))}."
-    return f"{largest} Smallest {unit}: {cell(np.nanargmin(values))}." if signed else largest
+        return t("There are no numbers here.")
+    largest = t("Largest {unit}: {cell}.", unit=unit, cell=cell(np.nanargmax(values)))
+    if not signed:
+        return largest
+    return sentences([largest, t("Smallest {unit}: {cell}.", unit=unit, cell=cell(np.nanargmin(values)))])
 
 
 def line_picture(
@@ -122,16 +133,29 @@ def series_summary(
     """Name the maximum and the last number of each series, or the range of many series."""
     drawn = {name: line for name, line in series.items() if np.isfinite(line).any()}
     if not drawn:
-        return "There are no numbers yet."
+        return t("There are no numbers yet.")
     if len(drawn) > MAX_SERIES:
         lowest, highest = (end([end(line) for line in drawn.values()]) for end in (np.nanmin, np.nanmax))
-        return f"{len(drawn)} lines. The numbers ({unit}) range from {written(lowest)} to {written(highest)}."
-    parts = [
-        f"{name}: maximum {written(np.nanmax(line))} at {x_title} {x[int(np.nanargmax(line))]}, "
-        f"last value {written(line[-1])}."
-        for name, line in drawn.items()
-    ]
-    return " ".join(parts)
+        return t(
+            "{n} lines. The numbers ({unit}) range from {lowest} to {highest}.",
+            n=len(drawn),
+            unit=unit,
+            lowest=written(lowest),
+            highest=written(highest),
+        )
+    return sentences(
+        [
+            t(
+                "{line}: maximum {highest} at {points} {point}, last value {last}.",
+                line=name,
+                highest=written(np.nanmax(line)),
+                points=x_title,
+                point=x[int(np.nanargmax(line))],
+                last=written(line[-1]),
+            )
+            for name, line in drawn.items()
+        ]
+    )
 
 
 def numbered_axes(values: NDArray[np.generic], rows: str, columns: str) -> Axes:
@@ -157,4 +181,4 @@ def distinct(names: Sequence[str]) -> list[str]:
 
 def title_word(title: str) -> str:
     """The first part of an axis title: "query" of "query: target token being written"."""
-    return title.partition(":")[0]
+    return re.split("[:：]", title)[0]

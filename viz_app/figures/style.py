@@ -6,6 +6,7 @@ from math import ceil
 
 import plotly.graph_objects as go
 
+from viz_app.content.translation import t
 from viz_app.figures.colours import CLEAR, FAINT, THEME_TEXT
 from viz_app.figures.labels import LETTERS, LINE, escaped_label, text_width, unique_labels
 
@@ -17,7 +18,9 @@ __all__ = [
     "Axes",
     "Settings",
     "axis",
+    "cell_lines",
     "figure",
+    "hover",
     "label_settings",
     "map_figure",
 ]
@@ -47,6 +50,16 @@ class Axes:
     query_lang: str = ""  # the language of the labels, from `languages.tag`
     key_lang: str = ""
     query_notes: Sequence[str] = ()  # T or none: a text about each query for the hover
+
+
+def hover(*lines: str) -> str:
+    """The text beside the pointer. Plotly fills in variables such as `%{x}`."""
+    return "<br>".join(lines) + "<extra></extra>"
+
+
+def cell_lines(query: str = "%{y}") -> list[str]:
+    """The lines of `hover` that name the query and the key of a cell."""
+    return [t("query: {token}", token=query), t("key: {token}", token="%{x}")]
 
 
 def axis(title: str, **settings: object) -> Settings:

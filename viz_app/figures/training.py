@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from viz_app.content.translation import t
 from viz_app.figures.colours import LINES
 from viz_app.figures.labels import escaped_label
 from viz_app.figures.picture import Picture, line_picture
@@ -16,7 +17,7 @@ def curves(
     *,
     title: str,
     height: int,
-    over: str = "training step",
+    over: str = "",
     span: tuple[float, float] | None = None,
 ) -> Picture:
     """Draw named series as lines.
@@ -26,9 +27,10 @@ def curves(
         series: Name → one number for each point.
         title: Title of the vertical axis, with the unit.
         height: Pixels.
-        over: Title of the horizontal axis.
+        over: Title of the horizontal axis; by default training steps.
         span: Ends of the vertical axis; None fits the numbers.
     """
+    over = over or t("training step")
     points = [escaped_label(point) if isinstance(point, str) else point for point in x]
     traces = [
         {

@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_app.content.translation import t
 from viz_app.figures.colours import ACCENT
 from viz_app.figures.labels import unique_labels
 from viz_app.figures.picture import Picture, map_picture, numbered_axes
 from viz_app.figures.scales import colour_bar, signed_scale
-from viz_app.figures.style import Axes, axis, figure, map_figure
+from viz_app.figures.style import Axes, axis, figure, hover, map_figure
 
 __all__ = ["concatenation", "query_and_keys", "rows", "sum_of_rows"]
 
@@ -26,7 +27,7 @@ def rows(values: FloatArray, axes: Axes, *, unit: str, height: int) -> Picture:
         "colorbar": colour_bar(unit),
         "ygap": 1,
         "hoverongaps": False,
-        "hovertemplate": f"%{{y}}<br>dimension %{{x}}<br>{unit}: %{{z:.5f}}<extra></extra>",
+        "hovertemplate": hover("%{y}", *vector_lines(unit)),
     }
     # On a linear axis Plotly leaves out labels that would overlap.
     drawn = map_figure([trace], axes, height=height, columns={"type": "linear", "tickangle": 0})
@@ -37,16 +38,20 @@ def query_and_keys(query: FloatArray, keys: FloatArray, axes: Axes, *, height: i
     """Draw the query (K,) above the keys (S, K), with a gap between them and one colour scale."""
     stacked = np.concatenate([query[None], np.full_like(query[None], np.nan), keys])
     named = Axes(
-        queries=["query", " ", *axes.queries], keys=axes.keys, query_title="query and keys", key_title=axes.key_title
+        queries=[t("query"), " ", *axes.queries],
+        keys=axes.keys,
+        query_title=t("query and keys"),
+        key_title=axes.key_title,
     )
-    return rows(stacked, named, unit="value", height=height)
+    return rows(stacked, named, unit=t("value"), height=height)
 
 
 def sum_of_rows(parts: FloatArray, total: FloatArray, axes: Axes, *, height: int) -> Picture:
     """Draw vectors (S, K) above their sum (K,), with a gap between them and one colour scale."""
     stacked = np.concatenate([parts, np.full_like(total[None], np.nan), total[None]])
-    named = Axes(queries=[*axes.queries, " ", "sum"], keys=axes.keys, query_title="α · value", key_title=axes.key_title)
-    return rows(stacked, named, unit="α · value", height=height)
+    unit, queries = t("α · value"), [*axes.queries, " ", t("sum")]
+    named = Axes(queries=queries, keys=axes.keys, query_title=unit, key_title=axes.key_title)
+    return rows(stacked, named, unit=unit, height=height)
 
 
 def concatenation(
@@ -65,14 +70,14 @@ def concatenation(
     stacked[0, : len(head_outputs)] = head_outputs
     stacked[2, : len(layer_output)] = layer_output
     width = len(head_outputs) // heads
-    labels = ["heads", " ", "output"]
+    labels, unit, dimension = [t("heads"), " ", t("output")], t("value"), t("dimension")
     trace = {
         "type": "heatmap",
         **signed_scale(stacked, bound=float(np.nanmax(np.abs(stacked))) or 1.0),
         "y": labels,
-        "colorbar": colour_bar("value"),
+        "colorbar": colour_bar(unit),
         "hoverongaps": False,
-        "hovertemplate": "%{y}<br>dimension %{x}<br>value: %{z:.5f}<extra></extra>",
+        "hovertemplate": hover("%{y}", *vector_lines(unit)),
     }
     frame = {
         "type": "rect",
@@ -83,14 +88,18 @@ def concatenation(
         "line": {"color": ACCENT, "width": 3},
     }
     starts = [head * width for head in range(heads)]
+    names = [f"{start}<br>{t('head {head}', head=i)}" for i, start in enumerate(starts, start=1)]
     drawn = figure(
         [trace],
-        axis(
-            "dimension", tickvals=starts, ticktext=[f"{start}<br>head {i}" for i, start in enumerate(starts, start=1)]
-        ),
+        axis(dimension, tickvals=starts, ticktext=names),
         axis("", type="category", autorange="reversed"),
         height=height,
         shapes=[frame],
     )
-    axes = replace(numbered_axes(stacked, "vector", "dimension"), queries=labels)
-    return map_picture(drawn, stacked, axes, unit="value", signed=True)
+    axes = replace(numbered_axes(stacked, t("vector"), dimension), queries=labels)
+    return map_picture(drawn, stacked, axes, unit=unit, signed=True)
+
+
+def vector_lines(unit: str) -> list[str]:
+    """The lines beside the pointer: the dimension, and its number."""
+    return [t("dimension {dimension}", dimension="%{x}"), t("{name}: {value}", name=unit, value="%{z:.5f}")]

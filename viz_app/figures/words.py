@@ -6,12 +6,13 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_app.content.plain import percent
+from viz_app.content.numbers import percent
+from viz_app.content.translation import t
 from viz_app.figures.colours import LINES, SEQUENTIAL, ink, legible
 from viz_app.figures.labels import escaped_label, text_width, unique_labels
 from viz_app.figures.picture import Picture, line_picture, map_summary, map_table
 from viz_app.figures.scales import colour_bar
-from viz_app.figures.style import COLOUR_BAR, GRID, LEGEND, SLANTED, TITLE, Axes, Settings, axis, figure
+from viz_app.figures.style import COLOUR_BAR, GRID, LEGEND, SLANTED, TITLE, Axes, Settings, axis, figure, hover
 
 __all__ = ["stacked_shares", "word_grid"]
 
@@ -45,6 +46,7 @@ def word_grid(
         height: Pixels.
     """
     limit = max(4, min(MAX_CHARACTERS, round(100 / len(columns))))  # the picture is about 1,000 pixels wide
+    unit = t("probability")
     texts = [[escaped_label(word, limit=limit) for word in row] for row in words]
     trace = {
         "type": "heatmap",
@@ -58,10 +60,10 @@ def word_grid(
         "zmin": 0.0,
         "zmax": 1.0,
         "colorscale": SEQUENTIAL,
-        "colorbar": colour_bar("probability"),
+        "colorbar": colour_bar(unit),
         "xgap": 2,
         "ygap": 2,
-        "hovertemplate": "%{y}<br>%{customdata}<extra></extra>",
+        "hovertemplate": hover("%{y}", "%{customdata}"),
     }
     named = {"type": "category", "automargin": False}
     drawn = figure(
@@ -75,7 +77,7 @@ def word_grid(
     return Picture(
         figure=drawn,
         table=partial(map_table, probabilities, axes, cells=notes),
-        summary=map_summary(probabilities, axes, unit="probability"),
+        summary=map_summary(probabilities, axes, unit=unit),
     )
 
 
@@ -88,6 +90,7 @@ def stacked_shares(series: Mapping[str, Sequence[float]], labels: Sequence[str],
         title: Title of the horizontal axis.
         height: Pixels.
     """
+    unit = t("share")
     x, with_numbers = unique_labels(labels), len(labels) <= MAX_WRITTEN
     traces: list[Settings] = [
         {
@@ -101,7 +104,7 @@ def stacked_shares(series: Mapping[str, Sequence[float]], labels: Sequence[str],
             "textangle": 0,
             "textfont": {"size": 14, "color": ink(colour)},
             "customdata": [percent(share) for share in shares],
-            "hovertemplate": f"%{{x}}<br>{name}: %{{customdata}}<extra></extra>",
+            "hovertemplate": hover("%{x}", t("{name}: {value}", name=name, value="%{customdata}")),
         }
         for colour, (name, shares) in zip(LINES, series.items(), strict=False)
     ]
@@ -109,7 +112,7 @@ def stacked_shares(series: Mapping[str, Sequence[float]], labels: Sequence[str],
     drawn = figure(
         traces,
         axis(title, type="category", automargin=False, tickangle=-45),
-        axis("share", range=[0, 1], tickvals=FIFTHS, ticktext=ticks, **GRID),
+        axis(unit, range=[0, 1], tickvals=FIFTHS, ticktext=ticks, **GRID),
         height=height,
         margin={"t": 34, "l": 64, "b": below(labels)},
         barmode="stack",
@@ -117,7 +120,7 @@ def stacked_shares(series: Mapping[str, Sequence[float]], labels: Sequence[str],
         showlegend=True,
         legend={**LEGEND, "traceorder": "normal"},
     )
-    return line_picture(drawn, labels, series, x_title=title, unit="share", written=percent)
+    return line_picture(drawn, labels, series, x_title=title, unit=unit, written=percent)
 
 
 def below(labels: Sequence[str]) -> float:

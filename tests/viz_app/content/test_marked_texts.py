@@ -31,7 +31,7 @@ NOT_SHOWN = {"st.html", "st.code", "st.latex", "st.set_page_config", "st.logo", 
 NOT_SHOWN |= {"st.columns", "st.container", "st.get_option", "st.fragment", "st.components.v2.component"}
 LETTERS = re.compile(r"[A-Za-z]{2}")
 STATE = ("st.session_state", "st.query_params", "st.context")
-NO_WORDS = re.compile(r":material/\w+:|`[^`]*`|\$[^$]*\$|<[^<>]*>|\bHeadlight\b")
+NO_WORDS = re.compile(r"#[0-9a-f]{6}\b|:material/\w+:|`[^`]*`|\$[^$]*\$|<[^<>]*>|\bHeadlight\b")
 
 
 def test_a_call_gives_the_values_of_its_text() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from viz_app.figures.labels import unique_labels
+from viz_app.figures.labels import LETTERS, broken, text_width, unique_labels, visible_label
 
 INVISIBLE = "\u200b\u2060"  # characters without width, which make equal labels different
 
@@ -35,3 +35,23 @@ def test_tokens_are_never_markup(token: str) -> None:
 def test_long_tokens_are_cut_and_blank_ones_are_visible() -> None:
     assert unique_labels(["x" * 500])[0] == "x" * 17 + "…"
     assert unique_labels(["\n", "\t", ""]) == ["↵", "⇥", " "]
+
+
+def test_a_wide_label_takes_no_more_space_than_a_narrow_one() -> None:
+    for word in ("人工智能" * 6, "다람쥐헌쳇바퀴" * 4):
+        label = visible_label(word)
+        assert label.endswith("…")
+        assert text_width([label]) <= text_width([visible_label("x" * 40)]) + LETTERS
+    assert visible_label("人工智能") == "人工智能"
+
+
+def test_a_text_from_right_to_left_keeps_its_direction_beside_others() -> None:
+    assert visible_label("שלום!") == "\u2068שלום!\u2069"
+    assert visible_label("Hund!") == "Hund!"
+    assert text_width([visible_label("שלום")]) == text_width(["abcd"])
+
+
+def test_a_long_title_breaks_at_a_space_or_between_chinese_characters() -> None:
+    assert broken("query: target token being written", 100) == "query: target token<br>being written"
+    assert broken("查询：正在写出的目标词元", 100) == "查询：正在写<br>出的目标词元"
+    assert broken("查询", 100) == "查询"
