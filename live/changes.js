@@ -2,18 +2,23 @@
 // model/interventions.py, such as `off.cross.3.1-2~paint.encoder.1.4.2.3.0.75`. Numbers in it count from 1.
 import { KINDS } from "./engine/trace.js";
 
+/**
+ * Every change of a visitor.
+ * @typedef {{ ablated: Head[], uniform: Head[], painted: PaintedCell[], positions: boolean }} Changes
+ */
+
 const KIND = Object.keys(KINDS).join("|");
 const HEADS = new RegExp(`^(off|uniform)\\.(${KIND})\\.(\\d{1,3})\\.(\\d{1,3}(?:-\\d{1,3})*)$`);
 const CELL = new RegExp(`^paint\\.(${KIND})\\.(\\d{1,3})\\.(\\d{1,3})\\.(\\d{1,4})\\.(\\d{1,4})\\.(1|0(?:\\.\\d{1,6})?)$`);
 
-/** @returns {Required<Omit<Intervention, "replaced">>} */
+/** @returns {Changes} */
 export function noChanges() {
   return { ablated: [], uniform: [], painted: [], positions: true };
 }
 
 /**
  * @param {string} text
- * @returns {ReturnType<typeof noChanges> | null} null if a part of the text makes no sense.
+ * @returns {Changes | null} null if a part of the text makes no sense.
  */
 export function readChanges(text) {
   const changes = noChanges();
@@ -32,7 +37,7 @@ export function readChanges(text) {
   return changes;
 }
 
-/** @param {ReturnType<typeof noChanges>} changes */
+/** @param {Changes} changes */
 export function writeChanges({ ablated, uniform, painted, positions }) {
   const parts = [["off", ablated], ["uniform", uniform]].flatMap(([word, heads]) => {
     /** @type {Map<string, number[]>} */
@@ -54,7 +59,7 @@ export function sameHead(a, b) {
 
 /**
  * Silence a head or make it uniform; a second time undoes it.
- * @param {ReturnType<typeof noChanges>} changes
+ * @param {Changes} changes
  * @param {Head} head
  * @param {"ablated" | "uniform"} how
  */
@@ -66,11 +71,11 @@ export function toggled(changes, head, how) {
 
 /**
  * The changes to heads that a model has.
- * @param {ReturnType<typeof noChanges>} changes
+ * @param {Changes} changes
  * @param {Record<string, number[]>} sizes Kind → layers and heads.
  */
 export function within(changes, sizes) {
   const known = ({ kind, layer, head }) => layer < (sizes[kind]?.[0] ?? 0) && head < sizes[kind][1];
   const [ablated, uniform, painted] = [changes.ablated, changes.uniform, changes.painted].map((heads) => heads.filter(known));
-  return { ...changes, ablated, uniform, painted: /** @type {typeof changes.painted} */ (painted) };
+  return { ...changes, ablated, uniform, painted: /** @type {PaintedCell[]} */ (painted) };
 }

@@ -17,7 +17,8 @@ const FORMS = {
   steps_kind: one("cross", "decoder"), query: NUMBER, scaled: SWITCH, head_temperature: FRACTION,
   intervention: /^[\w.~-]{0,2000}$/, click_means: one("silence", "flatten"), painted_weight: FRACTION,
   position_tab: one("matrix", "waves", "sentence"), shuffle: NUMBER, mask_kind: one("encoder", "decoder", "cross"),
-  ...Object.fromEntries([1, 2, 3].map((i) => [`batch_${i}`, /^[\s\S]{0,300}$/])),
+  sentence: NUMBER,
+  ...Object.fromEntries(["en", "de", "zh"].flatMap((code) => [1, 2, 3, 4].map((i) => [`batch_${code}_${i}`, /^[\s\S]{0,300}$/]))),
 };
 
 /**

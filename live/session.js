@@ -6,7 +6,7 @@ const KEPT = 24; // results
 
 /**
  * @typedef {{ name: string, source: string, languages: [string, string], description: string, examples: string[],
- *   heads: string, order: string, reordered: string }} Site A checkpoint as the site lists it: `source` is its folder.
+ *   heads: string, order: string, reordered: string, batch: string[] }} Site A checkpoint as the site lists it: `source` is its folder.
  * @typedef {Awaited<ReturnType<Engine["open"]>>} Info
  */
 
@@ -71,7 +71,7 @@ export class Session {
 
   /**
    * @param {string} text
-   * @param {{ forced?: Map<number, number>, changes?: ReturnType<typeof noChanges>, record?: string[] }} [request]
+   * @param {{ forced?: Map<number, number>, changes?: import("./changes.js").Changes, record?: string[] }} [request]
    * @returns {Translation | Promise<Translation>}
    */
   translate(text, { forced = new Map(), changes = noChanges(), record = [] } = {}) {

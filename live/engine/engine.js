@@ -4,13 +4,13 @@ import { silencingEachHead } from "./analysis/silencing.js";
 import { fetchCheckpoint, readCheckpoint } from "./checkpoint.js";
 import { EngineError, require } from "./errors.js";
 import { classifyIds, shortened } from "./inference/classify.js";
-import { forcedIds, translating } from "./inference/translate.js";
+import { forcedIds, readingOf, translating } from "./inference/translate.js";
 import { editsOf } from "./interventions.js";
 import { numLayers } from "./network/translators.js";
 import { KINDS } from "./trace.js";
 
 /** Each method of an engine, with the number of its arguments before `watching`. */
-const METHODS = { open: 1, tokenize: 1, forced: 1, translate: 2, silenceEachHead: 1, classify: 2 };
+const METHODS = { open: 1, tokenize: 1, forced: 1, translate: 2, silenceEachHead: 1, read: 3, classify: 2 };
 
 /** Let the page, or the messages of a worker, have their turn. */
 function turn() {
@@ -71,6 +71,11 @@ export class LocalEngine {
   /** @param {ReadTokens} translation @param {Watching} [watching] */
   async silenceEachHead(translation, watching = {}) {
     return inTurns(silencingEachHead(this.opened("translation"), translation), watching);
+  }
+
+  /** @param {number[]} source @param {number[]} target Ids, possibly with padding at their ends. @param {EngineRequest} [request] */
+  async read(source, target, { changes = {}, record } = {}) {
+    return readingOf(this.opened("translation"), source, target, { edits: editsOf(changes), record });
   }
 
   /** @param {string} text @param {EngineRequest} [request] */

@@ -105,6 +105,7 @@ interface Engine {
   forced(text: string): Promise<Map<number, number>>;
   translate(text: string, request?: EngineRequest, watching?: Watching): Promise<Translation>;
   silenceEachHead(translation: ReadTokens, watching?: Watching): Promise<SilencingEffect[]>;
+  read(source: number[], target: number[], request?: EngineRequest): Promise<{ recorded: Record<string, Tensor> }>;
   classify(text: string, request?: EngineRequest): Promise<Classification & { tokens: string[] }>;
   close(): void;
 }

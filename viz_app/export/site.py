@@ -19,7 +19,7 @@ from model.config.model import ModelConfig, RecurrentConfig
 from viz_app.components.bundle import COMPONENT_STYLES, asset
 from viz_app.content.catalogues import ENGLISH, LANGUAGES, catalogue
 from viz_app.content.demonstrations import demonstration_for
-from viz_app.content.examples import offered_examples
+from viz_app.content.examples import batch_examples, offered_examples
 from viz_app.export.site_scripts import LIVE, bundled, modules, squeezed, texts_of
 
 __all__ = ["MARK", "Published", "published", "site_file", "site_files"]
@@ -45,15 +45,17 @@ class Published:
 
     def listed(self, *, source: str) -> dict[str, object]:
         """What the pages know before the checkpoint is open; `source` is its folder, or "" where the page holds it."""
-        prepared = demonstration_for(self.config)
+        prepared, examples = demonstration_for(self.config), list(offered_examples(self.config))
+        first, _, second, *_ = batch_examples(self.config)[1]
         return {
             "name": self.name,
             "source": source,
             "languages": [self.config.tokenizer.source_language, self.config.tokenizer.target_language],
-            "examples": list(offered_examples(self.config)),
+            "examples": examples,
             "heads": prepared.heads,
             "order": prepared.order,
             "reordered": prepared.reordered,
+            "batch": [first, second, examples[1]],
         }
 
     def file(self, part: str) -> bytes:

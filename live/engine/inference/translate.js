@@ -111,6 +111,17 @@ export function attentionMaps(trace, config, passes, kinds) {
   }));
 }
 
+/**
+ * Read a source and a target in one pass, as in training, and keep what passes the hook points. Tokens with the id of padding are masked.
+ * @param {Checkpoint} checkpoint @param {number[]} source (S) @param {number[]} target (T), what the decoder reads.
+ * @param {{ edits?: Edits, record?: string[] }} [options]
+ */
+export function readingOf({ model }, source, target, { edits = {}, record = [] } = {}) {
+  const trace = new Trace({ record: ["*.weights", ...record], edits });
+  model.decode(target, model.encode(source, trace), trace);
+  return { recorded: recordedIn(trace, []) };
+}
+
 /** Everything that was recorded: name of a hook point → (…, T, X). @param {Trace} trace @param {number[]} passes */
 export function recordedIn(trace, passes) {
   return Object.fromEntries(trace.names.map((name) => [name, trace.joined(name, passes)]));

@@ -9,7 +9,7 @@
  * @property {string | Described[] | undefined} content The text, the children, or undefined if other code draws there.
  */
 
-const SVG_TAGS = new Set(["svg", "g", "path", "line", "rect", "text", "title"]);
+const SVG_TAGS = new Set(["svg", "g", "path", "line", "rect", "text", "title", "image"]);
 const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 /** @type {WeakMap<Element, Pick<Described, "attributes" | "content">>} */
 const drawn = new WeakMap(); // element → its latest description

@@ -33,6 +33,16 @@ export function colourAt(stops, share) {
 }
 
 /**
+ * Black or white, whichever contrasts more with a colour such as "rgb(230,159,0)" (WCAG 2.2, relative luminance).
+ * @param {string} colour
+ */
+export function inkOn(colour) {
+  const linear = (share) => (share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4);
+  const [red, green, blue] = (colour.match(/\d+/g) ?? []).map((channel) => linear(Number(channel) / 255));
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 ? "#000000" : "#ffffff"; // equal contrast at 0.179
+}
+
+/**
  * The mean of the numbers that are not NaN; NaN if there are none.
  * @param {number[]} numbers
  */

@@ -1,0 +1,145 @@
+// Heads: silence heads, make them uniform, paint a weight, and see the translation change.
+import attentionMap from "../assets/attention_map.js";
+import { SIGNED } from "../assets/colours.js";
+import { draw, el } from "../assets/dom.js";
+import headSwitches from "../assets/head_switches.js";
+import { colourAt, inkOn } from "../assets/numbers.js";
+import { say } from "../assets/words.js";
+import { noChanges, sameHead, toggled, writeChanges } from "../changes.js";
+import { compared } from "../compared.js";
+import { button, heading, mount, place, segmented, slider, toggle } from "../controls.js";
+import { headLists, singleHead } from "../head_choice.js";
+import { kindsOf, namesOf } from "../kinds.js";
+import { largeMap, mapName, viewOf } from "../maps.js";
+
+/** @typedef {import("../app.js").App} App */
+
+const REDRAW = 12; // heads between two drawings while the effects are measured
+const counted = { board: "", clicks: 0 }; // the clicks on the switches that had their effect
+
+/**
+ * @param {Element} root
+ * @param {App} app
+ */
+export async function show(root, app) {
+  const { session, info } = app, changes = session.changes(app.choices.intervention), isChanged = writeChanges(changes) !== "";
+  const before = await app.ifCurrent(app.translate());
+  const after = isChanged ? await app.ifCurrent(session.translate(app.text, { forced: app.forced, changes })) : before;
+  const same = new Map(before.written.map(({ id }, i) => [i, id]));
+  const rescored = isChanged ? await app.ifCurrent(session.translate(app.text, { forced: same, changes })) : before;
+  const effects = app.forced.size ? [] : effectsOf(app, before);
+  const change = (next) => app.change({ intervention: writeChanges(next) }), flat = app.choices.click_means === "flatten";
+  const { kind, layer, head } = singleHead(app), weight = Number(app.choices.painted_weight ?? 1), view = viewOf(after, kind);
+  draw(root, [
+    compared([[say("as trained"), before.text], [say("changed"), after.text]], before.languages[1]),
+    el("p", { class: "caption" }, probabilitySentence(before, rescored)),
+    el("div", { class: "notes" }, app.notesOf(before)),
+    el("div", { class: "row" }, [
+      segmented(say("A click on a head"), [["silence", say("Silence it")], ["flatten", say("Make it uniform")]], flat ? "flatten" : "silence", (value) => app.change({ click_means: value })),
+      ...(info.config.architecture === "recurrent" ? [] : [toggle(say("Positional encoding"), changes.positions, (positions) => change({ ...changes, positions }))]),
+      button(say("Silence all heads"), () => change({ ...changes, uniform: [], ablated: allHeads(info.heads) })),
+      button(say("Clear changes"), () => change(noChanges()), { disabled: !isChanged }),
+    ]),
+    el("p", { class: "caption", role: "status" }, effectSentence(app, effects)),
+    place("board"),
+    el("p", { class: "caption" }, say("✕ silenced: all its weights are 0, so the head adds nothing. ≡ uniform: every key that is not masked gets the same weight.")),
+    heading(say("Paint a weight"), say("Choose a new weight, then a cell. The other cells of its row share the rest. The map includes all your changes.")),
+    el("div", { class: "row" }, [
+      ...headLists(app),
+      slider(say("New weight"), { min: 0, max: 1, step: 0.05 }, weight, (value) => app.change({ painted_weight: String(value) })),
+      button(say("Clear paint"), () => change({ ...changes, painted: [] }), { disabled: !changes.painted.length }),
+    ]),
+    el("p", { class: "caption" }, paintedSentence(changes.painted)),
+    place("map", "paints"),
+  ]);
+  mount(root, "board", headSwitches, { counted: { ...counted }, boards: boards(info.heads, changes, effects) }, (_, clicks) => {
+    const known = clicks.board === counted.board ? Math.max(counted.clicks - clicks.first, 0) : 0;
+    const next = clicks.places.slice(known).reduce((all, [kind, layer, head]) => toggled(all, { kind, layer, head }, flat ? "uniform" : "ablated"), changes);
+    Object.assign(counted, { board: clicks.board, clicks: clicks.first + clicks.places.length });
+    change(next);
+  });
+  mount(root, "map", attentionMap, largeMap(view, layer, head, false));
+  const map = /** @type {any} */ (root.querySelector(".paints"));
+  const paintAt = (cell) => {
+    if (!cell) return;
+    const [query, key] = cell, one = { kind, layer, head, query, key, weight };
+    if (Number.isNaN(view.weight(layer, head, query, key))) return;
+    change({ ...changes, painted: [...changes.painted.filter((other) => !(sameHead(other, one) && other.query === query)), one] });
+  };
+  let pointed = /** @type {[number, number] | null} */ (null);
+  map.onclick = ({ target }) => paintAt(/** @type {any} */ (target.dataset?.cell?.split(",").map(Number)));
+  map.addEventListener("headlight-cell", ({ detail }) => { pointed = detail && [detail.query, detail.key]; });
+  map.onkeydown = (event) => { if (event.key === "Enter" && event.target.matches(".map")) paintAt(pointed); };
+}
+
+const logProbability = ({ written }) => written.reduce((sum, { probability }) => sum + Math.log(probability), 0);
+
+function probabilitySentence(before, after) {
+  const [old, now] = [logProbability(before), logProbability(after)], signed = `${now < old ? "−" : "+"}${Math.abs(now - old).toFixed(2)}`;
+  return say("The translation as trained has the log-probability {before}. The changed model gives it {after} ({change} nats).", {
+    before: old.toFixed(2), after: now.toFixed(2), change: signed,
+  });
+}
+
+/** What silencing each head alone does: the effects that are measured so far. The page draws again when there are more. */
+function effectsOf(app, before) {
+  const { session } = app, name = `effects ${app.text}`;
+  let measured = session.results.get(`${name} so far`);
+  if (!measured) {
+    measured = [];
+    session.kept(`${name} so far`, async () => measured);
+    session.results.set(`${name} so far`, measured);
+    const work = session.engine.silenceEachHead(before, { report: ({ effect, done }) => {
+      measured.push(effect);
+      if (done % REDRAW === 0) app.redraw();
+    } });
+    work.then(app.redraw, () => session.results.delete(`${name} so far`));
+  }
+  return measured;
+}
+
+function effectSentence(app, effects) {
+  if (app.forced.size) return say("The effect of each head is measured only without forced words.");
+  const heads = allHeads(app.info.heads).length;
+  if (effects.length < heads) return say("The effect of each head is being measured: {done} of {heads}.", { done: effects.length, heads });
+  return say("Blue: without this head, the translation is less likely. Red: it is more likely. The log-probability changes by up to {most} nats. The sign ≠ marks heads that change the translation when they alone are silenced: {n} of {heads}.", {
+    most: largest(effects).toFixed(2), n: effects.filter(({ position }) => position >= 0).length, heads,
+  });
+}
+
+const largest = (effects) => Math.max(1e-6, ...effects.map(({ change }) => Math.abs(change)));
+
+/** The data of the switches. */
+function boards(heads, changes, effects) {
+  const bound = largest(effects), stateOf = (head) => {
+    if (changes.ablated.some((one) => sameHead(one, head))) return "off";
+    return changes.uniform.some((one) => sameHead(one, head)) ? "uniform" : "on";
+  };
+  return kindsOf(heads).map((kind) => {
+    const [layers, count] = heads[kind];
+    const grid = (of) => Array.from({ length: layers }, (_, layer) => Array.from({ length: count }, (_, head) => of({ kind, layer, head })));
+    return {
+      kind, name: namesOf(kind).fullName, title: say("{kind}: layers down, heads across", { kind: namesOf(kind).title }), states: grid(stateOf),
+      faces: grid((head) => face(effects.find((one) => sameHead(one, head)), bound)),
+    };
+  });
+}
+
+function face(effect, bound) {
+  if (!effect) return undefined;
+  const colour = colourAt(SIGNED.scale, (effect.change / bound + 1) / 2), change = `${effect.change < 0 ? "−" : "+"}${Math.abs(effect.change).toFixed(3)}`;
+  const note = effect.position < 0 ? say("{change} nats when silenced", { change }) : say("{change} nats when silenced; token {n} changes", { change, n: effect.position + 1 });
+  return { colour, ink: inkOn(colour), note, decides: effect.position >= 0 };
+}
+
+function allHeads(heads) {
+  return kindsOf(heads).flatMap((kind) => Array.from({ length: heads[kind][0] * heads[kind][1] }, (_, i) =>
+    ({ kind, layer: Math.floor(i / heads[kind][1]), head: i % heads[kind][1] })));
+}
+
+function paintedSentence(cells) {
+  const names = cells.map(({ kind, layer, head, query, key, weight }) => say("{kind}, {head}, row {row}, column {column}: {weight}", {
+    kind: namesOf(kind).title, head: mapName(layer, head), row: query + 1, column: key + 1, weight,
+  }));
+  return names.length ? say("Painted: {cells}.", { cells: names.join("; ") }) : "";
+}

@@ -1,0 +1,110 @@
+// One head: one query from its vector to the head's output. Each step is computed again from recorded tensors, beside the
+// model's own numbers.
+import derivation from "../assets/derivation.js";
+import { draw, el } from "../assets/dom.js";
+import { levelOf } from "../assets/pixels.js";
+import { say } from "../assets/words.js";
+import { list, mount, place, slider, table, toggle } from "../controls.js";
+import { hookName, KINDS } from "../engine/trace.js";
+import { headLists, singleHead } from "../head_choice.js";
+import { mapName } from "../maps.js";
+import { namesOf } from "../kinds.js";
+
+const STAGES = ["queries", "keys", "values", "masked_scores", "weights", "head_outputs"], ROUNDING = 1e-4;
+
+/**
+ * @param {Element} root
+ * @param {import("../app.js").App} app
+ */
+export async function show(root, app) {
+  const { choices, info } = app;
+  if (info.config.attention !== "scaled_dot_product" || info.config.architecture === "recurrent") {
+    draw(root, [el("p", { class: "note" }, say("This model does not compute scaled dot products, so this page cannot follow its heads. Choose another checkpoint."))]);
+    return;
+  }
+  const { kind, layer, head } = singleHead(app);
+  const translation = await app.ifCurrent(app.translate({ record: STAGES.map((stage) => hookName(kind, layer, stage)) }));
+  const queries = translation[KINDS[kind].queries], keys = translation[KINDS[kind].keys].map(({ text }) => text);
+  const query = Math.min(Math.max(Number(choices.query ?? 2), 0), queries.length - 1), scaled = choices.scaled !== "false";
+  const temperature = Math.min(Math.max(Number(choices.head_temperature ?? 1), 0.1), 5);
+  const parts = partsOf(translation.recorded, { kind, layer, head, query }), derived = derive(parts, { scaled, temperature });
+  const agrees = derived.difference < ROUNDING, divisor = (scaled ? Math.sqrt(parts.query.length) : 1) * temperature;
+  draw(root, [
+    el("p", { class: "written small", lang: translation.languages[1] }, translation.text || say("(the model wrote nothing)")),
+    el("div", { class: "row" }, [
+      ...headLists(app),
+      list(say("Query: {what}", { what: namesOf(kind).query }), queries.map(({ text }, i) => [String(i), `${i + 1} · ${text}`]), String(query), (value) => app.change({ query: value })),
+      toggle(say("Divide by √d_k"), scaled, (on) => app.change({ scaled: String(on) }), say("Without the division, the softmax becomes much sharper.")),
+      slider(say("Temperature of the softmax; the model uses 1"), { min: 0.1, max: 5, step: 0.1 }, temperature, (value) => app.change({ head_temperature: String(value) })),
+    ]),
+    el("p", { class: agrees ? "caption agrees" : "caption differs", role: "status" }, agreement(derived.difference, scaled && temperature === 1)),
+    place("steps"),
+    table(say("Numbers"), () => numbers(keys, parts, derived, divisor), app.opened, app.redraw),
+  ]);
+  mount(root, "steps", derivation, {
+    steps: steps(parts, derived, { keys, divisor }), code: [], alt: mapName(layer, head), title: `${namesOf(kind).fullName}, ${mapName(layer, head)}, ${queries[query].text}`,
+  });
+}
+
+/** The recorded vectors and numbers of one query of one head. */
+function partsOf(recorded, { kind, layer, head, query }) {
+  const rows = (stage) => {
+    const { data, shape: [, length, width] } = recorded[hookName(kind, layer, stage)];
+    return Array.from({ length }, (_, i) => data.subarray((head * length + i) * width, (head * length + i + 1) * width));
+  };
+  return {
+    query: rows("queries")[query], keys: rows("keys"), values: rows("values"), masked: [...rows("masked_scores")[query]].map((score) => score === -Infinity),
+    weights: rows("weights")[query], output: rows("head_outputs")[query],
+  };
+}
+
+/** Compute the query again: q·k → scale → mask → softmax → α·v. */
+export function derive({ query, keys, values, masked, weights, output }, { scaled, temperature }) {
+  const dots = keys.map((key) => key.reduce((sum, number, i) => sum + number * query[i], 0));
+  const scores = dots.map((dot) => dot / (scaled ? Math.sqrt(query.length) : 1) / temperature);
+  const open = scores.map((score, s) => (masked[s] ? -Infinity : score)), highest = Math.max(...open);
+  const exponentials = open.map((score) => Math.exp(score - highest)), sum = exponentials.reduce((all, one) => all + one, 0);
+  const shares = exponentials.map((one) => one / sum), weighted = values.map((value, s) => value.map((number) => number * shares[s]));
+  const result = Array.from(output, (_, i) => weighted.reduce((total, row) => total + row[i], 0));
+  const apart = (a, b) => Math.max(...Array.from(a, (number, i) => Math.abs(number - b[i])));
+  return { dots, scores, open, shares, weighted, result, difference: Math.max(apart(shares, weights), apart(result, output)) };
+}
+
+function agreement(difference, asTrained) {
+  const number = difference.toPrecision(2);
+  if (difference < ROUNDING) return say("The numbers on this page agree with the model's. The largest difference is {number}. It is only rounding.", { number });
+  if (!asTrained) return say("This is a what-if. Its numbers differ from the model's by up to {number}.", { number });
+  return say("The numbers on this page differ from the model's by up to {number}. The model computes something that this page does not show.", { number });
+}
+
+function steps(parts, derived, { keys, divisor }) {
+  const width = parts.query.length, best = derived.shares.indexOf(Math.max(...derived.shares));
+  const step = (name, formula, rows, facts = [], shares = false) => pictured({ name, formula, rows, facts, shares });
+  return [
+    step(say("query"), "q = x W_Q + b_Q", [parts.query], [[say("numbers"), String(width)]]),
+    step(say("keys"), "kⱼ = xⱼ W_K + b_K", parts.keys, [[say("keys"), String(keys.length)]]),
+    step(say("products"), "q · kⱼ", [derived.dots], [[say("largest"), Math.max(...derived.dots).toFixed(3)]]),
+    step(say("scores"), `q · kⱼ / ${divisor.toPrecision(3)}`, [derived.scores], [[say("from"), Math.min(...derived.scores).toFixed(3)], [say("to"), Math.max(...derived.scores).toFixed(3)]]),
+    step(say("mask"), say("−∞ where masked"), [derived.open.map((score) => (score === -Infinity ? Number.NaN : score))], [[say("masked keys"), String(parts.masked.filter(Boolean).length)]]),
+    step(say("weights"), "α = softmax(…)", [derived.shares], [[say("attends most to"), `${keys[best]} ${derived.shares[best].toFixed(3)}`]], true),
+    step(say("values, weighted"), "αⱼ vⱼ", derived.weighted),
+    step(say("head output"), "z = Σ αⱼ vⱼ", [derived.result]),
+  ];
+}
+
+/** A step with its numbers as a picture: rows of numbers, NaN where masked. */
+function pictured({ name, formula, rows, facts, shares }) {
+  const known = rows.flatMap((row) => [...row]).filter((number) => !Number.isNaN(number)), width = rows[0].length;
+  const bound = Math.max(1e-6, ...known.map(Math.abs)), level = (number) => levelOf(shares ? number : (number / bound + 1) / 2);
+  const colours = shares ? say("Dark is 0, bright is 1.") : say("Blue is −{bound}, white is 0, red is {bound}.", { bound: bound.toPrecision(3) });
+  return {
+    name, formula, facts, shares, width, levels: Uint8Array.from(rows.flatMap((row) => [...row].map(level))), coarse: width < 100,
+    height: rows.length > 1 ? Math.min(7 * rows.length, 84) : 14, alt: `${rows.length} × ${width}. ${colours}`,
+  };
+}
+
+function numbers(keys, parts, derived, divisor) {
+  const four = (number) => (number === -Infinity ? "−∞" : number.toFixed(4));
+  const head = [say("key"), "q · k", `÷ ${divisor.toPrecision(3)}`, say("after the mask"), say("weight α"), say("the model's own")];
+  return { head, rows: keys.map((key, s) => [key, ...[derived.dots, derived.scores, derived.open, derived.shares, parts.weights].map((row) => four(row[s]))]) };
+}

@@ -1,0 +1,64 @@
+// Step by step: the translation word by word. The visitor can force another word at each step.
+import { draw, el } from "../assets/dom.js";
+import stepper from "../assets/stepper.js";
+import { say } from "../assets/words.js";
+import { writeForced } from "../choices.js";
+import { mount, place, segmented, toggle } from "../controls.js";
+import { KINDS } from "../engine/trace.js";
+import { kindsOf, mayAttend, namesOf } from "../kinds.js";
+
+const MOST = 60; // steps, as in the app: with more, the picture is wider than a screen
+
+/**
+ * @param {Element} root
+ * @param {import("../app.js").App} app
+ */
+export async function show(root, app) {
+  const { choices } = app, translation = await app.ifCurrent(app.translate());
+  if (translation.written.length > MOST) {
+    draw(root, [el("p", { class: "note" }, say("This page shows at most {most} tokens. The translation has {n}. Shorten the sentence.", { most: MOST, n: translation.written.length }))]);
+    return;
+  }
+  const kinds = kindsOf(app.info.heads).filter((kind) => kind !== "encoder"), guess = choices.guess === "true";
+  const kind = kinds.includes(choices.steps_kind) ? choices.steps_kind : kinds[0];
+  draw(root, [
+    el("p", { class: "written", lang: translation.languages[1] }, guess ? "…" : translation.text || say("(the model wrote nothing)")),
+    el("div", { class: "notes" }, app.notesOf(translation)),
+    el("div", { class: "row" }, [
+      segmented(say("Attention"), kinds.map((one) => [one, namesOf(one).title]), kind, (value) => app.change({ steps_kind: value })),
+      toggle(say("Guess the next word"), guess, (on) => app.change({ guess: String(on) }), say("Words are hidden until you ask for them.")),
+    ]),
+    place("steps"),
+  ]);
+  mount(root, "steps", stepper, stepperData(translation, { kind, guess, step: choices.step ? Number(choices.step) - 1 : null }), (name, value) => {
+    if (name === "step") app.change({ step: String(value + 1) });
+    else app.change({ step: String(value.position + 1), forced: writeForced(forcedWith(app.forced, value)) });
+  });
+}
+
+/** The forced words with one more. Those after it depended on another beginning. */
+function forcedWith(forced, { position, id }) {
+  return new Map([...[...forced].filter(([at]) => at < position), [position, id]]);
+}
+
+/**
+ * The data of the component stepper.
+ * @param {Translation} translation
+ * @param {{ kind: string, guess: boolean, step: number | null }} shown
+ */
+export function stepperData(translation, { kind, guess, step }) {
+  const { data, shape: [layers, heads, T, S] } = translation.maps[kind], { keys } = KINDS[kind], [source, target] = translation.languages;
+  const maps = data.map((weight, i) => (mayAttend(kind, Math.floor(i / S) % T, i % S) ? weight : Number.NaN));
+  return {
+    text: translation.source.map(({ text }) => text).join("|"), given: 0, given_note: "", kind, guess, fixed: false, maps,
+    keys: translation[keys].map(({ text }) => text), languages: { key: kind === "cross" ? source : target, word: target },
+    shape: [layers, heads], step: step === null ? null : Math.min(Math.max(step, 0), T - 1),
+    steps: translation.read.map(({ text }, i) => ({ read: text, entropy: translation.written[i].entropy, candidates: candidates(translation.written[i]) })),
+  };
+}
+
+/** The candidates of a step: text, probability, id, and whether it was written. A forced token may be unlikely. @param {Token} token */
+function candidates({ text, id, probability, candidates: best = [] }) {
+  const offered = best.map((one) => [one.text, one.probability, one.id, one.id === id]);
+  return best.some((one) => one.id === id) ? offered : [...offered, [text, probability, id, true]];
+}
