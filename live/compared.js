@@ -31,6 +31,6 @@ export function compared(texts, lang) {
   const words = texts.map(([, text]) => (text.includes(" ") ? text.split(" ") : [...text])), between = texts.some(([, text]) => text.includes(" ")) ? " " : "";
   return el("div", { class: "hl-lines" }, texts.flatMap(([name, text], i) => [
     el("span", { class: "hl-name" }, name),
-    el("bdi", { lang }, text ? sharedWords(words[0], words[i]).map(([word, shared]) => el(shared ? "span" : "mark", {}, word + between)) : [el("em", {}, say("(nothing)"))]),
+    el("bdi", { lang }, text ? sharedWords(words[0], words[i]).map(([word, shared]) => el("span", {}, [el(shared ? "span" : "mark", {}, word), el("span", {}, between)])) : [el("em", {}, say("(nothing)"))]),
   ]));
 }

@@ -1,0 +1,198 @@
+"""A published page in a real browser: it translates as the model does, offline, from a folder or from one file."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from model.checkpoints.checkpoint import Checkpoint, load_checkpoint
+from model.cli.main import main
+from model.inference.translate import translate
+from model.interventions import Head, Intervention
+from tests.browser.accessibility import AXE
+from tests.browser.conftest import chromium as chromium
+from tests.conftest import BUNDLED
+
+NAME, TEXT = "everyday-en-de", "The dog sleeps because it is tired."
+KEPT = """async () => {
+    const weights = new URL('checkpoints/everyday-en-de/model.safetensors', document.baseURI);
+    return await caches.match(document.baseURI) && await caches.match(weights);
+}"""
+AXE_RUN = """async () => (await axe.run({ resultTypes: ['violations'] })).violations
+    .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id}: ${target} ${failureSummary}`))"""
+Open = Callable[..., Page]
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name of the library
+        pass
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A host whose subfolder `class/live` has the site, and beside it the single file."""
+    host = tmp_path_factory.mktemp("host")
+    assert main(["publish", NAME, "--out", str(host / "class" / "live")]) == 0
+    assert main(["publish", NAME, "--out", str(host / "one.html")]) == 0
+    return host
+
+
+@pytest.fixture(scope="module")
+def host(folder: Path) -> Iterator[ThreadingHTTPServer]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture(scope="module")
+def checkpoint() -> Checkpoint:
+    return load_checkpoint(BUNDLED / NAME)
+
+
+@pytest.fixture
+def visit(chromium: Browser, host: ThreadingHTTPServer) -> Iterator[Open]:
+    """Open a page of the site; it must report no problem, and ask no other address for anything."""
+    pages: list[Page] = []
+    root = f"http://127.0.0.1:{host.server_port}/class/live/"
+    problems: list[str] = []
+
+    def open_page(link: str = "", *, address: str = root, **options: object) -> Page:
+        page = chromium.new_context(viewport={"width": 1280, "height": 720}, **options).new_page()  # type: ignore[arg-type]
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("console", lambda line: problems.append(line.text) if line.type == "error" else None)
+        page.on(
+            "request", lambda one: None if one.url.startswith((address, "data:", "blob:")) else problems.append(one.url)
+        )
+        page.goto(f"{address}{link}")
+        page.wait_for_selector("html[data-ready]")
+        pages.append(page)
+        return page
+
+    yield open_page
+    for page in pages:
+        page.context.close()
+    assert problems == []
+
+
+def shown_map(page: Page) -> np.ndarray:
+    """The exact numbers of the large map, from its table; NaN where masked."""
+    page.locator("details.numbers").evaluate("(table) => { table.open = true; }")
+    page.wait_for_selector("details.numbers tbody tr")
+    rows = page.evaluate(
+        "() => [...document.querySelectorAll('details.numbers tbody tr')]"
+        ".map((row) => [...row.querySelectorAll('td')].map((cell) => Number(cell.textContent.replace('–', 'NaN'))))"
+    )
+    return np.array(rows, dtype=float)
+
+
+def ready(page: Page, act: Callable[[], object]) -> None:
+    """Do something, and wait until the page has drawn its effect."""
+    before = page.evaluate("() => document.documentElement.dataset.ready")
+    act()
+    page.wait_for_function("(before) => document.documentElement.dataset.ready !== before", arg=before)
+
+
+def test_translation_and_maps_are_those_of_pytorch_and_a_link_opens_the_same_state(
+    visit: Open, checkpoint: Checkpoint
+) -> None:
+    page = visit()
+    field = page.get_by_label("Type a sentence in English and press Enter")
+    field.fill(TEXT)
+    ready(page, lambda: field.press("Enter"))
+    ours = translate(checkpoint, TEXT)
+    assert page.locator(".written").text_content() == ours.text
+    ready(page, lambda: page.get_by_role("button", name="layer 2, head 5").click())
+    np.testing.assert_allclose(shown_map(page), ours.maps["cross"][1, 4], atol=6e-5)
+    ready(page, lambda: page.get_by_role("button", name="decoder self, masked").click())
+    drawn = shown_map(page)
+    np.testing.assert_allclose(np.nan_to_num(drawn), ours.maps["decoder"][1, 4], atol=6e-5)
+    assert np.isnan(drawn).sum() == len(drawn) * (len(drawn) - 1) / 2
+    written = page.locator("[data-row=writes] [data-i]").nth(2)
+    expect(written).to_contain_text(f"{100 * ours.written[2].probability:.1f}")
+    other = visit(page.evaluate("() => location.hash"))
+    np.testing.assert_array_equal(shown_map(other), drawn)
+
+
+def test_a_forced_word_and_a_silenced_head_change_the_translation_as_in_pytorch(
+    visit: Open, checkpoint: Checkpoint
+) -> None:
+    page = visit(f"#steps?text={quote(TEXT)}&step=2")
+    candidate = page.locator(".candidate:not(.written)").first
+    token = int(str(candidate.get_attribute("data-id")))
+    ready(page, candidate.click)
+    assert page.locator(".written").first.text_content() == translate(checkpoint, TEXT, forced={1: token}).text
+    code = "off.cross.3.1-2-3-4-5-6-7-8"
+    page = visit(f"#heads?text={quote(TEXT)}&intervention={code}")
+    silenced = Intervention(ablated=frozenset(Head("cross", 2, head) for head in range(8)))
+    changed = translate(checkpoint, TEXT, edits=silenced.edits()).text
+    assert page.locator(".hl-lines bdi").nth(1).text_content().strip() == changed  # type: ignore[union-attr]
+    ready(page, lambda: page.get_by_role("switch", name="cross-attention, layer 3, head 1").click())
+    assert "off.cross.3.2-3-4-5-6-7-8" in page.evaluate("() => location.hash")
+
+
+def test_the_derived_numbers_agree_with_the_models_own(visit: Open) -> None:
+    page = visit("#inside?kind=decoder&layer=2&head=3&query=3")
+    expect(page.locator(".agrees")).to_contain_text("only rounding")
+    page.locator("details.numbers summary").click()
+    cells = page.locator("details.numbers tbody tr").evaluate_all(
+        "(rows) => rows.map((row) => row.cells[4].textContent)"
+    )
+    assert sum(map(float, cells)) == pytest.approx(1, abs=1e-3)
+
+
+def test_the_page_works_offline_after_the_first_visit(visit: Open) -> None:
+    page = visit(f"#translate?text={quote(TEXT)}")
+    text = page.locator(".written").text_content()
+    page.wait_for_function(KEPT)
+    page.context.set_offline(True)
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    assert page.locator(".written").text_content() == text
+
+
+def test_one_file_works_from_a_disk(visit: Open, folder: Path, checkpoint: Checkpoint) -> None:
+    page = visit(f"#translate?text={quote(TEXT)}", address=(folder / "one.html").as_uri())
+    assert page.locator(".written").text_content() == translate(checkpoint, TEXT).text
+
+
+def test_markup_in_a_sentence_and_in_a_link_is_text(visit: Open) -> None:
+    hostile = '<img src=x onerror="document.title=1">{text}</script>'
+    page = visit(
+        f"#translate?text={quote(hostile)}&checkpoint=<b>&layer=99999999999&head=-1&intervention=off.x.1.1&kind=__proto__"
+    )
+    assert page.locator("main img[src=x]").count() == 0
+    assert page.locator("input[name=text]").input_value() == hostile
+    assert "Translate" in page.title()
+    assert page.locator(".page svg.map").count() == 1
+
+
+def test_a_damaged_checkpoint_ends_in_a_sentence(visit: Open, chromium: Browser, host: ThreadingHTTPServer) -> None:
+    page = chromium.new_context(service_workers="block").new_page()
+    page.route("**/model.safetensors", lambda route: route.fulfill(body=b"\x00" * 100))
+    page.goto(f"http://127.0.0.1:{host.server_port}/class/live/")
+    problem = page.get_by_role("alert")
+    expect(problem).to_contain_text("Try again")
+    assert "." in str(problem.text_content())
+    page.context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_on_any_page(visit: Open, scheme: str) -> None:
+    page = visit(color_scheme=scheme)
+    page.evaluate(AXE)
+    links = page.locator("nav a").evaluate_all("(links) => links.map((link) => link.getAttribute('href'))")
+    assert len(links) == 6
+    for link in links:
+        ready(page, lambda link=link: page.evaluate("(link) => { location.hash = link; }", link))  # type: ignore[misc]
+        assert page.evaluate(AXE_RUN) == [], json.dumps(link)

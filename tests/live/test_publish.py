@@ -1,0 +1,171 @@
+"""`python -m model publish`: the files of a site, and what it refuses."""
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from model.cli import publish as command
+from model.cli.main import main
+from tests.conftest import BUNDLED
+from viz_app.export.site import MARK
+from viz_app.export.site_scripts import bundled, modules, squeezed
+
+NAME = "gru-de-en"  # the smallest of our checkpoints
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("published") / "site"
+    assert main(["publish", NAME, "everyday-en-de", "--out", str(folder)]) == 0
+    return folder
+
+
+def policy_of(page: str) -> dict[str, list[str]]:
+    found = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
+    assert found
+    return {name: values for name, *values in (rule.split() for rule in found[1].split(";") if rule.strip())}
+
+
+def data_of(page: str, name: str) -> str:
+    found = re.search(rf'<script type="application/json" id="{name}">([^<]*)</script>', page)
+    assert found, name
+    return found[1]
+
+
+def test_a_site_has_its_checkpoints_unchanged_and_lists_them(site: Path) -> None:
+    listed = json.loads(data_of((site / "index.html").read_text(encoding="utf-8"), "site"))["checkpoints"]
+    assert [one["name"] for one in listed] == [NAME, "everyday-en-de"]
+    for one in listed:
+        for file in ("model.safetensors", "config.json", "tokenizer.json", "README.md"):
+            assert (site / one["source"] / file).read_bytes() == (BUNDLED / one["name"] / file).read_bytes()
+
+
+def test_every_address_in_a_site_is_a_file_of_it(site: Path) -> None:
+    """Below any address, so none begins with a slash or names a host."""
+    page = (site / "index.html").read_text(encoding="utf-8")
+    manifest = json.loads((site / "manifest.webmanifest").read_text(encoding="utf-8"))
+    named = [*re.findall(r'(?:href|src)="([^"]+)"', page), *(icon["src"] for icon in manifest["icons"])]
+    named += re.findall(r'<meta name="(?:worker|offline)" content="([^"]+)"', page)
+    assert len(named) >= 7
+    for address in named:
+        assert (site / address).is_file(), address
+    for script in site.rglob("*.js"):
+        text = script.read_text(encoding="utf-8")
+        for address in re.findall(r'^import\b[^"]*"([^"]+)"', text, re.MULTILINE):
+            assert address.startswith(".")
+            assert (script.parent / address).resolve().is_file(), (script, address)
+        assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text), script
+
+
+def test_the_policy_allows_only_scripts_of_the_site(site: Path) -> None:
+    policy = policy_of((site / "index.html").read_text(encoding="utf-8"))
+    assert policy["default-src"] == ["'none'"]
+    assert policy["script-src"] == policy["connect-src"] == policy["worker-src"] == ["'self'"]
+
+
+def test_the_service_worker_keeps_every_file_and_has_the_version_of_the_contents(site: Path, tmp_path: Path) -> None:
+    worker = (site / "offline-worker.js").read_text(encoding="utf-8")
+    kept = json.loads(re.search(r"\[[^\]]*\]", worker.partition("FILES")[2])[0])  # type: ignore[index]
+    present = {path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()}
+    assert set(kept) == {"./"} | {
+        path for path in present if not path.startswith("checkpoints/") and path not in ("offline-worker.js", MARK)
+    }
+    other = tmp_path / "other"
+    assert main(["publish", NAME, "--out", str(other)]) == 0
+    versions = {json.loads((folder / MARK).read_text(encoding="utf-8"))["version"] for folder in (site, other)}
+    assert len(versions) == 2
+
+
+def test_the_single_file_holds_the_weights_and_one_script_with_its_hash(tmp_path: Path) -> None:
+    out = tmp_path / "one.html"
+    assert main(["publish", NAME, "--out", str(out)]) == 0
+    page = out.read_text(encoding="utf-8")
+    weights = gzip.decompress(base64.b64decode(data_of(page, f"weights-{NAME}")))
+    assert weights == (BUNDLED / NAME / "model.safetensors").read_bytes()
+    (script,) = re.findall(r'<script type="module">(.*?)</script>', page, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert policy_of(page)["script-src"] == [f"'sha256-{digest}'"]
+    assert "connect-src" not in policy_of(page) or policy_of(page)["connect-src"] == ["'none'"]
+    assert not re.findall(r'(?:src|href)="(?!data:)', page.split("<body>")[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("multi30k-de-en-words", "spaCy"),
+        ("imdb-sentiment", "classifies texts"),
+        ("gru-de-en-plain", "no attention"),
+        ("no-such-checkpoint", "There is no checkpoint"),
+    ],
+)
+def test_what_the_pages_cannot_show_is_refused(
+    name: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "site"
+    assert main(["publish", "everyday-en-de", name, "--out", str(out)]) == 1
+    error = capsys.readouterr().err
+    assert reason in error
+    assert error.rstrip().endswith(".")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_foreign_model_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "foreign").mkdir()
+    (tmp_path / "foreign" / "config.json").write_text('{"model_type": "marian", "architectures": ["MarianMTModel"]}')
+    assert main(["publish", str(tmp_path / "foreign"), "--out", str(tmp_path / "site")]) == 1
+    assert "transformers" in capsys.readouterr().err
+    assert not (tmp_path / "site").exists()
+
+
+def test_another_folder_is_never_replaced_and_our_own_is(
+    site: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "homework"
+    out.mkdir()
+    (out / "essay.txt").write_text("mine")
+    assert main(["publish", NAME, "--out", str(out)]) == 1
+    assert "essay.txt" in capsys.readouterr().err
+    assert [path.name for path in out.iterdir()] == ["essay.txt"]
+    (out / "essay.txt").unlink()
+    for _ in range(2):  # empty, then ours
+        assert main(["publish", NAME, "--out", str(out)]) == 0
+    (out / "words.txt").write_text("added later")
+    assert main(["publish", NAME, "--out", str(out)]) == 1
+    assert (out / "words.txt").read_text() == "added later"
+
+
+def test_a_site_that_cannot_be_written_leaves_the_old_one_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "site"
+    command.write_folder(out, {"a/index.html": b"old", MARK: b'{"files": ["a/index.html"]}'}, mark=MARK)
+
+    def full(self: Path, content: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    assert main(["publish", NAME, "--out", str(out)]) == 1
+    assert "No space left on device" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["site"]
+    assert (out / "a" / "index.html").read_bytes() == b"old"
+
+
+def test_squeezing_keeps_strings_expressions_and_what_looks_like_a_comment() -> None:
+    script = (
+        'const a = "// no /* comment */",  b = /["\'/]+\\/\\//g; // gone\n'
+        "/** gone */\n  f( a + +b , `x  //  ${ a }` );\n"
+    )
+    assert squeezed(script) == 'const a="// no /* comment */",b=/["\'/]+\\/\\//g;\nf(a + +b,`x  //  ${ a }`);'
+
+
+def test_the_one_script_has_every_module_once_before_those_that_import_it() -> None:
+    script, names = bundled("app.js"), list(modules("app.js"))
+    places = [script.index(f'modules["{name}"]=') for name in names]
+    assert places == sorted(places)
+    assert names[-1] == "app.js"
+    assert not re.search(r"^(import|export)\b", script, re.MULTILINE)
