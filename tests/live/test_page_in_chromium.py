@@ -145,6 +145,7 @@ def test_the_derived_numbers_agree_with_the_models_own(visit: Open) -> None:
     page = visit("#inside?kind=decoder&layer=2&head=3&query=3")
     expect(page.locator(".agrees")).to_contain_text("only rounding")
     page.locator("details.numbers summary").click()
+    page.wait_for_selector("details.numbers tbody tr")
     cells = page.locator("details.numbers tbody tr").evaluate_all(
         "(rows) => rows.map((row) => row.cells[4].textContent)"
     )

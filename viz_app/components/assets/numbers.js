@@ -33,7 +33,7 @@ export function colourAt(stops, share) {
 }
 
 /**
- * Black or white, whichever contrasts more with a colour such as "rgb(230,159,0)" (WCAG 2.2, relative luminance).
+ * Black or white, the one that contrasts more with a colour such as "rgb(230,159,0)" (WCAG 2.2, relative luminance).
  * @param {string} colour
  */
 export function inkOn(colour) {
