@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCES = [
     *(path for room in ("headlight", "model", "viz_app") for path in sorted((ROOT / room).rglob("*.py"))),
     *sorted((ROOT / "viz_app" / "components" / "assets").glob("*.js")),
+    *sorted((ROOT / "live").rglob("*.js")),
     ROOT / "streamlit_app.py",
 ]
 # Function → the places of its texts among the arguments. An error of `model/` gets its template first.
