@@ -5,7 +5,7 @@ import { arrowHead } from "../../viz_app/components/assets/architecture.js";
 import { dashOf, visibleLines } from "../../viz_app/components/assets/attention_lines.js";
 import { scalePosition } from "../../viz_app/components/assets/attention_map.js";
 import { boxPlaces } from "../../viz_app/components/assets/beam_tree.js";
-import { headName, percent, shortened, spoken } from "../../viz_app/components/assets/format.js";
+import { headName, isolated, letters, percent, shortened, spoken } from "../../viz_app/components/assets/format.js";
 import { gridHeight } from "../../viz_app/components/assets/head_grid_drawing.js";
 import { uncounted } from "../../viz_app/components/assets/head_switches.js";
 import { cellBox, mapLayout } from "../../viz_app/components/assets/map_drawing.js";
@@ -35,6 +35,12 @@ test("texts and numbers are short, and read well aloud", () => {
   assert.equal(shortened("a\nbcd", 4), "a↵b…");
   assert.deepEqual([1, 0.934, 0.0123].map(percent), ["100\u00a0%", "93.4\u00a0%", "1.23\u00a0%"]);
   assert.equal(spoken(["query: a", "weight: 0.123456"]), "query: a; weight: 0.12");
+});
+
+test("a Chinese or Korean letter is twice as wide, and a text from right to left keeps its direction", () => {
+  assert.deepEqual(["Hund", "狗狗", "강아지", "e\u0301", "“…”"].map(letters), [4, 4, 6, 1, 3]);
+  assert.deepEqual([shortened("一二三四五", 10), shortened("一二三四五六", 10)], ["一二三四五", "一二三四…"]);
+  assert.deepEqual(["Hund!", "שלום!", "كلب."].map(isolated), ["Hund!", "\u2068שלום!\u2069", "\u2068كلب.\u2069"]);
 });
 
 test("lines have at least the smallest weight, and each query keeps its best keys", () => {

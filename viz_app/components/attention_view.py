@@ -12,6 +12,9 @@ from model.config.kinds import KINDS
 from model.inference.tokens import Token
 from model.inference.translation import Translation
 from model.text.byte_pair import CONTINUES
+from viz_app.content.numbers import decimal
+from viz_app.content.translation import N_, t
+from viz_app.figures.labels import isolated
 from viz_app.figures.style import Axes
 
 __all__ = [
@@ -26,6 +29,15 @@ __all__ = [
 ]
 
 FloatArray = NDArray[np.float32]
+AGGREGATES = {"mean": N_("mean over {n} heads"), "max": N_("max over {n} heads")}
+# The titles of rows and columns where the model has only one text.
+ONE_TEXT = {
+    "target token being written": N_("token being written"),
+    "source token": N_("token"),
+    "source token being encoded": N_("token being encoded"),
+    "target token just read": N_("token just read"),
+    "target token read so far": N_("token read so far"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,8 +107,8 @@ def view(translation: Translation, kind: str, *, merge: bool, hide_special: bool
         axes=Axes(
             queries=[label for label, shown in zip(labels(queries, query_groups), rows, strict=True) if shown],
             keys=[label for label, shown in zip(labels(keys, key_groups), columns, strict=True) if shown],
-            query_title=f"query: {named(KINDS[kind].query, translation)}",
-            key_title=f"key: {named(KINDS[kind].key, translation)}",
+            query_title=t("query: {token}", token=named(KINDS[kind].query, translation)),
+            key_title=t("key: {token}", token=named(KINDS[kind].key, translation)),
             query_lang=translation.language_of(KINDS[kind].queries),
             key_lang=translation.language_of(KINDS[kind].keys),
             query_notes=[] if merge or kind == "encoder" else steps(translation, rows),
@@ -108,14 +120,17 @@ def view(translation: Translation, kind: str, *, merge: bool, hide_special: bool
 
 def named(title: str, translation: Translation) -> str:
     """The title without "source" and "target" if the model has only one text."""
-    two = translation.source and translation.written
-    return title if two else title.removeprefix("target ").removeprefix("source ")
+    return t(title if translation.source and translation.written else ONE_TEXT[title])
 
 
 def steps(translation: Translation, shown: NDArray[np.bool_]) -> list[str]:
     """The token that the decoder reads, and the one that it writes, at each shown position."""
     pairs = zip(translation.read, translation.written, shown, strict=True)
-    return [f"after reading “{read.text}”, writes “{written.text}”" for read, written, kept in pairs if kept]
+    return [
+        t("after reading “{read}”, writes “{written}”", read=isolated(read.text), written=isolated(written.text))
+        for read, written, kept in pairs
+        if kept
+    ]
 
 
 def groups(tokens: tuple[Token, ...], merge: bool) -> list[int]:
@@ -155,9 +170,13 @@ def step_weights(translation: Translation, kind: str, step: int) -> pd.DataFrame
     rows = translation.maps[kind][:, :, step]  # (L, H, S)
     layers, heads, width = rows.shape
     keys = [f"{i} {token.text}" for i, token in enumerate(translation.tokens_of(kind)[1], start=1)]
-    names = [f"layer {layer + 1} · head {head + 1}" for layer in range(layers) for head in range(heads)]
+    names = [
+        t("layer {layer} · head {head}", layer=layer + 1, head=head + 1)
+        for layer in range(layers)
+        for head in range(heads)
+    ]
     flat = rows.reshape(-1, width)
-    return pd.DataFrame([flat.mean(axis=0), *flat], index=["mean of all", *names], columns=keys)
+    return pd.DataFrame([flat.mean(axis=0), *flat], index=[t("mean of all"), *names], columns=keys)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,8 +196,9 @@ def sentence_on_sums(weights: FloatArray) -> str:
     """What the rows of a map (T, S) sum to. A model with attention sinks, or a silenced head, has smaller sums."""
     sums = weights.sum(axis=-1)
     if np.allclose(sums, 1, atol=1e-3):
-        return "Each row sums to 1."
-    return f"The rows sum to {sums.min():.2f} to {sums.max():.2f}."
+        return t("Each row sums to 1.")
+    lowest, highest = decimal(sums.min(), digits=2), decimal(sums.max(), digits=2)
+    return t("The rows sum to {lowest} to {highest}.", lowest=lowest, highest=highest)
 
 
 def chosen_map(
@@ -198,10 +218,10 @@ def chosen_map(
         return ChosenMap(
             weights=rolled.maps[layer, 0],
             allowed=rolled.allowed[layer],
-            name=f"rollout through {layer + 1} of {layers} layers",
-            unit="share",
+            name=t("rollout through {n} of {all} layers", n=layer + 1, all=layers),
+            unit=t("share"),
             largest=1.0,
-            meaning="How much of each input token is left in each position.",
+            meaning=t("How much of each input token is left in each position."),
             hidden_share=float(rolled.hidden_share[layer, 0]),
         )
     hidden = float(shown.hidden_share[layer, head] if isinstance(head, int) else shown.hidden_share[layer].mean())
@@ -209,9 +229,9 @@ def chosen_map(
     return ChosenMap(
         weights=select_head(shown.maps, layer, head),
         allowed=shown.allowed[layer],
-        name=f"head {head + 1}" if isinstance(head, int) else f"{head} over {heads} heads",
-        unit="weight × ‖value‖" if weighted else "attention weight",
+        name=t("head {head}", head=head + 1) if isinstance(head, int) else t(AGGREGATES[head], n=heads),
+        unit=t("weight × ‖value‖") if weighted else t("attention weight"),
         largest=float(shown.maps.max()) if weighted else 1.0,
-        meaning=f"Each cell is the largest of {heads} weights." if head == "max" else sums,
+        meaning=t("Each cell is the largest of {n} weights.", n=heads) if head == "max" else sums,
         hidden_share=0.0 if head == "max" or weighted else hidden,
     )

@@ -15,7 +15,8 @@ from viz_app.components.data.encoding import Data
 from viz_app.components.data.word_lines import word_lines_data
 from viz_app.components.mounting import LIBRARY, component, library_component
 from viz_app.components.words import words_of
-from viz_app.content.numbers import html_language
+from viz_app.content.numbers import html_language, sentences
+from viz_app.content.translation import t
 from viz_app.session.page_facts import Facts
 
 __all__ = ["announce", "begin_parts", "complete_address", "draw_word_lines", "mount_parts", "page_keys"]
@@ -43,9 +44,9 @@ def announce(text: str, *, languages: tuple[str, str], sentence: str = "") -> No
     Args:
         text: What the model has written, or "".
         languages: The language tags of the text field and of `text`, see `languages.tag`.
-        sentence: An English sentence before the text.
+        sentence: A sentence before the text, in the language of the visitor.
     """
-    before = f"{sentence} Written:".strip() if text else sentence
+    before = sentences([one for one in (sentence, text and t("Written:")) if one])
     give("page_announcement", {"sentence": before, "text": text, "source": languages[0], "lang": languages[1]})
 
 

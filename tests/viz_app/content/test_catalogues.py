@@ -17,7 +17,6 @@ from viz_app.content.pseudo import PSEUDO, Pseudo
 NOT_YET_CONVERTED = (
     "headlight",
     "model",
-    "viz_app/components",
     "viz_app/content/demonstrations.py",
     "viz_app/content/examples.py",
     "viz_app/export",

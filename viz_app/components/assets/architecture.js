@@ -1,6 +1,7 @@
 // The architecture of a model: boxes for its parts, and arrows with shapes. A click on a layer opens it.
 import { draw, el } from "./dom.js";
 import { component } from "./mounting.js";
+import { say } from "./words.js";
 
 const HEAD = 7, ANGLE = 0.45; // of an arrow: pixels, and radians from its line
 
@@ -39,7 +40,7 @@ export default component((root) => {
     const [{ stack, layer: number, label }] = boxes, shown = stack === data.stack && number === data.layer;
     const open = () => report("open", { stack, layer: number });
     return el("g", {
-      class: `layer${shown ? " lit" : ""}`, tabindex: 0, role: "button", "aria-label": shown ? `${label}, shown` : `${label}, show it`,
+      class: `layer${shown ? " lit" : ""}`, tabindex: 0, role: "button", "aria-label": shown ? say("{layer}, shown", { layer: label }) : say("{layer}, show it", { layer: label }),
       "aria-pressed": String(shown), "data-layer": `${stack}-${number + 1}`, onclick: open,
       onkeydown: (event) => {
         if (event.key !== "Enter" && event.key !== " ") return;

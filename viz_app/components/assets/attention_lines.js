@@ -1,9 +1,10 @@
 // Attention as lines from queries (left) to keys (right), as in BertViz. The thickness of a line is a weight.
 import { LINES } from "./colours.js";
 import { buttonRows, draw, el } from "./dom.js";
-import { shortened } from "./format.js";
+import { isolated, shortened } from "./format.js";
 import { availableWidth, component } from "./mounting.js";
 import { decodeFloats } from "./numbers.js";
+import { say } from "./words.js";
 
 const DASHES = [false, "10 8", "1 9"];
 const ROW_HEIGHT = 22, GAP = 8, MIN_WIDTH = 280, NARROW = 460; // pixels
@@ -71,7 +72,7 @@ export default component((root) => {
     const top = narrow ? 50 : 30, height = top + ROW_HEIGHT * Math.max(data.queries.length, data.keys.length) + 10;
     const y = (i) => top + ROW_HEIGHT * (i + 0.5), place = { width, side, y };
     const names = [...selected].map((map) => data.names[map]).join("; ");
-    return el("svg", { width, height, role: "group", "aria-label": `${data.alt}: ${names}`, "data-lines": lines.length }, [
+    return el("svg", { width, height, role: "group", "aria-label": say("{name}: {value}", { name: data.alt, value: names }), "data-lines": lines.length }, [
       el("g", {}, [
         el("text", { x: 0, y: 16 }, data.query_title),
         el("text", { x: width, y: narrow ? 36 : 16, "text-anchor": "end" }, data.key_title),
@@ -88,7 +89,7 @@ export default component((root) => {
       x1: side, y1: y(t), x2: width - side, y2: y(s), stroke: colour(map)[0], "stroke-linecap": "round",
       "stroke-dasharray": dashOf(layerOf(map), [...selected].map(layerOf)),
       "stroke-width": (0.4 + 5.6 * share).toFixed(2), "stroke-opacity": (0.25 + 0.75 * share).toFixed(2),
-    }, [el("title", {}, `${data.names[map]}: ${data.queries[t]} → ${data.keys[s]}: ${weight.toFixed(6)}`)]);
+    }, [el("title", {}, `${data.names[map]}: ${isolated(data.queries[t])} → ${isolated(data.keys[s])}: ${weight.toFixed(6)}`)]);
   }
 
   /** A token; next to the tokens on the other side of the active one is the mean of their weights over the maps. */
@@ -98,14 +99,19 @@ export default component((root) => {
     const mean = across.reduce((sum, [weight]) => sum + weight, 0) / selected.size;
     const chosen = active && active.side === name && active.index === index;
     const note = across.length ? mean.toFixed(3) : "";
-    const text = shortened(label, Math.max(3, Math.min(18, Math.floor((side - GAP) / 7.5) - (note ? 6 : 0))));
+    const text = shortened(label, Math.max(4, Math.min(18, Math.floor((side - GAP) / 7.5) - (note ? 6 : 0))));
     return el("text", {
       x: query ? side - GAP : width - side + GAP, y: y(index) + 5, "text-anchor": query ? "end" : "start",
       class: `token${chosen ? " chosen" : active && !across.length ? " aside" : ""}`, tabindex: 0, role: "img",
-      "aria-label": `${shortened(label, 40)}, ${name} ${index + 1}`, lang: data.languages[name] || false,
+      "aria-label": tokenName(shortened(label, 40), name, index), lang: data.languages[name] || false,
       "data-side": name, "data-index": index,
       onfocus: () => activate(pointed, { side: name, index }), onblur: () => activate(pointed, null),
-    }, (query ? `${note}  ${text}` : `${text}  ${note}`).trim());
+    }, (query ? `${note}  ${isolated(text)}` : `${isolated(text)}  ${note}`).trim());
+  }
+
+  function tokenName(token, side, index) {
+    const values = { token: isolated(token), n: index + 1 };
+    return side === "query" ? say("{token}, query {n}", values) : say("{token}, key {n}", values);
   }
 
   /** The token under the pointer is active, or else the token with the focus. */
@@ -145,8 +151,8 @@ export default component((root) => {
   function redraw() {
     const most = Math.min(data.keys.length, 10);
     const sliders = [
-      slider("Threshold", { min: 0, max: 1, step: 0.01 }, threshold, threshold.toFixed(2), (value) => { threshold = value; }),
-      slider("Largest weights per query", { min: 0, max: most, step: 1 }, best, best ? String(best) : "all", (value) => { best = value; }),
+      slider(say("Threshold"), { min: 0, max: 1, step: 0.01 }, threshold, threshold.toFixed(2), (value) => { threshold = value; }),
+      slider(say("Largest weights per query"), { min: 0, max: most, step: 1 }, best, best ? String(best) : say("all"), (value) => { best = value; }),
     ];
     draw(root, [
       el("div", { class: "bar" }, data.names.length > 1 ? [buttonRows(switches()), ...sliders] : sliders),

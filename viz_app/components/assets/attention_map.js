@@ -3,10 +3,12 @@
 import { heightBelow } from "./bridge.js";
 import { WEIGHTS } from "./colours.js";
 import { draw, el, find } from "./dom.js";
+import { isolated } from "./format.js";
 import { mapDrawing } from "./map_drawing.js";
 import { component, zoomOf } from "./mounting.js";
 import { decodeFloats } from "./numbers.js";
 import { onPage } from "./page_events.js";
+import { say } from "./words.js";
 
 const BELOW = 60, DECADES = 4; // pixels of the page below the picture; powers of ten on a logarithmic scale, quarters on another
 
@@ -42,8 +44,12 @@ export default component((root) => {
   const position = (share) => scalePosition(share, data.logarithmic);
 
   function describe(t, s) {
-    const number = Number.isNaN(weight(t, s)) ? "masked: weight exactly 0" : `${data.unit}: ${weight(t, s).toFixed(6)}`;
-    return `query: ${data.notes[t] ?? data.queries[t]}; key: ${data.keys[s]}; ${number}`;
+    const number = Number.isNaN(weight(t, s))
+      ? say("masked: weight exactly 0")
+      : say("{name}: {value}", { name: data.unit, value: weight(t, s).toFixed(6) });
+    return say("query: {query}; key: {key}; {number}", {
+      query: data.notes[t] ?? isolated(data.queries[t]), key: isolated(data.keys[s]), number,
+    });
   }
 
   function redraw() {

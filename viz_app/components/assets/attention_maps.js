@@ -5,6 +5,7 @@ import { capitalized, headName } from "./format.js";
 import { mapDrawing } from "./map_drawing.js";
 import { component } from "./mounting.js";
 import { colourAt, decodeFloats } from "./numbers.js";
+import { say } from "./words.js";
 
 export default component((root) => {
   const painted = new WeakMap(); // canvas → the numbers that it shows
@@ -31,9 +32,9 @@ export default component((root) => {
     };
     /** @type {[string, import("./dom.js").Described[]][]} */
     const rows = Array.from({ length: data.layers }, (_, layer) => [
-      `layer ${layer + 1}`, Array.from({ length: data.heads }, (_, i) => tile(layer * data.heads + i)),
+      say("layer {layer}", { layer: layer + 1 }), Array.from({ length: data.heads }, (_, i) => tile(layer * data.heads + i)),
     ]);
-    return el("div", {}, [el("div", { class: "quiet" }, "All layers (rows) and heads. Choose one to see it large."), buttonRows(rows)]);
+    return el("div", {}, [el("div", { class: "quiet" }, say("All layers (rows) and heads. Choose one to see it large.")), buttonRows(rows)]);
   }
 
   function paint(canvas, head) {
@@ -46,11 +47,11 @@ export default component((root) => {
   }
 
   function redraw() {
-    const name = headName(chosen, data.heads), label = `${data.alt}, ${name}`;
+    const name = headName(chosen, data.heads), label = say("{picture}, {head}", { picture: data.alt, head: name });
     draw(root, [el("div", { class: "maps" }, [
       tiles(),
       el("div", {}, [
-        el("div", { class: "quiet" }, `${capitalized(name)}: attention weights, dark 0 to bright 1.`),
+        el("div", { class: "quiet" }, capitalized(say("{head}: attention weights, dark 0 to bright 1.", { head: name }))),
         el("div", { class: "scroll picture" }),
         el("output", { "aria-live": "off", class: "says" }),
       ]),

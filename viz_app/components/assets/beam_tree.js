@@ -1,11 +1,13 @@
 // Beam search as a tree: a column for each step, a box for each hypothesis.
 import { draw, el } from "./dom.js";
-import { shortened } from "./format.js";
+import { isolated, shortened } from "./format.js";
 import { component } from "./mounting.js";
 import { singleTabStop } from "./single_tab_stop.js";
+import { say } from "./words.js";
 
 const BOX = { width: 128, height: 26 }, COLUMN = 156, ROW = 34, TOP = 26; // pixels
-const FATES = { kept: "kept", ended: "ended", cut: "stopped at the length limit", pruned: "pruned" };
+/** What happened to a hypothesis. @type {Record<string, () => string>} */
+const FATES = { kept: () => say("kept"), ended: () => say("ended"), cut: () => say("stopped at the length limit"), pruned: () => say("pruned") };
 
 /**
  * The place of each box: its column is its step, and in a column the boxes are in their given order.
@@ -36,7 +38,8 @@ export default component((root) => {
     };
     return el("g", {
       class: `node ${fate}${best ? " best" : ""}`, tabindex: -1, role: "button", "data-node": i, transform: `translate(${x} ${y})`,
-      "aria-label": `${word} ${number}, log p of the hypothesis, ${FATES[fate]}; continue from here`, onclick: pick,
+      "aria-label": say("{token} {number}, log p of the hypothesis, {fate}; continue from here", { token: isolated(word), number, fate: FATES[fate]() }),
+      onclick: pick,
       onkeydown: (event) => {
         if (event.key !== "Enter" && event.key !== " ") return;
         event.preventDefault(); // the key must not scroll
@@ -44,16 +47,18 @@ export default component((root) => {
       },
     }, [
       el("rect", { ...BOX, rx: 5 }),
-      el("text", { x: 7, y: 18, lang: data.lang || false }, word),
+      el("text", { x: 7, y: 18, lang: data.lang || false }, isolated(word)),
       el("text", { x: BOX.width - 6, y: 18, "text-anchor": "end" }, number),
-      el("title", {}, `${token} · ${FATES[fate]} · log p of the hypothesis ${log_prob.toFixed(4)} · per token ${score.toFixed(4)}`),
+      el("title", {}, say("{token} · {fate} · log p of the hypothesis {number} · per token {score}", {
+        token: isolated(token), fate: FATES[fate](), number: log_prob.toFixed(4), score: score.toFixed(4),
+      })),
     ]);
   }
 
   function redraw() {
     const places = boxPlaces(data.nodes), depths = Math.max(...data.nodes.map(({ depth }) => depth));
     const height = Math.max(...places.map(({ y }) => y)) + ROW;
-    const steps = Array.from({ length: depths }, (_, i) => el("text", { x: 4 + i * COLUMN, y: 16 }, `step ${i + 1}`));
+    const steps = Array.from({ length: depths }, (_, i) => el("text", { x: 4 + i * COLUMN, y: 16 }, say("step {n}", { n: i + 1 })));
     const edges = data.nodes.flatMap((node, i) => (node.parent < 0 ? [] : [edge(node, places[node.parent], places[i])]));
     draw(root, [el("div", { class: "scroll tall" }, [
       el("svg", { width: depths * COLUMN, height, role: "group", "aria-label": data.alt }, [

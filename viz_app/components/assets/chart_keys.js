@@ -6,6 +6,7 @@ import { spoken } from "./format.js";
 import { clamped } from "./numbers.js";
 import { listening, onPage, onPageChange } from "./page_events.js";
 import { ARROWS } from "./single_tab_stop.js";
+import { say } from "./words.js";
 
 const HOVER_DELAY = 150; // milliseconds until Plotly has drawn the hover text
 const WALKED = "[data-walked]"; // a map that this file has prepared
@@ -61,7 +62,7 @@ function prepareMaps() {
     home.dataset.walked = "";
     home.tabIndex = 0;
     home.setAttribute("role", "application");
-    home.setAttribute("aria-roledescription", "map; arrow keys move from cell to cell");
+    home.setAttribute("aria-roledescription", say("map; arrow keys move from cell to cell"));
   }
   const lost = clicked && document.activeElement === document.body && withKey(clicked.key, WALKED);
   if (!clicked || !lost) return;

@@ -4,6 +4,7 @@ import { draw, el } from "./dom.js";
 import { component } from "./mounting.js";
 import { decodeBytes } from "./numbers.js";
 import { dataUrl, pixelsOf } from "./pixels.js";
+import { say } from "./words.js";
 
 export default component((root) => {
   let data, pictures = /** @type {string[]} */ ([]), pinned = "", pointed = ""; // the latter two: names of steps
@@ -31,7 +32,7 @@ export default component((root) => {
       el("span", { class: "name" }, name),
       el("span", { class: "formula" }, formula),
       el("img", { src: pictures[i], alt, title: alt, class: coarse ? "coarse" : false, style: `height: ${height}px` }),
-      el("span", { class: "facts" }, facts.map(([title, value]) => el("span", {}, [el("span", {}, `${title}: `), el("b", {}, value)]))),
+      el("span", { class: "facts" }, facts.map(([title, value]) => el("span", {}, [el("span", {}, say("{name}:", { name: title })), el("b", {}, value)]))),
     ]);
   }
 
@@ -42,8 +43,8 @@ export default component((root) => {
 
   function redraw() {
     draw(root, [el("div", { class: `derivation${data.steps.length ? "" : " alone"}${data.code.length ? "" : " uncoded"}`, "data-title": data.title }, [
-      el("div", { class: "steps", role: "group", "aria-label": `Steps: ${data.alt}` }, data.steps.map(stepElement)),
-      el("div", {}, data.code.map((lines) => el("pre", { tabindex: 0, role: "region", "aria-label": `Code: ${data.alt}` }, lines.map(lineElement)))),
+      el("div", { class: "steps", role: "group", "aria-label": say("Steps: {name}", { name: data.alt }) }, data.steps.map(stepElement)),
+      el("div", {}, data.code.map((lines) => el("pre", { tabindex: 0, role: "region", "aria-label": say("Code: {name}", { name: data.alt }) }, lines.map(lineElement)))),
     ])]);
   }
 

@@ -1,15 +1,40 @@
 // Numbers and texts, as people read and hear them.
 import { say } from "./words.js";
 
+const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{1f300}-\u{1f64f}\u{1f900}-\u{1f9ff}\u{20000}-\u{3fffd}]/u;
+const WITHOUT_WIDTH = /[\p{Mn}\p{Cf}]/u;
+const RIGHT_TO_LEFT = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}]/u;
+
 /**
- * A text with visible line breaks and tabs, at most `limit` characters long.
+ * How wide a text is, counted in Latin letters. A Chinese or Korean letter is twice as wide.
+ * @param {string} text
+ */
+export function letters(text) {
+  return [...text].reduce((sum, one) => sum + (WITHOUT_WIDTH.test(one) ? 0 : WIDE.test(one) ? 2 : 1), 0);
+}
+
+/**
+ * A text with visible line breaks and tabs, at most `limit` letters wide.
  * @param {string} text
  * @param {number} limit
  */
 export function shortened(text, limit) {
   const visible = text.replaceAll("\n", "↵").replaceAll("\t", "⇥");
-  const characters = [...visible];
-  return characters.length > limit ? `${characters.slice(0, limit - 1).join("")}…` : visible;
+  if (letters(visible) <= limit) return visible;
+  let start = "";
+  for (const one of visible) {
+    if (letters(start + one) > limit - 1) break;
+    start += one;
+  }
+  return `${start}…`;
+}
+
+/**
+ * A text in its own direction, whatever is around it. Only Arabic, Hebrew and similar texts need it.
+ * @param {string} text
+ */
+export function isolated(text) {
+  return RIGHT_TO_LEFT.test(text) ? `\u2068${text}\u2069` : text;
 }
 
 /**

@@ -1,5 +1,7 @@
 // All heads of one kind of attention as one image, with a button over each head.
 import { el } from "./dom.js";
+import { headName } from "./format.js";
+import { say } from "./words.js";
 
 const LOWEST_ROW = 44, LABELS = 30, LINE = 16; // pixels: of a row of heads, of the line of numbers below them, of a number
 
@@ -16,7 +18,7 @@ const LOWEST_ROW = 44, LABELS = 30, LINE = 16; // pixels: of a row of heads, of 
 export function headGrid({ layers, heads, picture, isChosen, open }) {
   const at = (area) => `grid-area:${area}`;
   const buttons = Array.from({ length: layers * heads }, (_, i) => {
-    const [layer, head] = [Math.floor(i / heads), i % heads], chosen = isChosen(layer, head), name = `layer ${layer + 1}, head ${head + 1}`;
+    const [layer, head] = [Math.floor(i / heads), i % heads], chosen = isChosen(layer, head), name = headName(i, heads);
     return el("button", {
       type: "button", class: `over${chosen ? " lit" : ""}`, "aria-pressed": String(chosen), "aria-label": name, title: name,
       onclick: () => open(layer, head), style: at(`${layer + 1} / ${head + 2}`),
@@ -27,9 +29,9 @@ export function headGrid({ layers, heads, picture, isChosen, open }) {
   return el("div", { class: "sheet", style: `grid-template:repeat(${layers}, 1fr) auto / auto repeat(${heads}, minmax(0, 1fr))` }, [
     el("img", { src: picture, alt: "", style: at(`1 / 2 / ${layers + 1} / ${heads + 2}`) }),
     ...buttons,
-    name("layer 1", "1 / 1"),
+    name(say("layer {layer}", { layer: 1 }), "1 / 1"),
     ...numbers(layers, (i) => `${i + 1} / 1`).slice(1),
-    name("head", `${layers + 1} / 1`), // a column may be too narrow for "head 1"
+    name(say("head"), `${layers + 1} / 1`), // a column may be too narrow for "head 1"
     ...numbers(heads, (i) => `${layers + 1} / ${i + 2}`),
   ]);
 }

@@ -3,8 +3,10 @@
 import { buttonRows, draw, el } from "./dom.js";
 import { component } from "./mounting.js";
 import { singleTabStop } from "./single_tab_stop.js";
+import { say } from "./words.js";
 
-const STATES = { on: "on", off: "silenced", uniform: "uniform" };
+/** The state of a head. @type {Record<string, () => string>} */
+const STATES = { on: () => say("on"), off: () => say("silenced"), uniform: () => say("uniform") };
 const SIGNS = { on: "", off: "✕", uniform: "≡" };
 
 /**
@@ -34,10 +36,13 @@ export default component((root) => {
   }
 
   function button({ kind, name }, layer, head, state, face) {
-    const label = `layer ${layer + 1}, head ${head + 1}: ${STATES[state]}${face ? `; ${face.note}` : ""}`;
+    const known = { layer: layer + 1, head: head + 1, state: STATES[state]() };
+    const label = face
+      ? say("layer {layer}, head {head}: {state}; {note}", { ...known, note: face.note })
+      : say("layer {layer}, head {head}: {state}", known);
     return el("button", {
       type: "button", role: "switch", "aria-checked": String(state === "on"), class: `head ${state}`,
-      title: label, "aria-label": `${name}, ${label}`, onclick: () => click(kind, layer, head),
+      title: label, "aria-label": say("{kind}, {head}", { kind: name, head: label }), onclick: () => click(kind, layer, head),
       style: face && `background:${face.colour};color:${face.ink}`,
     }, (SIGNS[state] || (face?.decides ? "≠" : "")) + (head + 1));
   }
@@ -46,7 +51,7 @@ export default component((root) => {
     draw(root, [el("div", { class: "boards" }, data.boards.map((board) => el("div", {}, [
       el("div", { class: "quiet" }, board.title),
       el("div", { class: "scroll tall" }, [buttonRows(board.states.map((row, layer) => [
-        `layer ${layer + 1}`, row.map((state, head) => button(board, layer, head, state, board.faces[layer]?.[head])),
+        say("layer {layer}", { layer: layer + 1 }), row.map((state, head) => button(board, layer, head, state, board.faces[layer]?.[head])),
       ]))]),
     ])))]);
     singleTabStop(root, ".switches button");

@@ -2,16 +2,16 @@
 // is shown. A map is drawn once: when the pointer moves, one cell is looked up and one frame moves, however large the map is.
 import { announce } from "./announcer.js";
 import { draw, el, find } from "./dom.js";
-import { shortened, spoken } from "./format.js";
+import { isolated, letters, shortened, spoken } from "./format.js";
 import { availableWidth } from "./mounting.js";
 import { clamped, colourAt } from "./numbers.js";
 import { ARROWS } from "./single_tab_stop.js";
+import { say } from "./words.js";
 
 const CELL = [15, 38], HIGHEST = 26; // pixels: the width of a cell, and its height if it is free
 const WIDEST = 80, TALLEST = 54; // pixels of a cell in a map of a given height
-const LABEL = 16, UPRIGHT = 18, SLANTED_FROM = 22; // characters; pixels of an upright label; cell width for slanted labels
+const LABEL = 16, UPRIGHT = 18, SLANTED_FROM = 22; // letters; pixels of an upright label; cell width for slanted labels
 const BAR = 12, STOPS = 32; // pixels and steps of the colour bar
-const HOW_TO_READ = "Rows are queries, columns are keys. Arrow keys move from cell to cell.";
 
 /**
  * What a map shows. `t` is a query (row) and `s` a key (column), counted from 0.
@@ -34,7 +34,7 @@ const HOW_TO_READ = "Rows are queries, columns are keys. Arrow keys move from ce
 
 /** A cell, as [query, key]. @typedef {[number, number]} Cell */
 
-const labelWidth = (labels) => Math.min(150, 12 + 8 * Math.max(...labels.map((label) => Math.min([...label].length, LABEL))));
+const labelWidth = (labels) => Math.min(150, 12 + 8 * Math.max(...labels.map((label) => Math.min(letters(label), LABEL))));
 
 /**
  * The sizes of a map in pixels.
@@ -48,7 +48,7 @@ export function mapLayout(map, available) {
   const upright = cell < SLANTED_FROM; // slanted labels would overlap
   const below = labelWidth(map.keys) * (upright ? 1 : 0.75) + 24;
   const fitting = map.height ? Math.min(TALLEST, (map.height - below - 8) / rows) : Math.min(HIGHEST, cell);
-  const forTitle = (7 * map.query_title.length - below) / rows; // a few rows would cut their own title
+  const forTitle = (7 * letters(map.query_title) - below) / rows; // a few rows would cut their own title
   const high = Math.max(CELL[0], Math.min(TALLEST, forTitle), fitting);
   const bottom = rows * high, right = left + columns * cell;
   const every = upright ? Math.ceil(UPRIGHT / cell) : 1; // of the labels of the keys, those that fit
@@ -79,15 +79,15 @@ function cellElements(map, layout) {
 function labelElements(map, { left, right, bottom, below, cell, high, upright, every }) {
   const rows = map.queries.map((query, t) => el("text", {
     x: left - 6, y: (t + 0.5) * high + 5, "text-anchor": "end", lang: map.languages.query || false,
-  }, shortened(query, LABEL)));
+  }, isolated(shortened(query, LABEL))));
   const columns = map.keys.filter((_, s) => s % every === 0).map((key, i) => {
     const x = left + (i * every + 0.5) * cell, y = bottom + 14;
     return el("text", {
       x: upright ? x + 5 : x, y, "text-anchor": "end", transform: `rotate(${upright ? -90 : -45} ${x} ${y})`,
       lang: map.languages.key || false,
-    }, shortened(key, LABEL));
+    }, isolated(shortened(key, LABEL)));
   });
-  const middle = Math.max(bottom / 2, Math.min(4 * map.query_title.length, (bottom + below) / 2)); // keeps a long title whole
+  const middle = Math.max(bottom / 2, Math.min(4 * letters(map.query_title), (bottom + below) / 2)); // keeps a long title whole
   return [
     ...rows, ...columns,
     el("text", { x: 14, y: middle, "text-anchor": "middle", transform: `rotate(-90 14 ${middle})` }, map.query_title),
@@ -131,7 +131,7 @@ export function mapDrawing(home, showReadout) {
     draw(home, [el("svg", {
       width: right + (map.bar ? beside : 4), height: bottom + below + 8, tabindex: 0, role: "group", class: "map",
       "data-title": map.title, onkeydown: walk,
-      "aria-label": `${map.label.replace(/\.$/, "")}. ${HOW_TO_READ}`,
+      "aria-label": say("{picture}. Rows are queries, columns are keys. Arrow keys move from cell to cell.", { picture: map.label.replace(/[.。]$/, "") }),
     }, [
       el("g", {}, cellElements(map, layout)),
       el("g", {}, labelElements(map, layout)),
@@ -174,7 +174,8 @@ export function mapDrawing(home, showReadout) {
 
   function factsOf([t, s]) {
     if (map.describe) return [map.describe(t, s)];
-    return [`query: ${map.queries[t]}`, `key: ${map.keys[s]}`, map.masked(t, s) ? "masked" : `attention weight: ${map.weight(t, s).toFixed(6)}`];
+    const number = map.masked(t, s) ? say("masked") : say("attention weight: {number}", { number: map.weight(t, s).toFixed(6) });
+    return [say("query: {token}", { token: isolated(map.queries[t]) }), say("key: {token}", { token: isolated(map.keys[s]) }), number];
   }
 
   function point(cell) {
@@ -184,10 +185,11 @@ export function mapDrawing(home, showReadout) {
   }
 
   function readout() {
-    if (!at) return "Point at a cell to see its number.";
+    if (!at) return say("Point at a cell to see its number.");
     const [t, s] = at;
     if (map.describe) return map.describe(t, s);
-    return `${map.queries[t]} → ${map.keys[s]}: ${map.masked(t, s) ? "masked: weight exactly 0" : map.weight(t, s).toFixed(6)}`;
+    const number = map.masked(t, s) ? say("masked: weight exactly 0") : map.weight(t, s).toFixed(6);
+    return `${isolated(map.queries[t])} → ${isolated(map.keys[s])}: ${number}`;
   }
 
   home.addEventListener("pointerover", ({ target }) => {

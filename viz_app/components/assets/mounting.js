@@ -1,5 +1,5 @@
 // The life of a component: it is built once at its place in the page, then updated, then closed.
-import { saveMenu } from "./save_menu.js";
+import { redrawMenus, saveMenu } from "./save_menu.js";
 import { useWords } from "./words.js";
 
 /**
@@ -44,6 +44,7 @@ export function component(build) {
   return ({ data, parentElement, setTriggerValue }) => {
     if (data?.words) useWords(data.words); // before anything is drawn; a part of a component has the words of the whole
     const view = mounted(parentElement, build);
+    redrawMenus(parentElement.querySelectorAll(".hl-save"));
     view.update(data, setTriggerValue);
     return view.close;
   };

@@ -2,11 +2,12 @@
 import { draw, el } from "./dom.js";
 import { component } from "./mounting.js";
 import { presentKeyIsOn, setPresentKey } from "./present_key_setting.js";
+import { say } from "./words.js";
 
 export default component((root) => {
   const update = () => draw(root, [el("label", {}, [
     el("input", { type: "checkbox", checked: presentKeyIsOn(), onchange: ({ target }) => setPresentKey(target.checked) }),
-    el("span", {}, "The key p starts presenter mode"),
+    el("span", {}, say("The key p starts presenter mode")),
   ])]);
   return { update, redraw: update };
 });

@@ -1,7 +1,9 @@
 // The small menu beside a picture that offers to save it. `save_pictures.js` saves.
 import { draw, el } from "./dom.js";
+import { say } from "./words.js";
 
-const LABEL = "Save picture";
+/** @type {WeakMap<Element, () => void>} */
+const drawings = new WeakMap(); // menu → the function that draws it
 
 /**
  * The menu of one picture.
@@ -26,9 +28,20 @@ export function saveMenu(picture) {
     event.preventDefault(); // Escape must not also leave presenter mode
     close();
   };
-  draw(menu, [
-    el("summary", { title: LABEL, "aria-label": LABEL }, [el("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, [arrow])]),
-    el("div", {}, [el("span", {}, `${LABEL}:`), ...["PNG", "SVG", "PDF"].map(choice)]),
-  ]);
+  drawings.set(menu, () => draw(menu, [
+    el("summary", { title: say("Save picture"), "aria-label": say("Save picture") }, [
+      el("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, [arrow]),
+    ]),
+    el("div", {}, [el("span", {}, say("Save picture:")), ...["PNG", "SVG", "PDF"].map(choice)]),
+  ]));
+  redrawMenus([menu]);
   return menu;
+}
+
+/**
+ * Draw menus again, because the words may have changed.
+ * @param {Iterable<Element>} menus
+ */
+export function redrawMenus(menus) {
+  for (const menu of menus) drawings.get(menu)?.();
 }

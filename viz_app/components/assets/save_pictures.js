@@ -4,8 +4,9 @@ import { PLOTLY, STREAMLIT, keyAround } from "./bridge.js";
 import { capitalized } from "./format.js";
 import { component } from "./mounting.js";
 import { onPage, onPageChange } from "./page_events.js";
-import { saveMenu } from "./save_menu.js";
+import { redrawMenus, saveMenu } from "./save_menu.js";
 import { standaloneSvg } from "./standalone_svg.js";
+import { say } from "./words.js";
 
 const SCALE = 3, MAX_SIDE = 8192, MAX_PIXELS = 16e6; // of a PNG: pixels for one of the screen, and what a browser can draw
 const KEPT = 60_000; // milliseconds: the browser may still ask where to put the file
@@ -32,20 +33,23 @@ export default component(() => {
 
   async function save({ detail: { picture: place, format } }) {
     const picture = place.localName === "iframe" ? pictureInFrame(place) : place;
-    if (!picture) return announce("The picture is not drawn yet. Save it when you can see it.");
+    if (!picture) return announce(say("The picture is not drawn yet. Save it when you can see it."));
     const title = titleOf(picture, titles), day = new Date().toLocaleDateString("sv"); // Swedish dates are 2025-12-31
-    const drawing = await standaloneSvg(picture, title, [...facts, ["Date", `${day}, made with Headlight`]]);
+    const drawing = await standaloneSvg(picture, title, [...facts, [say("Date"), say("{day}, made with Headlight", { day })]]);
     try {
       await FORMATS[format](drawing, fileName(title));
     } catch (error) {
-      announce(`The picture could not be saved as ${format}: ${error instanceof Error ? error.message : error}`);
+      announce(say("The picture could not be saved as {format}: {reason}", { format, reason: error instanceof Error ? error.message : error }));
       throw error;
     }
   }
 
   const stops = [onPageChange(addMenus), onPage("headlight-save", save)];
   return {
-    update: (next) => { ({ facts, titles = {} } = next); }, // a report has no charts with titles
+    update: (next) => {
+      ({ facts, titles = {} } = next); // a report has no charts with titles
+      redrawMenus(document.querySelectorAll(".hl-save"));
+    },
     redraw: () => {},
     stop: () => { for (const stop of stops) stop(); },
   };

@@ -1,7 +1,9 @@
 // A picture of the page as an SVG file that needs nothing else: dark ink on white paper, its title above, facts about it
 // below. The styles of style sheets and themes are written into it. Every text stays text.
 import { PLOTLY } from "./bridge.js";
+import { isolated } from "./format.js";
 import { blocksOf, hex } from "./pixel_blocks.js";
+import { say } from "./words.js";
 
 const PAPER = { "--st-text-color": "#1b2530", "--st-background-color": "#ffffff", "--st-secondary-background-color": "#f3f5f8",
   "--st-primary-color": "#2f6fb0" }; // our light theme
@@ -235,7 +237,7 @@ function sheet(drawings, { width, height }, title, facts) {
   write(title, 20, 700);
   const top = at + 14;
   at = top + Math.ceil(height) + 6;
-  for (const [name, value] of facts) write(`${name}: ${value}`, 15, 400);
+  for (const [name, value] of facts) write(say("{name}: {value}", { name, value: isolated(value) }), 15, 400);
   const high = at + EDGE, description = facts.map((fact) => writable(fact.join(": "))).join("\n");
   const place = shape("g", { transform: `translate(${EDGE + (inner - width) / 2} ${top})` }, drawings);
   const paper = shape("rect", { width: wide, height: high, fill: "#ffffff" });

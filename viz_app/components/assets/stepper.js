@@ -2,10 +2,11 @@
 import { announce } from "./announcer.js";
 import { WEIGHTS } from "./colours.js";
 import { draw, el, find } from "./dom.js";
-import { percent, shortened } from "./format.js";
+import { headName, isolated, letters, percent, shortened } from "./format.js";
 import { availableWidth, component, zoomOf } from "./mounting.js";
 import { colourAt, decodeFloats, meanOf } from "./numbers.js";
 import { playback } from "./playback.js";
+import { say } from "./words.js";
 
 const SPEEDS = [1, 2, 0.5], STEP_TIME = 900; // milliseconds at speed 1
 const LEFT = 92, RIGHT = 60, CELL = 16, LOWEST = 4, GUTTER = 5; // pixels: labels of heads, room for the last slanted label, rows
@@ -32,7 +33,6 @@ const plain = (word) => word.replace(/^·/, "").trim().toLowerCase();
  * @param {number} [picture.below] Pixels that the picture may be high; the rows become as low as they must.
  */
 export function rowsLayout({ shape: [layers, heads], labels, available, below = Infinity }) {
-  const letters = (label) => [...label].reduce((sum, character) => sum + (character > "\u1100" ? 2 : 1), 0); // CJK is twice as wide
   const top = 14 + 6 * Math.max(...labels.map(letters));
   const width = Math.min(34, Math.max(16, (available - LEFT - RIGHT) / labels.length)); // labels of 14 pixels do not overlap
   const cell = Math.max(LOWEST, Math.min(CELL, Math.floor((below - top - 4 - layers * GUTTER) / (layers * heads + 1))));
@@ -77,7 +77,8 @@ export default component((root) => {
 
   function announceStep() {
     const step = current(), hidden = step < data.given || !isRevealed(step);
-    announce(`Step ${step + 1}${hidden ? "" : ": written"}`, hidden ? "" : wordAt(step), data.languages.word);
+    const sentence = hidden ? say("Step {n}", { n: step + 1 }) : say("Step {n}: written", { n: step + 1 });
+    announce(sentence, hidden ? "" : wordAt(step), data.languages.word);
   }
 
   function changeSpeed() {
@@ -93,24 +94,24 @@ export default component((root) => {
     const step = current(), button = (label, text, onclick, disabled = false) =>
       el("button", { type: "button", "aria-label": label, title: label, "aria-disabled": disabled && "true", onclick }, text);
     return el("div", { class: "bar" }, [
-      button(film.playing() ? "Pause" : "Play", film.playing() ? "❚❚" : "▶", film.play),
-      button("Previous step", "‹", () => show(step - 1), step === 0),
-      button("Next step", "›", () => show(step + 1), step === last()),
-      button(`Speed: ${currentSpeed()} ×`, `${currentSpeed()} ×`, changeSpeed),
-      el("input", { type: "range", min: 1, max: last() + 1, step: 1, "aria-label": "Step",
+      button(film.playing() ? say("Pause") : say("Play"), film.playing() ? "❚❚" : "▶", film.play),
+      button(say("Previous step"), "‹", () => show(step - 1), step === 0),
+      button(say("Next step"), "›", () => show(step + 1), step === last()),
+      button(say("Speed: {number} ×", { number: currentSpeed() }), `${currentSpeed()} ×`, changeSpeed),
+      el("input", { type: "range", min: 1, max: last() + 1, step: 1, "aria-label": say("Step"),
         oninput: (event) => show(Number(event.target.value) - 1), value: step + 1 }),
-      el("output", { "aria-live": "off" }, `step ${step + 1} of ${last() + 1}`),
+      el("output", { "aria-live": "off" }, say("step {n} of {all}", { n: step + 1, all: last() + 1 })),
     ]);
   }
 
   function prefix() {
     const step = current(), chips = data.steps.map(({ read }, i) => {
       const masked = i > step, hidden = masked && !isRevealed(i - 1), word = hidden ? "…" : shortened(read, 24);
-      const note = masked ? "masked: not written yet at this step" : "read at this step";
+      const note = masked ? say("masked: not written yet at this step") : say("read at this step");
       return el("button", {
         type: "button", class: `chip${masked ? " masked" : ""}${i === step ? " newest" : ""}`, title: note,
-        "aria-label": `${hidden ? "hidden" : word}, ${note}; go to this step`, onclick: () => show(i),
-      }, [el("span", { lang: data.languages.word || false }, word)]);
+        "aria-label": say("{token}, {note}; go to this step", { token: hidden ? say("hidden") : isolated(word), note }), onclick: () => show(i),
+      }, [el("bdi", { lang: data.languages.word || false }, word)]);
     });
     chips.splice(step + 1, 0, el("span", { class: "chip asked" }, "?"));
     return el("div", { class: "prefix" }, chips);
@@ -127,25 +128,28 @@ export default component((root) => {
   }
 
   function verdict() {
-    const [guess, right] = guesses.get(current()), written = shortened(wordAt(current()), 24);
-    const all = [...guesses.values()], count = all.filter(([, one]) => one).length;
-    const result = right ? `Right: the model wrote “${written}”.` : `Wrong: the model wrote “${written}”, not “${shortened(guess, 24)}”.`;
-    return `${result} Right guesses so far: ${count} of ${all.length}.`;
+    const [guess, right] = guesses.get(current()), all = [...guesses.values()], count = all.filter(([, one]) => one).length;
+    const word = (text) => isolated(shortened(text, 24)), values = { written: word(wordAt(current())), guess: word(guess), count, all: all.length };
+    return right
+      ? say("Right: the model wrote “{written}”. Right guesses so far: {count} of {all}.", values)
+      : say("Wrong: the model wrote “{written}”, not “{guess}”. Right guesses so far: {count} of {all}.", values);
   }
 
   function question() {
     return [
-      el("div", {}, "Which token comes next? A token may be a part of a word."),
-      el("input", { type: "text", class: "guess", maxlength: 40, autocomplete: "off", placeholder: "Your guess",
-        "aria-label": "Your guess", value: typed, oninput: (event) => { typed = event.target.value; },
+      el("div", {}, say("Which token comes next? A token may be a part of a word.")),
+      el("input", { type: "text", class: "guess", maxlength: 40, autocomplete: "off", placeholder: say("Your guess"),
+        "aria-label": say("Your guess"), value: typed, oninput: (event) => { typed = event.target.value; },
         onkeydown: (event) => { if (event.key === "Enter" && !event.isComposing) reveal(); } }),
-      el("button", { type: "button", class: "reveal", onclick: reveal }, "Show the ten most likely tokens"),
+      el("button", { type: "button", class: "reveal", onclick: reveal }, say("Show the ten most likely tokens")),
     ];
   }
 
   function candidateButton([text, probability, id, written]) {
     const word = shortened(text, 20), share = percent(probability);
-    const label = written ? `${word} ${share}, written` : data.fixed ? `${word} ${share}` : `${word} ${share}, force this token`;
+    const values = { token: isolated(word), share };
+    const label = written ? say("{token} {share}, written", values)
+      : data.fixed ? `${values.token} ${share}` : say("{token} {share}, force this token", values);
     return el("button", {
       type: "button", class: `candidate${written ? " written" : ""}`, "data-id": id, "aria-label": label,
       "aria-disabled": data.fixed && "true",
@@ -155,7 +159,7 @@ export default component((root) => {
       },
     }, [
       el("span", { class: "fill", style: `width:${(100 * probability).toFixed(2)}%` }),
-      el("span", { class: "word", lang: data.languages.word || false }, word), el("span", { class: "share" }, share),
+      el("bdi", { class: "word", lang: data.languages.word || false }, word), el("span", { class: "share" }, share),
     ]);
   }
 
@@ -163,10 +167,12 @@ export default component((root) => {
     const step = current();
     if (step < data.given) return el("div", { class: "candidates" }, [el("div", { class: "quiet" }, data.given_note)]);
     if (!isRevealed(step)) return el("div", { class: "candidates" }, question());
-    const { candidates: offered, entropy } = data.steps[step], remedy = data.fixed ? "" : "Choose another one to force it. ";
+    const { candidates: offered, entropy } = data.steps[step], number = entropy.toFixed(3);
     return el("div", { class: "candidates" }, [
       ...(data.guess && guesses.has(step) ? [el("div", { class: "verdict" }, verdict())] : []),
-      el("div", { class: "quiet" }, `The ten most likely next tokens. ${remedy}Entropy: ${entropy.toFixed(3)} nats.`),
+      el("div", { class: "quiet" }, data.fixed
+        ? say("The ten most likely next tokens. Entropy: {number} nats.", { number })
+        : say("The ten most likely next tokens. Choose another one to force it. Entropy: {number} nats.", { number })),
       ...offered.map(candidateButton),
     ]);
   }
@@ -183,15 +189,17 @@ export default component((root) => {
       x: LEFT + s * width, y: y(row), width: width - 1, height: cell - 1,
       fill: masked ? WEIGHTS.masked : colourAt(WEIGHTS.scale, weight),
       "data-row": row, "data-key": s, "data-weight": weight,
-    }, [el("title", {}, masked ? `${data.keys[s]}: masked` : `${name} → ${data.keys[s]}: ${weight.toFixed(6)}`)]);
+    }, [el("title", {}, masked
+      ? say("{token}: masked", { token: isolated(data.keys[s]) })
+      : `${name} → ${isolated(data.keys[s])}: ${weight.toFixed(6)}`)]);
   }
 
   /** The label of a row and the middle of its text. One label stands for all heads of a layer if their rows are low. */
   function rowLabel(row, { cell, y }) {
     const heads = data.shape[1], [layer, head] = [Math.floor((row - 1) / heads), (row - 1) % heads];
-    if (!row) return ["mean", y(0) + cell / 2];
-    if (cell >= LABELLED) return [head === 0 ? `layer ${layer + 1} · 1` : String(head + 1), y(row) + cell / 2];
-    return [head === 0 ? `layer ${layer + 1}` : "", y(row) + heads * cell / 2];
+    if (!row) return [say("mean"), y(0) + cell / 2];
+    if (cell >= LABELLED) return [head === 0 ? say("layer {layer} · 1", { layer: layer + 1 }) : String(head + 1), y(row) + cell / 2];
+    return [head === 0 ? say("layer {layer}", { layer: layer + 1 }) : "", y(row) + heads * cell / 2];
   }
 
   function rowsOfHeads(title, available, below) {
@@ -199,14 +207,14 @@ export default component((root) => {
     const layout = rowsLayout({ shape: data.shape, labels: words, available, below }), { top, width, height } = layout;
     const names = [], cells = [];
     for (let row = 0; row < rows; row++) {
-      const name = row ? `layer ${Math.floor((row - 1) / heads) + 1} · head ${(row - 1) % heads + 1}` : "mean of all heads";
+      const name = row ? headName(row - 1, heads) : say("mean of all heads");
       const [label, middle] = rowLabel(row, layout);
       if (label) names.push(el("text", { x: LEFT - 6, y: middle + 5, "text-anchor": "end" }, label));
       cells.push(...data.keys.map((_, s) => cellOf(row, s, name, layout)));
     }
     const above = words.map((word, s) => {
       const x = LEFT + (s + 0.5) * width, at = top - 6;
-      return el("text", { x, y: at, transform: `rotate(-45 ${x} ${at})`, lang: data.languages.key || false }, word);
+      return el("text", { x, y: at, transform: `rotate(-45 ${x} ${at})`, lang: data.languages.key || false }, isolated(word));
     });
     return el("svg", { width: LEFT + words.length * width + RIGHT, height, role: "img", "aria-label": title }, [
       el("g", {}, above), el("g", {}, names), el("g", {}, cells),
@@ -215,16 +223,17 @@ export default component((root) => {
 
   function redraw() {
     const step = current(), title = data.kind === "cross"
-      ? "Cross-attention at this step: where each head (row) attends in the source (column)."
-      : "Decoder self-attention at this step: where each head (row) attends in the tokens read (column). Grey: masked.";
+      ? say("Cross-attention at this step: where each head (row) attends in the source (column).")
+      : say("Decoder self-attention at this step: where each head (row) attends in the tokens read (column). Grey: masked.");
     draw(root, [controls(), prefix(), el("div", { class: "columns" }, [
       candidates(),
       el("div", {}, [el("div", { class: "quiet" }, title), el("div", { class: "scroll picture" })]),
     ])]);
     const picture = find(root, ".picture"); // it has its width only now
-    const read = isRevealed(step - 1) ? `“${shortened(data.steps[step].read, 24)}”` : "…", zoom = zoomOf(picture);
+    const read = isRevealed(step - 1) ? `“${isolated(shortened(data.steps[step].read, 24))}”` : "…", zoom = zoomOf(picture);
     const below = zoom > 1 ? (innerHeight - ABOVE) / zoom : Infinity; // who presents does not scroll
-    draw(picture, [rowsOfHeads(`Step ${step + 1} of ${last() + 1}, after reading ${read}. ${title}`, availableWidth(picture), below)]);
+    const label = say("Step {n} of {all}, after reading {token}. {title}", { n: step + 1, all: last() + 1, token: read, title });
+    draw(picture, [rowsOfHeads(label, availableWidth(picture), below)]);
   }
 
   return { update, redraw, stop: film.end, picture: () => root.querySelector("svg") };

@@ -10,6 +10,8 @@ import numpy as np
 from model.analysis.source_code import CodeLine
 from model.analysis.station import Step
 from viz_app.components.data.encoding import Data, levels
+from viz_app.content.numbers import sentences
+from viz_app.content.translation import t
 
 __all__ = ["derivation_data"]
 
@@ -46,16 +48,21 @@ def step_data(step: Step) -> Mapping[str, object]:
     low, high = float(np.nanmin(step.numbers, initial=0.0)), float(np.nanmax(step.numbers, initial=0.0))
     bound = max(-low, high, 1e-6)
     ends = (0.0, 1.0) if step.shares else (-bound, bound)
-    shape = f"{step.rows}: {count} × {width} numbers" if step.rows else f"{width} numbers"
-    colours = "Dark is 0, bright is 1." if step.shares else f"Blue is −{bound:.3g}, white is 0, red is {bound:.3g}."
+    shape = f"{t(step.rows)}: {count} × {width}" if step.rows else str(width)
+    numbers = t("{shape} numbers, from {low} to {high}.", shape=shape, low=f"{low:.3g}", high=f"{high:.3g}")
+    colours = (
+        t("Dark is 0, bright is 1.")
+        if step.shares
+        else t("Blue is −{bound}, white is 0, red is {bound}.", bound=f"{bound:.3g}")
+    )
     return {
         "name": step.name,
         "formula": step.formula,
-        "facts": step.facts,
+        "facts": [(t(name), value) for name, value in step.facts],
         "levels": levels(step.numbers, low=ends[0], high=ends[1], masked=np.isnan(step.numbers)),
         "width": width,
         "shares": step.shares,
-        "alt": f"{shape}, from {low:.3g} to {high:.3g}. {colours}",
+        "alt": sentences([numbers, colours]),
         "height": min(7 * count, 56) if step.rows else 12,
         "coarse": width < FINE,
     }

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from model.config.kinds import KINDS
 from viz_app.components.data.encoding import NAN, Data, labels_of, levels, packed, with_nan
+from viz_app.content.translation import t
 from viz_app.figures.overview import MAX_TILE, pooled
 from viz_app.figures.scales import weight_scale
 from viz_app.figures.style import Axes
@@ -97,5 +98,5 @@ def heads_data(maps: FloatArray, axes: Axes, *, kind: str, chosen: int) -> Data:
         "layers": layers,
         "heads": heads,
         "chosen": chosen,
-        "alt": KINDS[kind].full_name,
+        "alt": t(KINDS[kind].full_name),
     }

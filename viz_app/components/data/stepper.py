@@ -4,11 +4,12 @@ from model.config.kinds import KINDS
 from model.inference.tokens import Token
 from model.inference.translation import Translation
 from viz_app.components.data.encoding import Data, packed, with_nan
+from viz_app.content.translation import N_, t
 
 __all__ = ["stepper_data"]
 
-START_TOKEN = "“{}” is given, not chosen. It tells the model what to write, such as the language."
-PROMPT_TOKEN = "This token belongs to the text that you typed. The model chooses nothing here."
+START_TOKEN = N_("“{token}” is given, not chosen. It tells the model what to write, such as the language.")
+PROMPT_TOKEN = N_("This token belongs to the text that you typed. The model chooses nothing here.")
 
 
 def stepper_data(
@@ -25,7 +26,7 @@ def stepper_data(
     """
     maps = translation.maps[kind]
     source = translation.source or translation.read[: translation.prompt_length + 1]
-    note = PROMPT_TOKEN if translation.prompt_length else START_TOKEN.format(translation.written[0].text)
+    note = t(PROMPT_TOKEN) if translation.prompt_length else t(START_TOKEN, token=translation.written[0].text)
     return {
         "text": "|".join(token.text for token in source),
         "given": translation.prompt_length or int(translation.first_token_fixed),

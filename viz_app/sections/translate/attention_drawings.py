@@ -82,6 +82,7 @@ def lines(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, head: 
     drawn = AttentionLines(
         maps=shown.maps if single else chosen.weights[None, None],
         axes=shown.axes,
+        kind=kind,
         rows=[f"layer {i + 1}" for i in range(layers)] if single else [chosen.name],
         chosen=[layer * heads + head if isinstance(head, int) else 0],
         largest=chosen.largest,
