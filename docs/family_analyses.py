@@ -64,7 +64,7 @@ def followed_in(run: Run) -> Followed:
 
 def one_head(run: Run) -> float:
     """Each step of one query in each head: the weights against the library's, the outputs against the recorded ones."""
-    checkpoint = translator_of(run)
+    checkpoint = run.pair.checkpoint
     worst = 0.0
     for kind, maps in run.library.maps.items():
         for layer in range(len(maps)):

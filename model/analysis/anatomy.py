@@ -13,10 +13,9 @@ import torch
 from numpy.typing import NDArray
 
 from model.analysis.availability import require_attention_steps, require_values
-from model.checkpoints.checkpoint import Checkpoint
 from model.config.section import ConfigError
 from model.decoding.decoder_state import NOTHING_FORCED
-from model.inference.translate import record_translation
+from model.inference.any_text import AnyCheckpoint, record_text
 from model.inference.translation import Recording, Translation
 from model.network.attention import attention_weights
 from model.network.protocols import Reads
@@ -77,9 +76,9 @@ class Derivation:
 
 
 def anatomy(
-    checkpoint: Checkpoint, text: str, kind: str, layer: int, *, forced: Mapping[int, int] = NOTHING_FORCED
+    checkpoint: AnyCheckpoint, text: str, kind: str, layer: int, *, forced: Mapping[int, int] = NOTHING_FORCED
 ) -> tuple[Translation, Anatomy]:
-    """Translate a text and keep the tensors of one attention layer.
+    """Run a model over a text and keep the tensors of one attention layer.
 
     Args:
         checkpoint: A loaded checkpoint; never changed.
@@ -99,7 +98,7 @@ def anatomy(
             "with scaled dot products."
         )
     names = {stage: hook_name(kind, layer, stage) for stage in STAGES}
-    translation, recording = record_translation(
+    translation, recording = record_text(
         checkpoint, text, record=(*names.values(), hook_name(kind, layer, "bias")), forced=forced
     )
     recorded = {stage: recording.array(name) for stage, name in names.items() if stage != "output"}
@@ -129,7 +128,7 @@ def sharing_heads(keys: NDArray[Any]) -> int:
     return same.index(False) if False in same else len(keys)
 
 
-def mixing_of(checkpoint: Checkpoint, kind: str, layer: int, recording: Recording) -> tuple[Mixing | None, str]:
+def mixing_of(checkpoint: AnyCheckpoint, kind: str, layer: int, recording: Recording) -> tuple[Mixing | None, str]:
     """How a layer combines its heads; or None, and the reason why this cannot be shown."""
     try:
         mixing = checkpoint.model.mixing(kind, layer)
@@ -219,7 +218,7 @@ def weights_of(masked: FloatArray, sink: np.floating | None) -> FloatArray:
 
 
 def value_norms(
-    checkpoint: Checkpoint, text: str, *, forced: Mapping[int, int] = NOTHING_FORCED
+    checkpoint: AnyCheckpoint, text: str, *, forced: Mapping[int, int] = NOTHING_FORCED
 ) -> tuple[Translation, dict[str, FloatArray]]:
     """The length of each value vector after its head's part of the output projection: ‖v W_O‖.
 
@@ -244,7 +243,7 @@ def value_norms(
         for kind in model.config.kinds
     }
     all_names = [name for layers in names.values() for name in layers]
-    translation, recording = record_translation(checkpoint, text, record=all_names, forced=forced)
+    translation, recording = record_text(checkpoint, text, record=all_names, forced=forced)
 
     def norms(kind: str, layer: int, name: str) -> FloatArray:
         values = recording.array(name)  # (H, S, K)

@@ -50,7 +50,7 @@ def require_cross_attention(checkpoint: Checkpoint) -> Writes:
     return model
 
 
-def require_values(checkpoint: Checkpoint) -> None:
+def require_values(checkpoint: Loaded) -> None:
     """Require value vectors and an output projection.
 
     Raises:

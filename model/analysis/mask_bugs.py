@@ -163,7 +163,9 @@ def leak(weights: Tensor, allowed: NDArray[np.bool_], real: Tensor) -> FloatArra
         allowed: The correct masks, (L, B, T, S).
         real: False at padding, (B, T).
     """
-    outside = weights.masked_fill(torch.tensor(allowed)[:, :, None], 0.0).sum(dim=-1).mean(dim=(0, 2))  # (B, T)
+    outside = (
+        weights.masked_fill(torch.tensor(allowed, device=weights.device)[:, :, None], 0.0).sum(dim=-1).mean(dim=(0, 2))
+    )  # (B, T)
     return np.asarray(((outside * real).sum(dim=1) / real.sum(dim=1)).numpy(), dtype=np.float32)
 
 

@@ -1,9 +1,10 @@
-"""Patch a head: give it its output for another sentence, the donor, and see what changes (activation patching).
+"""Patch a head: give it its output for another text, the donor, and see what changes (activation patching).
 
-Both translations are equal up to some position. There each has another word. The model reads the shared prefix while
-one head at a time is patched from the donor's run, and the logits of the two words are compared. The method is causal
-mediation analysis (Vig et al. 2020, section 3). Zhang and Nanda (2024, "Towards Best Practices of Activation Patching
-in Language Models") advise the difference of two logits as its measure.
+Both texts lead the model to different outcomes: to another word at some position of the translation or continuation, to
+another guess for a masked token, or to another class. The model runs while one head at a time is patched from the
+donor's run, and the logits of the two outcomes are compared. The method is causal mediation analysis (Vig et al. 2020,
+section 3). Zhang and Nanda (2024, "Towards Best Practices of Activation Patching in Language Models") advise the
+difference of two logits as its measure.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,65 +15,166 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.analysis.availability import require_attention_steps, require_translation
+from model.analysis.availability import require_attention_steps
 from model.analysis.importance import all_heads
-from model.checkpoints.checkpoint import Checkpoint
+from model.config.section import ConfigError
+from model.inference.any_text import AnyCheckpoint, record_text, run_text
 from model.inference.padding import padded_for
-from model.inference.translate import record_translation, translate
 from model.inference.translation import Translation
 from model.interventions import Head
-from model.network.protocols import Writes
+from model.network.protocols import PredictsMasked, Reads, Writes, classifies
 from model.trace import Edit, hook_name, tracing
 
-__all__ = ["PatchingEffects", "first_difference", "patch_every_head", "patch_head"]
+__all__ = ["Contrast", "PatchingEffects", "contrast", "first_difference", "patch_every_head", "patch_head"]
 
 FloatArray = NDArray[np.float32]
 BATCH_ROWS = 64  # patched runs in one pass
 Patch = tuple[Head, int | None]  # a head, and the position where it is patched; None: at every position
+Ids = tuple[list[int], list[int]]  # what the encoder reads, and what the decoder reads
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contrast:
+    """What two runs are compared in: their inputs, and the first place where their outcomes differ."""
+
+    position: int  # of the first word that differs, counted from 0; 0 for a classifier
+    own: Ids
+    donor: Ids
+    outcomes: tuple[int, int]  # the donor's, the own: token ids or class numbers
+    names: tuple[str, str]  # the own, the donor's: as text
+    num_positions: Mapping[str, int]  # kind → positions where its heads can be patched
+    same_length: bool  # the encoder reads texts with the same number of tokens
 
 
 @dataclass(frozen=True, kw_only=True)
 class PatchingEffects:
-    """How far each patched head moves a run towards the donor's word: 0 = not at all, 1 = as far as in its own run."""
+    """How far each patched head moves a run towards the donor's outcome: 0 = not at all, 1 = as far as in its run."""
 
     position: int  # of the first word that differs, counted from 0
     heads: Mapping[str, FloatArray]  # kind → (L, H), patched at every position
     positions: Mapping[str, FloatArray]  # kind → (L, H, P), patched at one position
 
 
-def first_difference(one: Translation, other: Translation) -> int | None:
-    """The first position with different tokens; None where one translation equals the other or begins it."""
-    pairs = zip(one.written, other.written, strict=False)
-    return next((position for position, (a, b) in enumerate(pairs) if a.id != b.id), None)
+def first_difference(one: Translation, other: Translation, start: int = 0) -> int | None:
+    """The first position from `start` with different tokens; None where one text equals the other or begins it."""
+    pairs = list(zip(one.written, other.written, strict=False))
+    return next((at for at, (a, b) in enumerate(pairs) if at >= start and a.id != b.id), None)
+
+
+def contrast(checkpoint: AnyCheckpoint, theirs: Translation, ours: Translation) -> Contrast | None:
+    """Find the first outcome in which two runs differ.
+
+    Args:
+        checkpoint: The checkpoint of both runs.
+        theirs: The run of the donor, by greedy search.
+        ours: The run that is patched.
+
+    Returns:
+        What is compared; None where both outcomes are equal.
+
+    Raises:
+        ConfigError: the positions of both texts do not match, the model predicts nothing in them, or it is read-only.
+    """
+    model = checkpoint.model
+    require_attention_steps(model)
+    if isinstance(model, Writes):
+        return contrast_of_words(model, theirs, ours)
+    lengths = len(ours.source), len(theirs.source)
+    if lengths[0] != lengths[1]:
+        raise different_lengths(lengths)
+    if classifies(model):
+        labels = model.config.labels
+        return contrast_of_reading(theirs, ours, 0, (labels.index(theirs.text), labels.index(ours.text)))
+    places = [at for at, token in enumerate(ours.source) if token.candidates]
+    if not places or places != [at for at, token in enumerate(theirs.source) if token.candidates]:
+        mask = getattr(checkpoint.config.tokenizer, "mask", "")
+        if not mask:
+            raise ConfigError("{name} reads a text and predicts no words. Choose another model.", name=checkpoint.name)
+        raise ConfigError("Replace the same word of both texts by {mask}, so that the model guesses it.", mask=mask)
+    guesses = [(at, *(run.source[at].candidates[0].id for run in (theirs, ours))) for at in places]
+    found = next(((at, (their, own)) for at, their, own in guesses if their != own), None)
+    return None if found is None else contrast_of_reading(theirs, ours, *found)
+
+
+def different_lengths(lengths: tuple[int, int]) -> ConfigError:
+    return ConfigError(
+        "The receiver has {own} tokens and the donor {donor}. A head is patched position by position, so both texts need "
+        "the same number of tokens. Change one word of the donor only.",
+        own=lengths[0],
+        donor=lengths[1],
+    )
+
+
+def contrast_of_words(model: Writes, theirs: Translation, ours: Translation) -> Contrast | None:
+    """The first word that differs. The prompts of a language model need the same length."""
+    if theirs.prompt_length != ours.prompt_length:
+        raise different_lengths((ours.prompt_length + 1, theirs.prompt_length + 1))
+    position = first_difference(theirs, ours, ours.prompt_length)
+    if position is None:
+        return None
+
+    def ids(run: Translation) -> Ids:
+        # A translator reads the same prefix in both runs, a language model its own prompt first.
+        read = run.read if ours.prompt_length else ours.read
+        return [token.id for token in run.source], [token.id for token in read[: position + 1]]
+
+    sizes = {"encoder": len(ours.source), "decoder": position + 1, "cross": position + 1}
+    return Contrast(
+        position=position,
+        own=ids(ours),
+        donor=ids(theirs),
+        outcomes=(theirs.written[position].id, ours.written[position].id),
+        names=(ours.written[position].text, theirs.written[position].text),
+        num_positions={kind: sizes[kind] for kind in model.config.kinds},
+        same_length=len(ours.source) == len(theirs.source),
+    )
+
+
+def contrast_of_reading(
+    theirs: Translation, ours: Translation, position: int, outcomes: tuple[int, int]
+) -> Contrast | None:
+    """The guess at a position of a reader, or the class of a text."""
+    if outcomes[0] == outcomes[1]:
+        return None
+    own, donor = ours.source[position], theirs.source[position]
+    guessed = own.candidates and donor.candidates
+    return Contrast(
+        position=position,
+        own=([token.id for token in ours.source], []),
+        donor=([token.id for token in theirs.source], []),
+        outcomes=outcomes,
+        names=(own.candidates[0].token, donor.candidates[0].token) if guessed else (ours.text, theirs.text),
+        num_positions={"encoder": len(ours.source)},
+        same_length=True,
+    )
 
 
 @torch.inference_mode()
 def patch_every_head(
-    checkpoint: Checkpoint, donor: str, text: str, *, report: Callable[[int, int], object] = lambda done, runs: None
+    checkpoint: AnyCheckpoint, donor: str, text: str, *, report: Callable[[int, int], object] = lambda done, runs: None
 ) -> PatchingEffects | None:
     """Patch each head of the run over one text with its output in the run over another.
 
-    Heads of the encoder can be patched only between texts with the same number of tokens; otherwise they are NaN.
+    Heads of a translator's encoder can be patched only between texts with the same number of tokens; otherwise they are
+    NaN. Models of other tasks need texts with the same number of tokens.
 
     Args:
-        checkpoint: A translator; never changed.
+        checkpoint: A loaded checkpoint of any task; never changed.
         donor: The text whose run gives the head outputs.
         text: The text whose run is patched.
         report: Called before each batch with the number of runs done and of all runs. An exception ends the work.
 
     Returns:
-        The effects; None where both translations are equal.
+        The effects; None where both outcomes are equal.
 
     Raises:
-        ConfigError: the model does not translate, or it is read-only.
+        ConfigError: see `contrast`.
     """
-    model = require_translation(checkpoint)
-    require_attention_steps(model)
-    theirs, ours = translate(checkpoint, donor), translate(checkpoint, text)
-    position = first_difference(theirs, ours)
-    if position is None:
+    found = contrast(checkpoint, run_text(checkpoint, donor), run_text(checkpoint, text))
+    if found is None:
         return None
-    comparison = Comparison(model, theirs, ours, position)
+    model = checkpoint.model
+    comparison = Comparison(model, found)
     patches = comparison.patches()
     effects: dict[Patch, float] = {}
     for start in range(0, len(patches), BATCH_ROWS):
@@ -94,56 +196,60 @@ def patch_every_head(
         )
 
     return PatchingEffects(
-        position=position,
+        position=found.position,
         heads={kind: grid(kind, [None])[..., 0] for kind in config.kinds},
-        positions={kind: grid(kind, range(comparison.num_positions[kind])) for kind in config.kinds},
+        positions={kind: grid(kind, range(found.num_positions[kind])) for kind in config.kinds},
     )
 
 
 class Comparison:
-    """Two runs of one model over the same prefix, up to the first word that differs."""
+    """Two runs of one model, compared in the logits of two outcomes."""
 
-    def __init__(self, model: Writes, donor: Translation, own: Translation, position: int) -> None:
+    def __init__(self, model: Reads, found: Contrast) -> None:
         """Run the model once for each text.
 
         Args:
-            model: A translator; never changed.
-            donor: The translation whose run gives the head outputs.
-            own: The translation whose run is patched.
-            position: Of the first word that differs.
+            model: A model of any task; never changed.
+            found: From `contrast`.
         """
-        self.model = model
-        self.source, donor_source = (
-            padded_for(model, [[token.id for token in translation.source]]) for translation in (own, donor)
-        )
-        self.prefix = padded_for(model, [[token.id for token in own.read[: position + 1]]])  # (1, T)
-        self.words = donor.written[position].id, own.written[position].id
+        self.model, self.contrast = model, found
         with tracing(record=("*.head_outputs",)) as self.trace:
-            self.donor_difference = self.logit_difference(model(donor_source, self.prefix))
-        self.own_difference = self.logit_difference(model(self.source, self.prefix))
-        self.same_length = donor_source.size(1) == self.source.size(1)
-        self.num_positions = {"encoder": self.source.size(1), "decoder": position + 1, "cross": position + 1}
+            self.donor_difference = float(self.logit_difference(self.logits(found.donor, 1)))
+        self.own_difference = float(self.logit_difference(self.logits(found.own, 1)))
 
     def patches(self) -> list[Patch]:
         """Every head that can be patched, at every position together and at each alone."""
-        heads = [head for head in all_heads(self.model) if head.kind != "encoder" or self.same_length]
-        return [(head, at) for head in heads for at in (None, *range(self.num_positions[head.kind]))]
+        heads = [head for head in all_heads(self.model) if head.kind != "encoder" or self.contrast.same_length]
+        return [(head, at) for head in heads for at in (None, *range(self.contrast.num_positions[head.kind]))]
 
     def effects(self, batch: Sequence[Patch]) -> Iterator[float]:
         """The effect of each patch, all computed in one pass; see `PatchingEffects`."""
         names = {hook_name(head.kind, head.layer, "head_outputs") for head, _ in batch}
         edits = {name: patch_rows(self.trace.passes(name)[0][0], cells_at(batch, name)) for name in names}
         with tracing(record=(), edits=edits):
-            memory, mask = self.model.encode(self.source.expand(len(batch), -1))
-            logits = self.model.decode(self.prefix.expand(len(batch), -1), memory, mask, first=-1)
-        own, donor = float(self.own_difference), float(self.donor_difference)
-        for difference in self.logit_difference(logits).tolist():
-            yield (difference - own) / (donor - own)
+            differences = self.logit_difference(self.logits(self.contrast.own, len(batch)))
+        for difference in differences.tolist():
+            yield (difference - self.own_difference) / (self.donor_difference - self.own_difference)
+
+    def logits(self, ids: Ids, rows: int) -> Tensor:
+        """Logits at the compared position, (B, V) or (B, C), in a batch of equal rows."""
+        model = self.model
+        # The decoder of a language model reads everything.
+        source = padded_for(model, [ids[0] or ids[1][:1]]).expand(rows, -1)
+        if isinstance(model, Writes):
+            memory, mask = model.encode(source)
+            return model.decode(padded_for(model, [ids[1]]).expand(rows, -1), memory, mask, first=-1)[:, 0]
+        if classifies(model):
+            return model(source)
+        assert isinstance(model, PredictsMasked)
+        logits = model.read(source)
+        assert logits is not None, "`contrast` requires guesses"
+        return logits[:, self.contrast.position]
 
     def logit_difference(self, logits: Tensor) -> Tensor:
-        """The logit of the donor's word minus that of the own word, at the last position: (B, T, V) → (B,)."""
-        donor_word, own_word = self.words
-        return logits[:, -1, donor_word] - logits[:, -1, own_word]
+        """The logit of the donor's outcome minus that of the own outcome: (B, V) → (B,)."""
+        donor, own = self.contrast.outcomes
+        return logits[:, donor] - logits[:, own]
 
 
 def cells_at(batch: Sequence[Patch], name: str) -> list[tuple[int, int, int | None]]:
@@ -173,15 +279,15 @@ def patch_rows(donor: Tensor, cells: Sequence[tuple[int, int, int | None]]) -> E
     return edit
 
 
-def patch_head(checkpoint: Checkpoint, donor: str, text: str, head: Head) -> Translation:
-    """Translate a text while one head is patched, position by position, from the translation of the donor.
+def patch_head(checkpoint: AnyCheckpoint, donor: str, text: str, head: Head) -> Translation:
+    """Run a model over a text while one head is patched, position by position, from the run of the donor.
 
     Positions that the donor's run does not have stay unchanged.
 
     Args:
         checkpoint: A loaded checkpoint; never changed.
         donor: The text whose run gives the head's outputs.
-        text: The text that is translated.
+        text: The text whose run is patched.
         head: The head that is patched.
 
     Raises:
@@ -189,7 +295,7 @@ def patch_head(checkpoint: Checkpoint, donor: str, text: str, head: Head) -> Tra
     """
     require_attention_steps(checkpoint.model)
     name = hook_name(head.kind, head.layer, "head_outputs")
-    recorded = torch.from_numpy(record_translation(checkpoint, donor, record=(name,))[1].array(name))  # (H, T, K)
+    recorded = torch.from_numpy(record_text(checkpoint, donor, record=(name,))[1].array(name))  # (H, T, K)
     next_position = 0
 
     def edit(outputs: Tensor) -> Tensor:  # (B, H, T, K), all positions in one pass or one in each
@@ -200,4 +306,4 @@ def patch_head(checkpoint: Checkpoint, donor: str, text: str, head: Head) -> Tra
         patched[:, head.head, : len(donors)] = donors
         return patched
 
-    return translate(checkpoint, text, edits={name: edit})
+    return run_text(checkpoint, text, edits={name: edit})

@@ -18,7 +18,14 @@ from model.network.protocols import Classifies
 from model.text.tokenizers import TokenizerPair
 from model.trace import Edit, Trace, hook_name, tracing
 
-__all__ = ["Classification", "classify", "classify_lines", "probabilities_of", "record_classification"]
+__all__ = [
+    "Classification",
+    "classify",
+    "classify_lines",
+    "log_odds_of",
+    "probabilities_of",
+    "record_classification",
+]
 
 FloatArray = NDArray[np.float32]
 
@@ -102,6 +109,16 @@ def probabilities_of(model: Classifies, logits: Tensor) -> Tensor:
     They sum to 1. Where a text may have several labels, each is a separate probability instead.
     """
     return logits.sigmoid() if model.config.several_labels else logits.softmax(dim=-1)
+
+
+def log_odds_of(model: Classifies, logits: Tensor) -> Tensor:
+    """log p / (1 − p) of all labels, (…, C), from their logits, (…, C), in nats."""
+    if model.config.several_labels:
+        return logits
+    count = logits.size(-1)
+    own = torch.eye(count, dtype=torch.bool, device=logits.device)
+    others = logits[..., None, :].expand(*logits.shape, count).masked_fill(own, float("-inf"))  # (…, C, C)
+    return logits - others.logsumexp(dim=-1)
 
 
 def allowed_in(trace: Trace, layers: int, length: int) -> NDArray[np.bool_]:
