@@ -1,30 +1,38 @@
 """How far a patched head is from the library's own model with the same output of the head put in place."""
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from itertools import chain, islice, permutations
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from transformers import AttentionInterface, AttentionMaskInterface
+from transformers.masking_utils import eager_mask
 
 from docs.library_run import Run
-from model.analysis.patching import patch_every_head
-from model.checkpoints.checkpoint import Checkpoint
+from model.analysis.patching import Contrast, Ids, contrast, patch_every_head
 from model.config.section import ConfigError
 from model.foreign.base import ForeignModel
-from model.inference.translate import translate
-from model.inference.translation import Translation
+from model.inference.any_text import run_text
 
 __all__ = ["DONORS", "patching_difference"]
 
 HEAD, LAYER = 1, 1
+MOST_DONORS = 150
 DONORS = (
     "The dog sat on the <mask>.",
     "My sister likes the <mask>.",
     "Where is the station?",
     "Zwei Kinder spielen im Garten.",
 )
+WORDS = ("The", "dog", "snow", "likes", "mat", "brother", "it", "because", "Hund", "station")
+NAME = "headlight-patched-eager"
+Change = Callable[[Tensor], Tensor]  # from head outputs (B, T, H, K) to those that the library continues with
+CHANGES: ContextVar[tuple[nn.Module, Change] | None] = ContextVar("changed_heads", default=None)
 
 
 def patching_difference(run: Run) -> float:
@@ -34,76 +42,105 @@ def patching_difference(run: Run) -> float:
         ConfigError: the analysis is not offered for the model.
     """
     checkpoint = run.pair.checkpoint
-    if not isinstance(checkpoint, Checkpoint):
-        raise ConfigError("The model is a classifier. It writes no tokens that could be compared.")
-    for donor in DONORS:
-        effects = patch_every_head(checkpoint, donor, run.text)
-        if effects is not None:
-            break
-    else:
-        raise ConfigError("Not measured: this random model writes the same text for all donors.")
-    theirs, own = translate(checkpoint, donor), translate(checkpoint, run.text)
+    donor, found = donor_of(run)
+    effects = patch_every_head(checkpoint, donor, run.text)
+    assert effects is not None
     worst = 0.0
     for kind, grid in effects.heads.items():
         layer, head = min(LAYER, len(grid) - 1), min(HEAD, grid.shape[1] - 1)
-        found = float(grid[layer, head])
-        if np.isnan(found):  # an encoder head, for a donor with another length
+        effect = float(grid[layer, head])
+        if np.isnan(effect):  # an encoder head, for a donor with another length
             continue
-        expected = library_effect(run, (theirs, own), effects.position, kind, layer, head)
-        worst = max(worst, abs(found - expected) / max(1.0, abs(expected)))
+        expected = library_effect(run, found, kind, layer, head)
+        worst = max(worst, abs(effect - expected) / max(1.0, abs(expected)))
     return worst
 
 
-def library_effect(
-    run: Run, runs: tuple[Translation, Translation], position: int, kind: str, layer: int, head: int
-) -> float:
-    """How far one patched head moves the library's logits towards the donor's token."""
-    theirs, own = runs
-    words = theirs.written[position].id, own.written[position].id
+def donor_of(run: Run) -> tuple[str, Contrast]:
+    """A donor with which this random model does something else.
 
-    def difference(translation: Translation) -> float:
-        logits = run.pair.library(**inputs(run, translation, position)).logits[0, -1]
-        return float(logits[words[0]] - logits[words[1]])
+    Raises:
+        ConfigError: the model predicts nothing, or there is no such donor.
+    """
+    checkpoint, own = run.pair.checkpoint, run_text(run.pair.checkpoint, run.text)
+    reason = ConfigError("Not measured: this random model does the same for all donors.")
+    for donor in islice(donors(run), MOST_DONORS):
+        try:
+            if found := contrast(checkpoint, run_text(checkpoint, donor), own):
+                return donor, found
+        except ConfigError as error:
+            reason = error
+    raise reason
 
+
+def donors(run: Run) -> Iterator[str]:
+    """Texts for a donor. Models without an encoder and a decoder need as many tokens as the text of the run has."""
+    encode = run.pair.checkpoint.tokenizers.source.encode
+    before, mask, after = run.text.partition("<mask>")
+    places = len(before.split())
+    own = (" ".join(words) + " " + mask + after for words in permutations(WORDS, places))
+    every = chain(DONORS, own)
+    if run.pair.task == "translation":
+        return every
+    length = len(encode(run.text).ids)
+    return (donor for donor in every if len(encode(donor).ids) == length)
+
+
+@torch.inference_mode()
+def library_effect(run: Run, found: Contrast, kind: str, layer: int, head: int) -> float:
+    """How far one patched head moves the library's logits towards the donor's outcome."""
     model = run.pair.checkpoint.model
     assert isinstance(model, ForeignModel)
-    (projection,) = model.hooks[kind, layer].projection
-    name = next(name for name, module in model.model.named_modules() if module is projection)
+    hooks = model.hooks[kind, layer]
+    name = next(name for name, module in model.model.named_modules() if getattr(module, "hooks", None) is hooks)
     module, kept = run.pair.library.get_submodule(name), []
-    with torch.inference_mode():
-        with reading(module, lambda heads: kept.append(heads)):
-            donor = difference(theirs)
-        own_difference = difference(own)
 
-        def patched(heads: Tensor) -> Tensor:  # (B, T, H · K)
-            width = heads.size(-1) // model.config.num_heads
-            changed, columns = heads.clone(), slice(head * width, (head + 1) * width)
-            changed[..., columns] = kept[0][..., columns]
-            return changed
+    def keep(heads: Tensor) -> Tensor:
+        kept.append(heads.clone())
+        return heads
 
-        with reading(module, patched):
-            after = difference(own)
-    return (after - own_difference) / (donor - own_difference)
+    def patched(heads: Tensor) -> Tensor:
+        changed = heads.clone()
+        changed[:, :, head] = kept[0][:, :, head]
+        return changed
+
+    own = logit_difference(run, found, found.own)
+    with changing(run, module, keep):
+        donor = logit_difference(run, found, found.donor)
+    with changing(run, module, patched):
+        after = logit_difference(run, found, found.own)
+    return (after - own) / (donor - own)
 
 
-def inputs(run: Run, translation: Translation, position: int) -> dict[str, Tensor]:
-    """What the library's model reads up to the position where the texts begin to differ."""
-    read = torch.tensor([[token.id for token in translation.read[: position + 1]]])
-    if run.pair.task == "continuation":
-        return {"input_ids": read}
-    return {"input_ids": torch.tensor([[token.id for token in translation.source]]), "decoder_input_ids": read}
+def logit_difference(run: Run, found: Contrast, ids: Ids) -> float:
+    """The logit of the donor's outcome minus that of the own outcome, in the library's model."""
+    source, read = (torch.tensor([part]) for part in ids)
+    given: dict[str, Tensor] = {"input_ids": read if run.pair.task == "continuation" else source}
+    given |= {"decoder_input_ids": read} if run.pair.task == "translation" else {}
+    logits = run.pair.library(**given).logits[0]
+    row = {"classification": logits, "reading": logits[found.position] if logits.dim() > 1 else logits}
+    chosen = row.get(run.pair.task, logits[-1])
+    return float(chosen[found.outcomes[0]] - chosen[found.outcomes[1]])
+
+
+def changed_eager(module: nn.Module, *given: Any, **settings: Any) -> tuple[Tensor, Tensor | None]:
+    """The library's own `eager` attention of a module, with changed head outputs."""
+    heads, weights = sys.modules[type(module).__module__].eager_attention_forward(module, *given, **settings)
+    changes = CHANGES.get()
+    return changes[1](heads) if changes and changes[0] is module else heads, weights
 
 
 @contextmanager
-def reading(module: nn.Module, change: Callable[[Tensor], Any]) -> Iterator[None]:
-    """See, or replace, what a module reads."""
-
-    def hook(_module: nn.Module, given: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        changed = change(given[0])
-        return None if changed is None else (changed, *given[1:])
-
-    handle = module.register_forward_pre_hook(hook)
+def changing(run: Run, module: nn.Module, change: Change) -> Iterator[None]:
+    """See, or replace, the head outputs of one attention module of the library's model."""
+    run.pair.library.set_attn_implementation(NAME)
+    token = CHANGES.set((module, change))
     try:
         yield
     finally:
-        handle.remove()
+        CHANGES.reset(token)
+        run.pair.library.set_attn_implementation("eager")
+
+
+AttentionInterface.register(NAME, changed_eager)
+AttentionMaskInterface.register(NAME, eager_mask)

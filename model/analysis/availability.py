@@ -1,6 +1,6 @@
 """Which models an analysis needs. A page shows the message of the error where an analysis is not offered."""
 
-from model.checkpoints.checkpoint import Checkpoint, Loaded
+from model.checkpoints.checkpoint import Loaded
 from model.config.model import RecurrentConfig
 from model.config.section import ConfigError
 from model.network.protocols import Reads, Writes
@@ -14,7 +14,7 @@ __all__ = [
 ]
 
 
-def require_translation(checkpoint: Checkpoint) -> Writes:
+def require_translation(checkpoint: Loaded) -> Writes:
     """The model of a checkpoint, if it translates.
 
     Raises:
@@ -38,7 +38,7 @@ def require_attention_steps(model: Reads) -> None:
         raise ConfigError(model.read_only_reason)
 
 
-def require_cross_attention(checkpoint: Checkpoint) -> Writes:
+def require_cross_attention(checkpoint: Loaded) -> Writes:
     """The model of a checkpoint, if it translates with cross-attention.
 
     Raises:

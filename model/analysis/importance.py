@@ -1,7 +1,9 @@
 """The importance of each head: how much the loss rises when it is silenced, and how much the gradient predicts.
 
-The loss is that of a reference translation under teacher forcing, in nats per token. Without a reference, the model's
-own translation is used. Then the loss shows how far the model moves away from its own translation.
+The loss of a translator is that of a reference translation under teacher forcing, in nats per token. Without a
+reference, the model's own translation is used. Then the loss shows how far the model moves away from its own
+translation. The loss of a language model is that of the text itself, in nats per token. The loss of a classifier is minus
+the log-odds of its own class, in nats.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,11 +17,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.analysis.availability import require_translation
-from model.checkpoints.checkpoint import Checkpoint
+from model.checkpoints.checkpoint import Loaded
+from model.inference.classify import log_odds_of
+from model.inference.padded_pass import encode_texts, pad_ids
 from model.inference.padding import padded_for
 from model.inference.searching import greedy_ids, source_ids
 from model.interventions import Head
-from model.network.protocols import Reads, Writes
+from model.network.protocols import Reads, ReadsBatches, Writes, classifies
 from model.trace import Edit, ablate_heads, hook_name, tracing
 
 __all__ = ["Examples", "all_heads", "gradient_importance", "loss_changes", "make_examples"]
@@ -29,22 +33,40 @@ FloatArray = NDArray[np.float32]
 
 @dataclass(frozen=True, kw_only=True)
 class Examples:
-    """A padded batch of sentences and their translations."""
+    """A padded batch of sentences with what the loss needs."""
 
-    source: Tensor  # (B, S)
-    target: Tensor  # (B, T), `<s>` first
+    source: Tensor  # what the encoder reads, (B, S); of a language model (B, 0)
+    target: (
+        Tensor  # of a translator (B, T), `<s>` first; of a language model the text; of a classifier the classes (B,)
+    )
+    real: Tensor | None = None  # of a language model: False at padding, (B, T)
 
 
-def make_examples(checkpoint: Checkpoint, pairs: Sequence[tuple[str, str]]) -> Examples:
+def make_examples(checkpoint: Loaded, pairs: Sequence[tuple[str, str]]) -> Examples:
     """Make a padded batch of a few sentences.
 
     Args:
-        checkpoint: A translator; never changed.
-        pairs: (sentence, translation) pairs. An empty translation is replaced by the model's own.
+        checkpoint: A translator, a language model or a classifier; never changed.
+        pairs: (sentence, translation) pairs. An empty translation is replaced by the model's own. Only translators use
+            translations.
 
     Raises:
-        ConfigError: the model does not translate.
+        ConfigError: the model only reads.
     """
+    model, texts = checkpoint.model, [text for text, _ in pairs]
+    if isinstance(model, ReadsBatches):
+        ids = pad_ids(model, [()] * len(texts), encode_texts(checkpoint, texts).read, side="right")
+        return Examples(source=ids.source, target=ids.read, real=ids.read_real)
+    if classifies(model):
+        source = padded_for(model, encode_texts(checkpoint, texts).source)
+        with torch.inference_mode():
+            labels = model(source).argmax(dim=-1)
+        return Examples(source=source, target=labels.clone())
+    return translated_examples(checkpoint, pairs)
+
+
+def translated_examples(checkpoint: Loaded, pairs: Sequence[tuple[str, str]]) -> Examples:
+    """`make_examples` of a translator."""
     model, tokenizers = require_translation(checkpoint), checkpoint.tokenizers
     limit, specials = model.config.max_length, tokenizers.specials
     sources = [source_ids(tokenizers, source, limit)[0] for source, _ in pairs]
@@ -72,23 +94,33 @@ def all_heads(model: Reads) -> list[Head]:
     ]
 
 
-def sentence_losses(model: Writes, examples: Examples) -> Tensor:
-    """The mean loss of each translation, (B,), in nats per token."""
+def sentence_losses(model: Reads, examples: Examples) -> Tensor:
+    """The loss of each sentence, (B,), in nats; of a text that is written, in nats per token."""
+    if classifies(model):
+        odds = log_odds_of(model, model(examples.source).float())  # (B, C)
+        return -odds.gather(1, examples.target[:, None])[:, 0]
+    if isinstance(model, ReadsBatches):
+        assert examples.real is not None
+        logits = model.batch_logits(examples.target, examples.real)[:, :-1]  # (B, T - 1, V)
+        losses = F.cross_entropy(logits.transpose(1, 2), examples.target[:, 1:], reduction="none")
+        counted = examples.real[:, 1:]
+        return (losses * counted).sum(dim=1) / counted.sum(dim=1).clamp(min=1)
+    assert isinstance(model, Writes)
     labels = examples.target[:, 1:]  # (B, T)
     logits = model(examples.source, examples.target[:, :-1])  # (B, T, V)
     losses = F.cross_entropy(logits.transpose(1, 2), labels, ignore_index=model.pad_id, reduction="none")  # (B, T)
     return losses.sum(dim=1) / (labels != model.pad_id).sum(dim=1)
 
 
-def loss_changes(model: Writes, batches: Sequence[Examples]) -> Iterator[tuple[Head, FloatArray]]:
+def loss_changes(model: Reads, batches: Sequence[Examples]) -> Iterator[tuple[Head, FloatArray]]:
     """Silence one head after the other.
 
     Args:
-        model: A translator, in evaluation mode; never changed.
+        model: Of the examples, in evaluation mode; never changed.
         batches: With N sentences in all.
 
     Yields:
-        Each head, and how much the loss of each sentence rises without it, (N,), in nats per token.
+        Each head, and how much the loss of each sentence rises without it, (N,), in nats.
     """
 
     def losses() -> FloatArray:
@@ -104,25 +136,25 @@ def loss_changes(model: Writes, batches: Sequence[Examples]) -> Iterator[tuple[H
         yield head, after - before
 
 
-def gradient_importance(model: Writes, examples: Examples) -> dict[str, FloatArray]:
+def gradient_importance(model: Reads, examples: Examples) -> dict[str, FloatArray]:
     """The importance of each head predicted by the gradient: |∂loss / ∂ξ|, where a gate ξ = 1 multiplies its output.
 
     The source is Michel et al. (2019, "Are Sixteen Heads Really Better than One?", section 4.1), where the importance
     of a head is the mean over sentences.
 
     Args:
-        model: A translator, in evaluation mode; never changed.
+        model: Of the examples, in evaluation mode; never changed.
         examples: With N sentences.
 
     Returns:
-        Kind → (N, L, H), in nats per token.
+        Kind → (N, L, H), in nats.
     """
     gates: dict[str, list[Tensor]] = {kind: [] for kind in model.config.kinds}
     edits: dict[str, Edit] = {}
     for kind in model.config.kinds:
         for layer in range(model.config.num_layers(kind)):
-            size = (len(examples.source), model.config.num_heads, 1, 1)
-            gate = torch.ones(size, device=examples.source.device, requires_grad=True)
+            size = (len(examples.target), model.config.num_heads, 1, 1)
+            gate = torch.ones(size, device=examples.target.device, requires_grad=True)
             gates[kind].append(gate)
             edits[hook_name(kind, layer, "head_outputs")] = partial(torch.mul, gate)
     flat = [gate for layers in gates.values() for gate in layers]

@@ -98,8 +98,8 @@ def contrast(checkpoint: AnyCheckpoint, theirs: Translation, ours: Translation) 
 
 def different_lengths(lengths: tuple[int, int]) -> ConfigError:
     return ConfigError(
-        "The receiver has {own} tokens and the donor {donor}. A head is patched position by position, so both texts need "
-        "the same number of tokens. Change one word of the donor only.",
+        "The receiver has {own} tokens and the donor {donor}. A head is patched position by position, so both texts "
+        "need the same number of tokens. Change one word of the donor only.",
         own=lengths[0],
         donor=lengths[1],
     )

@@ -1,8 +1,9 @@
-"""Silence each head in turn: how the log-probability of a translation changes, and which word changes first.
+"""Silence each head in turn: how the outcome of a text changes, and which word or class changes first.
 
-The translation is the model's own, read token by token (teacher forcing). One pass measures many heads: each row of a
-batch runs without another head. Up to the first position where another token becomes the most probable, greedy search
-without the head writes the same tokens. So the same pass also shows where the translation would change.
+The outcome is the model's own: its translation, read token by token (teacher forcing), its guesses for masked tokens, or
+its class. One pass measures many heads: each row of a batch runs without another head. Up to the first position where
+another token becomes the most probable, greedy search without the head writes the same tokens. So the same pass also
+shows where the text would change.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,14 +15,17 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.analysis.importance import all_heads
-from model.checkpoints.checkpoint import Checkpoint
+from model.checkpoints.checkpoint import Loaded
+from model.config.section import ConfigError
+from model.inference.classify import log_odds_of
 from model.inference.padding import padded_for
-from model.inference.searching import require_writing
 from model.inference.translation import Translation
 from model.interventions import Head
+from model.network.protocols import Classifies, PredictsMasked, Writes, classifies
+from model.text.vocab import Specials
 from model.trace import Edit, hook_name, tracing
 
-__all__ = ["SilencingEffects", "silence_each_head"]
+__all__ = ["SilencingEffects", "require_outcome", "silence_each_head"]
 
 FloatArray = NDArray[np.float32]
 MAX_TOKENS = 2_048  # in one batch; larger ones are no faster and take more memory
@@ -30,15 +34,117 @@ MAX_LOG_PROBS = 1 << 24  # in one batch, 64 MB: some vocabularies have 250,000 t
 
 @dataclass(frozen=True, kw_only=True)
 class SilencingEffects:
-    """The effect of silencing one head at a time on a translation."""
+    """The effect of silencing one head at a time.
 
-    changes: Mapping[str, FloatArray]  # kind → (L, H), change of the log-probability in nats; below 0, it falls
+    The change is that of the log-probability of what the model writes or guesses, or of the log-odds of its class.
+    """
+
+    changes: Mapping[str, FloatArray]  # kind → (L, H), in nats; below 0, the outcome is less likely
     positions: Mapping[str, NDArray[np.int64]]  # kind → (L, H), position of the first token that changes; -1: none
+
+
+class Outcome:
+    """What a model makes of one text, measured in a batch of equal rows."""
+
+    length: int  # tokens of one row
+    numbers: int  # log-probabilities of one row
+
+    def measure(self, rows: int, kind: str) -> tuple[Tensor, Tensor]:
+        """Run a batch of equal rows, with the edits of the active trace.
+
+        Args:
+            rows: B.
+            kind: The kind of the heads that are edited.
+
+        Returns:
+            How likely the outcome is in each row, (B,), in nats; and the first position where it is another, (B,), or -1.
+        """
+        raise NotImplementedError
+
+
+class WrittenText(Outcome):
+    """A translation or a continuation."""
+
+    def __init__(self, model: Writes, specials: Specials, translation: Translation) -> None:
+        self.model, self.first = model, translation.prompt_length or int(translation.first_token_fixed)
+        self.source = padded_for(model, [[token.id for token in translation.source or translation.read[:1]]])
+        self.read = padded_for(model, [[token.id for token in translation.read]])
+        self.written = torch.tensor([token.id for token in translation.written[self.first :]], device=model.device)
+        self.banned = torch.tensor(specials.banned, dtype=torch.long, device=model.device)
+        self.length = self.source.size(1) + self.read.size(1)
+        self.numbers = self.read.size(1) * model.config.target_vocab_size
+        self.memory = model.encode(self.source)
+
+    def measure(self, rows: int, kind: str) -> tuple[Tensor, Tensor]:
+        # Heads of the decoder do not change the memory, so it is computed once.
+        memory = self.model.encode(self.source.expand(rows, -1)) if kind == "encoder" else self.memory
+        vectors, mask = (part.expand(rows, *part.shape[1:]) for part in memory)
+        logits = self.model.decode(self.read.expand(rows, -1), vectors, mask, first=self.first).float()
+        log_probs = logits.log_softmax(dim=-1)  # (B, T, V)
+        totals = log_probs.gather(-1, self.written.expand(rows, -1)[..., None]).sum(dim=(1, 2))
+        differs = log_probs.index_fill(-1, self.banned, float("-inf")).argmax(dim=-1) != self.written  # (B, T)
+        return totals, torch.where(differs.any(dim=1), differs.int().argmax(dim=1) + self.first, -1)
+
+
+class GuessedWords(Outcome):
+    """The best guess for each masked token."""
+
+    def __init__(self, model: PredictsMasked, translation: Translation) -> None:
+        self.model, self.source = model, padded_for(model, [[token.id for token in translation.source]])
+        guesses = [(at, one.candidates[0].id) for at, one in enumerate(translation.source) if one.candidates]
+        self.places, self.guesses = (torch.tensor(part, device=model.device) for part in zip(*guesses, strict=True))
+        self.length = self.source.size(1)
+        self.numbers = self.length * int(model.config.target_vocab_size)  # type: ignore[attr-defined]
+
+    def measure(self, rows: int, kind: str) -> tuple[Tensor, Tensor]:
+        logits = self.model.read(self.source.expand(rows, -1))
+        assert logits is not None
+        log_probs = logits[:, self.places].float().log_softmax(dim=-1)  # (B, M, V)
+        totals = log_probs.gather(-1, self.guesses.expand(rows, -1)[..., None]).sum(dim=(1, 2))
+        differs = log_probs.argmax(dim=-1) != self.guesses  # (B, M)
+        return totals, torch.where(differs.any(dim=1), self.places[differs.int().argmax(dim=1)], -1)
+
+
+class ClassOfText(Outcome):
+    """The class, in log-odds."""
+
+    def __init__(self, model: Classifies, translation: Translation) -> None:
+        self.model, self.source = model, padded_for(model, [[token.id for token in translation.source]])
+        self.label = model.config.labels.index(translation.text)
+        self.length, self.numbers = self.source.size(1), len(model.config.labels)
+
+    def measure(self, rows: int, kind: str) -> tuple[Tensor, Tensor]:
+        odds = log_odds_of(self.model, self.model(self.source.expand(rows, -1)).float())  # (B, C)
+        return odds[:, self.label], torch.where(odds.argmax(dim=-1) == self.label, -1, 0)
+
+
+def require_outcome(checkpoint: Loaded, translation: Translation) -> Outcome:
+    """What can be measured in a text.
+
+    Args:
+        checkpoint: Of the model; never changed.
+        translation: By greedy search with the unchanged model, a reading, or a classification as a reading. The tokens
+            of a prompt do not count.
+
+    Raises:
+        ConfigError: the model predicts nothing in this text.
+    """
+    model = checkpoint.model
+    if isinstance(model, Writes):
+        return WrittenText(model, checkpoint.tokenizers.specials, translation)
+    if classifies(model):
+        return ClassOfText(model, translation)
+    assert isinstance(model, PredictsMasked)
+    if any(token.candidates for token in translation.source):
+        return GuessedWords(model, translation)
+    if mask := getattr(checkpoint.config.tokenizer, "mask", ""):
+        raise ConfigError("The model guesses nothing in this text. Replace a word by {mask}.", mask=mask)
+    raise ConfigError("{name} reads a text and writes nothing. Choose a model that writes.", name=checkpoint.name)
 
 
 @torch.inference_mode()
 def silence_each_head(
-    checkpoint: Checkpoint,
+    checkpoint: Loaded,
     translation: Translation,
     *,
     report: Callable[[int, int], object] = lambda done, heads: None,
@@ -46,42 +152,23 @@ def silence_each_head(
     """Silence one head of a model at a time.
 
     Args:
-        checkpoint: The checkpoint that wrote the translation; never changed.
-        translation: Written by greedy search with the unchanged model. The tokens of a prompt do not count.
+        checkpoint: The checkpoint of the translation; never changed.
+        translation: See `require_outcome`.
         report: Called before each batch with the number of heads done and of all heads. An exception ends the work.
 
     Raises:
-        ConfigError: the model writes nothing.
+        ConfigError: the model predicts nothing in this text.
     """
-    model = require_writing(checkpoint)
+    model, outcome = checkpoint.model, require_outcome(checkpoint, translation)
     heads = all_heads(model)
-    source = padded_for(model, [[token.id for token in translation.source or translation.read[:1]]])
-    read = padded_for(model, [[token.id for token in translation.read]])
-    first = translation.prompt_length or int(translation.first_token_fixed)
-    written = torch.tensor([token.id for token in translation.written[first:]], device=read.device)  # (T,)
-    banned = torch.tensor(checkpoint.tokenizers.specials.banned, dtype=torch.long, device=read.device)
-
-    def log_probs(memory: Sequence[Tensor], rows: int) -> Tensor:  # (B, T, V)
-        vectors, mask = (part.expand(rows, *part.shape[1:]) for part in memory)
-        return model.decode(read.expand(rows, -1), vectors, mask, first=first).float().log_softmax(dim=-1)
-
-    def total(log_probs: Tensor) -> Tensor:  # (B, T, V) → (B,)
-        return log_probs.gather(-1, written.expand(len(log_probs), -1)[..., None]).sum(dim=(1, 2))
-
-    memory = model.encode(source)
-    before = total(log_probs(memory, 1))
+    before = outcome.measure(1, "decoder")[0]
     effects: dict[Head, tuple[float, int]] = {}
-    rows = rows_per_batch(source.size(1), read.size(1), model.config.target_vocab_size)
-    for batch in batches(heads, rows):
+    for batch in batches(heads, rows_per_batch(outcome)):
         report(len(effects), len(heads))
         with tracing(record=(), edits=silence_one_per_row(batch)):
-            # Heads of the decoder do not change the memory, so it is computed once.
-            own_memory = model.encode(source.expand(len(batch), -1)) if batch[0].kind == "encoder" else memory
-            silenced = log_probs(own_memory, len(batch))
-        differs = silenced.index_fill(-1, banned, float("-inf")).argmax(dim=-1) != written  # (B, T)
-        positions = torch.where(differs.any(dim=1), differs.int().argmax(dim=1) + first, -1)
-        changes = total(silenced) - before
-        effects |= dict(zip(batch, zip(changes.tolist(), positions.tolist(), strict=True), strict=True))
+            totals, positions = outcome.measure(len(batch), batch[0].kind)
+        pairs = zip((totals - before).tolist(), positions.tolist(), strict=True)
+        effects |= dict(zip(batch, pairs, strict=True))
     size = (-1, model.config.num_heads)
     by_kind = {kind: [effects[head] for head in heads if head.kind == kind] for kind in model.config.kinds}
     return SilencingEffects(
@@ -96,10 +183,9 @@ def silence_each_head(
     )
 
 
-def rows_per_batch(source_length: int, target_length: int, vocab_size: int) -> int:
+def rows_per_batch(outcome: Outcome) -> int:
     """How many rows fit into one batch, at least one."""
-    tokens = MAX_TOKENS // (source_length + target_length)
-    return max(1, min(tokens, MAX_LOG_PROBS // (target_length * vocab_size)))
+    return max(1, min(MAX_TOKENS // outcome.length, MAX_LOG_PROBS // outcome.numbers))
 
 
 def batches(heads: Sequence[Head], size: int) -> list[list[Head]]:

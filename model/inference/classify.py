@@ -112,7 +112,7 @@ def probabilities_of(model: Classifies, logits: Tensor) -> Tensor:
 
 
 def log_odds_of(model: Classifies, logits: Tensor) -> Tensor:
-    """log p / (1 − p) of all labels, (…, C), from their logits, (…, C), in nats."""
+    """The log-odds ln p / (1 − p) of all labels, (…, C), from their logits, (…, C), in nats."""
     if model.config.several_labels:
         return logits
     count = logits.size(-1)
