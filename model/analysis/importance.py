@@ -2,8 +2,8 @@
 
 The loss of a translator is that of a reference translation under teacher forcing, in nats per token. Without a
 reference, the model's own translation is used. Then the loss shows how far the model moves away from its own
-translation. The loss of a language model is that of the text itself, in nats per token. The loss of a classifier is minus
-the log-odds of its own class, in nats.
+translation. The loss of a language model is that of the text itself, in nats per token. The loss of a classifier is
+minus the log-odds of its own class, in nats.
 """
 
 from collections.abc import Iterator, Sequence

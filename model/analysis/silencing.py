@@ -1,9 +1,9 @@
 """Silence each head in turn: how the outcome of a text changes, and which word or class changes first.
 
-The outcome is the model's own: its translation, read token by token (teacher forcing), its guesses for masked tokens, or
-its class. One pass measures many heads: each row of a batch runs without another head. Up to the first position where
-another token becomes the most probable, greedy search without the head writes the same tokens. So the same pass also
-shows where the text would change.
+The outcome is the model's own: its translation, read token by token (teacher forcing), its guesses for masked tokens,
+or its class. One pass measures many heads: each row of a batch runs without another head. Up to the first position
+where another token becomes the most probable, greedy search without the head writes the same tokens. So the same pass
+also shows where the text would change.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -57,7 +57,8 @@ class Outcome:
             kind: The kind of the heads that are edited.
 
         Returns:
-            How likely the outcome is in each row, (B,), in nats; and the first position where it is another, (B,), or -1.
+            How likely the outcome is in each row, (B,), in nats; and the first position where another one begins, (B,),
+            or -1.
         """
         raise NotImplementedError
 
@@ -163,7 +164,7 @@ def silence_each_head(
     heads = all_heads(model)
     before = outcome.measure(1, "decoder")[0]
     effects: dict[Head, tuple[float, int]] = {}
-    for batch in batches(heads, rows_per_batch(outcome)):
+    for batch in batches(heads, rows_per_batch(outcome.length, outcome.numbers)):
         report(len(effects), len(heads))
         with tracing(record=(), edits=silence_one_per_row(batch)):
             totals, positions = outcome.measure(len(batch), batch[0].kind)
@@ -183,9 +184,9 @@ def silence_each_head(
     )
 
 
-def rows_per_batch(outcome: Outcome) -> int:
-    """How many rows fit into one batch, at least one."""
-    return max(1, min(MAX_TOKENS // outcome.length, MAX_LOG_PROBS // outcome.numbers))
+def rows_per_batch(length: int, numbers: int) -> int:
+    """How many rows with so many tokens and log-probabilities fit into one batch, at least one."""
+    return max(1, min(MAX_TOKENS // length, MAX_LOG_PROBS // numbers))
 
 
 def batches(heads: Sequence[Head], size: int) -> list[list[Head]]:

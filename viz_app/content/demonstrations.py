@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from model.config.foreign import ForeignConfig
 from model.inference.opening import AnyConfig
-from viz_app.content.examples import DONORS, examples_for
+from viz_app.content.examples import DONORS, MASKED_DONOR, REVIEW_DONOR, REVIEW_RECEIVER, REVIEWS, examples_for
 
 __all__ = ["DEMONSTRATIONS", "WITHOUT_ATTENTION", "WITH_ATTENTION", "Demonstration", "demonstration_for"]
 
@@ -108,11 +108,14 @@ def demonstration_for(config: AnyConfig) -> Demonstration:
     recipe = "" if isinstance(config, ForeignConfig) else config.recipe
     if prepared := DEMONSTRATIONS.get(recipe):
         return prepared
+    if config.task == "classification":
+        return Demonstration(heads=REVIEWS[0], receiver=REVIEW_RECEIVER, donor=REVIEW_DONOR, compared=REVIEWS[0])
     examples = examples_for(config)
+    mask = getattr(config.tokenizer, "mask", "") if config.task == "reading" else ""
     return Demonstration(
         order=examples[0],
         heads=examples[0],
         receiver=examples[0],
-        donor=DONORS.get(examples[0], examples[-1]),
+        donor=MASKED_DONOR.format(mask) if mask else DONORS.get(examples[0], examples[-1]),
         compared=examples[0],
     )

@@ -11,9 +11,13 @@ __all__ = [
     "CAPTIONS",
     "DONORS",
     "EVERYDAY",
+    "MASKED_DONOR",
     "MORE",
     "PURPOSES",
     "REVIEWS",
+    "REVIEW_DONOR",
+    "REVIEW_RECEIVER",
+    "SHORT_REVIEWS",
     "TOY_EXAMPLES",
     "batch_examples",
     "examples_for",
@@ -243,6 +247,16 @@ REVIEWS = (
     "The beginning is good, but then it gets worse and worse. Bad acting, poor dialogue, and no idea how to end.",
 )
 
+# With the reviews above, enough to compare heads.
+SHORT_REVIEWS = (
+    "A funny and charming comedy.",
+    "I fell asleep after half an hour.",
+    "The music is beautiful and the story moved me.",
+    "It looks cheap, and nobody in it can act.",
+    "The best film that I have seen this year.",
+    "I do not understand why people like this film.",
+    "Slow at first, but the ending is wonderful.",
+)
 
 BEGINNINGS = (
     "The cat sat on the mat because",
@@ -256,6 +270,9 @@ MASKED = (
     "The {} barked at the cat.",
     "She put the milk into the {}.",
 )
+# Donors that differ in one word from a receiver: from the first of `MASKED`, and from a review with another class.
+MASKED_DONOR = "Rome is the capital of {}."
+REVIEW_RECEIVER, REVIEW_DONOR = "This film is a wonderful surprise.", "This film is a terrible surprise."
 
 
 def examples_for(config: AnyConfig) -> tuple[str, ...]:

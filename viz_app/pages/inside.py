@@ -27,7 +27,7 @@ if config.task == "classification":
     review = ask_for_review(height=80)
     if not review.strip():
         end_page("Type a review above.")
-    classified_text(key, review)
+    classified_text(key, config, review)
     end_page()
 text, run = require_run(key)
 if run.forced:

@@ -13,9 +13,9 @@ from model.analysis.importance import all_heads
 from model.analysis.influence import Influence, influence
 from model.analysis.learning import SnapshotResult, UnreadableSnapshot, list_snapshots, run_snapshot
 from model.analysis.lens import ClassLens, EarlyReading, Lens, class_lens, decoder_lens, logit_lens
-from model.analysis.patching import patch_head
+from model.analysis.patching import Contrast, contrast, patch_head
 from model.analysis.readout_stations import WordPrediction, predict_class, predict_word, predicting_stack
-from model.analysis.silencing import SilencingEffects, silence_each_head
+from model.analysis.silencing import SilencingEffects, require_outcome, silence_each_head
 from model.analysis.snapshot_stack import run_snapshots
 from model.analysis.station import Station, follow_classification, follow_translation
 from model.analysis.stations import stations
@@ -26,7 +26,7 @@ from model.config.search import SearchConfig
 from model.config.section import ConfigError
 from model.corpora.aligned import AlignedPair, read_aligned
 from model.corpora.corpora import CorpusError
-from model.inference.searching import GREEDY, forced_ids, require_writing
+from model.inference.searching import GREEDY, forced_ids
 from model.inference.translate import translate
 from model.inference.translation import Translation
 from model.interventions import Head
@@ -53,6 +53,7 @@ __all__ = [
     "class_lens_of",
     "class_stations_of",
     "class_zeroing_of",
+    "contrast_of",
     "contributions_of",
     "early_readings_of",
     "head_effects_of",
@@ -264,28 +265,37 @@ def head_effects_of(key: CheckpointKey, text: str) -> SilencingEffects:
     """The effect of silencing each head on the greedy translation.
 
     Raises:
-        ConfigError: the model writes nothing.
+        ConfigError: the model predicts nothing in this text.
     """
-    return silence_each_head(translator(key), translation_of(key, text))
+    return silence_each_head(loaded(key), translation_of(key, text))
 
 
-def why_no_effects(key: CheckpointKey) -> str:
-    """Why the model has no `head_effects_of`; "" if it has."""
-    return refusal(require_writing, key)
+def why_no_effects(key: CheckpointKey, text: str) -> str:
+    """Why the model has no `head_effects_of` this text; "" if it has."""
+    return refusal(lambda checkpoint: require_outcome(checkpoint, translation_of(key, text)), key)
 
 
 def seconds_of_effects(key: CheckpointKey, text: str) -> float:
     """About how long `head_effects_of` takes."""
-    checkpoint, translation = translator(key), translation_of(key, text)
+    checkpoint, translation = loaded(key), translation_of(key, text)
     tokens = len(translation.source) + len(translation.written)
     parameters = sum(parameter.numel() for parameter in checkpoint.model.parameters())
     return len(all_heads(checkpoint.model)) * tokens * parameters / (WORK_PER_SECOND * threads())
 
 
+def contrast_of(key: CheckpointKey, donor: str, text: str) -> Contrast | None:
+    """The outcomes in which the runs over two texts differ; None where both are equal.
+
+    Raises:
+        ConfigError: heads cannot be patched between these texts.
+    """
+    return contrast(loaded(key), translation_of(key, donor), translation_of(key, text))
+
+
 @remembered()
 def patched_translation_of(key: CheckpointKey, donor: str, text: str, head: Head) -> Translation:
     """The translation of a text while one head has its outputs for the donor, without its maps."""
-    return without_maps(patch_head(translator(key), donor, text, head))
+    return without_maps(patch_head(loaded(key), donor, text, head))
 
 
 @remembered()

@@ -1,13 +1,17 @@
 """The class of a text, and its class without each word."""
 
+import torch
+
 from model.analysis.deletion import Deletion, delete_each_word
 from model.checkpoints.checkpoint import CheckpointError, ClassifierCheckpoint
-from model.inference.classify import Classification, classify
+from model.inference.classify import Classification, classify, log_odds_of
+from model.interventions import Intervention
 from viz_app.server.server_state import remembered
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.loading import loaded
+from viz_app.services.translations import UNTOUCHED
 
-__all__ = ["classification_of", "classifier", "deletions_of"]
+__all__ = ["classification_of", "classifier", "deletions_of", "log_odds_of_label"]
 
 MAX_DELETED, MOST_WORK = 200, 1e11  # words; words × tokens × parameters: two seconds on one core
 
@@ -21,9 +25,15 @@ def classifier(key: CheckpointKey) -> ClassifierCheckpoint:
 
 
 @remembered("Reading …")
-def classification_of(key: CheckpointKey, text: str) -> Classification:
+def classification_of(key: CheckpointKey, text: str, intervention: Intervention = UNTOUCHED) -> Classification:
     """Raises CheckpointError where the checkpoint translates and does not classify."""
-    return classify(classifier(key), text)
+    return classify(classifier(key), text, edits=intervention.edits())
+
+
+def log_odds_of_label(key: CheckpointKey, text: str, label: str, intervention: Intervention = UNTOUCHED) -> float:
+    """The log-odds of a label in nats, with a visitor's changes."""
+    model, found = classifier(key).model, classification_of(key, text, intervention)
+    return float(log_odds_of(model, torch.tensor(found.logits))[model.config.labels.index(label)])
 
 
 @remembered("Deleting every word …")

@@ -10,11 +10,11 @@ from model.analysis.importance import gradient_importance, make_examples
 from model.analysis.statistics import head_metrics
 from model.config.kinds import KINDS
 from model.config.search import SearchConfig
-from model.inference.searching import GREEDY, require_writing
+from model.inference.searching import GREEDY
 from model.inference.translation import Translation
 from viz_app.server.server_state import remembered
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.loading import config_of, translator
+from viz_app.services.loading import config_of, loaded
 from viz_app.services.sentence_batches import Pairs
 from viz_app.services.translations import Forced, translation_of, without_maps, written_of
 
@@ -41,7 +41,7 @@ def anatomy_of(
         ConfigError: the checkpoint does not compute scaled dot products.
     """
     written = written_of(key, text, search, forced)
-    translation, parts = anatomy(translator(key), text, kind, layer, forced=written)
+    translation, parts = anatomy(loaded(key), text, kind, layer, forced=written)
     return without_maps(translation), parts
 
 
@@ -50,12 +50,12 @@ def value_norms_of(
     key: CheckpointKey, text: str, search: SearchConfig = GREEDY, forced: Forced = ()
 ) -> Mapping[str, FloatArray]:
     """Kind → norm of each value after the output projection, (L, H, S)."""
-    return value_norms(translator(key), text, forced=written_of(key, text, search, forced))[1]
+    return value_norms(loaded(key), text, forced=written_of(key, text, search, forced))[1]
 
 
 def why_no_norms(key: CheckpointKey) -> str:
     """Why the model has no `value_norms_of`; "" if it has."""
-    return why_no_mixing(translator(key).model)
+    return why_no_mixing(loaded(key).model)
 
 
 def why_read_only(key: CheckpointKey) -> str:
@@ -86,5 +86,5 @@ def head_metrics_of(key: CheckpointKey, text: str) -> Mapping[str, Mapping[str, 
 @remembered()
 def gradient_importance_of(key: CheckpointKey, pairs: Pairs) -> Mapping[str, FloatArray]:
     """Kind → |∂loss/∂gate| of each head for each sentence with its translation, (N, L, H)."""
-    checkpoint = translator(key)
-    return gradient_importance(require_writing(checkpoint), make_examples(checkpoint, pairs))
+    checkpoint = loaded(key)
+    return gradient_importance(checkpoint.model, make_examples(checkpoint, pairs))

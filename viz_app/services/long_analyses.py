@@ -12,8 +12,9 @@ from model.analysis.importance import all_heads, loss_changes, make_examples
 from model.analysis.learning import SnapshotResult, UnreadableSnapshot
 from model.analysis.patching import PatchingEffects, patch_every_head
 from model.analysis.silencing import SilencingEffects, silence_each_head
-from model.checkpoints.checkpoint import Checkpoint
+from model.checkpoints.checkpoint import Loaded
 from model.corpora.aligned import Links
+from model.inference.any_text import run_text
 from model.inference.searching import require_writing
 from model.inference.translate import translate
 from model.inference.translation import Translation
@@ -24,7 +25,7 @@ from viz_app.server.server_state import GATE, MAX_CHARACTERS, RESULTS, keep, kno
 from viz_app.services.analyses import aligned_pairs, head_effects_of, snapshot_result_of, snapshot_results_of_group
 from viz_app.services.head_analyses import gradient_importance_of
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.loading import snapshot_groups, translator
+from viz_app.services.loading import loaded, snapshot_groups, translator
 from viz_app.services.sentence_batches import Pairs, in_batches
 from viz_app.services.translations import UNTOUCHED, Run, translation_of
 
@@ -58,10 +59,10 @@ def importance_work(key: CheckpointKey, pairs: Pairs) -> Work[dict[str, FloatArr
     """The job that silences each head in turn.
 
     Args:
-        key: A translator.
+        key: Of a translator, a language model or a classifier.
         pairs: Sentences and their translations; "" for the model's own translation.
     """
-    return kept_job(("importance", key, pairs), lambda report: importance_of_each_head(translator(key), pairs, report))
+    return kept_job(("importance", key, pairs), lambda report: importance_of_each_head(loaded(key), pairs, report))
 
 
 def decisive_heads_work(key: CheckpointKey, text: str) -> Work[frozenset[Head]]:
@@ -91,7 +92,7 @@ def effects_work(key: CheckpointKey, text: str) -> Work[SilencingEffects]:
     text = text[:MAX_CHARACTERS]
 
     def measure(report: Report) -> SilencingEffects:
-        found = silence_each_head(translator(key), translation_of(key, text), report=report)
+        found = silence_each_head(loaded(key), translation_of(key, text), report=report)
         return keep(found, head_effects_of, key, text)
 
     return ("effects", key, text), in_turns(measure)
@@ -116,7 +117,7 @@ def patching_work(key: CheckpointKey, donor: str, text: str) -> Work[PatchingEff
     """The job that patches each head of the donor's run into the run over `text`. The translations must differ."""
     donor, text = donor[:MAX_CHARACTERS], text[:MAX_CHARACTERS]
     return kept_job(
-        ("patching", key, donor, text), lambda report: patch_every_head(translator(key), donor, text, report=report)
+        ("patching", key, donor, text), lambda report: patch_every_head(loaded(key), donor, text, report=report)
     )
 
 
@@ -174,7 +175,7 @@ def in_turns(compute: Callable[[Report], Result], *, first: bool = False) -> Cal
 def decisive_heads(key: CheckpointKey, text: str, report: Report) -> frozenset[Head]:
     """Try heads one by one, then 2, 4, 8 … together, in the order of their importance by gradients."""
     importance = gradient_importance_of(key, ((text, ""),))
-    heads = all_heads(translator(key).model)
+    heads = all_heads(loaded(key).model)
     heads.sort(key=lambda head: -importance[head.kind][0, head.layer, head.head])
     alone = [frozenset({head}) for head in heads[:MAX_ALONE]]
     together = [frozenset(heads[: 2**power]) for power in range(1, len(heads).bit_length())]
@@ -185,7 +186,7 @@ def decisive_heads(key: CheckpointKey, text: str, report: Report) -> frozenset[H
         nonlocal done
         report(done, steps)
         done += 1
-        return translate(translator(key), text, edits=Intervention(ablated=silenced).edits()).text != trained
+        return run_text(loaded(key), text, edits=Intervention(ablated=silenced).edits()).text != trained
 
     silenced = next(filter(changes, (*alone, *together)), frozenset(heads))
     for head in [head for head in reversed(heads) if head in silenced]:  # heads that are not needed are not silenced
@@ -202,8 +203,8 @@ def link_all_pairs(key: CheckpointKey, report: Report) -> tuple[Mapping[Pointer,
     return tuple(found)
 
 
-def importance_of_each_head(checkpoint: Checkpoint, pairs: Pairs, report: Report) -> dict[str, FloatArray]:
-    model = require_writing(checkpoint)
+def importance_of_each_head(checkpoint: Loaded, pairs: Pairs, report: Report) -> dict[str, FloatArray]:
+    model = checkpoint.model
     heads = all_heads(model)
     found = {
         kind: np.zeros((len(pairs), model.config.num_layers(kind), model.config.num_heads), dtype=np.float32)

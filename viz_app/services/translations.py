@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+from model.checkpoints.checkpoint import ClassifierCheckpoint
 from model.config.search import SearchConfig
+from model.inference.any_text import run_text
 from model.inference.confidence import LowConfidence, low_confidence
 from model.inference.search_tree import SearchTree, search_tree
 from model.inference.searching import GREEDY, forced_ids
@@ -17,7 +19,7 @@ from model.interventions import Intervention
 from viz_app.server.resources import threads
 from viz_app.server.server_state import MAX_CHARACTERS, known, remembered
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.loading import translator
+from viz_app.services.loading import loaded, translator
 
 __all__ = [
     "MAX_CHARACTERS",
@@ -56,12 +58,15 @@ def translation_of(
     forced: Forced = (),
     intervention: Intervention = UNTOUCHED,
 ) -> Translation:
-    """Translate `text` and record the maps. Only the first `MAX_CHARACTERS` characters are read.
+    """Translate, continue, read or classify `text`, and record the maps.
 
-    Forced tokens and interventions are part of the cache key, so nobody else's translation changes.
+    Only the first `MAX_CHARACTERS` characters are read. Forced tokens and interventions are part of the cache key, so
+    nobody else's translation changes.
     """
-    edits = intervention.edits()
-    return translate(translator(key), text, search=search, forced=dict(forced), edits=edits)
+    edits, checkpoint = intervention.edits(), loaded(key)
+    if isinstance(checkpoint, ClassifierCheckpoint):
+        return run_text(checkpoint, text, edits=edits)
+    return translate(checkpoint, text, search=search, forced=dict(forced), edits=edits)
 
 
 def seconds_of_run(key: CheckpointKey, text: str, run: Run) -> float:
@@ -71,11 +76,12 @@ def seconds_of_run(key: CheckpointKey, text: str, run: Run) -> float:
 
 def seconds_of_search(key: CheckpointKey, text: str) -> float:
     """About how long a search over a text takes."""
-    checkpoint = translator(key)
+    checkpoint = loaded(key)
     parameters = sum(parameter.numel() for parameter in checkpoint.model.parameters())
     reads = min(len(checkpoint.tokenizers.source.encode(text[:MAX_CHARACTERS]).ids), checkpoint.config.model.max_length)
     task = checkpoint.config.task
-    writes = {"reading": 0, "continuation": checkpoint.tokenizers.specials.new_tokens}.get(task, reads)
+    written = {"reading": 0, "classification": 0, "continuation": checkpoint.tokenizers.specials.new_tokens}
+    writes = written.get(task, reads)
     return parameters * (reads / READ_PER_SECOND / threads() + writes / WRITTEN_PER_SECOND)
 
 

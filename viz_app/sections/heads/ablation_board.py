@@ -37,7 +37,8 @@ def ablation_board(key: CheckpointKey, text: str, run: Run) -> None:
         text: The source.
         run: The search and the forced tokens, the same before and after.
     """
-    heads = all_heads(loading.translator(key).model)
+    heads = all_heads(loading.loaded(key).model)
+    task = loading.config_of(key).task
     settle("intervention", Intervention())
     # The session keeps the changes to heads that only another checkpoint has.
     intervention = intervention_now().within(heads)
@@ -45,8 +46,10 @@ def ablation_board(key: CheckpointKey, text: str, run: Run) -> None:
     after = translations.translation_of(key, text, *run, intervention)
     if intervention:
         add_fact("Changed", describe_changes(intervention))
-    add_fact("Translation", after.text)
-    search_wanted = buttons(key, heads, intervention, can_search=bool(before.text) and run == Run())
+    add_fact("Class" if task == "classification" else "Translation", after.text)
+    search_wanted = buttons(
+        key, heads, intervention, can_search=bool(before.text) and run == Run() and task != "reading"
+    )
     progress = st.container()
     announce(after.text, sentence=spoken_changes(intervention), languages=after.languages)
     before_and_after(key, text, before, after, intervention)
@@ -81,7 +84,7 @@ def buttons(key: CheckpointKey, heads: Sequence[Head], intervention: Interventio
         "Find what matters",
         disabled=not can_search,
         width="stretch",
-        help="Find one head, or a small group of heads, that the translation depends on.",
+        help="Find one head, or a small group of heads, that the result depends on.",
     )
     everything.button(
         "Silence all heads",

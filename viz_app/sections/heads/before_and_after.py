@@ -4,9 +4,10 @@ import streamlit as st
 
 from model.inference.translation import Translation
 from model.interventions import Intervention
-from viz_app.content.plain import plain
-from viz_app.services import loading, translations
+from viz_app.content.plain import plain, visible
+from viz_app.services import classifications, loading, translations
 from viz_app.services.listing import CheckpointKey
+from viz_app.services.translations import UNTOUCHED
 from viz_app.widgets.marked_text import compared
 
 __all__ = ["before_and_after"]
@@ -37,11 +38,24 @@ def before_and_after(
         st.info("This model writes nothing. The map below shows the effect of your changes.")
         if mask := getattr(loading.config_of(key).tokenizer, "mask", ""):
             st.caption(f"Replace a word by {plain(mask)}, and the model guesses that word.")
+    if loading.config_of(key).task == "classification":
+        class_before_and_after(key, text, before.text, intervention)
     if before.written:
         old = before.log_prob
         new = rescored(key, text, before, intervention) if intervention else old
         sentence = LOG_PROBABILITIES["continuation" if before.prompt_length else "translation"]
         st.caption(sentence.format(before=old, after=new, change=new - old))
+
+
+def class_before_and_after(key: CheckpointKey, text: str, label: str, intervention: Intervention) -> None:
+    """How likely the class as trained is before and after the changes."""
+    readings = [classifications.classification_of(key, text, change) for change in (UNTOUCHED, intervention)]
+    before, after = (reading.probabilities[label] for reading in readings)
+    old, new = (classifications.log_odds_of_label(key, text, label, change) for change in (UNTOUCHED, intervention))
+    st.caption(
+        f"The model as trained gives “{plain(visible(label))}” the probability {before:.3f} (log-odds {old:.2f}). The "
+        f"changed model gives it {after:.3f} (log-odds {new:.2f}: {new - old:+.2f} nats)."
+    )
 
 
 def rescored(key: CheckpointKey, text: str, before: Translation, intervention: Intervention) -> float:

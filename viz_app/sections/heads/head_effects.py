@@ -11,7 +11,15 @@ from model.interventions import Head
 from viz_app.components.elements.switches import HeadFace
 from viz_app.figures.colours import LEVELS, ink, palette
 
-__all__ = ["decisive_head", "effects_sentence", "effects_table", "faces"]
+__all__ = ["MEASURES", "decisive_head", "effects_sentence", "effects_table", "faces"]
+
+
+MEASURES = {
+    "translation": "log-probability",
+    "continuation": "log-probability",
+    "reading": "log-probability of the guessed words",
+    "classification": "log-odds of the class",
+}
 
 
 def largest_change(effects: SilencingEffects) -> float:
@@ -42,13 +50,15 @@ def faces(effects: SilencingEffects) -> dict[str, list[list[HeadFace]]]:
     }
 
 
-def effects_sentence(effects: SilencingEffects) -> str:
-    """The meaning of the board's colours, and the number of heads that change the text when silenced alone."""
+def effects_sentence(effects: SilencingEffects, task: str) -> str:
+    """The meaning of the board's colours, and the number of heads that change the result when silenced alone."""
+    what = "class" if task == "classification" else "text"
+    measure = MEASURES[task].replace(" of the class", "")
     positions = np.concatenate([grid.ravel() for grid in effects.positions.values()])
     return (
-        "**Blue: without this head, the text of the model is less likely. Red: it is more likely.** The "
-        f"log-probability changes by up to {largest_change(effects):.2f} nats. The sign ≠ marks heads that "
-        f"change the text when they alone are silenced: {int((positions >= 0).sum())} of {len(positions)}."
+        f"**Blue: without this head, the {what} of the model is less likely. Red: it is more likely.** The "
+        f"{measure} changes by up to {largest_change(effects):.2f} nats. The sign ≠ marks heads that "
+        f"change the {what} when they alone are silenced: {int((positions >= 0).sum())} of {len(positions)}."
     )
 
 

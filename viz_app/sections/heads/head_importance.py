@@ -24,10 +24,17 @@ Grids = Mapping[str, FloatArray]  # kind → (N, L, H), for N sentences
 MIN_SENTENCES = 10  # with fewer, other sentences give another order of the heads
 
 
-def head_importance(key: CheckpointKey, pairs: Pairs) -> None:
+LOSSES = {
+    "translation": "The loss is measured on translations, in nats per token.",
+    "continuation": "The loss is that of the sentences themselves, in nats per token.",
+    "classification": "The loss is minus the log-odds of the model's own class, in nats.",
+}
+
+
+def head_importance(key: CheckpointKey, task: str, pairs: Pairs) -> None:
     """Draw the gradient estimate at once, and the measured importance when the visitor asks for it."""
-    st.markdown(f"The loss is measured on translations, in nats per token. Sentences: {len(pairs)}.")
-    if not all(translation for _, translation in pairs):
+    st.markdown(f"{LOSSES[task]} Sentences: {len(pairs)}.")
+    if task == "translation" and not all(translation for _, translation in pairs):
         st.markdown(
             "If a sentence has no given translation, the model's own translation is used. Then the change shows how "
             "much the model needs the head to write this translation."

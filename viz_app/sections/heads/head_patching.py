@@ -5,14 +5,15 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from model.analysis.patching import PatchingEffects, first_difference
+from model.analysis.patching import Contrast, PatchingEffects
 from model.config.kinds import KINDS
+from model.config.section import ConfigError
 from model.inference.opening import AnyConfig
 from model.inference.translation import Translation
 from model.interventions import Head
 from viz_app.content.demonstrations import demonstration_for
 from viz_app.content.examples import DONORS, examples_for
-from viz_app.content.plain import visible
+from viz_app.content.plain import plain, visible
 from viz_app.figures.attention import difference_map
 from viz_app.figures.heads import head_grids
 from viz_app.figures.style import Axes
@@ -30,21 +31,46 @@ from viz_app.widgets.marked_text import compared
 __all__ = ["head_patching"]
 
 MAX_TOKENS = 25  # of either text
+RESULTS = {  # of both runs
+    "translation": "translations",
+    "continuation": "continuations",
+    "reading": "guesses",
+    "classification": "classes",
+}
+ONE_RESULT = {
+    "translation": "translation",
+    "continuation": "continuation",
+    "reading": "text with the guesses",
+    "classification": "class",
+}
 MAX_PARAMETERS = 20_000_000  # the model runs a few hundred times while the visitor waits
 
 
 @dataclass(frozen=True, kw_only=True)
 class Runs:
-    """The two translations. Heads of the donor's run are patched into the receiver's run."""
+    """The two runs. Heads of the donor's run are patched into the receiver's run."""
 
     receiver: Translation
     donor: Translation
-    position: int  # of the first token that differs, counted from 0
+    contrast: Contrast
+    task: str
 
     @property
-    def tokens(self) -> tuple[str, str]:
-        """The two tokens at that position: the receiver's, the donor's."""
-        return visible(self.receiver.written[self.position].text), visible(self.donor.written[self.position].text)
+    def outcomes(self) -> tuple[str, str]:
+        """The two outcomes that are compared: the receiver's, the donor's."""
+        own, donor = self.contrast.names
+        return visible(own), visible(donor)
+
+    @property
+    def question(self) -> str:
+        """What differs, as a sentence."""
+        own, wanted = self.outcomes
+        number = self.contrast.position + 1
+        if self.task == "classification":
+            return f"The class of the donor is “{wanted}”, that of the receiver “{own}”."
+        if self.task == "reading":
+            return f"At token {number}, the model guesses “{wanted}” for the donor and “{own}” for the receiver."
+        return f"Token {number} is “{wanted}” for the donor and “{own}” for the receiver."
 
 
 def head_patching(key: CheckpointKey, config: AnyConfig, text: str) -> None:
@@ -60,7 +86,7 @@ def head_patching(key: CheckpointKey, config: AnyConfig, text: str) -> None:
         st.info("Type a donor sentence.")
         return
     add_fact("Donor", donor)
-    runs = two_runs(key, text, donor)
+    runs = two_runs(key, config.task, text, donor)
     if runs is None:
         return
     closeness = long_analyses.patching_effects_of(key, donor, text)
@@ -78,7 +104,7 @@ def head_patching(key: CheckpointKey, config: AnyConfig, text: str) -> None:
 
 def donor_field(config: AnyConfig, text: str) -> str:
     demonstration = demonstration_for(config)
-    usual = demonstration.donor if text == demonstration.receiver else DONORS.get(text, examples_for(config)[-1])
+    usual = demonstration.donor if text == demonstration.receiver else other_donor(config, text)
     settle("giver", usual)
     return (
         st.text_input(
@@ -91,40 +117,57 @@ def donor_field(config: AnyConfig, text: str) -> str:
     )
 
 
-def two_runs(key: CheckpointKey, text: str, donor: str) -> Runs | None:
-    """Draw both translations. Where heads cannot be patched between them, a sentence says why: None."""
+def other_donor(config: AnyConfig, text: str) -> str:
+    """The first donor for a text that a visitor typed."""
+    return text if config.task == "classification" else DONORS.get(text, examples_for(config)[-1])
+
+
+def two_runs(key: CheckpointKey, task: str, text: str, donor: str) -> Runs | None:
+    """Draw both results. Where heads cannot be patched between them, a sentence says why: None."""
     receiver_run, donor_run = translations.translation_of(key, text), translations.translation_of(key, donor)
-    st.html(
-        compared([("receiver", receiver_run.text), ("donor", donor_run.text)], languages=receiver_run.languages[1:])
-    )
-    longest = max(len(tokens) for run in (receiver_run, donor_run) for tokens in (run.source, run.written))
-    parameters = sum(parameter.numel() for parameter in loading.translator(key).model.parameters())
-    position = first_difference(donor_run, receiver_run)
-    if longest > MAX_TOKENS:
-        shorter = " Or choose fewer new tokens on the page Translate." if receiver_run.prompt_length else ""
-        st.info(
-            f"Heads are patched between texts of up to {MAX_TOKENS} tokens. The longest has {longest}. "
-            f"Shorten it.{shorter}"
+    if receiver_run.text or donor_run.text:
+        st.html(
+            compared([("receiver", receiver_run.text), ("donor", donor_run.text)], languages=languages(receiver_run))
         )
-    elif parameters > MAX_PARAMETERS:
+    # The continuation after the first word that differs is not read again.
+    read = [
+        run.read[: run.prompt_length + 1] if task == "continuation" else run.written
+        for run in (receiver_run, donor_run)
+    ]
+    longest = max(map(len, (receiver_run.source, donor_run.source, *read)))
+    parameters = sum(parameter.numel() for parameter in loading.loaded(key).model.parameters())
+    if longest > MAX_TOKENS:
+        st.info(f"Heads are patched between texts of up to {MAX_TOKENS} tokens. The longest has {longest}. Shorten it.")
+        return None
+    if parameters > MAX_PARAMETERS:
         st.info(
             f"This model has {parameters / 1e6:.0f} million parameters. Patching runs a model hundreds of times, so "
             f"the limit is {MAX_PARAMETERS / 1e6:.0f} million. Choose a smaller model on the left."
         )
-    elif position is None:
-        st.info("Both translations are the same, so no token differs. Change a word of the donor sentence.")
-    else:
-        return Runs(receiver=receiver_run, donor=donor_run, position=position)
-    return None
+        return None
+    try:
+        found = analyses.contrast_of(key, donor, text)
+    except ConfigError as error:
+        st.info(plain(str(error)))
+        return None
+    if found is None:
+        st.info(f"Both {RESULTS[task]} are the same, so nothing differs. Change a word of the donor sentence.")
+        return None
+    return Runs(receiver=receiver_run, donor=donor_run, contrast=found, task=task)
+
+
+def languages(run: Translation) -> tuple[str, ...]:
+    """The language of what the model writes."""
+    return run.languages[1:]
 
 
 def every_head(runs: Runs, closeness: PatchingEffects) -> None:
     """Draw each head, patched at every position."""
-    own, wanted = runs.tokens
+    wanted = runs.outcomes[1]
     section(
         f"How much closer to “{wanted}”?",
-        f"Token {runs.position + 1} is “{wanted}” for the donor and “{own}” for the receiver. One head at a time "
-        "outputs what it did for the donor. 1: the two logits differ as in the donor's run. 0: nothing changes.",
+        f"{runs.question} One head at a time outputs what it did for the donor. 1: the two logits differ as in the "
+        "donor's run. 0: nothing changes.",
     )
     draw(
         head_grids(
@@ -132,9 +175,9 @@ def every_head(runs: Runs, closeness: PatchingEffects) -> None:
         ),
         key="patched",
         wide=True,
-        alt=f"How much closer each patched head brings the translation to “{wanted}”",
+        alt=f"How much closer each patched head brings the run to “{wanted}”",
     )
-    if np.isnan(closeness.heads.get("encoder", np.zeros(1))).all():
+    if not runs.contrast.same_length and "encoder" in closeness.heads:
         st.caption(
             f"Encoder heads are left out: the receiver has {len(runs.receiver.source)} tokens and the donor "
             f"{len(runs.donor.source)}, so their positions do not match."
@@ -172,26 +215,27 @@ def every_position(runs: Runs, closeness: PatchingEffects, kind: str) -> None:
     draw(
         difference_map(grid, axes, np.ones(grid.shape, dtype=bool), height=300, unit="share"),
         key="patched_positions",
-        alt="How much closer each head brings the translation when it is patched at one position",
+        alt="How much closer each head brings the run when it is patched at one position",
     )
 
 
 def patched_translation(runs: Runs, patched: Translation, head: Head) -> None:
     section(
-        "The translation with this head",
+        f"The {ONE_RESULT[runs.task]} with this head",
         f"{KINDS[head.kind].title}, layer {head.layer + 1}, head {head.head + 1}, patched at every position.",
     )
     texts = [("receiver", runs.receiver.text), ("with the patched head", patched.text)]
-    st.html(compared(texts, languages=runs.receiver.languages[1:]))
+    st.html(compared(texts, languages=languages(runs.receiver)))
 
 
 def how_it_is_computed() -> None:
     explanation(
         "How it is computed",
-        "Activation patching (Vig et al. 2020). Both runs read the same tokens up to the position where the "
-        "translations begin to differ. There, Δ is the logit of the donor's token minus the logit of the receiver's "
-        "token. It is computed for three runs: the donor's, the receiver's, and the receiver's with the output of one "
-        "head replaced by its output in the donor's run.",
+        "Activation patching (Vig et al. 2020). The two runs lead to different results: to another word at some "
+        "position, or to another class. Δ is the logit of the donor's result minus the logit of the receiver's result. "
+        "Up to the compared position, the decoder of a translator reads the same tokens in both runs. Δ is computed "
+        "for three runs: the donor's, the receiver's, and the receiver's with the output of one head replaced by its "
+        "output in the donor's run.",
         r"\frac{\Delta_\mathrm{patched} - \Delta_\mathrm{receiver}}{\Delta_\mathrm{donor} - \Delta_\mathrm{receiver}}"
-        r",\quad \Delta = z_{\mathrm{donor's\ token}} - z_{\mathrm{receiver's\ token}}",
+        r",\quad \Delta = z_{\mathrm{donor's\ result}} - z_{\mathrm{receiver's\ result}}",
     )

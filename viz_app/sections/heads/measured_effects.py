@@ -8,10 +8,10 @@ from model.analysis.silencing import SilencingEffects
 from model.inference.translation import Translation
 from viz_app.content.plain import plain
 from viz_app.sections.heads import intervention_choice
-from viz_app.sections.heads.head_effects import decisive_head, effects_sentence, effects_table
+from viz_app.sections.heads.head_effects import MEASURES, decisive_head, effects_sentence, effects_table
 from viz_app.sections.heads.intervention_choice import head_name
 from viz_app.server.server_state import JOBS
-from viz_app.services import analyses, long_analyses
+from viz_app.services import analyses, loading, long_analyses
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.translations import Run
 from viz_app.widgets.charts import numbers
@@ -31,7 +31,7 @@ def effects_of(key: CheckpointKey, text: str, run: Run, before: Translation) -> 
     if run != Run():
         st.caption("The effect of each head is measured only for greedy search without forced words.")
         return None, False
-    if reason := analyses.why_no_effects(key):
+    if reason := analyses.why_no_effects(key, text):
         st.caption(f"The effect of each head is not measured here. {plain(reason)}")
         return None, False
     seconds = analyses.seconds_of_effects(key, text)
@@ -39,7 +39,7 @@ def effects_of(key: CheckpointKey, text: str, run: Run, before: Translation) -> 
     effects = analyses.head_effects_of(key, text) if seconds <= MOST_SECONDS else known
     if effects is None:
         return None, requests_effects(key, text, seconds)
-    summary(effects, before)
+    summary(effects, before, loading.config_of(key).task)
     return effects, False
 
 
@@ -67,22 +67,29 @@ def wait_for_effects(key: CheckpointKey, text: str) -> None:
         st.rerun()
 
 
-def summary(effects: SilencingEffects, before: Translation) -> None:
+def summary(effects: SilencingEffects, before: Translation, task: str) -> None:
     """The effect of each head in a sentence and as a table; and a button for the decisive head."""
     meaning, action, table = st.columns([5.6, 2.1, 1.1], vertical_alignment="center")
-    meaning.markdown(effects_sentence(effects))
+    meaning.markdown(effects_sentence(effects, task))
     if head := decisive_head(effects):
         action.button(
             "Silence the decisive head",
             on_click=intervention_choice.silence,
             args=(head,),
             width="stretch",
-            help=f"{head_name(head)}. Of all heads with the sign ≠, this head lowers the log-probability most.",
+            help=f"{head_name(head)}. Of all heads with the sign ≠, this head lowers the {MEASURES[task]} most.",
         )
     with table:
         numbers(
-            {"": partial(effects_table, effects, [token.text for token in before.written])},
-            summary=f"Log-probability as trained: {before.log_prob:.2f}. Each row silences one head.",
+            {"": partial(effects_table, effects, changing_tokens(before, task))},
+            summary="Each row silences one head.",
             key="head_board",
             alt="What changes when each head is silenced",
         )
+
+
+def changing_tokens(before: Translation, task: str) -> list[str]:
+    """The tokens that can change first, by their position."""
+    if task == "classification":
+        return [before.text]
+    return [token.text for token in before.written or before.source]

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from model.inference.opening import AnyConfig
-from viz_app.content.examples import MORE, examples_for
+from viz_app.content.examples import MORE, REVIEWS, SHORT_REVIEWS, examples_for
 from viz_app.content.plain import plain
 from viz_app.services.sentence_batches import Pairs
 from viz_app.session.choices import settle
@@ -22,6 +22,8 @@ def sentence_set(config: AnyConfig) -> Pairs:
     source = st.segmented_control(
         "Sentences", list(SOURCES), format_func=SOURCES.__getitem__, required=True, key="sentences_from"
     )
+    if source == "ours" and config.task == "classification":
+        return tuple((text, "") for text in (*REVIEWS, *SHORT_REVIEWS))
     if source == "ours":
         more = MORE.get(config.tokenizer.source_language, ())
         return tuple((text, "") for text in (*examples_for(config), *more))

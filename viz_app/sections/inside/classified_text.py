@@ -1,4 +1,4 @@
-"""Inside a classifier: a token layer by layer, the class after each layer, and the parts that made the class."""
+"""Inside a classifier: one head, a token layer by layer, the class after each layer, and the parts of the decision."""
 
 from collections.abc import Sequence
 
@@ -8,15 +8,18 @@ import streamlit as st
 from model.analysis.lens import ClassLens
 from model.config.section import ConfigError
 from model.inference.classify import Classification
+from model.inference.opening import AnyConfig
 from viz_app.content.plain import percent, plain, visible
 from viz_app.figures.attention import head_map
 from viz_app.figures.style import Axes
 from viz_app.figures.words import word_grid
 from viz_app.sections.inside.layer_by_layer import draw_path
+from viz_app.sections.inside.one_head import one_head
 from viz_app.sections.inside.token_choice import ask_for_token
 from viz_app.sections.inside.why_this_word import draw_contributions
 from viz_app.services import analyses, classifications, loading
 from viz_app.services.listing import CheckpointKey
+from viz_app.services.translations import Run
 from viz_app.session.choices import settle
 from viz_app.widgets.charts import draw
 from viz_app.widgets.headings import section
@@ -28,7 +31,7 @@ ROUNDING = 1e-3  # of a probability
 MOST_BARS = 40  # tokens in one row of the map of shares
 
 
-def classified_text(key: CheckpointKey, text: str) -> None:
+def classified_text(key: CheckpointKey, config: AnyConfig, text: str) -> None:
     """Draw the tabs of a classifier."""
     reading = classifications.classification_of(key, text)
     sections = {
@@ -37,7 +40,11 @@ def classified_text(key: CheckpointKey, text: str) -> None:
         "why": ("Why this class?", why_this_class),
         "read": ("From which tokens?", shares_of_tokens),
     }
-    drawn = tabs({name: label for name, (label, _) in sections.items()}, "inside_tab")
+    labels = {"head": "One head"} | {name: label for name, (label, _) in sections.items()}
+    head, *drawn = tabs(labels, "inside_tab")
+    if head.open:
+        with head:
+            one_head(key, config, text, Run())
     for tab, (_, draw_section) in zip(drawn, sections.values(), strict=True):
         if tab.open:
             with tab:

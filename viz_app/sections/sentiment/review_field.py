@@ -11,9 +11,9 @@ from viz_app.widgets.text_field import note_text_too_long_for_link, use_example
 __all__ = ["ask_for_review", "example_list"]
 
 
-def ask_for_review(*, height: int) -> str:
+def ask_for_review(*, height: int, opening: str = REVIEWS[0]) -> str:
     """Ask for a review, which may be empty, in a field of this height in pixels."""
-    settle("review", REVIEWS[0])
+    settle("review", opening)
     text = st.text_area(
         t("Type or paste a film review in English"),
         key="review",

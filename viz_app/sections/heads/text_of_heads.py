@@ -1,0 +1,41 @@
+"""The text that the page Heads shows: a sentence, or a review for a classifier."""
+
+from model.inference.opening import AnyConfig
+from viz_app.content.demonstrations import demonstration_for
+from viz_app.sections.sentiment.review_field import ask_for_review
+from viz_app.services.listing import CheckpointKey
+from viz_app.services.translations import Run
+from viz_app.session.page_end import end_page
+from viz_app.session.page_facts import add_fact
+from viz_app.widgets.run_controls import require_run
+from viz_app.widgets.text_field import require_text
+
+__all__ = ["require_receiver", "require_run_or_review"]
+
+
+def require_run_or_review(key: CheckpointKey, config: AnyConfig) -> tuple[str, Run]:
+    """The text and the run whose heads are changed.
+
+    Raises:
+        PageEnded: the field is empty.
+    """
+    opening = demonstration_for(config).heads
+    return (require_review(opening), Run()) if config.task == "classification" else require_run(key, opening=opening)
+
+
+def require_receiver(config: AnyConfig) -> str:
+    """The text whose run gets a head of another run.
+
+    Raises:
+        PageEnded: the field is empty.
+    """
+    opening = demonstration_for(config).receiver
+    return require_review(opening) if config.task == "classification" else require_text(config, opening=opening)
+
+
+def require_review(opening: str) -> str:
+    review = ask_for_review(height=80, opening=opening)
+    if not review.strip():
+        end_page("Type a review above.")
+    add_fact("Review", review)
+    return review
