@@ -37,9 +37,11 @@ Numbers are differences, relative to the largest number where the numbers are la
 - **Predictions**: *Prediction after each layer*: the probabilities after the last layer against the library's.
 - **Why**: *Why this word*: the sum of all parts against the difference of two logits of the library.
 - **Read**: *Read or guessed*: each layer as a sum of vectors, against the recorded layer.
-- **Masks**: the weights of a padded batch against the library's.
+- **Masks**: the weights of a padded batch against the library's, and those of its short text against the library's
+  without padding. Language models have their padding on the left, then on the right.
 - **Positions**: what is described against what the model does with the same token at twelve positions.
-- **Patch**: *Patch a head*: the effect of a patched head against the same patch in the library's model.
+- **Patch**: *Patch a head*: the effect of a patched head against the same patch in the library's model. Where a random
+  translator writes the same text for all donors, the logits of its two most probable words are compared.
 
 A letter in place of a number is a reason, which stands below the tables.
 """

@@ -23,8 +23,6 @@ from model.analysis.padded_batch import PaddedBatch, layer_stages, padded_batch
 from model.analysis.station import Followed, follow_classification, follow_translation
 from model.analysis.stations import stations
 from model.analysis.zeroing import value_zeroing
-from model.checkpoints.checkpoint import Checkpoint
-from model.config.section import ConfigError
 from model.foreign.base import ForeignModel
 from model.inference.classify import Classification
 from model.inference.padded_pass import Side
@@ -41,12 +39,6 @@ def relative(ours: FloatArray, theirs: FloatArray) -> float:
     """The largest difference of two arrays, divided by the largest number if that is above 1."""
     ours, theirs = np.asarray(ours, dtype=np.float64), np.asarray(theirs, dtype=np.float64)
     return float(np.abs(ours - theirs).max(initial=0.0)) / max(1.0, float(np.abs(theirs).max(initial=0.0)))
-
-
-def translator_of(run: Run) -> Checkpoint:
-    if not isinstance(run.pair.checkpoint, Checkpoint):
-        raise ConfigError("The model is a classifier.")
-    return run.pair.checkpoint
 
 
 def stacks(run: Run) -> list[StackName]:

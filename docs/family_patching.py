@@ -7,22 +7,23 @@ from contextvars import ContextVar
 from itertools import chain, islice, permutations
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask
 
 from docs.library_run import Run
-from model.analysis.patching import Contrast, Ids, contrast, patch_every_head
+from model.analysis.patching import Comparison, Contrast, Ids, contrast
 from model.config.section import ConfigError
 from model.foreign.base import ForeignModel
 from model.inference.any_text import run_text
+from model.inference.translation import Translation
+from model.interventions import Head
 
 __all__ = ["DONORS", "patching_difference"]
 
 HEAD, LAYER = 1, 1
-MOST_DONORS = 150
+MOST_DONORS, FEW_DONORS, PLACE = 150, 12, 2
 DONORS = (
     "The dog sat on the <mask>.",
     "My sister likes the <mask>.",
@@ -41,36 +42,54 @@ def patching_difference(run: Run) -> float:
     Raises:
         ConfigError: the analysis is not offered for the model.
     """
-    checkpoint = run.pair.checkpoint
-    donor, found = donor_of(run)
-    effects = patch_every_head(checkpoint, donor, run.text)
-    assert effects is not None
-    worst = 0.0
-    for kind, grid in effects.heads.items():
-        layer, head = min(LAYER, len(grid) - 1), min(HEAD, grid.shape[1] - 1)
-        effect = float(grid[layer, head])
-        if np.isnan(effect):  # an encoder head, for a donor with another length
+    model, found = run.pair.checkpoint.model, contrast_in(run)
+    comparison, worst = Comparison(model, found), 0.0
+    for kind in model.config.kinds:
+        if kind == "encoder" and not found.same_length:
             continue
+        layer, head = min(LAYER, model.config.num_layers(kind) - 1), min(HEAD, model.config.num_heads - 1)
+        with torch.inference_mode():
+            (effect,) = comparison.effects([(Head(kind, layer, head), None)])
         expected = library_effect(run, found, kind, layer, head)
         worst = max(worst, abs(effect - expected) / max(1.0, abs(expected)))
     return worst
 
 
-def donor_of(run: Run) -> tuple[str, Contrast]:
-    """A donor with which this random model does something else.
+def contrast_in(run: Run) -> Contrast:
+    """A donor with which this random model does something else, and what differs.
+
+    Some random translators write the same text for all donors. Then the two most probable words are compared.
 
     Raises:
         ConfigError: the model predicts nothing, or there is no such donor.
     """
     checkpoint, own = run.pair.checkpoint, run_text(run.pair.checkpoint, run.text)
     reason = ConfigError("Not measured: this random model does the same for all donors.")
-    for donor in islice(donors(run), MOST_DONORS):
+    for donor in islice(donors(run), FEW_DONORS if run.pair.task == "translation" else MOST_DONORS):
         try:
             if found := contrast(checkpoint, run_text(checkpoint, donor), own):
-                return donor, found
+                return found
         except ConfigError as error:
             reason = error
-    raise reason
+    if run.pair.task != "translation":
+        raise reason
+    return contrast_of_candidates(run_text(checkpoint, DONORS[0]), own)
+
+
+def contrast_of_candidates(theirs: Translation, ours: Translation) -> Contrast:
+    """The two most probable words at the third position of a translation, or at its end."""
+    place = min(PLACE, len(ours.written) - 1)
+    best, second = ours.written[place].candidates[:2]
+    read = [token.id for token in ours.read[: place + 1]]
+    return Contrast(
+        position=place,
+        own=([token.id for token in ours.source], read),
+        donor=([token.id for token in theirs.source], read),
+        outcomes=(second.id, best.id),
+        names=(best.token, second.token),
+        num_positions={"encoder": len(ours.source), "decoder": place + 1, "cross": place + 1},
+        same_length=len(theirs.source) == len(ours.source),
+    )
 
 
 def donors(run: Run) -> Iterator[str]:

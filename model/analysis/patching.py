@@ -25,7 +25,15 @@ from model.interventions import Head
 from model.network.protocols import PredictsMasked, Reads, Writes, classifies
 from model.trace import Edit, hook_name, tracing
 
-__all__ = ["Contrast", "PatchingEffects", "contrast", "first_difference", "patch_every_head", "patch_head"]
+__all__ = [
+    "Comparison",
+    "Contrast",
+    "PatchingEffects",
+    "contrast",
+    "first_difference",
+    "patch_every_head",
+    "patch_head",
+]
 
 FloatArray = NDArray[np.float32]
 BATCH_ROWS = 64  # patched runs in one pass
