@@ -151,10 +151,8 @@ NO_STREAM = dict.fromkeys(
 )
 NO_PRODUCTS = {"one_head": "no dot products"}
 NO_ATTENTION = {"typed_alignment": "no cross-attention"}
-ONE_STACK = dict.fromkeys(
-    ("typed_alignment", "no_future", "padding", "pasting", "importance", "encoder_layers"), "and does not translate"
-)
-READS = dict.fromkeys(("effects", "search_tree"), "writes nothing") | {"lines": "Only a translator"}
+ONE_STACK = dict.fromkeys(("typed_alignment", "encoder_layers"), "and does not translate")
+READS = {"search_tree": "writes nothing", "importance": "does not translate", "lines": "Only a translator"}
 UNMASKED = dict.fromkeys(("no_future", "padding"), "without a padding mask")
 RECURRENT = (
     NO_STREAM | dict.fromkeys(("no_future", "padding"), "no causal mask") | {"lengths_of_values": "no value vectors"}

@@ -67,9 +67,10 @@ def require_masks(checkpoint: Loaded) -> Reads:
     """The model of a checkpoint, if it has a padding mask in every layer with attention.
 
     Raises:
-        ConfigError: the model has no such mask.
+        ConfigError: the model has no such mask, or it is read-only.
     """
     model = checkpoint.model
+    require_attention_steps(model)
     require_attention_steps(model)
     if isinstance(model.config, RecurrentConfig):
         raise ConfigError(

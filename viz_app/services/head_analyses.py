@@ -60,12 +60,12 @@ def why_no_norms(key: CheckpointKey) -> str:
 
 def why_read_only(key: CheckpointKey) -> str:
     """Why nothing can be changed in the model; "" if its heads can be silenced, painted and patched."""
-    return translator(key).model.read_only_reason
+    return loaded(key).model.read_only_reason
 
 
 def has_sinks(key: CheckpointKey) -> bool:
     """Whether the model has attention sinks, so that the weights of a row sum to less than 1."""
-    model = translator(key).model
+    model = loaded(key).model
     return not model.read_only_reason and any(model.sinks(kind, 0) is not None for kind in model.config.kinds)
 
 

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from model.analysis.alignment import join_words, link_words
 from model.analysis.anatomy import anatomy, derive, value_norms
 from model.analysis.contributions import choice_of_token, contributions
-from model.analysis.importance import loss_changes, make_examples, sentence_losses
+from model.analysis.importance import Examples, loss_changes, make_examples, sentence_losses
 from model.analysis.influence import influence
 from model.analysis.lens import decoder_lens
 from model.analysis.mask_bugs import mask_bug
@@ -159,12 +159,14 @@ def typed_alignment(opened: Opened) -> None:
 def no_future(opened: Opened) -> None:
     """In the bug lab a correct model sees no future, no padding, and writes what it writes elsewhere."""
     report = mask_bug(opened.checkpoint, opened.texts)
-    assert report.effect_of_future.max() < SUMS
+    assert (report.effect_of_future is None) == (opened.checkpoint.config.task == "reading")
+    assert report.effect_of_future is None or report.effect_of_future.max() < SUMS
     assert report.effect_of_batch.max() < SUMS
     for kind in opened.checkpoint.model.config.kinds:
         assert report.leaked[kind].max() == 0
         hold_sums(report.row_sums[kind], sinks=opened.checkpoint.model.sinks(kind, 0) is not None)
-    assert report.texts == tuple(translate(opened.checkpoint, text).text for text in opened.texts)
+    if opened.checkpoint.config.task == "translation":
+        assert report.texts == tuple(translate(opened.checkpoint, text).text for text in opened.texts)
 
 
 def padding(opened: Opened) -> None:
@@ -177,6 +179,9 @@ def padding(opened: Opened) -> None:
             stages = layer_stages(checkpoint, batch, head.kind, head.layer)
             own = found.maps[head.kind][head.layer]  # (H, T, S)
             whole = stages["weights"][row]
+            if checkpoint.config.task == "continuation":  # of the text, without its continuation
+                length = found.prompt_length + 1
+                own = own[:, :length, :length]
             np.testing.assert_allclose(whole[:, : own.shape[1], : own.shape[2]], own, atol=ROWS)
             np.testing.assert_allclose(whole[:, : own.shape[1], own.shape[2] :], 0, atol=ROWS)
 
@@ -312,6 +317,9 @@ def losses(opened: Opened) -> None:
     checkpoint, text = opened.checkpoint, opened.case.text
     own = translate(checkpoint, text)
     examples = make_examples(checkpoint, [(text, "")])
+    if checkpoint.config.task == "continuation":
+        losses_of_prompt(checkpoint, own, examples)
+        return
     chosen = own.written[own.first_token_fixed :]
     with torch.inference_mode():
         before = float(sentence_losses(checkpoint.model, examples)[0])
@@ -323,6 +331,19 @@ def losses(opened: Opened) -> None:
         logits, _ = one_pass(checkpoint, own, edits=edits)
         expected = float(F.cross_entropy(logits, torch.tensor(read))) - before
         assert float(change[0]) == pytest.approx(expected, abs=SUMS)
+
+
+def losses_of_prompt(checkpoint: Checkpoint, own: Translation, examples: Examples) -> None:
+    """The loss of a text follows from one pass over it, with and without a head."""
+    length = own.prompt_length
+    read = torch.tensor([token.id for token in own.written[:length]])
+    for head, change in loss_changes(checkpoint.model, [examples]):
+        runs = [
+            one_pass(checkpoint, own, edits=edits.edits())[0][:length]
+            for edits in (Intervention(), Intervention(ablated=frozenset({head})))
+        ]
+        before, after = (float(F.cross_entropy(logits, read)) for logits in runs)
+        assert float(change[0]) == pytest.approx(after - before, abs=SUMS)
 
 
 def searched(opened: Opened) -> None:
@@ -351,6 +372,13 @@ def effects(opened: Opened) -> None:
         edits = Intervention(ablated=frozenset({head}))
         after = translate(checkpoint, text, forced=forced, edits=edits.edits())
         change = found.changes[head.kind][head.layer, head.head]
+        if not before.written:  # of a reader: its guesses
+            places = [at for at, token in enumerate(before.source) if token.candidates]
+            guesses = [before.source[at].candidates[0].id for at in places]
+            runs = [one_pass(checkpoint, before, edits=one.edits())[0] for one in (Intervention(), edits)]
+            old, new = (logits.float().log_softmax(dim=-1)[places, guesses].sum() for logits in runs)
+            assert float(change) == pytest.approx(float(new - old), abs=SUMS)
+            continue
         np.testing.assert_allclose(change, after.log_prob - before.log_prob, atol=SUMS)
         place = first_difference(before, translate(checkpoint, text, edits=edits.edits()))
         assert found.positions[head.kind][head.layer, head.head] == (-1 if place is None else place)
