@@ -23,6 +23,7 @@ from model.analysis.padded_batch import PaddedBatch, layer_stages, padded_batch
 from model.analysis.station import Followed, follow_classification, follow_translation
 from model.analysis.stations import stations
 from model.analysis.zeroing import value_zeroing
+from model.config.section import ConfigError
 from model.foreign.base import ForeignModel
 from model.inference.classify import Classification
 from model.inference.padded_pass import Side

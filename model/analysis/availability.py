@@ -71,7 +71,6 @@ def require_masks(checkpoint: Loaded) -> Reads:
     """
     model = checkpoint.model
     require_attention_steps(model)
-    require_attention_steps(model)
     if isinstance(model.config, RecurrentConfig):
         raise ConfigError(
             f"{checkpoint.name} is a recurrent network. It has no self-attention, so it has no causal mask. Choose a "

@@ -75,7 +75,7 @@ def test_a_head_is_patched_from_a_review_with_another_class(
     assert found is not None
     assert found.heads["encoder"].max() > 0.1
     np.testing.assert_allclose(array(charts(app)[0]["data"][0]["z"]).astype(float), found.heads["encoder"], atol=1e-4)
-    app.text_input(key="giver").set_value("This film is a terrible and boring surprise.").run()
+    app = open_app("heads", checkpoint=NAME, heads_tab="paste", giver="This film is a terrible and boring surprise.")
     assert "need the same number of tokens" in app.info[0].value
 
 

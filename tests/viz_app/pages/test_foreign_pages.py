@@ -298,7 +298,7 @@ def test_the_page_names_the_generation_settings(open_with: OpenApp) -> None:
 def test_heads_are_patched_between_two_texts_of_one_length(open_with: OpenApp, folder: Path, family: str) -> None:
     texts = {
         "gpt2": ("The cat sat on the mat because", "The dog sat on the mat because"),
-        "bert": ("The <mask> sat on the mat.", "A <mask> sat on the mat."),
+        "bert": ("The <mask> sat on the mat.", "My <mask> sat on the mat."),
     }
     text, donor = texts[family]
     app = open_with("heads", family, heads_tab="paste", giver=donor)

@@ -110,11 +110,11 @@ def test_heads_are_measured_once_for_all_visitors(toy: Checkpoint, monkeypatch: 
     key = CheckpointKey(path=toy.name, version="1")
     asked: list[CheckpointKey] = []
 
-    def translator(key: CheckpointKey) -> Checkpoint:
+    def loaded(key: CheckpointKey) -> Checkpoint:
         asked.append(key)
         return toy
 
-    monkeypatch.setattr(long_analyses, "translator", translator)
+    monkeypatch.setattr(long_analyses, "loaded", loaded)
     assert long_analyses.importance_of(key, pairs) is None
     reports: list[tuple[int, int]] = []
     for _ in range(2):
