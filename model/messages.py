@@ -1,13 +1,13 @@
-"""Errors whose message is a template and its values, so that an interface can word them in another language.
+"""Texts and errors that remember a template and its values, so that an interface can word them in another language.
 
 `str(error)` is the English sentence. `model/` knows no other language.
 """
 
 import re
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Self, TypeVar
 
-__all__ = ["N_", "MessageError", "fill"]
+__all__ = ["N_", "Message", "MessageError", "fill"]
 
 Texts = TypeVar("Texts")
 
@@ -24,17 +24,40 @@ def N_(texts: Texts, /) -> Texts:  # noqa: N802 - the name that gettext uses
     return texts
 
 
-class MessageError(Exception):
-    """The base of the errors that a visitor reads.
+class Message(str):
+    """An English text that a visitor reads: a name, a fact or a reason. It remembers its template and its values."""
 
-    A value is text, a number, or another such error, which is worded in the same language.
-    """
+    template: str
+    values: Mapping[str, object]
+
+    def __new__(cls, template: str = "", /, **values: object) -> Self:
+        """
+        Args:
+            template: English with a `{name}` for each value, or a complete text without values.
+            values: Name → value: text, a number, or another message or error, which is worded in the same language.
+        """
+        text = super().__new__(cls, fill(template, values))
+        text.template, text.values = template, values
+        return text
+
+
+class MessageError(Exception):
+    """The base of the errors that a visitor reads."""
 
     def __init__(self, template: str = "", /, **values: object) -> None:
         """
         Args:
-            template: The English sentence with a `{name}` for each value, or a complete sentence without values.
-            values: Name → value.
+            template: The English sentence with a `{name}` for each value, or a complete sentence, which may be a
+                `Message`.
+            values: As for `Message`.
         """
-        super().__init__(fill(template, values))
-        self.template, self.values = template, values
+        self.message = template if isinstance(template, Message) else Message(template, **values)
+        super().__init__(str(self.message))
+
+    @property
+    def template(self) -> str:
+        return self.message.template
+
+    @property
+    def values(self) -> Mapping[str, object]:
+        return self.message.values

@@ -61,8 +61,12 @@ def link_words(checkpoint: Checkpoint, pair: AlignedPair) -> dict[Pointer, Links
     translation, recording = record_translation(checkpoint, source, record=names, forced=forced)
     if not translation.finished or translation.dropped:
         raise ConfigError(
-            f"{checkpoint.name} has {checkpoint.model.config.max_length} positions. The sentence has {len(read.ids)} "
-            f"tokens and its translation has {len(written.ids)}, which is too many. Shorten both."
+            "{checkpoint} has {max_length} positions. The sentence has {source} tokens and its translation has "
+            "{target}, which is too many. Shorten both.",
+            checkpoint=checkpoint.name,
+            max_length=checkpoint.model.config.max_length,
+            source=len(read.ids),
+            target=len(written.ids),
         )
     maps = pointer_maps(translation)
     if names:

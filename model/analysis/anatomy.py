@@ -94,8 +94,10 @@ def anatomy(
     config = checkpoint.model.config
     if config.attention != "scaled_dot_product":
         raise ConfigError(
-            f"{checkpoint.name} uses {config.attention} attention, which has no dot products to follow. Choose a model "
-            "with scaled dot products."
+            "{checkpoint} uses {attention} attention, which has no dot products to follow. Choose a model "
+            "with scaled dot products.",
+            checkpoint=checkpoint.name,
+            attention=config.attention,
         )
     names = {stage: hook_name(kind, layer, stage) for stage in STAGES}
     translation, recording = record_text(
@@ -133,7 +135,7 @@ def mixing_of(checkpoint: AnyCheckpoint, kind: str, layer: int, recording: Recor
     try:
         mixing = checkpoint.model.mixing(kind, layer)
     except ConfigError as error:
-        return None, str(error)
+        return None, error.message
     return Mixing(
         projection=mixing.matrix.cpu().numpy(),
         bias=mixing.bias.cpu().numpy(),
@@ -148,7 +150,7 @@ def why_no_mixing(model: Reads) -> str:
             for layer in range(model.config.num_layers(kind)):
                 model.mixing(kind, layer)
     except ConfigError as error:
-        return str(error)
+        return error.message
     return ""
 
 

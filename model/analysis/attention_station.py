@@ -8,6 +8,7 @@ from model.analysis.attention_values import AttentionSite, AttentionValues, comp
 from model.analysis.station import Station, Step, code_lines, format_length, largest_difference, to_float32
 from model.analysis.streams import FloatArray
 from model.config.section import ConfigError
+from model.messages import N_, Message
 
 __all__ = ["attention_station"]
 
@@ -40,7 +41,7 @@ def attention_station(site: AttentionSite, x: FloatArray) -> tuple[Station, Floa
 
 
 def station_name(site: AttentionSite) -> str:
-    return "Cross-attention" if site.kind == "cross" else "Self-attention"
+    return N_("Cross-attention") if site.kind == "cross" else N_("Self-attention")
 
 
 def recorded_station(site: AttentionSite) -> tuple[Station, FloatArray]:
@@ -51,7 +52,12 @@ def recorded_station(site: AttentionSite) -> tuple[Station, FloatArray]:
     output = site.text.at(block.added, site.position) / block.multiplier
     weights = site.text.maps[site.kind][block.layer][:, site.position]  # (H, S)
     step = Step(
-        name="weights", formula=r"α", numbers=weights, rows="heads", shares=True, facts=strongest_keys(site, weights)
+        name=N_("weights"),
+        formula=r"α",
+        numbers=weights,
+        rows=N_("heads"),
+        shares=True,
+        facts=strongest_keys(site, weights),
     )
     station = Station(
         name=station_name(site),
@@ -67,7 +73,7 @@ def strongest_keys(site: AttentionSite, weights: NDArray[np.floating]) -> tuple[
     """The key to which each head attends most, from weights (H, S)."""
     keys = site.text.keys[site.kind]
     return tuple(
-        (f"head {head + 1} attends most to", f"{keys[int(row.argmax())]} {row.max():.2f}")
+        (Message("head {head} attends most to", head=head + 1), f"{keys[int(row.argmax())]} {row.max():.2f}")
         for head, row in enumerate(weights)
     )
 
@@ -122,44 +128,44 @@ def score_formula(site: AttentionSite) -> str:
 def attention_steps(site: AttentionSite, values: AttentionValues) -> tuple[Step, ...]:
     """The steps with their numbers: six, and one each for a limit of the scores and for the distance."""
     scores, masked, weights = values.scores, values.masked, values.weights
-    keys_from = "from the encoder's output" if site.kind == "cross" else "from the same stack"
+    keys_from = N_("from the encoder's output") if site.kind == "cross" else N_("from the same stack")
     return (
         Step(
-            name="query",
+            name=N_("query"),
             formula="q = x W_Q + b_Q" if site.attention else "q",
             numbers=to_float32(values.query),
             rows="heads",
-            facts=(("numbers per head", str(values.query.shape[1])),),
+            facts=((N_("numbers per head"), str(values.query.shape[1])),),
         ),
         Step(
-            name="scores",
+            name=N_("scores"),
             formula=score_formula(site),
             numbers=to_float32(values.products),
             rows="heads",
-            facts=(("keys and values", keys_from), *sharing_fact(site), *range_of(values.products)),
+            facts=((N_("keys and values"), keys_from), *sharing_fact(site), *range_of(values.products)),
         ),
         *changes_of_scores(site, values),
         Step(
-            name="mask",
-            formula="−∞ where masked",
+            name=N_("mask"),
+            formula=N_("−∞ where masked"),
             numbers=to_float32(np.where(masked, np.nan, scores)),
             rows="heads",
-            facts=(("masked tokens", f"{int(masked[0].sum())} of {masked.shape[1]}"),),
+            facts=((N_("masked tokens"), Message("{n} of {all}", n=int(masked[0].sum()), all=masked.shape[1])),),
         ),
         Step(
-            name="weights",
-            formula="α = softmax(…)" if site.sinks is None else "α = softmax(…, sink) without the sink",
+            name=N_("weights"),
+            formula="α = softmax(…)" if site.sinks is None else N_("α = softmax(…, sink) without the sink"),
             numbers=to_float32(weights),
             rows="heads",
             shares=True,
             facts=(*strongest_keys(site, weights), *sink_facts(site, weights)),
         ),
-        Step(name="weighted sum", formula="z = α V", numbers=to_float32(values.heads), rows="heads"),
+        Step(name=N_("weighted sum"), formula="z = α V", numbers=to_float32(values.heads), rows="heads"),
         Step(
-            name="projection",
+            name=N_("projection"),
             formula="o = [z₁ … z_h] W_O + b_O",
             numbers=to_float32(values.output)[None],
-            facts=(("length", format_length(values.output)),),
+            facts=((N_("length"), format_length(values.output)),),
         ),
     )
 
@@ -167,15 +173,15 @@ def attention_steps(site: AttentionSite, values: AttentionValues) -> tuple[Step,
 def changes_of_scores(site: AttentionSite, values: AttentionValues) -> tuple[Step, ...]:
     """The steps between the products and the mask that only some models have."""
     capped = Step(
-        name="cap",
+        name=N_("cap"),
         formula=f"c · tanh(s / c), c = {site.cap:g}" if site.cap is not None else "",
         numbers=to_float32(values.capped),
         rows="heads",
         facts=range_of(values.capped),
     )
     moved = Step(
-        name="distance",
-        formula="s + b(distance)",
+        name=N_("distance"),
+        formula=N_("s + b(distance)"),
         numbers=to_float32(values.scores),
         rows="heads",
         facts=range_of(values.scores),
@@ -184,17 +190,20 @@ def changes_of_scores(site: AttentionSite, values: AttentionValues) -> tuple[Ste
 
 
 def range_of(scores: FloatArray) -> tuple[tuple[str, str], ...]:
-    return (("from", f"{scores.min():.2f}"), ("to", f"{scores.max():.2f}"))
+    return ((N_("smallest"), f"{scores.min():.2f}"), (N_("largest"), f"{scores.max():.2f}"))
 
 
 def sharing_fact(site: AttentionSite) -> tuple[tuple[str, str], ...]:
     """How many heads share keys and values, if any do."""
     heads = sharing_heads(site.all_keys("keys"))
-    return () if heads == 1 else (("heads that share them", str(heads)),)
+    return () if heads == 1 else ((N_("heads that share them"), str(heads)),)
 
 
 def sink_facts(site: AttentionSite, weights: FloatArray) -> tuple[tuple[str, str], ...]:
     """What the weights (H, S) of each head lack to 1, if there are sinks."""
     if site.sinks is None:
         return ()
-    return tuple((f"share of the sink of head {head + 1}", f"{1 - row.sum():.2f}") for head, row in enumerate(weights))
+    return tuple(
+        (Message("share of the sink of head {head}", head=head + 1), f"{1 - row.sum():.2f}")
+        for head, row in enumerate(weights)
+    )

@@ -22,9 +22,13 @@ def require_translation(checkpoint: Loaded) -> Writes:
     """
     model = checkpoint.model
     if not isinstance(model, Writes):
-        raise ConfigError(f"{checkpoint.name} reads a text and does not translate. Choose a translator.")
+        raise ConfigError(
+            "{checkpoint} reads a text and does not translate. Choose a translator.", checkpoint=checkpoint.name
+        )
     if model.task == "continuation":
-        raise ConfigError(f"{checkpoint.name} continues a text and does not translate. Choose a translator.")
+        raise ConfigError(
+            "{checkpoint} continues a text and does not translate. Choose a translator.", checkpoint=checkpoint.name
+        )
     return model
 
 
@@ -46,7 +50,9 @@ def require_cross_attention(checkpoint: Loaded) -> Writes:
     """
     model = require_translation(checkpoint)
     if "cross" not in model.config.kinds:
-        raise ConfigError(f"{checkpoint.name} has no cross-attention. Choose a model that has it.")
+        raise ConfigError(
+            "{checkpoint} has no cross-attention. Choose a model that has it.", checkpoint=checkpoint.name
+        )
     return model
 
 
@@ -59,7 +65,8 @@ def require_values(checkpoint: Loaded) -> None:
     require_attention_steps(checkpoint.model)
     if isinstance(checkpoint.model.config, RecurrentConfig):
         raise ConfigError(
-            f"{checkpoint.name} is a recurrent network. Its attention has no value vectors. Choose a Transformer."
+            "{checkpoint} is a recurrent network. Its attention has no value vectors. Choose a Transformer.",
+            checkpoint=checkpoint.name,
         )
 
 
@@ -73,12 +80,14 @@ def require_masks(checkpoint: Loaded) -> Reads:
     require_attention_steps(model)
     if isinstance(model.config, RecurrentConfig):
         raise ConfigError(
-            f"{checkpoint.name} is a recurrent network. It has no self-attention, so it has no causal mask. Choose a "
-            "Transformer."
+            "{checkpoint} is a recurrent network. It has no self-attention, so it has no causal mask. Choose "
+            "a Transformer.",
+            checkpoint=checkpoint.name,
         )
     if checkpoint.tokenizers.specials.fill:
         raise ConfigError(
-            f"{checkpoint.name} was trained without a padding mask. It reads the padding of the source, so there is no "
-            "mask to show. Choose another checkpoint."
+            "{checkpoint} was trained without a padding mask. It reads the padding of the source, so there "
+            "is no mask to show. Choose another checkpoint.",
+            checkpoint=checkpoint.name,
         )
     return model

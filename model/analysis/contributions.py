@@ -92,7 +92,7 @@ def choice_of_token(translation: Translation, position: int, rival: int) -> Choi
     token = (translation.written if writes else translation.source)[position]
     probabilities = {candidate.id: candidate.probability for candidate in token.candidates}
     if not probabilities or (writes and translation.first_token_fixed and position == 0):
-        raise ConfigError(f"The model did not choose “{token.text}”. Choose another token.")
+        raise ConfigError("The model did not choose “{text}”. Choose another token.", text=token.text)
     if rival not in probabilities:
         raise ValueError(f"{rival} is no candidate at position {position}. The candidates are {[*probabilities]}.")
     chosen = token.id if writes else token.candidates[0].id

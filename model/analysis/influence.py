@@ -254,6 +254,9 @@ def require_short(model: Reads, maps: AttentionMaps) -> None:
         longest = max(longest, queries, keys)
     if products > MAX_PRODUCTS:
         raise ConfigError(
-            f"The text has {longest} tokens. To follow them through all layers takes {products / 1e9:,.0f} billion "
-            f"multiplications; the limit is {MAX_PRODUCTS / 1e9:,.0f} billion. Shorten the text."
+            "The text has {n} tokens. To follow them through all layers takes {products} billion "
+            "multiplications; the limit is {limit} billion. Shorten the text.",
+            n=longest,
+            products=f"{products / 1e9:,.0f}",
+            limit=f"{MAX_PRODUCTS / 1e9:,.0f}",
         )

@@ -25,6 +25,7 @@ from model.analysis.streams import FloatArray, linearize, pooling_map, recorded
 from model.inference.classify import Classification
 from model.inference.tokens import Token
 from model.inference.translation import Translation
+from model.messages import N_
 from model.network.residual_stream import Activation, Matrix, Norm, ReadoutStep, Stack
 from model.text.encoding import Tokenizer
 
@@ -63,11 +64,11 @@ def final_norm_station(text: Followed, stack: Stack, position: int, x: FloatArra
     """The norm of the last stream."""
     assert stack.final_norm is not None
     return Station(
-        name="Final norm",
+        name=N_("Final norm"),
         formula=rf"x \leftarrow {norm_formula(stack.final_norm, 'x')}",
         vector=to_float32(normed),
         difference=text.difference(f"{stack.name}.states", position, normed),
-        steps=(norm_step("final norm", stack.final_norm, x, normed),),
+        steps=(norm_step(N_("final norm"), stack.final_norm, x, normed),),
     )
 
 
@@ -85,15 +86,15 @@ def pooling_station(stack: Stack, vector: FloatArray) -> Station:
         "mean": r"p = \tfrac{1}{n}\sum_i x_i",
         "attention": r"p = \left[\sum_i \alpha_{hi}\, x_i W_V\right]_h W_O + b",
     }
-    texts = {"first": "x₁", "mean": "mean of all x", "attention": "sum of α x W_V, then W_O"}
+    texts = {"first": "x₁", "mean": N_("mean of all x"), "attention": N_("sum of α x W_V, then W_O")}
     step = Step(
-        name="pooling",
+        name=N_("pooling"),
         formula=texts[stack.pooling],
         numbers=to_float32(vector)[None],
-        facts=(("length", format_length(vector)),),
+        facts=((N_("length"), format_length(vector)),),
     )
     return Station(
-        name="Pooling",
+        name=N_("Pooling"),
         formula=formulas[stack.pooling],
         vector=to_float32(vector),
         difference=0.0,
@@ -107,15 +108,15 @@ def head_station(readout: Sequence[ReadoutStep], x: FloatArray) -> Station:
     for step in readout:
         output = apply(step, x)
         if isinstance(step, Norm):
-            steps.append(norm_step("head norm", step, x, output))
+            steps.append(norm_step(N_("head norm"), step, x, output))
             formula = rf"\mathrm{{norm}}({formula})"
         else:
-            name, text = ("head matrix", "x W + b") if isinstance(step, Matrix) else ("head activation", "f(x)")
+            name, text = (N_("head matrix"), "x W + b") if isinstance(step, Matrix) else (N_("head activation"), "f(x)")
             steps.append(Step(name=name, formula=text, numbers=to_float32(output)[None]))
             formula = rf"({formula} W + b)" if isinstance(step, Matrix) else rf"f({formula})"
         x = output
     return Station(
-        name="Prediction head",
+        name=N_("Prediction head"),
         formula=rf"x \leftarrow {formula}",
         vector=to_float32(x),
         difference=0.0,

@@ -11,6 +11,7 @@ from model.analysis.source_code import CodeLine, function_code
 from model.analysis.streams import FloatArray, Recorded
 from model.inference.classify import Classification
 from model.inference.translation import AttentionMaps, Translation
+from model.messages import N_
 from model.network.protocols import Reads
 from model.network.residual_stream import Code, Norm, ReadoutStep
 
@@ -36,19 +37,19 @@ __all__ = [
 class Step:
     """One operation of a station."""
 
-    name: str  # the same as in the comment `# step: …` beside the line that computes it
-    formula: str
+    name: str  # marked for translation; the same as in the comment `# step: …` beside the line that computes it
+    formula: str  # plain text
     numbers: NDArray[np.float32]  # (R, C), the result; one row per head where there are heads
     rows: str = ""  # what the rows are, where there are several
     shares: bool = False  # the numbers lie between 0 and 1
-    facts: tuple[tuple[str, str], ...] = ()  # (name, number as text)
+    facts: tuple[tuple[str, str], ...] = ()  # (name, value), each a `Message`, or a text that may be marked
 
 
 @dataclass(frozen=True, kw_only=True)
 class Station:
     """A part of the model, with the vector that a token has after it."""
 
-    name: str
+    name: str  # a `Message`, or marked for translation
     formula: str  # LaTeX
     vector: NDArray[np.float32]  # (D,), computed here from what the model had before this part
     difference: float  # the largest difference of a step from the model's own tensor
@@ -121,7 +122,7 @@ def norm_formula(norm: Norm, x: str) -> str:
 
 def norm_step(name: str, norm: Norm, x: FloatArray, output: FloatArray) -> Step:
     """A norm as a step, from `x` (D,) to `output` (D,)."""
-    length = ("length", format_length(output))
+    length = (N_("length"), format_length(output))
     rms = (("rms", f"{np.sqrt(np.square(x).mean()):.4f}"),)
     facts = (("μ", f"{x.mean():.4f}"), ("σ²", f"{x.var():.4f}")) if norm.centred else rms
     formula = "γ (x − μ) / σ + β" if norm.centred else "γ x / rms(x)"
@@ -150,7 +151,7 @@ def largest_difference(ours: FloatArray, models: FloatArray) -> float:
 
 def mean_and_variance(x: FloatArray) -> tuple[tuple[str, str], ...]:
     """Both as facts of a `Step`."""
-    return (("mean", f"{x.mean():.4f}"), ("variance", f"{x.var():.4f}"))
+    return ((N_("mean"), f"{x.mean():.4f}"), (N_("variance"), f"{x.var():.4f}"))
 
 
 def format_length(x: FloatArray) -> str:

@@ -29,6 +29,7 @@ from model.analysis.station import (
 )
 from model.analysis.streams import FloatArray
 from model.analysis.sublayer_stations import feed_forward_station, norm_station, sum_station
+from model.messages import N_, Message
 from model.network.residual_stream import Block, Stack
 from model.trace import hook_name
 
@@ -76,7 +77,7 @@ def blocks_of(stack: Stack, layer: int) -> list[Block]:
 
 def earlier_layers(layer: int, x: FloatArray) -> Station:
     """All layers before `layer` as one station, with the vector `x` (D,) after them."""
-    name = f"Layers 1 to {layer}" if layer > 1 else "Layer 1"
+    name = Message("Layers 1 to {layer}", layer=layer) if layer > 1 else Message("Layer {layer}", layer=1)
     return Station(name=name, formula=rf"x^{{({layer})}}", vector=to_float32(x), difference=0.0)
 
 
@@ -133,13 +134,13 @@ def token_station(text: Followed, stack: Stack, position: int, recorded: FloatAr
     scale = getattr(getattr(stack.embed, "__self__", None), "scale", 1.0)  # only of our own models
     facts = ((("√d", f"{scale:.4g}"),) if scale != 1 else ()) + mean_and_variance(vector)
     return Station(
-        name="Token embedding",
+        name=N_("Token embedding"),
         formula=r"x = \sqrt{d}\,E_{\mathrm{token}}" if scale != 1 else r"x = E_{\mathrm{token}}",
         vector=to_float32(vector),
         difference=difference,
         steps=(
             Step(
-                name="token",
+                name=N_("token"),
                 formula="x = √d · E[token]" if scale != 1 else "x = E[token]",
                 numbers=to_float32(vector)[None],
                 facts=facts,
@@ -153,15 +154,22 @@ def position_station(stack: Stack, vector: FloatArray, total: FloatArray) -> Sta
     """What the model added to a token vector for its position, (D,): the difference of two recorded vectors."""
     added = total - vector
     facts = (
-        ("length of the position vector", format_length(added)),
-        ("length of the token vector", format_length(vector)),
+        (N_("length of the position vector"), format_length(added)),
+        (N_("length of the token vector"), format_length(vector)),
     )
     return Station(
-        name="Position added",
+        name=N_("Position added"),
         formula=r"x \leftarrow x + P_{\mathrm{position}}",
         vector=to_float32(total),
         difference=0.0,
-        steps=(Step(name="position", formula="P[position], added to x", numbers=to_float32(added)[None], facts=facts),),
+        steps=(
+            Step(
+                name=N_("position"),
+                formula=N_("P[position], added to x"),
+                numbers=to_float32(added)[None],
+                facts=facts,
+            ),
+        ),
         code=code_lines(stack.embedding_code),
     )
 
@@ -171,14 +179,14 @@ def entry_station(text: Followed, stack: Stack, position: int, total: FloatArray
     x, steps, formula = total, [], "x"
     if stack.embedding_norm is not None:
         x = apply(stack.embedding_norm, total)
-        steps.append(norm_step("norm", stack.embedding_norm, total, x))
+        steps.append(norm_step(N_("norm"), stack.embedding_norm, total, x))
         formula = norm_formula(stack.embedding_norm, "x")
     if stack.embedding_matrix is not None:
         x = apply(stack.embedding_matrix, x)
-        steps.append(Step(name="widen", formula="x W + b", numbers=to_float32(x)[None]))
+        steps.append(Step(name=N_("widen"), formula="x W + b", numbers=to_float32(x)[None]))
         formula = rf"\left({formula}\right) W + b"
     return Station(
-        name="First norm",
+        name=N_("First norm"),
         formula=rf"x \leftarrow {formula}",
         vector=to_float32(x),
         difference=float(np.abs(x - text.at(stack.streams[0], position)).max()),

@@ -22,6 +22,7 @@ from model.analysis.station import (
     to_float64,
 )
 from model.analysis.streams import FloatArray
+from model.messages import N_, Message
 from model.network.layers import FeedForward
 from model.network.residual_stream import Block
 
@@ -33,11 +34,11 @@ def norm_station(text: Followed, block: Block, position: int, x: FloatArray, out
     norm = block.norm_before
     assert norm is not None
     return Station(
-        name="Norm",
+        name=N_("Norm"),
         formula=rf"\hat{{x}} = {norm_formula(norm, 'x')}",
         vector=to_float32(output),
         difference=text.difference(f"{block.added.removesuffix('added')}normed", position, output),
-        steps=(norm_step("norm first", norm, x, output),),
+        steps=(norm_step(N_("norm first"), norm, x, output),),
         code=code_lines(block.sum_code),
     )
 
@@ -56,18 +57,18 @@ def sum_station(text: Followed, block: Block, position: int, x: FloatArray, outp
     added, steps = output, []
     if block.norm_added is not None:
         added = apply(block.norm_added, output)
-        steps.append(norm_step("norm of the output", block.norm_added, output, added))
+        steps.append(norm_step(N_("norm of the output"), block.norm_added, output, added))
     if block.multiplier != 1:
         added = block.multiplier * added
         formula = f"{block.multiplier:.4g} · o"
-        steps.append(Step(name="multiply", formula=formula, numbers=to_float32(added)[None]))
+        steps.append(Step(name=N_("multiply"), formula=formula, numbers=to_float32(added)[None]))
     total = x + added
-    facts = (("length of x", format_length(x)), ("length of o", format_length(added)))
-    name = "add to the stream" if block.norm_after is None else "add"
+    facts = ((N_("length of x"), format_length(x)), (N_("length of o"), format_length(added)))
+    name = N_("add to the stream") if block.norm_after is None else N_("add")
     steps.append(Step(name=name, formula="x + o", numbers=to_float32(total)[None], facts=facts))
     result = apply(block.norm_after, total)
     if block.norm_after is not None:
-        steps.append(norm_step("norm", block.norm_after, total, result))
+        steps.append(norm_step(N_("norm"), block.norm_after, total, result))
     differences = [text.difference(block.added, position, added)]
     if after:
         differences.append(text.difference(after, position, result))
@@ -83,8 +84,8 @@ def sum_station(text: Followed, block: Block, position: int, x: FloatArray, outp
 
 def sum_name(block: Block) -> str:
     if block.norm_after is not None:
-        return "Add and norm"
-    return "Add" if block.norm_added is None else "Norm and add"
+        return N_("Add and norm")
+    return N_("Add") if block.norm_added is None else N_("Norm and add")
 
 
 def sum_formula(block: Block) -> str:
@@ -109,7 +110,7 @@ def feed_forward_station(text: Followed, block: Block, position: int, x: FloatAr
         inner = to_float64(network.expand.weight) @ x + to_float64(network.expand.bias)  # (F,)
         units = to_float64(network.activation(torch.from_numpy(inner)))
         difference = text.difference(block.units, position, units)
-        expand = [Step(name="expand", formula="x W₁ + b₁", numbers=to_float32(inner)[None])]
+        expand = [Step(name=N_("expand"), formula="x W₁ + b₁", numbers=to_float32(inner)[None])]
     else:
         units = text.at(block.units, position) if block.units else None
         expand, difference = [], 0.0
@@ -118,11 +119,11 @@ def feed_forward_station(text: Followed, block: Block, position: int, x: FloatAr
     difference = max(difference, largest_difference(output, models))
     relu = isinstance(network, FeedForward) and network.activation is F.relu
     steps = [*expand, *([] if units is None else [units_step(units, relu=relu, known=bool(expand))])]
-    length = (("length", format_length(output)),)
+    length = ((N_("length"), format_length(output)),)
     last = "o = … W₂ + b₂" if units is not None and block.contract is not None else "o = FFN(x)"
-    steps.append(Step(name="contract", formula=last, numbers=to_float32(output)[None], facts=length))
+    steps.append(Step(name=N_("contract"), formula=last, numbers=to_float32(output)[None], facts=length))
     return Station(
-        name="Feed-forward",
+        name=N_("Feed-forward"),
         formula=network_formula(network),
         vector=to_float32(output),
         difference=difference,
@@ -157,11 +158,11 @@ def units_step(units: FloatArray, *, relu: bool, known: bool) -> Step:
     active = np.flatnonzero(units > 0)
     strongest = active[np.argsort(-units[active])][:5]
     return Step(
-        name="activation",
-        formula="max(0, …)" if relu else "GELU(…)" if known else "units",
+        name=N_("activation"),
+        formula="max(0, …)" if relu else "GELU(…)" if known else N_("units"),
         numbers=to_float32(units)[None],
         facts=(
-            ("active units", f"{len(active)} of {len(units)}"),
-            ("strongest units", ", ".join(f"#{unit + 1} {units[unit]:.2f}" for unit in strongest)),
+            (N_("active units"), Message("{n} of {all}", n=len(active), all=len(units))),
+            (N_("strongest units"), ", ".join(f"#{unit + 1} {units[unit]:.2f}" for unit in strongest)),
         ),
     )

@@ -20,6 +20,7 @@ from model.analysis.station import Followed
 from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.inference.one_pass import pass_over
+from model.messages import Message
 from model.network.protocols import Reads
 from model.network.residual_stream import Stack
 from model.trace import Edit, hook_name, tracing
@@ -162,13 +163,20 @@ class Experiment:
         if products > MAX_PRODUCTS:
             lengths = {KINDS[kind].keys: self.keys(kind) for kind in kinds}
             counted = (
-                f"It has {lengths['source']} source tokens and {lengths['read']} target tokens."
+                Message(
+                    "It has {source} source tokens and {target} target tokens.",
+                    source=lengths["source"],
+                    target=lengths["read"],
+                )
                 if len(lengths) > 1
-                else f"It has {max(lengths.values())} tokens."
+                else Message("It has {n} tokens.", n=max(lengths.values()))
             )
             raise ConfigError(
-                f"The text is too long for value zeroing. {counted} It needs {products / 1e9:,.0f} billion "
-                f"multiplications, and the limit is {MAX_PRODUCTS / 1e9:,.0f} billion. Shorten the text."
+                "The text is too long for value zeroing. {counted} It needs {products} billion multiplications, "
+                "and the limit is {limit} billion. Shorten the text.",
+                counted=counted,
+                products=f"{products / 1e9:,.0f}",
+                limit=f"{MAX_PRODUCTS / 1e9:,.0f}",
             )
 
 

@@ -258,7 +258,7 @@ def place_hooks(model: PreTrainedModel, run: Callable[[], object], needed: Seque
     require_kinds(model.config.model_type, kinds, needed)
     if len(dict(found)) < len(found):
         raise OwnAttentionError(
-            f"models of the family {model.config.model_type} use one attention module more than once"
+            "models of the family {family} use one attention module more than once", family=model.config.model_type
         )
     layers = dict.fromkeys(KINDS, 0)
     placed = []
@@ -277,7 +277,7 @@ def require_kinds(family: str, kinds: Sequence[str], needed: Sequence[str]) -> N
     if list(needed) == ["encoder"] and set(kinds) == {"decoder"}:
         raise ConfigError(only_earlier_tokens(family))
     if set(needed) - set(kinds):
-        raise OwnAttentionError(f"models of the family {family} compute attention with their own code")
+        raise OwnAttentionError("models of the family {family} compute attention with their own code", family=family)
 
 
 def only_earlier_tokens(family: str) -> str:

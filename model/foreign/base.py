@@ -15,13 +15,14 @@ from model.foreign.positions import find_positions
 from model.foreign.returned_attention import place_returned_weights
 from model.foreign.sizes import learned_positions, sizes_of
 from model.foreign.stacks import ForeignStacks
+from model.messages import N_, Message
 from model.network.position_kind import PositionKind
 from model.network.protocols import HeadMixing
 from model.network.residual_stream import Stack, StackName
 
 __all__ = ["ForeignModel"]
 
-READ_ONLY = "Nothing can be changed in this model, and only its attention weights are known"
+READ_ONLY = N_("Nothing can be changed in this model, and only its attention weights are known: {error}.")
 
 
 class ForeignModel(nn.Module):
@@ -60,7 +61,7 @@ class ForeignModel(nn.Module):
         try:
             hooks = place_hooks(self.model, run, needed)
         except OwnAttentionError as error:
-            self.read_only_reason = f"{READ_ONLY}: {error}."
+            self.read_only_reason = Message(READ_ONLY, error=error)
             returned = place_returned_weights(self.model, needed, self.read_only_reason)
             return sizes_of(self.model, returned.layers, heads=returned.heads)
         find_direct(hooks, run)
@@ -106,8 +107,9 @@ class ForeignModel(nn.Module):
         hooks = self.hooks[kind, layer]
         if not hooks.direct:
             raise ConfigError(
-                f"Models of the family {self.model.config.model_type} have a norm, a gate or several matrices after "
-                "the head outputs. So the contribution of a single head cannot be computed."
+                "Models of the family {model_type} have a norm, a gate or several matrices after the head "
+                "outputs. So the contribution of a single head cannot be computed.",
+                model_type=self.model.config.model_type,
             )
         (projection,) = hooks.projection
         weight, bias = projection.weight, projection.bias

@@ -13,6 +13,7 @@ from model.foreign.sizes import classes_of
 from model.foreign.stack_modules import find_stack
 from model.foreign.stream_hooks import StackModules, place_stream_hooks
 from model.foreign.verification import verify
+from model.messages import Message
 from model.network.residual_stream import Pooling, Stack, StackName
 from model.safety.errors import first_line
 
@@ -55,8 +56,9 @@ class ForeignStacks:
         if name in self.checked:
             return self.checked[name]
         raise ConfigError(
-            f"The residual stream of models of the family {self.model.config.model_type} cannot be followed: "
-            f"{self.reasons[name]}."
+            "The residual stream of models of the family {family} cannot be followed: {reason}.",
+            family=self.model.config.model_type,
+            reason=self.reasons[name],
         )
 
     def check(self, name: str) -> None:
@@ -72,7 +74,7 @@ class ForeignStacks:
 
     def describe(self, name: str) -> Stack:
         if name not in self.modules:
-            raise ConfigError(f"the model has no {name}")
+            raise ConfigError("the model has no {stack}", stack=name)
         # The description is kept, so its tensors must not belong to the inference mode of the first caller.
         with torch.inference_mode(False):
             stack = describe_foreign_stack(self.model, self.modules[name], pooling=pooling_of(self.model))
@@ -81,7 +83,9 @@ class ForeignStacks:
 
 
 def reason_of(error: Exception) -> str:
-    return str(error) if isinstance(error, ConfigError) else f"the library reports: {first_line(error)}"
+    if isinstance(error, ConfigError):
+        return error.message
+    return Message("the library reports: {error}", error=first_line(error))
 
 
 def pooling_of(model: PreTrainedModel) -> Pooling:

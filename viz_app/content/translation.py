@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from model.messages import N_, MessageError, fill
+from model.messages import N_, Message, MessageError, fill
 from viz_app.content.catalogues import ENGLISH, catalogue
 
 __all__ = ["N_", "ask_visitor", "in_language", "language", "t", "tn", "tp", "use_language", "worded"]
@@ -79,9 +79,11 @@ def tp(context: str, text: str, /, **values: object) -> str:
     return fill(catalogue(language()).text(text, context), values)
 
 
-def worded(error: Exception) -> str:
-    """The message of an error in the language of the visitor."""
-    if not isinstance(error, MessageError):
-        return str(error)
-    values = {name: worded(v) if isinstance(v, Exception) else v for name, v in error.values.items()}
-    return t(error.template, **values)
+def worded(message: Exception | str) -> str:
+    """A message or an error of `model/` in the language of the visitor."""
+    if isinstance(message, MessageError):
+        message = message.message
+    if not isinstance(message, Message):
+        return t(message) if isinstance(message, str) else str(message)
+    shown = {name: worded(v) if isinstance(v, Exception | Message) else v for name, v in message.values.items()}
+    return t(message.template, **shown)

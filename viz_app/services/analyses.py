@@ -89,7 +89,7 @@ def refusal(require: Callable[[Checkpoint | ClassifierCheckpoint], object], key:
     try:
         require(loaded(key))
     except ConfigError as error:
-        return str(error)
+        return error.message
     return ""
 
 
