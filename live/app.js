@@ -14,6 +14,8 @@ import { say, useWords } from "./assets/words.js";
 
 const NAMES = { en: "English", zh: "中文", ko: "한국어" };
 const LONGEST = 1000; // characters of a sentence
+const NO_EXAMPLE = "-"; // an option without a value would get that of its label
+const PATIENCE = 500; // milliseconds until a page shows that the model is writing
 
 class OutOfDate extends Error {}
 
@@ -33,6 +35,8 @@ export class App {
     this.info = null;
     this.language = "en";
     this.redraw = () => { void this.show(); };
+    this.since = 0; // when the latest drawing began
+    this.session.onStep = (step) => this.drawStep(step);
   }
 
   start() {
@@ -64,12 +68,13 @@ export class App {
   change(choices, { page = this.page } = {}) {
     const before = this.choices;
     this.choices = Object.fromEntries(Object.entries({ ...before, ...choices }).filter(([, value]) => value !== ""));
-    if ("text" in choices || "checkpoint" in choices) for (const name of ["forced", "step", "query"]) if (!(name in choices)) delete this.choices[name];
+    if ("text" in choices || "checkpoint" in choices) for (const name of ["forced", "step", "query", "window_row", "window_column"]) if (!(name in choices)) delete this.choices[name];
     const address = writeAddress(page, this.choices);
     if (page !== this.page) {
       history.pushState(null, "", address);
       this.leave(page);
     } else history.replaceState(null, "", address);
+    if ("text" in choices) this.session.cancel();
     void this.show();
   }
 
@@ -81,7 +86,7 @@ export class App {
 
   /** The sentence of the page. */
   get text() {
-    return (this.choices.text ?? PAGES[this.page].opening?.(this.listed) ?? this.listed.examples[0]).slice(0, LONGEST);
+    return (this.choices.text ?? (PAGES[this.page].opening?.(this.listed) || this.listed.examples[0])).slice(0, LONGEST);
   }
 
   /** The translation of the sentence, with the forced words. @param {{ record?: string[] }} [options] */
@@ -110,6 +115,7 @@ export class App {
 
   async show() {
     this.run++;
+    this.since = performance.now();
     try {
       await this.useWords();
       await this.open();
@@ -117,7 +123,7 @@ export class App {
       await PAGES[this.page].show(this.place(), this);
       this.finish();
     } catch (error) {
-      if (error instanceof OutOfDate) return;
+      if (error instanceof OutOfDate || /** @type {any} */ (error)?.code === "cancelled") return;
       this.fail(error);
     }
   }
@@ -166,7 +172,18 @@ export class App {
       withText ? this.textField() : el("div", { class: "nothing" }, []),
       el("div", { class: "page" }),
       place("save", "hidden"),
+      el("div", { class: "working", "aria-live": "off" }),
     ]);
+  }
+
+  /** Show what the model has written so far, if that takes long. @param {Progress | null} step null: it has finished. */
+  drawStep(step) {
+    const place = this.main.querySelector(".working");
+    if (!place || (step && performance.now() - this.since < PATIENCE)) return;
+    draw(place, step ? [
+      el("span", {}, say("Token {n} of at most {most}", { n: step.position + 1, most: step.most })),
+      el("bdi", { lang: this.listed.languages[1] }, `…${(step.text ?? "").slice(-60)}`),
+    ] : []);
   }
 
   textField() {
@@ -182,13 +199,14 @@ export class App {
         el("input", { name: "text", type: "text", maxlength: LONGEST, autocomplete: "off", spellcheck: "false", enterkeyhint: "go",
           lang: listed.languages[0], value: document.activeElement?.matches("input[name=text]") ? /** @type {any} */ (document.activeElement).value : this.text }),
       ]),
-      list(say("Examples"), [["", say("Examples")], ...listed.examples.map((one) => /** @type {[string, string]} */ ([one, one]))], "",
-        (text) => { if (text) this.change({ text }); }, { lang: listed.languages[0] }),
+      list(say("Examples"), [[NO_EXAMPLE, say("Examples")], ...listed.examples.map((one) => /** @type {[string, string]} */ ([one, one]))], NO_EXAMPLE,
+        (text) => { if (text !== NO_EXAMPLE) this.change({ text }); }, { lang: listed.languages[0] }),
     ]);
   }
 
   /** After a page: lists show the chosen value, pictures can be saved, and a screen reader reads a new translation. */
   finish() {
+    this.drawStep(null);
     for (const one of document.querySelectorAll("select[data-value]")) /** @type {any} */ (one).value = one.getAttribute("data-value");
     const facts = [[say("Checkpoint"), this.listed.name], [say("Sentence"), this.text], [say("Link"), location.href.startsWith("file:") ? location.hash : location.href]];
     mount(this.main, "save", savePictures, { facts });
@@ -211,6 +229,7 @@ export class App {
     const sentence = error?.code && error.code !== "internal" ? error.message : say("This page could not be drawn: {reason}", { reason: String(error?.message ?? error) });
     if (!this.main.querySelector(".page")) this.drawFrame();
     unmount(this.place());
+    this.drawStep(null);
     draw(this.place(), [el("div", { class: "problem", role: "alert" }, [
       el("p", {}, sentence), button(say("Try again"), () => location.reload()),
     ])]);

@@ -3,24 +3,24 @@ import { el } from "./assets/dom.js";
 import { percent, shortened } from "./assets/format.js";
 import { say } from "./assets/words.js";
 
-const MOST = 80; // chips in a row, as in the app
+export const MOST_CHIPS = 80; // chips in a row, as in the app
 
 /**
  * @param {Translation} translation
  * @returns {import("./assets/dom.js").Described}
  */
 export function rowsOfChips({ source, written, languages }) {
-  const lined = Math.max(source.length, written.length) <= MOST;
+  const lined = Math.max(source.length, written.length) <= MOST_CHIPS;
   return el("div", { class: `hl-looks${lined ? " hl-lined" : ""}` }, [
     row("reads", say("reads"), source, languages[0]), row("writes", say("writes"), written, languages[1]),
   ]);
 }
 
 function row(name, label, tokens, lang) {
-  const more = tokens.length > MOST ? [el("span", { class: "hl-more" }, say("and {n} more", { n: tokens.length - MOST }))] : [];
+  const more = tokens.length > MOST_CHIPS ? [el("span", { class: "hl-more" }, say("and {n} more", { n: tokens.length - MOST_CHIPS }))] : [];
   return el("div", { class: "hl-row", "data-row": name }, [
     el("span", { class: "hl-name" }, label),
-    el("div", { class: "hl-chips" }, [...tokens.slice(0, MOST).map((token, i) => chip(token, i, lang)), ...more]),
+    el("div", { class: "hl-chips" }, [...tokens.slice(0, MOST_CHIPS).map((token, i) => chip(token, i, lang)), ...more]),
   ]);
 }
 

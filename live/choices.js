@@ -13,7 +13,7 @@ const one = (...words) => new RegExp(`^(${words.join("|")})$`);
 const FORMS = {
   checkpoint: /^[\w.-]{1,100}$/, text: /^[\s\S]{0,2000}$/, lang: WORD,
   kind: one("cross", "encoder", "decoder"), view: one("heatmaps", "lines"), layer: NUMBER, head: /^(\d{1,3}|mean|max)$/,
-  logarithmic: SWITCH, hide_special: SWITCH, forced: /^\d{1,4}\.\d{1,7}(-\d{1,4}\.\d{1,7})*$/, step: NUMBER, guess: SWITCH,
+  logarithmic: SWITCH, hide_special: SWITCH, forced: /^\d{1,4}\.\d{1,7}(-\d{1,4}\.\d{1,7})*$/, step: NUMBER, window_row: NUMBER, window_column: NUMBER, guess: SWITCH,
   steps_kind: one("cross", "decoder"), query: NUMBER, scaled: SWITCH, head_temperature: FRACTION,
   intervention: /^[\w.~-]{0,2000}$/, click_means: one("silence", "flatten"), painted_weight: FRACTION,
   position_tab: one("matrix", "waves", "sentence"), shuffle: NUMBER, mask_kind: one("encoder", "decoder", "cross"),

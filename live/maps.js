@@ -3,8 +3,10 @@ import { KINDS } from "./engine/trace.js";
 import { mayAttend, namesOf } from "./kinds.js";
 import { levelOf } from "./assets/pixels.js";
 import { scalePosition } from "./assets/attention_map.js";
+import { MOST_CHIPS } from "./chips.js";
 import { say } from "./assets/words.js";
 
+const NO_LINES = { title: "", weights: new Float32Array(0), queries: 0, keys: 0, query_row: "none", query_from: 0, key_row: "nothing", key_from: 0, in_map: false };
 const MAX_TILE = 48; // cells on a side of a small map; viz_app/figures/overview.py has the same limit
 
 /**
@@ -43,6 +45,21 @@ export function viewOf(translation, kind, { hideSpecial = false } = {}) {
     })),
     languages: { query: kind === "encoder" ? source : target, key: kind === "decoder" ? target : source },
     titles: { query_title: say("query: {what}", { what: names.query }), key_title: say("key: {what}", { what: names.key }) },
+  };
+}
+
+/**
+ * A section of maps that are too large to be drawn whole.
+ * @param {View} view
+ * @param {[number, number]} first The first row and the first column, counted from 0.
+ * @param {number} size The most rows and columns.
+ * @returns {View}
+ */
+export function sectionOf(view, [row, column], size) {
+  const down = (list) => list.slice(row, row + size), across = (list) => list.slice(column, column + size);
+  return {
+    ...view, rows: down(view.rows), columns: across(view.columns), queries: down(view.queries), keys: across(view.keys), notes: down(view.notes),
+    weight: (layer, head, t, s) => view.weight(layer, head, t + row, s + column),
   };
 }
 
@@ -107,6 +124,7 @@ function largestIn(view, layer, head, [top, down], [left, across]) {
  * @param {Translation} translation @param {string} kind @param {number} layer @param {number | string} head @param {boolean} inMap
  */
 export function lineData(translation, kind, layer, head, inMap) {
+  if (Math.max(translation.source.length, translation.written.length) > MOST_CHIPS) return NO_LINES;
   const view = viewOf(translation, kind), reads = { row: "reads", from: 0 };
   const [query, key] = { cross: [{ row: "writes", from: 0 }, reads], encoder: [reads, reads],
     decoder: [{ row: "writes", from: 0 }, { row: "writes", from: -1 }] }[kind] ?? [reads, reads];

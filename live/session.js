@@ -34,6 +34,15 @@ export class Session {
     this.name = "";
     /** @type {Map<string, any>} Name of a result → the result, or the promise of it. */
     this.results = new Map();
+    this.running = new AbortController();
+    /** @type {(step: Progress) => void} Called with each token that is written. */
+    this.onStep = () => {};
+  }
+
+  /** End all work that goes on. */
+  cancel() {
+    this.running.abort();
+    this.running = new AbortController();
   }
 
   /**
@@ -43,6 +52,7 @@ export class Session {
    */
   async open(listed, report) {
     if (this.name === listed.name && this.info) return this.info;
+    this.cancel();
     this.results.clear();
     [this.name, this.info] = [listed.name, null];
     const info = await this.engine.open(await sourceOf(listed), { report });
@@ -76,7 +86,7 @@ export class Session {
    */
   translate(text, { forced = new Map(), changes = noChanges(), record = [] } = {}) {
     const name = JSON.stringify(["translate", text, [...forced], writeChanges(changes), record]);
-    return this.kept(name, () => this.engine.translate(text, { forced, changes, record }));
+    return this.kept(name, () => this.engine.translate(text, { forced, changes, record }, { signal: this.running.signal, report: (step) => this.onStep(step) }));
   }
 
   /** The changes of a link that this model can have. @param {string} [code] */

@@ -10,6 +10,7 @@ import { compared } from "../compared.js";
 import { button, heading, mount, place, segmented, slider, toggle } from "../controls.js";
 import { headLists, singleHead } from "../head_choice.js";
 import { kindsOf, namesOf } from "../kinds.js";
+import { chosenSection } from "../map_section.js";
 import { largeMap, mapName, viewOf } from "../maps.js";
 
 /** @typedef {import("../app.js").App} App */
@@ -29,7 +30,7 @@ export async function show(root, app) {
   const rescored = isChanged ? await app.ifCurrent(session.translate(app.text, { forced: same, changes })) : before;
   const effects = app.forced.size ? [] : effectsOf(app, before);
   const change = (next) => app.change({ intervention: writeChanges(next) }), flat = app.choices.click_means === "flatten";
-  const { kind, layer, head } = singleHead(app), weight = Number(app.choices.painted_weight ?? 1), view = viewOf(after, kind);
+  const { kind, layer, head } = singleHead(app), weight = Number(app.choices.painted_weight ?? 1), { view, lists } = chosenSection(app, viewOf(after, kind));
   draw(root, [
     compared([[say("as trained"), before.text], [say("changed"), after.text]], before.languages[1]),
     el("p", { class: "caption" }, probabilitySentence(before, rescored)),
@@ -46,13 +47,14 @@ export async function show(root, app) {
     heading(say("Paint a weight"), say("Choose a new weight, then a cell. The other cells of its row share the rest. The map includes all your changes.")),
     el("div", { class: "row" }, [
       ...headLists(app),
+      ...lists,
       slider(say("New weight"), { min: 0, max: 1, step: 0.05 }, weight, (value) => app.change({ painted_weight: String(value) })),
       button(say("Clear paint"), () => change({ ...changes, painted: [] }), { disabled: !changes.painted.length }),
     ]),
     el("p", { class: "caption" }, paintedSentence(changes.painted)),
     place("map", "paints"),
   ]);
-  mount(root, "board", headSwitches, { counted: { ...counted }, boards: boards(info.heads, changes, effects) }, (_, clicks) => {
+  mount(root, "board", headSwitches, { counted: { ...counted }, boards: boards(info.heads, changes, effects.length === allHeads(info.heads).length ? effects : []) }, (_, clicks) => {
     const known = clicks.board === counted.board ? Math.max(counted.clicks - clicks.first, 0) : 0;
     const next = clicks.places.slice(known).reduce((all, [kind, layer, head]) => toggled(all, { kind, layer, head }, flat ? "uniform" : "ablated"), changes);
     Object.assign(counted, { board: clicks.board, clicks: clicks.first + clicks.places.length });
@@ -62,8 +64,8 @@ export async function show(root, app) {
   const map = /** @type {any} */ (root.querySelector(".paints"));
   const paintAt = (cell) => {
     if (!cell) return;
-    const [query, key] = cell, one = { kind, layer, head, query, key, weight };
-    if (Number.isNaN(view.weight(layer, head, query, key))) return;
+    const [query, key] = [view.rows[cell[0]], view.columns[cell[1]]], one = { kind, layer, head, query, key, weight };
+    if (Number.isNaN(view.weight(layer, head, cell[0], cell[1]))) return;
     change({ ...changes, painted: [...changes.painted.filter((other) => !(sameHead(other, one) && other.query === query)), one] });
   };
   let pointed = /** @type {[number, number] | null} */ (null);
@@ -75,9 +77,10 @@ export async function show(root, app) {
 const logProbability = ({ written }) => written.reduce((sum, { probability }) => sum + Math.log(probability), 0);
 
 function probabilitySentence(before, after) {
-  const [old, now] = [logProbability(before), logProbability(after)], signed = `${now < old ? "−" : "+"}${Math.abs(now - old).toFixed(2)}`;
+  const [old, now] = [logProbability(before), logProbability(after)], two = (number) => number.toFixed(2).replace("-", "−");
+  const signed = now < old ? two(now - old) : `+${two(now - old)}`;
   return say("The translation as trained has the log-probability {before}. The changed model gives it {after} ({change} nats).", {
-    before: old.toFixed(2), after: now.toFixed(2), change: signed,
+    before: two(old), after: two(now), change: signed,
   });
 }
 
@@ -89,7 +92,7 @@ function effectsOf(app, before) {
     measured = [];
     session.kept(`${name} so far`, async () => measured);
     session.results.set(`${name} so far`, measured);
-    const work = session.engine.silenceEachHead(before, { report: ({ effect, done }) => {
+    const work = session.engine.silenceEachHead(before, { signal: session.running.signal, report: ({ effect, done }) => {
       measured.push(effect);
       if (done % REDRAW === 0) app.redraw();
     } });

@@ -7,6 +7,7 @@ import headGrid from "../assets/head_grid.js";
 import wordLines from "../assets/word_lines.js";
 import { heading, mount, place, segmented, table, toggle } from "../controls.js";
 import { chosenHead, headLists } from "../head_choice.js";
+import { chosenSection } from "../map_section.js";
 import { namesOf } from "../kinds.js";
 import { largeMap, lineData, lines, mapName, smallMaps, viewOf } from "../maps.js";
 import { say } from "../assets/words.js";
@@ -32,20 +33,22 @@ export async function show(root, app) {
   const { choices } = app, work = app.translate();
   const translation = work instanceof Promise ? await app.ifCurrent(work) : work;
   const { kind, layer, head } = chosenHead(app), hideSpecial = choices.hide_special === "true", logarithmic = choices.logarithmic === "true";
-  const { view, grid } = shownMaps(translation, kind, hideSpecial, logarithmic), asLines = choices.view === "lines";
+  const { view: whole, grid } = shownMaps(translation, kind, hideSpecial, logarithmic), asLines = choices.view === "lines";
+  const { view, lists } = chosenSection(app, whole);
   draw(root, [
     rowsOfChips(translation),
     el("p", { class: "written", lang: translation.languages[1] }, translation.text || say("(the model wrote nothing)")),
     el("div", { class: "notes" }, app.notesOf(translation)),
     el("div", { class: "row" }, [
       ...headLists(app, { aggregates: true }),
+      ...lists,
       segmented(say("View"), [["heatmaps", say("Heatmaps")], ["lines", say("Lines")]], asLines ? "lines" : "heatmaps", (value) => app.change({ view: value })),
     ]),
     el("div", { class: "two" }, [
       el("div", {}, asLines
         ? [heading(say("Lines"), say("Each line joins a query (left) and a key (right). A thicker line has more weight.")), place("lines")]
         : [heading(say("Every layer and head"), `${namesOf(kind).shows} ${say("Choose a map to enlarge it.")}`), place("grid")]),
-      el("div", {}, [heading(mapName(layer, head), hideSpecial ? "" : say("Each row sums to 1.")), place("map"),
+      el("div", {}, [heading(mapName(layer, head), hideSpecial || lists.length ? "" : say("Each row sums to 1.")), place("map"),
         table(say("Numbers"), () => numbers(view, layer, head), app.opened, app.redraw)]),
     ]),
     el("div", { class: "row" }, [
@@ -58,7 +61,7 @@ export async function show(root, app) {
   if (asLines) mount(root, "lines", attentionLines, lines(view, layer, head));
   else mount(root, "grid", headGrid, { ...grid, chosen: [layer, typeof head === "number" ? head : null] }, open);
   mount(root, "map", attentionMap, largeMap(view, layer, head, logarithmic));
-  mount(root, "between", wordLines, lineData(translation, kind, layer, head, !hideSpecial));
+  mount(root, "between", wordLines, lineData(translation, kind, layer, head, !hideSpecial && !lists.length));
 }
 
 function numbers(view, layer, head) {
