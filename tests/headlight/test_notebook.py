@@ -12,6 +12,7 @@ import pytest
 from headlight import ClassifierCheckpoint, OpenCheckpoint, ShownTranslation, open_checkpoint
 from model.checkpoints.checkpoint import CheckpointError
 from tests.viz_app.conftest import array
+from viz_app.content.translation import in_language
 from viz_app.export.report import MAX_TOKENS, TooLongError, report
 
 TEXT = "A dog runs </script><b>through & the snow."
@@ -61,6 +62,15 @@ def test_a_text_with_markup_stays_text_in_the_report(shown: ShownTranslation) ->
     # Each script ends where ours ends it: four pictures of three kinds, what is below one that is saved, and the code.
     assert page.count("</script>") == page.count("<script") == 2 * 3 + 1 + 1 + 1
     assert "http" not in re.sub(r'http-equiv|"http://www.w3.org/2000/svg"', "", page)
+
+
+def test_a_report_has_the_language_of_its_visitor_and_the_same_numbers(shown: ShownTranslation) -> None:
+    with in_language("ko"):
+        page = shown.html()
+    assert '<html lang="ko">' in page
+    assert "층 3, 헤드 1" in data_in(page, "lines-cross")["names"]
+    assert '"Save picture":"그림 저장"' in page.replace('": "', '":"'), "the words of the scripts"
+    assert data_in(page, "maps-cross")["maps"] == data_in(shown.html(), "maps-cross")["maps"]
 
 
 def test_a_report_of_fifteen_tokens_is_small(opened: OpenCheckpoint) -> None:

@@ -17,6 +17,8 @@ from bertviz import head_view, model_view
 from numpy.typing import NDArray
 from xstatic.pkg import jquery
 
+from viz_app.content.numbers import html_language
+from viz_app.content.translation import t
 from viz_app.figures.colours import DARK, LIGHT, translucent
 from viz_app.figures.style import Axes
 
@@ -84,7 +86,8 @@ def document(
         html = model_view(display_mode="dark" if dark else "light", **common).data
     _, _, body = html.partition("</script>")  # the first script loads require.js
     fitted = FIT.replace("SCALE", str(scale)) if view == "model" else f"<style>body{{zoom:{scale}}}</style>"
-    return f"<!doctype html><meta charset='utf-8'>{style(dark)}{libraries()}{counted_from_one(body)}{fitted}"
+    frame = f"{style(dark)}{libraries()}{counted_from_one(body)}{fitted}"
+    return f"<!doctype html><html lang='{html_language()}'><meta charset='utf-8'>{frame}"
 
 
 def style(dark: bool) -> str:
@@ -98,6 +101,27 @@ def style(dark: bool) -> str:
     )
 
 
+def worded(script: str) -> str:
+    """The script of BertViz, without the tokens, with its words in the language of the visitor."""
+    layer, head = "config.layers[layerIndex]", "config.heads[headIndex]"
+    name = script_text(t("layer {layer}, head {head}", layer="\x00", head="\x01"))
+    for number, sign in ((layer, "\\u0000"), (head, "\\u0001")):
+        name = name.replace(sign, f'" + {number} + "')
+    words = {
+        '"Heads"': script_text(t("heads")),
+        '"Layers"': script_text(t("layers")),
+        f"'Layer ' + {layer} + \", Head \" + {head}": name,
+    }
+    for before, after in words.items():
+        script = script.replace(before, after)
+    return script
+
+
+def script_text(text: str) -> str:
+    """A text as a literal of JavaScript."""
+    return json.dumps(text).replace("<", "\\u003c")
+
+
 def counted_from_one(body: str) -> str:
     """Count layers and heads from 1, remove the comment that repeats all numbers, and escape `<` in tokens."""
     start = body.index(PARAMETERS) + len(PARAMETERS)
@@ -109,7 +133,7 @@ def counted_from_one(body: str) -> str:
     if parameters.get("layer") is not None:
         parameters["layer"] += 1
     compact = json.dumps(parameters, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
-    return f"{body[:start]}{compact};{rest}"
+    return f"{body[:start]}{compact};{worded(rest)}"
 
 
 def height(view: View, maps: FloatArray) -> int:

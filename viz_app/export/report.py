@@ -9,6 +9,7 @@ from html import escape
 
 from model.config.kinds import KINDS
 from model.inference.translation import Translation
+from model.messages import MessageError
 from viz_app.components.attention_view import view
 from viz_app.components.bundle import COMPONENT_STYLES, asset, bundle
 from viz_app.components.data.attention_lines import AttentionLines
@@ -16,7 +17,10 @@ from viz_app.components.data.encoding import Data
 from viz_app.components.data.maps import attention_maps_data
 from viz_app.components.data.stepper import stepper_data
 from viz_app.components.words import words_of
+from viz_app.content.numbers import day, html_language
 from viz_app.content.plain import visible
+from viz_app.content.translation import N_, t
+from viz_app.figures.labels import isolated
 from viz_app.widgets.chips import STYLE, rows_of_chips
 from viz_app.widgets.marked_text import lang_attribute, sentence
 
@@ -26,12 +30,15 @@ MAX_TOKENS = 120  # on each side; larger files open too slowly in a browser
 ORDER = ("cross", "encoder", "decoder")  # the first one is open
 
 
-class TooLongError(ValueError):
+TOO_LONG = N_("This text has {n} tokens. One HTML file can hold {limit}. Shorten the text.")
+
+
+class TooLongError(MessageError, ValueError):
     """The text has too many tokens for a report. The message names both numbers."""
 
 
 def report(translation: Translation, *, text: str, name: str, made: date, note: str = "") -> str:
-    """An HTML page with everything that a model did for one text.
+    """An HTML page with everything that a model did for one text, in the language of this thread.
 
     Args:
         translation: A translation with its maps.
@@ -45,7 +52,7 @@ def report(translation: Translation, *, text: str, name: str, made: date, note: 
     """
     longest = max(len(translation.source), len(translation.read))
     if longest > MAX_TOKENS:
-        raise TooLongError(f"This text has {longest} tokens. One HTML file can hold {MAX_TOKENS}. Shorten the text.")
+        raise TooLongError(TOO_LONG, n=longest, limit=MAX_TOKENS)
     given = translation.prompt_length
     rows = {"reads": translation.source or translation.read[: given + 1], "writes": translation.written[given:]}
     titles = {text: translation.languages[0]}
@@ -60,19 +67,24 @@ def report(translation: Translation, *, text: str, name: str, made: date, note: 
     ]
     if translation.written and (kind := next((kind for kind in ("cross", "decoder") if kind in kinds), "")):
         parts.append(
-            folded("Step by step", picture("stepper", stepper_data(translation, kind=kind, fixed=True), "steps"))
+            folded(t("Step by step"), picture("stepper", stepper_data(translation, kind=kind, fixed=True), "steps"))
         )
-    facts = [("Checkpoint", name), ("Sentence", text), ("Translation", translation.text), ("Note", note)]
-    shown = [(fact, visible(value)) for fact, value in facts if value]
+    facts = {t("Checkpoint"): name, t("Sentence"): text, t("Translation"): translation.text, t("Note"): note}
+    shown = [(fact, visible(value)) for fact, value in facts.items() if value]
     parts.append(picture("save_pictures", {"facts": shown}, "facts"))
+    origin = t(
+        "Made with Headlight on {day} from the checkpoint {name}. Every number is the model's own.",
+        day=day(made),
+        name=isolated(visible(name)),
+    )
     return PAGE.format(
         title=escape(visible(" → ".join(titles))),
         heading=" → ".join(f"<bdi{lang_attribute(lang)}>{escape(visible(one))}</bdi>" for one, lang in titles.items()),
         style=asset("report.css", *COMPONENT_STYLES),
         chips=STYLE,
         body="\n".join(parts),
-        name=escape(visible(name)),
-        made=made.isoformat(),
+        origin=escape(origin),
+        language=html_language(),
         script=script(),
     )
 
@@ -85,16 +97,17 @@ def attention(translation: Translation, kind: str, *, is_open: bool) -> str:
     lines = AttentionLines(
         maps=shown.maps,
         axes=shown.axes,
-        rows=[f"layer {i + 1}" for i in range(layers)],
+        kind=kind,
+        rows=[t("layer {layer}", layer=i + 1) for i in range(layers)],
         chosen=[first],
         largest=1.0,
-        alt=f"Lines between keys and queries of the {KINDS[kind].full_name}",
+        alt=t("Lines between keys and queries: {kind}", kind=t(KINDS[kind].full_name)),
     )
     numbers = attention_maps_data(shown.maps, shown.allowed, shown.axes, kind=kind, chosen=first)
     maps = picture("attention_maps", numbers, f"maps-{kind}")
-    drawn = folded("As lines", picture("attention_lines", lines.data(), f"lines-{kind}"))
-    title = f"Attention: {KINDS[kind].title}"
-    return folded(title, f"<p>{escape(KINDS[kind].shows)}</p>{maps}{drawn}", is_open=is_open)
+    drawn = folded(t("As lines"), picture("attention_lines", lines.data(), f"lines-{kind}"))
+    title = t("Attention: {kind}", kind=t(KINDS[kind].title))
+    return folded(title, f"<p>{escape(t(KINDS[kind].shows))}</p>{maps}{drawn}", is_open=is_open)
 
 
 def folded(title: str, body: str, *, is_open: bool = False) -> str:
@@ -117,7 +130,7 @@ def script() -> str:
 
 
 PAGE = """<!doctype html>
-<html lang="en">
+<html lang="{language}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -130,7 +143,7 @@ PAGE = """<!doctype html>
 <body>
 <h1>{heading}</h1>
 {body}
-<footer>Made with Headlight on {made} from the checkpoint <bdi>{name}</bdi>. Every number is the model's own.</footer>
+<footer>{origin}</footer>
 <script type="module">{script}</script>
 </body>
 </html>

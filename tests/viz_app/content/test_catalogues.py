@@ -19,7 +19,6 @@ NOT_YET_CONVERTED = (
     "model",
     "viz_app/content/demonstrations.py",
     "viz_app/content/examples.py",
-    "viz_app/export",
     *(f"viz_app/pages/{page}.py" for page in ("checkpoints", "compare", "heads", "inside", "learning", "masks")),
     *(f"viz_app/pages/{page}.py" for page in ("positions", "steps", "training", "translate")),
     *(f"viz_app/sections/{page}" for page in ("checkpoints", "compare", "heads", "inside", "learning", "masks")),

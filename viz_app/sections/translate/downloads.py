@@ -8,6 +8,7 @@ from functools import partial
 import streamlit as st
 
 from model.inference.translation import Translation
+from viz_app.content.translation import in_language, language
 from viz_app.export.report import MAX_TOKENS, report
 from viz_app.server.server_state import GATE
 from viz_app.services import map_files, translations
@@ -39,7 +40,7 @@ def downloads(key: CheckpointKey, text: str, run: Run, translation: Translation)
     with st.popover("Download", icon=":material/download:"):
         file_button(
             "One HTML file",
-            partial(html_page, key, text, run),
+            partial(html_page, key, text, run, language()),
             "headlight.html",
             "text/html",
             description="The maps, the lines and the steps in one page, for any browser, without a network.",
@@ -75,8 +76,9 @@ def file_button(
     )
 
 
-def html_page(key: CheckpointKey, text: str, run: Run) -> str:
-    with GATE.inside():
+def html_page(key: CheckpointKey, text: str, run: Run, code: str) -> str:
+    """The page in a language. It is made in a thread that has no visitor."""
+    with GATE.inside(), in_language(code):
         note = ""
         if run.forced:
             free = translations.translation_of(key, text)
