@@ -167,9 +167,6 @@ CASES: Mapping[str, Case] = {
     "ALiBi with a limit of the scores": ours(positional="alibi", score_cap=1.5, norm="pre"),
     "relative": ours(positional="relative"),
     "sinks": ours(attention_sinks=True, num_kv_heads=1),
-    "classifier with all variants": classifier(
-        positional="relative", num_kv_heads=2, score_cap=1.5, attention_sinks=True
-    ),
     "learned": ours(positional="learned"),
     "pre-learned-gelu": ours(norm="pre", positional="learned", activation="gelu"),
     "tied on the target side": ours(tie_embeddings="target"),
@@ -180,6 +177,9 @@ CASES: Mapping[str, Case] = {
     "recurrent without attention": recurrent("none"),
     "classifier": classifier(),
     "rotary classifier": classifier(positional="rotary"),
+    "classifier with all variants": classifier(
+        positional="relative", num_kv_heads=2, score_cap=1.5, attention_sinks=True
+    ),
     "classifier by the mean": classifier(pooling="mean", norm="pre", attention="additive"),
     "torch": of_torch(),
     "torch, norm first": of_torch(norm_first=True),

@@ -13,8 +13,6 @@ from pathlib import Path
 import pytest
 import torch
 from transformers import (
-    AlbertConfig,
-    AlbertForMaskedLM,
     CTRLTokenizer,
     PreTrainedModel,
 )
@@ -134,16 +132,6 @@ def test_many_models_can_be_opened_at_once(folders: Callable[[str], Path]) -> No
     assert len(found) == 3 * len(families)
     assert PreTrainedModel.tie_weights is tie
     assert torch.nn.init.normal_ is normal
-
-
-def test_layers_that_share_one_attention_are_refused(folders: Callable[[str], Path], tmp_path: Path) -> None:
-    folder = tmp_path / "albert"
-    shutil.copytree(folders("bert"), folder)
-    sizes = {"num_hidden_layers": 3, "num_attention_heads": 4, "hidden_size": 32, "intermediate_size": 48}
-    rows = open_translator(folders("bert")).model.config.source_vocab_size
-    AlbertForMaskedLM(AlbertConfig(vocab_size=rows, embedding_size=16, **sizes)).save_pretrained(folder)
-    with pytest.raises(CheckpointError, match="share one attention"):
-        open_checkpoint(folder)
 
 
 def test_a_vocabulary_that_is_missing_is_noticed(folders: Callable[[str], Path], tmp_path: Path) -> None:
