@@ -9,6 +9,7 @@ from model.corpora.corpora import CorpusError, write_pairs
 from model.corpora.overlap import Pair, sides, without
 from model.corpora.substitutions import words
 from model.corpora.substitutions_chinese import numeral
+from model.messages import N_
 
 __all__ = ["LONGEST", "TOYS", "Toy", "write_toy"]
 
@@ -59,31 +60,33 @@ def draw_date(draws: random.Random, _longest: int) -> Pair:
 
 TOYS: Mapping[str, Toy] = {
     "reverse": of_letters(
-        task="Letters in reverse: a b c → c b a",
+        task=N_("Letters in reverse: a b c → c b a"),
         target="reversed",
         rule=lambda letters: letters[::-1],
-        expect="A trained model shows an anti-diagonal: the first target letter attends to the last source letter.",
+        expect=N_("A trained model shows an anti-diagonal: the first target letter attends to the last source letter."),
     ),
     "copy": of_letters(
-        task="Letters copied: a b c → a b c",
+        task=N_("Letters copied: a b c → a b c"),
         target="copied",
         rule=lambda letters: letters,
-        expect="A trained model shows a diagonal: each target letter attends to the same position in the source.",
+        expect=N_("A trained model shows a diagonal: each target letter attends to the same position in the source."),
     ),
     "sort": of_letters(
-        task="Letters sorted: c a b → a b c",
+        task=N_("Letters sorted: c a b → a b c"),
         target="sorted",
         rule=sorted,
-        expect="A trained model shows no line: each target letter attends to the same letter in the source.",
+        expect=N_("A trained model shows no line: each target letter attends to the same letter in the source."),
     ),
     "dates": Toy(
-        task="Dates in digits: the third of May nineteen eighty four → 1 9 8 4 - 0 5 - 0 3",
+        task=N_("Dates in digits: the third of May nineteen eighty four → 1 9 8 4 - 0 5 - 0 3"),
         source="dates",
         target="digits",
         draw=draw_date,
         example=lambda _longest: date(23, 5, 1984),
-        expect="A trained model shows blocks: the year attends to the last words, the month to its "
-        "name, and the day to the first words.",
+        expect=N_(
+            "A trained model shows blocks: the year attends to the last words, the month to its name, and the day to "
+            "the first words."
+        ),
     ),
 }
 

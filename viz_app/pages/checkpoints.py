@@ -6,8 +6,10 @@ from pathlib import Path
 import streamlit as st
 
 from viz_app.content.plain import plain
+from viz_app.content.translation import t
 from viz_app.sections.checkpoints.bring_your_own import bring_your_own, note_opened, show_upload_problem
 from viz_app.sections.checkpoints.checkpoint_table import show_checkpoint_table
+from viz_app.sections.checkpoints.model_card import show_card
 from viz_app.sections.checkpoints.parameters import show_parameters
 from viz_app.sections.checkpoints.training_curves import draw_training_curves
 from viz_app.services import listing
@@ -17,9 +19,11 @@ from viz_app.widgets.tabs import tabs
 
 found = listing.listed_checkpoints()
 st.markdown(
-    "The table lists the bundled checkpoints, those in the folders of `HEADLIGHT_CHECKPOINTS`, and those that you "
-    "trained or downloaded. Reload the page to see a new one. BLEU, chrF and accuracy are measured on the test set "
-    "that the model card names, with beam size 5."
+    t(
+        "The table lists the bundled checkpoints, those in the folders of `HEADLIGHT_CHECKPOINTS`, and those that you "
+        "trained or downloaded. Reload the page to see a new one. BLEU, chrF and accuracy are measured on the test set "
+        "that the model card names, with beam size 5."
+    )
 )
 if not found:
     checkpoint_choice.require_checkpoint(found)
@@ -27,7 +31,7 @@ show_checkpoint_table(found)
 messages = st.container()
 with messages:
     show_upload_problem()
-form = st.expander("Open your own", icon=":material/upload:", on_change="rerun", key="open_your_own")
+form = st.expander(t("Open your own"), icon=":material/upload:", on_change="rerun", key="open_your_own")
 if form.open:
     with form:
         own = own_checkpoints().values()
@@ -37,14 +41,19 @@ key, config = checkpoint_choice.require_checkpoint(found)
 with messages:
     note_opened(key.name)
 st.header(plain(key.name))
-st.caption("This checkpoint is chosen on the left.")
+st.caption(t("This checkpoint is chosen on the left."))
 card, curves, parameters, configuration = tabs(
-    {"card": "Model card", "curves": "Training curves", "parameters": "Parameters", "configuration": "Configuration"},
+    {
+        "card": t("Model card"),
+        "curves": t("Training curves"),
+        "parameters": t("Parameters"),
+        "configuration": t("Configuration"),
+    },
     "checkpoint_tab",
 )
 if card.open:
     with card:
-        st.markdown(listing.model_card(key) or "This checkpoint has no model card (README.md).")
+        show_card(key)
 if curves.open:
     with curves:
         draw_training_curves(key, config)

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from viz_app.content.demonstrations import demonstration_for
+from viz_app.content.translation import t
 from viz_app.sections.compare.by_length import by_length
 from viz_app.sections.compare.map_differences import map_differences
 from viz_app.sections.compare.recurrent_pair import offer_two_networks
@@ -39,7 +40,7 @@ with options:
     runs = run_both(mode, left, right) if kinds else None
 if runs is None:
     by_length(configs, expanded=True)
-    end_page("One of the two has no attention, so there are translations to compare, but no maps.")
+    end_page(t("One of the two has no attention, so there are translations to compare, but no maps."))
 pair = two_maps(left, right, runs, kinds)
 by_length(configs, expanded=False)
 map_differences(mode, pair)

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from viz_app.content.translation import t
 from viz_app.figures.overview import MAX_TILE
 from viz_app.sections.learning.history import require_history
 from viz_app.sections.learning.snapshot_player import draw_snapshot_player
@@ -18,22 +19,31 @@ text = require_text(config)
 trained = translations.translation_of(key, text)
 if max(len(trained.written), len(trained.source)) > MAX_TILE:
     end_page(
-        f"This page follows up to {MAX_TILE} tokens of a text and of its translation. This text has "
-        f"{len(trained.source)} tokens and its translation has {len(trained.written)}. Shorten the text."
+        t(
+            "This page follows up to {limit} tokens of a text and of its translation. This text has {source} tokens "
+            "and its translation has {written}. Shorten the text.",
+            limit=MAX_TILE,
+            source=len(trained.source),
+            written=len(trained.written),
+        )
     )
 history = require_history(key, text, trained)
 columns = picker_columns("kind", "head", key="set_snapshots")
 kind, layer, head = pick_kind_and_head(columns, heads_per_kind(config))
 st.caption(
-    "One sentence at several points of the training run. Choose a head to enlarge it. All snapshots must write the "
-    "translation of the trained model, so the rows stay the same."
+    t(
+        "One sentence at several points of the training run. Choose a head to enlarge it. All snapshots must write the "
+        "translation of the trained model, so the rows stay the same."
+    )
 )
 draw_snapshot_player(history, kind, layer, head)
 show_snapshot_table(history)
 explanation(
-    "How it is computed",
-    "Snapshots of the weights were saved during the training run. Each snapshot first translates the sentence with "
-    "greedy search. Then it must write the translation of the trained model, token by token. The page shows its "
-    "attention and the probabilities that it gives to these tokens.",
+    t("How it is computed"),
+    t(
+        "Snapshots of the weights were saved during the training run. Each snapshot first translates the sentence with "
+        "greedy search. Then it must write the translation of the trained model, token by token. The page shows its "
+        "attention and the probabilities that it gives to these tokens."
+    ),
     r"\mathrm{loss} = -\frac{1}{T}\sum_t \ln p_\mathrm{step}(y_t \mid y_{<t}, x)",
 )

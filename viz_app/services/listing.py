@@ -25,9 +25,11 @@ from viz_app.server.uploads import WEIGHTS
 from viz_app.session.own_checkpoints import own_checkpoints
 
 __all__ = [
+    "LONGEST_CARD",
     "TYPICAL_TOKENS",
     "CheckpointKey",
     "Listed",
+    "ModelCard",
     "checkpoint_figures",
     "comparable",
     "list_one",
@@ -70,6 +72,14 @@ class Listed:
     config: AnyConfig | None
     problem: str = ""
     megabytes: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelCard:
+    """The card of a checkpoint without its first heading, as Markdown that asks no other host."""
+
+    text: str
+    cut: bool  # the file is longer than `LONGEST_CARD`
 
 
 def listed_checkpoints() -> list[Listed]:
@@ -147,17 +157,20 @@ def training_history(key: CheckpointKey, quality: str) -> pd.DataFrame | None:
 
 
 @remembered()
-def model_card(key: CheckpointKey) -> str:
-    """The checkpoint's README.md without its first heading, as Markdown that asks no other host; "" without a file."""
-    try:
-        with (Path(key.path) / "README.md").open(encoding="utf-8") as file:
+def model_card(key: CheckpointKey, language: str) -> ModelCard:
+    """The card of a checkpoint: README.LANGUAGE.md, or README.md without one; empty without both.
+
+    Args:
+        key: The key of the checkpoint.
+        language: Which translation of the card, such as "ko".
+    """
+    for name in (f"README.{language}.md", "README.md"):
+        with suppress(OSError, UnicodeDecodeError), (Path(key.path) / name).open(encoding="utf-8") as file:
             text = file.read(LONGEST_CARD + 1)
-    except (OSError, UnicodeDecodeError):
-        return ""
-    cut = len(text) > LONGEST_CARD
-    text = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.DOTALL).lstrip()  # metadata for the Hugging Face Hub
-    shown = card(text.partition("\n")[2] if text.startswith("# ") else text)
-    return f"{shown}\n\nThis card is longer. Only its first {LONGEST_CARD:,} characters are shown." if cut else shown
+            cut = len(text) > LONGEST_CARD
+            text = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.DOTALL).lstrip()  # metadata for the Hugging Face Hub
+            return ModelCard(text=card(text.partition("\n")[2] if text.startswith("# ") else text), cut=cut)
+    return ModelCard(text="", cut=False)
 
 
 def checkpoint_figures(listed: Sequence[Listed]) -> pd.DataFrame:
@@ -174,7 +187,7 @@ def figures_row(listed: Listed) -> dict[str, object]:
         "task": config.task,
         "family": getattr(config, "family", "Headlight"),
         "languages": " → ".join(filter(None, (config.tokenizer.source_language, config.tokenizer.target_language))),
-        "tokens": {"bpe": "subwords (BPE)", "words": "words", "subwords": "subwords"}[config.tokenizer.kind],
+        "tokens": config.tokenizer.kind,
         "positions": config.model.positional,
         "layers": f"{config.model.num_encoder_layers} + {getattr(config.model, 'num_decoder_layers', 0)}",
         "heads": config.model.num_heads,

@@ -6,14 +6,16 @@ from functools import partial
 import streamlit as st
 
 from model.checkpoints.checkpoint import CheckpointError
+from viz_app.content.numbers import decimal
 from viz_app.content.plain import as_sentence, plain
+from viz_app.content.translation import N_, t, worded
 from viz_app.server.server_state import MODELS_SHARE
 from viz_app.session.own_checkpoints import add_folder, add_upload, largest_upload, only_this_computer
 from viz_app.widgets.navigation import page_link
 
 __all__ = ["bring_your_own", "note_opened", "show_upload_problem"]
 
-WAYS = {"folder": "A folder", "files": "A .zip or single files"}
+WAYS = {"folder": N_("A folder"), "files": N_("A .zip or single files")}
 
 
 def bring_your_own(taken: Collection[str]) -> None:
@@ -23,13 +25,19 @@ def bring_your_own(taken: Collection[str]) -> None:
         taken: The names of all other checkpoints.
     """
     st.markdown(
-        "A checkpoint folder of Hugging Face `transformers` or of Headlight, or the weights of a tutorial with a "
-        f"`headlight.toml`. Up to {largest_upload()} MB in total. Only you can see it. Its files are removed when you "
-        "leave. No code in it is run."
+        t(
+            "A checkpoint folder of Hugging Face `transformers` or of Headlight, or the weights of a tutorial with a "
+            "`headlight.toml`. Up to {limit} MB in total. Only you can see it. Its files are removed when you leave. "
+            "No code in it is run.",
+            limit=largest_upload(),
+        )
     )
     st.caption(
-        f"An open model needs 4 bytes of memory for each parameter: 0.44 GB for the 110 million of BERT. This "
-        f"server has {MODELS_SHARE / 1e9:.1f} GB for models. A larger model is refused before it is opened."
+        t(
+            "An open model needs 4 bytes of memory for each parameter: 0.44 GB for the 110 million of BERT. This "
+            "server has {memory} GB for models. A larger model is refused before it is opened.",
+            memory=decimal(MODELS_SHARE / 1e9, digits=1),
+        )
     )
     ask_for_files(taken)
     if only_this_computer():
@@ -39,28 +47,28 @@ def bring_your_own(taken: Collection[str]) -> None:
 def ask_for_files(taken: Collection[str]) -> None:
     """Ask for files to upload: a folder, a .zip or single files."""
     way = st.segmented_control(
-        "What do you have?", list(WAYS), format_func=WAYS.__getitem__, default="folder", required=True
+        t("What do you have?"), list(WAYS), format_func=lambda way: t(WAYS[way]), default="folder", required=True
     )
     is_folder, key = way == "folder", f"upload_{way}"
     with st.form("upload", border=False, clear_on_submit=True):  # else the uploader keeps its files in memory
         st.file_uploader(
-            "The folder of a checkpoint" if is_folder else "A .zip, or config.json, weights and tokenizer",
+            t("The folder of a checkpoint") if is_folder else t("A .zip, or config.json, weights and tokenizer"),
             accept_multiple_files="directory" if is_folder else True,
             key=key,
         )
-        st.form_submit_button("Open", on_click=partial(attempt, partial(open_uploaded_files, key, taken)))
+        st.form_submit_button(t("Open"), on_click=partial(attempt, partial(open_uploaded_files, key, taken)))
 
 
 def ask_for_folder(taken: Collection[str]) -> None:
     """Ask for a folder on the server's computer, which is also the visitor's."""
     with st.form("folder_on_this_machine", border=False):
         st.text_input(
-            "Or a folder on this computer",
+            t("Or a folder on this computer"),
             key="folder_to_open",
-            help="This field is here because only this computer can reach the server.",
+            help=t("This field is here because only this computer can reach the server."),
             max_chars=1000,
         )
-        st.form_submit_button("Open it", on_click=partial(attempt, partial(open_chosen_folder, taken)))
+        st.form_submit_button(t("Open it"), on_click=partial(attempt, partial(open_chosen_folder, taken)))
 
 
 def attempt(open_checkpoint: Callable[[], None]) -> None:
@@ -69,15 +77,16 @@ def attempt(open_checkpoint: Callable[[], None]) -> None:
     try:
         open_checkpoint()
     except CheckpointError as error:
-        st.session_state["upload_problem"] = str(error)
+        st.session_state["upload_problem"] = worded(error)
 
 
 def open_uploaded_files(key: str, taken: Collection[str]) -> None:
     files = st.session_state[key]
     if not files:
         raise CheckpointError(
-            f"No files were received. Choose files of up to {largest_upload()} MB in total. Press Open when all of "
-            "them are listed without an error."
+            "No files were received. Choose files of up to {limit} MB in total. Press Open when all of them are "
+            "listed without an error.",
+            limit=largest_upload(),
         )
     folder, slash, _ = files[0].name.partition("/")
     single = folder.removesuffix(".zip") if len(files) == 1 else "upload"
@@ -101,5 +110,5 @@ def note_opened(name: str) -> None:
         name: The name of the checkpoint that the page has loaded.
     """
     if st.session_state.pop("upload_opened", "") == name:
-        st.success(f"{plain(name)} is open and chosen on the left.", icon=":material/check:")
-        page_link("translate", "See its attention maps on the page Translate")
+        st.success(t("{name} is open and chosen on the left.", name=plain(name)), icon=":material/check:")
+        page_link("translate", t("See its attention maps on the page Translate"))

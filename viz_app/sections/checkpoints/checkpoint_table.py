@@ -1,59 +1,97 @@
 """All checkpoints as a table."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+import pandas as pd
 import streamlit as st
 
-from viz_app.content.plain import PERCENT_COLUMN, plain
+from viz_app.content.numbers import percent_column
+from viz_app.content.plain import plain
+from viz_app.content.translation import N_, t
 from viz_app.services import listing
 from viz_app.services.listing import Listed
 
 __all__ = ["show_checkpoint_table"]
 
-COLUMNS = (
-    "checkpoint",
-    "languages",
-    "task",
-    "family",
-    "tokens",
-    "positions",
-    "layers",
-    "heads",
-    "parameters",
-    "BLEU",
-    "chrF",
-    "accuracy",
-    "size, MB",
-    "memory, MB",
-    "maps, MB",
+COLUMNS = N_(
+    (
+        "checkpoint",
+        "languages",
+        "task",
+        "family",
+        "tokens",
+        "positions",
+        "layers",
+        "heads",
+        "parameters",
+        "BLEU",
+        "chrF",
+        "accuracy",
+        "size, MB",
+        "memory, MB",
+        "maps, MB",
+    )
 )
+# Column → the values of the configurations, and what a visitor reads. Other values are names, and stay.
+VALUES: Mapping[str, Mapping[str, str]] = {
+    "task": {
+        "translation": N_("translation"),
+        "continuation": N_("continuation"),
+        "reading": N_("reading"),
+        "classification": N_("classification"),
+    },
+    "tokens": {"bpe": N_("subwords (BPE)"), "words": N_("words"), "subwords": N_("subwords")},
+    "positions": {
+        "sinusoidal": N_("sinusoidal"),
+        "learned": N_("learned"),
+        "rotary": N_("rotary"),
+        "alibi": N_("ALiBi"),
+        "relative": N_("relative"),
+        "recurrence": N_("recurrence"),
+        "its own": N_("its own"),
+    },
+}
 
 
 def show_checkpoint_table(found: Sequence[Listed]) -> None:
     """Show the task, the sizes and the scores of all checkpoints, and a warning for each one that cannot be used."""
     st.dataframe(
-        listing.checkpoint_figures(found).drop(columns="problem"),
+        in_words(listing.checkpoint_figures(found).drop(columns="problem")),
         hide_index=True,
         placeholder="–",
-        alt="Table of all checkpoints with task, languages, sizes and scores",
+        alt=t("Table of all checkpoints with task, languages, sizes and scores"),
         column_order=COLUMNS,
-        column_config={
-            "parameters": st.column_config.NumberColumn(format="localized"),
-            "BLEU": st.column_config.NumberColumn(
-                format="%.1f", help="sacreBLEU; in lower case if the model writes lower case"
-            ),
-            "chrF": st.column_config.NumberColumn(format="%.1f"),
-            "accuracy": st.column_config.NumberColumn(format=PERCENT_COLUMN, help="Texts with the correct class"),
-            "size, MB": st.column_config.NumberColumn(format="%.1f", help="On the disk"),
-            "memory, MB": st.column_config.NumberColumn(format="%.1f", help="Of the weights, in single precision"),
-            "maps, MB": st.column_config.NumberColumn(
-                format="%.1f",
-                help=f"Memory for all maps of a text of {listing.TYPICAL_TOKENS} tokens. It grows with the square of "
-                "the length.",
-            ),
-            "layers": st.column_config.TextColumn(help="Encoder + decoder"),
-        },
+        column_config={name: t(name) for name in COLUMNS} | number_columns(),
     )
     for listed in found:
         if listed.config is None:
             st.warning(plain(listed.problem))
+
+
+def in_words(figures: pd.DataFrame) -> pd.DataFrame:
+    """The table with the words of the visitor in place of the names of settings."""
+    shown = {
+        name: figures[name].map(lambda value, words=words: t(words[value]) if value in words else value)
+        for name, words in VALUES.items()
+        if name in figures
+    }
+    return figures.assign(**shown)
+
+
+def number_columns() -> dict[str, object]:
+    """The formats and the explanations of the columns with numbers."""
+    number = st.column_config.NumberColumn
+    memory = t(
+        "Memory for all maps of a text of {tokens} tokens. It grows with the square of the length.",
+        tokens=listing.TYPICAL_TOKENS,
+    )
+    return {
+        "parameters": number(t("parameters"), format="localized"),
+        "BLEU": number("BLEU", format="%.1f", help=t("sacreBLEU; in lower case if the model writes lower case")),
+        "chrF": number("chrF", format="%.1f"),
+        "accuracy": number(t("accuracy"), format=percent_column(), help=t("Texts with the correct class")),
+        "size, MB": number(t("size, MB"), format="%.1f", help=t("On the disk")),
+        "memory, MB": number(t("memory, MB"), format="%.1f", help=t("Of the weights, in single precision")),
+        "maps, MB": number(t("maps, MB"), format="%.1f", help=memory),
+        "layers": st.column_config.TextColumn(t("layers"), help=t("Encoder + decoder")),
+    }

@@ -4,6 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from model.inference.opening import AnyConfig
+from viz_app.content.translation import N_, t
 from viz_app.figures import training
 from viz_app.services import listing
 from viz_app.services.listing import CheckpointKey
@@ -13,47 +14,56 @@ from viz_app.widgets.headings import section
 __all__ = ["draw_training_curves"]
 
 HEIGHT = 340
-QUALITY = {  # task → heading, axis title, column of the history, explanation
-    "translation": ("BLEU", "BLEU", "valid_bleu", "Greedy translations of the validation set, after each epoch."),
+QUALITY = {  # task → heading, axis title, column of the history, explanation, alt text
+    "translation": (
+        N_("BLEU"),
+        N_("BLEU"),
+        "valid_bleu",
+        N_("Greedy translations of the validation set, after each epoch."),
+        N_("BLEU on the validation set over the training steps"),
+    ),
     "classification": (
-        "Accuracy",
-        "accuracy, %",
+        N_("Accuracy"),
+        N_("accuracy, %"),
         "valid_accuracy",
-        "Share of the validation set with the correct class, after each epoch.",
+        N_("Share of the validation set with the correct class, after each epoch."),
+        N_("Accuracy on the validation set over the training steps"),
     ),
 }
 
 
 def draw_training_curves(key: CheckpointKey, config: AnyConfig) -> None:
     """Draw the curves, or say that there are none."""
-    heading, title, column, meaning = QUALITY.get(config.task, QUALITY["translation"])
+    heading, title, column, meaning, alt = QUALITY.get(config.task, QUALITY["translation"])
     history = listing.training_history(key, column)
     if history is None:
-        st.info("This checkpoint has no history.csv that can be read, so there are no curves.")
+        st.info(t("This checkpoint has no history.csv that can be read, so there are no curves."))
         return
     loss, quality = st.columns(2)
     with loss:
-        draw_loss(history, title="loss, nats per token" if config.task == "translation" else "loss, nats per text")
+        draw_loss(
+            history, title=t("loss, nats per token") if config.task == "translation" else t("loss, nats per text")
+        )
     with quality:
-        section(heading, meaning)
+        section(t(heading), t(meaning))
         draw(
             training.curves(
-                history["step"].tolist(), {"validation": history[column].tolist()}, title=title, height=HEIGHT
+                history["step"].tolist(), {t("validation"): history[column].tolist()}, title=t(title), height=HEIGHT
             ),
             key="quality_curve",
-            alt=f"Validation {title} over the training steps",
+            alt=t(alt),
         )
 
 
 def draw_loss(history: pd.DataFrame, *, title: str) -> None:
-    section("Loss", "The training loss includes label smoothing and dropout.")
+    section(t("Loss"), t("The training loss includes label smoothing and dropout."))
     draw(
         training.curves(
             history["step"].tolist(),
-            {"training": history["train_loss"].tolist(), "validation": history["valid_loss"].tolist()},
+            {t("training"): history["train_loss"].tolist(), t("validation"): history["valid_loss"].tolist()},
             title=title,
             height=HEIGHT,
         ),
         key="loss_curve",
-        alt="Training and validation loss over the training steps",
+        alt=t("Training and validation loss over the training steps"),
     )

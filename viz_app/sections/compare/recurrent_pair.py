@@ -5,6 +5,7 @@ from collections.abc import Collection
 import streamlit as st
 
 from viz_app.content.demonstrations import DEMONSTRATIONS, WITH_ATTENTION, WITHOUT_ATTENTION
+from viz_app.content.translation import t
 from viz_app.session.choices import set_choice
 
 __all__ = ["offer_two_networks"]
@@ -19,11 +20,11 @@ def offer_two_networks(names: Collection[str]) -> None:
     pair = {WITH_ATTENTION, WITHOUT_ATTENTION}
     if pair <= set(names) and {st.session_state["checkpoint"], st.session_state["beside"]} != pair:
         st.button(
-            "Compare with and without attention",
+            t("Compare with and without attention"),
             icon=":material/compare:",
             type="tertiary",
             on_click=compare_two_networks,
-            help="Two recurrent networks, trained in the same way: one with attention, one without.",
+            help=t("Two recurrent networks, trained in the same way: one with attention, one without."),
         )
 
 

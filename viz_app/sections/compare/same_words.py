@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from model.inference.translation import Translation
+from viz_app.content.translation import t
 from viz_app.sections.compare.side_choice import Mode
 from viz_app.services.comparison import Side, tokens_of_left_side
 from viz_app.session.choices import settle
@@ -28,10 +29,10 @@ def run_both(mode: Mode, left: Side, right: Side) -> TwoRuns:
     words = () if mode == "sentences" else tokens_of_left_side(left, right)
     settle("same_words", True)
     wanted = st.toggle(
-        "Same words in both",
+        t("Same words in both"),
         key="same_words",
         disabled=not words,
-        help="Force the right model to write the words of the left model, so that their maps have the same rows.",
+        help=t("Force the right model to write the words of the left model, so that their maps have the same rows."),
     )
     forced = bool(words) and wanted
     return TwoRuns(

@@ -12,7 +12,9 @@ from model.inference.opening import AnyConfig
 from model.interventions import Intervention
 from viz_app.content.demonstrations import demonstration_for
 from viz_app.content.examples import examples_for
+from viz_app.content.numbers import sentences
 from viz_app.content.plain import as_sentence, plain
+from viz_app.content.translation import N_, t, worded
 from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.services import head_analyses, loading, translations
 from viz_app.services.comparison import Side, as_beside
@@ -27,9 +29,9 @@ __all__ = ["Mode", "choose_mode", "trained_and_changed", "two_checkpoints", "two
 
 Mode = Literal["checkpoints", "sentences", "changed"]
 MODES: dict[Mode, str] = {
-    "checkpoints": "Two checkpoints",
-    "sentences": "Two sentences",
-    "changed": "As trained and changed",
+    "checkpoints": N_("Two checkpoints"),
+    "sentences": N_("Two sentences"),
+    "changed": N_("As trained and changed"),
 }
 
 
@@ -43,7 +45,9 @@ def choose_mode(*, has_others: bool) -> tuple[Mode, DeltaGenerator]:
     settle("compare", usual, MODES)
     with st.container(key="set_compare"):
         modes, setting = st.columns([3, 2], vertical_alignment="bottom")
-    mode = modes.segmented_control("Compare", list(MODES), format_func=MODES.__getitem__, required=True, key="compare")
+    mode = modes.segmented_control(
+        t("Compare"), list(MODES), format_func=lambda mode: t(MODES[mode]), required=True, key="compare"
+    )
     return mode or usual, setting
 
 
@@ -68,17 +72,18 @@ def two_checkpoints(
     chosen = choices().chosen.get("beside")
     require_usable(chosen, listed)
     if not others:
-        end_page("No other checkpoint reads this language. Choose another checkpoint on the left.")
+        end_page(t("No other checkpoint reads this language. Choose another checkpoint on the left."))
     first = next(iter(others))
     # Opening a checkpoint is the only way to know whether it can be opened, so a chosen one is not tried twice.
     usual = "" if chosen in others else next(filter(lambda name: loading.can_open(others[name]), others), first)
     settle("beside", usual, others)
-    name = setting.selectbox("Compare with", list(others), key="beside")
+    name = setting.selectbox(t("Compare with"), list(others), key="beside")
     try:
         other = as_beside(key, config, others[name])
     except (CheckpointError, ConfigError) as error:
-        end_page(plain(f"{as_sentence(str(error))} Choose another checkpoint to compare with."))
-    add_fact("Compared with", name)
+        reason = as_sentence(worded(error))
+        end_page(plain(sentences([reason, t("Choose another checkpoint to compare with.")])))
+    add_fact(t("Compared with"), name)
     return Side(name=key.name, key=key, text=text), Side(name=name, key=other, text=text)
 
 
@@ -86,11 +91,11 @@ def two_sentences(key: CheckpointKey, config: AnyConfig, text: str) -> tuple[Sid
     """Ask for the second sentence. Without one, a message ends the page."""
     usual = demonstration_for(config).donor if config.task == "continuation" else examples_for(config)[-1]
     settle("second_text", usual)
-    second = st.text_input("Second sentence", key="second_text", max_chars=translations.MAX_CHARACTERS) or ""
+    second = st.text_input(t("Second sentence"), key="second_text", max_chars=translations.MAX_CHARACTERS) or ""
     if not second.strip():
-        end_page("Type the second sentence.")
-    add_fact("Second sentence", second)
-    return Side(name="first", key=key, text=text), Side(name="second", key=key, text=second)
+        end_page(t("Type the second sentence."))
+    add_fact(t("Second sentence"), second)
+    return Side(name=t("first"), key=key, text=text), Side(name=t("second"), key=key, text=second)
 
 
 def trained_and_changed(key: CheckpointKey, text: str) -> tuple[Side, Side]:
@@ -100,9 +105,9 @@ def trained_and_changed(key: CheckpointKey, text: str) -> tuple[Side, Side]:
     settle("intervention", Intervention())
     intervention: Intervention = st.session_state["intervention"].within(all_heads(loading.translator(key).model))
     if not intervention:
-        st.info("Nothing is changed yet. Silence heads on the page Heads, and come back.")
-        page_link("heads", "Go to the ablation board", icon=":material/toggle_on:")
+        st.info(t("Nothing is changed yet. Silence heads on the page Heads, and come back."))
+        page_link("heads", t("Go to the ablation board"), icon=":material/toggle_on:")
         end_page()
-    add_fact("Changed", describe_changes(intervention))
-    trained = Side(name="as trained", key=key, text=text)
-    return trained, Side(name="changed", key=key, text=text, intervention=intervention)
+    add_fact(t("Changed"), describe_changes(intervention))
+    trained = Side(name=t("as trained"), key=key, text=text)
+    return trained, Side(name=t("changed"), key=key, text=text, intervention=intervention)

@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from model.config.kinds import KINDS
 from viz_app.components.attention_view import AttentionView, select_head, view
+from viz_app.content.numbers import sentences
 from viz_app.content.plain import plain
+from viz_app.content.translation import t
 from viz_app.figures.attention import head_map
 from viz_app.sections.compare.same_words import TwoRuns
 from viz_app.services.comparison import Side
@@ -64,7 +66,7 @@ def two_maps(left: Side, right: Side, runs: TwoRuns, kinds: Sequence[str]) -> Ma
         kinds: The kinds of attention that both models have.
     """
     pair = choose_maps(runs, kinds)
-    section("Two maps, one scale", KINDS[pair.kind].shows)
+    section(t("Two maps, one scale"), t(KINDS[pair.kind].shows))
     for number, (column, side) in enumerate(zip(st.columns(2), (left, right), strict=True)):
         with column:
             one_map(pair, number, side, forced=runs.forced and side is right)
@@ -79,12 +81,14 @@ def choose_maps(runs: TwoRuns, kinds: Sequence[str]) -> MapPair:
     left, right = (view(run, kind, merge=not runs.same_tokens, hide_special=False) for run in (runs.left, runs.right))
     same = left.maps.shape[:2] == right.maps.shape[:2]
     with left_column:
-        head = pick_head(*left.maps.shape[:2], labels=("Layer", "Head") if same else ("Left layer", "Left head"))
+        head = pick_head(
+            *left.maps.shape[:2], labels=(t("Layer"), t("Head")) if same else (t("Left layer"), t("Left head"))
+        )
     if same:
         other = head
     else:
         with right_column:
-            other = pick_head(*right.maps.shape[:2], prefix="beside_", labels=("Right layer", "Right head"))
+            other = pick_head(*right.maps.shape[:2], prefix="beside_", labels=(t("Right layer"), t("Right head")))
     views, heads = (left, right), (head, other)
     return MapPair(kind=kind, views=views, heads=heads, window=window_of(views, heads))
 
@@ -97,12 +101,8 @@ def window_of(views: Sequence[AttentionView], heads: Sequence[tuple[int, int]]) 
 
 def one_map(pair: MapPair, number: int, side: Side, *, forced: bool) -> None:
     layer, head = pair.heads[number]
-    name = plain(side.name)
-    st.caption(
-        f"**{name}**, layer {layer + 1} · head {head + 1}. It is forced to write the words of the left one."
-        if forced
-        else f"**{name}**, layer {layer + 1} · head {head + 1}."
-    )
+    shown = t("**{name}**, layer {layer} · head {head}.", name=plain(side.name), layer=layer + 1, head=head + 1)
+    st.caption(sentences([shown, t("It is forced to write the words of the left one.")]) if forced else shown)
     draw(
         head_map(
             pair.weights[number],
@@ -112,5 +112,10 @@ def one_map(pair: MapPair, number: int, side: Side, *, forced: bool) -> None:
         ),
         key=f"map_of_{('left', 'right')[number]}",
         fills=True,
-        alt=f"Heatmap of the attention of {side.name}, layer {layer + 1}, head {head + 1}",
+        alt=t(
+            "Heatmap of the attention of {name}, layer {layer}, head {head}",
+            name=side.name,
+            layer=layer + 1,
+            head=head + 1,
+        ),
     )

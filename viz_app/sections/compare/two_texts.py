@@ -4,6 +4,7 @@ import streamlit as st
 
 from model.inference.opening import AnyConfig
 from viz_app.content.demonstrations import demonstration_for
+from viz_app.content.translation import t
 from viz_app.sections.compare.side_choice import Mode
 from viz_app.services import loading
 from viz_app.services.comparison import Side
@@ -31,4 +32,4 @@ def demonstration_hint(config: AnyConfig, right: Side, best: str) -> None:
     """
     demonstration = demonstration_for(config)
     if demonstration.look_for and right.text == demonstration.compared and right.name == best:
-        st.caption(f":material/lightbulb: {demonstration.look_for}")
+        st.caption(t(":material/lightbulb: {hint}", hint=t(demonstration.look_for)))

@@ -8,7 +8,9 @@ import streamlit as st
 
 from model.analysis.learning import SnapshotResult, UnreadableSnapshot, list_snapshots, trained_result
 from model.inference.translation import Translation
+from viz_app.content.numbers import decimal
 from viz_app.content.plain import plain
+from viz_app.content.translation import N_, t
 from viz_app.services import long_analyses
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.page_end import end_page
@@ -32,7 +34,7 @@ class History:
 
     @property
     def names(self) -> list[str]:
-        return [*(f"step {step:,}" for step in self.steps), "trained"]
+        return [*(t("step {step}", step=decimal(step)) for step in self.steps), t("trained")]
 
     @property
     def texts(self) -> list[str]:
@@ -56,7 +58,7 @@ def require_history(key: CheckpointKey, text: str, trained: Translation) -> Hist
     results = long_analyses.snapshot_results_of(key, text, steps)
     if results is None:
         subject, work = long_analyses.snapshots_work(key, text, steps)
-        results = start_and_wait_for(subject, work, lane="snapshots", step="Snapshot {done} of {total}.")
+        results = start_and_wait_for(subject, work, lane="snapshots", step=N_("Snapshot {done} of {total}."))
     if results is None:
         end_page()
     for result in results:

@@ -8,6 +8,8 @@ import streamlit as st
 from viz_app.components.attention_view import view
 from viz_app.components.data.training_player import Snapshot, TrainingFilm
 from viz_app.components.elements.maps import training_player
+from viz_app.content.numbers import decimal, sentences
+from viz_app.content.translation import t
 from viz_app.figures.picture import map_summary, map_table
 from viz_app.sections.learning.history import History
 from viz_app.session.choices import choose_by_index, settle
@@ -31,10 +33,12 @@ def draw_snapshot_player(history: History, kind: str, layer: int, head: int) -> 
     settle("snapshot", history.ids[-1], history.ids)
     number = history.ids.index(st.session_state["snapshot"])
     name = history.names[number]
-    add_fact("Snapshot", name)
+    add_fact(t("Snapshot"), name)
     film = TrainingFilm(
         snapshots=[
-            Snapshot(name=name, text=text, loss=f"loss {result.loss:.2f}", maps=result.maps[kind])
+            Snapshot(
+                name=name, text=text, loss=t("loss {loss}", loss=decimal(result.loss, digits=2)), maps=result.maps[kind]
+            )
             for name, text, result in zip(history.names, history.texts, history.results, strict=True)
         ],
         axes=shown.axes,
@@ -53,7 +57,12 @@ def draw_snapshot_player(history: History, kind: str, layer: int, head: int) -> 
     weights = np.where(shown.allowed[layer], history.results[number].maps[kind][layer, head], np.float32("nan"))
     numbers(
         {"": partial(map_table, weights, shown.axes)},
-        summary=f"Snapshot: {name}. {map_summary(weights, shown.axes, unit='attention weight')}",
+        summary=sentences(
+            [
+                t("Snapshot: {name}.", name=name),
+                map_summary(weights, shown.axes, unit=t("attention weight")),
+            ]
+        ),
         key="training_view",
-        alt=f"Attention weights of layer {layer + 1}, head {head + 1}, {name}",
+        alt=t("Attention weights of layer {layer}, head {head}, {name}", layer=layer + 1, head=head + 1, name=name),
     )

@@ -10,6 +10,7 @@ from model.analysis.learning import list_snapshots
 from model.checkpoints.checkpoint import CheckpointError
 from model.corpora.corpora import CorpusError
 from viz_app.content.plain import plain
+from viz_app.content.translation import t, worded
 from viz_app.sections.training.training_plan import chosen_plan
 from viz_app.server.jobs import QuotaError
 from viz_app.server.presence import visitor
@@ -31,15 +32,15 @@ def draw_buttons(training: Training | None) -> None:
     saving = training is not None and training.saving
     left, middle, right = st.columns([1, 1, 1.6])
     if active or saving:
-        left.button("Stop", icon=":material/stop:", on_click=stop, disabled=saving, width="stretch")
+        left.button(t("Stop"), icon=":material/stop:", on_click=stop, disabled=saving, width="stretch")
     else:
-        label = "Train" if training is None else "Start over"
+        label = t("Train") if training is None else t("Start over")
         left.button(label, icon=":material/play_arrow:", type="primary", on_click=start, width="stretch")
     if training is not None:
         can_resume = not (active or saving or training.finished) and training.has_state
-        middle.button("Resume", icon=":material/resume:", on_click=resume, disabled=not can_resume, width="stretch")
+        middle.button(t("Resume"), icon=":material/resume:", on_click=resume, disabled=not can_resume, width="stretch")
         right.button(
-            "Keep as a checkpoint",
+            t("Keep as a checkpoint"),
             icon=":material/save:",
             on_click=keep,
             disabled=active or saving or not training.has_weights,
@@ -56,11 +57,14 @@ def show_messages(training: Training | None) -> None:
         st.error(plain(problem))
     if kept := st.session_state.pop("training_kept", ""):
         st.success(
-            f"All pages now show {plain(kept)}. It is chosen on the left. Only you can see it, until you leave.",
+            t(
+                "All pages now show {name}. It is chosen on the left. Only you can see it, until you leave.",
+                name=plain(kept),
+            ),
             icon=":material/check:",
         )
         if training is not None and len(list_snapshots(training.folder)) > 1:
-            page_link("learning", "Play its training run on the page Watch it learn")
+            page_link("learning", t("Play its training run on the page Watch it learn"))
 
 
 def start(*, agreed: Path | None = None) -> None:
@@ -78,7 +82,7 @@ def start(*, agreed: Path | None = None) -> None:
     try:
         TRAININGS.begin(visitor(), chosen_plan())
     except (CheckpointError, CorpusError, QuotaError) as error:
-        st.session_state["training_problem"] = str(error)
+        st.session_state["training_problem"] = worded(error)
 
 
 def loses_work(training: Training) -> bool:
@@ -86,16 +90,23 @@ def loses_work(training: Training) -> bool:
     return not training.kept and (training.has_weights or training.active or training.saving)
 
 
-@st.dialog("Start over?")
 def confirm_start_over() -> None:
     """Ask before the model of the earlier training run is deleted."""
+    st.dialog(t("Start over?"))(ask_to_start_over)()
+
+
+def ask_to_start_over() -> None:
+    """The contents of the window that asks."""
     st.markdown(
-        "The model that you trained here is not kept yet. If you start over, it is deleted. "
-        "To keep it, close this window and press **Keep as a checkpoint** first."
+        t(
+            "The model that you trained here is not kept yet. If you start over, it is deleted. To keep it, close this "
+            "window and press **{keep}** first.",
+            keep=t("Keep as a checkpoint"),
+        )
     )
     training = training_of_visitor()
     agreed = partial(start, agreed=training.data if training else None)
-    if st.button("Delete it and start over", type="primary", on_click=agreed):
+    if st.button(t("Delete it and start over"), type="primary", on_click=agreed):
         st.rerun()
 
 
@@ -110,7 +121,7 @@ def resume() -> None:
     try:
         TRAININGS.resume(visitor())
     except QuotaError as error:
-        st.session_state["training_problem"] = str(error)
+        st.session_state["training_problem"] = worded(error)
 
 
 def keep() -> None:
@@ -125,7 +136,7 @@ def keep() -> None:
     try:
         add_copy(name, training.folder, without="training", taken=taken)
     except CheckpointError as error:
-        st.session_state["training_problem"] = str(error)
+        st.session_state["training_problem"] = worded(error)
         return
     training.kept = True
     st.session_state["training_kept"] = name

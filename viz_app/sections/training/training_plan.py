@@ -3,6 +3,7 @@
 import streamlit as st
 
 from model.corpora.toys import LONGEST, TOYS
+from viz_app.content.translation import t
 from viz_app.server.training_jobs import Plan
 from viz_app.session.choices import settle
 
@@ -26,23 +27,33 @@ def ask_for_plan(*, disabled: bool) -> str:
     settle("toy_layers", 1, LAYERS)
     settle("toy_heads", 4, HEADS)
     task, longest, width, layers, heads = st.columns([2.6, 1.4, 1, 1, 1], vertical_alignment="bottom")
-    toy = task.selectbox("Task", list(TOYS), format_func=lambda name: TOYS[name].task, key="toy", disabled=disabled)
+    toy = task.selectbox(
+        t("Task"), list(TOYS), format_func=lambda name: t(TOYS[name].task), key="toy", disabled=disabled
+    )
     longest.slider(
-        "Longest word, letters",
+        t("Longest word, letters"),
         SHORTEST,
         LONGEST,
         key="toy_longest",
         disabled=disabled or toy == "dates",
-        help="Not used for dates.",
+        help=t("Not used for dates."),
     )
     width.selectbox(
-        "Width d_model", WIDTHS, key="toy_width", disabled=disabled, help="How many numbers the vector of a token has."
+        t("Width d_model"),
+        WIDTHS,
+        key="toy_width",
+        disabled=disabled,
+        help=t("How many numbers the vector of a token has."),
     )
     layers.selectbox(
-        "Layers", LAYERS, key="toy_layers", disabled=disabled, help="Of the encoder. The decoder has the same number."
+        t("Layers"),
+        LAYERS,
+        key="toy_layers",
+        disabled=disabled,
+        help=t("Of the encoder. The decoder has the same number."),
     )
     heads.selectbox(
-        "Heads", HEADS, key="toy_heads", disabled=disabled, help="Heads per layer; each works on an equal slice."
+        t("Heads"), HEADS, key="toy_heads", disabled=disabled, help=t("Heads per layer; each works on an equal slice.")
     )
     return toy or "reverse"
 

@@ -11,7 +11,9 @@ from model.config.kinds import KINDS
 from model.corpora.toys import TOYS
 from model.inference.translation import Translation
 from viz_app.components.attention_view import view
+from viz_app.content.numbers import decimal, sentences
 from viz_app.content.plain import percent, plain
+from viz_app.content.translation import N_, t, tn
 from viz_app.figures.attention import head_map
 from viz_app.figures.overview import overview
 from viz_app.figures.training import curves
@@ -30,7 +32,7 @@ CURVE_HEIGHT, MAP_HEIGHT = 215, 320  # pixels
 LAYER_HEIGHT, AXIS_HEIGHT = 70, 62  # pixels of the picture of all heads: of one layer, and below the last layer
 
 
-@boundary("The progress of the training could not be shown.")
+@boundary(N_("The progress of the training could not be shown."))
 def draw_progress(training: Training, drawn: tuple[bool, bool]) -> None:
     """Draw the progress of a training run. As a fragment, this runs every second.
 
@@ -55,38 +57,51 @@ def progress(training: Training, *, epochs: int) -> tuple[float, str]:
     """Return how far the training run is, as a share and in words."""
     share, job = min(epochs / EPOCHS, 1.0), training.job
     if training.saving:
-        return share, "Saving the model …"
+        return share, t("Saving the model …")
     if training.finished:
-        return share, f"Finished after {epochs} passes over the pairs."
+        return share, tn(
+            "Finished after {n} pass over the pairs.", "Finished after {n} passes over the pairs.", n=epochs
+        )
     if job is None or not training.active:
-        return share, f"Stopped after {epochs} of {EPOCHS} passes."
+        return share, t("Stopped after {done} of {total} passes.", done=epochs, total=EPOCHS)
     if waiting := queue_text(job):
-        return share, f"{waiting} You can look at other pages while you wait."
+        return share, sentences([waiting, t("You can look at other pages while you wait.")])
     if not job.steps:
-        return share, "Starting takes a moment …"
+        return share, t("Starting takes a moment …")
     share, left = min(job.done / job.steps, 1.0), job.seconds_left()
-    done = f"Pass {min(epochs + 1, EPOCHS)} of {EPOCHS} over the pairs, step {job.done:,} of {job.steps:,}."
-    return share, done if left is None else f"{done} Time left: {duration_text(left)}."
+    done = t(
+        "Pass {number} of {total} over the pairs, step {step} of {steps}.",
+        number=min(epochs + 1, EPOCHS),
+        total=EPOCHS,
+        step=decimal(job.done),
+        steps=decimal(job.steps),
+    )
+    if left is None:
+        return share, done
+    return share, sentences([done, t("Time left: {duration}.", duration=duration_text(left))])
 
 
 def draw_curves(history: Mapping[str, Sequence[float]]) -> None:
     """Draw the share of correct pairs and the loss after each pass."""
     steps, correct = list(history.get("step", [])), list(history.get("valid_exact", []))
     section(
-        f"Correct pairs: {percent(max(correct) / 100)} at best" if correct else "Correct pairs",
-        "Share of 200 pairs that the model does not train on, after each pass.",
+        t("Correct pairs: {share} at best", share=percent(max(correct) / 100)) if correct else t("Correct pairs"),
+        t("Share of 200 pairs that the model does not train on, after each pass."),
     )
     draw(
-        curves(steps, {"correct": correct}, title="correct, %", height=CURVE_HEIGHT, span=(0, 100)),
+        curves(steps, {t("correct"): correct}, title=t("correct, %"), height=CURVE_HEIGHT, span=(0, 100)),
         key="training_right",
-        alt="Share of unseen pairs that are correct, over the training steps",
+        alt=t("Share of unseen pairs that are correct, over the training steps"),
     )
-    section("Loss", "How unlikely the model finds the correct token: for training pairs and for other pairs.")
-    losses = {"training": list(history.get("train_loss", [])), "others": list(history.get("valid_loss", []))}
+    section(t("Loss"), t("How unlikely the model finds the correct token: for training pairs and for other pairs."))
+    losses = {
+        t("training pairs"): list(history.get("train_loss", [])),
+        t("other pairs"): list(history.get("valid_loss", [])),
+    }
     draw(
-        curves(steps, losses, title="loss, nats per token", height=CURVE_HEIGHT),
+        curves(steps, losses, title=t("loss, nats per token"), height=CURVE_HEIGHT),
         key="training_loss",
-        alt="Loss on the training pairs and on other pairs, over the training steps",
+        alt=t("Loss on the training pairs and on other pairs, over the training steps"),
     )
 
 
@@ -98,19 +113,27 @@ def draw_attempt(training: Training, key: listing.CheckpointKey) -> None:
     toy = TOYS[training.plan.toy]
     text, answer = toy.example(training.plan.longest)
     section(
-        "What it attends to",
-        f"The maps show the model while it writes the correct answer. {toy.expect} Choose a head to enlarge it.",
+        t("What it attends to"),
+        sentences(
+            [
+                t("The maps show the model while it writes the correct answer."),
+                t(toy.expect),
+                t("Choose a head to enlarge it."),
+            ]
+        ),
     )
     try:
         saved = (training.folder / WEIGHTS).exists()
         step = None if saved else max(list_snapshots(training.folder), default=None)
         own, reading = analyses.attempt_of(key, text, answer, step)
     except CheckpointError:  # nothing is saved yet
-        st.info("The first map appears in a few seconds.")
+        st.info(t("The first map appears in a few seconds."))
         return
     draw_maps(reading)
-    correctness = "This is correct." if own == answer else f"The correct answer is {plain(answer)}."
-    st.markdown(f"The model translates “{plain(text)}” as **{plain(own) or '(nothing)'}**. {correctness}")
+    written = t("The model translates “{text}” as **{own}**.", text=plain(text), own=plain(own) or t("(nothing)"))
+    right = own == answer
+    verdict = t("This is correct.") if right else t("The correct answer is {answer}.", answer=plain(answer))
+    st.markdown(sentences([written, verdict]))
 
 
 def draw_maps(reading: Translation) -> None:
@@ -124,10 +147,20 @@ def draw_maps(reading: Translation) -> None:
         ),
         key="training_board",
         on_select=partial(open_tile, "training_board", prefix="trained_"),
-        alt=f"{layers} × {heads} small heatmaps, one for each layer and head of the cross-attention",
+        alt=t(
+            "{layers} × {heads} small heatmaps, one for each layer and head of the {kind}",
+            layers=layers,
+            heads=heads,
+            kind=t(KINDS["cross"].full_name),
+        ),
     )
     draw(
         head_map(shown.maps[layer, head], shown.axes, shown.allowed[layer], height=MAP_HEIGHT),
         key="training_map",
-        alt=f"Heatmap of layer {layer + 1}, head {head + 1} of the {KINDS['cross'].full_name}",
+        alt=t(
+            "Heatmap of layer {layer}, head {head} of the {kind}",
+            layer=layer + 1,
+            head=head + 1,
+            kind=t(KINDS["cross"].full_name),
+        ),
     )
