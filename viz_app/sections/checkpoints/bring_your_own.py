@@ -50,7 +50,7 @@ def ask_for_files(taken: Collection[str]) -> None:
         t("What do you have?"), list(WAYS), format_func=lambda way: t(WAYS[way]), default="folder", required=True
     )
     is_folder, key = way == "folder", f"upload_{way}"
-    with st.form("upload", border=False, clear_on_submit=True):  # else the uploader keeps its files in memory
+    with st.form(key="upload", border=False, clear_on_submit=True):  # else the uploader keeps its files in memory
         st.file_uploader(
             t("The folder of a checkpoint") if is_folder else t("A .zip, or config.json, weights and tokenizer"),
             accept_multiple_files="directory" if is_folder else True,
@@ -61,7 +61,7 @@ def ask_for_files(taken: Collection[str]) -> None:
 
 def ask_for_folder(taken: Collection[str]) -> None:
     """Ask for a folder on the server's computer, which is also the visitor's."""
-    with st.form("folder_on_this_machine", border=False):
+    with st.form(key="folder_on_this_machine", border=False):
         st.text_input(
             t("Or a folder on this computer"),
             key="folder_to_open",

@@ -1,6 +1,7 @@
 """All checkpoints as a table."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -78,7 +79,7 @@ def in_words(figures: pd.DataFrame) -> pd.DataFrame:
     return figures.assign(**shown)
 
 
-def number_columns() -> dict[str, object]:
+def number_columns() -> dict[str, Any]:
     """The formats and the explanations of the columns with numbers."""
     number = st.column_config.NumberColumn
     memory = t(

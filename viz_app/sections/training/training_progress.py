@@ -148,10 +148,10 @@ def draw_maps(reading: Translation) -> None:
         key="training_board",
         on_select=partial(open_tile, "training_board", prefix="trained_"),
         alt=t(
-            "{layers} × {heads} small heatmaps, one for each layer and head of the {kind}",
+            "{layers} × {heads} small heatmaps, one for each layer and head of the {name}",
             layers=layers,
             heads=heads,
-            kind=t(KINDS["cross"].full_name),
+            name=t(KINDS["cross"].full_name),
         ),
     )
     draw(
