@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from model.config.foreign import ForeignConfig
 from model.inference.opening import AnyConfig
 from viz_app.content.examples import DONORS, MASKED_DONOR, REVIEW_DONOR, REVIEW_RECEIVER, REVIEWS, examples_for
+from viz_app.content.translation import N_
 
 __all__ = ["DEMONSTRATIONS", "WITHOUT_ATTENTION", "WITH_ATTENTION", "Demonstration", "demonstration_for"]
 
@@ -24,19 +25,19 @@ class Demonstration:
     receiver: str = ""  # Patch a head: one head's output for the donor changes the translation of the receiver
     donor: str = ""
     compared: str  # Side by side: the checkpoint that is offered first writes a different translation
-    look_for: str = ""  # what the two translations show
+    look_for: str = ""  # what the two translations show; marked for translation
 
 
 WITH_ATTENTION, WITHOUT_ATTENTION = "gru-de-en", "gru-de-en-plain"  # the same network, with attention and without
-CAPTIONS_EN_DE = "multi30k-en-de has read only captions of photos. Which words does it leave out or invent?"
-CAPTIONS_DE_EN = (
+CAPTIONS_EN_DE = N_("multi30k-en-de has read only captions of photos. Which words does it leave out or invent?")
+CAPTIONS_DE_EN = N_(
     "multi30k-de-en-words has read only captions of photos. What does it write for a sentence that is not a caption?"
 )
-ONE_VECTOR = (
+ONE_VECTOR = N_(
     "The same network with attention and without. Without attention, one vector must hold the whole sentence. Look for "
     "the hat, the book and the dog in both translations."
 )
-WORD_ORDER = "The same sentence in two languages. Where are the verb and the time in each?"
+WORD_ORDER = N_("The same sentence in two languages. Where are the verb and the time in each?")
 
 DEMONSTRATIONS: Mapping[str, Demonstration] = {
     "everyday-en-de": Demonstration(

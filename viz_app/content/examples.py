@@ -1,10 +1,9 @@
 """Example sentences, written for Headlight. A page opens with the first one of its list."""
 
-from collections.abc import Mapping
-
 from model.config.foreign import ForeignConfig
 from model.corpora.corpora import TATOEBA
 from model.inference.opening import AnyConfig
+from viz_app.content.purposes import PURPOSES
 
 __all__ = [
     "BATCHES",
@@ -13,7 +12,6 @@ __all__ = [
     "EVERYDAY",
     "MASKED_DONOR",
     "MORE",
-    "PURPOSES",
     "REVIEWS",
     "REVIEW_DONOR",
     "REVIEW_RECEIVER",
@@ -71,51 +69,6 @@ EVERYDAY = {
         "你明天打算做什么？",
         "我从来没去过北京。",
     ),
-}
-# (source, target) → sentence → what to look for in its translation; for models of everyday sentences. All pairs show
-# the same phenomena in the same order: reordering, a verb in two parts, negation, ambiguity, a pronoun, a word that is
-# split into tokens, agreement, and a sentence that the model gets wrong.
-PURPOSES: Mapping[tuple[str, str], Mapping[str, str]] = {
-    ("en", "de"): {
-        "Yesterday I bought a red car.": "Reordering: “bought” becomes two words far apart. What do both attend to?",
-        "The boy gets up at seven o'clock.": "A verb in two parts: “gets up” becomes “steht … auf”, around the time.",
-        "I do not like coffee.": "Negation: “do not” becomes one word. Which head attends to both words?",
-        "He sits on the bank.": "Ambiguity: a money bank or a river bank? German has two words. Which is written?",
-        "The dog sleeps because it is tired.": "A pronoun: “it” is the dog, “er” in German. Does a head link them?",
-        "The dishwasher is broken.": "Split into tokens: see how the model reads “dishwasher”. Then merge subwords.",
-        "The girl is small, but the boys are big.": "Agreement: each “the” needs the article that fits its noun.",
-        "It is raining cats and dogs.": "A failure: the model translates the idiom word for word. How confident is it?",
-    },
-    ("de", "en"): {
-        "Gestern habe ich ein rotes Auto gekauft.": "Reordering: “habe … gekauft” is one word. What does it attend to?",
-        "Der Junge steht um sieben Uhr auf.": "A verb in two parts: “auf” changes “steht”. Does a head link them?",
-        "Ich mag keinen Kaffee.": "Negation: “keinen” becomes “don't” and moves. Which head links them?",
-        "Er sitzt auf der Bank.": "Ambiguity: “Bank” is a bench or a money bank. Which words help the model choose?",
-        "Der Hund schläft, weil er müde ist.": "A pronoun: “er” is the dog. Does an encoder head link them?",
-        "Die Spülmaschine ist kaputt.": "Split into tokens: see how the model reads “Spülmaschine” and translates it.",
-        "Meine alten Freunde sind sehr nett.": "Agreement: German marks the plural four times, English twice.",
-        "Das ist mir Wurst.": "A failure: the model does not know this idiom. How confident is it?",
-    },
-    ("en", "zh"): {
-        "Yesterday I bought a red car.": "A word that English does not have: which words does “了” attend to?",
-        "The boy gets up at seven o'clock.": "Reordering: Chinese puts the time before the verb.",
-        "I do not like coffee.": "Negation: “do not” becomes one character. Which head attends to both words?",
-        "He sits on the bank.": "Ambiguity: a money bank or a river bank? Chinese has two words. Which is written?",
-        "The dog sleeps because it is tired.": "A pronoun: “it” is the dog. Does an encoder head link them?",
-        "The dishwasher is broken.": "Split into tokens: see how the model reads “dishwasher”. Then merge subwords.",
-        "The girl is small, but the boys are big.": "Agreement: Chinese has none and no article. Where does “the” go?",
-        "It is raining cats and dogs.": "An idiom: does the model translate it word for word? How confident is it?",
-    },
-    ("zh", "en"): {
-        "我昨天买了一辆红色的车。": "Reordering: “昨天” is the second word here. Where does English put it?",
-        "他每天七点起床。": "A verb in two parts: “起床” becomes “gets up”. Which characters do both words attend to?",
-        "我不喜欢咖啡。": "Negation: “不” becomes “don't”. Which head links them?",
-        "他去银行。": "Ambiguity: English “bank” has two meanings. Chinese has two words. This one is for money.",
-        "狗在睡觉，因为它累了。": "A pronoun: “它” is the dog. Does an encoder head link them?",
-        "洗碗机坏了。": "Split into tokens: each character is one. Which of them does an English word attend to?",
-        "他有三个孩子。": "Agreement: Chinese nouns have no plural, English nouns do. What does the plural attend to?",
-        "入乡随俗。": "A failure: the model does not know this proverb. How confident is it?",
-    },
 }
 # For the toy languages, which a visitor can train.
 TOY_EXAMPLES = {

@@ -12,7 +12,17 @@ from babel.numbers import format_decimal
 from viz_app.content.catalogues import ENGLISH, LANGUAGES
 from viz_app.content.translation import language
 
-__all__ = ["day", "decimal", "html_language", "joined", "native_name", "percent", "percent_column", "sentences"]
+__all__ = [
+    "day",
+    "decimal",
+    "html_language",
+    "joined",
+    "name_of_language",
+    "native_name",
+    "percent",
+    "percent_column",
+    "sentences",
+]
 
 
 @cache
@@ -49,9 +59,18 @@ def percent_column() -> str:
     return "%.1f" + signs(language())[1].replace("%", "%%")
 
 
-def decimal(value: float, *, digits: int = 0) -> str:
-    """Format a number with this many digits after the point, and with signs for thousands: "1,260", "0.033"."""
-    return str(format_decimal(value, format=f"#,##0.{'0' * digits}", locale=locale_of(language())))
+def decimal(value: float, *, digits: int = 0, signed: bool = False) -> str:
+    """Format a number with this many digits after the point, and with signs for thousands: "1,260", "0.033".
+
+    Args:
+        value: The number.
+        digits: After the point.
+        signed: Write a plus before a number that is not negative.
+    """
+    pattern = f"#,##0.{'0' * digits}"
+    return str(
+        format_decimal(value, format=f"+{pattern};-{pattern}" if signed else pattern, locale=locale_of(language()))
+    )
 
 
 def joined(parts: Sequence[str]) -> str:
@@ -72,6 +91,11 @@ def day(value: date) -> str:
 def html_language() -> str:
     """The language of the visitor as HTML names it. The script chooses the forms of Chinese characters."""
     return {"zh": "zh-Hans"}.get(language(), language())
+
+
+def name_of_language(code: str) -> str:
+    """The name of a language in the language of the visitor, such as "German"; "" for an unknown code."""
+    return str(locale_of(language()).languages.get(code, ""))
 
 
 def native_name(code: str) -> str:

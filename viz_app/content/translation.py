@@ -15,7 +15,19 @@ from contextvars import ContextVar
 from model.messages import N_, Message, MessageError, fill
 from viz_app.content.catalogues import ENGLISH, catalogue
 
-__all__ = ["N_", "ask_visitor", "in_language", "language", "t", "tn", "tp", "use_language", "worded"]
+__all__ = [
+    "N_",
+    "Message",
+    "MessageError",
+    "ask_visitor",
+    "in_language",
+    "language",
+    "t",
+    "tn",
+    "tp",
+    "use_language",
+    "worded",
+]
 
 USED: ContextVar[str | None] = ContextVar("language", default=None)
 ask: list[Callable[[], str]] = []  # at most one: how a thread that has no language yet finds it

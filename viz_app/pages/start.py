@@ -3,8 +3,8 @@
 import streamlit as st
 
 from model.inference.opening import AnyConfig
-from viz_app.content.examples import PURPOSES
 from viz_app.content.glossary import definitions
+from viz_app.content.purposes import PURPOSES
 from viz_app.content.translation import t
 from viz_app.services import listing, translations
 from viz_app.services.listing import CheckpointKey

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
+from viz_app.content.translation import MessageError
+
 __all__ = ["Job", "Jobs", "Lane", "Owner", "QuotaError", "Report", "StoppedError", "TooLongError"]
 
 Report = Callable[[int, int], None]  # (steps done, all steps)
@@ -34,11 +36,11 @@ class StoppedError(Exception):
     """Nobody waits for the job any more."""
 
 
-class TooLongError(Exception):
+class TooLongError(MessageError):
     """The job reached the time limit of its lane. The message names the limit."""
 
 
-class QuotaError(Exception):
+class QuotaError(MessageError):
     """The visitor has reached the number of jobs in this lane. The message names the remedy."""
 
 
@@ -176,7 +178,8 @@ class Jobs:
         most = self.lanes[lane].each
         if sum(job.lane == lane and owner in job.owners for job in self._jobs.values()) >= most:
             raise QuotaError(
-                f"Your limit for computations of this kind is {most}. Stop one, or wait until one has finished."
+                "Your limit for computations of this kind is {most}. Stop one, or wait until one has finished.",
+                most=most,
             )
 
     def _running(self, lane: str) -> list[Job]:
@@ -237,4 +240,6 @@ class Jobs:
             raise StoppedError
         limit = self.lanes[job.lane].seconds
         if self._clock() - (job.started or 0.0) > limit:
-            raise TooLongError(f"The computation was stopped. It reached the limit of {limit / 60:g} min.")
+            raise TooLongError(
+                "The computation was stopped. It reached the limit of {minutes} min.", minutes=f"{limit / 60:g}"
+            )

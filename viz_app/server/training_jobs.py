@@ -88,7 +88,7 @@ class Training:
         try:
             self.data = new_folder()
         except OSError as error:
-            raise CorpusError(f"The training data cannot be stored: {error.strerror}.") from error
+            raise CorpusError("The training data cannot be stored: {error}.", error=error.strerror) from error
         weakref.finalize(self, shutil.rmtree, self.data, ignore_errors=True)
         self.folder = self.data / plan.toy
         write_toy(self.data / "corpora", plan.toy, longest=plan.longest)

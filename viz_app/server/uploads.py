@@ -43,30 +43,39 @@ def unpack(files: Sequence[tuple[str, IO[bytes]]], folder: Path, *, most_mb: int
             with (folder / parts[0]).open("wb") as target:
                 written += copy(content, target, most=(most_mb << 20) - written)
         except OSError as error:
-            raise CheckpointError(f"{parts[0][:60]} could not be written: {error.strerror}") from error
+            raise CheckpointError(
+                "{file} could not be written: {error}", file=parts[0][:60], error=error.strerror
+            ) from error
     require_checkpoint_files(folder, [name for name, _ in members])
     return written
 
 
 def require_checkpoint_files(folder: Path, names: Sequence[str]) -> None:
     if not any((folder / name).exists() for name in ("config.json", "headlight.toml")):
-        raise CheckpointError(no_configuration(names))
+        raise no_configuration(names)
     if not any(path.suffix in WEIGHTS for path in folder.iterdir()):
         raise CheckpointError(
-            f"These files are not a checkpoint: there are no weights among them. Add a file that ends with "
-            f"{', '.join(WEIGHTS)}."
+            "These files are not a checkpoint: there are no weights among them. Add a file that ends with {endings}.",
+            endings=", ".join(WEIGHTS),
         )
 
 
-def no_configuration(names: Sequence[str]) -> str:
-    """A message for files without a configuration. It names the place where one may be."""
-    problem = "These files are not a checkpoint: there is no config.json or headlight.toml among them."
+def no_configuration(names: Sequence[str]) -> CheckpointError:
+    """The error for files without a configuration. It names the place where one may be."""
     paths = [PurePosixPath(name) for name in names]
     if archives := [path.name for path in paths if path.suffix.lower() == ".zip"]:
-        return f"{problem} The archive {archives[0][:60]!r} is inside another archive. Unpack the outer archive first."
+        return CheckpointError(
+            "These files are not a checkpoint: there is no config.json or headlight.toml among them. The archive "
+            "“{archive}” is inside another archive. Unpack the outer archive first.",
+            archive=archives[0][:60],
+        )
     if folders := [path.parent for path in paths if path.name in ("config.json", "headlight.toml")]:
-        return f"{problem} The folder {str(folders[0])[:60]!r} has one. Choose that folder."
-    return problem
+        return CheckpointError(
+            "These files are not a checkpoint: there is no config.json or headlight.toml among them. The folder "
+            "“{folder}” has one. Choose that folder.",
+            folder=str(folders[0])[:60],
+        )
+    return CheckpointError("These files are not a checkpoint: there is no config.json or headlight.toml among them.")
 
 
 def members_of(name: str, content: IO[bytes], most_mb: int) -> Iterator[tuple[str, IO[bytes]]]:
@@ -80,22 +89,28 @@ def members_of(name: str, content: IO[bytes], most_mb: int) -> Iterator[tuple[st
         require_small(name, infos, most_mb)
         for info in infos:
             if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                raise CheckpointError(f"{name} uses an unusual compression. Make an ordinary .zip.")
+                raise CheckpointError("{file} uses an unusual compression. Make an ordinary .zip.", file=name)
             if stat.S_ISLNK(info.external_attr >> 16):
-                raise CheckpointError(f"{info.filename!r} in {name} is a link. Make a .zip of plain files.")
+                raise CheckpointError(
+                    "“{member}” in {file} is a link. Make a .zip of plain files.", member=info.filename, file=name
+                )
             yield safe_name(info.filename), archive.open(info)
     except CheckpointError:
         raise
     except Exception as error:  # damaged archives raise many kinds of exceptions
-        raise CheckpointError(f"{name} is not a .zip that can be opened: {error}") from error
+        raise CheckpointError("{file} is not a .zip that can be opened: {error}", file=name, error=error) from error
 
 
 def require_small(name: str, infos: Sequence[zipfile.ZipInfo], most_mb: int) -> None:
     size = sum(info.file_size for info in infos)
     if len(infos) > MOST_FILES or size > most_mb << 20:
         raise CheckpointError(
-            f"{name} holds {len(infos):,} files with {size / 1e6:,.0f} MB. The limit is {MOST_FILES} files with "
-            f"{most_mb} MB in total."
+            "{file} holds {count} files with {megabytes} MB. The limit is {most} files with {most_mb} MB in total.",
+            file=name,
+            count=f"{len(infos):,}",
+            megabytes=f"{size / 1e6:,.0f}",
+            most=MOST_FILES,
+            most_mb=most_mb,
         )
 
 
@@ -112,7 +127,7 @@ def safe_name(name: str) -> str:
     """
     path = PurePosixPath(name.replace("\\", "/"))
     if not path.parts or path.is_absolute() or ".." in path.parts or ":" in path.parts[0] or "\0" in name:
-        raise CheckpointError(f"The file {name!r} would be written outside the folder. Nothing was opened.")
+        raise CheckpointError("The file “{file}” would be written outside the folder. Nothing was opened.", file=name)
     return str(path)
 
 
@@ -136,5 +151,5 @@ def copy(source: IO[bytes], target: IO[bytes], *, most: int) -> int:
                 raise CheckpointError("These files are larger than the limit. Nothing was opened.")
             target.write(chunk)
     except (zipfile.BadZipFile, EOFError, zlib.error) as error:
-        raise CheckpointError(f"The archive is damaged: {error}") from error
+        raise CheckpointError("The archive is damaged: {error}", error=error) from error
     return copied

@@ -9,6 +9,7 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 import streamlit as st
 
 from viz_app.content.plain import plain
+from viz_app.content.translation import N_, t
 from viz_app.session.choices import choices
 from viz_app.session.codes import CODES, Place
 from viz_app.session.own_checkpoints import LOCAL, own_checkpoints
@@ -25,22 +26,26 @@ def link_button(page: str) -> None:
     Args:
         page: The name of the page.
     """
-    if st.button("Link to this page", icon=":material/link:", type="tertiary", key="share"):
-        show_link(Place(page, tuple(choices().in_link().items())))
+    if st.button(t("Link to this page"), icon=":material/link:", type="tertiary", key="share"):
+        place = Place(page, tuple(choices().in_link().items()))
+        st.dialog(t("Link to this page"))(show_link)(place)
 
 
-@st.dialog("Link to this page")
 def show_link(place: Place) -> None:
-    st.markdown("This link opens the page with your choices. Copy it:")
+    st.markdown(t("This link opens the page with your choices. Copy it:"))
     url, limit = address_for_others(st.context.url or "", st.get_option("server.address"))
     st.code(link(url, place.choices), language=None, wrap_lines=True)
     if limit:
-        st.caption(limit)
+        st.caption(t(limit))
     if (name := dict(place.choices).get("checkpoint")) in own_checkpoints():
-        st.warning(f"Only you can open {plain(str(name))}, because you uploaded or trained this checkpoint.")
+        st.warning(
+            t("Only you can open {name}, because you uploaded or trained this checkpoint.", name=plain(str(name)))
+        )
     if not has_codes():
         return
-    st.markdown("Or read this code aloud. It works until the server restarts. Everybody with the code sees the page:")
+    st.markdown(
+        t("Or read this code aloud. It works until the server restarts. Everybody with the code sees the page:")
+    )
     st.header(CODES.code_of(place), anchor=False)
     code_field(key="code_in_dialog")
 
@@ -53,7 +58,7 @@ def code_field(*, key: str = "code") -> None:
     """
     if not has_codes():
         return
-    st.text_input("Type the code of a page and press Enter", max_chars=20, key=key, on_change=follow, args=(key,))
+    st.text_input(t("Type the code of a page and press Enter"), max_chars=20, key=key, on_change=follow, args=(key,))
     if "code_to_follow" in st.session_state:  # in a dialog only the whole page can follow the code
         st.rerun()
 
@@ -69,7 +74,7 @@ def has_codes() -> bool:
 
 
 def address_for_others(url: str, listens_at: str | None) -> tuple[str, str]:
-    """The address that opens a page from other computers, and a sentence if that is impossible.
+    """The address that opens a page from other computers, and a sentence, marked with `N_`, if that is impossible.
 
     Args:
         url: The address in this visitor's browser.
@@ -79,13 +84,13 @@ def address_for_others(url: str, listens_at: str | None) -> tuple[str, str]:
     if parts.hostname not in LOCAL:
         return url, ""
     if listens_at in LOCAL:
-        return url, (
+        return url, N_(
             "This server accepts only this computer, so no other computer can open the link. Start it with "
             "`headlight --server.address 0.0.0.0` to accept others."
         )
     host = listens_at if listens_at not in (None, "", *ANYWHERE) else own_address()
     if host is None:
-        return url, "This computer has no network, so no other computer can open the link."
+        return url, N_("This computer has no network, so no other computer can open the link.")
     name = f"[{host}]" if ":" in host else host
     return urlunsplit(parts._replace(netloc=f"{name}:{parts.port}" if parts.port else name)), ""
 
@@ -111,7 +116,10 @@ def wanted_place(parameters: Mapping[str, str]) -> Place | None:
     place = CODES.place_of(code) if code else None
     if code and not place:
         st.warning(
-            f"This server does not know the code “{plain(code[:20])}”. It forgets all codes when it restarts. Ask for "
-            "a new code, or for the link."
+            t(
+                "This server does not know the code “{code}”. It forgets all codes when it restarts. Ask for a new "
+                "code, or for the link.",
+                code=plain(code[:20]),
+            )
         )
     return place

@@ -53,7 +53,7 @@ class Upload:
         try:
             home = new_folder()
         except OSError as error:
-            raise CheckpointError(f"The files cannot be stored: {error.strerror}.") from error
+            raise CheckpointError("The files cannot be stored: {error}.", error=error.strerror) from error
         weakref.finalize(self, shutil.rmtree, home, ignore_errors=True)
         self.folder = home / (re.sub(r"[^\w.-]+", "-", name).strip("-.")[:60] or "upload")
         self.folder.mkdir()
@@ -152,7 +152,7 @@ def add_copy(name: str, checkpoint: Path, *, without: str, taken: Collection[str
         try:
             shutil.copytree(checkpoint, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(without))
         except OSError as error:
-            raise CheckpointError(f"{name} could not be stored. The disk may be full.") from error
+            raise CheckpointError("{name} could not be stored. The disk may be full.", name=name) from error
         return size_of(folder)
 
     keep(name, copy, most=size_of(checkpoint), taken=taken)
@@ -191,10 +191,10 @@ def add_folder(text: str, *, taken: Collection[str]) -> None:
     except (OSError, RuntimeError, ValueError):  # the name is too long, or the user of "~name" is unknown
         found = False
     if not found:
-        raise CheckpointError(f"{text.strip()!r} is not a folder with a config.json or a headlight.toml.")
+        raise CheckpointError("“{folder}” is not a folder with a config.json or a headlight.toml.", folder=text.strip())
     folder = Path(os.path.abspath(folder))
     if checkpoint_name(folder) in taken:
-        raise CheckpointError(f"There is already a checkpoint {checkpoint_name(folder)}. Rename the folder.")
+        raise CheckpointError("There is already a checkpoint {name}. Rename the folder.", name=checkpoint_name(folder))
     read_any_config(folder)
     require_room(folder)
     mine = own()

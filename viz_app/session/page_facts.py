@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 from model.interventions import Intervention
+from viz_app.content.numbers import joined
+from viz_app.content.translation import t
 
 __all__ = [
     "Facts",
@@ -52,10 +54,11 @@ def page_facts() -> Facts:
 
 def describe_changes(intervention: Intervention) -> str:
     """The changes of an intervention in one line, such as "heads silenced: 2, weights painted: 1"."""
-    counts = {
-        "heads silenced": len(intervention.ablated),
-        "heads made uniform": len(intervention.uniform),
-        "weights painted": len(intervention.painted),
+    silenced, uniform, painted = map(len, (intervention.ablated, intervention.uniform, intervention.painted))
+    changes = {
+        t("heads silenced: {n}", n=silenced): silenced > 0,
+        t("heads made uniform: {n}", n=uniform): uniform > 0,
+        t("weights painted: {n}", n=painted): painted > 0,
+        t("no positional encoding"): not intervention.positions,
     }
-    changes = [f"{name}: {count}" for name, count in counts.items() if count]
-    return ", ".join(changes + ["no positional encoding"] * (not intervention.positions))
+    return joined([change for change, there in changes.items() if there])

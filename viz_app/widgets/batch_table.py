@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz_app.content.plain import visible
+from viz_app.content.translation import t
 from viz_app.widgets.marked_text import lang_attribute
 
 __all__ = ["batch_table"]
@@ -34,5 +35,5 @@ def batch_table(
         + "</tr>"
         for number, (line, line_ids, line_real) in enumerate(zip(tokens, ids, real, strict=True), start=1)
     )
-    label = f"Tokens of the batch above their ids: {name}"
+    label = t("Tokens of the batch above their ids: {name}", name=name)
     return f'<div class="hl-batch" role="region" aria-label="{escape(label)}" tabindex="0"><table>{rows}</table></div>'

@@ -6,6 +6,9 @@ from contextlib import nullcontext
 import pandas as pd
 import streamlit as st
 
+from viz_app.content.numbers import sentences
+from viz_app.content.plain import as_sentence
+from viz_app.content.translation import t
 from viz_app.figures.enlarged import enlarged
 from viz_app.figures.picture import Picture
 from viz_app.session.page_facts import set_picture_title
@@ -42,7 +45,7 @@ def draw(
         st.plotly_chart(
             figure,
             key=key,
-            alt=f"{alt}. {picture.summary}",
+            alt=sentences([as_sentence(alt), picture.summary]),
             height="stretch" if fills else "content",
             on_select=on_select or "ignore",
             selection_mode="points",
@@ -60,11 +63,11 @@ def numbers(tables: dict[str, Callable[[], pd.DataFrame]], *, summary: str, key:
         key: Name of the picture on the page.
         alt: What the picture shows.
     """
-    place = st.popover("Numbers", icon=":material/table:", type="tertiary", key=f"{key}_numbers", on_change="rerun")
+    place = st.popover(t("Numbers"), icon=":material/table:", type="tertiary", key=f"{key}_numbers", on_change="rerun")
     if place.open:
         with place:
             st.text(summary)
             for heading, table in tables.items():
                 if heading:
                     st.text(heading)
-                st.dataframe(table(), placeholder="–", alt=f"Table of the numbers: {heading or alt}")
+                st.dataframe(table(), placeholder="–", alt=t("Table of the numbers: {picture}", picture=heading or alt))

@@ -10,7 +10,9 @@ from model.checkpoints.checkpoint import CheckpointError
 from model.config.model import RecurrentConfig
 from model.config.section import ConfigError
 from model.inference.opening import AnyConfig
+from viz_app.content.numbers import sentences
 from viz_app.content.plain import as_sentence, plain
+from viz_app.content.translation import N_, t, worded
 from viz_app.services import loading
 from viz_app.services.listing import CheckpointKey, Listed
 from viz_app.session.choices import choices
@@ -32,9 +34,9 @@ __all__ = [
 
 MAX_NAME = 80  # characters of a name from a link
 NO_TRANSLATOR = {
-    "classification": "{} classifies texts and does not translate. Choose a translator on the left.",
-    "continuation": "{} continues texts and does not translate. Choose a translator on the left.",
-    "reading": "{} reads texts and does not translate. Choose a translator on the left.",
+    "classification": N_("{name} classifies texts and does not translate. Choose a translator on the left."),
+    "continuation": N_("{name} continues texts and does not translate. Choose a translator on the left."),
+    "reading": N_("{name} reads texts and does not translate. Choose a translator on the left."),
 }
 
 
@@ -53,11 +55,20 @@ def require_usable(name: object, listed: Sequence[Listed]) -> None:
         return
     shown = plain(str(name)[:MAX_NAME])
     if checkpoint:
-        st.error(f"{shown} cannot be used. {plain(checkpoint.problem)} Choose another checkpoint on the left.")
+        st.error(
+            t(
+                "{name} cannot be used. {problem} Choose another checkpoint on the left.",
+                name=shown,
+                problem=plain(as_sentence(worded(checkpoint.problem))),
+            )
+        )
     else:
         st.error(
-            f"This server has no checkpoint “{shown}”. Only the visitor who uploaded or trained a checkpoint can open "
-            "it, and only until they leave. Choose another checkpoint on the left."
+            t(
+                "This server has no checkpoint “{name}”. Only the visitor who uploaded or trained a checkpoint can "
+                "open it, and only until they leave. Choose another checkpoint on the left.",
+                name=shown,
+            )
         )
     end_page()
 
@@ -72,8 +83,10 @@ def require_checkpoint(listed: Sequence[Listed]) -> tuple[CheckpointKey, AnyConf
     chosen = chosen_among(listed)
     if chosen is None:
         st.error(
-            "There is no usable checkpoint. Train one with `python -m model train multi30k-en-de`, "
-            "or name a folder of checkpoints in `HEADLIGHT_CHECKPOINTS`."
+            t(
+                "There is no usable checkpoint. Train one with `python -m model train multi30k-en-de`, or name a "
+                "folder of checkpoints in `HEADLIGHT_CHECKPOINTS`."
+            )
         )
         end_page()
     key = with_chosen_languages(*opened(chosen.key))
@@ -89,12 +102,12 @@ def require_translator(listed: Sequence[Listed], *, also: Sequence[str] = ()) ->
     """
     key, config = require_checkpoint(listed)
     if config.task not in ("translation", *also):
-        st.header("This page is about models that write text" if also else "This page is about translation")
-        st.info(NO_TRANSLATOR[config.task].format(plain(key.name)))
+        st.header(t("This page is about models that write text") if also else t("This page is about translation"))
+        st.info(t(NO_TRANSLATOR[config.task], name=plain(key.name)))
         if config.task == "classification":
             link_to_sentiment()
         else:
-            page_link("translate", "See all of its attention maps on the page Translate")
+            page_link("translate", t("See all of its attention maps on the page Translate"))
         end_page()
     return key, config
 
@@ -114,17 +127,22 @@ def require_attention(
     if transformer_heading and isinstance(config.model, RecurrentConfig):
         st.header(transformer_heading)
         st.info(
-            f"{plain(key.name)} is a recurrent network and reads one word after the other. Choose a Transformer on "
-            "the left."
+            t(
+                "{name} is a recurrent network and reads one word after the other. Choose a Transformer on the left.",
+                name=plain(key.name),
+            )
         )
         if config.model.kinds:
-            page_link("translate", "See the attention of this network on the page Translate")
+            page_link("translate", t("See the attention of this network on the page Translate"))
         end_page()
     if not config.model.kinds:
-        st.header("This page is about attention")
+        st.header(t("This page is about attention"))
         st.info(
-            f"{plain(key.name)} has no attention. It keeps the whole source sentence in one vector. Choose another "
-            "checkpoint on the left."
+            t(
+                "{name} has no attention. It keeps the whole source sentence in one vector. Choose another checkpoint "
+                "on the left.",
+                name=plain(key.name),
+            )
         )
         end_page()
     return key, config
@@ -132,7 +150,7 @@ def require_attention(
 
 def link_to_sentiment() -> None:
     """A link to the page about classifiers."""
-    page_link("sentiment", "See its attention on the page Sentiment")
+    page_link("sentiment", t("See its attention on the page Sentiment"))
 
 
 def require_snapshots(listed: Sequence[Listed]) -> tuple[CheckpointKey, AnyConfig]:
@@ -148,9 +166,11 @@ def require_snapshots(listed: Sequence[Listed]) -> tuple[CheckpointKey, AnyConfi
     return chosen_or_first(
         listed,
         has_snapshots,
-        instead="The chosen checkpoint has no snapshots of its training. This page shows {} instead.",
-        without="No checkpoint has snapshots of its training. Train one with `snapshot_steps` in its recipe, such as "
-        "`python -m model train multi30k-en-de`.",
+        instead=N_("The chosen checkpoint has no snapshots of its training. This page shows {name} instead."),
+        without=N_(
+            "No checkpoint has snapshots of its training. Train one with `snapshot_steps` in its recipe, such as "
+            "`python -m model train multi30k-en-de`."
+        ),
     )
 
 
@@ -163,8 +183,8 @@ def require_classifier(listed: Sequence[Listed]) -> tuple[CheckpointKey, AnyConf
     return chosen_or_first(
         listed,
         lambda _, config: config.task == "classification",
-        instead="The chosen checkpoint is not a classifier. This page uses {} instead.",
-        without="There is no classifier. Train one with `python -m model train imdb-sentiment`.",
+        instead=N_("The chosen checkpoint is not a classifier. This page uses {name} instead."),
+        without=N_("There is no classifier. Train one with `python -m model train imdb-sentiment`."),
     )
 
 
@@ -176,17 +196,17 @@ def chosen_or_first(
     Args:
         listed: All checkpoints.
         suits: Whether a page can show a checkpoint.
-        instead: The note for another checkpoint than the chosen one, with a place for its name.
-        without: The message where none suits.
+        instead: The note for another checkpoint than the chosen one, with a place for its name, marked with `N_`.
+        without: The message where none suits, marked with `N_`.
     """
     require_usable(choices().chosen.get("checkpoint"), listed)
     usable = [one for one in listed if one.config is not None and suits(one.key, one.config)]
     if not usable:
-        st.error(without)
+        st.error(t(without))
         end_page()
     chosen = chosen_among(usable)
     if chosen is None:
-        st.caption(instead.format(plain(usable[0].key.name)))
+        st.caption(t(instead, name=plain(usable[0].key.name)))
     return opened((chosen or usable[0]).key)
 
 
@@ -200,9 +220,10 @@ def opened(key: CheckpointKey) -> tuple[CheckpointKey, AnyConfig]:
     Raises:
         PageEnded: it cannot be loaded.
     """
-    add_fact("Checkpoint", key.name)
+    add_fact(t("Checkpoint"), key.name)
     try:
         return key, loading.config_of(key)
     except (CheckpointError, ConfigError) as error:
-        st.error(plain(f"{as_sentence(str(error))} Choose another checkpoint on the left."))
+        problem = sentences([as_sentence(worded(error)), t("Choose another checkpoint on the left.")])
+        st.error(plain(problem))
         end_page()

@@ -9,7 +9,9 @@ from model.checkpoints.languages import usual_languages
 from model.config.foreign import ForeignConfig
 from model.config.model import ClassifierConfig
 from model.inference.opening import AnyConfig
-from viz_app.content.plain import percent, plain
+from viz_app.content.numbers import decimal, percent
+from viz_app.content.plain import plain
+from viz_app.content.translation import N_, t
 from viz_app.services.listing import CheckpointKey, Listed
 from viz_app.session.choices import choices, set_choice, settle
 from viz_app.widgets.language_names import language_label, language_name
@@ -20,10 +22,10 @@ DEFAULT_CHECKPOINT = "everyday-en-de"  # newcomers type everyday sentences, whic
 # Old links name checkpoints that others have replaced.
 REPLACED = {"multi30k-de-en": "everyday-de-en", "tatoeba-en-zh": "everyday-en-zh"}
 TASKS = {
-    "classification": "classifies texts",
-    "translation": "translates or rewrites",
-    "continuation": "continues texts",
-    "reading": "reads texts",
+    "classification": N_("classifies texts"),
+    "translation": N_("translates or rewrites"),
+    "continuation": N_("continues texts"),
+    "reading": N_("reads texts"),
 }
 
 
@@ -35,12 +37,12 @@ def checkpoint_picker(listed: Sequence[Listed]) -> None:
     missing = settle_checkpoint(configs)
     with st.sidebar:
         name = st.selectbox(
-            "Checkpoint",
+            t("Checkpoint"),
             in_order(configs),
             index=None if missing else 0,
             key="checkpoint",
-            placeholder="Choose a checkpoint",
-            help="The trained model that all pages show.",
+            placeholder=t("Choose a checkpoint"),
+            help=t("The trained model that all pages show."),
         )
         if name:
             st.caption(plain(summary(configs[name])))
@@ -72,17 +74,24 @@ def summary(config: AnyConfig) -> str:
     """A checkpoint in one line: task or languages, tokens, quality."""
     if isinstance(config, ForeignConfig):
         layers = " + ".join(str(n) for n in (config.model.num_encoder_layers, config.model.num_decoder_layers) if n)
-        return f"{config.family} · {TASKS[config.task]} · {layers} layers of {config.model.num_heads} heads"
+        return t(
+            "{family} · {task} · {layers} layers, {heads} heads each",
+            family=config.family,
+            task=t(TASKS[config.task]),
+            layers=layers,
+            heads=config.model.num_heads,
+        )
     tokenizer, accuracy = config.tokenizer, config.figure("accuracy")
     if isinstance(config.model, ClassifierConfig):
-        task = f"{language_name(tokenizer.source_language)} text: {', '.join(config.model.labels)}"
+        language = language_name(tokenizer.source_language)
+        task = t("{language} text: {labels}", language=language, labels=", ".join(config.model.labels))
     else:
         task = f"{language_name(tokenizer.source_language)} → {language_name(tokenizer.target_language)}"
-    parts = [task, "words" if tokenizer.kind == "words" else "subwords"]
+    parts = [task, t("words") if tokenizer.kind == "words" else t("subwords")]
     if config.bleu:
-        parts.append(f"{config.bleu:.1f} BLEU")
+        parts.append(f"{decimal(config.bleu, digits=1)} BLEU")
     if accuracy:
-        parts.append(f"{percent(accuracy / 100)} accuracy")
+        parts.append(t("{share} accuracy", share=percent(accuracy / 100)))
     return " · ".join(parts)
 
 
@@ -93,8 +102,8 @@ def with_chosen_languages(key: CheckpointKey, config: AnyConfig) -> CheckpointKe
     source, target = usual_languages(config)
     return replace(
         key,
-        source=pick_language("From", "from_language", config, source),
-        target=pick_language("Into", "into_language", config, target),
+        source=pick_language(t("From"), "from_language", config, source),
+        target=pick_language(t("Into"), "into_language", config, target),
     )
 
 

@@ -5,7 +5,9 @@ from html import escape
 
 from model.inference.tokens import Token
 from viz_app.components.bundle import asset
-from viz_app.content.plain import percent, visible
+from viz_app.content.numbers import percent
+from viz_app.content.plain import visible
+from viz_app.content.translation import N_, t
 from viz_app.figures.colours import LIGHT, translucent
 from viz_app.widgets.marked_text import lang_attribute
 
@@ -13,13 +15,14 @@ __all__ = ["MAX_CHIPS", "STYLE", "chips", "rows_of_chips"]
 
 STYLE = f"<style>\n{asset('chips.css')}</style>"
 MAX_CHIPS = 80
+ROWS = {"reads": N_("reads"), "writes": N_("writes")}
 
 
 def chips(name: str, tokens: Sequence[Token], *, shares: Sequence[float] = (), lang: str = "") -> str:
     """HTML of one row of chips. Everything from outside is escaped.
 
     Args:
-        name: The label before the row.
+        name: The name of the row, one of `ROWS`.
         tokens: Written tokens are shaded by their probability.
         shares: For each token the share that came from the source, 0 to 1, drawn as a bar below it; or none.
         lang: The language of the tokens, see `languages.tag`.
@@ -27,8 +30,9 @@ def chips(name: str, tokens: Sequence[Token], *, shares: Sequence[float] = (), l
     padded = (*shares, *(None for _ in tokens[len(shares) :]))
     shown = enumerate(zip(tokens[:MAX_CHIPS], padded, strict=False))
     boxes = "".join(chip(token, share, number=i, lang=lang) for i, (token, share) in shown)
-    more = f'<span class="hl-more">and {len(tokens) - MAX_CHIPS} more</span>' if len(tokens) > MAX_CHIPS else ""
-    label = f'<span class="hl-name">{escape(name)}</span>'
+    left_out = len(tokens) - MAX_CHIPS
+    more = f'<span class="hl-more">{escape(t("and {n} more", n=left_out))}</span>' if left_out > 0 else ""
+    label = f'<span class="hl-name">{escape(t(ROWS[name]))}</span>'
     return f'<div class="hl-row" data-row="{escape(name)}">{label}<div class="hl-chips">{boxes}{more}</div></div>'
 
 
@@ -58,7 +62,8 @@ def rows_of_chips(
 
 def chip(token: Token, share: float | None = None, *, number: int, lang: str = "") -> str:
     special = " hl-special" if token.special else " hl-unknown" if token.unknown else ""
-    title = ' title="Not in the vocabulary. The model reads &lt;unk&gt; instead."' if token.unknown else ""
+    note = t("Not in the vocabulary. The model reads <unk> instead.") if token.unknown else ""
+    title = f' title="{escape(note)}"' if note else ""
     own = "" if token.special else lang_attribute(lang)
     text = f"<bdi{own}>{escape(visible(token.text))}</bdi>"
     if not token.candidates:
@@ -67,12 +72,12 @@ def chip(token: Token, share: float | None = None, *, number: int, lang: str = "
         f"<div><bdi{lang_attribute(lang)}>{escape(visible(c.token))}</bdi><span>{percent(c.probability)}</span></div>"
         for c in token.candidates[:5]
     )
-    label = f"{visible(token.text)}, probability {percent(token.probability)}"
-    bar = ""
+    values = {"token": visible(token.text), "probability": percent(token.probability)}
+    label, bar = t("{token}, probability {probability}", **values), ""
     if share is not None:
-        label = f"{visible(token.text)}, probability {percent(token.probability)}, {percent(share)} from the source"
+        label = t("{token}, probability {probability}, {share} from the source", share=percent(share), **values)
         bar = f'<span class="hl-share"><span style="width:{100 * share:.1f}%"></span></span>'
-        rows += f"<div><em>from the source</em><span>{percent(share)}</span></div>"
+        rows += f"<div><em>{escape(t('from the source'))}</em><span>{percent(share)}</span></div>"
     return (
         f'<span class="hl-chip{special}" data-i="{number}" tabindex="0" role="group" '
         f'aria-label="{escape(label, quote=True)}" '

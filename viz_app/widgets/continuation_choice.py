@@ -9,7 +9,9 @@ from model.config.section import ConfigError
 from model.inference.continuation import most_new_tokens
 from model.inference.opening import AnyConfig
 from model.text.vocab import NEW_TOKENS
+from viz_app.content.numbers import decimal, sentences
 from viz_app.content.plain import as_sentence, plain
+from viz_app.content.translation import N_, t, worded
 from viz_app.services import loading
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import choices, settle
@@ -18,6 +20,9 @@ from viz_app.session.page_facts import add_fact
 __all__ = ["continuation_settings", "with_chosen_continuation"]
 
 MAX_SHOWN = 1_500  # characters of a part of a template
+# What is said about a part of the template: with text, and without.
+BEFORE = (N_("Before the text, the template adds:"), N_("Before the text, the template adds nothing."))
+AFTER = (N_("After the text, the template adds:"), N_("After the text, the template adds nothing."))
 
 
 def with_chosen_continuation(key: CheckpointKey, config: AnyConfig) -> CheckpointKey:
@@ -39,9 +44,9 @@ def with_chosen_continuation(key: CheckpointKey, config: AnyConfig) -> Checkpoin
     try:
         loading.chat_frame(key.model)
     except ConfigError as error:
-        st.error(plain(f"{as_sentence(str(error))} The text is read without it."))
+        st.error(plain(sentences([as_sentence(worded(error)), t("The text is read without the chat template.")])))
         return key
-    add_fact("Chat template", "The model reads the text inside its chat template.")
+    add_fact(t("Chat template"), t("The model reads the text inside its chat template."))
     return replace(key, chat=True)
 
 
@@ -54,28 +59,32 @@ def continuation_settings(config: ForeignConfig) -> None:
     allowed = lengths(config)
     settle("new_tokens", min(NEW_TOKENS, allowed[-1]), allowed)
     st.slider(
-        "New tokens",
+        t("New tokens"),
         allowed[0],
         allowed[-1],
         key="new_tokens",
-        help="The most tokens that the model writes after the text. It may end earlier.",
+        help=t("The most tokens that the model writes after the text. It may end earlier."),
     )
     if not config.tokenizer.chat_template:
         return
     settle("chat", False)
     st.toggle(
-        "Chat template",
+        t("Chat template"),
         key="chat",
-        help="Read the text as the message of a user, with the marks of a conversation that this model was trained on.",
+        help=t(
+            "Read the text as the message of a user, with the marks of a conversation that this model was trained on."
+        ),
     )
     if frame := config.tokenizer.chat:
-        show_added("Before the text", frame.before)
-        show_added("After the text", frame.after)
+        show_added(BEFORE, frame.before)
+        show_added(AFTER, frame.after)
 
 
-def show_added(label: str, text: str) -> None:
-    left_out = len(text) - MAX_SHOWN
-    more = f" The last {left_out:,} of {len(text):,} characters are not shown here." if left_out > 0 else ""
-    st.caption(f"{label}, the template adds{':' if text else ' nothing.'}{more}")
+def show_added(notes: tuple[str, str], text: str) -> None:
+    something, nothing = notes
+    st.caption(t(something) if text else t(nothing))
     if text:
         st.code(text[:MAX_SHOWN], language=None, wrap_lines=True)
+    if (left_out := len(text) - MAX_SHOWN) > 0:
+        values = {"left_out": decimal(left_out), "all": decimal(len(text))}
+        st.caption(t("The last {left_out} of {all} characters are not shown here.", **values))

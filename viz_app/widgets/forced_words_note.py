@@ -3,7 +3,9 @@
 import streamlit as st
 
 from model.inference.opening import AnyConfig
+from viz_app.content.numbers import decimal, joined, sentences
 from viz_app.content.plain import plain
+from viz_app.content.translation import t
 from viz_app.services import loading, translations
 from viz_app.services.listing import CheckpointKey
 from viz_app.widgets import forced_tokens
@@ -17,9 +19,12 @@ def dropped_tokens_warning(forced: translations.Forced, positions: int) -> str:
     typed = len(forced)
     if typed <= positions:
         return ""
-    return (
-        f"Your translation has {typed:,} tokens, with the end mark, and this model has {positions:,} positions. The "
-        f"last {typed - positions:,} tokens were left out. Type a shorter translation."
+    return t(
+        "Your translation has {typed} tokens, with the end mark, and this model has {positions} positions. The "
+        "last {left_out} tokens were left out. Type a shorter translation.",
+        typed=decimal(typed),
+        positions=decimal(positions),
+        left_out=decimal(typed - positions),
     )
 
 
@@ -34,14 +39,21 @@ def forced_words_caption(key: CheckpointKey, text: str, forced: translations.For
     config = loading.config_of(key)
     free, translation = translations.translation_of(key, text), translations.translation_of(key, text, forced=forced)
     written = translation.written
-    words = ", ".join(
-        f"“{plain(written[position].text)}” at step {position + 1}" for position, _ in forced if position < len(written)
+    words = [
+        t("“{word}” (step {step})", word=plain(written[position].text), step=position + 1)
+        for position, _ in forced
+        if position < len(written)
+    ]
+    typed = bool(typed_translation(config))
+    first = t("You typed this translation.") if typed else t("Forced: {words}.", words=joined(words))
+    comparison = t(
+        "The translation has the log-probability {forced}. Without forced words, the model writes “{text}”. The "
+        "log-probability of this text is {free}.",
+        forced=decimal(translation.log_prob, digits=2),
+        text=plain(free.text),
+        free=decimal(free.log_prob, digits=2),
     )
-    first = "You typed this translation." if typed_translation(config) else f"Forced: {words}."
-    st.caption(
-        f"{first} The translation has the log-probability {translation.log_prob:.2f}. Without forced words, the "
-        f"model writes “{plain(free.text)}”. The log-probability of this text is {free.log_prob:.2f}."
-    )
+    st.caption(sentences([first, comparison]))
     if warning := dropped_tokens_warning(forced, config.model.max_length):
         st.warning(warning)
 
@@ -50,7 +62,7 @@ def clear_forced_words_button(config: AnyConfig, *, disabled: bool = False) -> N
     """A button that clears the forced words, or the translation that the visitor typed."""
     typed = typed_translation(config)
     st.button(
-        "Clear forced words",
+        t("Clear forced words"),
         icon=":material/restart_alt:",
         disabled=disabled,
         on_click=forced_tokens.clear_typed_translation if typed else forced_tokens.clear_forced_tokens,

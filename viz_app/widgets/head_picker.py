@@ -10,6 +10,7 @@ import streamlit as st
 
 from model.config.kinds import KINDS
 from model.inference.opening import AnyConfig
+from viz_app.content.translation import N_, t
 from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.session.choices import set_choice, settle
 
@@ -30,6 +31,7 @@ __all__ = [
 
 Aggregate = Literal["mean", "max", "rollout"]
 AGGREGATES: tuple[Aggregate, ...] = get_args(Aggregate)
+AGGREGATE_NAMES = {"mean": N_("mean"), "max": N_("max"), "rollout": N_("rollout")}
 WIDTHS = {"kind": 3.2, "view": 3.9, "head": 2.4, "query": 2.4, "slider": 1.6, "button": 1.9}
 
 
@@ -76,7 +78,9 @@ def pick_kind(kinds: Sequence[str], *, key: str = "kind", default: str = "cross"
     usual = default if default in kinds else kinds[0]
     settle(key, usual, kinds)
     return (
-        st.segmented_control("Attention", kinds, format_func=lambda kind: KINDS[kind].title, required=True, key=key)
+        st.segmented_control(
+            t("Attention"), kinds, format_func=lambda kind: t(KINDS[kind].title), required=True, key=key
+        )
         or usual
     )
 
@@ -87,7 +91,7 @@ def pick_head(
     *,
     prefix: str = "",
     default: tuple[int, int] | None = None,
-    labels: tuple[str, str] = ("Layer", "Head"),
+    labels: tuple[str, str] | None = None,
 ) -> tuple[int, int]:
     """Choose a layer and a head.
 
@@ -96,14 +100,15 @@ def pick_head(
         heads: How many heads a layer has.
         prefix: The beginning of the names of the two choices, where they are not the heads of the translator.
         default: Layer and head until the visitor chooses; by default the first head of the last layer.
-        labels: The labels of the two choices.
+        labels: The labels of the two choices; by default "Layer" and "Head".
     """
     default_layer, default_head = default or (layers - 1, 0)
+    layer_label, head_label = labels or (t("Layer"), t("Head"))
     left, right = st.columns(2)
     with left:
-        layer = pick_layer(layers, prefix=prefix, default=default_layer, label=labels[0])
+        layer = pick_layer(layers, prefix=prefix, default=default_layer, label=layer_label)
     with right:
-        name = pick_name(numbers(heads), key=f"{prefix}head", default=default_head, label=labels[1])
+        name = pick_name(numbers(heads), key=f"{prefix}head", default=default_head, label=head_label)
     return layer, int(name) - 1
 
 
@@ -118,15 +123,19 @@ def pick_head_or_aggregate(layers: int, heads: int) -> tuple[int, int | Aggregat
     return layer, int(name) - 1 if aggregate is None else aggregate
 
 
-def pick_layer(layers: int, *, prefix: str = "", default: int | None = None, label: str = "Layer") -> int:
+def pick_layer(layers: int, *, prefix: str = "", default: int | None = None, label: str = "") -> int:
     """Choose a layer, by default the last."""
     usual = layers - 1 if default is None else default
-    return int(pick_name(numbers(layers), key=f"{prefix}layer", default=usual, label=label)) - 1
+    return int(pick_name(numbers(layers), key=f"{prefix}layer", default=usual, label=label or t("Layer"))) - 1
 
 
-def pick_name(names: list[str], *, key: str, default: int = 0, label: str = "Head") -> str:
+def pick_name(names: list[str], *, key: str, default: int = 0, label: str = "") -> str:
     settle(key, names[default], names)
-    return st.selectbox(label, names, key=key)
+    return st.selectbox(label or t("Head"), names, key=key, format_func=head_name)
+
+
+def head_name(name: str) -> str:
+    return t(AGGREGATE_NAMES[name]) if name in AGGREGATE_NAMES else name
 
 
 def clicked_head(layers: int, heads: int, *, prefix: str) -> tuple[int, int]:

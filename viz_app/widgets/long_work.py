@@ -10,6 +10,8 @@ from weakref import WeakKeyDictionary
 
 import streamlit as st
 
+from viz_app.content.numbers import sentences
+from viz_app.content.translation import t, worded
 from viz_app.server.jobs import Job, QuotaError, Report, StoppedError, TooLongError
 from viz_app.server.presence import Visitor, visitor
 from viz_app.server.server_state import GATE, JOBS
@@ -41,8 +43,8 @@ def start_and_wait_for(subject: Hashable, work: Callable[[Report], Result], *, l
         JOBS.turn_away(before, visitor(), tab())
     st.session_state[STARTED] = subject
     if subject in stopped_subjects():
-        st.caption("Stopped.")
-        if not st.button("Start", icon=":material/play_arrow:"):
+        st.caption(t("Stopped."))
+        if not st.button(t("Start"), icon=":material/play_arrow:"):
             return None
     return wait_for(subject, work, lane=lane, step=step)
 
@@ -54,7 +56,7 @@ def wait_for(subject: Hashable, work: Callable[[Report], Result], *, lane: str, 
         subject: The key of the job.
         work: See `Jobs.ask`.
         lane: The kind of work.
-        step: A sentence about the progress, such as "Head {done} of {total}."
+        step: A sentence about the progress, marked with `N_`, such as "Head {done} of {total}."
 
     Returns:
         The result of the work. None where it reached a limit; then a warning names the limit.
@@ -67,7 +69,7 @@ def wait_for(subject: Hashable, work: Callable[[Report], Result], *, lane: str, 
     with place.container():
         bar, button = st.columns([5, 1], vertical_alignment="center")
         progress = bar.empty()
-        button.button("Stop", icon=":material/stop:", key=f"stop_{lane}", on_click=stop, args=(subject,))
+        button.button(t("Stop"), icon=":material/stop:", key=f"stop_{lane}", on_click=stop, args=(subject,))
     try:
         result: Result | None = result_of(subject, work, lane, progress, step)
     except StoppedError:  # in another tab of this visitor
@@ -76,7 +78,7 @@ def wait_for(subject: Hashable, work: Callable[[Report], Result], *, lane: str, 
     except (QuotaError, TooLongError) as error:
         stopped_subjects().append(subject)
         result = None
-        place.warning(str(error))
+        place.warning(worded(error))
     else:
         place.empty()
     return result
@@ -138,9 +140,9 @@ def progress_text(job: Job, step: str) -> str:
     if waiting := queue_text(job):
         return waiting
     if not job.steps:
-        return "Starting …"
-    progress, left = step.format(done=job.done, total=job.steps), job.seconds_left()
-    return progress if left is None else f"{progress} Time left: {duration_text(left)}."
+        return t("Starting …")
+    progress, left = t(step, done=job.done, total=job.steps), job.seconds_left()
+    return progress if left is None else sentences([progress, t("Time left: {time}.", time=duration_text(left))])
 
 
 def queue_text(job: Job) -> str:
@@ -150,12 +152,12 @@ def queue_text(job: Job) -> str:
         return ""
     seconds = JOBS.seconds_until(job)
     if seconds is None:
-        return f"Your place in the queue: {place}."
-    return f"Your place in the queue: {place}. It starts in {duration_text(seconds)}."
+        return t("Your place in the queue: {place}.", place=place)
+    return t("Your place in the queue: {place}. It starts in {time}.", place=place, time=duration_text(seconds))
 
 
 def duration_text(seconds: float) -> str:
     """A rounded duration, such as "about 20 s"."""
     if seconds < 90:
-        return f"about {max(5 * round(seconds / 5), 5)} s"
-    return f"about {round(seconds / 60)} min"
+        return t("about {seconds} s", seconds=max(5 * round(seconds / 5), 5))
+    return t("about {minutes} min", minutes=round(seconds / 60))

@@ -9,7 +9,9 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from model.analysis.statistics import strongest
+from viz_app.content.numbers import decimal
 from viz_app.content.plain import visible
+from viz_app.content.translation import N_, t
 from viz_app.figures.style import Axes
 from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.session.choices import set_choice, settle
@@ -20,6 +22,24 @@ WINDOW = 40  # tokens per side whose labels can be read
 MAX_WEIGHTS = 20  # in the list of large weights
 Number = TypeVar("Number", bound=np.generic)
 STARTS = ("window_row", "window_column")  # choices: the first query and the first key, counted from 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unit:
+    """The texts about what the cells of a map are, marked with `N_`."""
+
+    largest: str
+    section: str
+
+
+UNITS = {
+    "weights": Unit(
+        largest=N_("Largest weights"), section=N_("The large map shows a {section} section of the {whole} weights.")
+    ),
+    "shares": Unit(
+        largest=N_("Largest shares"), section=N_("The large map shows a {section} section of the {whole} shares.")
+    ),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,29 +82,30 @@ def choose_window(weights: NDArray[np.floating], axes: Axes, *, unit: str = "wei
     Args:
         weights: The map.
         axes: The labels of its rows and columns.
-        unit: What its cells are.
+        unit: What its cells are, one of `UNITS`.
     """
     sizes = weights.shape
     if max(sizes) <= WINDOW:
         return MapWindow(query=0, key=0, whole=True)
     columns = iter(st.columns(1 + sum(size > WINDOW for size in sizes), vertical_alignment="bottom"))
     starts = []
-    for name, title, size in zip(STARTS, ("First query", "First key"), sizes, strict=True):
+    for name, title, size in zip(STARTS, (t("First query"), t("First key")), sizes, strict=True):
         starts.append(0 if size <= WINDOW else first_of(name, title, size, next(columns)))
     cells = strongest(weights, MAX_WEIGHTS)
     # The session keeps the arguments of a widget: texts and numbers, never the maps.
     next(columns).selectbox(
-        f"Largest {unit}",
+        t(UNITS[unit].largest),
         range(len(cells)),
         index=None,
         format_func=[weight_name(cell, axes) for cell in cells].__getitem__,
         key="strongest",
-        placeholder="Go to one",
+        placeholder=t("Go to one"),
         on_change=go_to_weight,
         args=(tuple((query, key) for query, key, _ in cells), sizes),
     )
     height, width = (min(size, WINDOW) for size in sizes)
-    st.caption(f"The large map shows a {height} × {width} section of the {sizes[0]} × {sizes[1]} {unit}.")
+    section, whole = f"{height} × {width}", f"{sizes[0]} × {sizes[1]}"
+    st.caption(t(UNITS[unit].section, section=section, whole=whole))
     return MapWindow(query=starts[0], key=starts[1], whole=False)
 
 
@@ -92,8 +113,8 @@ def choose_keys(size: int) -> slice:
     """Ask which keys a picture with a row for each key shows. Few keys are all shown, without a control."""
     if size <= WINDOW:
         return slice(None)
-    start = first_of(STARTS[1], "First key", size, st.columns(2)[0])
-    st.caption(f"The pictures show {WINDOW} of the {size} keys.")
+    start = first_of(STARTS[1], t("First key"), size, st.columns(2)[0])
+    st.caption(t("The pictures show {shown} of the {all} keys.", shown=WINDOW, all=size))
     return slice(start, start + WINDOW)
 
 
@@ -101,13 +122,13 @@ def first_of(name: str, title: str, size: int, place: DeltaGenerator) -> int:
     """Ask for the first query or key of a section, counted from 0."""
     last = size - WINDOW + 1
     settle(name, 1, range(1, last + 1))
-    chosen: int = place.slider(f"{title} (of {size})", 1, last, key=name)
+    chosen: int = place.slider(t("{title} (of {size})", title=title, size=size), 1, last, key=name)
     return chosen - 1
 
 
 def weight_name(cell: tuple[int, int, float], axes: Axes) -> str:
     query, key, weight = cell
-    return f"{weight:.3f} · {visible(axes.queries[query])} → {visible(axes.keys[key])}"
+    return f"{decimal(weight, digits=3)} · {visible(axes.queries[query])} → {visible(axes.keys[key])}"
 
 
 def go_to_weight(cells: Sequence[tuple[int, int]], sizes: Sequence[int]) -> None:

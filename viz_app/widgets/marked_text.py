@@ -5,7 +5,9 @@ from difflib import SequenceMatcher
 from html import escape
 from itertools import cycle
 
+from viz_app.content.numbers import decimal
 from viz_app.content.plain import visible
+from viz_app.content.translation import t
 from viz_app.figures.colours import FALLS, LIGHT, RISES, translucent
 
 __all__ = ["changed_text", "compared", "lang_attribute", "sentence", "weighted_text"]
@@ -54,12 +56,12 @@ def words_of(group: Sequence[tuple[str, str]]) -> Iterator[tuple[list[str], str,
 
 def marked(before: Sequence[str], after: Sequence[str]) -> str:
     if not after:
-        return "<em>(nothing)</em>"
+        return f"<em>{escape(t('(nothing)'))}</em>"
     html = ""
     for change, begin, stop, start, end in SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():
         words = escape(visible(" ".join(after[start:end])))
         if change == "delete":
-            gone = escape(f"left out: {visible(' '.join(before[begin:stop]))}", quote=True)
+            gone = escape(t("left out: {words}", words=visible(" ".join(before[begin:stop]))), quote=True)
             html += f'<mark class="hl-gone" role="img" aria-label="{gone}" title="{gone}"></mark>'
         else:
             html += (" " if start else "") + (words if change == "equal" else f"<mark>{words}</mark>")
@@ -70,7 +72,7 @@ def weighted_text(tokens: Sequence[str], weights: Sequence[float], lang: str = "
     """HTML of a text. Each word is shaded by its weight; its tooltip has the number."""
     largest = max(weights) or 1.0
     words = "".join(
-        f'<span class="hl-word" title="{weight:.4f}" '
+        f'<span class="hl-word" title="{decimal(weight, digits=4)}" '
         f'style="background:{translucent(LIGHT.primary, 0.75 * weight / largest)}">'
         f"<bdi>{escape(visible(token))}</bdi></span> "
         for token, weight in zip(tokens, weights, strict=True)
@@ -84,10 +86,11 @@ def changed_text(words: Sequence[str], changes: Sequence[float], lang: str = "")
     Blue with a line below: the number falls. Red with a line above: it rises.
     """
     largest = max(map(abs, changes), default=0.0) or 1.0
+    notes = [t("without it {change}", change=decimal(change, digits=4, signed=True)) for change in changes]
     spans = "".join(
-        f'<span class="hl-word" title="without it {change:+.4f}" style="background:{colour};'
+        f'<span class="hl-word" title="{escape(note)}" style="background:{colour};'
         f'border-{side}:3px solid {colour}"><bdi>{escape(visible(word))}</bdi></span> '
-        for word, change in zip(words, changes, strict=True)
+        for word, change, note in zip(words, changes, notes, strict=True)
         for signed, side in [(RISES, "top") if change > 0 else (FALLS, "bottom")]
         for colour in [translucent(signed, 0.6 * abs(change) / largest)]
     )

@@ -10,20 +10,22 @@ import streamlit as st
 
 from viz_app.components.bundle import ASSETS
 from viz_app.components.elements.switches import present_key
+from viz_app.content.translation import N_, t
 from viz_app.session.choices import set_choice, settle
 
 __all__ = ["SCALE", "leave_button", "present_switch", "presenting", "step_buttons"]
 
 SCALE = 22 / 14  # of the text in pictures: 22 pixels can be read from ten metres at 1280 × 720
-KEYS = """
-| Key | Action |
-|---|---|
-| p | start presenting: large type, and only the picture |
-| Escape | stop presenting |
-| ← →, Page Up, Page Down, a clicker | while you present: one step back or forward, or scroll the page |
-| Tab, then arrow keys | move over the cells of a map, the heads of a board, the tokens of a drawing |
-| Enter, Space | choose the cell or the head |
-"""
+KEYS = (
+    ("p", N_("start presenting: large type, and only the picture")),
+    ("Escape", N_("stop presenting")),
+    (
+        N_("← →, Page Up, Page Down, a clicker"),
+        N_("while you present: one step back or forward, or scroll the page"),
+    ),
+    (N_("Tab, then arrow keys"), N_("move over the cells of a map, the heads of a board, the tokens of a drawing")),
+    (N_("Enter, Space"), N_("choose the cell or the head")),
+)
 STYLE = ASSETS / "streamlit_presenting.css"
 
 
@@ -36,19 +38,25 @@ def present_switch() -> None:
     """Draw the switch and the list of keys, in the sidebar."""
     settle("present", False)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.toggle("Present", key="present", help="Large type, and only the picture.")
-        with st.popover("Keys", icon=":material/keyboard:", type="tertiary"):
-            st.markdown(KEYS)
+        st.toggle(t("Present"), key="present", help=t("Large type, and only the picture."))
+        with st.popover(t("Keys"), icon=":material/keyboard:", type="tertiary"):
+            st.markdown(key_table())
             present_key()
     if presenting():
         st.html(STYLE)
+
+
+def key_table() -> str:
+    """The keys and what they do, as a table in Markdown."""
+    rows = ((t("Key"), t("Action")), ("---", "---"), *((t(keys), t(action)) for keys, action in KEYS))
+    return "\n".join(f"| {keys} | {action} |" for keys, action in rows)
 
 
 def leave_button() -> None:
     """While the visitor presents: a button that stops it, for visitors without a keyboard."""
     if presenting():
         st.button(
-            "Leave",
+            t("Leave"),
             key="leave_present",
             icon=":material/close_fullscreen:",
             on_click=partial(set_choice, "present", False),
@@ -63,5 +71,5 @@ def step_buttons(on_step: Callable[[int], None]) -> None:
     """
     if presenting():
         with st.container(key="walker", horizontal=True, gap="small"):
-            st.button("‹", key="walk_back", on_click=partial(on_step, -1), help="Back: ←")
-            st.button("›", key="walk_on", on_click=partial(on_step, 1), help="Forward: →")
+            st.button("‹", key="walk_back", on_click=partial(on_step, -1), help=t("Back: ←"))
+            st.button("›", key="walk_on", on_click=partial(on_step, 1), help=t("Forward: →"))

@@ -5,6 +5,8 @@ from typing import TypeVar
 
 import streamlit as st
 
+from viz_app.content.translation import t
+
 __all__ = ["with_progress"]
 
 Item = TypeVar("Item")
@@ -15,13 +17,13 @@ def with_progress(items: Sequence[Item], step: str, *, at_least: int) -> Iterato
 
     Args:
         items: What the loop goes through.
-        step: A sentence about the progress, such as "Sentence {done} of {total}."
+        step: A sentence about the progress, marked with `N_`, such as "Sentence {done} of {total}."
         at_least: With fewer items there is no bar, because they take less than a second.
     """
     bar = st.progress(0.0) if len(items) >= at_least else None
     for done, item in enumerate(items):
         if bar:
-            bar.progress(done / len(items), step.format(done=done + 1, total=len(items)))
+            bar.progress(done / len(items), t(step, done=done + 1, total=len(items)))
         yield item
     if bar:
         bar.empty()

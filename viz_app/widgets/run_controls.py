@@ -1,6 +1,7 @@
 """The run of the model that the visitor asks for: a text, a search, and forced words."""
 
 from model.inference.searching import require_writing
+from viz_app.content.translation import N_, t
 from viz_app.services import loading, long_analyses, translations
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.translations import Forced, Run
@@ -29,7 +30,7 @@ def require_run(key: CheckpointKey, *, opening: str = "") -> tuple[str, Run]:
     text, run = ask_for_run(key, opening=opening)
     if translations.seconds_of_run(key, text, run) > MOST_SECONDS:
         work = long_analyses.run_work(key, text, run)
-        if start_and_wait_for(*work, lane="run", step="Token {done} of {total}.") is None:
+        if start_and_wait_for(*work, lane="run", step=N_("Token {done} of {total}.")) is None:
             end_page()
     return text, run
 
@@ -53,5 +54,5 @@ def chosen_forced_tokens(key: CheckpointKey) -> Forced:
         sizes = require_writing(loading.translator(key)).config
         forced = forced_tokens.forced_tokens(sizes.target_vocab_size, sizes.max_length)
     if forced:
-        add_fact("Forced", "The visitor forced some of the words.")
+        add_fact(t("Forced"), t("The visitor forced some of the words."))
     return forced

@@ -10,8 +10,10 @@ import streamlit as st
 from model.config.search import SearchConfig
 from model.inference.opening import AnyConfig
 from model.inference.searching import GREEDY
-from viz_app.content.examples import PURPOSES, TOY_EXAMPLES, offered_examples
+from viz_app.content.examples import TOY_EXAMPLES, offered_examples
 from viz_app.content.plain import plain
+from viz_app.content.purposes import PURPOSES
+from viz_app.content.translation import t
 from viz_app.session.choice_forms import fits_into_a_link
 from viz_app.session.choices import choices, set_choice, settle
 from viz_app.session.page_end import end_page
@@ -27,8 +29,6 @@ __all__ = [
     "require_text_and_search",
     "use_example",
 ]
-
-NO_TEXT = "Type a sentence above, or choose an example."
 
 
 def require_text(config: AnyConfig, *, opening: str = "", forces: bool = False) -> str:
@@ -64,7 +64,7 @@ def ask_for_text(config: AnyConfig, *, opening: str = "", forces: bool = False) 
 
 def required(text: str) -> str:
     if not text.strip():
-        end_page(NO_TEXT)
+        end_page(t("Type a sentence above, or choose an example."))
     return text
 
 
@@ -86,9 +86,9 @@ def ask(config: AnyConfig, *, with_search: bool, opening: str) -> tuple[str, Sea
         with column:
             search = search_picker(config)
     note_text_too_long_for_link(text)
-    add_fact("Sentence", text)
+    add_fact(t("Sentence"), text)
     if purpose := PURPOSES.get(languages, {}).get(text):
-        st.caption(f":material/lightbulb: {purpose}")
+        st.caption(f":material/lightbulb: {t(purpose)}")
     return text, search
 
 
@@ -108,11 +108,11 @@ def replace_example_of_other_checkpoint(examples: Sequence[str]) -> None:
 
 def example_list(examples: Sequence[str]) -> None:
     st.selectbox(
-        "Examples",
+        t("Examples"),
         examples,
         index=None,
         key="example",
-        placeholder="Examples",
+        placeholder=t("Examples"),
         label_visibility="collapsed",
         on_change=use_example,
         args=("example", "text"),
@@ -122,17 +122,19 @@ def example_list(examples: Sequence[str]) -> None:
 def what_to_type(config: AnyConfig) -> str:
     """The label of the text field, which depends on the task of the model."""
     if config.task == "continuation":
-        return "Type the beginning of a text and press Enter"
+        return t("Type the beginning of a text and press Enter")
     if config.task == "reading":
         if mask := getattr(config.tokenizer, "mask", ""):
-            return f"Type a text with {plain(mask)} in place of a word, and press Enter"
-        return "Type a text and press Enter"
-    name = language_name(config.tokenizer.source_language)
-    if name in TOY_EXAMPLES:
-        if name == "letters":
-            return "Type letters with spaces between them and press Enter"
-        return "Type a date in words and press Enter"
-    return f"Type a sentence in {plain(name)} and press Enter" if name else "Type a text and press Enter"
+            return t("Type a text with {mask} in place of a word, and press Enter", mask=plain(mask))
+        return t("Type a text and press Enter")
+    language = config.tokenizer.source_language
+    if language in TOY_EXAMPLES:
+        if language == "letters":
+            return t("Type letters with spaces between them and press Enter")
+        return t("Type a date in English words and press Enter")
+    if not language:
+        return t("Type a text and press Enter")
+    return t("Type a sentence in {language} and press Enter", language=plain(language_name(language)))
 
 
 def use_example(example: str, field: str) -> None:
@@ -145,4 +147,4 @@ def use_example(example: str, field: str) -> None:
 def note_text_too_long_for_link(*texts: str) -> None:
     """Show a note where a text is too long for the URL."""
     if not all(map(fits_into_a_link, texts)):
-        st.caption("This text is too long for a link. A link to this page leaves it out.")
+        st.caption(t("This text is too long for a link. A link to this page leaves it out."))

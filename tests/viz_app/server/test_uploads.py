@@ -143,7 +143,7 @@ def test_strange_names_get_a_message(tmp_path: Path) -> None:
 
 def test_the_message_names_the_place_of_a_checkpoint_that_is_deeper(tmp_path: Path) -> None:
     inner = archive(CONFIG, ("model.safetensors", b"x")).getvalue()
-    with pytest.raises(CheckpointError, match=r"'inner\.zip' is inside another archive. Unpack the outer archive"):
+    with pytest.raises(CheckpointError, match=r"“inner\.zip” is inside another archive. Unpack the outer archive"):
         unpack([("a.zip", archive(("inner.zip", inner)))], tmp_path)
-    with pytest.raises(CheckpointError, match=r"The folder 'mine/bert' has one\. Choose that folder"):
+    with pytest.raises(CheckpointError, match=r"The folder “mine/bert” has one\. Choose that folder"):
         unpack([("a.zip", archive(("mine/bert/config.json", b"{}"), ("mine/notes.txt", b"x")))], tmp_path)
