@@ -21,6 +21,7 @@ from pathlib import Path
 from model.checkpoints.checkpoint import WEIGHTS, CheckpointError
 from model.corpora.corpora import CorpusError
 from model.corpora.toys import TOYS, write_toy
+from model.messages import N_, Message
 from viz_app.server.disk_space import DiskSpace
 from viz_app.server.jobs import Job, Owner, Report, TooLongError
 from viz_app.server.presence import Visitor
@@ -133,7 +134,7 @@ class Training:
                     time.sleep(TICK)
             self.problem = last_line(log) if running.returncode > 0 else ""
         except TooLongError as error:
-            self.problem = f"{error} Press Resume to continue from here."
+            self.problem = Message("{problem} Press Resume to continue from here.", problem=error)
         except OSError as error:
             self.problem = f"{error.strerror}."
         finally:
@@ -230,4 +231,4 @@ def progress_in(log: Path) -> tuple[int, int]:
 
 def last_line(log: Path) -> str:
     lines = log.read_text(encoding="utf-8", errors="replace").replace("\r", "\n").splitlines()
-    return next((line.strip() for line in reversed(lines) if line.strip()), "The process ended without a message.")
+    return next((line.strip() for line in reversed(lines) if line.strip()), N_("The process ended without a message."))

@@ -40,7 +40,7 @@ def forced_words_caption(key: CheckpointKey, text: str, forced: translations.For
     free, translation = translations.translation_of(key, text), translations.translation_of(key, text, forced=forced)
     written = translation.written
     words = [
-        t("“{word}” (step {step})", word=plain(written[position].text), step=position + 1)
+        t("“{word}” at step {step}", word=plain(written[position].text), step=position + 1)
         for position, _ in forced
         if position < len(written)
     ]
