@@ -1,6 +1,5 @@
 """A published page in a real browser: it translates as the model does, offline, from a folder or from one file."""
 
-import json
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -27,6 +26,7 @@ KEPT = """async () => {
 }"""
 AXE_RUN = """async () => (await axe.run({ resultTypes: ['violations'] })).violations
     .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id}: ${target} ${failureSummary}`))"""
+PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 Open = Callable[..., Page]
 
 
@@ -68,7 +68,7 @@ def visit(chromium: Browser, host: ThreadingHTTPServer) -> Iterator[Open]:
     problems: list[str] = []
 
     def open_page(link: str = "", *, address: str = root, **options: object) -> Page:
-        page = chromium.new_context(viewport={"width": 1280, "height": 720}, **options).new_page()  # type: ignore[arg-type]
+        page = chromium.new_context(**{"viewport": {"width": 1280, "height": 720}} | options).new_page()  # type: ignore[arg-type]
         page.on("pageerror", lambda error: problems.append(str(error)))
         page.on("console", lambda line: problems.append(line.text) if line.type == "error" else None)
         page.on(
@@ -188,12 +188,13 @@ def test_a_damaged_checkpoint_ends_in_a_sentence(visit: Open, chromium: Browser,
     page.context.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_on_any_page(visit: Open, scheme: str) -> None:
-    page = visit(color_scheme=scheme)
+@pytest.mark.parametrize("phone", [False, True], ids=["a laptop, light", "a phone, dark"])
+def test_axe_finds_nothing_and_no_page_is_wider_than_the_screen(visit: Open, phone: bool) -> None:
+    page = visit(color_scheme="dark" if phone else "light", **PHONE if phone else {})
     page.evaluate(AXE)
     links = page.locator("nav a").evaluate_all("(links) => links.map((link) => link.getAttribute('href'))")
     assert len(links) == 6
     for link in links:
         ready(page, lambda link=link: page.evaluate("(link) => { location.hash = link; }", link))  # type: ignore[misc]
-        assert page.evaluate(AXE_RUN) == [], json.dumps(link)
+        assert page.evaluate(AXE_RUN) == [], link
+        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), link

@@ -17,6 +17,7 @@ SOURCE = ROOT / "viz_app" / "figures" / "colours.py"
 SCALES = ASSETS / "colours.js"  # it has a test of its own
 FILES = [
     *(p for p in sorted((ROOT / "viz_app").rglob("*")) if p.suffix in (".py", ".js", ".css") and p != SCALES),
+    *(path for path in sorted((ROOT / "live").rglob("*")) if path.suffix in (".js", ".css")),
     ROOT / "streamlit_app.py",
     ROOT / ".streamlit" / "config.toml",
 ]

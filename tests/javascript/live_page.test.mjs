@@ -1,0 +1,47 @@
+// The parts of a published page that need no browser: changes and choices as a link writes them.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { noChanges, readChanges, toggled, within, writeChanges } from "../../live/changes.js";
+import { readAddress, readForced, writeAddress, writeForced } from "../../live/choices.js";
+
+const CODE = "off.cross.3.1-2~paint.encoder.1.4.2.3.0.75~nopositions"; // the form of model/interventions.py
+
+test("changes have the form of the app, and count from 1 there", () => {
+  const changes = readChanges(CODE);
+  assert.deepEqual(changes?.ablated, [{ kind: "cross", layer: 2, head: 0 }, { kind: "cross", layer: 2, head: 1 }]);
+  assert.deepEqual(changes?.painted, [{ kind: "encoder", layer: 0, head: 3, query: 1, key: 2, weight: 0.75 }]);
+  assert.equal(changes?.positions, false);
+  assert.equal(writeChanges(changes ?? noChanges()), CODE);
+  assert.equal(writeChanges(noChanges()), "");
+});
+
+test("a code with an unknown part is no code", () => {
+  for (const code of ["off.cross.3", "paint.cross.1.1.1.1.2", "off.__proto__.1.1", "positions", "off.cross.1.1~"]) assert.equal(readChanges(code), null, code);
+});
+
+test("a head is silenced, then uniform, then as trained, and heads that a model lacks are left out", () => {
+  const head = { kind: "cross", layer: 1, head: 2 }, silenced = toggled(noChanges(), head, "ablated");
+  const uniform = toggled(silenced, head, "uniform");
+  assert.equal(writeChanges(silenced), "off.cross.2.3");
+  assert.equal(writeChanges(uniform), "uniform.cross.2.3");
+  assert.equal(writeChanges(toggled(uniform, head, "uniform")), "");
+  assert.equal(writeChanges(within(uniform, { cross: [2, 2], encoder: [2, 2], decoder: [2, 2] })), "");
+});
+
+test("a link keeps a page and its choices, whatever the sentence contains", () => {
+  const choices = { text: "a # b & c=1 ？\n<b>", layer: "2", head: "mean", forced: "1.4-2.7", intervention: CODE };
+  assert.deepEqual(readAddress(writeAddress("heads", choices), ["translate", "heads"]), { page: "heads", choices });
+});
+
+test("a link without sense opens the first page without choices", () => {
+  const hostile = "#__proto__?layer=-1&head=9999&kind=constructor&checkpoint=../../etc&forced=1&intervention=x&toString=1";
+  assert.deepEqual(readAddress(hostile, ["translate", "heads"]), { page: "translate", choices: {} });
+  assert.deepEqual(readAddress("", ["translate"]), { page: "translate", choices: {} });
+});
+
+test("forced words are sorted by their positions", () => {
+  const forced = readForced("7.1-2.30");
+  assert.equal(forced.get(2), 30);
+  assert.equal(writeForced(forced), "2.30-7.1");
+  assert.equal(writeForced(readForced("")), "");
+});
