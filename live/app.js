@@ -260,10 +260,6 @@ function drawMenu(app) {
       el("p", { class: "quiet about" }, say("The model runs in this browser. What you type stays on this device.")),
     ]),
   ]);
-  const links = menu.querySelector(".pages"), current = /** @type {HTMLElement | null} */ (menu.querySelector("[aria-current]"));
-  if (!links || !current || menu.getAttribute("data-page") === app.page) return;
-  menu.setAttribute("data-page", app.page);
-  links.scrollLeft = current.offsetLeft - (links.clientWidth - current.clientWidth) / 2; // a phone shows a part of the menu
 }
 
 /** Read what the site holds, and begin. */
