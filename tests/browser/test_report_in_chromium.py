@@ -101,7 +101,7 @@ def test_a_map_of_a_long_text_answers_the_pointer_within_one_frame(chromium: Bro
     file = tmp_path / "map.html"
     style = asset("report.css", *COMPONENT_STYLES)
     page_of = report.PAGE.format(
-        title="", heading="", style=style, chips="", body=body, name="", made="", script=report.script()
+        title="", heading="", style=style, chips="", body=body, origin="", language="en", script=report.script()
     )
     file.write_text(page_of, encoding="utf-8")
     page = chromium.new_page()

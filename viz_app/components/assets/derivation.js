@@ -23,16 +23,16 @@ export default component((root) => {
     };
   }
 
-  function stepElement({ name, formula, facts, alt, height, coarse }, i) {
+  function stepElement({ name, title = name, formula, facts, alt, height, coarse }, i) {
     return el("button", {
       ...belongingTo(name, "step"), type: "button", "aria-pressed": String(pinned === name),
       onfocus: () => point(name), onblur: () => point(""),
       onclick: () => { pinned = pinned === name ? "" : name; redraw(); },
     }, [
-      el("span", { class: "name" }, name),
+      el("span", { class: "name" }, title),
       el("span", { class: "formula" }, formula),
       el("img", { src: pictures[i], alt, title: alt, class: coarse ? "coarse" : false, style: `height: ${height}px` }),
-      el("span", { class: "facts" }, facts.map(([title, value]) => el("span", {}, [el("span", {}, say("{name}:", { name: title })), el("b", {}, value)]))),
+      el("span", { class: "facts" }, facts.map(([fact, value]) => el("span", {}, [el("span", {}, say("{name}:", { name: fact })), el("b", {}, value)]))),
     ]);
   }
 

@@ -11,7 +11,7 @@ from model.analysis.source_code import CodeLine
 from model.analysis.station import Step
 from viz_app.components.data.encoding import Data, levels
 from viz_app.content.numbers import sentences
-from viz_app.content.translation import t
+from viz_app.content.translation import t, worded
 
 __all__ = ["derivation_data"]
 
@@ -48,7 +48,7 @@ def step_data(step: Step) -> Mapping[str, object]:
     low, high = float(np.nanmin(step.numbers, initial=0.0)), float(np.nanmax(step.numbers, initial=0.0))
     bound = max(-low, high, 1e-6)
     ends = (0.0, 1.0) if step.shares else (-bound, bound)
-    shape = f"{t(step.rows)}: {count} × {width}" if step.rows else str(width)
+    shape = f"{worded(step.rows)}: {count} × {width}" if step.rows else str(width)
     numbers = t("{shape} numbers, from {low} to {high}.", shape=shape, low=f"{low:.3g}", high=f"{high:.3g}")
     colours = (
         t("Dark is 0, bright is 1.")
@@ -57,8 +57,9 @@ def step_data(step: Step) -> Mapping[str, object]:
     )
     return {
         "name": step.name,
-        "formula": step.formula,
-        "facts": [(t(name), value) for name, value in step.facts],
+        "title": worded(step.name),
+        "formula": worded(step.formula),
+        "facts": [(worded(name), worded(value)) for name, value in step.facts],
         "levels": levels(step.numbers, low=ends[0], high=ends[1], masked=np.isnan(step.numbers)),
         "width": width,
         "shares": step.shares,
