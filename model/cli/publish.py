@@ -29,10 +29,11 @@ def run(args: argparse.Namespace) -> None:
     checkpoints = [site.published(folder) for folder in folders]
     names = [one.name for one in checkpoints]
     if repeated := next((name for name in names if names.count(name) > 1), ""):
-        raise ConfigError(f"Two checkpoints have the name {repeated}. Rename one of their folders.")
+        raise ConfigError("Two checkpoints have the name {name}. Rename one of their folders.", name=repeated)
     out = Path(args.out)
     if out.suffix == ".html":
         page = site.site_file(checkpoints)
+        require_own_file(out, site.GENERATOR)
         replace_file(out, page)
         print(f"{out} has {len(page) / 1e6:.1f} MB. It opens in any browser, also from a disk.")
     else:
@@ -71,13 +72,17 @@ def write_folder(folder: Path, files: Mapping[str, bytes], *, mark: str) -> None
                 raise
             shutil.rmtree(old, ignore_errors=True)
     except OSError as error:
-        raise ConfigError(f"{folder} cannot be written: {error.strerror}. Choose another folder.") from error
+        raise ConfigError(
+            "{folder} cannot be written: {reason}. Choose another folder.", folder=folder, reason=error.strerror
+        ) from error
 
 
 def require_own_or_empty(folder: Path, mark: str) -> None:
     """Raises ConfigError if a folder has a file that is not of a site of ours."""
     if folder.is_file():
-        raise ConfigError(f"{folder} is a file. Choose the name of a folder, or a file with the ending .html.")
+        raise ConfigError(
+            "{folder} is a file. Choose the name of a folder, or a file with the ending .html.", folder=folder
+        )
     if not folder.exists() or not any(folder.iterdir()):
         return
     try:
@@ -87,6 +92,16 @@ def require_own_or_empty(folder: Path, mark: str) -> None:
     present = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
     if strange := sorted(present - known):
         raise ConfigError(
-            f"{folder} has files that `publish` did not write, such as {strange[0]}. Choose a new folder, so that "
-            "nothing is lost."
+            "{folder} has files that `publish` did not write, such as {file}. Choose a new folder, so that nothing is "
+            "lost.",
+            folder=folder,
+            file=strange[0],
+        )
+
+
+def require_own_file(file: Path, generator: str) -> None:
+    """Raises ConfigError if a file exists that is no page of ours."""
+    if file.exists() and not (file.is_file() and generator.encode() in file.read_bytes()[:4096]):
+        raise ConfigError(
+            "`publish` did not write {file}. Choose the name of a new file, so that nothing is lost.", file=file
         )

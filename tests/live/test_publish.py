@@ -139,6 +139,17 @@ def test_another_folder_is_never_replaced_and_our_own_is(
     assert (out / "words.txt").read_text() == "added later"
 
 
+def test_another_page_is_never_replaced_and_our_own_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "index.html"
+    out.write_text("<!doctype html><title>My home page</title>")
+    assert main(["publish", NAME, "--out", str(out)]) == 1
+    assert "did not write" in capsys.readouterr().err
+    assert "My home page" in out.read_text()
+    out.unlink()
+    for _ in range(2):
+        assert main(["publish", NAME, "--out", str(out)]) == 0
+
+
 def test_a_site_that_cannot_be_written_leaves_the_old_one_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,15 +15,16 @@ from pathlib import Path
 
 from model.checkpoints.checkpoint import CheckpointConfig, CheckpointError, checkpoint_name, read_config
 from model.config.foreign import is_foreign
-from model.config.model import ModelConfig, RecurrentConfig
+from model.config.model import ModelConfig
 from viz_app.components.bundle import COMPONENT_STYLES, asset
 from viz_app.content.catalogues import ENGLISH, LANGUAGES, catalogue
 from viz_app.content.demonstrations import demonstration_for
 from viz_app.content.examples import batch_examples, offered_examples
 from viz_app.export.site_scripts import LIVE, bundled, modules, squeezed, texts_of
 
-__all__ = ["MARK", "Published", "published", "site_file", "site_files"]
+__all__ = ["GENERATOR", "MARK", "Published", "published", "site_file", "site_files"]
 
+GENERATOR = '<meta name="generator" content="Headlight Live">'  # by which we know a page that we made
 MARK = "headlight-live.json"  # the file by which we know a folder that we made
 CHECKPOINT_FILES = {"weights": "model.safetensors", "config": "config.json", "tokenizer": "tokenizer.json"}
 CARD = "README.md"
@@ -71,34 +72,44 @@ def published(folder: Path) -> Published:
     name = checkpoint_name(folder)
     if is_foreign(folder):
         raise CheckpointError(
-            f"{name} is a folder of Hugging Face's transformers. The page runs only checkpoints that were trained with "
-            "Headlight. Choose one of them."
+            "{name} is a folder of Hugging Face's transformers. The page runs only checkpoints that were trained with "
+            "Headlight. Choose one of them.",
+            name=name,
         )
     config = read_config(folder)
-    if reason := why_not(config):
-        raise CheckpointError(f"{name} cannot be published: {reason}")
+    require_shown(name, config)
     for file in CHECKPOINT_FILES.values():
         if not (folder / file).is_file():
-            raise CheckpointError(f"{name} has no file {file}. Copy the checkpoint again.")
+            raise CheckpointError("{name} has no file {file}. Copy the checkpoint again.", name=name, file=file)
     return Published(name=name, folder=folder, config=config)
 
 
-def why_not(config: CheckpointConfig) -> str:
-    """Why the pages cannot show a checkpoint; "" if they can."""
+def require_shown(name: str, config: CheckpointConfig) -> None:
+    """Raise a CheckpointError if the pages cannot show a checkpoint."""
     model = config.model
     if config.task != "translation":
-        return "it classifies texts, and the pages show translators. Choose a translator."
+        raise CheckpointError(
+            "{name} classifies texts, and the pages show translators. Choose a translator.", name=name
+        )
     if config.tokenizer.kind != "bpe":
-        return "it reads whole words by the rules of spaCy, which do not run in a browser. Choose one with subwords."
+        raise CheckpointError(
+            "{name} reads whole words by the rules of spaCy, which do not run in a browser. Choose a checkpoint with "
+            "subwords.",
+            name=name,
+        )
     if not model.kinds:
-        return "it has no attention. Choose a model with attention."
-    if isinstance(model, RecurrentConfig):
-        return ""
-    if not isinstance(model, ModelConfig) or model.positional not in POSITIONS:
-        return f"its positions are {model.positional}. The page computes {', '.join(POSITIONS)} positions."
-    if model.num_kv_heads not in (0, model.num_heads) or model.score_cap or model.attention_sinks:
-        return "it has shared keys, a limit of its scores, or sinks, which the page does not compute."
-    return ""
+        raise CheckpointError("{name} has no attention. Choose a model with attention.", name=name)
+    if isinstance(model, ModelConfig) and (
+        model.positional not in POSITIONS
+        or model.num_kv_heads not in (0, model.num_heads)
+        or model.score_cap
+        or model.attention_sinks
+    ):
+        raise CheckpointError(
+            "{name} has a kind of attention that the page does not compute: ALiBi, a relative bias, shared keys, a "
+            "limit of the scores, or sinks. Choose another checkpoint.",
+            name=name,
+        )
 
 
 def site_files(checkpoints: Sequence[Published]) -> dict[str, bytes]:
@@ -156,7 +167,7 @@ def site_file(checkpoints: Sequence[Published]) -> bytes:
 def page(policy: str, **parts: str) -> str:
     """The HTML of the page, from the template `live/index.html`."""
     text = (LIVE / "index.html").read_text(encoding="utf-8")
-    for name, part in {"policy": policy, **parts}.items():
+    for name, part in {"policy": policy, "generator": GENERATOR, **parts}.items():
         text = text.replace(f"{{{name}}}", part)
     return text
 
