@@ -30,7 +30,7 @@ SOURCES = [
 # Function → the places of its texts among the arguments. A message or error of `model/` gets its template first.
 ERRORS = ("CheckpointError", "ConfigError", "CorpusError", "DownloadError")
 ERRORS += ("Message", "MessageError", "OwnAttentionError")
-PLACES = {"t": (0,), "tn": (0, 1), "tp": (0, 1), "require": (1,), **dict.fromkeys(ERRORS, (0,))}
+PLACES = {"t": (0,), "tn": (0, 1), "tp": (0, 1), "require": (1,), "remembered": (0,), **dict.fromkeys(ERRORS, (0,))}
 HEADER = """msgid ""
 msgstr ""
 "Language: {language}\\n"

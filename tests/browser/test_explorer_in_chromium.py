@@ -183,7 +183,7 @@ def test_pointing_at_a_step_highlights_its_line_of_code_and_vice_versa(visit: Vi
     page = visit(f"inside?{HERE}&inside_tab=stations&station_code=true")
     expect(page.get_by_text("It is only rounding")).to_be_visible()
     settle(page)  # until then stations come below, so that the last one is another, and what is above them grows
-    for step, line in (("weights", "attention_weights(masked)"), ("activation", "self.activation(inner)")):
+    for step, line in (("weights", "attention_weights(masked"), ("activation", "self.activation(inner)")):
         card = page.locator(f"button.step[data-step={step}]").last
         code = page.locator(f".line[data-step={step}]").filter(has_text=line).last
         card.hover()

@@ -8,6 +8,7 @@ from typing import ParamSpec, TypeVar, cast
 
 import streamlit as st
 
+from viz_app.content.translation import t
 from viz_app.server.cache import Cache, read_only
 from viz_app.server.gate import Gate
 from viz_app.server.jobs import Jobs, Lane
@@ -60,7 +61,7 @@ def remembered(message: str = "") -> Callable[[Callable[Arguments, Result]], Cal
     """Keep the results of a function in `RESULTS`, by its name and arguments. Long texts in arguments are cut.
 
     Args:
-        message: Shown to the visitor during the computation.
+        message: Shown to the visitor during the computation, in the language of the visitor.
     """
 
     def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
@@ -74,7 +75,7 @@ def remembered(message: str = "") -> Callable[[Callable[Arguments, Result]], Cal
 
             def compute() -> Result:
                 GATE.give_way()  # a page that needs a hundred results lets others run in between
-                with waiting(message) if message else nullcontext():
+                with waiting(t(message)) if message else nullcontext():
                     return read_only(cast(Callable[..., Result], function)(*arguments))
 
             return RESULTS.get((function.__qualname__, *arguments), compute)

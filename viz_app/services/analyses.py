@@ -133,8 +133,10 @@ def early_readings_of(key: CheckpointKey, text: str) -> tuple[EarlyReading, ...]
     seconds = (checkpoint.model.config.num_layers("encoder") + 1) * seconds_of_search(key, text)
     if seconds > MOST_SECONDS:
         raise ConfigError(
-            f"One translation after each layer would take about {seconds:.0f} seconds. The limit is "
-            f"{MOST_SECONDS:.0f} seconds. Shorten the text."
+            "One translation after each layer would take about {seconds} seconds. The limit is {limit} seconds. "
+            "Shorten the text.",
+            seconds=round(seconds),
+            limit=round(MOST_SECONDS),
         )
     return tuple(decoder_lens(checkpoint, text))
 
@@ -314,7 +316,7 @@ def snapshot_result_of(key: CheckpointKey, text: str, step: int) -> SnapshotResu
     try:
         loaded_snapshot = snapshot(key, step)
     except CheckpointError as error:
-        return UnreadableSnapshot(message=str(error))
+        return UnreadableSnapshot(message=error.message)
     return run_snapshot(loaded_snapshot, text, translation_of(key, text))
 
 

@@ -20,7 +20,7 @@ def classifier(key: CheckpointKey) -> ClassifierCheckpoint:
     """Raises CheckpointError where the checkpoint translates and does not classify."""
     checkpoint = loaded(key)
     if not isinstance(checkpoint, ClassifierCheckpoint):
-        raise CheckpointError(f"{key.name} translates and does not classify.")
+        raise CheckpointError("{name} translates and does not classify.", name=key.name)
     return checkpoint
 
 

@@ -70,7 +70,7 @@ class Listed:
 
     key: CheckpointKey
     config: AnyConfig | None
-    problem: str = ""
+    problem: str = ""  # a `Message`
     megabytes: float = 0.0
 
 
@@ -124,9 +124,11 @@ def list_one(path: Path) -> Listed:
     try:
         config = read_once(key)
         if not any(name.endswith(WEIGHTS) for name, _ in stats):
-            raise CheckpointError(f"{path.name} has no model.safetensors yet. Its training run may still be active.")
+            raise CheckpointError(
+                "{name} has no model.safetensors yet. Its training run may still be active.", name=path.name
+            )
     except CheckpointError as error:
-        return Listed(key=key, config=None, problem=str(error), megabytes=megabytes)
+        return Listed(key=key, config=None, problem=error.message, megabytes=megabytes)
     return Listed(key=key, config=config, megabytes=megabytes)
 
 

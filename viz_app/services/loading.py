@@ -20,6 +20,7 @@ from model.foreign.chat_template import frame_of, with_chat
 from model.inference.continuation import with_continuation
 from model.inference.opening import AnyConfig, open_checkpoint
 from model.network.device import pick_device
+from viz_app.content.translation import t
 from viz_app.server.cache import Cache
 from viz_app.server.resources import available, threads
 from viz_app.server.server_state import GATE, MEGABYTE, MODELS_SHARE, remembered
@@ -54,7 +55,7 @@ def loaded(key: CheckpointKey) -> Checkpoint | ClassifierCheckpoint:
 
     def load() -> Checkpoint | ClassifierCheckpoint:
         folder = Path(key.path)
-        with st.spinner("Loading the checkpoint …"):
+        with st.spinner(t("Loading the checkpoint …")):
             device = pick_device(DEVICE)
             # Weights on another device do not fill this memory. Other models leave it when this one needs their place.
             most = min(MODELS_SHARE, available() + MODELS.size) if device.type == "cpu" else None
@@ -148,7 +149,7 @@ def translator(key: CheckpointKey) -> Checkpoint:
     """
     checkpoint = loaded(key)
     if not isinstance(checkpoint, Checkpoint):
-        raise CheckpointError(f"{key.name} classifies texts and does not translate.")
+        raise CheckpointError("{name} classifies texts and does not translate.", name=key.name)
     return checkpoint
 
 

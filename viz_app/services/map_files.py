@@ -3,6 +3,8 @@
 from model.config.search import SearchConfig
 from model.inference.export import FORMATS, count_weights
 from model.inference.translation import Translation
+from viz_app.content.numbers import decimal
+from viz_app.content.translation import t
 from viz_app.server.server_state import GATE, MAX_CHARACTERS
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.translations import Forced, translation_of
@@ -17,9 +19,10 @@ def too_long_for_a_table(translation: Translation) -> str:
     count = count_weights(translation)
     if count <= MAX_TABLE:
         return ""
-    return (
-        f"The maps of this text have {count:,} weights. A table can hold {MAX_TABLE:,}. Shorten the text, or download "
-        "the NPZ file."
+    return t(
+        "The maps of this text have {n} weights. A table can hold {limit}. Shorten the text, or download the NPZ file.",
+        n=decimal(count),
+        limit=decimal(MAX_TABLE),
     )
 
 

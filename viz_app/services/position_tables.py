@@ -36,7 +36,7 @@ def position_table(key: CheckpointKey) -> FloatArray:
     checkpoint = loaded(key)
     found = checkpoint.model.position_table()
     if found is None:
-        raise CheckpointError(f"{key.name} has no table of positions.")
+        raise CheckpointError("{name} has no table of positions.", name=key.name)
     table: FloatArray = found.cpu().numpy()
     table.setflags(write=False)  # this memory belongs to the model
     return table

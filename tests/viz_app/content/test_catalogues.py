@@ -24,7 +24,6 @@ NOT_YET_CONVERTED = (
     *(f"viz_app/sections/{page}" for page in ("heads", "inside", "masks")),
     *(f"viz_app/sections/{page}" for page in ("positions", "steps", "translate")),
     "viz_app/server",
-    "viz_app/services",
     "viz_app/session/links.py",
     "viz_app/session/own_checkpoints.py",
     "viz_app/session/page_facts.py",

@@ -8,7 +8,7 @@ import streamlit as st
 
 from viz_app.content.numbers import percent_column
 from viz_app.content.plain import plain
-from viz_app.content.translation import N_, t
+from viz_app.content.translation import N_, t, worded
 from viz_app.services import listing
 from viz_app.services.listing import Listed
 
@@ -66,7 +66,7 @@ def show_checkpoint_table(found: Sequence[Listed]) -> None:
     )
     for listed in found:
         if listed.config is None:
-            st.warning(plain(listed.problem))
+            st.warning(plain(worded(listed.problem)))
 
 
 def in_words(figures: pd.DataFrame) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from model.analysis.learning import SnapshotResult, UnreadableSnapshot, list_sna
 from model.inference.translation import Translation
 from viz_app.content.numbers import decimal
 from viz_app.content.plain import plain
-from viz_app.content.translation import N_, t
+from viz_app.content.translation import N_, t, worded
 from viz_app.services import long_analyses
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.page_end import end_page
@@ -63,7 +63,7 @@ def require_history(key: CheckpointKey, text: str, trained: Translation) -> Hist
         end_page()
     for result in results:
         if isinstance(result, UnreadableSnapshot):
-            st.error(plain(result.message))
+            st.error(plain(worded(result.message)))
     read = {step: one for step, one in zip(steps, results, strict=True) if isinstance(one, SnapshotResult)}
     if not read:
         end_page()
