@@ -28,8 +28,10 @@ SOURCES = [
     ROOT / "streamlit_app.py",
 ]
 # Function → the places of its texts among the arguments. A message or error of `model/` gets its template first.
-ERRORS = ("CheckpointError", "ConfigError", "CorpusError", "DownloadError")
-ERRORS += ("Message", "MessageError", "OwnAttentionError")
+ERRORS = (
+    *("CheckpointError", "ConfigError", "CorpusError", "DownloadError", "Message", "MessageError"),
+    *("OwnAttentionError", "QuotaError", "TooLongError"),
+)
 PLACES = {"t": (0,), "tn": (0, 1), "tp": (0, 1), "require": (1,), "remembered": (0,), **dict.fromkeys(ERRORS, (0,))}
 HEADER = """msgid ""
 msgstr ""

@@ -11,7 +11,7 @@ from model.config.model import ClassifierConfig
 from model.inference.opening import AnyConfig
 from viz_app.content.numbers import decimal, percent
 from viz_app.content.plain import plain
-from viz_app.content.translation import N_, t
+from viz_app.content.translation import N_, t, tp
 from viz_app.services.listing import CheckpointKey, Listed
 from viz_app.session.choices import choices, set_choice, settle
 from viz_app.widgets.language_names import language_label, language_name
@@ -102,8 +102,8 @@ def with_chosen_languages(key: CheckpointKey, config: AnyConfig) -> CheckpointKe
     source, target = usual_languages(config)
     return replace(
         key,
-        source=pick_language(t("From"), "from_language", config, source),
-        target=pick_language(t("Into"), "into_language", config, target),
+        source=pick_language(tp("language", "From"), "from_language", config, source),
+        target=pick_language(tp("language", "Into"), "into_language", config, target),
     )
 
 

@@ -10,7 +10,7 @@ import streamlit as st
 
 from viz_app.components.bundle import ASSETS
 from viz_app.components.elements.switches import present_key
-from viz_app.content.translation import N_, t
+from viz_app.content.translation import N_, t, tp
 from viz_app.session.choices import set_choice, settle
 
 __all__ = ["SCALE", "leave_button", "present_switch", "presenting", "step_buttons"]
@@ -39,7 +39,7 @@ def present_switch() -> None:
     settle("present", False)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.toggle(t("Present"), key="present", help=t("Large type, and only the picture."))
-        with st.popover(t("Keys"), icon=":material/keyboard:", type="tertiary"):
+        with st.popover(tp("keyboard", "Keys"), icon=":material/keyboard:", type="tertiary"):
             st.markdown(key_table())
             present_key()
     if presenting():
@@ -48,7 +48,7 @@ def present_switch() -> None:
 
 def key_table() -> str:
     """The keys and what they do, as a table in Markdown."""
-    rows = ((t("Key"), t("Action")), ("---", "---"), *((t(keys), t(action)) for keys, action in KEYS))
+    rows = ((tp("keyboard", "Key"), t("Action")), ("---", "---"), *((t(keys), t(action)) for keys, action in KEYS))
     return "\n".join(f"| {keys} | {action} |" for keys, action in rows)
 
 

@@ -17,17 +17,10 @@ from viz_app.content.pseudo import PSEUDO, Pseudo
 NOT_YET_CONVERTED = (
     "headlight",
     "model",
-    "viz_app/content/demonstrations.py",
-    "viz_app/content/examples.py",
     *(f"viz_app/pages/{page}.py" for page in ("heads", "inside", "masks")),
     *(f"viz_app/pages/{page}.py" for page in ("positions", "steps", "translate")),
     *(f"viz_app/sections/{page}" for page in ("heads", "inside", "masks")),
     *(f"viz_app/sections/{page}" for page in ("positions", "steps", "translate")),
-    "viz_app/server",
-    "viz_app/session/links.py",
-    "viz_app/session/own_checkpoints.py",
-    "viz_app/session/page_facts.py",
-    "viz_app/widgets",
 )
 TRANSLATED = LANGUAGES[1:]
 TEXTS = [text for path in SOURCES for text in marked(path)]
