@@ -176,6 +176,9 @@ def test_markup_in_a_sentence_and_in_a_link_is_text(visit: Open) -> None:
     assert page.locator("input[name=text]").input_value() == hostile
     assert "Translate" in page.title()
     assert page.locator(".page svg.map").count() == 1
+    page = visit(f"#positions?text={quote(hostile)}&position_tab=sentence")  # names the whole sentence
+    expect(page.locator(".hl-lines")).to_contain_text(hostile)
+    assert page.locator("main img[src=x]").count() == 0
 
 
 def test_a_damaged_checkpoint_ends_in_a_sentence(visit: Open, chromium: Browser, host: ThreadingHTTPServer) -> None:
@@ -197,4 +200,4 @@ def test_axe_finds_nothing_and_no_page_is_wider_than_the_screen(visit: Open, pho
     for link in links:
         ready(page, lambda link=link: page.evaluate("(link) => { location.hash = link; }", link))  # type: ignore[misc]
         assert page.evaluate(AXE_RUN) == [], link
-        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), link
+        assert page.evaluate("() => document.documentElement.scrollWidth <= document.documentElement.clientWidth"), link

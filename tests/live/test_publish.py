@@ -150,16 +150,20 @@ def test_another_page_is_never_replaced_and_our_own_is(tmp_path: Path, capsys: p
         assert main(["publish", NAME, "--out", str(out)]) == 0
 
 
+@pytest.mark.parametrize("method", ["write_bytes", "rename"])
 def test_a_site_that_cannot_be_written_leaves_the_old_one_and_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "site"
     command.write_folder(out, {"a/index.html": b"old", MARK: b'{"files": ["a/index.html"]}'}, mark=MARK)
+    usual = getattr(Path, method)
 
-    def full(self: Path, content: bytes) -> int:
-        raise OSError(28, "No space left on device")
+    def full(self: Path, argument: object) -> object:
+        if method == "write_bytes" or self.name == "new":
+            raise OSError(28, "No space left on device")
+        return usual(self, argument)
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(Path, method, full)
     assert main(["publish", NAME, "--out", str(out)]) == 1
     assert "No space left on device" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["site"]
