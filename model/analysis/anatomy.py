@@ -17,6 +17,7 @@ from model.config.section import ConfigError
 from model.decoding.decoder_state import NOTHING_FORCED
 from model.inference.any_text import AnyCheckpoint, record_text
 from model.inference.translation import Recording, Translation
+from model.messages import N_
 from model.network.attention import attention_weights
 from model.network.protocols import Reads
 from model.network.scores import attention_scores
@@ -195,10 +196,10 @@ def derive(parts: Anatomy, head: int, query: int, *, scale: bool = True, tempera
         concatenated=concatenated,
         output=output,
         differences={
-            "weights": float(np.abs(weights - parts.weights[head, query]).max()),
-            "head output": float(np.abs(head_output - parts.head_outputs[head, query]).max()),
+            N_("weights"): float(np.abs(weights - parts.weights[head, query]).max()),
+            N_("head output"): float(np.abs(head_output - parts.head_outputs[head, query]).max()),
         }
-        | ({} if mixing is None else {"layer output": float(np.abs(output - mixing.output[query]).max())}),
+        | ({} if mixing is None else {N_("layer output"): float(np.abs(output - mixing.output[query]).max())}),
     )
 
 

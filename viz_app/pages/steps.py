@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from viz_app.content.translation import t
 from viz_app.sections.steps.beam_tree import beam_tree
 from viz_app.sections.steps.greedy_steps import greedy_steps
 from viz_app.sections.steps.step_controls import step_controls
@@ -19,21 +20,30 @@ key, config = checkpoint_choice.require_attention(listing.listed_checkpoints(), 
 text = require_text(config, forces=True)
 forced = chosen_forced_tokens(key)
 translation = translations.translation_of(key, text, forced=forced)
-add_fact("Translation", translation.text)
+add_fact(t("Translation"), translation.text)
 search, setting = step_controls(config, forced=bool(forced))
 if forced:
     forced_words_caption(key, text, forced)
 longest = max(len(translation.written) - translation.prompt_length, translation.prompt_length)
 if longest > MAX_STEPS:
-    st.info(f"This page can show at most {MAX_STEPS} tokens. The longest text here has {longest}. Shorten it.")
+    st.info(
+        t(
+            "This page can show at most {limit} tokens. The longest text here has {longest}. Shorten it.",
+            limit=MAX_STEPS,
+            longest=longest,
+        )
+    )
 elif search == "greedy":
     greedy_steps(config, translation, setting)
 else:
     beam_tree(key, text, forced, translation.languages, setting)
 explanation(
-    "How it is computed",
-    "The last state of the decoder, projected to the vocabulary, gives a probability for every token. Greedy search "
-    "writes the token with the largest probability. Entropy shows how uncertain the model is: at 0 nats, one token has "
-    "all the probability. A forced token is written whatever its probability is, and all tokens after it depend on it.",
+    t("How it is computed"),
+    t(
+        "The last state of the decoder, projected to the vocabulary, gives a probability for every token. Greedy "
+        "search writes the token with the largest probability. Entropy shows how uncertain the model is: at 0 nats, "
+        "one token has all the probability. A forced token is written whatever its probability is, and all tokens "
+        "after it depend on it."
+    ),
     r"p(y_t \mid y_{<t}, x) = \mathrm{softmax}(W s_t)\qquad H = -\sum_y p(y)\ln p(y)",
 )

@@ -1,5 +1,6 @@
 """Translate: a sentence, its translation, and every attention map that the model computed for it."""
 
+from viz_app.content.translation import t
 from viz_app.sections.translate.display_options import display_options
 from viz_app.sections.translate.map_choice import choose_map
 from viz_app.sections.translate.map_pictures import largest_weights, map_notes, map_pictures
@@ -18,8 +19,10 @@ written_text(key, config, text, run, translation)
 translation_notes(key, config, text, run, translation)
 if not config.model.kinds:
     end_page(
-        "This model has no attention. It is a recurrent network: it reads the sentence into one vector, and writes "
-        "everything from this vector. Try a long sentence. Then choose the same network with attention on the left."
+        t(
+            "This model has no attention. It is a recurrent network: it reads the sentence into one vector, and writes "
+            "everything from this vector. Try a long sentence. Then choose the same network with attention on the left."
+        )
     )
 choice = choose_map(key, config, text, run, translation)
 word_lines(choice, translation)

@@ -10,6 +10,7 @@ from model.config.section import ConfigError
 from model.inference.classify import Classification
 from model.inference.opening import AnyConfig
 from viz_app.content.plain import percent, plain, visible
+from viz_app.content.translation import N_, t, worded
 from viz_app.figures.attention import head_map
 from viz_app.figures.style import Axes
 from viz_app.figures.words import word_grid
@@ -35,12 +36,12 @@ def classified_text(key: CheckpointKey, config: AnyConfig, text: str) -> None:
     """Draw the tabs of a classifier."""
     reading = classifications.classification_of(key, text)
     sections = {
-        "stations": ("Layer by layer", follow_token),
-        "layers": ("Class after each layer", class_after_each_layer),
-        "why": ("Why this class?", why_this_class),
-        "read": ("From which tokens?", shares_of_tokens),
+        "stations": (N_("Layer by layer"), follow_token),
+        "layers": (N_("Class after each layer"), class_after_each_layer),
+        "why": (N_("Why this class?"), why_this_class),
+        "read": (N_("From which tokens?"), shares_of_tokens),
     }
-    labels = {"head": "One head"} | {name: label for name, (label, _) in sections.items()}
+    labels = {"head": "One head"} | {name: t(label) for name, (label, _) in sections.items()}
     head, *drawn = tabs(labels, "inside_tab")
     if head.open:
         with head:
@@ -51,7 +52,7 @@ def classified_text(key: CheckpointKey, config: AnyConfig, text: str) -> None:
                 try:
                     draw_section(key, text, reading)
                 except ConfigError as error:
-                    st.info(plain(str(error)))
+                    st.info(plain(worded(error)))
 
 
 def follow_token(key: CheckpointKey, text: str, reading: Classification) -> None:
@@ -66,13 +67,19 @@ def class_after_each_layer(key: CheckpointKey, text: str, reading: Classificatio
     """Draw the probability of each label after each layer."""
     lens = analyses.class_lens_of(key, text)
     section(
-        "After each layer",
-        "The probability of each label if the model stopped at this layer. The bottom row is what the model decided.",
+        t("After each layer"),
+        t(
+            "The probability of each label if the model stopped at this layer. The bottom row is what the model "
+            "decided."
+        ),
     )
     if lens.difference > ROUNDING:
         st.error(
-            f"The last row differs from the model's own probabilities by up to {lens.difference:.2g}. The model "
-            "computes something that this picture would not show.",
+            t(
+                "The last row differs from the model's own probabilities by up to {difference}. The model computes "
+                "something that this picture would not show.",
+                difference=f"{lens.difference:.2g}",
+            ),
             icon=":material/error:",
         )
         return
@@ -83,23 +90,26 @@ def draw_label_grid(lens: ClassLens, labels: Sequence[str]) -> None:
     layers = len(lens.probabilities) - 1
     words = [[percent(float(share)) for share in row] for row in lens.probabilities]
     notes = [
-        [f"“{label}” has probability {share:.4f}" for label, share in zip(labels, row, strict=True)]
+        [
+            t("“{token}” has probability {number}", token=label, number=f"{share:.4f}")
+            for label, share in zip(labels, row, strict=True)
+        ]
         for row in lens.probabilities.tolist()
     ]
     draw(
         word_grid(
             words,
             lens.probabilities,
-            rows=["no layer yet", *(f"layer {i + 1}" for i in range(layers))],
+            rows=[t("no layer yet"), *(t("layer {layer}", layer=i + 1) for i in range(layers))],
             columns=labels,
-            row_title="stopped after",
-            column_title="label",
+            row_title=t("stopped after"),
+            column_title=t("label"),
             notes=notes,
             height=90 + 44 * (layers + 1),
         ),
         key="class_lens",
         wide=True,
-        alt=f"Grid of the probability of each label after each of {layers} layers",
+        alt=t("Grid of the probability of each label after each of {n} layers", n=layers),
     )
 
 
@@ -107,7 +117,7 @@ def why_this_class(key: CheckpointKey, text: str, reading: Classification) -> No
     """Ask for a rival label, and draw what each part of the model added for one or the other."""
     rivals = [label for label in reading.probabilities if label != reading.label]
     settle("rival_label", rivals[0], rivals)
-    rival = st.columns([2.4, 5.4])[0].selectbox("Why not", rivals, key="rival_label")
+    rival = st.columns([2.4, 5.4])[0].selectbox(t("Why not"), rivals, key="rival_label")
     contributions = analyses.class_contributions_of(key, text, reading.label, rival)
     draw_contributions(contributions, visible(reading.label), visible(rival), exclusive=not reading.several_labels)
 
@@ -116,35 +126,43 @@ def shares_of_tokens(key: CheckpointKey, text: str, reading: Classification) -> 
     """Draw the share of each token in the vector that the classifier reads."""
     influence = analyses.class_influence_of(key, text)
     section(
-        "From which tokens?",
-        "How much the vector that the classifier reads depends on each token, through all layers. The shares sum to 1.",
+        t("From which tokens?"),
+        t(
+            "How much the vector that the classifier reads depends on each token, through all layers. The shares "
+            "sum to 1."
+        ),
     )
     if influence.pooled is None or not influence.agrees:
         st.error(
-            f"The vectors of a layer differ from its output by up to {influence.residual:.2g}. The model computes "
-            "something that this view would not show.",
+            t(
+                "The vectors of a layer differ from its output by up to {difference}. The model computes something "
+                "that this view would not show.",
+                difference=f"{influence.residual:.2g}",
+            ),
             icon=":material/error:",
         )
         return
     shares = influence.pooled.astype(np.float32)
     strongest = np.sort(np.argsort(-shares)[:MOST_BARS])
     if len(shares) > MOST_BARS:
-        st.caption(f"The picture shows the {MOST_BARS} tokens with the largest shares, of {len(shares)}.")
+        st.caption(
+            t("The picture shows the {n} tokens with the largest shares, of {all}.", n=MOST_BARS, all=len(shares))
+        )
     draw(
         head_map(
             shares[strongest][None],
             Axes(
-                queries=["decision"],
+                queries=[t("decision")],
                 keys=[reading.tokens[i] for i in strongest],
-                query_title="classifier",
-                key_title="token read",
+                query_title=t("classifier"),
+                key_title=t("token read"),
             ),
             np.ones((1, len(strongest)), dtype=bool),
             height=220,
-            unit="share",
+            unit=t("share"),
             largest=float(shares.max()),
         ),
         key="class_influence",
         wide=True,
-        alt="Heatmap of the share of each token in the vector that the classifier reads",
+        alt=t("Heatmap of the share of each token in the vector that the classifier reads"),
     )

@@ -8,7 +8,9 @@ import pandas as pd
 import streamlit as st
 
 from model.analysis.anatomy import Anatomy, Derivation
+from viz_app.content.numbers import decimal, sentences
 from viz_app.content.plain import plain, visible
+from viz_app.content.translation import t, worded
 from viz_app.figures import vectors
 from viz_app.figures.style import Axes
 from viz_app.widgets.charts import draw
@@ -38,8 +40,8 @@ class ChosenQuery:
         return Axes(
             queries=self.key_tokens[self.shown],
             keys=[str(i) for i in range(dimensions)],
-            query_title="key token",
-            key_title="dimension",
+            query_title=t("key token"),
+            key_title=t("dimension"),
         )
 
 
@@ -48,15 +50,22 @@ def draw_queries_and_keys(chosen: ChosenQuery) -> None:
     queries, keys = chosen.anatomy.queries[chosen.head], chosen.anatomy.keys[chosen.head]  # (T, K), (S, K)
     width = queries.shape[-1]
     section(
-        "1. Queries and keys",
-        f"Left: the query of “{visible(chosen.query_token)}” (top row) and the keys of the tokens, {width} numbers "
-        "each. Right: their product, number by number. It is red where both numbers have the same sign.",
+        f"1. {t('Queries and keys')}",
+        t(
+            "Left: the query of “{token}” (top row) and the keys of the tokens, {n} numbers each. Right: their "
+            "product, number by number. It is red where both numbers have the same sign.",
+            token=visible(chosen.query_token),
+            n=width,
+        ),
     )
     if chosen.anatomy.sharing > 1:
         first = chosen.head - chosen.head % chosen.anatomy.sharing + 1
         st.caption(
-            f"Heads {first} to {first + chosen.anatomy.sharing - 1} share these keys and values. Each has its own "
-            "queries."
+            t(
+                "Heads {first} to {last} share these keys and values. Each has its own queries.",
+                first=first,
+                last=first + chosen.anatomy.sharing - 1,
+            )
         )
     with st.container(horizontal=True):
         st.latex(r"q = x\,W_Q\qquad k_j = x_j\,W_K\qquad v_j = x_j\,W_V")
@@ -65,15 +74,15 @@ def draw_queries_and_keys(chosen: ChosenQuery) -> None:
         draw(
             vectors.query_and_keys(queries[chosen.query], keys[chosen.shown], chosen.axes(width), height=HEIGHT),
             key="query_keys",
-            alt="Heatmap of the query vector above the key vectors",
+            alt=t("Heatmap of the query vector above the key vectors"),
         )
     with right:
         draw(
             vectors.rows(
-                chosen.derivation.products[chosen.shown], chosen.axes(width), unit="q·k, elementwise", height=HEIGHT
+                chosen.derivation.products[chosen.shown], chosen.axes(width), unit=t("q·k, elementwise"), height=HEIGHT
             ),
             key="products",
-            alt="Heatmap of the elementwise products of the query with every key",
+            alt=t("Heatmap of the elementwise products of the query with every key"),
         )
 
 
@@ -81,34 +90,40 @@ def draw_weights(chosen: ChosenQuery) -> None:
     """Step 2: show how the products become attention weights, one row for each key."""
     anatomy, derivation = chosen.anatomy, chosen.derivation
     st.latex(weights_formula(chosen))
-    columns = score_columns(chosen)
+    columns, weight, models = score_columns(chosen), t("weight α"), t("the model's own")
     st.dataframe(
         pd.DataFrame(
             {
-                "key": chosen.key_tokens,
+                t("key"): chosen.key_tokens,
                 "q·k": derivation.dots,
                 **columns,
-                "after the mask": [f"{value:.4f}" if np.isfinite(value) else "−∞" for value in derivation.masked],
-                "weight α": derivation.weights,
-                "the model's own": anatomy.weights[chosen.head, chosen.query],
+                t("after the mask"): [f"{value:.4f}" if np.isfinite(value) else "−∞" for value in derivation.masked],
+                weight: derivation.weights,
+                models: anatomy.weights[chosen.head, chosen.query],
             }
         ),
         hide_index=True,
         height=38 + 35 * min(len(chosen.key_tokens), MAX_ROWS),
-        alt="Table of products, scaled scores, masked scores and weights for every key",
-        column_config={
-            name: st.column_config.NumberColumn(format="%.4f") for name in ("q·k", *columns, "the model's own")
-        }
-        | {"weight α": st.column_config.ProgressColumn(format="%.4f", min_value=0.0, max_value=1.0)},
+        alt=t("Table of products, scaled scores, masked scores and weights for every key"),
+        column_config={name: st.column_config.NumberColumn(format="%.4f") for name in ("q·k", *columns, models)}
+        | {weight: st.column_config.ProgressColumn(format="%.4f", min_value=0.0, max_value=1.0)},
     )
     if derivation.sink is not None:
         st.caption(
-            f"The weights of this row sum to {1 - derivation.sink:.3f} and not to 1. The sink of this head has the "
-            f"other {derivation.sink:.3f}. It is one more score in the softmax, without a value."
+            t(
+                "The weights of this row sum to {sum} and not to 1. The sink of this head has the other {rest}. It is "
+                "one more score in the softmax, without a value.",
+                sum=decimal(1 - derivation.sink, digits=3),
+                rest=decimal(derivation.sink, digits=3),
+            )
         )
     if len(chosen.key_tokens) > MAX_ROWS:
         st.caption(
-            f"The table shows {MAX_ROWS} of {len(chosen.key_tokens)} keys at a time. Scroll it to see the others."
+            t(
+                "The table shows {n} of {all} keys at a time. Scroll it to see the others.",
+                n=MAX_ROWS,
+                all=len(chosen.key_tokens),
+            )
         )
 
 
@@ -138,12 +153,12 @@ def score_columns(chosen: ChosenQuery) -> dict[str, np.ndarray]:
         return {f"÷ {divisor * chosen.temperature:.3g}": derivation.scores}
     columns = {f"÷ {divisor:.3g}": derivation.scaled}
     if derivation.capped is not None:
-        columns[f"limited to ±{anatomy.cap:g}"] = derivation.capped
-    heat = f", ÷ {chosen.temperature:g}" if chosen.temperature != 1 else ""
+        columns[t("limited to ±{limit}", limit=f"{anatomy.cap:g}")] = derivation.capped
+    heat = f"÷ {chosen.temperature:g}" if chosen.temperature != 1 else ""
     if anatomy.distances is not None:
-        columns[f"+ distance{heat}"] = derivation.scores
+        columns[", ".join(filter(None, (t("+ distance"), heat)))] = derivation.scores
     elif heat:
-        columns[heat.removeprefix(", ")] = derivation.scores
+        columns[heat] = derivation.scores
     return columns
 
 
@@ -152,16 +167,16 @@ def draw_head_output(chosen: ChosenQuery) -> None:
     values = chosen.anatomy.values[chosen.head]  # (S, K)
     axes = chosen.axes(values.shape[-1])
     section(
-        "3. Values, weighted and summed",
-        "Each value times its weight. The sum over all keys (bottom) is the head's output.",
+        f"3. {t('Values, weighted and summed')}",
+        t("Each value times its weight. The sum over all keys (bottom) is the head's output."),
     )
     st.latex(r"h = \sum_j \alpha_j\,v_j")
     left, right = st.columns(2)
     with left:
         draw(
-            vectors.rows(values[chosen.shown], axes, unit="value", height=HEIGHT),
+            vectors.rows(values[chosen.shown], axes, unit=t("value"), height=HEIGHT),
             key="values",
-            alt="Heatmap of the value vectors",
+            alt=t("Heatmap of the value vectors"),
         )
     with right:
         draw(
@@ -169,7 +184,7 @@ def draw_head_output(chosen: ChosenQuery) -> None:
                 chosen.derivation.weighted_values[chosen.shown], chosen.derivation.head_output, axes, height=HEIGHT
             ),
             key="weighted_values",
-            alt="Heatmap of the weighted values above their sum",
+            alt=t("Heatmap of the weighted values above their sum"),
         )
 
 
@@ -179,19 +194,30 @@ def draw_layer_output(chosen: ChosenQuery) -> None:
     if output is None:
         st.info(
             plain(
-                f"The last step, from the heads to the layer's output, is not shown. {chosen.anatomy.no_mixing_reason}"
+                sentences(
+                    [
+                        t("The last step, from the heads to the layer's output, is not shown."),
+                        worded(chosen.anatomy.no_mixing_reason),
+                    ]
+                )
             )
         )
         return
     heads, _, width = chosen.anatomy.values.shape
     section(
-        "4. All heads together, then the output projection",
-        f"The outputs of {heads} heads form one vector of {heads} × {width} = {heads * width} numbers (this head is "
-        f"framed). A matrix turns it into the {len(output)} numbers of the layer's output.",
+        f"4. {t('All heads together, then the output projection')}",
+        t(
+            "The outputs of {heads} heads form one vector of {heads} × {width} = {all} numbers (this head is framed). "
+            "A matrix turns it into the {n} numbers of the layer's output.",
+            heads=heads,
+            width=width,
+            all=heads * width,
+            n=len(output),
+        ),
     )
     st.latex(r"o = [h_1;\dots;h_H]\,W_O + b_O")
     draw(
         vectors.concatenation(chosen.derivation.concatenated, output, heads=heads, chosen=chosen.head, height=190),
         key="concatenation",
-        alt="The outputs of all heads as one vector, and the output of the layer",
+        alt=t("The outputs of all heads as one vector, and the output of the layer"),
     )

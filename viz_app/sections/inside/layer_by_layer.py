@@ -13,6 +13,7 @@ from model.config.model import ModelConfig
 from model.network.protocols import Sizes
 from viz_app.components.elements.diagrams import architecture_map, derivation
 from viz_app.content.plain import visible
+from viz_app.content.translation import t, worded
 from viz_app.figures.architecture import Outline, architecture
 from viz_app.figures.style import Axes
 from viz_app.figures.vectors import rows
@@ -46,7 +47,7 @@ def draw_path(
     if isinstance(sizes, ModelConfig):
         drawing, vectors = vectors.columns([1.05, 1])
         with drawing:
-            section("Where in the model?", "The whole model. Choose a layer to follow the token through it.")
+            section(t("Where in the model?"), t("The whole model. Choose a layer to follow the token through it."))
             architecture_map(
                 architecture(outline_of(sizes)),
                 stack=chosen.stack,
@@ -67,8 +68,11 @@ def compare_with_model(stations: Sequence[Station], prediction: WordPrediction |
     """Say whether the computed numbers equal those of the model."""
     if prediction is not None and prediction.difference > ROUNDING:
         st.error(
-            f"The probabilities differ from the model's by up to {prediction.difference:.2g}. The model computes "
-            "something that this page does not show.",
+            t(
+                "The probabilities differ from the model's by up to {difference}. The model computes something that "
+                "this page does not show.",
+                difference=f"{prediction.difference:.2g}",
+            ),
             icon=":material/error:",
         )
         return
@@ -76,14 +80,21 @@ def compare_with_model(stations: Sequence[Station], prediction: WordPrediction |
     size = max(1.0, *(float(np.abs(station.vector).max()) for station in stations))
     if worst.difference < ROUNDING * size:
         st.success(
-            f"The numbers on this page agree with the model's. The largest difference is {worst.difference:.2g}. It is "
-            "only rounding.",
+            t(
+                "The numbers on this page agree with the model's. The largest difference is {difference}. It is only "
+                "rounding.",
+                difference=f"{worst.difference:.2g}",
+            ),
             icon=":material/check:",
         )
     else:
         st.error(
-            f"The numbers of the station “{worst.name}” differ from the model's by up to {worst.difference:.2g}. The "
-            "model computes something that this page does not show.",
+            t(
+                "The numbers of the station “{station}” differ from the model's by up to {difference}. The model "
+                "computes something that this page does not show.",
+                station=worded(worst.name),
+                difference=f"{worst.difference:.2g}",
+            ),
             icon=":material/error:",
         )
 
@@ -111,63 +122,69 @@ def draw_vectors(stations: Sequence[Station], token: str) -> None:
     """Draw the vector of the token after every station, one row each."""
     width = len(stations[0].vector)
     section(
-        f"The vector of “{token}”",
-        f"Its {width} numbers after every part of the model. Attention and feed-forward show what they add. Red is "
-        "positive, blue is negative.",
+        t("The vector of “{token}”", token=token),
+        t(
+            "Its {n} numbers after every part of the model. Attention and feed-forward show what they add. Red is "
+            "positive, blue is negative.",
+            n=width,
+        ),
     )
     draw(
         rows(
             np.stack([station.vector for station in stations]),
             Axes(
-                queries=[f"{number}. {station.name}" for number, station in enumerate(stations, start=1)],
+                queries=[f"{number}. {worded(station.name)}" for number, station in enumerate(stations, start=1)],
                 keys=[str(i) for i in range(width)],
-                query_title="after",
-                key_title="dimension",
+                query_title=t("after"),
+                key_title=t("dimension"),
             ),
-            unit="value",
+            unit=t("value"),
             height=80 + 34 * len(stations),
         ),
         key="stations",
-        alt=f"Heatmap of the vector of a token after each of {len(stations)} parts of the model",
+        alt=t("Heatmap of the vector of a token after each of {n} parts of the model", n=len(stations)),
     )
 
 
 def draw_station(number: int, station: Station, chosen: TokenInLayer) -> None:
     """Show the formula of a station, and its steps with code and numbers where they were requested."""
     name, formula = st.container(key=f"stop_{number}").columns([1, 2.2], vertical_alignment="center")
+    heading = f"{number}. {worded(station.name)}"
     with name:
-        section(f"{number}. {station.name}", f"Difference from the model's own: {station.difference:.2g}")
+        section(heading, t("Difference from the model's own: {difference}", difference=f"{station.difference:.2g}"))
     formula.latex(station.formula)
     if chosen.with_code and station.steps:
-        title = f"{number}. {station.name}: {chosen.title}"
-        derivation(station.steps, station.code, alt=station.name, title=title, key=f"station_{number}")
+        title = t("{station}: {place}", station=heading, place=chosen.title)
+        derivation(station.steps, station.code, alt=worded(station.name), title=title, key=f"station_{number}")
         numbers(
-            {step.name: partial(pd.DataFrame, step.numbers) for step in station.steps},
-            summary=station.steps[-1].formula,
+            {t(step.name): partial(pd.DataFrame, step.numbers) for step in station.steps},
+            summary=worded(station.steps[-1].formula),
             key=f"station_{number}",
-            alt=station.name,
+            alt=worded(station.name),
         )
 
 
 def draw_prediction(number: int, prediction: WordPrediction, chosen: TokenInLayer) -> None:
     """Show the most likely tokens or labels after the last layer."""
     words, code = st.container(key=f"stop_{number}").columns([1, 1.25])
+    heading = f"{number}. {t('The prediction')}"
     with words:
         section(
-            f"{number}. The prediction",
-            "A matrix makes one logit for each token or label, and logits become probabilities.",
+            heading,
+            t("A matrix makes one logit for each token or label, and logits become probabilities."),
         )
         st.latex(prediction.formula)
+        logit, probability = t("logit"), t("probability")
         st.dataframe(
-            pd.DataFrame(prediction.words, columns=["token", "logit", "probability"]),
+            pd.DataFrame(prediction.words, columns=[t("token"), logit, probability]),
             hide_index=True,
-            alt="Table of the most likely tokens or labels with logit and probability",
+            alt=t("Table of the most likely tokens or labels with logit and probability"),
             column_config={
-                "logit": st.column_config.NumberColumn(format="%.3f"),
-                "probability": st.column_config.ProgressColumn(format="%.4f", min_value=0.0, max_value=1.0),
+                logit: st.column_config.NumberColumn(format="%.3f"),
+                probability: st.column_config.ProgressColumn(format="%.4f", min_value=0.0, max_value=1.0),
             },
         )
     if chosen.with_code:
-        title = f"{number}. The prediction: {chosen.title}"
+        title = t("{station}: {place}", station=heading, place=chosen.title)
         with code:
-            derivation((), prediction.code, alt="the words", title=title, key="station_code_of_words")
+            derivation((), prediction.code, alt=t("The prediction"), title=title, key="station_code_of_words")

@@ -7,6 +7,8 @@ import streamlit as st
 
 from model.analysis.lens import Lens, predicted_positions
 from model.inference.translation import Translation
+from viz_app.content.numbers import sentences
+from viz_app.content.translation import N_, t
 from viz_app.figures.words import word_grid
 from viz_app.services import analyses, loading, translations
 from viz_app.services.listing import CheckpointKey
@@ -20,11 +22,11 @@ __all__ = ["early_predictions"]
 
 MAX_COLUMNS = 14  # a cell of a wider grid is too narrow for its word
 ROUNDING = 1e-3  # of a probability
-LOGIT_LENS = (
+LOGIT_LENS = N_(
     "The logit lens (nostalgebraist 2020) takes the state after layer l. It applies the last norm of the model, if "
     "there is one. Then it multiplies the result by the output matrix. This product has one logit for each token."
 )
-DECODER_LENS = (
+DECODER_LENS = N_(
     "The DecoderLens (Langedijk et al. 2024) stops the encoder: the decoder gets the state of the encoder after layer "
     "l and not its last state."
 )
@@ -38,17 +40,24 @@ def early_predictions(key: CheckpointKey, text: str, run: Run) -> None:
     shown = shown_positions(positions, translation.prompt_length)
     _, lens = analyses.lens_of(key, text, *run, shown)
     section(
-        "After each layer of the decoder" if writes else "After each layer of the encoder",
-        "The word that the model would write if it stopped at this layer. Each column is a position of the text that "
-        "it writes. The bottom row is what the model wrote."
+        t("After each layer of the decoder") if writes else t("After each layer of the encoder"),
+        t(
+            "The word that the model would write if it stopped at this layer. Each column is a position of the text "
+            "that it writes. The bottom row is what the model wrote."
+        )
         if writes
-        else "The word that the model would predict for each masked token if it stopped at this layer. The bottom row "
-        "is what the model predicts.",
+        else t(
+            "The word that the model would predict for each masked token if it stopped at this layer. The bottom row "
+            "is what the model predicts."
+        ),
     )
     if lens.difference > ROUNDING:
         st.error(
-            f"The last row differs from the model's own probabilities by up to {lens.difference:.2g}. The model "
-            "computes something that this picture would not show.",
+            t(
+                "The last row differs from the model's own probabilities by up to {difference}. The model computes "
+                "something that this picture would not show.",
+                difference=f"{lens.difference:.2g}",
+            ),
             icon=":material/error:",
         )
         return
@@ -57,14 +66,16 @@ def early_predictions(key: CheckpointKey, text: str, run: Run) -> None:
     translates = loading.config_of(key).task == "translation"
     if translates:
         section(
-            "After each layer of the encoder",
-            "The whole translation if the decoder reads the source after fewer encoder layers. These translations are "
-            "greedy.",
+            t("After each layer of the encoder"),
+            t(
+                "The whole translation if the decoder reads the source after fewer encoder layers. These translations "
+                "are greedy."
+            ),
         )
         show_early_translations(key, text)
     explanation(
-        "How it is computed",
-        " ".join(filter(None, (LOGIT_LENS, DECODER_LENS if translates else ""))),
+        t("How it is computed"),
+        sentences([t(LOGIT_LENS), *([t(DECODER_LENS)] if translates else [])]),
         r"p_l(y) = \mathrm{softmax}(W\,\mathrm{norm}(x^{(l)}_t))",
     )
 
@@ -75,7 +86,7 @@ def shown_positions(positions: tuple[int, ...], prompt_length: int) -> tuple[int
     if len(positions) > MAX_COLUMNS:
         last = len(positions) - MAX_COLUMNS + 1
         settle("first_place", min(prompt_length + 1, last), range(1, last + 1))
-        first = st.slider(f"First position shown, of {len(positions)}", 1, last, key="first_place")
+        first = st.slider(t("First position shown, of {n}", n=len(positions)), 1, last, key="first_place")
     return positions[first - 1 : first - 1 + MAX_COLUMNS]
 
 
@@ -85,13 +96,17 @@ def explain_first_row(key: CheckpointKey, translation: Translation, lens: Lens) 
     repeated = count_repeats(lens.tokens[0], [read[position].text for position in lens.positions])
     if not repeated:
         return
-    note = (
-        f"The first row comes before all layers, so it is no prediction. At {repeated} of {len(lens.positions)} "
-        "positions it only repeats the token that was read."
-    )
+    notes = [
+        t(
+            "The first row comes before all layers, so it is no prediction. At {n} of {all} positions it only repeats "
+            "the token that was read.",
+            n=repeated,
+            all=len(lens.positions),
+        )
+    ]
     if getattr(loading.config_of(key).model, "tie_embeddings", "none") != "none":
-        note = f"{note} The embeddings and the output of this model share one matrix."
-    st.caption(note)
+        notes.append(t("The embeddings and the output of this model share one matrix."))
+    st.caption(sentences(notes))
 
 
 def count_repeats(predicted: Sequence[str], read: Sequence[str]) -> int:
@@ -109,7 +124,13 @@ def draw_word_grid(translation: Translation, lens: Lens) -> None:
     ]
     notes = [
         [
-            f"“{best}” has probability {highest:.4f}. “{word}”, the word of the whole model, has {own:.4f}"
+            t(
+                "“{token}” has probability {number}. “{word}”, the word of the whole model, has {own}",
+                token=best,
+                number=f"{highest:.4f}",
+                word=word,
+                own=f"{own:.4f}",
+            )
             for best, highest, word, own in zip(words, probabilities, predicted, own_probabilities, strict=True)
         ]
         for words, probabilities, own_probabilities in zip(lens.tokens, lens.probabilities, lens.written, strict=True)
@@ -118,35 +139,36 @@ def draw_word_grid(translation: Translation, lens: Lens) -> None:
         word_grid(
             lens.tokens,
             lens.probabilities,
-            rows=["no layer yet", *(f"layer {i + 1}" for i in range(layers))],
+            rows=[t("no layer yet"), *(t("layer {layer}", layer=i + 1) for i in range(layers))],
             columns=[read[position].text for position in lens.positions],
-            row_title="stopped after",
-            column_title="token read last" if translation.written else "masked token",
+            row_title=t("stopped after"),
+            column_title=t("token read last") if translation.written else t("masked token"),
             notes=notes,
             height=90 + 44 * (layers + 1),
         ),
         key="lens",
         wide=True,
-        alt=f"Grid of the most likely words after each of {layers} layers, shaded by probability",
+        alt=t("Grid of the most likely words after each of {n} layers, shaded by probability", n=layers),
     )
 
 
 def show_early_translations(key: CheckpointKey, text: str) -> None:
     """Show the translation after each layer of the encoder as a table."""
+    layers, translation = t("layers of the encoder"), t("translation")
     st.dataframe(
         pd.DataFrame(
             [
                 {
-                    "layers of the encoder": early.layers,
-                    "translation": early.text if early.finished else f"{early.text} …",
+                    layers: early.layers,
+                    translation: early.text if early.finished else f"{early.text} …",
                 }
                 for early in analyses.early_readings_of(key, text)
             ]
         ),
         hide_index=True,
-        alt="Table of the translations after each layer of the encoder",
+        alt=t("Table of the translations after each layer of the encoder"),
         column_config={
-            "layers of the encoder": st.column_config.NumberColumn(width="small"),
-            "translation": st.column_config.TextColumn(width="large", help="… : stopped at the length limit"),
+            layers: st.column_config.NumberColumn(width="small"),
+            translation: st.column_config.TextColumn(width="large", help=t("… : stopped at the length limit")),
         },
     )

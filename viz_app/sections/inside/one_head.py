@@ -8,7 +8,9 @@ from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.inference.opening import AnyConfig
 from model.inference.tokens import Token
+from viz_app.content.numbers import joined
 from viz_app.content.plain import plain
+from viz_app.content.translation import t, worded
 from viz_app.sections.inside.head_steps import (
     ChosenQuery,
     draw_head_output,
@@ -35,7 +37,7 @@ def one_head(key: CheckpointKey, config: AnyConfig, text: str, run: translations
     try:
         translation, anatomy = head_analyses.anatomy_of(key, text, kind, layer, *run)
     except ConfigError as error:
-        st.info(plain(str(error)))
+        st.info(plain(worded(error)))
         return
     query_tokens, key_tokens = translation.tokens_of(kind)
     with query_column:
@@ -69,7 +71,7 @@ def query_picker(tokens: tuple[Token, ...], kind: str) -> int:
     rows = list(range(len(tokens)))
     settle("query", min(2, rows[-1]), rows)
     chosen: int = st.selectbox(
-        f"Query: {KINDS[kind].query}",
+        t("Query: {token}", token=t(KINDS[kind].query)),
         rows,
         format_func=[f"{row + 1} · {token.text}" for row, token in enumerate(tokens)].__getitem__,
         key="query",
@@ -80,23 +82,23 @@ def query_picker(tokens: tuple[Token, ...], kind: str) -> int:
 def ask_for_scale(anatomy: Anatomy) -> tuple[bool, float]:
     """Ask whether the scores are divided by √d_k, and for the temperature of the softmax."""
     section(
-        "2. From products to weights",
-        "Add up each row, divide, mask, then softmax. The table has one row for each key of this query.",
+        f"2. {t('From products to weights')}",
+        t("Add up each row, divide, mask, then softmax. The table has one row for each key of this query."),
     )
     scaling, heat, _ = st.columns([1.6, 2.2, 3], vertical_alignment="center")
     settle("scaled", True)
     settle_number("head_temperature", 1.0, 0.1, 5.0)
     divides = anatomy.scaling != 1
     scale = scaling.toggle(
-        "Divide by √d_k",
+        t("Divide by √d_k"),
         key="scaled",
         disabled=not divides,
-        help="Without the division, the softmax becomes much sharper."
+        help=t("Without the division, the softmax becomes much sharper.")
         if divides
-        else "This model does not divide. Its weights were initialized so that no division is needed (T5).",
+        else t("This model does not divide. Its weights were initialized so that no division is needed (T5)."),
     )
     temperature = heat.slider(
-        "Temperature of the softmax; the model uses 1", 0.1, 5.0, step=0.1, key="head_temperature"
+        t("Temperature of the softmax; the model uses 1"), 0.1, 5.0, step=0.1, key="head_temperature"
     )
     return scale or not divides, temperature
 
@@ -104,21 +106,33 @@ def ask_for_scale(anatomy: Anatomy) -> tuple[bool, float]:
 def compare_with_model(derivation: Derivation, anatomy: Anatomy, *, what_if: bool) -> None:
     """Show the largest difference between the derived numbers and those that the model computed."""
     worst = max(derivation.differences.values())
-    each = ", ".join(f"{stage} {difference:.2g}" for stage, difference in derivation.differences.items())
+    each = joined([f"{t(stage)} {difference:.2g}" for stage, difference in derivation.differences.items()])
     if what_if:
         st.warning(
-            f"This is a what-if. Its numbers differ from the model's by up to {worst:.2g} ({each}).",
+            t(
+                "This is a what-if. Its numbers differ from the model's by up to {difference} ({each}).",
+                difference=f"{worst:.2g}",
+                each=each,
+            ),
             icon=":material/science:",
         )
     elif worst < ROUNDING * max(1.0, float(np.abs(anatomy.head_outputs).max())):
         st.success(
-            f"The numbers on this page agree with the model's. The largest difference is {worst:.2g} ({each}). It is "
-            "only rounding.",
+            t(
+                "The numbers on this page agree with the model's. The largest difference is {difference} ({each}). It "
+                "is only rounding.",
+                difference=f"{worst:.2g}",
+                each=each,
+            ),
             icon=":material/check:",
         )
     else:
         st.error(
-            f"The numbers on this page differ from the model's by up to {worst:.2g} ({each}). The model computes "
-            "something that this page does not show.",
+            t(
+                "The numbers on this page differ from the model's by up to {difference} ({each}). The model computes "
+                "something that this page does not show.",
+                difference=f"{worst:.2g}",
+                each=each,
+            ),
             icon=":material/error:",
         )

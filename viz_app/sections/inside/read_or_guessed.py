@@ -10,7 +10,9 @@ from model.analysis.influence import Influence
 from model.analysis.streams import FloatArray
 from model.config.section import ConfigError
 from model.inference.translation import Translation
+from viz_app.content.numbers import sentences
 from viz_app.content.plain import plain
+from viz_app.content.translation import N_, t, worded
 from viz_app.figures.attention import head_map
 from viz_app.figures.style import Axes
 from viz_app.figures.words import stacked_shares
@@ -24,14 +26,14 @@ from viz_app.widgets.map_window import MapWindow, choose_window
 
 __all__ = ["read_or_guessed"]
 
-ALTI = (
+ALTI = N_(
     "This is ALTI+ (Ferrando et al. 2022). The output of attention at one position is a sum of vectors, one from each "
     "position. The residual counts as the vector of the position itself. In cross-attention, the residual counts for "
     "the words before. The share of a vector is how much closer it brings the sum to the output, in the L₁ norm. The "
     "shares of all layers are multiplied. Here the vectors of each layer add up to its output, with a difference of at "
-    "most {difference:.1g}."
+    "most {difference}."
 )
-VALUE_ZEROING = (
+VALUE_ZEROING = N_(
     "The second measure is value zeroing (Mohebbi et al. 2023). It compares the output of a position with the values "
     "of a token and without them: 1 minus the cosine of the two vectors."
 )
@@ -42,14 +44,17 @@ def read_or_guessed(key: CheckpointKey, text: str, run: Run) -> None:
     try:
         translation, influence = analyses.influence_of(key, text, *run)
     except ConfigError as error:
-        st.info(plain(str(error)))
+        st.info(plain(worded(error)))
         return
     first = translation.prompt_length
     written = [token.text for token in translation.written[first:]]
     if not influence.agrees:
         st.error(
-            f"The vectors of a layer differ from its output by up to {influence.residual:.2g}. The model computes "
-            "something that this view would not show.",
+            t(
+                "The vectors of a layer differ from its output by up to {difference}. The model computes something "
+                "that this view would not show.",
+                difference=f"{influence.residual:.2g}",
+            ),
             icon=":material/error:",
         )
         return
@@ -60,8 +65,8 @@ def read_or_guessed(key: CheckpointKey, text: str, run: Run) -> None:
     else:
         draw_tokens_that_were_read(influence, translation)
     explanation(
-        "How it is computed",
-        " ".join(filter(None, (ALTI.format(difference=influence.residual), VALUE_ZEROING if written else ""))),
+        t("How it is computed"),
+        sentences([t(ALTI, difference=f"{influence.residual:.1g}"), *([t(VALUE_ZEROING)] if written else [])]),
         r"c_{ij} \propto \max(0, \lVert y_i\rVert_1 - \lVert y_i - T_i(x_j)\rVert_1)",
     )
 
@@ -70,77 +75,85 @@ def draw_shares(influence: Influence, translation: Translation, written: Sequenc
     """Draw a bar for every written word: what the model was given, and the words that it wrote before."""
     translates = bool(translation.source)
     section(
-        "Read or guessed?",
-        "How much of each written word comes from the source, and how much from <s> and the words written before it. A "
-        "word with a small share from the source depends more on the words before it."
+        t("Read or guessed?"),
+        t(
+            "How much of each written word comes from the source, and how much from <s> and the words written before "
+            "it. A word with a small share from the source depends more on the words before it."
+        )
         if translates
-        else "How much of each written word comes from the text that you typed, and how much from the words that the "
-        "model wrote after it.",
+        else t(
+            "How much of each written word comes from the text that you typed, and how much from the words that the "
+            "model wrote after it."
+        ),
     )
     given = influence.given(translation.prompt_length)[translation.prompt_length :]
     draw(
         stacked_shares(
             {
-                "from the source" if translates else "from your text": given.tolist(),
-                "from the words before" if translates else "from its own words": (1 - given).tolist(),
+                t("from the source") if translates else t("from your text"): given.tolist(),
+                t("from the words before") if translates else t("from its own words"): (1 - given).tolist(),
             },
             written,
-            title="written word",
+            title=t("written word"),
             height=300,
         ),
         key="read_or_guessed",
-        alt="Bars: for each written word the share from what was given and the share from the words before it",
+        alt=t("Bars: for each written word the share from what was given and the share from the words before it"),
     )
 
 
 def draw_contributing_tokens(influence: Influence, translation: Translation, written: Sequence[str]) -> None:
     """Draw the share of every source token and of every token read before in each written word."""
     section(
-        "From which tokens",
-        "Each row sums to 1 over all pictures. Unlike an attention map, the shares follow the vectors through all "
-        "layers, residuals and norms.",
+        t("From which tokens"),
+        t(
+            "Each row sums to 1 over all pictures. Unlike an attention map, the shares follow the vectors through all "
+            "layers, residuals and norms."
+        ),
     )
     rows = slice(translation.prompt_length, None)
     source, target = influence.source[rows], influence.target[rows]
     earlier = np.tri(len(influence.target), dtype=bool)[rows]
     source_tokens, read = ([token.text for token in tokens] for tokens in (translation.source, translation.read))
-    sides = [("target", target, earlier, read, "token read before")]
+    sides = [("target", target, earlier, read, t("token read before"))]
     if translation.source:
-        sides.insert(0, ("source", source, np.ones(source.shape, dtype=bool), source_tokens, "source token"))
+        sides.insert(0, ("source", source, np.ones(source.shape, dtype=bool), source_tokens, t("source token")))
     largest = float(max(source.max(initial=0), target.max()))
     _, wide, _, tokens, title = max(sides, key=lambda side: len(side[3]))
-    names = Axes(queries=written, keys=tokens, query_title="written word", key_title=title)
-    window = choose_window(wide, names, unit="shares")
+    names = Axes(queries=written, keys=tokens, query_title=t("written word"), key_title=title)
+    window = choose_window(wide, names, unit=t("shares"))
     for column, (name, shares, allowed, tokens, title) in zip(st.columns(len(sides)), sides, strict=True):
         with column:
             draw_share_map(
                 shares,
-                Axes(queries=written, keys=tokens, query_title="written word", key_title=title),
+                Axes(queries=written, keys=tokens, query_title=t("written word"), key_title=title),
                 allowed,
                 window,
                 largest=largest,
                 key=f"influence_{name}",
-                alt=f"Heatmap of the share of each {title} in each written word",
+                alt=t("Heatmap of shares in each written word: {title}", title=title),
             )
 
 
 def draw_tokens_that_were_read(influence: Influence, translation: Translation) -> None:
     """Draw the share of every token in the last vector of every position of a model that only reads."""
     section(
-        "From which tokens",
-        "How much the last vector at each position depends on each token that was read. Each row sums to 1. Unlike an "
-        "attention map, the shares follow the vectors through all layers, residuals and norms.",
+        t("From which tokens"),
+        t(
+            "How much the last vector at each position depends on each token that was read. Each row sums to 1. Unlike "
+            "an attention map, the shares follow the vectors through all layers, residuals and norms."
+        ),
     )
     tokens = [token.text for token in translation.source]
-    axes = Axes(queries=tokens, keys=tokens, query_title="position", key_title="token read")
+    axes = Axes(queries=tokens, keys=tokens, query_title=t("position"), key_title=t("token read"))
     draw_share_map(
         influence.source,
         axes,
         np.ones(influence.source.shape, dtype=bool),
-        choose_window(influence.source, axes, unit="shares"),
+        choose_window(influence.source, axes, unit=t("shares")),
         largest=float(influence.source.max()),
         key="influence_source",
-        alt="Heatmap of the share of each token in the last vector of each position",
+        alt=t("Heatmap of the share of each token in the last vector of each position"),
     )
 
 
@@ -156,7 +169,7 @@ def draw_share_map(
 ) -> None:
     """Draw the section of a map of shares that the visitor chose."""
     shown = window.of(shares).astype(np.float32)
-    picture = head_map(shown, window.of_axes(axes), window.of(allowed), height=360, unit="share", largest=largest)
+    picture = head_map(shown, window.of_axes(axes), window.of(allowed), height=360, unit=t("share"), largest=largest)
     draw(picture, key=key, alt=alt)
 
 
@@ -165,30 +178,34 @@ def draw_value_zeroing(
 ) -> None:
     """Draw the share of what was given in each layer by value zeroing, or say why it is not computed."""
     section(
-        "A second measure, layer by layer",
-        "The values of one token are set to zero, and the rest of the layer is computed again. Each written word "
-        "changes. The picture shows which share of these changes comes from the source."
+        t("A second measure, layer by layer"),
+        t(
+            "The values of one token are set to zero, and the rest of the layer is computed again. Each written word "
+            "changes. The picture shows which share of these changes comes from the source."
+        )
         if translation.source
-        else "The values of one token are set to zero, and the rest of the layer is computed again. Each written word "
-        "changes. The picture shows which share of these changes comes from the text that you typed.",
+        else t(
+            "The values of one token are set to zero, and the rest of the layer is computed again. Each written word "
+            "changes. The picture shows which share of these changes comes from the text that you typed."
+        ),
     )
     try:
         zeroing = analyses.zeroing_of(key, text, *run)
     except ConfigError as error:
-        st.info(plain(str(error)))
+        st.info(plain(worded(error)))
         return
     shares = zeroing.given(translation.prompt_length)[:, translation.prompt_length :]
-    layers = [f"layer {i + 1}" for i in range(len(shares))]
+    layers = [t("layer {layer}", layer=i + 1) for i in range(len(shares))]
     draw(
         head_map(
             shares,
-            Axes(queries=layers, keys=written, query_title="decoder", key_title="written word"),
+            Axes(queries=layers, keys=written, query_title=t("decoder"), key_title=t("written word")),
             np.ones(shares.shape, dtype=bool),
             height=200,
-            unit="share",
+            unit=t("share"),
         ),
         key="zeroing",
-        alt="Heatmap of the share of the source in each written word, for each layer of the decoder"
+        alt=t("Heatmap of the share of the source in each written word, for each layer of the decoder")
         if translation.source
-        else "Heatmap of the share of your text in each written word, for each layer of the decoder",
+        else t("Heatmap of the share of your text in each written word, for each layer of the decoder"),
     )

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 import streamlit as st
 
 from model.network.protocols import Sizes
+from viz_app.content.translation import N_, t
 from viz_app.session.choices import settle
 
 __all__ = ["TokenInLayer", "ask_for_token"]
 
-STACKS = {"encoder": "Encoder", "decoder": "Decoder"}
+STACKS = {"encoder": N_("Encoder"), "decoder": N_("Decoder")}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +26,7 @@ class TokenInLayer:
 
     @property
     def title(self) -> str:
-        return f"{self.stack}, layer {self.layer + 1}, “{self.token}”"
+        return t("{stack}, layer {n}, “{token}”", stack=t(STACKS[self.stack]), n=self.layer + 1, token=self.token)
 
 
 def ask_for_token(tokens: Mapping[str, Sequence[str]], sizes: Sizes) -> TokenInLayer:
@@ -39,23 +40,27 @@ def ask_for_token(tokens: Mapping[str, Sequence[str]], sizes: Sizes) -> TokenInL
     offered = [stack for stack in STACKS if sizes.num_layers(stack)]
     settle("stack", offered[-1], offered)
     with stacks:
-        stack = st.segmented_control("Stack", offered, format_func=STACKS.__getitem__, required=True, key="stack")
+        stack = st.segmented_control(
+            t("Stack"), offered, format_func=lambda one: t(STACKS[one]), required=True, key="stack"
+        )
     stack = stack or offered[-1]
     layer_numbers = list(range(1, sizes.num_layers(stack) + 1))
     settle("station_layer", layer_numbers[-1], layer_numbers)
-    layer = layers.selectbox("Layer", layer_numbers, key="station_layer")
+    layer = layers.selectbox(t("Layer"), layer_numbers, key="station_layer")
     read = tokens[stack]
     positions = list(range(1, len(read) + 1))
     settle("station_place", min(2, positions[-1]), positions)
     position = places.selectbox(
-        "Token that is read",
+        t("Token that is read"),
         positions,
         format_func=["", *(f"{i} · {token}" for i, token in enumerate(read, start=1))].__getitem__,
         key="station_place",
     )
     settle("station_code", False)
     with_code = switch.toggle(
-        "Code and numbers", key="station_code", help="Show the code of each step and the numbers that it computes."
+        t("Code and numbers"),
+        key="station_code",
+        help=t("Show the code of each step and the numbers that it computes."),
     )
     return TokenInLayer(
         stack=stack, layer=layer - 1, position=position - 1, token=read[position - 1], with_code=with_code

@@ -9,7 +9,9 @@ from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.inference.tokens import Candidate
 from model.inference.translation import Translation
+from viz_app.content.numbers import decimal, sentences
 from viz_app.content.plain import percent, visible
+from viz_app.content.translation import t
 from viz_app.figures.heads import head_grids
 from viz_app.services import analyses, translations
 from viz_app.services.listing import CheckpointKey
@@ -39,40 +41,57 @@ def draw_contributions(contributions: Contributions, ours: str, theirs: str, *, 
     """
     if not contributions.agrees:
         st.error(
-            f"The parts add up to {contributions.total:.3f}, but the difference of the model's own logits is "
-            f"{contributions.difference:.3f}. The model computes something that this picture does not show.",
+            t(
+                "The parts add up to {total}, but the difference of the model's own logits is {difference}. The model "
+                "computes something that this picture does not show.",
+                total=decimal(contributions.total, digits=3),
+                difference=decimal(contributions.difference, digits=3),
+            ),
             icon=":material/error:",
         )
         return
+    parts = t(
+        "The picture shows what each part of the model added to this difference: red for “{ours}”, blue for "
+        "“{theirs}”.",
+        ours=ours,
+        theirs=theirs,
+    )
     section(
-        f"The logit of “{ours}” is {contributions.difference:.3f} above that of “{theirs}”",
-        f"So “{ours}” is {times_as_likely(contributions.difference)} times as likely. The picture shows what each part "
-        f"of the model added to this difference: red for “{ours}”, blue for “{theirs}”."
-        if exclusive
-        else f"The picture shows what each part of the model added to this difference: red for “{ours}”, blue for "
-        f"“{theirs}”.",
+        t(
+            "The logit of “{ours}” is {difference} above that of “{theirs}”",
+            ours=ours,
+            theirs=theirs,
+            difference=decimal(contributions.difference, digits=3),
+        ),
+        sentences([*([times_as_likely(ours, contributions.difference)] if exclusive else []), parts]),
     )
     draw(
         head_grids(
             {
-                **{KINDS[kind].title: found.astype(np.float32) for kind, found in contributions.heads.items()},
-                "feed-forward": contributions.feed_forward[:, None].astype(np.float32),
+                **{t(KINDS[kind].title): found.astype(np.float32) for kind, found in contributions.heads.items()},
+                t("feed-forward"): contributions.feed_forward[:, None].astype(np.float32),
             },
-            unit="logits",
+            unit=t("logits"),
             signed=True,
             height=280,
         ),
         key="contributions",
         wide=True,
-        alt=f"What each head and feed-forward added to the logit of “{ours}” over that of “{theirs}”",
+        alt=t(
+            "What each head and feed-forward added to the logit of “{ours}” over that of “{theirs}”",
+            ours=ours,
+            theirs=theirs,
+        ),
     )
     show_sum(contributions)
     explanation(
-        "How it is computed",
-        "Every head, every feed-forward and the embedding add a vector to the residual stream. The stream ends in the "
-        "logits. A LayerNorm on the way is linear if its standard deviation is held fixed. Then each vector can be "
-        "followed to the end, and the parts add up. These are direct effects (Elhage et al. 2021): if a head "
-        "changes what a later layer computes, the change counts as that layer's part.",
+        t("How it is computed"),
+        t(
+            "Every head, every feed-forward and the embedding add a vector to the residual stream. The stream ends in "
+            "the logits. A LayerNorm on the way is linear if its standard deviation is held fixed. Then each vector "
+            "can be followed to the end, and the parts add up. These are direct effects (Elhage et al. 2021): if a "
+            "head changes what a later layer computes, the change counts as that layer's part."
+        ),
         r"z_a - z_b = \sum_i (w_a - w_b)\cdot \mathrm{norms}_i(v_i)",
     )
 
@@ -93,7 +112,7 @@ def ask_for_words(translation: Translation) -> tuple[int, str, Candidate]:
     settle("query", positions[min(2, len(positions) - 1)], positions)
     words = {at: tokens[at].text if translation.written else tokens[at].candidates[0].token for at in positions}
     position = written_column.selectbox(
-        "Written word" if translation.written else "Predicted word",
+        t("Written word") if translation.written else t("Predicted word"),
         positions,
         format_func={at: f"{at + 1} · {word}" for at, word in words.items()}.__getitem__,
         key="query",
@@ -102,7 +121,7 @@ def ask_for_words(translation: Translation) -> tuple[int, str, Candidate]:
     rivals = {candidate.id: candidate for candidate in tokens[position].candidates if candidate.id != own}
     settle("rival", next(iter(rivals)), rivals)
     rival = rival_column.selectbox(
-        "Why not",
+        t("Why not"),
         list(rivals),
         format_func={i: f"{c.token} · {percent(c.probability)}" for i, c in rivals.items()}.__getitem__,
         key="rival",
@@ -116,23 +135,31 @@ def chosen_positions(translation: Translation) -> list[int]:
     return [position for position in predicted_positions(translation) if position >= first]
 
 
-def times_as_likely(difference: float) -> str:
-    """Return how many times as likely a word becomes by a difference of logits, with a sensible number of digits."""
-    factor = np.exp(min(difference, 20))
-    return f"about {factor:,.0f}" if factor >= 10 else f"{factor:.2f}"
+def times_as_likely(word: str, difference: float) -> str:
+    """How many times as likely a word becomes by a difference of logits, with a sensible number of digits."""
+    factor = float(np.exp(min(difference, 20)))
+    if factor >= 10:
+        return t("So “{word}” is about {n} times as likely.", word=word, n=decimal(factor))
+    return t("So “{word}” is {n} times as likely.", word=word, n=decimal(factor, digits=2))
 
 
 def show_sum(contributions: Contributions) -> None:
     """Show that the parts add up to the difference of the logits."""
     parts = {
-        **{f"heads ({KINDS[kind].title})": float(found.sum()) for kind, found in contributions.heads.items()},
-        "feed-forwards": float(contributions.feed_forward.sum()),
-        "the word read last" if contributions.positions is None else "token vectors": contributions.word,
-        "its position" if contributions.positions is None else "positions": contributions.position,
-        "biases": contributions.biases,
+        **{
+            t("heads ({kind})", kind=t(KINDS[kind].title)): float(found.sum())
+            for kind, found in contributions.heads.items()
+        },
+        t("feed-forwards"): float(contributions.feed_forward.sum()),
+        t("the word read last") if contributions.positions is None else t("token vectors"): contributions.word,
+        t("its position") if contributions.positions is None else t("positions"): contributions.position,
+        t("biases"): contributions.biases,
     }
     st.markdown(
-        " + ".join(f"{name} **{value:+.3f}**" for name, value in parts.items())
-        + f" = **{contributions.total:+.3f}**. The model's own difference is within "
-        f"{abs(contributions.total - contributions.difference):.1g} of this sum."
+        t(
+            "{parts} = **{total}**. The model's own difference is within {difference} of this sum.",
+            parts=" + ".join(f"{name} **{value:+.3f}**" for name, value in parts.items()),
+            total=f"{contributions.total:+.3f}",
+            difference=f"{abs(contributions.total - contributions.difference):.1g}",
+        )
     )

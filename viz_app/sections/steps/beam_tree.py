@@ -8,6 +8,10 @@ import streamlit as st
 
 from viz_app.components.elements.diagrams import beam_tree as draw_beam_tree
 from viz_app.components.page_parts import announce
+from viz_app.content.numbers import decimal, sentences
+from viz_app.content.plain import visible
+from viz_app.content.translation import t
+from viz_app.figures.labels import isolated
 from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.services import loading, translations
 from viz_app.services.listing import CheckpointKey
@@ -38,25 +42,26 @@ def beam_tree(
         search = beam_search(loading.config_of(key))
     tree = translations.search_tree_of(key, text, search, forced)
     announce(tree.text, languages=languages)
-    st.html(sentence(tree.text, languages[1]) if tree.text else sentence("(the model wrote nothing)"))
-    caption = (
-        f"Each box is a hypothesis with its log-probability. At each step, the {search.beam_size} best are kept "
-        "(solid) and the others are pruned (dashed). Green hypotheses have ended. The orange path wins: it has "
-        "the best mean log-probability per token. Choose a box to continue from it."
+    st.html(sentence(tree.text, languages[1]) if tree.text else sentence(t("(the model wrote nothing)")))
+    caption = t(
+        "Each box is a hypothesis with its log-probability. At each step, the {n} best are kept (solid) and the others "
+        "are pruned (dashed). Green hypotheses have ended. The orange path wins: it has the best mean log-probability "
+        "per token. Choose a box to continue from it.",
+        n=search.beam_size,
     )
-    if max(node.depth for node in tree.nodes) > VISIBLE_STEPS:
-        caption += " Scroll the tree to the right to see its end."
-    st.caption(caption)
+    wide = max(node.depth for node in tree.nodes) > VISIBLE_STEPS
+    st.caption(sentences([caption, *([t("Scroll the tree to the right to see its end.")] if wide else [])]))
+    number, winner = decimal(len(tree.nodes)), isolated(visible(tree.text))
     numbers(
         {"": partial(pd.DataFrame, [asdict(node) for node in tree.nodes])},
-        summary=f"The search scored {len(tree.nodes)} hypotheses. The winner is “{tree.text}”.",
+        summary=t("The search scored {n} hypotheses. The winner is “{text}”.", n=number, text=winner),
         key="beam_tree",
-        alt="The hypotheses of the beam search",
+        alt=t("The hypotheses of the beam search"),
     )
     draw_beam_tree(
         tree,
         lang=languages[1],
-        alt=f"Tree of a beam search with {len(tree.nodes)} hypotheses. The winner is “{tree.text}”",
+        alt=t("Tree of a beam search with {n} hypotheses. The winner is “{text}”", n=number, text=winner),
         key="beam_tree",
         on_pick=partial(forced_tokens.force_path, tree),
     )

@@ -9,6 +9,7 @@ from model.inference.translation import Translation
 from viz_app.components.attention_view import step_weights
 from viz_app.components.elements.stepper import stepper
 from viz_app.components.page_parts import announce
+from viz_app.content.translation import t
 from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.session.choices import settle
 from viz_app.widgets import forced_tokens
@@ -35,15 +36,19 @@ def greedy_steps(config: AnyConfig, translation: Translation, setting: DeltaGene
         kind = pick_kind(kinds, key="steps_kind")
     settle("guess", False)
     place, switch = st.columns([4, 1], vertical_alignment="center")
-    guess = switch.toggle("Guess first", key="guess", help="Hide the words and the candidates until you ask for them.")
+    guess = switch.toggle(
+        t("Guess first"), key="guess", help=t("Hide the words and the candidates until you ask for them.")
+    )
     announce("" if guess else translation.text, languages=translation.languages)
-    written = translation.text or "(the model wrote nothing)"
+    written = translation.text or t("(the model wrote nothing)")
     language = translation.languages[1] if translation.text else ""
     place.html(sentence("…") if guess else sentence(written, language))
     if not presenting():  # the picture needs the height
         st.caption(
-            "At each step, the decoder reads the tokens written so far and predicts the next token. Press Play, move "
-            "the slider, or choose another token. Grey tokens are masked: at this step they do not exist yet."
+            t(
+                "At each step, the decoder reads the tokens written so far and predicts the next token. Press Play, "
+                "move the slider, or choose another token. Grey tokens are masked: at this step they do not exist yet."
+            )
         )
     settle("step", 0)
     chosen_step: int = st.session_state["step"]  # counted from 1; 0 before the visitor chooses
@@ -65,8 +70,11 @@ def weights_of_step(translation: Translation, kind: str, step: int) -> None:
     step = min(step, len(translation.written) - 1)
     numbers(
         {"": partial(step_weights, translation, kind, step)},
-        summary=f"At step {step + 1}, the model writes “{translation.written[step].text}”. The table shows the "
-        "attention weights of every head.",
+        summary=t(
+            "At step {n}, the model writes “{token}”. The table shows the attention weights of every head.",
+            n=step + 1,
+            token=translation.written[step].text,
+        ),
         key="stepper",
-        alt="Attention weights of every head at this step",
+        alt=t("Attention weights of every head at this step"),
     )

@@ -5,6 +5,7 @@ from typing import Literal
 import streamlit as st
 
 from model.inference.opening import AnyConfig
+from viz_app.content.translation import N_, t
 from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.session.choices import settle
 from viz_app.widgets import forced_tokens
@@ -13,7 +14,7 @@ from viz_app.widgets.forced_words_note import clear_forced_words_button
 __all__ = ["step_controls"]
 
 Search = Literal["greedy", "beam"]
-SEARCHES: dict[Search, str] = {"greedy": "Greedy, step by step", "beam": "Beam search as a tree"}
+SEARCHES: dict[Search, str] = {"greedy": N_("Greedy, step by step"), "beam": N_("Beam search as a tree")}
 
 
 def step_controls(config: AnyConfig, *, forced: bool) -> tuple[Search, DeltaGenerator]:
@@ -30,10 +31,10 @@ def step_controls(config: AnyConfig, *, forced: bool) -> tuple[Search, DeltaGene
         searches, setting, undo, clear = st.columns([3.2, 2.3, 1, 1.7], vertical_alignment="bottom")
     settle("steps_view", "greedy", SEARCHES)
     search = searches.segmented_control(
-        "Search", list(SEARCHES), format_func=SEARCHES.__getitem__, required=True, key="steps_view"
+        t("Search"), list(SEARCHES), format_func=lambda one: t(SEARCHES[one]), required=True, key="steps_view"
     )
     undo.button(
-        "Undo",
+        t("Undo"),
         icon=":material/undo:",
         disabled=not forced_tokens.can_undo(),
         on_click=forced_tokens.undo,

@@ -13,6 +13,9 @@ from viz_app.components.data.attention_lines import AttentionLines
 from viz_app.components.data.maps import ColourRange, HeadGrid, LargeMap
 from viz_app.components.elements.lines import attention_lines
 from viz_app.components.elements.maps import attention_map, head_grid
+from viz_app.content.numbers import sentences
+from viz_app.content.plain import as_sentence
+from viz_app.content.translation import N_, t
 from viz_app.figures.overview import overview_summary, overview_table
 from viz_app.figures.picture import map_summary, map_table
 from viz_app.widgets.charts import numbers
@@ -23,9 +26,11 @@ from viz_app.widgets.presenter_mode import SCALE, presenting
 __all__ = ["all_heads", "bertviz", "lines", "one_head", "weights_table"]
 
 BERTVIZ = {
-    "model": "BertViz (Vig 2019): queries on the left, keys on the right. Choose a tile to enlarge it.",
-    "head": "BertViz (Vig 2019): queries on the left, keys on the right. Each colour is a head; head 1 is on the left. "
-    "Choose a colour to hide its head.",
+    "model": N_("BertViz (Vig 2019): queries on the left, keys on the right. Choose a tile to enlarge it."),
+    "head": N_(
+        "BertViz (Vig 2019): queries on the left, keys on the right. Each colour is a head; head 1 is on the left. "
+        "Choose a colour to hide its head."
+    ),
 }
 MAX_ROWS = 25  # of the table
 
@@ -35,9 +40,15 @@ def all_heads(
 ) -> None:
     """Draw every layer and head small. A click on a map makes it the large one."""
     layers, heads = shown.maps.shape[:2]
-    section("Every layer and head", "" if presenting() else f"{KINDS[kind].shows} Choose a map to enlarge it.")
-    title = f"All heads, {KINDS[kind].full_name}"
-    alt = f"{layers} × {heads} small heatmaps, one for each layer and head of the {KINDS[kind].full_name}"
+    caption = "" if presenting() else sentences([t(KINDS[kind].shows), t("Choose a map to enlarge it.")])
+    section(t("Every layer and head"), caption)
+    title = t("All heads, {kind}", kind=t(KINDS[kind].full_name))
+    alt = t(
+        "{kind}: {layers} × {heads} small heatmaps, one for each layer and head",
+        kind=t(KINDS[kind].full_name),
+        layers=layers,
+        heads=heads,
+    )
     summary = overview_summary(shown.maps)
     grid = HeadGrid(
         maps=shown.maps,
@@ -45,7 +56,7 @@ def all_heads(
         chosen=(layer, head if isinstance(head, int) else None),
         colours=ColourRange(largest=largest, logarithmic=logarithmic),
         title=title,
-        alt=f"{alt}. {summary}",
+        alt=sentences([as_sentence(alt), summary]),
     )
     head_grid(grid, key="overview", on_open=open_head)
     numbers({"": partial(overview_table, shown.maps)}, summary=summary, key="overview", alt=alt)
@@ -53,9 +64,9 @@ def all_heads(
 
 def one_head(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, *, logarithmic: bool) -> None:
     """Draw the chosen map large."""
-    section(f"Layer {layer + 1} · {chosen.name}.", "" if presenting() else chosen.meaning)
-    title = f"{KINDS[kind].full_name}, layer {layer + 1}, {chosen.name}"
-    alt = f"Heatmap of the {chosen.unit} of {title}"
+    section(as_sentence(name_of(chosen, layer)), "" if presenting() else chosen.meaning)
+    title = t("{kind}, layer {layer}, {map}", kind=t(KINDS[kind].full_name), layer=layer + 1, map=chosen.name)
+    alt = t("Heatmap ({unit}): {title}", unit=chosen.unit, title=title)
     visible = np.where(chosen.allowed, chosen.weights, np.float32("nan"))
     summary = map_summary(visible, shown.axes, unit=chosen.unit)
     large = LargeMap(
@@ -65,17 +76,24 @@ def one_head(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, *, 
         unit=chosen.unit,
         colours=ColourRange(largest=chosen.largest, logarithmic=logarithmic),
         title=title,
-        alt=f"{alt}. {summary}",
+        alt=sentences([as_sentence(alt), summary]),
     )
     attention_map(large, key="head_map")
     numbers({"": partial(map_table, visible, shown.axes)}, summary=summary, key="head_map", alt=alt)
 
 
+def name_of(chosen: ChosenMap, layer: int) -> str:
+    """The name of the large map with its layer, counted from 0."""
+    return t("Layer {layer} · {map}", layer=layer + 1, map=chosen.name)
+
+
 def lines(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, head: int | str) -> None:
     """Draw lines between queries and keys: for any heads, or for the aggregate that is chosen."""
     st.caption(
-        "Each line joins a query (left) and a key (right). A thicker line has more weight. Choose a token to see only "
-        "its lines."
+        t(
+            "Each line joins a query (left) and a key (right). A thicker line has more weight. Choose a token to see "
+            "only its lines."
+        )
     )
     layers, heads = shown.maps.shape[:2]
     single = isinstance(head, int)
@@ -83,10 +101,10 @@ def lines(shown: AttentionView, chosen: ChosenMap, kind: str, layer: int, head: 
         maps=shown.maps if single else chosen.weights[None, None],
         axes=shown.axes,
         kind=kind,
-        rows=[f"layer {i + 1}" for i in range(layers)] if single else [chosen.name],
+        rows=[t("layer {layer}", layer=i + 1) for i in range(layers)] if single else [chosen.name],
         chosen=[layer * heads + head if isinstance(head, int) else 0],
         largest=chosen.largest,
-        alt=f"Lines between keys and queries of the {KINDS[kind].full_name}",
+        alt=t("{kind}: lines between queries and keys", kind=t(KINDS[kind].full_name)),
     )
     attention_lines(drawn, key="line_view")
 
@@ -100,11 +118,15 @@ def bertviz(shown: AttentionView, kind: str, layer: int, head: int | str, *, mod
     tokens = max(shown.maps.shape[2:])
     if tokens > limit:
         st.info(
-            f"In this view, BertViz can draw at most {limit} tokens per side. This text has {tokens}. Shorten it, or "
-            "choose the view “Heatmaps”."
+            t(
+                "In this view, BertViz can draw at most {limit} tokens per side. This text has {tokens}. Shorten it, "
+                "or choose the view “Heatmaps”.",
+                limit=limit,
+                tokens=tokens,
+            )
         )
         return
-    st.caption(BERTVIZ[which])
+    st.caption(t(BERTVIZ[which]))
     single = head if isinstance(head, int) else None
     scale = SCALE if presenting() else 1.0
     st.iframe(
@@ -119,29 +141,29 @@ def bertviz(shown: AttentionView, kind: str, layer: int, head: int | str, *, mod
             scale=scale,
         ),
         height=round(scale * bertviz_frame.height(which, shown.maps)),
-        alt=f"BertViz model view of the {KINDS[kind].full_name}"
+        alt=t("BertViz model view: {kind}", kind=t(KINDS[kind].full_name))
         if model_view
-        else f"BertViz head view of the {KINDS[kind].full_name}, layer {layer + 1}",
+        else t("BertViz head view: {kind}, layer {layer}", kind=t(KINDS[kind].full_name), layer=layer + 1),
     )
 
 
 def weights_table(shown: AttentionView, chosen: ChosenMap, layer: int) -> None:
     """List the largest weights of the chosen map."""
-    st.caption(f"The largest weights on the map of layer {layer + 1} · {chosen.name}, the largest first.")
+    st.caption(t("The largest weights on this map, the largest first: {map}", map=name_of(chosen, layer)))
     cells = strongest(chosen.weights, MAX_ROWS)
     st.dataframe(
         pd.DataFrame(
             {
-                "query": [shown.axes.queries[t] for t, _, _ in cells],
-                "position of the query": [t + 1 for t, _, _ in cells],
-                "key": [shown.axes.keys[s] for _, s, _ in cells],
-                "position of the key": [s + 1 for _, s, _ in cells],
+                t("query"): [shown.axes.queries[row] for row, _, _ in cells],
+                t("position of the query"): [row + 1 for row, _, _ in cells],
+                t("key"): [shown.axes.keys[column] for _, column, _ in cells],
+                t("position of the key"): [column + 1 for _, column, _ in cells],
                 chosen.unit: [value for *_, value in cells],
             }
         ),
         hide_index=True,
         height=300,
-        alt="Table of the largest weights",
+        alt=t("Table of the largest weights"),
         column_config={
             chosen.unit: st.column_config.ProgressColumn(
                 format="%.4f", min_value=0.0, max_value=max(chosen.largest, 1e-9)

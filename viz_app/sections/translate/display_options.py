@@ -4,7 +4,9 @@ import streamlit as st
 
 from model.inference.opening import AnyConfig
 from model.inference.translation import Translation
+from viz_app.content.numbers import sentences
 from viz_app.content.plain import plain
+from viz_app.content.translation import N_, t
 from viz_app.sections.translate.downloads import downloads
 from viz_app.sections.translate.map_choice import why_no_value_norms
 from viz_app.services import analyses
@@ -14,8 +16,17 @@ from viz_app.widgets.explanation import explanation
 
 __all__ = ["display_options"]
 
-WHEN_WRITING = "The model used these weights while it wrote this text. They are recorded at each step of decoding."
-WHEN_READING = "The model used these weights while it read this text."
+WHEN_WRITING = N_("The model used these weights while it wrote this text. They are recorded at each step of decoding.")
+WHEN_READING = N_("The model used these weights while it read this text.")
+QUERIES_AND_KEYS = N_(
+    "The query is computed from the state at the row's position, the key from the state at the column's position. The "
+    "softmax makes each row sum to 1. In the decoder, the position that writes a token has read all tokens before it."
+)
+ROLLOUT = N_(
+    "**Rollout** (Abnar and Zuidema 2020) follows the mean of the heads through all layers. Half of each layer's "
+    "output comes through its residual connection. In the decoder, rollout follows the tokens read and the output of "
+    "the encoder."
+)
 
 
 def display_options(key: CheckpointKey, config: AnyConfig, text: str, run: Run, translation: Translation) -> None:
@@ -36,40 +47,45 @@ def display_options(key: CheckpointKey, config: AnyConfig, text: str, run: Run, 
 
 def switches(key: CheckpointKey, config: AnyConfig) -> None:
     st.toggle(
-        "Merge subwords",
+        t("Merge subwords"),
         key="merge",
         disabled=config.tokenizer.kind == "words",
-        help="Show words instead of subwords. The weights of the subwords of a word are summed for keys and averaged "
-        "for queries.",
+        help=t(
+            "Show words instead of subwords. The weights of the subwords of a word are summed for keys and averaged "
+            "for queries."
+        ),
     )
-    st.toggle("Hide special tokens", key="hide_special", help="Leave out <s> and </s>.")
+    st.toggle(t("Hide special tokens"), key="hide_special", help=t("Leave out `<s>` and `</s>`."))
     no_norms = why_no_value_norms(key, config)
     st.toggle(
-        "× value norms",
+        t("× value norms"),
         key="norms",
         disabled=bool(no_norms),
         help=plain(no_norms)
-        or "Multiply each weight by the length of the vector that its key contributes: the value after the output "
-        "projection (Kobayashi et al. 2020). A large weight on a short vector has little effect.",
+        or t(
+            "Multiply each weight by the length of the vector that its key contributes: the value after the output "
+            "projection (Kobayashi et al. 2020). A large weight on a short vector has little effect."
+        ),
     )
-    st.toggle("Log colours", key="logarithmic", help="Use a logarithmic colour scale, which shows small weights too.")
+    st.toggle(
+        t("Log colours"),
+        key="logarithmic",
+        help=t("Use a logarithmic colour scale, which shows small weights too."),
+    )
     if not analyses.why_no_residual_stream(key):
         st.toggle(
-            "Read or guessed",
+            t("Read or guessed"),
             key="shares",
-            help="Draw a bar below each written token: blue is the share from the source, orange the share from the "
-            "tokens before it. See the page Inside.",
+            help=t(
+                "Draw a bar below each written token: blue is the share from the source, orange the share from the "
+                "tokens before it. See the page Inside."
+            ),
         )
 
 
 def how_maps_are_computed(when: str) -> None:
     explanation(
-        "How it is computed",
-        f"{when} The query is computed from the state at the row's position, the key from the state at the column's "
-        "position. The softmax makes each row sum to 1. In the decoder, the position that writes a token has read all "
-        "tokens before it.\n\n"
-        "**Rollout** (Abnar and Zuidema 2020) follows the mean of the heads through all layers. Half of each layer's "
-        "output comes through its residual connection. In the decoder, rollout follows the tokens read and the output "
-        "of the encoder.",
+        t("How it is computed"),
+        f"{sentences([t(when), t(QUERIES_AND_KEYS)])}\n\n{t(ROLLOUT)}",
         r"\mathrm{weights} = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + \mathrm{mask}\right)",
     )

@@ -8,7 +8,7 @@ from functools import partial
 import streamlit as st
 
 from model.inference.translation import Translation
-from viz_app.content.translation import in_language, language
+from viz_app.content.translation import N_, in_language, language, t
 from viz_app.export.report import MAX_TOKENS, report
 from viz_app.server.server_state import GATE
 from viz_app.services import map_files, translations
@@ -28,23 +28,27 @@ class FileFormat:
 
 
 FORMATS = (
-    FileFormat("csv", "text/csv", "A table with one row for each attention weight."),
-    FileFormat("npz", "application/octet-stream", "All maps and their tokens as NumPy arrays."),
-    FileFormat("json", "application/json", "All maps and their tokens as lists, for any programming language."),
+    FileFormat("csv", "text/csv", N_("A table with one row for each attention weight.")),
+    FileFormat("npz", "application/octet-stream", N_("All maps and their tokens as NumPy arrays.")),
+    FileFormat("json", "application/json", N_("All maps and their tokens as lists, for any programming language.")),
 )
 
 
 def downloads(key: CheckpointKey, text: str, run: Run, translation: Translation) -> None:
     """A popover of files. A file is made when the visitor clicks on it."""
     tokens = max(len(translation.source), len(translation.read))
-    with st.popover("Download", icon=":material/download:"):
+    with st.popover(t("Download"), icon=":material/download:"):
         file_button(
-            "One HTML file",
+            t("One HTML file"),
             partial(html_page, key, text, run, language()),
             "headlight.html",
             "text/html",
-            description="The maps, the lines and the steps in one page, for any browser, without a network.",
-            refusal=f"This text has {tokens} tokens. One HTML file can hold {MAX_TOKENS}. Shorten the text."
+            description=t("The maps, the lines and the steps in one page, for any browser, without a network."),
+            refusal=t(
+                "This text has {tokens} tokens. One HTML file can hold {limit}. Shorten the text.",
+                tokens=tokens,
+                limit=MAX_TOKENS,
+            )
             if tokens > MAX_TOKENS
             else "",
         )
@@ -54,10 +58,10 @@ def downloads(key: CheckpointKey, text: str, run: Run, translation: Translation)
                 partial(map_files.map_file, form.name, key, text, *run),
                 f"headlight-maps.{form.name}",
                 form.mime,
-                description=form.description,
+                description=t(form.description),
                 refusal="" if form.name == "npz" else map_files.too_long_for_a_table(translation),
             )
-        st.caption("To save one picture, use the arrow at its lower right corner.")
+        st.caption(t("To save one picture, use the arrow at its lower right corner."))
 
 
 def file_button(
@@ -82,6 +86,6 @@ def html_page(key: CheckpointKey, text: str, run: Run, code: str) -> str:
         note = ""
         if run.forced:
             free = translations.translation_of(key, text)
-            note = f"Some words were forced. Without forced words, the model writes “{free.text}”."
+            note = t("Some words were forced. Without forced words, the model writes “{text}”.", text=free.text)
         translation = translations.translation_of(key, text, *run)
         return report(translation, text=text, name=key.name, made=date.today(), note=note)

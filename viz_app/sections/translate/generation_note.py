@@ -6,7 +6,9 @@ import streamlit as st
 
 from model.config.foreign import ForeignConfig
 from model.inference.opening import AnyConfig
+from viz_app.content.numbers import decimal
 from viz_app.content.plain import plain
+from viz_app.content.translation import t
 
 __all__ = ["generation_note"]
 
@@ -21,18 +23,29 @@ def generation_note(config: AnyConfig) -> None:
     notes = []
     if settings.followed:
         notes.append(
-            f"Every search follows {listed(settings.followed)}. The probabilities on this page are the model's own, "
-            "before these settings."
+            t(
+                "Every search follows {settings}. The probabilities on this page are the model's own, before these "
+                "settings.",
+                settings=listed(settings.followed),
+            )
         )
     if settings.suggested:
         notes.append(
-            f"The library's `generate` would search with {listed(settings.suggested)}. Here you choose the search. "
-            "Beam search follows `length_penalty` and `early_stopping`."
+            t(
+                "The library's `generate` would search with {settings}. Here you choose the search. Beam search "
+                "follows `length_penalty` and `early_stopping`.",
+                settings=listed(settings.suggested),
+            )
         )
     if settings.ignored:
-        notes.append(f"Headlight does not follow {listed(settings.ignored)}. So `generate` may write another text.")
+        notes.append(
+            t(
+                "Headlight does not follow {settings}. So `generate` may write another text.",
+                settings=listed(settings.ignored),
+            )
+        )
     if notes:
-        with st.popover("Generation settings of this model", icon=":material/rule:", type="tertiary"):
+        with st.popover(t("Generation settings of this model"), icon=":material/rule:", type="tertiary"):
             for note in notes:
                 st.markdown(note)
 
@@ -42,4 +55,8 @@ def listed(settings: Mapping[str, object]) -> str:
 
 
 def shortened(value: str) -> str:
-    return value if len(value) <= MAX_VALUE else f"{value[:MAX_VALUE]} … ({len(value):,} characters)"
+    return (
+        value
+        if len(value) <= MAX_VALUE
+        else t("{value} … ({n} characters)", value=value[:MAX_VALUE], n=decimal(len(value)))
+    )

@@ -17,6 +17,7 @@ from viz_app.components.attention_view import (
     with_rollout,
     with_value_norms,
 )
+from viz_app.content.translation import N_, t, worded
 from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.services import head_analyses
 from viz_app.services.listing import CheckpointKey
@@ -36,10 +37,10 @@ __all__ = ["VIEWS", "MapChoice", "choose_map", "why_no_value_norms"]
 
 View = Literal["heatmaps", "lines", "head", "model"]
 VIEWS: dict[View, str] = {
-    "heatmaps": "Heatmaps",
-    "lines": "Lines",
-    "head": "BertViz heads",
-    "model": "BertViz model",
+    "heatmaps": N_("Heatmaps"),
+    "lines": N_("Lines"),
+    "head": N_("BertViz heads"),
+    "model": N_("BertViz model"),
 }
 OPTIONS = ("merge", "hide_special", "norms", "logarithmic")  # switched below the pictures
 
@@ -82,7 +83,9 @@ def choose_map(key: CheckpointKey, config: AnyConfig, text: str, run: Run, trans
     with kind_column:
         kind = pick_kind(config.model.kinds)
     settle("view", "heatmaps", VIEWS)
-    how = view_column.segmented_control("View", list(VIEWS), format_func=VIEWS.__getitem__, required=True, key="view")
+    how = view_column.segmented_control(
+        t("View"), list(VIEWS), format_func=lambda how: t(VIEWS[how]), required=True, key="view"
+    )
     tokens = {"merge": st.session_state["merge"], "hide_special": st.session_state["hide_special"]}
     norms = head_analyses.value_norms_of(key, text, *run) if weighted else None
     maps = view(translation if norms is None else with_value_norms(translation, norms), kind, **tokens)
@@ -112,5 +115,7 @@ def choose_head(column: DeltaGenerator, config: AnyConfig, maps: AttentionView) 
 
 
 def why_no_value_norms(key: CheckpointKey, config: AnyConfig) -> str:
-    """Why weights cannot be multiplied by value norms; empty where they can."""
-    return "This model has no heads." if isinstance(config.model, RecurrentConfig) else head_analyses.why_no_norms(key)
+    """Why weights cannot be multiplied by value norms, as a text for the visitor; empty where they can."""
+    if isinstance(config.model, RecurrentConfig):
+        return t("This model has no heads.")
+    return worded(head_analyses.why_no_norms(key))

@@ -7,6 +7,7 @@ import streamlit as st
 from model.inference.translation import Translation
 from viz_app.components.attention_view import AttentionView, ChosenMap, view
 from viz_app.content.plain import percent
+from viz_app.content.translation import t
 from viz_app.figures.overview import MAX_TILE
 from viz_app.sections.translate import attention_drawings
 from viz_app.sections.translate.map_choice import MapChoice
@@ -50,7 +51,7 @@ def section_of(shown: AttentionView, window: MapWindow) -> AttentionView:
 
 def section_of_large(chosen: ChosenMap, window: MapWindow) -> ChosenMap:
     """The section of the chosen map."""
-    meaning = chosen.meaning if window.whole else "A section of a larger map."
+    meaning = chosen.meaning if window.whole else t("A section of a larger map.")
     return replace(chosen, weights=window.of(chosen.weights), allowed=window.of(chosen.allowed), meaning=meaning)
 
 
@@ -58,19 +59,25 @@ def map_notes(choice: MapChoice) -> None:
     """Say what the pictures leave out."""
     if choice.large.hidden_share:
         st.caption(
-            f"The hidden columns hold {percent(choice.large.hidden_share)} of the {choice.large.unit} on the large "
-            "map, averaged over its rows."
+            t(
+                "The hidden columns hold {share} of the large map ({unit}), averaged over its rows.",
+                share=percent(choice.large.hidden_share),
+                unit=choice.large.unit,
+            )
         )
     if choice.how == "heatmaps" and max(choice.maps.maps.shape[2:]) > MAX_TILE:
         st.caption(
-            f"A small map has at most {MAX_TILE} cells per side. Each cell shows the largest of the weights that it "
-            "covers."
+            t(
+                "A small map has at most {n} cells per side. Each cell shows the largest of the weights that it "
+                "covers.",
+                n=MAX_TILE,
+            )
         )
 
 
 def largest_weights(choice: MapChoice) -> None:
     """A table of the largest weights of the large map."""
-    table = st.expander("Largest weights", icon=":material/table_rows:", on_change="rerun", key="alignments")
+    table = st.expander(t("Largest weights"), icon=":material/table_rows:", on_change="rerun", key="alignments")
     if table.open:
         with table:
             attention_drawings.weights_table(choice.maps, choice.large, choice.layer)

@@ -4,7 +4,9 @@ import streamlit as st
 
 from model.inference.opening import AnyConfig
 from model.inference.translation import Translation
+from viz_app.content.numbers import decimal, percent
 from viz_app.content.plain import plain
+from viz_app.content.translation import N_, t, tn
 from viz_app.sections.translate.generation_note import generation_note
 from viz_app.services import translations
 from viz_app.services.listing import CheckpointKey
@@ -16,15 +18,21 @@ __all__ = ["translation_notes"]
 
 # A translator writes something for any text, so a doubtful translation gets a quiet note.
 DOUBTS = {
-    "script": "Most letters of this text are not {language}, and this model reads {language}.",
-    "vocabulary": "Much of this text is not in the vocabulary of this model, so the translation is largely a guess.",
-    "unsure": "The model is less confident about this than about 98\u00a0% of the validation sentences. Some words may "
-    "be new to it, or the text may not be {language}.",
+    "script": N_("Most letters of this text are not {language}, and this model reads {language}."),
+    "vocabulary": N_(
+        "Much of this text is not in the vocabulary of this model, so the translation is largely a guess."
+    ),
+    "unsure": N_(
+        "The model is less confident about this than about {share} of the validation sentences. Some words may be new "
+        "to it, or the text may not be {language}."
+    ),
 }
 CUT = {
-    "translation": "This model has {positions} positions. The last {dropped} tokens of the text were left out.",
-    "continuation": "This model has {positions} positions, and keeps some of them for what it writes. The last "
-    "{dropped} tokens of the text were left out.",
+    "translation": N_("This model has {positions} positions. The last {dropped} tokens of the text were left out."),
+    "continuation": N_(
+        "This model has {positions} positions, and keeps some of them for what it writes. The last {dropped} tokens of "
+        "the text were left out."
+    ),
 }
 
 
@@ -44,15 +52,19 @@ def translation_notes(key: CheckpointKey, config: AnyConfig, text: str, run: Run
             forced_words_note(key, text, run.forced)
         elif config.task == "translation" and (doubt := translations.doubt_of(key, text, run.search)):
             name = plain(language_name(config.tokenizer.source_language))
-            st.caption(f":material/info: {DOUBTS[doubt].format(language=name)}")
+            st.caption(f":material/info: {t(DOUBTS[doubt], language=name, share=percent(0.98, digits=0))}")
         generation_note(config)
         if len(text) > translations.MAX_CHARACTERS:
             st.warning(
-                f"The text has {len(text):,} characters. Only the first {translations.MAX_CHARACTERS:,} were read."
+                t(
+                    "The text has {n} characters. Only the first {limit} were read.",
+                    n=decimal(len(text)),
+                    limit=decimal(translations.MAX_CHARACTERS),
+                )
             )
         if translation.dropped:
             cut = CUT["continuation" if config.task == "continuation" else "translation"]
-            st.warning(cut.format(positions=config.model.max_length, dropped=translation.dropped))
+            st.warning(t(cut, positions=config.model.max_length, dropped=translation.dropped))
         if not translation.finished:
             unfinished(config, run, translation)
 
@@ -61,6 +73,12 @@ def unfinished(config: AnyConfig, run: Run, translation: Translation) -> None:
     """Say where the model was stopped before it wrote an end."""
     if config.task == "continuation":
         written = len(translation.written) - translation.prompt_length
-        st.caption(f"The continuation has no end: the model was stopped after {written} tokens.")
+        st.caption(
+            tn(
+                "The continuation has no end: the model was stopped after {n} token.",
+                "The continuation has no end: the model was stopped after {n} tokens.",
+                n=written,
+            )
+        )
     elif not dropped_tokens_warning(run.forced, config.model.max_length):
-        st.warning("The translation has no end: the model was stopped at the length limit for this source.")
+        st.warning(t("The translation has no end: the model was stopped at the length limit for this source."))

@@ -10,6 +10,7 @@ from model.inference.opening import AnyConfig
 from model.inference.tokens import Token
 from model.inference.translation import Translation
 from viz_app.components.page_parts import announce
+from viz_app.content.translation import t
 from viz_app.services import analyses
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.translations import Run
@@ -32,7 +33,7 @@ def written_text(key: CheckpointKey, config: AnyConfig, text: str, run: Run, tra
         translation: The result of this run.
     """
     if translation.text:
-        add_fact("Translation" if config.task == "translation" else "Text", translation.text)
+        add_fact(t("Translation") if config.task == "translation" else t("Text"), translation.text)
     shares = source_shares(key, text, run)
     html = rows_of_chips(
         token_rows(translation),
@@ -43,11 +44,13 @@ def written_text(key: CheckpointKey, config: AnyConfig, text: str, run: Run, tra
     if translation.text:
         html += sentence(translation.text, translation.languages[1])
     elif translation.written:
-        html += sentence("(the model wrote nothing)")
+        html += sentence(t("(the model wrote nothing)"))
     st.html(html)
     announce(translation.text, languages=translation.languages)
     if shares:
-        st.caption("Bar below a token: blue is the share from the source, orange the share from the tokens before it.")
+        st.caption(
+            t("Bar below a token: blue is the share from the source, orange the share from the tokens before it.")
+        )
 
 
 def token_rows(translation: Translation) -> Mapping[str, Sequence[Token]]:
