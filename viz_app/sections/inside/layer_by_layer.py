@@ -13,7 +13,7 @@ from model.config.model import ModelConfig
 from model.network.protocols import Sizes
 from viz_app.components.elements.diagrams import architecture_map, derivation
 from viz_app.content.plain import visible
-from viz_app.content.translation import t, worded
+from viz_app.content.translation import t, tp, worded
 from viz_app.figures.architecture import Outline, architecture
 from viz_app.figures.style import Axes
 from viz_app.figures.vectors import rows
@@ -135,7 +135,7 @@ def draw_vectors(stations: Sequence[Station], token: str) -> None:
             Axes(
                 queries=[f"{number}. {worded(station.name)}" for number, station in enumerate(stations, start=1)],
                 keys=[str(i) for i in range(width)],
-                query_title=t("after"),
+                query_title=tp("part of the model", "after"),
                 key_title=t("dimension"),
             ),
             unit=t("value"),

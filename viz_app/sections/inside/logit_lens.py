@@ -8,7 +8,7 @@ import streamlit as st
 from model.analysis.lens import Lens, predicted_positions
 from model.inference.translation import Translation
 from viz_app.content.numbers import sentences
-from viz_app.content.translation import N_, t
+from viz_app.content.translation import N_, t, tp
 from viz_app.figures.words import word_grid
 from viz_app.services import analyses, loading, translations
 from viz_app.services.listing import CheckpointKey
@@ -154,7 +154,7 @@ def draw_word_grid(translation: Translation, lens: Lens) -> None:
 
 def show_early_translations(key: CheckpointKey, text: str) -> None:
     """Show the translation after each layer of the encoder as a table."""
-    layers, translation = t("layers of the encoder"), t("translation")
+    layers, translation = t("layers of the encoder"), tp("text", "translation")
     st.dataframe(
         pd.DataFrame(
             [
