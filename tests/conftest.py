@@ -19,6 +19,7 @@ from model.config.run import TrainConfig
 from model.config.tokenizer import TokenizerConfig
 from model.network.transformer import Transformer
 from model.training.train import train
+from tests.chromium import chromium as chromium
 
 ROOT = Path(__file__).parent.parent
 TOY_DATA = ROOT / "tests" / "data"

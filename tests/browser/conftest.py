@@ -1,7 +1,6 @@
 """A real Chromium before the real app, which finds no other host."""
 
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -14,17 +13,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import (
     Browser,
-    Error,
     Locator,
     Page,
-    Playwright,
     Request,
     ViewportSize,
     expect,
-    sync_playwright,
 )
 
-from run import BROWSERS
 from tests.conftest import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -41,9 +36,6 @@ DRAWN = """() => document.querySelector('[data-testid=stApp][data-test-script-st
     && [...document.querySelectorAll('[data-testid=stPlotlyChart]')].every(
         chart => chart.querySelector('.js-plotly-plot')?.calcdata)"""
 VIEWPORTS: dict[bool, ViewportSize] = {False: {"width": 1280, "height": 800}, True: {"width": 390, "height": 844}}
-# No other host is found. Playwright could refuse requests too, but then the browser would keep nothing that it fetched.
-ALONE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", ALONE]
 
 
 @dataclass
@@ -80,32 +72,6 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     server.terminate()
     server.wait(timeout=PATIENCE)
     assert "Traceback" not in log.read_text(), log.read_text()
-
-
-def launch(playwright: Playwright) -> Browser:
-    """An installed Chromium or Chrome, else Playwright's own, fetched if need be."""
-    installed = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if installed:
-        return playwright.chromium.launch(executable_path=installed, args=FLAGS)
-    try:
-        return playwright.chromium.launch(args=FLAGS)
-    except Error:
-        subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], check=True, timeout=600)
-        return playwright.chromium.launch(args=FLAGS)
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        try:
-            browser = launch(playwright)
-        except (Error, subprocess.SubprocessError, OSError) as error:
-            reason = f"No Chromium or Chrome is installed, and Playwright's own could not be fetched: {error}"
-            if os.environ.get("CI") == "true":
-                pytest.fail(reason)
-            pytest.skip(reason)
-        yield browser
-        browser.close()
 
 
 def settle(page: Page) -> None:

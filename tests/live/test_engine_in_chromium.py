@@ -14,7 +14,6 @@ from playwright.sync_api import Browser
 from model.checkpoints.checkpoint import load_checkpoint
 from model.inference.translate import translate
 from model.interventions import Head, Intervention
-from tests.browser.conftest import chromium as chromium
 from tests.conftest import BUNDLED, ROOT
 
 TEXT = "Where is the train station, please?"

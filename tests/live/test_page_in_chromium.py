@@ -16,7 +16,6 @@ from model.cli.main import main
 from model.inference.translate import translate
 from model.interventions import Head, Intervention
 from tests.browser.accessibility import AXE
-from tests.browser.conftest import chromium as chromium
 from tests.conftest import BUNDLED
 
 NAME, TEXT = "everyday-en-de", "The dog sleeps because it is tired."

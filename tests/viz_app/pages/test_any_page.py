@@ -89,7 +89,7 @@ def test_any_text_gives_a_sensible_page(open_app: OpenApp, page: str, text: str)
     assert not app.error
 
 
-@pytest.mark.parametrize("page", ["translate", "steps", "masks", "heads", "compare"])
+@pytest.mark.parametrize("page", ["translate", "steps", "compare"])
 def test_a_page_for_translators_links_to_sentiment_for_a_classifier(open_app: OpenApp, page: str) -> None:
     app = open_app(page, checkpoint="imdb-sentiment")
     assert "classifies texts and does not translate" in app.info[0].value

@@ -175,7 +175,7 @@ def test_the_gradient_ranks_the_heads_like_the_measurement_and_the_interval_is_s
     app = open_app("heads", heads_tab="Importance")
     app.button(key="measure").click().run()
     comparison = next(caption.value for caption in app.caption if "correlation" in caption.value)
-    numbers = re.search(r"20 sentences.*correlation of ([\d.-]+) .*interval: ([\d.-]+) to ([\d.-]+)", comparison)
+    numbers = re.search(r"20 sentences is ([\d.-]+) .*interval: ([\d.-]+) to ([\d.-]+)", comparison)
     assert numbers
     found, low, high = map(float, numbers.groups())
     assert 0.5 < low <= found <= high < 1

@@ -258,7 +258,7 @@ def test_a_classifier_is_listed_and_opened_and_the_pages_for_translators_say_wha
     assert not app.exception
     assert len(charts(app)) == 3
     assert any("rotary positions" in text.value for text in app.markdown)
-    for page in ("translate", "masks"):
+    for page in ("translate", "steps"):
         app.switch_page(f"viz_app/pages/{page}.py").run()
         assert not app.exception
         assert "classifies texts and does not translate" in app.info[0].value
