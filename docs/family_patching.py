@@ -13,6 +13,7 @@ from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask
 
 from docs.library_run import Run
+from model.analysis.availability import require_attention_steps
 from model.analysis.patching import Comparison, Contrast, Ids, contrast
 from model.config.section import ConfigError
 from model.foreign.base import ForeignModel
@@ -63,6 +64,7 @@ def contrast_in(run: Run) -> Contrast:
     Raises:
         ConfigError: the model predicts nothing, or there is no such donor.
     """
+    require_attention_steps(run.pair.checkpoint.model)
     checkpoint, own = run.pair.checkpoint, run_text(run.pair.checkpoint, run.text)
     reason = ConfigError("Not measured: this random model does the same for all donors.")
     for donor in islice(donors(run), FEW_DONORS if run.pair.task == "translation" else MOST_DONORS):
