@@ -41,7 +41,7 @@ Numbers are differences, relative to the largest number where the numbers are la
   without padding. Language models have their padding on the left, then on the right.
 - **Positions**: what is described against what the model does with the same token at twelve positions.
 - **Patch**: *Patch a head*: the effect of a patched head against the same patch in the library's model. Where a random
-  translator writes the same text for all donors, the logits of its two most probable words are compared.
+  model does the same for all donors, the logits of its two most probable outcomes are compared.
 
 A letter in place of a number is a reason, which stands below the tables.
 """

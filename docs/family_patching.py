@@ -7,6 +7,7 @@ from contextvars import ContextVar
 from itertools import chain, islice, permutations
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
@@ -15,16 +16,16 @@ from transformers.masking_utils import eager_mask
 from docs.library_run import Run
 from model.analysis.availability import require_attention_steps
 from model.analysis.patching import Comparison, Contrast, Ids, contrast
-from model.config.section import ConfigError
 from model.foreign.base import ForeignModel
 from model.inference.any_text import run_text
+from model.inference.classify import Classification
 from model.inference.translation import Translation
 from model.interventions import Head
 
 __all__ = ["DONORS", "patching_difference"]
 
 HEAD, LAYER = 1, 1
-MOST_DONORS, FEW_DONORS, PLACE = 150, 12, 2
+MOST_DONORS, PLACE = 12, 2
 DONORS = (
     "The dog sat on the <mask>.",
     "My sister likes the <mask>.",
@@ -59,38 +60,44 @@ def patching_difference(run: Run) -> float:
 def contrast_in(run: Run) -> Contrast:
     """A donor with which this random model does something else, and what differs.
 
-    Some random translators write the same text for all donors. Then the two most probable words are compared.
+    Some random models do the same for all donors. Then the two most probable outcomes of the text are compared.
 
     Raises:
-        ConfigError: the model predicts nothing, or there is no such donor.
+        ConfigError: the model is read-only, or it predicts nothing.
     """
     require_attention_steps(run.pair.checkpoint.model)
     checkpoint, own = run.pair.checkpoint, run_text(run.pair.checkpoint, run.text)
-    reason = ConfigError("Not measured: this random model does the same for all donors.")
-    for donor in islice(donors(run), FEW_DONORS if run.pair.task == "translation" else MOST_DONORS):
-        try:
-            if found := contrast(checkpoint, run_text(checkpoint, donor), own):
-                return found
-        except ConfigError as error:
-            reason = error
-    if run.pair.task != "translation":
-        raise reason
-    return contrast_of_candidates(run_text(checkpoint, DONORS[0]), own)
+    aligned = []
+    for donor in islice(donors(run), MOST_DONORS):
+        theirs = run_text(checkpoint, donor)
+        if found := contrast(checkpoint, theirs, own):
+            return found
+        aligned.append(theirs)
+    return contrast_of_candidates(run, aligned[-1], own)
 
 
-def contrast_of_candidates(theirs: Translation, ours: Translation) -> Contrast:
-    """The two most probable words at the third position of a translation, or at its end."""
-    place = min(PLACE, len(ours.written) - 1)
-    best, second = ours.written[place].candidates[:2]
-    read = [token.id for token in ours.read[: place + 1]]
+def contrast_of_candidates(run: Run, theirs: Translation, ours: Translation) -> Contrast:
+    """The two most probable outcomes: labels, guesses for the mask, or words of the text that the model writes."""
+    checkpoint, found = run.pair.checkpoint, run.found
+    source, other = ([token.id for token in one.source] for one in (ours, theirs))
+    if isinstance(found, Classification):
+        position, (second, best) = 0, np.argsort(found.logits)[-2:].tolist()
+    elif found.written:
+        position = min(max(PLACE, ours.prompt_length), len(ours.written) - 1)
+        best, second = (one.id for one in ours.written[position].candidates[:2])
+    else:
+        position = next(at for at, token in enumerate(ours.source) if token.candidates)
+        best, second = (one.id for one in ours.source[position].candidates[:2])
+    reads = [[token.id for token in one.read[: position + 1]] for one in (ours, theirs if ours.prompt_length else ours)]
+    sizes = {"encoder": len(source), "decoder": position + 1, "cross": position + 1}
     return Contrast(
-        position=place,
-        own=([token.id for token in ours.source], read),
-        donor=([token.id for token in theirs.source], read),
-        outcomes=(second.id, best.id),
-        names=(best.token, second.token),
-        num_positions={"encoder": len(ours.source), "decoder": place + 1, "cross": place + 1},
-        same_length=len(theirs.source) == len(ours.source),
+        position=position,
+        own=(source, reads[0]),
+        donor=(other, reads[1]),
+        outcomes=(second, best),
+        names=("", ""),
+        num_positions={kind: sizes[kind] for kind in checkpoint.model.config.kinds},
+        same_length=len(other) == len(source),
     )
 
 

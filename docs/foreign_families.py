@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from docs.small_models import Family
+from docs.small_models import END, Family
 
 __all__ = ["FAMILIES", "WINDOW", "family_named"]
 
@@ -23,10 +23,10 @@ LATENT = {**EXPERTS, "num_key_value_heads": 4, "kv_lora_rank": 16, "q_lora_rank"
 WIDE = {"head_dim": 16}  # heads × head width is twice the hidden size
 
 FAMILIES: tuple[Family, ...] = (
+    *of("translation", {"Marian": "marian"}, forced_eos_token_id=END),  # as in every model of this family
     *of(
         "translation",
         {
-            "Marian": "marian",
             "BART": "bart",
             "mBART": "mbart",
             "M2M100 and NLLB": "m2m_100",
