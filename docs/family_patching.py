@@ -38,6 +38,7 @@ Change = Callable[[Tensor], Tensor]  # from head outputs (B, T, H, K) to those t
 CHANGES: ContextVar[tuple[nn.Module, Change] | None] = ContextVar("changed_heads", default=None)
 
 
+@torch.inference_mode()
 def patching_difference(run: Run) -> float:
     """The effect of one patched head of each kind against the same patch in the library's own model.
 
@@ -50,10 +51,11 @@ def patching_difference(run: Run) -> float:
         if kind == "encoder" and not found.same_length:
             continue
         layer, head = min(LAYER, model.config.num_layers(kind) - 1), min(HEAD, model.config.num_heads - 1)
-        with torch.inference_mode():
-            (effect,) = comparison.effects([(Head(kind, layer, head), None)])
+        (effect,) = comparison.effects([(Head(kind, layer, head), None)])
         expected = library_effect(run, found, kind, layer, head)
-        worst = max(worst, abs(effect - expected) / max(1.0, abs(expected)))
+        # The effect is a share of this distance. Where it is small, rounding errors of logits would look large.
+        distance = min(1.0, abs(comparison.donor_difference - comparison.own_difference))
+        worst = max(worst, distance * abs(effect - expected) / max(1.0, abs(expected)))
     return worst
 
 
@@ -114,7 +116,6 @@ def donors(run: Run) -> Iterator[str]:
     return (donor for donor in every if len(encode(donor).ids) == length)
 
 
-@torch.inference_mode()
 def library_effect(run: Run, found: Contrast, kind: str, layer: int, head: int) -> float:
     """How far one patched head moves the library's logits towards the donor's outcome."""
     model = run.pair.checkpoint.model
