@@ -5,15 +5,18 @@ import { arrowHead } from "../../viz_app/components/assets/architecture.js";
 import { dashOf, visibleLines } from "../../viz_app/components/assets/attention_lines.js";
 import { scalePosition } from "../../viz_app/components/assets/attention_map.js";
 import { boxPlaces } from "../../viz_app/components/assets/beam_tree.js";
-import { headName, isolated, letters, percent, shortened, spoken } from "../../viz_app/components/assets/format.js";
+import { fontsFor } from "../../viz_app/components/assets/fonts.js";
+import { directionOf, headName, isolated, letters, percent, shortened, spoken } from "../../viz_app/components/assets/format.js";
 import { gridHeight } from "../../viz_app/components/assets/head_grid_drawing.js";
 import { uncounted } from "../../viz_app/components/assets/head_switches.js";
 import { cellBox, mapLayout } from "../../viz_app/components/assets/map_drawing.js";
 import { colourAt, decodeFloats, meanOf } from "../../viz_app/components/assets/numbers.js";
 import { blocksOf } from "../../viz_app/components/assets/pixel_blocks.js";
 import { nearestIn } from "../../viz_app/components/assets/single_tab_stop.js";
-import { parsedColour, wrapped } from "../../viz_app/components/assets/standalone_svg.js";
+import { fileName } from "../../viz_app/components/assets/save_pictures.js";
+import { parsedColour } from "../../viz_app/components/assets/standalone_svg.js";
 import { isRight, rowsLayout } from "../../viz_app/components/assets/stepper.js";
+import { wrapped } from "../../viz_app/components/assets/svg_sheet.js";
 import { wordLines } from "../../viz_app/components/assets/word_lines.js";
 import { say, useWords } from "../../viz_app/components/assets/words.js";
 
@@ -40,7 +43,20 @@ test("texts and numbers are short, and read well aloud", () => {
 test("a Chinese or Korean letter is twice as wide, and a text from right to left keeps its direction", () => {
   assert.deepEqual(["Hund", "狗狗", "강아지", "e\u0301", "“…”"].map(letters), [4, 4, 6, 1, 3]);
   assert.deepEqual([shortened("一二三四五", 10), shortened("一二三四五六", 10)], ["一二三四五", "一二三四…"]);
+  assert.deepEqual([["<s>", "كلب", "يجري"], ["<s>", "a", "שלום"], []].map(directionOf), ["rtl", "rtl", false]);
   assert.deepEqual(["Hund!", "שלום!", "كلب."].map(isolated), ["Hund!", "\u2068שלום!\u2069", "\u2068كلب.\u2069"]);
+});
+
+test("a saved picture names the fonts of its own language before those of others", () => {
+  const before = (fonts, one, other) => fonts.indexOf(one) > 0 && fonts.indexOf(one) < fonts.indexOf(other);
+  assert.ok(before(fontsFor("zh-Hans"), "Microsoft YaHei", "Malgun Gothic"));
+  assert.ok(before(fontsFor("ko"), "Malgun Gothic", "Microsoft YaHei"));
+  assert.ok(["", "en", "ko"].every((lang) => fontsFor(lang).startsWith("Arial") && fontsFor(lang).endsWith("sans-serif")));
+});
+
+test("no translated word enters the name of a file", () => {
+  assert.equal(fileName("Cross-attention, layer 3, head 2", "head_map"), "headlight-cross-attention-layer-3-head-2");
+  assert.equal(fileName("交叉注意力，第 3 层，第 2 头", "head_map"), "headlight-head-map-3-2");
 });
 
 test("lines have at least the smallest weight, and each query keeps its best keys", () => {

@@ -12,9 +12,9 @@ from model.config.kinds import KINDS
 from model.inference.tokens import Token
 from model.inference.translation import Translation
 from model.text.byte_pair import CONTINUES
+from viz_app.content.direction import isolated
 from viz_app.content.numbers import decimal
 from viz_app.content.translation import N_, t
-from viz_app.figures.labels import isolated
 from viz_app.figures.style import Axes
 
 __all__ = [

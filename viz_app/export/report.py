@@ -17,10 +17,10 @@ from viz_app.components.data.encoding import Data
 from viz_app.components.data.maps import attention_maps_data
 from viz_app.components.data.stepper import stepper_data
 from viz_app.components.words import words_of
+from viz_app.content.direction import isolated
 from viz_app.content.numbers import day, html_language
 from viz_app.content.plain import visible
 from viz_app.content.translation import N_, t
-from viz_app.figures.labels import isolated
 from viz_app.widgets.chips import STYLE, rows_of_chips
 from viz_app.widgets.marked_text import lang_attribute, sentence
 

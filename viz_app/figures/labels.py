@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from html import unescape
 from itertools import accumulate
 
+from viz_app.content.direction import isolated
 from viz_app.content.plain import visible
 
-__all__ = ["LETTERS", "LINE", "broken", "escaped_label", "isolated", "text_width", "unique_labels", "visible_label"]
+__all__ = ["LETTERS", "LINE", "broken", "escaped_label", "text_width", "unique_labels", "visible_label"]
 
 LETTERS = 14  # pixels, the height of the letters
 LINE = 15  # pixels, the height of a line of them
 NARROW, WIDE = 7.9, 14.5  # pixels, the width of a Latin letter and of a Chinese or Korean one
 MAX_LABEL = 18  # letters; a wide one counts as two
-RIGHT_TO_LEFT = {"R", "AL"}  # Unicode's directions of Hebrew and of Arabic
 
 
 def visible_label(token: str, *, limit: int = MAX_LABEL) -> str:
@@ -22,11 +22,6 @@ def visible_label(token: str, *, limit: int = MAX_LABEL) -> str:
     text = visible(token)
     ends = list(accumulate(map(letters, text)))  # the letters up to each character
     return isolated(f"{text[: bisect_right(ends, limit - 1)]}…" if ends and ends[-1] > limit else text)
-
-
-def isolated(text: str) -> str:
-    """A text in its own direction, whatever is around it. Only Arabic, Hebrew and similar texts need it."""
-    return f"\u2068{text}\u2069" if any(unicodedata.bidirectional(one) in RIGHT_TO_LEFT for one in text) else text
 
 
 def broken(title: str, width: float) -> str:

@@ -5,6 +5,7 @@ from html import escape
 
 from model.inference.tokens import Token
 from viz_app.components.bundle import asset
+from viz_app.content.direction import dir_attribute
 from viz_app.content.numbers import percent
 from viz_app.content.plain import visible
 from viz_app.content.translation import N_, t
@@ -32,8 +33,10 @@ def chips(name: str, tokens: Sequence[Token], *, shares: Sequence[float] = (), l
     boxes = "".join(chip(token, share, number=i, lang=lang) for i, (token, share) in shown)
     left_out = len(tokens) - MAX_CHIPS
     more = f'<span class="hl-more">{escape(t("and {n} more", n=left_out))}</span>' if left_out > 0 else ""
+    direction = dir_attribute(token.text for token in tokens if not token.special)
     label = f'<span class="hl-name">{escape(t(ROWS[name]))}</span>'
-    return f'<div class="hl-row" data-row="{escape(name)}">{label}<div class="hl-chips">{boxes}{more}</div></div>'
+    row = f'<div class="hl-chips"{direction}>{boxes}{more}</div>'
+    return f'<div class="hl-row" data-row="{escape(name)}">{label}{row}</div>'
 
 
 def rows_of_chips(

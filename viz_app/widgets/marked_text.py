@@ -5,6 +5,7 @@ from difflib import SequenceMatcher
 from html import escape
 from itertools import cycle
 
+from viz_app.content.direction import dir_attribute
 from viz_app.content.numbers import decimal
 from viz_app.content.plain import visible
 from viz_app.content.translation import t
@@ -77,7 +78,7 @@ def weighted_text(tokens: Sequence[str], weights: Sequence[float], lang: str = "
         f"<bdi>{escape(visible(token))}</bdi></span> "
         for token, weight in zip(tokens, weights, strict=True)
     )
-    return f'<div class="hl-words"{lang_attribute(lang)}>{words}</div>'
+    return f'<div class="hl-words"{lang_attribute(lang)}{dir_attribute(tokens)}>{words}</div>'
 
 
 def changed_text(words: Sequence[str], changes: Sequence[float], lang: str = "") -> str:
@@ -94,4 +95,4 @@ def changed_text(words: Sequence[str], changes: Sequence[float], lang: str = "")
         for signed, side in [(RISES, "top") if change > 0 else (FALLS, "bottom")]
         for colour in [translucent(signed, 0.6 * abs(change) / largest)]
     )
-    return f'<div class="hl-words"{lang_attribute(lang)}>{spans}</div>'
+    return f'<div class="hl-words"{lang_attribute(lang)}{dir_attribute(words)}>{spans}</div>'

@@ -30,6 +30,15 @@ export function shortened(text, limit) {
 }
 
 /**
+ * The direction of words that are elements of their own, for their row. `dir="auto"` does not see them.
+ * @param {string[]} words
+ */
+export function directionOf(words) {
+  const all = words.join("").match(/\p{L}/gu) ?? [], count = all.filter((letter) => RIGHT_TO_LEFT.test(letter)).length;
+  return 2 * count > all.length && "rtl";
+}
+
+/**
  * A text in its own direction, whatever is around it. Only Arabic, Hebrew and similar texts need it.
  * @param {string} text
  */

@@ -12,11 +12,20 @@ const SCALE = 3, MAX_SIDE = 8192, MAX_PIXELS = 16e6; // of a PNG: pixels for one
 const KEPT = 60_000; // milliseconds: the browser may still ask where to put the file
 
 /**
- * The name of the file of a picture, without its ending.
+ * The name of the file of a picture, without its ending: its English title, or its key and the numbers of a title in
+ * another language.
  * @param {string} title
+ * @param {string} key
  */
-export function fileName(title) {
-  return `headlight-${title.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 60)}`;
+export function fileName(title, key) {
+  const name = /^[\p{Script=Latin}\p{Script=Common}]*$/u.test(title) ? title : [key || "picture", ...(title.match(/\d+/g) ?? [])].join("-");
+  return `headlight-${name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 60)}`;
+}
+
+/** The key of a picture on the page; in a report the name of its numbers. */
+function keyOf(picture) {
+  const home = picture.getRootNode();
+  return picture.closest("[data-numbers]")?.dataset.numbers ?? keyAround(home instanceof ShadowRoot ? home.host : picture);
 }
 
 export default component(() => {
@@ -37,7 +46,7 @@ export default component(() => {
     const title = titleOf(picture, titles), day = new Date().toLocaleDateString("sv"); // Swedish dates are 2025-12-31
     const drawing = await standaloneSvg(picture, title, [...facts, [say("Date"), say("{day}, made with Headlight", { day })]]);
     try {
-      await FORMATS[format](drawing, fileName(title));
+      await FORMATS[format](drawing, fileName(title, keyOf(place)));
     } catch (error) {
       announce(say("The picture could not be saved as {format}: {reason}", { format, reason: error instanceof Error ? error.message : error }));
       throw error;

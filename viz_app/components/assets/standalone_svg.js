@@ -1,37 +1,19 @@
 // A picture of the page as an SVG file that needs nothing else: dark ink on white paper, its title above, facts about it
 // below. The styles of style sheets and themes are written into it. Every text stays text.
 import { PLOTLY } from "./bridge.js";
-import { isolated } from "./format.js";
+import { fontsFor, languageOf } from "./fonts.js";
 import { blocksOf, hex } from "./pixel_blocks.js";
-import { say } from "./words.js";
+import { INK, shape, sheet, writable } from "./svg_sheet.js";
 
 const PAPER = { "--st-text-color": "#1b2530", "--st-background-color": "#ffffff", "--st-secondary-background-color": "#f3f5f8",
   "--st-primary-color": "#2f6fb0" }; // our light theme
-const INK = PAPER["--st-text-color"], FONT = "Arial, Helvetica, 'Liberation Sans', 'Noto Sans', sans-serif";
 // Properties with their initial values, which need not be written.
 const STROKE_PROPERTIES = { "stroke-width": "1px", "stroke-dasharray": "none", "stroke-linecap": "butt" };
 const TEXT_PROPERTIES = { "font-size": "", "font-weight": "400", "font-style": "normal", "text-anchor": "start" };
 const CONTROLS = [".detail", PLOTLY.dragLayer, PLOTLY.zoomLayer, PLOTLY.hoverLayer, ".pointed", "g:empty"].join(", ");
 const OVERLAYS = ".hl-tip, .hl-save"; // they open over a part of the page
 const BASELINE = 0.79; // of the height of a line of text
-const EDGE = 24, NARROWEST = 480, MAX_LINES = 4; // pixels; lines of one fact
-const CLOSING = /^[\p{Pe}\p{Pf}\p{Po}]+$/u; // characters that must not begin a line
-const UNWRITABLE = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu; // characters that XML cannot hold
 const MAX_BLOCKS = 20_000; // a picture of pixels with more blocks stays a picture of pixels
-
-/**
- * An element of SVG with its text or its children.
- * @param {string} tag
- * @param {Record<string, any>} attributes
- * @param {any} [content]
- * @returns {SVGElement}
- */
-function shape(tag, attributes, content = []) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...[content].flat());
-  return /** @type {SVGElement} */ (element);
-}
 
 /**
  * The SVG of a picture on the page.
@@ -99,7 +81,7 @@ function writeStyles(copy, original) {
 
 function writeFont(copy, original, style) {
   writeProperties(copy, style, { ...TEXT_PROPERTIES });
-  copy.setAttribute("font-family", FONT);
+  copy.setAttribute("font-family", fontsFor(languageOf(original)));
   // Texts beside the data of a chart, and those in a frame, have the ink of the theme. Texts on the data have an ink that
   // contrasts with what is below them.
   const besideData = original.closest(PLOTLY.chart) && !original.closest(PLOTLY.data);
@@ -118,17 +100,14 @@ function redrawn(part) {
   let wide = 0;
 
   function addWords(node, style, edge) {
-    for (const { 0: whole, index } of node.data.matchAll(/\S+/g)) {
-      const range = document.createRange();
-      range.setStart(node, index);
-      range.setEnd(node, index + whole.length);
+    for (const [whole, range] of linesOf(node)) {
       const { x, y, width: all, height } = placed(range.getBoundingClientRect()), width = Math.min(all, edge - x);
       if (width <= 0) continue;
       const word = width < all ? `${whole.slice(0, Math.floor((whole.length * width) / all) - 1)}…` : whole;
       wide = Math.max(wide, x + width);
       const text = shape("text", { x, y: y + BASELINE * height, textLength: width, lengthAdjust: "spacingAndGlyphs", fill: INK }, writable(word));
       writeProperties(text, style, TEXT_PROPERTIES);
-      text.setAttribute("font-family", style.fontFamily.includes("mono") ? "monospace" : FONT);
+      text.setAttribute("font-family", style.fontFamily.includes("mono") ? "monospace" : fontsFor(languageOf(node.parentElement)));
       shapes.push(text);
     }
   }
@@ -164,6 +143,38 @@ function redrawn(part) {
 
   onPaper(part, () => visit(part));
   return /** @type {const} */ ([shapes, { width: wide, height: high }]);
+}
+
+/**
+ * The parts of a text that are each on one line: its words, and a word without spaces, such as a Chinese sentence, in
+ * several parts where the browser has broken it.
+ * @param {Text} node
+ * @returns {[string, Range][]}
+ */
+function linesOf(node) {
+  return [...node.data.matchAll(/\S+/g)].flatMap(({ 0: word, index }) => {
+    const whole = rangeOf(node, index, index + word.length);
+    if (whole.getClientRects().length < 2) return [[word, whole]];
+    /** @type {[string, Range][]} */
+    const parts = [];
+    let at = index;
+    for (const character of word) {
+      const one = rangeOf(node, at, at + character.length), last = parts.at(-1);
+      at += character.length;
+      if (last && Math.abs(last[1].getBoundingClientRect().top - one.getBoundingClientRect().top) < 1) {
+        last[0] += character;
+        last[1].setEnd(node, at);
+      } else parts.push([character, one]);
+    }
+    return parts;
+  });
+}
+
+function rangeOf(node, start, end) {
+  const range = document.createRange();
+  range.setStart(node, start);
+  range.setEnd(node, end);
+  return range;
 }
 
 function writeProperties(copy, style, properties) {
@@ -220,65 +231,4 @@ async function sharpened(image) {
     outlines.set(colour, `${outlines.get(colour) ?? ""}M${at}h${w}v${h}h-${w}z`);
   }
   image.replaceWith(...[...outlines].map(([fill, d]) => shape("path", { fill, d, "shape-rendering": "crispEdges" })));
-}
-
-/** Drawings, one upon another, on a sheet with a title above them and facts below. */
-function sheet(drawings, { width, height }, title, facts) {
-  const inner = Math.ceil(Math.max(width, NARROWEST)), wide = inner + 2 * EDGE;
-  /** @type {SVGElement[]} */
-  const words = [];
-  let at = EDGE;
-  const write = (text, size, weight) => {
-    for (const line of wrapped(text, inner, measuredIn(`${weight} ${size}px ${FONT}`))) {
-      at += Math.round(1.35 * size);
-      words.push(shape("text", { x: EDGE, y: at, "font-size": `${size}px`, "font-weight": weight, "font-family": FONT, fill: INK }, line));
-    }
-  };
-  write(title, 20, 700);
-  const top = at + 14;
-  at = top + Math.ceil(height) + 6;
-  for (const [name, value] of facts) write(say("{name}: {value}", { name, value: isolated(value) }), 15, 400);
-  const high = at + EDGE, description = facts.map((fact) => writable(fact.join(": "))).join("\n");
-  const place = shape("g", { transform: `translate(${EDGE + (inner - width) / 2} ${top})` }, drawings);
-  const paper = shape("rect", { width: wide, height: high, fill: "#ffffff" });
-  const attributes = { xmlns: "http://www.w3.org/2000/svg", width: wide, height: high, viewBox: `0 0 ${wide} ${high}`, role: "img" };
-  return shape("svg", attributes, [shape("title", {}, writable(title)), shape("desc", {}, description), paper, ...words, place]);
-}
-
-/** The function that gives the width of a text in a font, in pixels. */
-function measuredIn(font) {
-  const pen = /** @type {OffscreenCanvasRenderingContext2D} */ (new OffscreenCanvas(1, 1).getContext("2d"));
-  pen.font = font;
-  return (text) => pen.measureText(text).width;
-}
-
-/**
- * A text in lines of a width. After `MAX_LINES` lines an ellipsis shows that the rest is left out.
- * @param {string} text
- * @param {number} width
- * @param {(text: string) => number} widthOf
- * @returns {string[]}
- */
-export function wrapped(text, width, widthOf) {
-  const fits = (line) => widthOf(line) <= width, lines = [""], words = [];
-  for (const { segment } of new Intl.Segmenter("en", { granularity: "word" }).segment(writable(text).replace(/\s+/g, " "))) {
-    if (words.length && CLOSING.test(segment)) words[words.length - 1] += segment;
-    else words.push(segment);
-  }
-  for (const word of words) {
-    for (const part of fits(word) ? [word] : word) { // a word that is wider than the sheet breaks between letters
-      if (fits(lines.at(-1) + part)) lines[lines.length - 1] += part;
-      else lines.push(part.trimStart());
-    }
-    if (lines.length > MAX_LINES) return [...lines.slice(0, MAX_LINES - 1), lines[MAX_LINES - 1].replace(/.{0,2}$/u, "…")];
-  }
-  return lines;
-}
-
-/**
- * A text without the characters that an XML file cannot hold.
- * @param {string} text
- */
-export function writable(text) {
-  return text.replace(UNWRITABLE, "\ufffd");
 }

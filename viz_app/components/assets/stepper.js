@@ -2,7 +2,7 @@
 import { announce } from "./announcer.js";
 import { WEIGHTS } from "./colours.js";
 import { draw, el, find } from "./dom.js";
-import { headName, isolated, letters, percent, shortened } from "./format.js";
+import { directionOf, headName, isolated, letters, percent, shortened } from "./format.js";
 import { availableWidth, component, zoomOf } from "./mounting.js";
 import { colourAt, decodeFloats, meanOf } from "./numbers.js";
 import { playback } from "./playback.js";
@@ -114,7 +114,7 @@ export default component((root) => {
       }, [el("bdi", { lang: data.languages.word || false }, word)]);
     });
     chips.splice(step + 1, 0, el("span", { class: "chip asked" }, "?"));
-    return el("div", { class: "prefix" }, chips);
+    return el("div", { class: "prefix", dir: directionOf(data.steps.map(({ read }) => read)) }, chips);
   }
 
   /** Show the word that this step writes, and score the guess. */
