@@ -4,6 +4,7 @@
     PYTHONPATH=. python benchmarks/classroom.py --measure-heads      # one visitor also measures every head
     PYTHONPATH=. python benchmarks/classroom.py --soak 60            # minutes of long sentences; prints the memory
     PYTHONPATH=. python benchmarks/classroom.py --pages compare learning "inside?inside_tab=stations"
+    PYTHONPATH=. python benchmarks/classroom.py --languages en zh ko    # against the same class in English
     PYTHONPATH=. python benchmarks/classroom.py --url http://localhost:8080
 
 Visitors speak Streamlit's own websocket protocol (`visitor.py`) and are spread over Translate, Step by step, Inside,
@@ -21,9 +22,9 @@ import os
 import random
 import statistics
 import time
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 from websockets.exceptions import WebSocketException
@@ -95,6 +96,7 @@ class Room:
     visitors: int
     numbers: Iterator[int]  # of the sentences: no two are the same
     pages: Sequence[str] = PAGES
+    languages: Sequence[str] = ("en",)
     say: Callable[[int], str] = sentence
 
     async def lesson(self, server: Server, until: Coroutine[object, object, object]) -> Lesson:
@@ -102,7 +104,10 @@ class Room:
         lesson, over = Lesson(), asyncio.Event()
         async with AsyncExitStack() as stack:
             places = [self.pages[i % len(self.pages)].partition("?") for i in range(self.visitors)]
-            visitors = [Visitor(server.url, page=page, query=query) for page, _, query in places]
+            visitors = [
+                Visitor(server.url, page=page, query=f"{query}&lang={language}".lstrip("&"))
+                for (page, _, query), language in zip(places, itertools.cycle(self.languages))
+            ]
             started = time.perf_counter()
             await asyncio.gather(*(self.enter(visitor, stack, lesson) for visitor in visitors))
             lesson.first_page = time.perf_counter() - started
@@ -188,10 +193,24 @@ async def compare(ours: Server, bare: Server, room: Room, given: argparse.Namesp
         await visitor.look()
     print(HEADER)
     plain = Room(visitors=room.visitors, numbers=room.numbers, pages=("",))
-    lessons: dict[str, list[Lesson]] = {"Headlight": [], "bare": []}
+    await take_turns({"Headlight": (ours, room), "bare": (bare, plain)}, given, against="bare Streamlit")
+
+
+async def in_languages(server: Server, room: Room, given: argparse.Namespace) -> None:
+    """The same class in several languages and in English, in turns."""
+    print(await alone(server, room.numbers))
+    print(HEADER)
+    english = replace(room, languages=("en",))
+    await room.lesson(server, asyncio.sleep(given.seconds))  # reads the catalogues and opens the checkpoints
+    await take_turns({"languages": (server, room), "English": (server, english)}, given, against="English alone")
+
+
+async def take_turns(classes: Mapping[str, tuple[Server, Room]], given: argparse.Namespace, *, against: str) -> None:
+    """Two classes in turns. Prints ratios of the medians over the rounds."""
+    lessons: dict[str, list[Lesson]] = {name: [] for name in classes}
     for _ in range(given.rounds):
-        for name, server, those in (("Headlight", ours, room), ("bare", bare, plain)):
-            lesson = await those.lesson(server, asyncio.sleep(given.seconds))
+        for name, (server, room) in classes.items():
+            lesson = await room.lesson(server, asyncio.sleep(given.seconds))
             lessons[name].append(lesson)
             print(lesson.row(name, server), flush=True)
     figures: dict[str, Callable[[Lesson], float]] = {
@@ -202,8 +221,8 @@ async def compare(ours: Server, bare: Server, room: Room, given: argparse.Namesp
         "bytes": Lesson.kilobytes,
     }
     for what, figure in figures.items():
-        mine, theirs = (statistics.median(map(figure, found)) for found in lessons.values())
-        print(f"{what:10} {mine / theirs:6.2f} × bare Streamlit")
+        first, second = (statistics.median(map(figure, found)) for found in lessons.values())
+        print(f"{what:10} {first / second:6.2f} × {against}")
 
 
 async def long_work(server: Server, room: Room, given: argparse.Namespace) -> None:
@@ -241,14 +260,17 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=2)
     text = "over which the visitors are spread, such as compare 'inside?inside_tab=stations'"
     parser.add_argument("--pages", nargs="+", default=PAGES, metavar="PAGE?QUERY", help=text)
+    text_of_languages = "of the interface; the visitors take them in turns"
+    parser.add_argument("--languages", nargs="+", default=(), metavar="CODE", help=text_of_languages)
     parser.add_argument("--measure-heads", action="store_true")
     parser.add_argument("--soak", type=float, default=0, metavar="MINUTES")
     parser.add_argument("--url", help="a server that runs on this machine; without it, one is started")
     parser.add_argument("--streamlit", action="append", default=[], metavar="--OPTION=VALUE", help="for our servers")
     given = parser.parse_args()
     numbers = itertools.count(int(time.time()) % 100_000)
-    room = Room(visitors=given.visitors, numbers=numbers, pages=given.pages)
-    work = soak if given.soak else long_work if given.measure_heads else visit
+    languages = given.languages or ("en",)
+    room = Room(visitors=given.visitors, numbers=numbers, pages=given.pages, languages=languages)
+    work = soak if given.soak else long_work if given.measure_heads else in_languages if given.languages else visit
     if given.url:
         if urlsplit(given.url).hostname not in ("localhost", "127.0.0.1", "::1"):
             parser.error(f"{given.url} is not on this machine; such a load on another one is an attack.")
