@@ -18,6 +18,7 @@ from viz_app.content.translation import N_, t
 from viz_app.figures.style import Axes
 
 __all__ = [
+    "ONE_TEXT",
     "AttentionView",
     "ChosenMap",
     "chosen_map",

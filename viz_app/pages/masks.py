@@ -3,6 +3,7 @@
 import streamlit as st
 
 from viz_app.content.plain import plain
+from viz_app.content.translation import t, worded
 from viz_app.sections.masks.bug_lab import bug_lab
 from viz_app.sections.masks.correct_masks import correct_masks
 from viz_app.sections.masks.padded_sentence import ask_for_sentences, padded_sentence, pick_row, pick_side
@@ -15,20 +16,27 @@ from viz_app.widgets.tabs import tabs
 
 key, config = checkpoint_choice.require_attention(
     listing.listed_checkpoints(),
-    transformer_heading="This page is about the masks of a Transformer",
+    transformer_heading=t("This page is about the masks of a Transformer"),
     also=("continuation", "reading", "classification"),
 )
 if problem := analyses.why_no_masks(key):
-    end_page(plain(problem))
-future = ", and the decoder must not see the token that it will write" if "decoder" in config.model.kinds else ""
+    end_page(plain(worded(problem)))
 st.markdown(
-    f"Padding gives all sentences of a batch the same length{future}. A **mask** decides which keys (columns) a query "
-    "(row) may attend to: **blue = may attend, grey = masked**."
+    t(
+        "Padding gives all sentences of a batch the same length, and the decoder must not see the token that it will "
+        "write. A **mask** decides which keys (columns) a query (row) may attend to: **blue = may attend, grey = "
+        "masked**."
+    )
+    if "decoder" in config.model.kinds
+    else t(
+        "Padding gives all sentences of a batch the same length. A **mask** decides which keys (columns) a query (row) "
+        "may attend to: **blue = may attend, grey = masked**."
+    )
 )
 sentences, row_column = ask_for_sentences(config)
 if len(sentences) < 2:
-    end_page("Type at least two sentences: one sentence needs no padding.")
-add_fact("Sentences", " / ".join(sentences))
+    end_page(t("Type at least two sentences: one sentence needs no padding."))
+add_fact(t("Sentences"), " / ".join(sentences))
 if config.task == "translation":
     note_greedy_search()
 side = pick_side(key)
@@ -37,7 +45,7 @@ with row_column:
     row = pick_row(batch)
 sentence = padded_sentence(key, sentences, batch, row, side)
 
-correct_tab, bug_tab = tabs({"right": "Correct masks", "bugs": "Bug lab"}, "mask_tab")
+correct_tab, bug_tab = tabs({"right": t("Correct masks"), "bugs": t("Bug lab")}, "mask_tab")
 if correct_tab.open:
     with correct_tab:
         correct_masks(sentence)

@@ -1,6 +1,7 @@
 """Positional encoding: the numbers that give the model the position of each token."""
 
 from model.config.model import RecurrentConfig
+from viz_app.content.translation import t
 from viz_app.sections.positions.distance import NUMBERS, distance_numbers
 from viz_app.sections.positions.encoding import ask_for_encoding, introduce, require_table
 from viz_app.sections.positions.matrix import position_matrix
@@ -15,7 +16,7 @@ from viz_app.widgets.tabs import tabs
 key, config = checkpoint_choice.require_checkpoint(listing.listed_checkpoints())
 if isinstance(config.model, RecurrentConfig):
     key, config = checkpoint_choice.require_attention(
-        listing.listed_checkpoints(), transformer_heading="This page is about the positions of a Transformer"
+        listing.listed_checkpoints(), transformer_heading=t("This page is about the positions of a Transformer")
     )
 if config.model.positional in NUMBERS:
     distance_numbers(key, config)
@@ -26,10 +27,10 @@ encoding = ask_for_encoding(own, config.model.positional)
 
 matrix_tab, waves_tab, relations_tab, sentence_tab = tabs(
     {
-        "matrix": "The matrix",
-        "waves": "Waves and counters",
-        "distances": "Distances and rotation",
-        "sentence": "In a sentence",
+        "matrix": t("The matrix"),
+        "waves": t("Waves and counters"),
+        "distances": t("Distances and rotation"),
+        "sentence": t("In a sentence"),
     },
     "position_tab",
 )

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from viz_app.content.translation import N_
+
 __all__ = ["MISTAKES", "Mistake"]
 
 
@@ -17,33 +19,42 @@ class Mistake:
 
 MISTAKES: Mapping[str, Mistake] = {
     "fill": Mistake(
-        title="Filled with 1e-12",
+        title=N_("Filled with 1e-12"),
         code="scores.masked_fill(~mask, 1e-12)",
-        explanation="1e-12 is not a small score, because e to the power of 1e-12 is 1. So masked keys get weight like "
-        "all other keys. The fill value must be minus infinity.",
+        explanation=N_(
+            "1e-12 is not a small score, because e to the power of 1e-12 is 1. So masked keys get weight like all "
+            "other keys. The fill value must be minus infinity."
+        ),
     ),
     "inverted": Mistake(
-        title="Causal mask inverted",
+        title=N_("Causal mask inverted"),
         code="causal = torch.triu(torch.ones(T, T))  # 1 = may attend",
-        explanation="The upper triangle is the future. Each position now attends only to itself and to later "
-        "positions. While the model writes, there are no later positions.",
+        explanation=N_(
+            "The upper triangle is the future. Each position now attends only to itself and to later positions. While "
+            "the model writes, there are no later positions."
+        ),
     ),
     "after": Mistake(
-        title="Mask after the softmax",
+        title=N_("Mask after the softmax"),
         code="weights = scores.softmax(-1) * mask",
-        explanation="Masked keys get no weight, but the sum in the softmax still contains them. So the rows no longer "
-        "sum to 1, and masked tokens still change the result.",
+        explanation=N_(
+            "Masked keys get no weight, but the sum in the softmax still contains them. So the rows no longer sum to "
+            "1, and masked tokens still change the result."
+        ),
     ),
     "padding": Mistake(
-        title="No padding mask",
+        title=N_("No padding mask"),
         code="scores  # the padding mask is not applied",
-        explanation="Queries attend to padding. So the result for a sentence depends on the longest sentence of its "
-        "batch.",
+        explanation=N_(
+            "Queries attend to padding. So the result for a sentence depends on the longest sentence of its batch."
+        ),
     ),
     "queries": Mistake(
-        title="Mask on queries instead of keys",
+        title=N_("Mask on queries instead of keys"),
         code="mask[:, None, :, None]  # instead of mask[:, None, None, :]",
-        explanation="The rows of padding are masked, although nothing reads them. The columns of padding are not "
-        "masked, so all queries attend to them.",
+        explanation=N_(
+            "The rows of padding are masked, although nothing reads them. The columns of padding are not masked, so "
+            "all queries attend to them."
+        ),
     ),
 }

@@ -8,7 +8,8 @@ import streamlit as st
 from model.analysis.mask_bugs import BugReport
 from model.checkpoints.languages import tag
 from model.inference.opening import AnyConfig
-from viz_app.content.plain import PERCENT_COLUMN, percent
+from viz_app.content.numbers import decimal, percent, percent_column, sentences
+from viz_app.content.translation import N_, t
 from viz_app.figures.attention import head_map
 from viz_app.sections.masks.bug_descriptions import MISTAKES
 from viz_app.sections.masks.padded_sentence import PaddedSentence, pick_head_of_sentence
@@ -22,26 +23,31 @@ __all__ = ["bug_lab"]
 
 HEIGHT = 380
 CORRECT = ""  # the name of the masks without a mistake
-RESULTS = {
-    "translation": "translation",
-    "continuation": "continuation",
-    "reading": "text with the guessed words",
-    "classification": "class",
+RESULTS = {  # task → a heading of the table, a title
+    "translation": (N_("translation"), N_("The translation with this mistake")),
+    "continuation": (N_("continuation"), N_("The continuation with this mistake")),
+    "reading": (N_("text with the guessed words"), N_("The text with the guessed words with this mistake")),
+    "classification": (N_("class"), N_("The class with this mistake")),
 }
+LEAKED = {"encoder": N_("leaked: encoder"), "decoder": N_("leaked: decoder"), "cross": N_("leaked: cross")}
 
 
 def bug_lab(sentence: PaddedSentence) -> None:
     """Ask for a mistake, and show what it does to one head, to the results and, on request, to the numbers."""
     names = padded_batches.bug_names(sentence.key, sentence.side)
     settle("bug", "fill", names)
-    name = st.segmented_control("Mistake", names, format_func=lambda bug: MISTAKES[bug].title, required=True, key="bug")
+    name = st.segmented_control(
+        t("Mistake"), names, format_func=lambda bug: t(MISTAKES[bug].title), required=True, key="bug"
+    )
     name = name or "fill"
     code, meaning = st.columns([1, 1.2], vertical_alignment="center")
     code.code(MISTAKES[name].code, language="python")
-    meaning.markdown(MISTAKES[name].explanation)
+    meaning.markdown(t(MISTAKES[name].explanation))
     draw_maps(sentence, name)
     show_results(sentence, name)
-    table = st.expander("All mistakes, measured", icon=":material/table_rows:", on_change="rerun", key="all_mistakes")
+    table = st.expander(
+        t("All mistakes, measured"), icon=":material/table_rows:", on_change="rerun", key="all_mistakes"
+    )
     if table.open:
         with table:
             compare_all(sentence, names)
@@ -50,7 +56,7 @@ def bug_lab(sentence: PaddedSentence) -> None:
 def draw_maps(sentence: PaddedSentence, name: str) -> None:
     """Draw the map of one head with the correct mask and with the mistake."""
     kind, layer, head = pick_head_of_sentence(sentence, key="set_bug_head")
-    titles = {CORRECT: "Correct mask", name: MISTAKES[name].title}
+    titles = {CORRECT: t("Correct mask"), name: t(MISTAKES[name].title)}
     for column, (bug, title) in zip(st.columns(2), titles.items(), strict=True):
         report = report_of(sentence, bug)
         weights = padded_batches.bug_weights_of(
@@ -65,8 +71,13 @@ def draw_maps(sentence: PaddedSentence, name: str) -> None:
                     sentence.allowed[kind][layer] | (bug != CORRECT),  # a mistake shows the weights of masked keys too
                     height=HEIGHT,
                 ),
-                key=f"bug_{title}",
-                alt=f"Attention weights of layer {layer + 1}, head {head + 1}: {title}",
+                key=f"bug_{bug or 'correct'}",
+                alt=t(
+                    "Attention weights of layer {layer}, head {head}: {title}",
+                    layer=layer + 1,
+                    head=head + 1,
+                    title=title,
+                ),
             )
 
 
@@ -74,11 +85,16 @@ def describe_leak(report: BugReport, kind: str, row: int) -> str:
     """Say how much weight is on masked keys, and whether the rows still sum to 1."""
     smallest, largest = report.row_sums[kind][row]
     sums = (
-        "The rows sum to 1."
+        t("The rows sum to 1.")
         if abs(smallest - 1) < 1e-3 > abs(largest - 1)
-        else f"The rows sum to {smallest:.2f} to {largest:.2f}."
+        else t(
+            "The rows sum to {smallest} to {largest}.",
+            smallest=decimal(float(smallest), digits=2),
+            largest=decimal(float(largest), digits=2),
+        )
     )
-    return f"Masked keys have {percent(report.leaked[kind][row])} of the weight. {sums}"
+    leaked = t("Masked keys have {share} of the weight.", share=percent(report.leaked[kind][row]))
+    return sentences([leaked, sums])
 
 
 def report_of(sentence: PaddedSentence, name: str) -> BugReport:
@@ -91,17 +107,19 @@ def show_results(sentence: PaddedSentence, name: str) -> None:
     if not correct.texts:
         return
     config = loading.config_of(sentence.key)
-    about = "Differences from the correct result are marked."
+    about = [t("Differences from the correct result are marked.")]
     if "decoder" in config.model.kinds:
-        about += (
-            " While the model writes, there are no later tokens. So a mistake in the causal mask has less effect here "
-            "than in training."
+        about.append(
+            t(
+                "While the model writes, there are no later tokens. So a mistake in the causal mask has less effect "
+                "here than in training."
+            )
         )
-    section(f"The {RESULTS[config.task]} with this mistake", about)
+    section(t(RESULTS[config.task][1]), sentences(about))
     st.html(
         compared(
             *(
-                [(text, before), (MISTAKES[name].title.lower(), after)]
+                [(text, before), (t(MISTAKES[name].title), after)]
                 for text, before, after in zip(sentence.sentences, correct.texts, wrong.texts, strict=True)
             ),
             languages=[tag(config.tokenizer.target_language)],
@@ -112,37 +130,53 @@ def show_results(sentence: PaddedSentence, name: str) -> None:
 def compare_all(sentence: PaddedSentence, names: Sequence[str]) -> None:
     """Show what every mistake leaks and changes, as a table."""
     config = loading.config_of(sentence.key)
-    reports = {
-        title: report_of(sentence, name)
-        for title, name in ({"correct masks": CORRECT} | {MISTAKES[name].title: name for name in names}).items()
-    }
-    correct = reports["correct masks"]
-    number = "log-probability" if predicts(config) else "head output of the last layer"
-    about = "**Leaked**: the mean share of a query's weight on masked keys, over all layers and heads."
-    if correct.effect_of_future is not None:
-        about += (
-            f" **Effect of the future**: how much an earlier {number} changes when the last token in the decoder is "
-            "replaced."
-        )
-    about += (
-        f" **Effect of the batch**: how much a {number} changes when the model reads the sentence without the batch."
-    )
-    st.markdown(about)
-    unit = "nats" if predicts(config) else None
-    rows = [table_row(title, report, sentence.row, RESULTS[config.task]) for title, report in reports.items()]
+    titles = {CORRECT: t("correct masks")} | {name: t(MISTAKES[name].title) for name in names}
+    reports = {name: report_of(sentence, name) for name in titles}
+    correct, predicted = reports[CORRECT], predicts(config)
+    st.markdown(sentences(meanings_of_columns(correct, predicted=predicted)))
+    unit = t("nats") if predicted else None
+    result = t(RESULTS[config.task][0])
     st.dataframe(
-        pd.DataFrame(rows),
+        pd.DataFrame([table_row(titles[name], report, sentence.row, result) for name, report in reports.items()]),
         hide_index=True,
-        alt="Table of what each mistake leaks and changes",
+        alt=t("Table of what each mistake leaks and changes"),
         column_config={
-            column: st.column_config.NumberColumn(format=PERCENT_COLUMN)
-            for column in (f"leaked: {kind}" for kind in correct.leaked)
+            t(LEAKED[kind]): st.column_config.NumberColumn(format=percent_column()) for kind in correct.leaked
         }
         | {
             column: st.column_config.NumberColumn(format="%.3f", help=unit)
-            for column in ("effect of the future", "effect of the batch")
+            for column in (t("effect of the future"), t("effect of the batch"))
         },
     )
+
+
+def meanings_of_columns(correct: BugReport, *, predicted: bool) -> list[str]:
+    """A sentence for each column of the table."""
+    meanings = [t("**Leaked**: the mean share of a query's weight on masked keys, over all layers and heads.")]
+    if correct.effect_of_future is not None:
+        meanings.append(
+            t(
+                "**Effect of the future**: how much an earlier log-probability changes when the last token in the "
+                "decoder is replaced."
+            )
+            if predicted
+            else t(
+                "**Effect of the future**: how much an earlier head output of the last layer changes when the last "
+                "token in the decoder is replaced."
+            )
+        )
+    meanings.append(
+        t(
+            "**Effect of the batch**: how much a log-probability changes when the model reads the sentence without the "
+            "batch."
+        )
+        if predicted
+        else t(
+            "**Effect of the batch**: how much a head output of the last layer changes when the model reads the "
+            "sentence without the batch."
+        )
+    )
+    return meanings
 
 
 def predicts(config: AnyConfig) -> bool:
@@ -152,10 +186,10 @@ def predicts(config: AnyConfig) -> bool:
 
 def table_row(title: str, report: BugReport, row: int, result: str) -> dict[str, object]:
     # A hundred thousand additions leave a rounding error in the fourth decimal, which is no effect.
-    effects = {"effect of the future": report.effect_of_future, "effect of the batch": report.effect_of_batch}
+    effects = {t("effect of the future"): report.effect_of_future, t("effect of the batch"): report.effect_of_batch}
     return {
-        "masks": title,
-        **{f"leaked: {kind}": 100 * float(report.leaked[kind][row]) for kind in report.leaked},
+        t("masks"): title,
+        **{t(LEAKED[kind]): 100 * float(report.leaked[kind][row]) for kind in report.leaked},
         **{name: round(float(effect[row]), 3) for name, effect in effects.items() if effect is not None},
         **({result: report.texts[row]} if report.texts else {}),
     }

@@ -7,7 +7,9 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from model.checkpoints.languages import tag
+from viz_app.content.numbers import sentences
 from viz_app.content.plain import visible
+from viz_app.content.translation import t
 from viz_app.figures import masks
 from viz_app.figures.attention import head_map
 from viz_app.figures.style import Axes
@@ -29,9 +31,11 @@ def correct_masks(sentence: PaddedSentence) -> None:
     # The masks stand above the choice of a layer. With windows, they depend on it.
     masks_place, batch_place = st.container(), st.container(key="set_batch")  # while presenting, it stands last
     section(
-        "The scores of one head",
-        "Left: before the mask. Middle: after the mask (grey = −∞). Right: the weights after the softmax, exactly 0 "
-        "where masked.",
+        t("The scores of one head"),
+        t(
+            "Left: before the mask. Middle: after the mask (grey = −∞). Right: the weights after the softmax, exactly "
+            "0 where masked."
+        ),
     )
     kind, layer, head = pick_head_of_sentence(sentence)
     with masks_place:
@@ -40,11 +44,18 @@ def correct_masks(sentence: PaddedSentence) -> None:
         show_batch(sentence)
     heads = padded_batches.score_stages_of(sentence.key, sentence.sentences, kind, layer, sentence.row, sentence.side)
     stages = {name: heads[name][head] for name in padded_batches.STAGES}  # each (T, S)
-    draw_stages(stages, sentence.axes[kind], sentence.allowed[kind][layer], f"layer {layer + 1}, head {head + 1}")
+    draw_stages(
+        stages,
+        sentence.axes[kind],
+        sentence.allowed[kind][layer],
+        t("layer {layer}, head {head}", layer=layer + 1, head=head + 1),
+    )
     explanation(
-        "How it is computed",
-        "The mask sets the scores of masked keys to minus infinity. e to the power of minus infinity is 0. So the "
-        "softmax gives these keys a weight of exactly 0, and the other weights still sum to 1.",
+        t("How it is computed"),
+        t(
+            "The mask sets the scores of masked keys to minus infinity. e to the power of minus infinity is 0. So the "
+            "softmax gives these keys a weight of exactly 0, and the other weights still sum to 1."
+        ),
         r"\mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + M\right),\qquad M_{ij}\in\{0,-\infty\}",
     )
 
@@ -53,12 +64,12 @@ def draw_masks(sentence: PaddedSentence, layer: int) -> None:
     """Draw the padding mask of the batch, and the masks of the sentence in one layer."""
     batch = sentence.batch
     batch_axes = Axes(
-        queries=[f"sentence {i + 1}" for i in range(len(sentence.sentences))],
+        queries=[t("sentence {n}", n=i + 1) for i in range(len(sentence.sentences))],
         keys=[str(i) for i in range(batch.padding_mask.shape[1])],
-        query_title="sentence",
-        key_title="key: source position" if "cross" in batch.allowed else "key: position",
+        query_title=t("sentence"),
+        key_title=t("key: source position") if "cross" in batch.allowed else t("key: position"),
     )
-    pictures = [("padding", "Padding mask", "No query may attend to padding.", batch.padding_mask, batch_axes)]
+    pictures = [("padding", t("Padding mask"), t("No query may attend to padding."), batch.padding_mask, batch_axes)]
     pictures += masks_of_sentence(sentence, layer)
     width = 2 if len(pictures) % 2 == 0 else 3
     columns = [column for _ in range(0, len(pictures), width) for column in st.columns(width)]
@@ -68,7 +79,7 @@ def draw_masks(sentence: PaddedSentence, layer: int) -> None:
             draw(
                 masks.mask_map(mask, axes, height=HEIGHT),
                 key=f"{name}_mask",
-                alt=f"The {name} mask: blue cells may attend, grey cells are masked",
+                alt=t("{title}: blue cells may attend, grey cells are masked", title=title),
             )
 
 
@@ -81,41 +92,50 @@ def masks_of_sentence(sentence: PaddedSentence, layer: int) -> list[MaskPicture]
             sentence.batch.unpadded_mask("decoder", min(layer, len(sentence.allowed["decoder"]) - 1)),
             (sentence.axes["decoder"]),
         )
-        title, rule = "Causal mask", "No query may attend to a later token."
+        title, rule = t("Causal mask"), t("No query may attend to a later token.")
         if (causal != np.tri(len(causal), dtype=bool)).any():
             title, rule = (
-                "Causal mask with a window",
-                f"In layer {layer + 1}, a query sees only the tokens of its window.",
+                t("Causal mask with a window"),
+                t("In layer {layer}, a query sees only the tokens of its window.", layer=layer + 1),
             )
         found.append(("causal", title, rule, causal, axes))
-        found.append(("combined", "Combined decoder mask", "No later token and no padding.", shown["decoder"], axes))
+        found.append(
+            ("combined", t("Combined decoder mask"), t("No later token and no padding."), shown["decoder"], axes)
+        )
     if "cross" in shown:
-        rule = "The decoder attends to the source without padding."
-        found.append(("cross", "Cross mask", rule, shown["cross"], sentence.axes["cross"]))
+        rule = t("The decoder attends to the source without padding.")
+        found.append(("cross", t("Cross mask"), rule, shown["cross"], sentence.axes["cross"]))
     elif "encoder" in shown:
         window = not sentence.batch.unpadded_mask("encoder", layer).all()
-        rule = f"In layer {layer + 1}, a query sees only its window." if window else "All tokens, but no padding."
-        found.append(("encoder", "Mask of the sentence", rule, shown["encoder"], sentence.axes["encoder"]))
+        rule = (
+            t("In layer {layer}, a query sees only the tokens of its window.", layer=layer + 1)
+            if window
+            else t("All tokens, but no padding.")
+        )
+        found.append(("encoder", t("Mask of the sentence"), rule, shown["encoder"], sentence.axes["encoder"]))
     return found
 
 
 def show_batch(sentence: PaddedSentence) -> None:
     """Show all sentences of the batch with the ids of their tokens."""
     batch, texts = sentence.batch, loading.config_of(sentence.key).tokenizer
-    about = "The id of each token is below it. Padding is grey."
-    source = ("source", batch.source, batch.source_ids, batch.source_real, texts.source_language)
-    read = ("read by the decoder", batch.read, batch.read_ids, batch.read_real, texts.target_language)
+    about = [t("The id of each token is below it. Padding is grey.")]
+    source = (t("source"), batch.source, batch.source_ids, batch.source_real, texts.source_language)
+    read = (t("read by the decoder"), batch.read, batch.read_ids, batch.read_real, texts.target_language)
     tables = [source, read]
     if "cross" in batch.allowed:
-        about += (
-            f" The decoder reads “{visible(batch.read[sentence.row][0])}” first, then the translation: at each step, "
-            "it reads the token before the one that it writes."
+        about.append(
+            t(
+                "The decoder reads “{first}” first, then the translation: at each step, it reads the token before the "
+                "one that it writes.",
+                first=visible(batch.read[sentence.row][0]),
+            )
         )
     else:
-        tables = [("sentence", *(read if "decoder" in batch.allowed else source)[1:])]
+        tables = [(t("sentence"), *(read if "decoder" in batch.allowed else source)[1:])]
     if sentence.side == "right":
-        about += " The padding stands after the text. So the causal mask alone would exclude it already."
-    section("The batch", about)
+        about.append(t("The padding stands after the text. So the causal mask alone would exclude it already."))
+    section(t("The batch"), sentences(about))
     for column, (name, tokens, ids, real, language) in zip(st.columns(len(tables)), tables, strict=True):
         column.html(batch_table(name, tokens, ids, real, lang=tag(language)))
 
@@ -132,7 +152,7 @@ def draw_stages(
         head_name: Such as "layer 1, head 2".
     """
     bound = float(np.abs(stages["scores"]).max()) or 1.0
-    titles = {"scores": "Scores before the mask", "masked_scores": "Scores after the mask"}
+    titles = {"scores": t("Scores before the mask"), "masked_scores": t("Scores after the mask")}
     *columns, weights_column = st.columns(3)
     for column, (name, title) in zip(columns, titles.items(), strict=True):
         with column:
@@ -140,18 +160,22 @@ def draw_stages(
             draw(
                 masks.score_map(stages[name], axes, bound=bound, height=HEIGHT),
                 key=f"stage_{name}",
-                alt=f"{title} of {head_name}",
+                alt=t("{title}: {head}", title=title, head=head_name),
             )
     weights = stages["weights"]
     with weights_column:
-        st.caption("Weights after the softmax")
+        st.caption(t("Weights after the softmax"))
         draw(
             head_map(weights, axes, allowed, height=HEIGHT),
             key="stage_weights",
-            alt=f"Attention weights of {head_name} after the softmax",
+            alt=t("{title}: {head}", title=t("Weights after the softmax"), head=head_name),
         )
     on_masked_keys = float(np.where(allowed, 0.0, weights).max())
     worst_sum = float(np.abs(weights.sum(axis=-1) - 1).max())
     st.caption(
-        f"Largest weight on a masked key: {on_masked_keys:g}. The row sums differ from 1 by at most {worst_sum:.2g}."
+        t(
+            "Largest weight on a masked key: {weight}. The row sums differ from 1 by at most {difference}.",
+            weight=f"{on_masked_keys:g}",
+            difference=f"{worst_sum:.2g}",
+        )
     )

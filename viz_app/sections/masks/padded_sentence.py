@@ -12,7 +12,10 @@ from model.analysis.padded_batch import PaddedBatch
 from model.config.kinds import KINDS
 from model.inference.opening import AnyConfig
 from model.inference.padded_pass import Side
+from viz_app.components.attention_view import ONE_TEXT
 from viz_app.content.examples import batch_examples
+from viz_app.content.numbers import sentences
+from viz_app.content.translation import N_, t
 from viz_app.figures.style import Axes
 from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.services import loading, padded_batches
@@ -31,7 +34,11 @@ __all__ = [
 ]
 
 MAX_SENTENCES = 4
-SIDES: dict[Side, str] = {"left": "On the left", "right": "On the right"}
+SIDES: dict[Side, str] = {"left": N_("On the left"), "right": N_("On the right")}
+USUAL_SIDES: dict[Side, str] = {
+    "left": N_("The tokenizer of this model pads on the left."),
+    "right": N_("The tokenizer of this model pads on the right."),
+}
 OTHER_MASKS = re.compile(r"\[MASK\]|<mask>")
 
 
@@ -61,7 +68,7 @@ def ask_for_sentences(config: AnyConfig) -> tuple[tuple[str, ...], DeltaGenerato
         settle(name, examples[number - 1] if number <= len(examples) else "")
         if list_name == "masked" and OTHER_MASKS.sub(mask, st.session_state[name]) != st.session_state[name]:
             set_choice(name, OTHER_MASKS.sub(mask, st.session_state[name]))  # another model has another mask token
-        label = f"Sentence {number}" if number <= 2 else f"Sentence {number} (optional)"
+        label = t("Sentence {n}", n=number) if number <= 2 else t("Sentence {n} (optional)", n=number)
         texts.append(field.text_input(label, key=name, max_chars=400))
     return tuple(text for text in texts if text and text.strip()), free_column
 
@@ -73,13 +80,20 @@ def pick_side(key: CheckpointKey) -> Side | None:
         return None
     settle("padding_side", usual, SIDES)
     side: Side | None = st.segmented_control(
-        "Padding",
+        t("Padding"),
         list(SIDES),
-        format_func=SIDES.__getitem__,
+        format_func=lambda one: t(SIDES[one]),
         required=True,
         key="padding_side",
-        help=f"The tokenizer of this model pads {SIDES[usual].lower()}. Where many texts are continued at once, the "
-        "padding is on the left, because new tokens follow on the right.",
+        help=sentences(
+            [
+                t(USUAL_SIDES[usual]),
+                t(
+                    "Where many texts are continued at once, the padding is on the left, because new tokens follow on "
+                    "the right."
+                ),
+            ]
+        ),
     )
     return side or usual
 
@@ -93,7 +107,7 @@ def pick_row(batch: PaddedBatch) -> int:
     in_bug_lab = choices().chosen.get("mask_tab") == "bugs"
     numbers = list(range(1, len(batch.source) + 1))
     settle("sentence", 1 if in_bug_lab else 1 + clearest_row(batch), numbers)
-    number = st.segmented_control("Show sentence", numbers, required=True, key="sentence")
+    number = st.segmented_control(t("Show sentence"), numbers, required=True, key="sentence")
     return (number or 1) - 1
 
 
@@ -119,8 +133,8 @@ def padded_sentence(
             name: Axes(
                 queries=tokens[kind.queries],
                 keys=tokens[kind.keys],
-                query_title=f"query: {title_of(kind.query, batch)}",
-                key_title=f"key: {title_of(kind.key, batch)}",
+                query_title=t("query: {token}", token=title_of(kind.query, batch)),
+                key_title=t("key: {token}", token=title_of(kind.key, batch)),
             )
             for name, kind in KINDS.items()
             if name in batch.allowed
@@ -131,7 +145,7 @@ def padded_sentence(
 
 def title_of(title: str, batch: PaddedBatch) -> str:
     """The title without "source" and "target" if the model has only one text."""
-    return title if "cross" in batch.allowed else title.removeprefix("target ").removeprefix("source ")
+    return t(title if "cross" in batch.allowed else ONE_TEXT[title])
 
 
 def pick_head_of_sentence(sentence: PaddedSentence, *, key: str = "") -> tuple[str, int, int]:

@@ -7,7 +7,9 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from model.checkpoints.checkpoint import CheckpointError
+from viz_app.content.numbers import decimal
 from viz_app.content.plain import plain
+from viz_app.content.translation import N_, t
 from viz_app.services import position_tables
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
@@ -21,15 +23,21 @@ USUAL_BASE = 10_000
 WIDTHS = range(16, 513, 16)
 MIN_POSITIONS = 8  # fewer positions show no pattern
 INTRODUCTIONS = {
-    "sinusoidal": "Attention itself ignores the order of the words. So a vector for each position is added to each "
-    "token's embedding before the first layer. This model uses **sinusoids**: nothing is learned. Each pair of "
-    "dimensions is the sine and the cosine of one wave.",
-    "rotary": "Attention itself ignores the order of the words. This model uses **rotary positions**: nothing is "
-    "added to its tokens. Each layer rotates every pair of numbers of a query and of a key, like the hand of a clock. "
-    "The angle grows with the position. So the score depends on the words and on the distance between them.",
-    "learned": "Attention itself ignores the order of the words. So a vector for each position is added to each "
-    "token's embedding before the first layer. This model **learned** a vector for each of its {max_length} "
-    "positions. It has no vectors for later positions.",
+    "sinusoidal": N_(
+        "Attention itself ignores the order of the words. So a vector for each position is added to each token's "
+        "embedding before the first layer. This model uses **sinusoids**: nothing is learned. Each pair of dimensions "
+        "is the sine and the cosine of one wave."
+    ),
+    "rotary": N_(
+        "Attention itself ignores the order of the words. This model uses **rotary positions**: nothing is added to "
+        "its tokens. Each layer rotates every pair of numbers of a query and of a key, like the hand of a clock. The "
+        "angle grows with the position. So the score depends on the words and on the distance between them."
+    ),
+    "learned": N_(
+        "Attention itself ignores the order of the words. So a vector for each position is added to each token's "
+        "embedding before the first layer. This model **learned** a vector for each of its {max_length} positions. It "
+        "has no vectors for later positions."
+    ),
 }
 
 
@@ -56,17 +64,20 @@ def require_table(key: CheckpointKey) -> FloatArray:
     try:
         return position_tables.position_table(key)
     except CheckpointError:
-        st.header("This page is about tables of positions. This model has none")
+        st.header(t("This page is about tables of positions. This model has none"))
         end_page(
-            f"{plain(key.name)} encodes positions in another way. It rotates queries and keys (Llama, Qwen), adds a "
-            "number for each distance to the scores (T5), or arranges its sinusoids in another order (Marian). Choose "
-            "another checkpoint on the left."
+            t(
+                "{name} encodes positions in another way. It rotates queries and keys (Llama, Qwen), adds a number for "
+                "each distance to the scores (T5), or arranges its sinusoids in another order (Marian). Choose another "
+                "checkpoint on the left.",
+                name=plain(key.name),
+            )
         )
 
 
 def introduce(kind: str, *, max_length: int) -> None:
     """Explain in one paragraph how the model encodes positions."""
-    st.markdown(INTRODUCTIONS.get(kind, INTRODUCTIONS["learned"]).format(max_length=max_length))
+    st.markdown(t(INTRODUCTIONS.get(kind, INTRODUCTIONS["learned"]), max_length=max_length))
 
 
 def ask_for_encoding(own: FloatArray, kind: str) -> Encoding:
@@ -81,20 +92,26 @@ def ask_for_encoding(own: FloatArray, kind: str) -> Encoding:
     with positions:
         length = pick_length(len(own))
     d_model = own.shape[1]
-    name = "Dimensions of a query and a key" if kind == "rotary" else "Dimensions, d_model"
+    name = t("Dimensions of a query and a key") if kind == "rotary" else t("Dimensions, d_model")
     if not has_formula(kind):
         dimensions.metric(name, d_model)
-        wavelengths.caption("A learned table has no formula and no wavelengths. The page shows what training produced.")
+        wavelengths.caption(
+            t("A learned table has no formula and no wavelengths. The page shows what training produced.")
+        )
         return Encoding(kind=kind, own=own, table=own[:length], base=USUAL_BASE)
     widths = sorted({*WIDTHS, d_model})
     settle("width", d_model, widths)
     settle("base", USUAL_BASE, BASES)
     width = dimensions.select_slider(name, widths, key="width")
-    base = wavelengths.select_slider("Base of the wavelengths", BASES, key="base")
+    base = wavelengths.select_slider(t("Base of the wavelengths"), BASES, key="base")
     settings.caption(
-        "These are the numbers that the checkpoint uses."
+        t("These are the numbers that the checkpoint uses.")
         if (width, base) == (d_model, USUAL_BASE)
-        else f"This is a what-if. The checkpoint uses {d_model} dimensions and base {USUAL_BASE:,}."
+        else t(
+            "This is a what-if. The checkpoint uses {n} dimensions and base {base}.",
+            n=d_model,
+            base=decimal(USUAL_BASE),
+        )
     )
     table = position_tables.sinusoids(length, width, float(base))
     return Encoding(kind=kind, own=own, table=table, base=float(base))
@@ -106,4 +123,4 @@ def pick_length(max_length: int) -> int:
     settle("length", min(64, max_length), lengths)
     if len(lengths) == 1:  # a slider needs two ends
         return max_length
-    return st.slider("Positions", lengths[0], max_length, key="length")
+    return st.slider(t("Positions"), lengths[0], max_length, key="length")

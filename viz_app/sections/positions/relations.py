@@ -1,6 +1,6 @@
 """Relations between positions: products, distances, the rotation from one to another, and four properties."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,8 @@ from model.analysis.positions import (
     rotation_error,
 )
 from model.inference.opening import AnyConfig
-from viz_app.content.plain import percent
+from viz_app.content.numbers import decimal, percent, sentences
+from viz_app.content.translation import N_, t, tn
 from viz_app.figures import positions
 from viz_app.sections.positions.distance import distance_scores
 from viz_app.sections.positions.encoding import Encoding
@@ -32,18 +33,26 @@ FloatArray = NDArray[np.float32]
 MAX_SHIFT = 20
 SHOWN = 16  # dimensions of the rotation matrix
 ROUNDING = 1e-4  # the error of sums of two products of sines in single precision
-PROPERTIES = {  # name → meaning, and a function that writes the measured number
-    "unique": ("Unique: no two positions have the same vector", "the two most similar are {:.3g} apart".format),
-    "bounded": ("Bounded: no value exceeds 1, the spread of an embedding", "the largest value is {:.3g}".format),
+PROPERTIES = {  # name → meaning, measured number
+    "unique": (
+        N_("Unique: no two positions have the same vector"),
+        N_("the two most similar are {number} apart"),
+    ),
+    "bounded": (
+        N_("Bounded: no value exceeds 1, the spread of an embedding"),
+        N_("the largest value is {number}"),
+    ),
     "consistent": (
-        "Consistent: a step of k tokens is the same distance everywhere",
-        lambda share: f"distances for the same k differ by up to {percent(share)}",
+        N_("Consistent: a step of k tokens is the same distance everywhere"),
+        N_("distances for the same k differ by up to {number}"),
     ),
     "extends": (
-        "Extends: texts longer than those in training also have positions",
-        "the table ends at position {:.0f}".format,
+        N_("Extends: texts longer than those in training also have positions"),
+        N_("the table ends at position {number}"),
     ),
 }
+NUMBER_FORMATS: Mapping[str, Callable[[float], str]] = {"consistent": percent, "extends": decimal}  # others: 3 digits
+TABLES = {"sinusoidal": N_("sinusoidal"), "learned": N_("learned")}
 
 
 def position_relations(key: CheckpointKey, config: AnyConfig, encoding: Encoding) -> None:
@@ -54,30 +63,28 @@ def position_relations(key: CheckpointKey, config: AnyConfig, encoding: Encoding
     if encoding.has_formula:
         draw_rotation(encoding.table, base=encoding.base)
     else:
-        st.info("A learned table has no formula, so there is no rotation from one position to another.")
+        st.info(t("A learned table has no formula, so there is no rotation from one position to another."))
     if encoding.kind != "rotary":  # rotary positions add nothing, so no value can be too large
         compare_properties(encoding)
 
 
 def draw_pairs(table: FloatArray) -> None:
     """Draw the product and the distance of every two rows of an encoding (positions, dimensions)."""
-    pictures = (
-        (
-            "dot product",
-            "Dot product of every two positions",
-            "Large for similar positions.",
-            dot_products(table),
-        ),
-        ("distance", "Distance of every two positions", "How far apart their vectors are.", distances(table)),
-    )
-    for column, (unit, title, meaning, values) in zip(st.columns(2), pictures, strict=True):
-        with column:
-            section(title, meaning)
-            draw(
-                positions.pairs(values, unit=unit, height=380),
-                key=unit,
-                alt=f"Heatmap of the {unit} of every two positions",
-            )
+    left, right = st.columns(2)
+    with left:
+        section(t("Dot product of every two positions"), t("Large for similar positions."))
+        draw(
+            positions.pairs(dot_products(table), unit=t("dot product"), height=380),
+            key="dot product",
+            alt=t("Heatmap of the dot product of every two positions"),
+        )
+    with right:
+        section(t("Distance of every two positions"), t("How far apart their vectors are."))
+        draw(
+            positions.pairs(distances(table), unit=t("distance"), height=380),
+            key="distance",
+            alt=t("Heatmap of the distance of every two positions"),
+        )
 
 
 def draw_rotation(table: FloatArray, *, base: float) -> None:
@@ -87,7 +94,7 @@ def draw_rotation(table: FloatArray, *, base: float) -> None:
     heading = st.container()
     left, right = st.columns([1.2, 1])
     with right:
-        shift = st.slider("k, the shift in positions", 0, shifts[-1], key="shift")
+        shift = st.slider(t("k, the shift in positions"), 0, shifts[-1], key="shift")
         matrix = rotation(table.shape[1], base, shift)
         st.latex(
             r"\begin{pmatrix}\sin\omega(p+k)\\ \cos\omega(p+k)\end{pmatrix}="
@@ -97,30 +104,44 @@ def draw_rotation(table: FloatArray, *, base: float) -> None:
         check_rotation(table, matrix, shift)
     with heading:
         section(
-            "From p to p + k by one rotation",
-            f"One matrix moves the vector of every position by {shift} positions. So a head can learn to attend to the "
-            f"token that is {shift} positions away. The picture shows the first {SHOWN} dimensions of the matrix: each "
-            "pair rotates by its own angle.",
+            t("From p to p + k by one rotation"),
+            tn(
+                "One matrix moves the vector of every position by {n} position. So a head can learn to attend to the "
+                "token that is {n} position away. The picture shows the first {shown} dimensions of the matrix: each "
+                "pair rotates by its own angle.",
+                "One matrix moves the vector of every position by {n} positions. So a head can learn to attend to the "
+                "token that is {n} positions away. The picture shows the first {shown} dimensions of the matrix: each "
+                "pair rotates by its own angle.",
+                n=shift,
+                shown=SHOWN,
+            ),
         )
     with left:
         draw(
             positions.rotation(matrix[:SHOWN, :SHOWN], height=420),
             key="rotation",
-            alt=f"The rotation matrix that moves an encoding by {shift} positions",
+            alt=tn(
+                "The rotation matrix that moves an encoding by {n} position",
+                "The rotation matrix that moves an encoding by {n} positions",
+                n=shift,
+            ),
         )
 
 
 def check_rotation(table: FloatArray, matrix: FloatArray, shift: int) -> None:
     """Compare the rotated vectors with the table, and show the largest difference."""
     error = rotation_error(table, matrix, shift)
-    difference = (
-        f"Largest difference between a rotated vector and the real one, over {len(table) - shift} positions and "
-        f"{table.shape[1]} dimensions: {error:.2g}."
+    difference = t(
+        "Largest difference between a rotated vector and the real one, over {positions} positions and {dimensions} "
+        "dimensions: {error}.",
+        positions=len(table) - shift,
+        dimensions=table.shape[1],
+        error=f"{error:.2g}",
     )
     if error < ROUNDING:
         st.success(difference, icon=":material/check:")
     else:
-        st.error(f"{difference} This is more than rounding.", icon=":material/close:")
+        st.error(sentences([difference, t("This is more than rounding.")]), icon=":material/close:")
 
 
 def compare_properties(encoding: Encoding) -> None:
@@ -130,23 +151,24 @@ def compare_properties(encoding: Encoding) -> None:
     learned = position_tables.learned_table() if encoding.has_formula else encoding.own
     if learned is not None:
         tables = {**tables, "learned": learned}
-    section("Four properties of a good encoding", "Computed over all positions of the model.")
+    section(t("Four properties of a good encoding"), t("Computed over all positions of the model."))
     measured = {name: encoding_properties(table, has_formula=name == "sinusoidal") for name, table in tables.items()}
     st.dataframe(
         pd.DataFrame(
-            {"property": [PROPERTIES[p.name][0] for p in measured["sinusoidal"]]}
+            {t("property"): [t(PROPERTIES[p.name][0]) for p in measured["sinusoidal"]]}
             | {
-                name: [f"{'✓' if p.holds else '✗'}  {describe(p)}" for p in properties]
+                t(TABLES[name]): [f"{'✓' if p.holds else '✗'}  {describe(p)}" for p in properties]
                 for name, properties in measured.items()
             }
         ),
         hide_index=True,
-        alt="Table of four properties for sinusoidal and learned encodings",
+        alt=t("Table of four properties for sinusoidal and learned encodings"),
     )
 
 
 def describe(measured: Property) -> str:
     """Write the number that decides a property."""
     if np.isinf(measured.figure):
-        return "any position can be computed"
-    return PROPERTIES[measured.name][1](measured.figure)
+        return t("any position can be computed")
+    write = NUMBER_FORMATS.get(measured.name, "{:.3g}".format)
+    return t(PROPERTIES[measured.name][1], number=write(measured.figure))

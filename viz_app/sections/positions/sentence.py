@@ -10,6 +10,7 @@ from model.config.foreign import ForeignConfig
 from model.inference.opening import AnyConfig
 from model.interventions import Intervention
 from viz_app.content.demonstrations import demonstration_for
+from viz_app.content.translation import t
 from viz_app.figures import positions
 from viz_app.sections.positions.distance import distance_weights
 from viz_app.services import position_tables, translations
@@ -33,14 +34,14 @@ def positions_in_sentence(key: CheckpointKey, config: AnyConfig, own: NDArray[np
         own: Its encoding, (max_length, D).
     """
     if isinstance(config, ForeignConfig):
-        st.info("This view needs a model trained with Headlight. Choose another checkpoint on the left.")
+        st.info(t("This view needs a model trained with Headlight. Choose another checkpoint on the left."))
         return
     if config.task != "translation":
         distance_weights(key, config)
         checkpoint_choice.link_to_sentiment()
         return
     if config.model.positional == "rotary":
-        st.info("This model adds nothing to its tokens, so there is no sum to show. It rotates queries and keys.")
+        st.info(t("This model adds nothing to its tokens, so there is no sum to show. It rotates queries and keys."))
         return
     text = require_text(config, opening=demonstration_for(config).order)
     draw_encoder_input(key, text, own)
@@ -53,49 +54,56 @@ def draw_encoder_input(key: CheckpointKey, text: str, own: NDArray[np.float32]) 
     tokens = [token.text for token in translation.source]
     encoding = own[: len(tokens)]
     section(
-        "Embedding × √d_model + encoding = input",
-        "Each row is a token. The first layer reads the sum. Its numbers differ from this sum by at most "
-        f"{np.abs(embeddings + encoding - total).max():.2g}.",
+        t("Embedding × √d_model + encoding = input"),
+        t(
+            "Each row is a token. The first layer reads the sum. Its numbers differ from this sum by at most "
+            "{difference}.",
+            difference=f"{np.abs(embeddings + encoding - total).max():.2g}",
+        ),
     )
     bound = float(np.abs(total).max())
     pictures = {
-        "embedding × √d_model": embeddings,
-        "positional encoding": encoding,
-        "input of the first layer": total,
+        "embedding": (t("embedding × √d_model"), embeddings),
+        "encoding": (t("positional encoding"), encoding),
+        "input": (t("input of the first layer"), total),
     }
-    for column, (name, values) in zip(st.columns(3), pictures.items(), strict=True):
+    for column, (name, (title, values)) in zip(st.columns(3), pictures.items(), strict=True):
         with column:
-            st.caption(name)
+            st.caption(title)
             draw(
                 positions.token_rows(values, tokens, bound=bound, height=max(300, 17 * len(tokens) + 80)),
                 key=f"rows_{name}",
-                alt=f"Heatmap of the {name} of each token",
+                alt=t("A heatmap with a row for each token: {name}", name=title),
             )
 
 
 def compare_orders(key: CheckpointKey, config: AnyConfig, text: str) -> None:
     """Compare the translations of two word orders, with the encoding and without it."""
     section(
-        "Without the encoding",
-        "The same words in two orders. Each order is translated with the encoding and without it (in encoder and "
-        "decoder). Differences from the first translation are marked.",
+        t("Without the encoding"),
+        t(
+            "The same words in two orders. Each order is translated with the encoding and without it (in encoder and "
+            "decoder). Differences from the first translation are marked."
+        ),
     )
     other = pick_other_order(config, text)
     blind = Intervention(positions=False)
     lines = [
         (label, translations.translation_of(key, words, intervention=intervention).text)
         for label, words, intervention in (
-            (f"first order, with the encoding: {text}", text, translations.UNTOUCHED),
-            (f"first order, without it: {text}", text, blind),
-            (f"other order, with the encoding: {other}", other, translations.UNTOUCHED),
-            (f"other order, without it: {other}", other, blind),
+            (t("first order, with the encoding: {text}", text=text), text, translations.UNTOUCHED),
+            (t("first order, without it: {text}", text=text), text, blind),
+            (t("other order, with the encoding: {text}", text=other), other, translations.UNTOUCHED),
+            (t("other order, without it: {text}", text=other), other, blind),
         )
     ]
     st.html(compared(lines, languages=translations.translation_of(key, text).languages[1:]))
     if lines[1][1] == lines[3][1]:
         st.caption(
-            "Without the encoding, both orders have the same translation. The encoder cannot distinguish one order "
-            "from the other, so it cannot know who does what to whom."
+            t(
+                "Without the encoding, both orders have the same translation. The encoder cannot distinguish one order "
+                "from the other, so it cannot know who does what to whom."
+            )
         )
 
 
@@ -106,13 +114,13 @@ def pick_other_order(config: AnyConfig, text: str) -> str:
     numbers = range(0 if written else 1, 1000)
     settle("shuffle", numbers[0], numbers)
     number = st.columns([1, 4])[0].number_input(
-        "Other order",
+        t("Other order"),
         numbers[0],
         numbers[-1],
         key="shuffle",
-        help="Each number is a different random order. 0: two words have changed places."
+        help=t("Each number is a different random order. 0: two words have changed places.")
         if written
-        else "Each number is a different random order.",
+        else t("Each number is a different random order."),
     )
     return shuffled(text, int(number)) if number else written
 
