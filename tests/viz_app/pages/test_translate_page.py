@@ -128,7 +128,7 @@ def test_rollout_with_hidden_tokens_names_its_own_share(open_app: OpenApp, check
     for kind, share in shares.items():
         app = open_app(checkpoint=NAME, kind=kind, head="rollout", layer="2", hide_special="true")
         note = next(caption.value for caption in app.caption if "hidden columns" in caption.value)
-        assert f"hold {percent(share)} of the share" in note
+        assert f"hold {percent(share)} of the large map (share)" in note
 
 
 def test_the_help_of_beam_search_names_the_criterion(open_app: OpenApp) -> None:
