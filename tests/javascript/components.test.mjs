@@ -133,6 +133,10 @@ test("a text has the words of the visitor's language, and its values are never r
   useWords({ "layer {layer}, head {head}": "층 {layer}, 헤드 {head}", "{number}\u00a0%": "{number}%" });
   assert.deepEqual([headName(5, 4), percent(0.5)], ["층 2, 헤드 2", "50.0%"]);
   assert.equal(say("“{word}” of {words}", { word: "{words}" }), "“{words}” of {words}");
-  useWords({});
+  useWords({ "": "ko", Play: "재생" });
+  useWords({ "": "ko", Pause: "일시 정지" });
+  assert.deepEqual(["Play", "Pause"].map((text) => say(text)), ["재생", "일시 정지"], "components bring their words one by one");
+  useWords({ "": "en" });
+  assert.equal(say("Play"), "Play");
   assert.deepEqual([headName(5, 4), percent(0.5)], ["layer 2, head 2", "50.0\u00a0%"]);
 });

@@ -27,5 +27,6 @@ def texts_of(*modules: str) -> tuple[str, ...]:
 
 
 def words_of(*modules: str) -> dict[str, str]:
-    """English → translation, for these modules of `assets/` and all that they import; empty in English."""
-    return {} if language() == ENGLISH else {text: t(text) for text in texts_of(*modules)}
+    """English → translation, for these modules of `assets/` and all that they import, and "" → the language."""
+    used = language()
+    return {"": used} | ({} if used == ENGLISH else {text: t(text) for text in texts_of(*modules)})

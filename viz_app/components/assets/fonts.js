@@ -1,6 +1,6 @@
 // The fonts of a saved picture. Its file contains none, so it names fonts that a computer has.
 
-const LATIN = "Arial, Helvetica, 'Liberation Sans', 'Noto Sans'";
+const LATIN = "Arial, Helvetica, 'Liberation Sans', 'Noto Sans', 'DejaVu Sans'";
 /** Fonts of the East, of Linux, Windows and macOS. Each language has its own forms of the same characters. */
 const EASTERN = {
   zh: "'Noto Sans CJK SC', 'Noto Sans SC', 'Microsoft YaHei', 'PingFang SC'",

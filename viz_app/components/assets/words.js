@@ -1,14 +1,14 @@
 // The words of the components in the language of the visitor. The server sends them with the data of each component.
 
-/** @type {Record<string, string>} English → translation. All components of a page have one language. */
+/** @type {Record<string, string>} English → translation, and "" → the language. All components of a page have one. */
 const translations = {};
 
 /**
- * Use these translations from now on.
- * @param {Record<string, string>} words English → translation; empty for English.
+ * Use these translations from now on, and those that other components have brought in the same language.
+ * @param {Record<string, string>} words English → translation, and "" → the language. Without a language, they replace all.
  */
 export function useWords(words) {
-  for (const text of Object.keys(translations)) if (!(text in words)) delete translations[text];
+  if (!words[""] || words[""] !== translations[""]) for (const text of Object.keys(translations)) delete translations[text];
   Object.assign(translations, words);
 }
 
