@@ -3,7 +3,9 @@
 import streamlit as st
 
 from model.config.model import RecurrentConfig
+from viz_app.content.numbers import sentences
 from viz_app.content.plain import plain
+from viz_app.content.translation import N_, t, worded
 from viz_app.sections.heads.ablation_board import ablation_board
 from viz_app.sections.heads.head_importance import head_importance
 from viz_app.sections.heads.head_patching import head_patching
@@ -18,22 +20,22 @@ from viz_app.widgets.forced_words_note import forced_words_note
 from viz_app.widgets.tabs import tabs
 
 TABS = {
-    "board": "Ablation board",
-    "roles": "What heads do",
-    "importance": "Importance",
-    "alignment": "Alignment",
-    "paste": "Patch a head",
+    "board": N_("Ablation board"),
+    "roles": N_("What heads do"),
+    "importance": N_("Importance"),
+    "alignment": N_("Alignment"),
+    "paste": N_("Patch a head"),
 }
 
 key, config = checkpoint_choice.require_attention(
     listing.listed_checkpoints(), also=("continuation", "reading", "classification")
 )
-read_only = plain(head_analyses.why_read_only(key))
-board, roles, importance, alignment, patching = tabs(TABS, "heads_tab")
+read_only = plain(worded(head_analyses.why_read_only(key)))
+board, roles, importance, alignment, patching = tabs({name: t(label) for name, label in TABS.items()}, "heads_tab")
 if board.open:
     with board:
         if read_only:
-            end_page(f"{read_only} The tabs “What heads do” and “Alignment” show what its heads do.")
+            end_page(sentences([read_only, t("The tabs “What heads do” and “Alignment” show what its heads do.")]))
         text, run = require_run_or_review(key, config)
         if run.forced:
             forced_words_note(key, text, run.forced)
@@ -46,7 +48,7 @@ if importance.open:
         if read_only:
             st.info(read_only)
         elif config.task == "reading":
-            st.info("Importance is measured on what a model writes or decides. Choose another model on the left.")
+            st.info(t("Importance is measured on what a model writes or decides. Choose another model on the left."))
         else:
             head_importance(key, config.task, sentence_set(config))
 if alignment.open:
@@ -57,6 +59,6 @@ if patching.open:
         if read_only:
             st.info(read_only)
         elif isinstance(config.model, RecurrentConfig):
-            st.info("Heads are patched between two translations by a Transformer. Choose a Transformer on the left.")
+            st.info(t("Heads are patched between two translations by a Transformer. Choose a Transformer on the left."))
         else:
             head_patching(key, config, require_receiver(config))

@@ -11,6 +11,7 @@ from model.config.model import ModelConfig
 from model.interventions import Head, Intervention
 from viz_app.components.elements.switches import head_switches
 from viz_app.components.page_parts import announce
+from viz_app.content.translation import N_, t
 from viz_app.sections.heads import intervention_choice
 from viz_app.sections.heads.before_and_after import before_and_after
 from viz_app.sections.heads.head_effects import faces
@@ -26,7 +27,7 @@ from viz_app.widgets.long_work import requested, wait_for
 
 __all__ = ["ablation_board"]
 
-CLICKS = {"silence": "Silence it", "flatten": "Make it uniform"}
+CLICKS = {"silence": N_("Silence it"), "flatten": N_("Make it uniform")}
 
 
 def ablation_board(key: CheckpointKey, text: str, run: Run) -> None:
@@ -45,8 +46,8 @@ def ablation_board(key: CheckpointKey, text: str, run: Run) -> None:
     before = translations.translation_of(key, text, *run)
     after = translations.translation_of(key, text, *run, intervention)
     if intervention:
-        add_fact("Changed", describe_changes(intervention))
-    add_fact("Class" if task == "classification" else "Translation", after.text)
+        add_fact(t("Changed"), describe_changes(intervention))
+    add_fact(t("Class") if task == "classification" else t("Translation"), after.text)
     search_wanted = buttons(
         key, heads, intervention, can_search=bool(before.text) and run == Run() and task != "reading"
     )
@@ -70,30 +71,34 @@ def buttons(key: CheckpointKey, heads: Sequence[Head], intervention: Interventio
     settle("click_means", "silence", CLICKS)
     clicks, positions, search, everything, clear = st.columns([2.6, 1.9, 1.6, 1.5, 1.4], vertical_alignment="bottom")
     clicks.segmented_control(
-        "A click on a head", list(CLICKS), format_func=CLICKS.__getitem__, required=True, key="click_means"
+        t("A click on a head"),
+        list(CLICKS),
+        format_func=lambda click: t(CLICKS[click]),
+        required=True,
+        key="click_means",
     )
     st.session_state["board_positions"] = intervention.positions  # a link can leave positions out
     positions.toggle(
-        "Positional encoding",
+        t("Positional encoding"),
         key="board_positions",
         disabled=not isinstance(loading.config_of(key).model, ModelConfig),
         on_change=intervention_choice.switch_positions,
-        help="Without it, encoder and decoder do not know the position of a token.",
+        help=t("Without it, encoder and decoder do not know the position of a token."),
     )
     wanted = search.button(
-        "Find what matters",
+        t("Find what matters"),
         disabled=not can_search,
         width="stretch",
-        help="Find one head, or a small group of heads, that the result depends on.",
+        help=t("Find one head, or a small group of heads, that the result depends on."),
     )
     everything.button(
-        "Silence all heads",
+        t("Silence all heads"),
         on_click=intervention_choice.silence_all,
         args=(tuple(heads),),
         width="stretch",
     )
     clear.button(
-        "Clear changes",
+        t("Clear changes"),
         icon=":material/restart_alt:",
         disabled=not intervention,
         on_click=intervention_choice.clear_changes,
@@ -106,14 +111,16 @@ def board(states: Mapping[str, Sequence[Sequence[str]]], effects: SilencingEffec
     """Draw a button for every head."""
     head_switches(
         states,
-        titles={kind: f"{KINDS[kind].title}: layers down, heads across" for kind in states},
+        titles={kind: t("{kind}: layers down, heads across", kind=t(KINDS[kind].title)) for kind in states},
         faces=faces(effects) if effects else {},
         key="head_board",
         on_toggle=intervention_choice.toggle,
     )
     st.caption(
-        "✕ silenced: all its weights are 0, so the head adds nothing. "
-        "≡ uniform: every key that is not masked gets the same weight."
+        t(
+            "✕ silenced: all its weights are 0, so the head adds nothing. ≡ uniform: every key that is not masked gets "
+            "the same weight."
+        )
     )
 
 
@@ -121,7 +128,7 @@ def decisive_group(key: CheckpointKey, text: str, *, wanted: bool) -> None:
     """Search for the heads that decide the translation, and silence them."""
     subject, work = long_analyses.decisive_heads_work(key, text)
     if wanted or requested(subject):
-        silenced = wait_for(subject, work, lane="search", step="Translation {done} of {total}.")
+        silenced = wait_for(subject, work, lane="search", step=N_("Translation {done} of {total}."))
         if silenced is not None:
             set_choice("intervention", Intervention(ablated=silenced))
             st.rerun()

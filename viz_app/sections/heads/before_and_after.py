@@ -5,6 +5,7 @@ import streamlit as st
 from model.inference.translation import Translation
 from model.interventions import Intervention
 from viz_app.content.plain import plain, visible
+from viz_app.content.translation import N_, t
 from viz_app.services import classifications, loading, translations
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.translations import UNTOUCHED
@@ -13,10 +14,14 @@ from viz_app.widgets.marked_text import compared
 __all__ = ["before_and_after"]
 
 LOG_PROBABILITIES = {
-    "translation": "The translation as trained has the log-probability {before:.2f}. "
-    "The changed model gives it {after:.2f} ({change:+.2f} nats).",
-    "continuation": "The continuation as trained has the log-probability {before:.2f}. "
-    "The changed model gives it {after:.2f} ({change:+.2f} nats).",
+    "translation": N_(
+        "The translation as trained has the log-probability {before}. The changed model gives it {after} ({change} "
+        "nats)."
+    ),
+    "continuation": N_(
+        "The continuation as trained has the log-probability {before}. The changed model gives it {after} ({change} "
+        "nats)."
+    ),
 }
 
 
@@ -33,18 +38,18 @@ def before_and_after(
         intervention: The changes.
     """
     if before.text:
-        st.html(compared([("as trained", before.text), ("changed", after.text)], languages=after.languages[1:]))
+        st.html(compared([(t("as trained"), before.text), (t("changed"), after.text)], languages=after.languages[1:]))
     else:
-        st.info("This model writes nothing. The map below shows the effect of your changes.")
+        st.info(t("This model writes nothing. The map below shows the effect of your changes."))
         if mask := getattr(loading.config_of(key).tokenizer, "mask", ""):
-            st.caption(f"Replace a word by {plain(mask)}, and the model guesses that word.")
+            st.caption(t("Replace a word by {mask}, and the model guesses that word.", mask=plain(mask)))
     if loading.config_of(key).task == "classification":
         class_before_and_after(key, text, before.text, intervention)
     if before.written:
         old = before.log_prob
         new = rescored(key, text, before, intervention) if intervention else old
         sentence = LOG_PROBABILITIES["continuation" if before.prompt_length else "translation"]
-        st.caption(sentence.format(before=old, after=new, change=new - old))
+        st.caption(t(sentence, before=f"{old:.2f}", after=f"{new:.2f}", change=f"{new - old:+.2f}"))
 
 
 def class_before_and_after(key: CheckpointKey, text: str, label: str, intervention: Intervention) -> None:
@@ -53,8 +58,16 @@ def class_before_and_after(key: CheckpointKey, text: str, label: str, interventi
     before, after = (reading.probabilities[label] for reading in readings)
     old, new = (classifications.log_odds_of_label(key, text, label, change) for change in (UNTOUCHED, intervention))
     st.caption(
-        f"The model as trained gives “{plain(visible(label))}” the probability {before:.3f} (log-odds {old:.2f}). The "
-        f"changed model gives it {after:.3f} (log-odds {new:.2f}: {new - old:+.2f} nats)."
+        t(
+            "The model as trained gives “{label}” the probability {before} (log-odds {old}). The changed model gives "
+            "it {after} (log-odds {new}: {change} nats).",
+            label=plain(visible(label)),
+            before=f"{before:.3f}",
+            old=f"{old:.2f}",
+            after=f"{after:.3f}",
+            new=f"{new:.2f}",
+            change=f"{new - old:+.2f}",
+        )
     )
 
 

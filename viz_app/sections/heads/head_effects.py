@@ -9,16 +9,38 @@ from model.analysis.silencing import SilencingEffects
 from model.config.kinds import KINDS
 from model.interventions import Head
 from viz_app.components.elements.switches import HeadFace
+from viz_app.content.numbers import decimal, sentences
+from viz_app.content.translation import N_, t
 from viz_app.figures.colours import LEVELS, ink, palette
 
 __all__ = ["MEASURES", "decisive_head", "effects_sentence", "effects_table", "faces"]
 
 
-MEASURES = {
-    "translation": "log-probability",
-    "continuation": "log-probability",
-    "reading": "log-probability of the guessed words",
-    "classification": "log-odds of the class",
+MEANINGS = {  # what changes → the colours, the sign
+    "text": (
+        N_("**Blue: without this head, the text of the model is less likely. Red: it is more likely.**"),
+        N_("The sign ≠ marks heads that change the text when they alone are silenced: {n} of {all}."),
+    ),
+    "class": (
+        N_("**Blue: without this head, the class of the model is less likely. Red: it is more likely.**"),
+        N_("The sign ≠ marks heads that change the class when they alone are silenced: {n} of {all}."),
+    ),
+}
+LOG_PROBABILITY = (
+    N_("The log-probability changes by up to {change} nats."),
+    N_("{head}. Of all heads with the sign ≠, this head lowers the log-probability most."),
+)
+MEASURES = {  # task → how much the measure changes, the head that lowers it most
+    "translation": LOG_PROBABILITY,
+    "continuation": LOG_PROBABILITY,
+    "reading": (
+        N_("The log-probability of the guessed words changes by up to {change} nats."),
+        N_("{head}. Of all heads with the sign ≠, this head lowers the log-probability of the guessed words most."),
+    ),
+    "classification": (
+        N_("The log-odds change by up to {change} nats."),
+        N_("{head}. Of all heads with the sign ≠, this head lowers the log-odds of the class most."),
+    ),
 }
 
 
@@ -35,9 +57,9 @@ def faces(effects: SilencingEffects) -> dict[str, list[list[HeadFace]]]:
     def face(change: float, position: int) -> HeadFace:
         colour = colours[round((change / bound + 1) / 2 * (LEVELS - 1))]
         note = (
-            f"{change:+.3f} nats when silenced; token {position + 1} changes"
+            t("{change} nats when silenced; token {n} changes", change=f"{change:+.3f}", n=position + 1)
             if position >= 0
-            else f"{change:+.3f} nats when silenced"
+            else t("{change} nats when silenced", change=f"{change:+.3f}")
         )
         return HeadFace(colour=colour, ink=ink(colour), note=note, decides=position >= 0)
 
@@ -52,13 +74,14 @@ def faces(effects: SilencingEffects) -> dict[str, list[list[HeadFace]]]:
 
 def effects_sentence(effects: SilencingEffects, task: str) -> str:
     """The meaning of the board's colours, and the number of heads that change the result when silenced alone."""
-    what = "class" if task == "classification" else "text"
-    measure = MEASURES[task].replace(" of the class", "")
+    colours, sign = MEANINGS["class" if task == "classification" else "text"]
     positions = np.concatenate([grid.ravel() for grid in effects.positions.values()])
-    return (
-        f"**Blue: without this head, the {what} of the model is less likely. Red: it is more likely.** The "
-        f"{measure} changes by up to {largest_change(effects):.2f} nats. The sign ≠ marks heads that "
-        f"change the {what} when they alone are silenced: {int((positions >= 0).sum())} of {len(positions)}."
+    return sentences(
+        [
+            t(colours),
+            t(MEASURES[task][0], change=decimal(largest_change(effects), digits=2)),
+            t(sign, n=int((positions >= 0).sum()), all=len(positions)),
+        ]
     )
 
 
@@ -85,11 +108,11 @@ def effects_table(effects: SilencingEffects, written: Sequence[str]) -> pd.DataF
             position = int(effects.positions[kind][layer, head])
             rows.append(
                 {
-                    "attention": KINDS[kind].title,
-                    "layer": layer + 1,
-                    "head": head + 1,
-                    "change (nats)": float(grid[layer, head]),
-                    "first token that changes": written[position] if position >= 0 else "",
+                    t("attention"): t(KINDS[kind].title),
+                    t("layer"): layer + 1,
+                    t("head"): head + 1,
+                    t("change (nats)"): float(grid[layer, head]),
+                    t("first token that changes"): written[position] if position >= 0 else "",
                 }
             )
-    return pd.DataFrame(rows).sort_values("change (nats)", ignore_index=True)
+    return pd.DataFrame(rows).sort_values(t("change (nats)"), ignore_index=True)

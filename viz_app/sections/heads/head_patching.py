@@ -13,10 +13,13 @@ from model.inference.translation import Translation
 from model.interventions import Head
 from viz_app.content.demonstrations import demonstration_for
 from viz_app.content.examples import DONORS, examples_for
+from viz_app.content.numbers import decimal, sentences
 from viz_app.content.plain import plain, visible
+from viz_app.content.translation import N_, t, worded
 from viz_app.figures.attention import difference_map
 from viz_app.figures.heads import head_grids
 from viz_app.figures.style import Axes
+from viz_app.sections.heads.intervention_choice import head_name
 from viz_app.services import analyses, loading, long_analyses, translations
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.choices import settle
@@ -31,17 +34,17 @@ from viz_app.widgets.marked_text import compared
 __all__ = ["head_patching"]
 
 MAX_TOKENS = 25  # of either text
-RESULTS = {  # of both runs
-    "translation": "translations",
-    "continuation": "continuations",
-    "reading": "guesses",
-    "classification": "classes",
+SAME_RESULTS = {
+    "translation": N_("Both translations are the same, so nothing differs. Change a word of the donor sentence."),
+    "continuation": N_("Both continuations are the same, so nothing differs. Change a word of the donor sentence."),
+    "reading": N_("Both guesses are the same, so nothing differs. Change a word of the donor sentence."),
+    "classification": N_("Both classes are the same, so nothing differs. Change a word of the donor sentence."),
 }
-ONE_RESULT = {
-    "translation": "translation",
-    "continuation": "continuation",
-    "reading": "text with the guesses",
-    "classification": "class",
+PATCHED_RESULT = {
+    "translation": N_("The translation with this head"),
+    "continuation": N_("The continuation with this head"),
+    "reading": N_("The text with the guesses with this head"),
+    "classification": N_("The class with this head"),
 }
 MAX_PARAMETERS = 20_000_000  # the model runs a few hundred times while the visitor waits
 
@@ -67,10 +70,17 @@ class Runs:
         own, wanted = self.outcomes
         number = self.contrast.position + 1
         if self.task == "classification":
-            return f"The class of the donor is “{wanted}”, that of the receiver “{own}”."
+            return t("The class of the donor is “{wanted}”, that of the receiver “{own}”.", wanted=wanted, own=own)
         if self.task == "reading":
-            return f"At token {number}, the model guesses “{wanted}” for the donor and “{own}” for the receiver."
-        return f"Token {number} is “{wanted}” for the donor and “{own}” for the receiver."
+            return t(
+                "At token {n}, the model guesses “{wanted}” for the donor and “{own}” for the receiver.",
+                n=number,
+                wanted=wanted,
+                own=own,
+            )
+        return t(
+            "Token {n} is “{wanted}” for the donor and “{own}” for the receiver.", n=number, wanted=wanted, own=own
+        )
 
 
 def head_patching(key: CheckpointKey, config: AnyConfig, text: str) -> None:
@@ -83,16 +93,16 @@ def head_patching(key: CheckpointKey, config: AnyConfig, text: str) -> None:
     """
     donor = donor_field(config, text)
     if not donor.strip():
-        st.info("Type a donor sentence.")
+        st.info(t("Type a donor sentence."))
         return
-    add_fact("Donor", donor)
+    add_fact(t("Donor"), donor)
     runs = two_runs(key, config.task, text, donor)
     if runs is None:
         return
     closeness = long_analyses.patching_effects_of(key, donor, text)
     if closeness is None:
         subject, work = long_analyses.patching_work(key, donor, text)
-        closeness = start_and_wait_for(subject, work, lane="patching", step="Run {done} of {total}.")
+        closeness = start_and_wait_for(subject, work, lane="patching", step=N_("Run {done} of {total}."))
     if closeness is None:
         return
     every_head(runs, closeness)
@@ -108,10 +118,10 @@ def donor_field(config: AnyConfig, text: str) -> str:
     settle("giver", usual)
     return (
         st.text_input(
-            "Donor sentence; change one word of the sentence above",
+            t("Donor sentence; change one word of the sentence above"),
             key="giver",
             max_chars=translations.MAX_CHARACTERS,
-            help="The sentence above is the receiver. One head at a time gets its output from the donor's run.",
+            help=t("The sentence above is the receiver. One head at a time gets its output from the donor's run."),
         )
         or ""
     )
@@ -127,7 +137,9 @@ def two_runs(key: CheckpointKey, task: str, text: str, donor: str) -> Runs | Non
     receiver_run, donor_run = translations.translation_of(key, text), translations.translation_of(key, donor)
     if receiver_run.text or donor_run.text:
         st.html(
-            compared([("receiver", receiver_run.text), ("donor", donor_run.text)], languages=languages(receiver_run))
+            compared(
+                [(t("receiver"), receiver_run.text), (t("donor"), donor_run.text)], languages=languages(receiver_run)
+            )
         )
     # The continuation after the first word that differs is not read again.
     read = [
@@ -137,21 +149,31 @@ def two_runs(key: CheckpointKey, task: str, text: str, donor: str) -> Runs | Non
     longest = max(map(len, (receiver_run.source, donor_run.source, *read)))
     parameters = sum(parameter.numel() for parameter in loading.loaded(key).model.parameters())
     if longest > MAX_TOKENS:
-        st.info(f"Heads are patched between texts of up to {MAX_TOKENS} tokens. The longest has {longest}. Shorten it.")
+        st.info(
+            t(
+                "Heads are patched between texts of up to {limit} tokens. The longest has {n}. Shorten it.",
+                limit=MAX_TOKENS,
+                n=longest,
+            )
+        )
         return None
     if parameters > MAX_PARAMETERS:
         st.info(
-            f"This model has {parameters / 1e6:.0f} million parameters. Patching runs a model hundreds of times, so "
-            f"the limit is {MAX_PARAMETERS / 1e6:.0f} million. Choose a smaller model on the left."
+            t(
+                "This model has {n} million parameters. Patching runs a model hundreds of times, so the limit is "
+                "{limit} million. Choose a smaller model on the left.",
+                n=decimal(parameters / 1e6),
+                limit=decimal(MAX_PARAMETERS / 1e6),
+            )
         )
         return None
     try:
         found = analyses.contrast_of(key, donor, text)
     except ConfigError as error:
-        st.info(plain(str(error)))
+        st.info(plain(worded(error)))
         return None
     if found is None:
-        st.info(f"Both {RESULTS[task]} are the same, so nothing differs. Change a word of the donor sentence.")
+        st.info(t(SAME_RESULTS[task]))
         return None
     return Runs(receiver=receiver_run, donor=donor_run, contrast=found, task=task)
 
@@ -165,22 +187,36 @@ def every_head(runs: Runs, closeness: PatchingEffects) -> None:
     """Draw each head, patched at every position."""
     wanted = runs.outcomes[1]
     section(
-        f"How much closer to “{wanted}”?",
-        f"{runs.question} One head at a time outputs what it did for the donor. 1: the two logits differ as in the "
-        "donor's run. 0: nothing changes.",
+        t("How much closer to “{wanted}”?", wanted=wanted),
+        sentences(
+            [
+                runs.question,
+                t(
+                    "One head at a time outputs what it did for the donor. 1: the two logits differ as in the donor's "
+                    "run. 0: nothing changes."
+                ),
+            ]
+        ),
     )
     draw(
         head_grids(
-            {KINDS[kind].title: grid for kind, grid in closeness.heads.items()}, unit="share", signed=True, height=280
+            {t(KINDS[kind].title): grid for kind, grid in closeness.heads.items()},
+            unit=t("share"),
+            signed=True,
+            height=280,
         ),
         key="patched",
         wide=True,
-        alt=f"How much closer each patched head brings the run to “{wanted}”",
+        alt=t("How much closer each patched head brings the run to “{wanted}”", wanted=wanted),
     )
     if not runs.contrast.same_length and "encoder" in closeness.heads:
         st.caption(
-            f"Encoder heads are left out: the receiver has {len(runs.receiver.source)} tokens and the donor "
-            f"{len(runs.donor.source)}, so their positions do not match."
+            t(
+                "Encoder heads are left out: the receiver has {receiver} tokens and the donor {donor}, so their "
+                "positions do not match.",
+                receiver=len(runs.receiver.source),
+                donor=len(runs.donor.source),
+            )
         )
 
 
@@ -201,7 +237,7 @@ def head_choice(closeness: PatchingEffects) -> Head:
 
 def every_position(runs: Runs, closeness: PatchingEffects, kind: str) -> None:
     """Draw each head of one kind of attention, patched at one position only."""
-    section("At which position?", "Here the head is patched at one position only. Each row is one head.")
+    section(t("At which position?"), t("Here the head is patched at one position only. Each row is one head."))
     layers, heads, positions = closeness.positions[kind].shape
     of_encoder = kind == "encoder"
     tokens = runs.receiver.source if of_encoder else runs.receiver.read[:positions]
@@ -209,33 +245,35 @@ def every_position(runs: Runs, closeness: PatchingEffects, kind: str) -> None:
     axes = Axes(
         queries=[f"{layer + 1} · {head + 1}" for layer in range(layers) for head in range(heads)],
         keys=[token.text for token in tokens],
-        query_title="layer · head",
-        key_title="position: source token" if of_encoder else "position: token just read",
+        query_title=t("layer · head"),
+        key_title=t("position: source token") if of_encoder else t("position: token just read"),
     )
     draw(
-        difference_map(grid, axes, np.ones(grid.shape, dtype=bool), height=300, unit="share"),
+        difference_map(grid, axes, np.ones(grid.shape, dtype=bool), height=300, unit=t("share")),
         key="patched_positions",
-        alt="How much closer each head brings the run when it is patched at one position",
+        alt=t("How much closer each head brings the run when it is patched at one position"),
     )
 
 
 def patched_translation(runs: Runs, patched: Translation, head: Head) -> None:
     section(
-        f"The {ONE_RESULT[runs.task]} with this head",
-        f"{KINDS[head.kind].title}, layer {head.layer + 1}, head {head.head + 1}, patched at every position.",
+        t(PATCHED_RESULT[runs.task]),
+        t("{head}, patched at every position.", head=head_name(head)),
     )
-    texts = [("receiver", runs.receiver.text), ("with the patched head", patched.text)]
+    texts = [(t("receiver"), runs.receiver.text), (t("with the patched head"), patched.text)]
     st.html(compared(texts, languages=languages(runs.receiver)))
 
 
 def how_it_is_computed() -> None:
     explanation(
-        "How it is computed",
-        "Activation patching (Vig et al. 2020). The two runs lead to different results: to another word at some "
-        "position, or to another class. Δ is the logit of the donor's result minus the logit of the receiver's result. "
-        "Up to the compared position, the decoder of a translator reads the same tokens in both runs. Δ is computed "
-        "for three runs: the donor's, the receiver's, and the receiver's with the output of one head replaced by its "
-        "output in the donor's run.",
+        t("How it is computed"),
+        t(
+            "Activation patching (Vig et al. 2020). The two runs lead to different results: to another word at some "
+            "position, or to another class. Δ is the logit of the donor's result minus the logit of the receiver's "
+            "result. Up to the compared position, the decoder of a translator reads the same tokens in both runs. Δ is "
+            "computed for three runs: the donor's, the receiver's, and the receiver's with the output of one head "
+            "replaced by its output in the donor's run."
+        ),
         r"\frac{\Delta_\mathrm{patched} - \Delta_\mathrm{receiver}}{\Delta_\mathrm{donor} - \Delta_\mathrm{receiver}}"
         r",\quad \Delta = z_{\mathrm{donor's\ result}} - z_{\mathrm{receiver's\ result}}",
     )

@@ -10,6 +10,8 @@ import streamlit as st
 
 from model.config.kinds import KINDS
 from model.interventions import Head, Intervention, PaintedCell
+from viz_app.content.numbers import sentences
+from viz_app.content.translation import t
 from viz_app.session.choices import set_choice
 
 __all__ = [
@@ -81,17 +83,18 @@ def paint_cell(head: Head) -> None:
 
 
 def head_name(head: Head) -> str:
-    return f"{KINDS[head.kind].title}, layer {head.layer + 1}, head {head.head + 1}"
+    kind = t(KINDS[head.kind].title)
+    return t("{kind}, layer {layer}, head {head}", kind=kind, layer=head.layer + 1, head=head.head + 1)
 
 
 def spoken_changes(intervention: Intervention) -> str:
     """The changed heads, for a screen reader."""
     silenced, uniform = sorted(intervention.ablated), sorted(intervention.uniform)
-    sentences = [
-        f"Silenced heads: {spoken_heads(silenced)}." if silenced else "",
-        f"Uniform heads: {spoken_heads(uniform)}." if uniform else "",
-    ]
-    return " ".join(filter(None, sentences))
+    changes = {
+        t("Silenced heads: {heads}.", heads=spoken_heads(silenced)): silenced,
+        t("Uniform heads: {heads}.", heads=spoken_heads(uniform)): uniform,
+    }
+    return sentences([change for change, heads in changes.items() if heads])
 
 
 def spoken_heads(heads: Sequence[Head]) -> str:

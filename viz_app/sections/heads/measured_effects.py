@@ -6,7 +6,9 @@ import streamlit as st
 
 from model.analysis.silencing import SilencingEffects
 from model.inference.translation import Translation
+from viz_app.content.numbers import sentences
 from viz_app.content.plain import plain
+from viz_app.content.translation import N_, t, worded
 from viz_app.sections.heads import intervention_choice
 from viz_app.sections.heads.head_effects import MEASURES, decisive_head, effects_sentence, effects_table
 from viz_app.sections.heads.intervention_choice import head_name
@@ -29,10 +31,10 @@ def effects_of(key: CheckpointKey, text: str, run: Run, before: Translation) -> 
         The effects, or None; and whether this visitor waits for a job that measures them.
     """
     if run != Run():
-        st.caption("The effect of each head is measured only for greedy search without forced words.")
+        st.caption(t("The effect of each head is measured only for greedy search without forced words."))
         return None, False
     if reason := analyses.why_no_effects(key, text):
-        st.caption(f"The effect of each head is not measured here. {plain(reason)}")
+        st.caption(sentences([t("The effect of each head is not measured here."), plain(worded(reason))]))
         return None, False
     seconds = analyses.seconds_of_effects(key, text)
     known = long_analyses.known_effects_of(key, text)
@@ -47,8 +49,12 @@ def requests_effects(key: CheckpointKey, text: str, seconds: float) -> bool:
     """Offer to measure the effects in a job, with the time that it takes; whether this visitor waits for it."""
     if seconds > JOBS.lanes["effects"].seconds:
         st.caption(
-            f"The effect of each head is not measured here. {plain(key.name)} would need {duration_text(seconds)} with "
-            "this text. Shorten the text."
+            t(
+                "The effect of each head is not measured here. {checkpoint} would need {time} with this text. Shorten "
+                "the text.",
+                checkpoint=plain(key.name),
+                time=duration_text(seconds),
+            )
         )
         return False
     subject, _ = long_analyses.effects_work(key, text)
@@ -56,14 +62,18 @@ def requests_effects(key: CheckpointKey, text: str, seconds: float) -> bool:
         return True
     meaning, action = st.columns([5.6, 2.1], vertical_alignment="center")
     meaning.caption(
-        f"The effect of each head is not measured yet. {plain(key.name)} needs {duration_text(seconds)} with this text."
+        t(
+            "The effect of each head is not measured yet. {checkpoint} needs {time} with this text.",
+            checkpoint=plain(key.name),
+            time=duration_text(seconds),
+        )
     )
-    return action.button("Measure each head", icon=":material/play_arrow:", key="measure_effects", width="stretch")
+    return action.button(t("Measure each head"), icon=":material/play_arrow:", key="measure_effects", width="stretch")
 
 
 def wait_for_effects(key: CheckpointKey, text: str) -> None:
     """Draw the progress of the measurement until it has finished, and then the page again."""
-    if wait_for(*long_analyses.effects_work(key, text), lane="effects", step="Head {done} of {total}.") is not None:
+    if wait_for(*long_analyses.effects_work(key, text), lane="effects", step=N_("Head {done} of {total}.")) is not None:
         st.rerun()
 
 
@@ -73,18 +83,18 @@ def summary(effects: SilencingEffects, before: Translation, task: str) -> None:
     meaning.markdown(effects_sentence(effects, task))
     if head := decisive_head(effects):
         action.button(
-            "Silence the decisive head",
+            t("Silence the decisive head"),
             on_click=intervention_choice.silence,
             args=(head,),
             width="stretch",
-            help=f"{head_name(head)}. Of all heads with the sign ≠, this head lowers the {MEASURES[task]} most.",
+            help=t(MEASURES[task][1], head=head_name(head)),
         )
     with table:
         numbers(
             {"": partial(effects_table, effects, changing_tokens(before, task))},
-            summary="Each row silences one head.",
+            summary=t("Each row silences one head."),
             key="head_board",
-            alt="What changes when each head is silenced",
+            alt=t("What changes when each head is silenced"),
         )
 
 

@@ -9,6 +9,7 @@ import streamlit as st
 from model.inference.translation import Translation
 from model.interventions import Head, Intervention, PaintedCell
 from viz_app.components.attention_view import AttentionView, view
+from viz_app.content.translation import t
 from viz_app.figures.attention import clickable_map
 from viz_app.sections.heads.intervention_choice import clear_paint, head_name, paint_cell
 from viz_app.session.choices import settle_number
@@ -29,9 +30,11 @@ def paint_weight(intervention: Intervention, after: Translation, kinds: Sequence
         kinds: The kinds of attention of the model.
     """
     section(
-        "Paint a weight",
-        "Choose a new weight, then a cell. The other cells of its row share the rest. The map includes all your "
-        "changes.",
+        t("Paint a weight"),
+        t(
+            "Choose a new weight, then a cell. The other cells of its row share the rest. The map includes all your "
+            "changes."
+        ),
     )
     shown, head = head_choice(intervention, after, kinds)
     weights = np.asarray(shown.maps[head.layer, head.head])
@@ -47,7 +50,11 @@ def paint_weight(intervention: Intervention, after: Translation, kinds: Sequence
         key="paint_map",
         fills=True,
         on_select=partial(paint_cell, head),
-        alt=f"Attention weights of layer {head.layer + 1}, head {head.head + 1}; choose a cell to paint it",
+        alt=t(
+            "Attention weights of layer {layer}, head {head}; choose a cell to paint it",
+            layer=head.layer + 1,
+            head=head.head + 1,
+        ),
     )
     painted_cells(intervention, after)
 
@@ -56,10 +63,10 @@ def head_choice(intervention: Intervention, after: Translation, kinds: Sequence[
     *columns, weight, clear = picker_columns("kind", "head", "slider", "button")
     head = Head(*pick_kind_and_head(columns, {kind: after.maps[kind].shape[:2] for kind in kinds}))
     settle_number("painted_weight", 1.0, 0.0, 1.0)
-    weight.slider("New weight", 0.0, 1.0, step=0.05, key="painted_weight")
+    weight.slider(t("New weight"), 0.0, 1.0, step=0.05, key="painted_weight")
     clear.button(
-        "Clear paint",
-        help="Remove all painted weights.",
+        t("Clear paint"),
+        help=t("Remove all painted weights."),
         disabled=not intervention.painted,
         on_click=clear_paint,
         width="stretch",
@@ -72,14 +79,20 @@ def painted_cells(intervention: Intervention, after: Translation) -> None:
     painted = sorted(intervention.painted, key=lambda cell: (cell.head, cell.query))
     reasons = {cell: why_without_effect(cell, after) for cell in painted}
     if effective := [cell_name(cell) for cell, reason in reasons.items() if not reason]:
-        st.caption(f"Painted: {'; '.join(effective)}.")
+        st.caption(t("Painted: {cells}.", cells="; ".join(effective)))
     for cell, reason in reasons.items():
         if reason:
-            st.caption(f"Painted without effect: {cell_name(cell)}. {reason}")
+            st.caption(t("Painted without effect: {cell}. {reason}", cell=cell_name(cell), reason=reason))
 
 
 def cell_name(cell: PaintedCell) -> str:
-    return f"{head_name(cell.head)}, row {cell.query + 1}, column {cell.key + 1}: {cell.weight:g}"
+    return t(
+        "{head}, row {row}, column {column}: {weight}",
+        head=head_name(cell.head),
+        row=cell.query + 1,
+        column=cell.key + 1,
+        weight=f"{cell.weight:g}",
+    )
 
 
 def why_without_effect(cell: PaintedCell, translation: Translation) -> str:
@@ -87,15 +100,15 @@ def why_without_effect(cell: PaintedCell, translation: Translation) -> str:
     maps = translation.maps[cell.head.kind]
     queries, keys = maps.shape[2:]
     if cell.query >= queries or cell.key >= keys:
-        return f"This map has {queries} rows and {keys} columns."
+        return t("This map has {rows} rows and {columns} columns.", rows=queries, columns=keys)
     if not translation.allowed(cell.head.kind)[cell.head.layer, cell.query, cell.key]:
-        return "This cell is masked."
+        return t("This cell is masked.")
     weight = cell.weight_in(maps) or 0.0
     if abs(weight - cell.weight) < 1e-6:
         return ""
     # Heads are silenced after they are painted.
     return (
-        "Its row has only one key, and this key keeps all the weight."
+        t("Its row has only one key, and this key keeps all the weight.")
         if weight > cell.weight
-        else "Its head is silenced."
+        else t("Its head is silenced.")
     )

@@ -4,7 +4,9 @@ import streamlit as st
 
 from model.inference.opening import AnyConfig
 from viz_app.content.examples import MORE, REVIEWS, SHORT_REVIEWS, examples_for
+from viz_app.content.numbers import decimal
 from viz_app.content.plain import plain
+from viz_app.content.translation import N_, t
 from viz_app.services.sentence_batches import Pairs
 from viz_app.session.choices import settle
 from viz_app.session.page_end import end_page
@@ -12,15 +14,18 @@ from viz_app.session.page_end import end_page
 __all__ = ["MAX_LINES", "Pairs", "sentence_set"]
 
 MAX_LINES, MAX_LINE = 100, 500  # lines, characters of a line
-SOURCES = {"ours": "Our examples", "pasted": "Your text", "file": "A file"}
-FORMAT = "One sentence per line; you can add a tab and its translation"
+SOURCES = {"ours": N_("Our examples"), "pasted": N_("Your text"), "file": N_("A file")}
 
 
 def sentence_set(config: AnyConfig) -> Pairs:
     """Ask for sentences; without any, a message ends the page."""
     settle("sentences_from", "ours", SOURCES)
     source = st.segmented_control(
-        "Sentences", list(SOURCES), format_func=SOURCES.__getitem__, required=True, key="sentences_from"
+        t("Sentences"),
+        list(SOURCES),
+        format_func=lambda source: t(SOURCES[source]),
+        required=True,
+        key="sentences_from",
     )
     if source == "ours" and config.task == "classification":
         return tuple((text, "") for text in (*REVIEWS, *SHORT_REVIEWS))
@@ -30,13 +35,19 @@ def sentence_set(config: AnyConfig) -> Pairs:
     text = typed_text() if source == "pasted" else text_of_file()
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines:
-        st.info("Add at least one sentence.")
+        st.info(t("Add at least one sentence."))
         end_page()
     longest = max(map(len, lines))
     if len(lines) > MAX_LINES or longest > MAX_LINE:
         st.warning(
-            f"The text has {len(lines)} lines, and its longest line has {longest} characters. Only the first "
-            f"{MAX_LINES} lines and the first {MAX_LINE} characters of each line are used."
+            t(
+                "The text has {lines} lines, and its longest line has {longest} characters. Only the first "
+                "{max_lines} lines and the first {max_characters} characters of each line are used.",
+                lines=decimal(len(lines)),
+                longest=decimal(longest),
+                max_lines=MAX_LINES,
+                max_characters=MAX_LINE,
+            )
         )
     parts = (line[:MAX_LINE].partition("\t") for line in lines[:MAX_LINES])
     return tuple((sentence.strip(), translation.strip()) for sentence, _, translation in parts)
@@ -44,15 +55,17 @@ def sentence_set(config: AnyConfig) -> Pairs:
 
 def typed_text() -> str:
     settle("pasted", "")
-    return st.text_area(FORMAT, key="pasted", max_chars=50_000, height=120) or ""
+    label = t("One sentence per line; you can add a tab and its translation")
+    return st.text_area(label, key="pasted", max_chars=50_000, height=120) or ""
 
 
 def text_of_file() -> str:
-    file = st.file_uploader(f"A UTF-8 text file. {FORMAT}", type=["txt", "tsv"], max_upload_size=1)
+    label = t("A UTF-8 text file. One sentence per line; you can add a tab and its translation")
+    file = st.file_uploader(label, type=["txt", "tsv"], max_upload_size=1)
     if not file:
         return ""
     try:
         return file.getvalue().decode("utf-8-sig")
     except UnicodeDecodeError:
-        st.error(f"{plain(file.name)} is not UTF-8 text. Save it as UTF-8, and open it again.")
+        st.error(t("{file} is not UTF-8 text. Save it as UTF-8, and open it again.", file=plain(file.name)))
         end_page()

@@ -2,6 +2,7 @@
 
 from model.inference.opening import AnyConfig
 from viz_app.content.demonstrations import demonstration_for
+from viz_app.content.translation import t
 from viz_app.sections.sentiment.review_field import ask_for_review
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.translations import Run
@@ -36,6 +37,6 @@ def require_receiver(config: AnyConfig) -> str:
 def require_review(opening: str) -> str:
     review = ask_for_review(height=80, opening=opening)
     if not review.strip():
-        end_page("Type a review above.")
-    add_fact("Review", review)
+        end_page(t("Type a review above."))
+    add_fact(t("Review"), review)
     return review
