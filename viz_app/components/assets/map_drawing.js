@@ -38,7 +38,6 @@ const labelWidth = (labels) => Math.min(150, 12 + 8 * Math.max(...labels.map((la
 
 /** Whether a label is one Chinese or Korean letter, which fits into any column without a turn. */
 const isSquare = (label) => letters(label) === 2 && [...label].length === 1;
-const mostlySquare = (labels) => 2 * labels.filter(isSquare).length > labels.length;
 
 /**
  * The sizes of a map in pixels.
@@ -55,8 +54,9 @@ export function mapLayout(map, available) {
   const forTitle = (7 * letters(map.query_title) - below) / rows; // a few rows would cut their own title
   const high = Math.max(CELL[0], Math.min(TALLEST, forTitle), fitting);
   const bottom = rows * high, right = left + columns * cell;
-  const every = upright && !mostlySquare(map.keys) ? Math.ceil(UPRIGHT / cell) : 1; // of the labels of the keys, those that fit
-  return { left, right, bottom, below, beside, cell, high, upright, every };
+  const square = 2 * map.keys.filter(isSquare).length > columns;
+  const every = upright && !square ? Math.ceil(UPRIGHT / cell) : 1; // of the labels of the keys, those that fit
+  return { left, right, bottom, below, beside, cell, high, upright, square, every };
 }
 
 /** @typedef {ReturnType<typeof mapLayout>} Layout */
@@ -80,13 +80,13 @@ function cellElements(map, layout) {
 }
 
 /** @param {MapPicture} map @param {Layout} layout */
-function labelElements(map, { left, right, bottom, below, cell, high, upright, every }) {
+function labelElements(map, { left, right, bottom, below, cell, high, upright, square, every }) {
   const rows = map.queries.map((query, t) => el("text", {
     x: left - 6, y: (t + 0.5) * high + 5, "text-anchor": "end", lang: map.languages.query || false,
   }, isolated(shortened(query, LABEL))));
   const columns = map.keys.filter((_, s) => s % every === 0).map((key, i) => {
     const x = left + (i * every + 0.5) * cell, y = bottom + 14;
-    if (upright && isSquare(key)) return el("text", { x, y: y + 4, "text-anchor": "middle", lang: map.languages.key || false }, key);
+    if (square && isSquare(key)) return el("text", { x, y: y + 4, "text-anchor": "middle", lang: map.languages.key || false }, key);
     return el("text", {
       x: upright ? x + 5 : x, y, "text-anchor": "end", transform: `rotate(${upright ? -90 : -45} ${x} ${y})`,
       lang: map.languages.key || false,
