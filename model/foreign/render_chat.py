@@ -1,7 +1,8 @@
 """A process of its own that renders a chat template: a template may ask for unlimited time and memory.
 
-It reads JSON with `template`, `text` and `tokens` from the standard input, and writes the rendered chat, or
-`{"error": …}`, as JSON. `model/foreign/chat_template.py` runs it.
+It reads JSON with `template`, `text`, `tokens` and `most_added` from the standard input, and writes the rendered chat,
+or `{"error": …}`, as JSON. A chat that is too long stays here: the process that reads it has no limit of its memory.
+`model/foreign/chat_template.py` runs it.
 """
 
 import json
@@ -49,7 +50,17 @@ def render(request: Mapping[str, Any]) -> dict[str, str]:
         return {"error": "it needs too much memory."}
     except BaseException as error:  # a template may fail in any way
         return {"error": (str(error).strip() or type(error).__name__).splitlines()[0][:300]}
-    return {"text": found[0][0]}
+    return checked(found[0][0], request)
+
+
+def checked(rendered: str, request: Mapping[str, Any]) -> dict[str, str]:
+    """A rendered chat if a tokenizer can read it, otherwise `{"error": …}`."""
+    added, most = len(rendered) - len(request["text"]), request["most_added"]
+    if added > most:
+        return {"error": f"it adds {added:,} characters to a text. The limit is {most:,}."}
+    if any("\ud800" <= character <= "\udfff" for character in rendered):
+        return {"error": "it writes half a character (a surrogate of UTF-16), which no tokenizer can read."}
+    return {"text": rendered}
 
 
 if __name__ == "__main__":

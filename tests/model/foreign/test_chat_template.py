@@ -1,9 +1,12 @@
 """Chat templates: the tokens of `apply_chat_template`, and templates that a stranger wrote to do harm."""
 
+import json
+import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from transformers import AutoTokenizer
@@ -11,7 +14,7 @@ from transformers import AutoTokenizer
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.foreign import ForeignConfig
 from model.config.section import ConfigError
-from model.foreign.chat_template import frame_of
+from model.foreign.chat_template import frame_of, rendered_alone
 from model.inference.continuation import with_continuation
 from model.inference.opening import open_checkpoint, open_translator
 from model.inference.translate import translate
@@ -76,6 +79,7 @@ def test_what_a_template_adds_is_known(chat_model: Checkpoint) -> None:
         ("{{ messages[0]['content'] * 2 }}", "writes the text 2 times"),
         ("no text", "writes the text 0 times"),
         ("{{ 'a' * 30000 }}{{ messages[0]['content'] }}", r"adds 30,000 characters .* limit is 20,000"),
+        ("{{ '\\ud800' }}{{ messages[0]['content'] }}", "writes half a character"),
         (" " * 200_001, "has 200,001 characters"),
     ],
 )
@@ -84,6 +88,23 @@ def test_a_harmful_template_ends_in_a_sentence(template: str, message: str, chat
     with pytest.raises(ConfigError, match=f"chat template of small cannot be used: .*({message})"):
         frame_of(config_of(template, chat_model), "small")
     assert time.monotonic() - began < 30  # on a busy machine
+
+
+def test_a_long_chat_stays_in_the_process_that_renders_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    template = "{{ 'a' * 50000000 }}{{ messages[0]['content'] }}"
+    read: list[int] = []
+    run = subprocess.run
+
+    def measured(*arguments: Any, **settings: Any) -> Any:
+        done = run(*arguments, **settings)
+        read.append(len(done.stdout))
+        return done
+
+    monkeypatch.setattr(subprocess, "run", measured)
+    request = {"template": template, "text": "cat", "tokens": {}, "most_added": 10}
+    with pytest.raises(ConfigError, match="adds 50,000,000 characters"):
+        rendered_alone(json.dumps(request), "The template cannot be used:")
+    assert read[0] < 1000
 
 
 def test_a_model_without_a_template_is_named(folders: Callable[[str], Path]) -> None:
