@@ -3,7 +3,9 @@
 The rules are the library's own logits processors, in the order of its `generate`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import reprlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -14,6 +16,7 @@ from transformers.generation import logits_process as library
 
 from model.config.generation import GenerationSettings
 from model.config.section import ConfigError, require
+from model.safety.errors import first_line
 from model.text.rules import TextRules
 
 __all__ = ["GenerationRules", "rules_of", "settings_of"]
@@ -28,6 +31,7 @@ NEUTRAL = {
 # The visitor chooses these; beam search takes `length_penalty` and `early_stopping` from the files.
 CHOSEN = ("num_beams", "length_penalty", "early_stopping", "do_sample", "temperature", "top_k", "top_p")
 LENGTHS = ("max_length", "max_new_tokens")
+FORCED = ("forced_bos_token_id", "forced_eos_token_id")  # 0 is a token like others (BART, Marian)
 IGNORED = (
     *("guidance_scale", "min_p", "top_h", "typical_p", "epsilon_cutoff", "eta_cutoff", "watermarking_config"),
     *("penalty_alpha", "dola_layers", "diversity_penalty", "num_beam_groups", "constraints", "force_words_ids"),
@@ -123,7 +127,8 @@ def chosen_settings(generation: GenerationConfig | None) -> dict[str, Any]:
         return {}
     names = (*FOLLOWED, "forced_bos_token_id", *CHOSEN, *LENGTHS, *IGNORED)
     values = {name: getattr(generation, name, None) for name in names}
-    return {name: value for name, value in values.items() if value and value != NEUTRAL.get(name)}
+    forced = {name for name in FORCED if values[name] is not None}
+    return {name: value for name, value in values.items() if name in forced or (value and value != NEUTRAL.get(name))}
 
 
 def rules_of(generation: GenerationConfig | None, ends: Sequence[int], max_length: int) -> GenerationRules | None:
@@ -135,38 +140,61 @@ def rules_of(generation: GenerationConfig | None, ends: Sequence[int], max_lengt
         max_length: The positions of the model.
 
     Raises:
-        ConfigError: a setting is too large.
+        ConfigError: a setting is too large or cannot be used.
     """
     chosen = chosen_settings(generation)
-    values = {name: chosen[name] for name in FOLLOWED if name in chosen}
-    if "bad_words_ids" in values:  # single tokens are `Specials.banned`, which is faster
-        phrases = [phrase for phrase in values.pop("bad_words_ids") if len(phrase) > 1]
-        values |= {"bad_words_ids": phrases} if phrases else {}
-    require_modest(values)
-    for name in ("no_repeat_ngram_size", "encoder_no_repeat_ngram_size"):
-        if name in values and values[name] > max_length:  # such a phrase fits into no text
-            del values[name]
-    for name in NEED_ENDS if not ends else ():
-        values.pop(name, None)
+    values: dict[str, Any] = {}
+    for name in (name for name in FOLLOWED if name in chosen):
+        with named(name, chosen[name]):
+            values |= usable(name, chosen[name], ends, max_length)
     begins_with = generation.forced_bos_token_id if generation else None
     return GenerationRules(values=values, ends=ends, begins_with=begins_with) if values else None
 
 
-def require_modest(values: Mapping[str, Any]) -> None:
-    """Raises ConfigError if rules would take too long at each step."""
-    for name in ("bad_words_ids", "sequence_bias"):
-        found = values.get(name, ())
-        phrases = [pair[0] if isinstance(found, list) and name == "sequence_bias" else pair for pair in found]
+@contextmanager
+def named(name: str, value: object) -> Iterator[None]:
+    """Name the setting in the error that its value raises inside the block."""
+    try:
+        yield
+    except ConfigError:
+        raise
+    except Exception as error:  # the file may contain anything
+        raise ConfigError(
+            f"{name} in its generation settings is {reprlib.repr(value)}, which cannot be used: {first_line(error)}. "
+            "Correct it in generation_config.json."
+        ) from error
+
+
+def usable(name: str, value: Any, ends: Sequence[int], max_length: int) -> Mapping[str, Any]:
+    """The setting as a rule follows it; {} if there is nothing to follow. Any error if the value cannot be used."""
+    if name == "bad_words_ids":  # single tokens are `Specials.banned`, which is faster
+        value = [phrase for phrase in value if len(phrase) > 1]
+        if not value:
+            return {}
+    require_modest(name, value)
+    if name in NEED_ENDS and not ends:
+        return {}
+    if name in ("no_repeat_ngram_size", "encoder_no_repeat_ngram_size") and value > max_length:
+        return {}  # such a phrase fits into no text
+    rules = GenerationRules(values={name: value}, ends=ends)
+    rules.for_text([0], given=1, limit=1, device=torch.device("cpu"))
+    return {name: value}
+
+
+def require_modest(name: str, value: Any) -> None:
+    """Raises ConfigError if a rule would take too long at each step."""
+    if name in ("bad_words_ids", "sequence_bias"):
+        phrases = [pair[0] if isinstance(value, list) and name == "sequence_bias" else pair for pair in value]
         tokens = sum(len(phrase) for phrase in phrases)
         require(
             len(phrases) <= MAX_PHRASES and tokens <= MAX_PHRASE_TOKENS,
             f"{name} in its generation settings has {len(phrases):,} phrases with {tokens:,} tokens. The limits are "
             f"{MAX_PHRASES:,} phrases and {MAX_PHRASE_TOKENS:,} tokens. Shorten the list in generation_config.json.",
         )
-    for name in ("suppress_tokens", "begin_suppress_tokens"):
+    if name in ("suppress_tokens", "begin_suppress_tokens"):
         require(
-            len(values.get(name, ())) <= MAX_TOKENS,
-            f"{name} in its generation settings has {len(values.get(name, ())):,} tokens. The limit is {MAX_TOKENS:,}. "
+            len(value) <= MAX_TOKENS,
+            f"{name} in its generation settings has {len(value):,} tokens. The limit is {MAX_TOKENS:,}. "
             "Shorten the list in generation_config.json.",
         )
 

@@ -334,8 +334,9 @@ def specials_of(tokenizer: PreTrainedTokenizerBase, model: ForeignModel) -> Spec
     else:
         found = Specials(bos=begins or 0, eos=-1, before=before, after=after)
     rows = model.config.target_vocab_size
-    for i in (found.bos, found.eos, *found.more_ends, *found.banned, found.first or 0):
-        if i >= rows:
+    written = (found.bos, *found.banned, found.first or 0)
+    for i in (*written, found.eos, *found.more_ends):
+        if i >= rows or (i < 0 and i in written):  # a negative end is never written
             raise ConfigError(f"its generation settings name the token {i:,}, and its model has {rows:,} tokens.")
     marks = frozenset({*own, found.bos, found.eos, *found.more_ends})
     return replace(found, unknown=tokenizer.unk_token_id, mask=tokenizer.mask_token_id, marks=marks)

@@ -165,7 +165,7 @@ def test_settings_are_listed_by_what_happens_to_them() -> None:
             temperature=1.0,
         )
     )
-    assert settings.followed == {"no_repeat_ngram_size": 3}
+    assert settings.followed == {"no_repeat_ngram_size": 3, "forced_bos_token_id": 0}
     assert settings.suggested == {"num_beams": 4, "length_penalty": 2.0, "early_stopping": True}
     assert settings.ignored == {"max_length": 142, "guidance_scale": 1.5}
     assert (settings.num_beams, settings.length_penalty, settings.early_stopping) == (4, 2.0, "always")
@@ -175,3 +175,34 @@ def test_a_list_that_would_slow_each_step_is_refused() -> None:
     endless = GenerationConfig(bad_words_ids=[[5, i] for i in range(1_001)])
     with pytest.raises(ConfigError, match=r"bad_words_ids .* has 1,001 phrases .* Shorten"):
         rules_of(endless, (END,), 64)
+
+
+def test_a_forced_end_token_with_the_id_0_is_followed() -> None:
+    settings = GenerationConfig(forced_eos_token_id=0)  # as in the Marian models of OPUS-MT
+    rules = rules_of(settings, (0,), 64)
+    assert rules is not None
+    assert settings_of(settings).followed == {"forced_eos_token_id": 0}
+    apply = rules.for_text([5], given=1, limit=3, device=torch.device("cpu"))
+    scores = apply(torch.tensor([[1, 7, 8]]), torch.zeros(1, 9))
+    assert scores.isneginf().tolist() == [[False] + [True] * 8]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("no_repeat_ngram_size", "many"),
+        ("repetition_penalty", -1.0),
+        ("begin_suppress_tokens", 7),
+        ("bad_words_ids", [5]),
+        ("sequence_bias", [[3, 1.0]]),
+        ("exponential_decay_length_penalty", [1]),
+        ("min_length", "long"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_named_with_its_value(name: str, value: object) -> None:
+    generation = GenerationConfig()
+    setattr(generation, name, value)
+    with pytest.raises(ConfigError) as caught:
+        rules_of(generation, (END,), 64)
+    assert f"{name} in its generation settings is {value!r}, which cannot be used" in str(caught.value)
+    assert "Correct it in generation_config.json." in str(caught.value)

@@ -180,6 +180,14 @@ def test_strange_settings_get_a_message_or_have_no_effect(
             assert use()
 
 
+def test_a_negative_token_is_refused_and_bans_no_other_token(folders: Callable[[str], Path], tmp_path: Path) -> None:
+    folder = tmp_path / "negative"
+    shutil.copytree(folders("gpt2"), folder)
+    (folder / "generation_config.json").write_text(json.dumps({"bad_words_ids": [[-1]]}))
+    with pytest.raises(CheckpointError, match="name the token -1, and its model has"):
+        open_translator(folder)
+
+
 GROWS = {"type": "Replace", "pattern": {"String": "a"}, "content": "aaaaaaaaaa"}
 CUTS = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}
 TWICE = {"type": "Sequence", "normalizers": [{"type": "ByteLevel"}] * 20}
