@@ -17,11 +17,13 @@ from torch import Tensor
 from model.analysis.importance import all_heads
 from model.checkpoints.checkpoint import Loaded
 from model.config.section import ConfigError
+from model.decoding.decoder_state import length_limit
 from model.inference.classify import log_odds_of
 from model.inference.padding import padded_for
 from model.inference.translation import Translation
 from model.interventions import Head
 from model.network.protocols import Classifies, PredictsMasked, Writes, classifies
+from model.text.rules import TextRules
 from model.text.vocab import Specials
 from model.trace import Edit, hook_name, tracing
 
@@ -72,6 +74,7 @@ class WrittenText(Outcome):
         self.read = padded_for(model, [[token.id for token in translation.read]])
         self.written = torch.tensor([token.id for token in translation.written[self.first :]], device=model.device)
         self.banned = torch.tensor(specials.banned, dtype=torch.long, device=model.device)
+        self.rules = rules_of_text(model, specials, translation)
         self.length = self.source.size(1) + self.read.size(1)
         self.numbers = self.read.size(1) * model.config.target_vocab_size
         self.memory = model.encode(self.source)
@@ -83,8 +86,28 @@ class WrittenText(Outcome):
         logits = self.model.decode(self.read.expand(rows, -1), vectors, mask, first=self.first).float()
         log_probs = logits.log_softmax(dim=-1)  # (B, T, V)
         totals = log_probs.gather(-1, self.written.expand(rows, -1)[..., None]).sum(dim=(1, 2))
-        differs = log_probs.index_fill(-1, self.banned, float("-inf")).argmax(dim=-1) != self.written  # (B, T)
+        differs = self.choices(logits) != self.written  # (B, T)
         return totals, torch.where(differs.any(dim=1), differs.int().argmax(dim=1) + self.first, -1)
+
+    def choices(self, logits: Tensor) -> Tensor:
+        """The tokens that greedy search chooses after the same earlier tokens: (B, T, V) → (B, T)."""
+        if self.rules:
+            read = self.read.expand(len(logits), -1)
+            places = enumerate(logits.unbind(dim=1), start=self.first + 1)
+            logits = torch.stack([self.rules(read[:, :end], scores) for end, scores in places], dim=1)
+        return logits.index_fill(-1, self.banned, float("-inf")).argmax(dim=-1)
+
+
+def rules_of_text(model: Writes, specials: Specials, translation: Translation) -> TextRules | None:
+    """The rules that the search of this text obeyed; None if the model has none."""
+    if not specials.rules:
+        return None
+    prompt, most = translation.prompt_length, model.config.max_length
+    source = [token.id for token in translation.source or translation.read[: prompt + 1]]
+    limit = length_limit(len(source), most, fewest=specials.fewest)
+    if model.task == "continuation":
+        limit = prompt + min(specials.new_tokens, most // 2)
+    return specials.rules.for_text(source, given=prompt + 1, limit=limit, device=model.device)
 
 
 class GuessedWords(Outcome):

@@ -1,8 +1,18 @@
 """What each head does for a translation is measured in batches of a bounded size."""
 
+import json
+from pathlib import Path
+
 import pytest
 
-from model.analysis.silencing import MAX_LOG_PROBS, MAX_TOKENS, rows_per_batch
+from model.analysis.importance import all_heads
+from model.analysis.patching import first_difference
+from model.analysis.silencing import MAX_LOG_PROBS, MAX_TOKENS, require_outcome, rows_per_batch, silence_each_head
+from model.inference.opening import open_translator
+from model.inference.translate import translate
+from model.interventions import ablate_heads
+from model.trace import hook_name
+from tests.foreign_folders import make_folder
 
 
 @pytest.mark.parametrize("vocabulary", [100, 10_000, 250_000])
@@ -12,3 +22,20 @@ def test_a_batch_is_bounded_in_tokens_and_in_probabilities(tokens: int, vocabula
     assert rows >= 1
     assert rows == 1 or rows * tokens * vocabulary <= MAX_LOG_PROBS
     assert rows == 1 or rows * 2 * tokens <= MAX_TOKENS
+
+
+@pytest.mark.parametrize("family", ["bart", "gpt2"])
+def test_a_text_changes_where_a_search_with_the_rules_of_the_model_changes_it(family: str, tmp_path: Path) -> None:
+    file = make_folder(tmp_path / family, family) / "generation_config.json"
+    rules = {"repetition_penalty": 1.5, "no_repeat_ngram_size": 2, "min_length": 20}
+    file.write_text(json.dumps(json.loads(file.read_text()) | rules))
+    checkpoint = open_translator(file.parent)
+    text = "Where is the cat?"
+    translation = translate(checkpoint, text)
+    assert int(require_outcome(checkpoint, translation).measure(1, "decoder")[1]) == -1  # without any change
+    effects = silence_each_head(checkpoint, translation)
+    for head in all_heads(checkpoint.model):
+        name = hook_name(head.kind, head.layer, "weights")
+        changed = translate(checkpoint, text, edits={name: ablate_heads([head.head])})
+        expected = first_difference(translation, changed)
+        assert effects.positions[head.kind][head.layer, head.head] == (-1 if expected is None else expected)
