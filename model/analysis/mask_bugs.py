@@ -16,7 +16,8 @@ from model.analysis.availability import require_masks
 from model.analysis.mask_mistakes import BUGS, Edits
 from model.analysis.padded_batch import PaddedBatch, ids_of, padded_batch
 from model.checkpoints.checkpoint import Loaded
-from model.decoding.decoder_state import length_limit
+from model.decoding.decoder_state import length_limit, without_padding
+from model.decoding.ruled_rows import RuledRows
 from model.inference.classify import probabilities_of
 from model.inference.padded_pass import PaddedIds, Side, batch_logits, pad_ids
 from model.network.protocols import Reads, ReadsBatches, Writes, classifies
@@ -227,13 +228,27 @@ def rerun_greedy(model: Writes, source: Tensor, specials: Specials) -> list[list
     """
     memory, cross_mask = model.encode(source)
     lengths = (source != model.pad_id).sum(dim=1).tolist()
-    limits = torch.tensor([length_limit(n, model.config.max_length) for n in lengths], device=source.device)
+    most = [length_limit(n, model.config.max_length, fewest=specials.fewest) for n in lengths]
+    rules = specials.rules
+    texts = zip(without_padding(source, model.pad_id), most, strict=True)
+    ruled = (
+        RuledRows([rules.for_text(ids, given=1, limit=limit, device=source.device) for ids, limit in texts])
+        if rules
+        else None
+    )
+    limits = torch.tensor(most, device=source.device)
     banned = torch.tensor(specials.banned, dtype=torch.long, device=source.device)
     read = torch.full_like(source[:, :1], specials.bos)
     ended = torch.zeros_like(limits, dtype=torch.bool)
     for length in range(1, int(limits.max()) + 1):
         logits = model.decode(read, memory, cross_mask, first=-1)[:, 0]  # (B, V)
-        token = logits.index_fill(1, banned, float("-inf")).argmax(dim=-1)
+        if ruled:
+            ruled.append(read[:, -1].tolist(), source.device)
+        if specials.first is not None and length == 1:
+            token = torch.full_like(limits, specials.first)
+        else:
+            scores = ruled.scores(logits, banned) if ruled else logits.index_fill(1, banned, float("-inf"))
+            token = scores.argmax(dim=-1)
         ended |= (token == specials.eos) | (limits < length)
         if ended.all():
             break

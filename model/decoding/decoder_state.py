@@ -11,7 +11,7 @@ from model.decoding.search import Hypothesis, Step
 from model.network.protocols import Writes
 from model.text.vocab import Specials
 
-__all__ = ["NOTHING_FORCED", "DecoderState", "forced_prefix", "length_limit"]
+__all__ = ["NOTHING_FORCED", "DecoderState", "forced_prefix", "length_limit", "without_padding"]
 
 NOTHING_FORCED: Mapping[int, int] = {}
 

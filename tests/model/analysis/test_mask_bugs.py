@@ -1,3 +1,6 @@
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -9,10 +12,12 @@ from model.checkpoints.checkpoint import Checkpoint
 from model.decoding.decoder_state import length_limit
 from model.decoding.greedy import greedy
 from model.decoding.search import finish
+from model.inference.opening import open_translator
 from model.inference.translate import translate
 from model.text.vocab import EOS_ID, OURS, PAD_ID
 from model.trace import tracing
 from tests.conftest import make_model
+from tests.foreign_folders import make_folder
 from viz_app.sections.masks.bug_descriptions import MISTAKES
 
 TEXTS = ("the dog runs .", "the small dog sees a red house .")
@@ -30,6 +35,18 @@ def test_correct_masks_leak_nothing_and_give_the_models_translation(toy: Checkpo
         np.testing.assert_allclose(correct.row_sums[kind], 1, atol=1e-5)
     assert correct.effect_of_future.max() < 1e-4  # where a tensor happens to lie in memory decides how a kernel sums
     assert correct.effect_of_batch.max() < 1e-4
+
+
+@pytest.mark.parametrize(
+    "settings", [{"forced_bos_token_id": 40}, {"repetition_penalty": 1.5, "no_repeat_ngram_size": 2, "min_length": 40}]
+)
+def test_correct_masks_give_the_translation_with_the_settings_of_the_model(
+    settings: dict[str, object], tmp_path: Path
+) -> None:
+    file = make_folder(tmp_path / "bart", "bart") / "generation_config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | settings))
+    checkpoint = open_translator(file.parent)
+    assert mask_bug(checkpoint, TEXTS).texts == tuple(translate(checkpoint, text).text for text in TEXTS)
 
 
 # Mistake → weight on masked keys in (encoder, decoder, cross)? an effect of the future? an effect of the batch?
