@@ -17,7 +17,6 @@ from viz_app.content.pseudo import PSEUDO, Pseudo
 NOT_YET_CONVERTED = (
     "headlight",
     "model",
-    *(f"viz_app/sections/{page}" for page in ("heads",)),
 )
 TRANSLATED = LANGUAGES[1:]
 TEXTS = [text for path in SOURCES for text in marked(path)]
