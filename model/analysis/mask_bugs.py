@@ -4,7 +4,7 @@ A search with a key/value cache needs no causal mask and would not show half of 
 its whole prefix again.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,6 +21,7 @@ from model.decoding.ruled_rows import RuledRows
 from model.inference.classify import probabilities_of
 from model.inference.padded_pass import PaddedIds, Side, batch_logits, pad_ids
 from model.network.protocols import Reads, ReadsBatches, Writes, classifies
+from model.text.rules import TextRules
 from model.text.vocab import Specials
 from model.trace import Trace, hook_name, tracing
 
@@ -204,15 +205,28 @@ def continue_batch(model: ReadsBatches, ids: PaddedIds, specials: Specials, side
     work = sum(parameter.numel() for parameter in model.parameters()) * ids.read.numel()
     most = min(CONTINUED, model.config.max_length - ids.read.size(1), max(int(MOST_WORK / work), 1))
     ends = {specials.eos, *specials.more_ends}
+    rules = [rules_after(model, specials, prompt) for prompt in read]
     for _ in range(most):
         padded = pad_ids(model, [()] * len(read), [[*a, *b] for a, b in zip(read, written, strict=True)], side=side)
         last = (padded.read_real.cumsum(dim=1) * padded.read_real).argmax(dim=1)  # (B,)
         logits = model.batch_logits(padded.read, padded.read_real)[torch.arange(len(read)), last]
+        for at, (rule, prompt) in enumerate(zip(rules, read, strict=True)):
+            if rule:
+                ids = torch.tensor([[*prompt, *written[at]]], device=logits.device)
+                logits[at] = rule(ids, logits[at : at + 1].clone())[0]
         logits[:, list(specials.banned)] = float("-inf")
         for row, token in zip(written, logits.argmax(dim=-1).tolist(), strict=True):
             if not row or row[-1] not in ends:
                 row.append(token)
     return written
+
+
+def rules_after(model: Reads, specials: Specials, prompt: Sequence[int]) -> TextRules | None:
+    """The rules for the tokens that a language model writes after a prompt; None if it has none."""
+    if not specials.rules:
+        return None
+    limit = len(prompt) - 1 + min(specials.new_tokens, model.config.max_length // 2)
+    return specials.rules.for_text(prompt, given=len(prompt), limit=limit, device=model.device)
 
 
 def rerun_greedy(model: Writes, source: Tensor, specials: Specials) -> list[list[int]]:

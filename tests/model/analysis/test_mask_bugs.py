@@ -49,6 +49,18 @@ def test_correct_masks_give_the_translation_with_the_settings_of_the_model(
     assert mask_bug(checkpoint, TEXTS).texts == tuple(translate(checkpoint, text).text for text in TEXTS)
 
 
+def test_a_continuation_obeys_the_settings_of_the_model(tmp_path: Path) -> None:
+    file = make_folder(tmp_path / "gpt2", "gpt2") / "generation_config.json"
+    settings = {"repetition_penalty": 1.5, "no_repeat_ngram_size": 2, "min_new_tokens": 20}
+    file.write_text(json.dumps(json.loads(file.read_text()) | settings))
+    checkpoint = open_translator(file.parent)
+    found = mask_bug(checkpoint, TEXTS).texts
+    for text, ours in zip(TEXTS, found, strict=True):
+        translation = translate(checkpoint, text)
+        ids = [token.id for token in translation.written[translation.prompt_length :]][:10]
+        assert ours.endswith(checkpoint.tokenizers.target.decode(ids))
+
+
 # Mistake → weight on masked keys in (encoder, decoder, cross)? an effect of the future? an effect of the batch?
 EXPECTED = {
     "fill": ((True, True, True), True, True),
