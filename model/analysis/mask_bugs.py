@@ -212,8 +212,8 @@ def continue_batch(model: ReadsBatches, ids: PaddedIds, specials: Specials, side
         logits = model.batch_logits(padded.read, padded.read_real)[torch.arange(len(read)), last]
         for at, (rule, prompt) in enumerate(zip(rules, read, strict=True)):
             if rule:
-                ids = torch.tensor([[*prompt, *written[at]]], device=logits.device)
-                logits[at] = rule(ids, logits[at : at + 1].clone())[0]
+                so_far = torch.tensor([[*prompt, *written[at]]], device=logits.device)
+                logits[at] = rule(so_far, logits[at : at + 1].clone())[0]
         logits[:, list(specials.banned)] = float("-inf")
         for row, token in zip(written, logits.argmax(dim=-1).tolist(), strict=True):
             if not row or row[-1] not in ends:
