@@ -108,12 +108,30 @@ def problems(message: Message) -> list[str]:
             found.append(f"markup: {translation}")
         if ends(translation) != ends(several[-1]):
             found.append(f"spaces at the ends: {translation}")
+        if not bold_is_shown(translation):
+            found.append(f"bold that Markdown does not show: {translation}")
     return found
+
+
+def bold_is_shown(text: str) -> bool:
+    """Whether no sign of bold stands between a punctuation mark inside it and a letter outside it (CommonMark 6.2).
+
+    A sentence may follow the end of a text without a space, as in Chinese.
+    """
+    before, *others = text.split("**")
+    for inside, after in zip(others[::2], others[1::2], strict=False):
+        if re.search(r"[^\w\s]$", inside) and re.match(r"\w|$", after):
+            return False
+        if re.match(r"[^\w\s]", inside) and re.search(r"\w$", before):
+            return False
+        before = after
+    return True
 
 
 @pytest.mark.parametrize(
     ("text", "translation"),
     [
+        ("**All.** Now", "**全部。**现在"),
         ("Layer {n}", "층"),
         ("Layer", "층 {n}"),
         ("a **bold** word", "一个 *bold* 词"),
