@@ -84,9 +84,9 @@ def test_a_card_that_differs_is_found(english: str, translated: str) -> None:
 def test_the_page_shows_the_card_in_the_language_of_the_visitor(language: str, tmp_path: Path) -> None:
     folder = BUNDLED / "gru-de-en"
     translated = (folder / f"README.{language}.md").read_text(encoding="utf-8")
-    assert model_card.__wrapped__(list_one(folder).key, language).text == card(translated.partition("\n")[2])
+    assert model_card(list_one(folder).key, language).text == card(translated.partition("\n")[2])
     (tmp_path / "README.md").write_text("# Card\nOnly in English.", encoding="utf-8")
-    assert model_card.__wrapped__(list_one(tmp_path).key, language).text == "Only in English."
+    assert model_card(list_one(tmp_path).key, language).text == "Only in English."
 
 
 @pytest.mark.parametrize("language", TRANSLATED)

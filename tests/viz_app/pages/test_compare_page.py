@@ -1,5 +1,6 @@
 """Side by side: both maps, their difference and the heads that differ, against the models themselves."""
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,9 @@ from model.inference.translate import translate
 from model.interventions import Head, Intervention
 from tests.conftest import BUNDLED
 from tests.viz_app.conftest import NAME, TEXT, array, charts, compared_lines, in_url
+from viz_app.content.catalogues import LANGUAGES
+from viz_app.content.translation import in_language
+from viz_app.sections.compare.by_length import words_in
 
 OpenApp = Callable[..., AppTest]
 HERE = {"layer": "2", "head": "4"}
@@ -143,6 +147,17 @@ def test_bleu_by_length_is_shown_for_two_networks_with_this_measurement(open_app
     assert lost[0] < lost[1]
     app = open_app("compare", checkpoint="everyday-en-zh", text="Hello.", beside="everyday-en-de")
     assert not app.expander
+
+
+@pytest.mark.parametrize("language", LANGUAGES[1:])
+def test_every_length_that_a_checkpoint_names_is_translated(language: str) -> None:
+    lengths = read_config(BUNDLED / "gru-de-en").bleu_by_length
+    with in_language(language):
+        words = [words_in(length) for length in lengths]
+    assert len(set(words)) == 5
+    for length, shown in zip(lengths, words, strict=True):
+        assert re.findall(r"\d+", shown) == re.findall(r"\d+", length)
+        assert not re.search("[a-z]", shown)
 
 
 def test_two_sentences_with_as_many_tokens_are_paired_by_position(open_app: OpenApp, checkpoint: Checkpoint) -> None:

@@ -67,9 +67,9 @@ def measurement(*, one_vector: bool) -> str:
 
 
 def words_in(length: str) -> str:
-    """A range of lengths as the visitor reads it. A checkpoint names it in English: "9 to 12", "21 or more"."""
+    """A range of lengths as the visitor reads it. A checkpoint names it in English: "9 to 12", "21 and more"."""
     if found := re.fullmatch(r"(\d+) to (\d+)", length):
         return t("{low} to {high}", low=found[1], high=found[2])
-    if found := re.fullmatch(r"(\d+) or more", length):
-        return t("{low} or more", low=found[1])
+    if found := re.fullmatch(r"(\d+) and more", length):
+        return t("{low} and more", low=found[1])
     return length
