@@ -14,6 +14,7 @@ def show() -> None:
     left.checkbox("Check")
     left.slider("Slide", 0, 1)
     left.text_input("Text")
+    left.text_area("Lines")
     left.segmented_control("Group", ["a", "b"])
     with right.popover("Popover"):
         st.write("Inside")

@@ -244,7 +244,7 @@ def test_a_cell_can_be_painted(visit: Visit) -> None:
     page.mouse.move(*cell)
     expect(page.locator(".hovertext")).to_contain_text("choose to paint")
     page.mouse.click(*cell)
-    expect(page.get_by_text("Painted: cross layer 3 head 2, row 2, column 4: 1.")).to_be_visible()
+    expect(page.get_by_text("Painted: cross, layer 3, head 2, row 2, column 4: 1.")).to_be_visible()
     page.get_by_role("button", name="Clear paint").click()
     expect(page.get_by_text("Painted:")).to_have_count(0)
 

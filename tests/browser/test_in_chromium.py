@@ -120,7 +120,7 @@ def test_choices_follow_to_the_next_page_and_back(visit: Visit) -> None:
     wait_for_head(page, 2, 3)
     page.get_by_role("link", name="Masks").click()
     expect(page.get_by_text("Combined decoder mask.")).to_be_visible()
-    expect(page.get_by_label(re.compile("Scores before the mask of layer 2, head 3"))).to_have_count(1)
+    expect(page.get_by_label(re.compile("Scores before the mask: layer 2, head 3"))).to_have_count(1)
     settle(page)
     page.get_by_role("link", name="Translate").click()
     wait_for_head(page, 2, 3)
@@ -158,7 +158,7 @@ def test_hovering_a_cell_names_query_key_and_weight(visit: Visit) -> None:
     page.get_by_role("button", name="Numbers").nth(1).click()
     expect(page.get_by_role("region", name="Table of the numbers: Heatmap")).to_be_visible()
     query, key = expected.written[top[0]].text, expected.source[top[1]].text
-    expect(page.get_by_text(f"{expected.maps['cross'][2, 0][top]:.3g}, query {query}, key {key}.")).to_be_visible()
+    expect(page.get_by_text(f"{expected.maps['cross'][2, 0][top]:.3g} (query: {query}; key: {key}).")).to_be_visible()
     check(page)
 
 

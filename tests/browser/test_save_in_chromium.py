@@ -156,7 +156,7 @@ def test_a_station_is_saved_with_its_numbers_its_code_and_its_picture(visit: Vis
     page = visit("inside?inside_tab=stations&station_code=true&text=A+dog+runs.")
     menu = page.locator(".root:has(.derivation) + .hl-save")
     drawing = ElementTree.parse(save(page, menu.first, "SVG", tmp_path)).getroot()
-    assert drawing.findtext(f"{SVG}title") == "1. Token embedding: decoder, layer 3, “Ein”"
+    assert drawing.findtext(f"{SVG}title") == "1. Token embedding: Decoder, layer 3, “Ein”"
     text = " ".join(words_of(drawing))
     shown = page.locator(".derivation").first.inner_text()
     for said in re.findall(r"[\w.]+", shown):
@@ -170,7 +170,7 @@ def test_a_saved_view_of_bertviz_is_legible_on_paper(visit: Visit, tmp_path: Pat
     expect(page.frame_locator(".stIFrame").locator("svg text").first).to_be_visible()
     assert "layer 2" in (page.locator(".stIFrame").get_attribute("title") or "")
     drawing = ElementTree.parse(save(page, page.locator(".stIFrame + .hl-save"), "SVG", tmp_path)).getroot()
-    assert drawing.findtext(f"{SVG}title") == "BertViz head view of the cross-attention, layer 2"
+    assert drawing.findtext(f"{SVG}title") == "BertViz head view: cross-attention, layer 2"
     assert {"dog", "runs", "Hund", "Sentence: A dog runs."} <= {word.strip() for word in words_of(drawing)}
     assert {text.get("fill") for text in drawing.iter(f"{SVG}text")} == {INK}
     assert len(list(drawing.iter(f"{SVG}line"))) >= 25  # each of five written tokens to each of five that are read

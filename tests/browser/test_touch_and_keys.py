@@ -146,7 +146,7 @@ def test_the_board_and_the_tree_answer_to_the_keyboard_and_keep_the_focus(visit:
     page.keyboard.press("Space")
     expect(head).to_have_attribute("aria-checked", "false")
     expect(head).to_be_focused()
-    expect(page.locator("[data-announcer]")).to_contain_text("Silenced: cross layer 1 head 3. Written:")
+    expect(page.locator("[data-announcer]")).to_contain_text("Silenced heads: cross, layer 1, head 3. Written:")
     check(page)
     page = visit(f"steps?steps_view=beam&beam_size=3&{TEXT}")
     check(page)
