@@ -7,7 +7,7 @@ import streamlit as st
 from model.corpora.toys import SIZES, TOYS
 from viz_app.content.numbers import decimal, sentences
 from viz_app.content.plain import plain
-from viz_app.content.translation import t
+from viz_app.content.translation import t, worded
 from viz_app.sections.training.training_buttons import draw_buttons, training_of_visitor
 from viz_app.sections.training.training_plan import ask_for_plan
 from viz_app.sections.training.training_progress import draw_progress
@@ -46,7 +46,7 @@ else:
     )
     add_fact(t("Model"), trained)
     if training.problem:
-        st.error(t("The training stopped early: {reason}", reason=plain(training.problem)))
+        st.error(t("The training stopped early: {reason}", reason=plain(worded(training.problem))))
     st.fragment(draw_progress, run_every=1.0 if busy else None)(training, state)
 explanation(
     t("How it is computed"),
