@@ -10,6 +10,7 @@ from model.analysis.station import Step
 from model.inference.search_tree import SearchTree
 from viz_app.components.data.derivation import derivation_data
 from viz_app.components.mounting import component
+from viz_app.content.translation import t
 from viz_app.figures.architecture import Drawing
 
 __all__ = ["architecture_map", "beam_tree", "derivation"]
@@ -41,7 +42,8 @@ def architecture_map(
         clicked = st.session_state[key]["open"]
         on_open(str(clicked["stack"]), int(clicked["layer"]))
 
-    alt = f"The layers of the model. Shown below: {stack} layer {layer + 1}"
+    shown = t("encoder, layer {n}", n=layer + 1) if stack == "encoder" else t("decoder, layer {n}", n=layer + 1)
+    alt = t("The layers of the model. Shown below: {layer}", layer=shown)
     component("architecture")(
         key=key, on_open_change=opened, data={**asdict(drawing), "stack": stack, "layer": layer, "alt": alt}
     )

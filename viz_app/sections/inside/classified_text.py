@@ -41,7 +41,7 @@ def classified_text(key: CheckpointKey, config: AnyConfig, text: str) -> None:
         "why": (N_("Why this class?"), why_this_class),
         "read": (N_("From which tokens?"), shares_of_tokens),
     }
-    labels = {"head": "One head"} | {name: t(label) for name, (label, _) in sections.items()}
+    labels = {"head": t("One head")} | {name: t(label) for name, (label, _) in sections.items()}
     head, *drawn = tabs(labels, "inside_tab")
     if head.open:
         with head:
