@@ -8,10 +8,10 @@ import streamlit as st
 
 from viz_app.components.elements.diagrams import beam_tree as draw_beam_tree
 from viz_app.components.page_parts import announce
+from viz_app.content.direction import isolated
 from viz_app.content.numbers import decimal, sentences
 from viz_app.content.plain import visible
 from viz_app.content.translation import t
-from viz_app.figures.labels import isolated
 from viz_app.server.streamlit_bridge import DeltaGenerator
 from viz_app.services import loading, translations
 from viz_app.services.listing import CheckpointKey
