@@ -10,7 +10,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from model.messages import MessageError
+from model.messages import Message, MessageError
 
 __all__ = ["CheckpointError", "load_weights", "remove_leftovers", "replace_file", "save_tensors", "save_weights"]
 
@@ -92,14 +92,22 @@ def load_weights(path: Path, model: nn.Module) -> None:
     Raises:
         CheckpointError: the file is missing or damaged, or it was made for another model.
     """
-    where = f"{path.name} of {path.parent.name}"
+    where = Message("{file} of {folder}", file=path.name, folder=path.parent.name)
     parameters = dict(model.named_parameters())
     try:
         with safe_open(path, framework="pt") as file:
             for name in sorted(parameters.keys() ^ set(file.keys())):
-                missing = f"{name} is missing in {where}. The file was made for another configuration."
-                unknown = f"{where} has the unknown tensor {name}. The file was made for another configuration."
-                raise CheckpointError(missing if name in parameters else unknown)
+                if name in parameters:
+                    raise CheckpointError(
+                        "{name} is missing in {where}. The file was made for another configuration.",
+                        name=name,
+                        where=where,
+                    )
+                raise CheckpointError(
+                    "{where} has the unknown tensor {name}. The file was made for another configuration.",
+                    name=name,
+                    where=where,
+                )
             for name, parameter in parameters.items():
                 shape = tuple(file.get_slice(name).get_shape())
                 if shape != tuple(parameter.shape):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Self, TypeVar
 
-__all__ = ["N_", "Message", "MessageError", "fill"]
+__all__ = ["N_", "Message", "MessageError", "fill", "message_of"]
 
 Texts = TypeVar("Texts")
 
@@ -61,3 +61,11 @@ class MessageError(Exception):
     @property
     def values(self) -> Mapping[str, object]:
         return self.message.values
+
+
+def message_of(error: BaseException) -> Message | None:
+    """The message of an error that was raised with one: a `MessageError`, or such as `ValueError(Message("…"))`."""
+    if isinstance(error, MessageError):
+        return error.message
+    first = error.args[0] if error.args else None
+    return first if isinstance(first, Message) else None

@@ -265,7 +265,7 @@ def load_tokenizers(config: CheckpointConfig, folder: Path) -> LearnedPair:
     try:
         tokenizers = load_pair(config.tokenizer, folder)
     except ConfigError as error:
-        raise CheckpointError(str(error)) from error
+        raise CheckpointError(error.message) from error
     for name in VOCAB_SIZES[config.task]:
         side, size = ("target" if name.startswith("target") else "source"), getattr(config.model, name)
         found = getattr(tokenizers, side).size

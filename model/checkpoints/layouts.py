@@ -4,12 +4,14 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 
 import torch
 from torch import Tensor, nn
 
 from model.checkpoints.checkpoint import DESCRIPTION
 from model.files import CheckpointError
+from model.messages import Message
 
 __all__ = ["LAYOUTS", "Names", "copy_weights"]
 
@@ -85,27 +87,30 @@ def copy_weights(model: nn.Module, theirs: Mapping[str, Tensor], names: Names, c
         if tensor is None:
             missing.append(their_name)
         elif tensor.shape != parameter.shape:
-            misshapen.append(f"{their_name} has {list(tensor.shape)} and needs {list(parameter.shape)}")
+            misshapen.append(f"{their_name}: {list(tensor.shape)} ≠ {list(parameter.shape)}")
         else:
             parameter.copy_(tensor)
     # Positions that are not learned are computed, so saved ones are not needed.
     surplus = [key for key in theirs if key not in used and not re.search(r"(^|\.)(pe|pos\w*|mask)(\.|$)", key)]
     problems = [
-        f"Missing tensors: {few(missing)}." if missing else "",
-        f"Tensors with a wrong shape: {few(misshapen)}." if misshapen else "",
-        f"Tensors that are not used: {few(surplus)}." if surplus else "",
+        Message("Missing tensors: {names}.", names=few(missing)) if missing else None,
+        Message("Tensors with another shape than the model needs: {shapes}.", shapes=few(misshapen))
+        if misshapen
+        else None,
+        Message("Tensors that are not used: {names}.", names=few(surplus)) if surplus else None,
     ]
-    if found := " ".join(filter(None, problems)):
+    if found := [problem for problem in problems if problem is not None]:
         raise CheckpointError(
             "The weights of {checkpoint} do not fit {description}. {found}",
             checkpoint=checkpoint,
             description=DESCRIPTION,
-            found=found,
+            found=reduce(lambda first, then: Message("{first} {then}", first=first, then=then), found),
         )
 
 
 def few(names: list[str]) -> str:
-    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    shown = ", ".join(names[:4])
+    return Message("{names} and {n} more", names=shown, n=len(names) - 4) if len(names) > 4 else shown
 
 
 def find_tensor(ours: str, theirs: Mapping[str, Tensor], names: Names) -> tuple[str, Tensor | None]:

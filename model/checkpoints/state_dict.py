@@ -45,8 +45,10 @@ from model.config.foreign import ForeignConfig, ForeignTexts
 from model.config.model import ModelConfig
 from model.config.section import ConfigError, Section, require
 from model.files import CheckpointError
+from model.messages import Message
 from model.network.masks import padding_mask
 from model.network.transformer import Transformer
+from model.safety.errors import first_line
 from model.safety.json_files import MAX_CONFIG_BYTES, read_text
 from model.safety.sizes import require_matching_weights, require_memory
 from model.safety.torch_files import read_state_dict
@@ -91,7 +93,7 @@ class Description:
     @property
     def config(self) -> ForeignConfig:
         return ForeignConfig(
-            family=f"state dict, {self.names.layout} layout",
+            family=Message("state dict, {layout} layout", layout=self.names.layout),
             task="translation",
             model=self.model,
             tokenizer=ForeignTexts(),
@@ -132,7 +134,8 @@ def described_in(folder: Path) -> Description:
         values = tomllib.loads(read_text(folder / DESCRIPTION, max_bytes=MAX_CONFIG_BYTES))
         return description_of(values, folder)
     except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
-        reason = f"the setting {error} is missing." if isinstance(error, KeyError) else str(error)
+        missing = isinstance(error, KeyError)
+        reason = Message("the setting {name} is missing.", name=error) if missing else first_line(error)
         raise CheckpointError(
             "{description} of {folder} cannot be used: {reason}",
             description=DESCRIPTION,

@@ -49,7 +49,7 @@ class RuledRows:
         changed = torch.cat(parts).index_fill(1, banned, float("-inf"))
         if bool((changed.amax(dim=1) == float("-inf")).any()):
             raise ConfigError(
-                f"The generation settings of this model allow no token after {self.written.size(1)} tokens. Change "
-                "generation_config.json."
+                "The generation settings of this model allow no token after {n} tokens. Change generation_config.json.",
+                n=self.written.size(1),
             )
         return changed

@@ -8,6 +8,7 @@ from transformers.models.auto import modeling_auto as auto
 
 from model.config.foreign import Task
 from model.files import CheckpointError
+from model.messages import Message
 
 __all__ = ["architecture", "fills_gaps", "require_attention"]
 
@@ -45,9 +46,12 @@ def architecture(config: PreTrainedConfig, name: str) -> tuple[Task, type[PreTra
         if (task == "translation") == config.is_encoder_decoder:
             return task, getattr(transformers, known)
     raise CheckpointError(
-        f"{name} is {named or 'a model'} of the family {config.model_type}. Headlight can show models that translate "
-        "or summarize (Marian, BART, mBART, M2M100, T5), language models (GPT-2, Llama, Qwen), and models that read "
-        "or classify a text (BERT, DistilBERT, RoBERTa)."
+        "{name} is {architecture} of the family {model_type}. Headlight can show models that translate or "
+        "summarize (Marian, BART, mBART, M2M100, T5), language models (GPT-2, Llama, Qwen), and models "
+        "that read or classify a text (BERT, DistilBERT, RoBERTa).",
+        name=name,
+        architecture=named or Message("a model"),
+        model_type=config.model_type,
     )
 
 
@@ -92,11 +96,15 @@ def require_attention(config: PreTrainedConfig, name: str) -> None:
     """Raises CheckpointError if the configuration shows that a part of the model cannot be shown."""
     if config.sub_configs and not hasattr(config, "num_hidden_layers"):
         raise CheckpointError(
-            f"{name} consists of several models with different sizes ({', '.join(sorted(config.sub_configs))}). "
-            "Headlight cannot open such models yet."
+            "{name} consists of several models with different sizes ({sub_configs}). Headlight cannot open "
+            "such models yet.",
+            name=name,
+            sub_configs=", ".join(sorted(config.sub_configs)),
         )
     layers = getattr(config, "layer_types", None) or getattr(config, "layers_block_type", None) or ()
     if others := sorted({str(layer) for layer in layers if layer not in ATTENTION}):
         raise CheckpointError(
-            f"Some layers of {name} do not use attention ({', '.join(others)}), so they cannot be shown."
+            "Some layers of {name} do not use attention ({others}), so they cannot be shown.",
+            name=name,
+            others=", ".join(others),
         )

@@ -169,8 +169,10 @@ def require_known_arguments(module: nn.Module, others: Mapping[str, Any]) -> Non
     unknown = sorted(name for name, value in others.items() if value is not None and name not in HARMLESS_ARGUMENTS)
     if unknown:
         raise ConfigError(
-            f"{family} computes its attention with {', '.join(unknown)}. Headlight does not know this argument, so the "
-            "maps could be wrong."
+            "{family} computes its attention with {unknown}. Headlight does not know this argument, so the "
+            "maps could be wrong.",
+            family=family,
+            unknown=", ".join(unknown),
         )
 
 
@@ -250,8 +252,10 @@ def place_hooks(model: PreTrainedModel, run: Callable[[], object], needed: Seque
             raise
         except Exception as error:  # models that need other input raise many kinds of errors
             raise ConfigError(
-                f"models of the family {model.config.model_type} need more than token ids, or the sizes of this model "
-                f"do not fit together. The library reports: {first_line(error)}"
+                "models of the family {model_type} need more than token ids, or the sizes of this model do not "
+                "fit together. The library reports: {problem}",
+                model_type=model.config.model_type,
+                problem=first_line(error),
             ) from error
     names = {module: name for name, module in model.named_modules()}
     kinds = [kind_of(names[module], module, two_stacks=model.config.is_encoder_decoder) for module, _ in found]
@@ -275,16 +279,17 @@ def place_hooks(model: PreTrainedModel, run: Callable[[], object], needed: Seque
 def require_kinds(family: str, kinds: Sequence[str], needed: Sequence[str]) -> None:
     """Raises ConfigError if a needed kind of attention is not among the kinds of the modules that were found."""
     if list(needed) == ["encoder"] and set(kinds) == {"decoder"}:
-        raise ConfigError(only_earlier_tokens(family))
+        raise only_earlier_tokens(family)
     if set(needed) - set(kinds):
         raise OwnAttentionError("models of the family {family} compute attention with their own code", family=family)
 
 
-def only_earlier_tokens(family: str) -> str:
-    """Why a classifier or a reader with causal attention does not open."""
-    return (
-        f"in models of the family {family} a token attends only to earlier tokens. Headlight shows classifiers and "
-        "readers in which every token attends to all others."
+def only_earlier_tokens(family: str) -> ConfigError:
+    """The error for a classifier or a reader with causal attention, which does not open."""
+    return ConfigError(
+        "in models of the family {family} a token attends only to earlier tokens. Headlight shows classifiers and "
+        "readers in which every token attends to all others.",
+        family=family,
     )
 
 

@@ -14,10 +14,16 @@ from pathlib import Path
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.foreign import ChatFrame, ForeignConfig
 from model.config.section import ConfigError, require
+from model.messages import N_
 from model.text.encoding import Encoding, Tokenizer
 
 __all__ = ["frame_of", "template_of", "with_chat"]
 
+REFUSED = {  # by the process that renders it
+    "memory": N_("it needs too much memory."),
+    "long": N_("it adds {added} characters to a text. The limit is {limit}."),
+    "half": N_("it writes half a character (a surrogate of UTF-16), which no tokenizer can read."),
+}
 RENDERER = Path(__file__).with_name("render_chat.py")
 SECONDS, MAX_ADDED, MAX_TEMPLATE = 10, 20_000, 200_000  # of the process; characters
 TEXT = "headlight7text3"  # stands for the visitor's text while the template is rendered; no template contains it
@@ -65,21 +71,31 @@ def frame_of(config: ForeignConfig, name: str) -> ChatFrame:
     Raises:
         ConfigError: there is no template, or it cannot be used. The message says why.
     """
-    template, problem = config.tokenizer.chat_template, f"The chat template of {name} cannot be used:"
-    require(bool(template), f"{name} has no chat template.")
-    require(
-        len(template) <= MAX_TEMPLATE,
-        f"{problem} it has {len(template):,} characters. The limit is {MAX_TEMPLATE:,}.",
-    )
-    tokens = dict(config.tokenizer.special_tokens)
-    request = {"template": template, "text": TEXT, "tokens": tokens, "most_added": MAX_ADDED}
-    rendered = rendered_alone(json.dumps(request), problem)
-    require(rendered.count(TEXT) == 1, f"{problem} it writes the text {rendered.count(TEXT)} times and not once.")
-    before, _, after = rendered.partition(TEXT)
+    require(bool(config.tokenizer.chat_template), "{name} has no chat template.", name=name)
+    try:
+        before, _, after = rendered(config).partition(TEXT)
+    except ConfigError as error:
+        raise ConfigError("The chat template of {name} cannot be used: {error}", name=name, error=error) from error
     return ChatFrame(before=before, after=after)
 
 
-def rendered_alone(request: str, problem: str) -> str:
+def rendered(config: ForeignConfig) -> str:
+    """The template around `TEXT`. Raises ConfigError if it cannot be used. The message is a part of a sentence."""
+    template = config.tokenizer.chat_template
+    require(
+        len(template) <= MAX_TEMPLATE,
+        "it has {size} characters. The limit is {limit}.",
+        size=f"{len(template):,}",
+        limit=f"{MAX_TEMPLATE:,}",
+    )
+    tokens = dict(config.tokenizer.special_tokens)
+    request = {"template": template, "text": TEXT, "tokens": tokens, "most_added": MAX_ADDED}
+    chat = rendered_alone(json.dumps(request))
+    require(chat.count(TEXT) == 1, "it writes the text {times} times and not once.", times=chat.count(TEXT))
+    return chat
+
+
+def rendered_alone(request: str) -> str:
     """Render a template in a process of its own; see `render_chat`. Raises ConfigError if it fails."""
     try:
         done = subprocess.run(
@@ -90,15 +106,18 @@ def rendered_alone(request: str, problem: str) -> str:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise ConfigError(f"{problem} it did not end within {SECONDS} seconds.") from None
+        raise ConfigError("it did not end within {seconds} seconds.", seconds=SECONDS) from None
     except OSError as error:
-        raise ConfigError(f"{problem} no process could be started ({error.strerror}).") from error
+        raise ConfigError("no process could be started ({error}).", error=error.strerror) from error
     try:
         answer = json.loads(done.stdout)
     except ValueError:  # the process was ended by a limit
-        raise ConfigError(f"{problem} it needs too much time or memory.") from None
+        raise ConfigError("it needs too much time or memory.") from None
+    if "refused" in answer:
+        limit = json.loads(request)["most_added"]
+        raise ConfigError(REFUSED[answer["refused"]], added=answer.get("added"), limit=f"{limit:,}")
     if "error" in answer:
-        raise ConfigError(f"{problem} {answer['error']}")
+        raise ConfigError("the library reports: {error}", error=answer["error"])
     return str(answer["text"])
 
 

@@ -160,8 +160,11 @@ def named(name: str, value: object) -> Iterator[None]:
         raise
     except Exception as error:  # the file may contain anything
         raise ConfigError(
-            f"{name} in its generation settings is {reprlib.repr(value)}, which cannot be used: {first_line(error)}. "
-            "Correct it in generation_config.json."
+            "{name} in its generation settings is {value}, which cannot be used: {problem}. Correct it in "
+            "generation_config.json.",
+            name=name,
+            value=reprlib.repr(value),
+            problem=first_line(error),
         ) from error
 
 
@@ -188,14 +191,23 @@ def require_modest(name: str, value: Any) -> None:
         tokens = sum(len(phrase) for phrase in phrases)
         require(
             len(phrases) <= MAX_PHRASES and tokens <= MAX_PHRASE_TOKENS,
-            f"{name} in its generation settings has {len(phrases):,} phrases with {tokens:,} tokens. The limits are "
-            f"{MAX_PHRASES:,} phrases and {MAX_PHRASE_TOKENS:,} tokens. Shorten the list in generation_config.json.",
+            "{name} in its generation settings has {phrases} phrases with {tokens} tokens. The limits are "
+            "{max_phrases} phrases and {max_phrase_tokens} tokens. Shorten the list in "
+            "generation_config.json.",
+            name=name,
+            phrases=f"{len(phrases):,}",
+            tokens=f"{tokens:,}",
+            max_phrases=f"{MAX_PHRASES:,}",
+            max_phrase_tokens=f"{MAX_PHRASE_TOKENS:,}",
         )
     if name in ("suppress_tokens", "begin_suppress_tokens"):
         require(
             len(value) <= MAX_TOKENS,
-            f"{name} in its generation settings has {len(value):,} tokens. The limit is {MAX_TOKENS:,}. "
-            "Shorten the list in generation_config.json.",
+            "{name} in its generation settings has {n} tokens. The limit is {max_tokens}. Shorten the list "
+            "in generation_config.json.",
+            name=name,
+            n=f"{len(value):,}",
+            max_tokens=f"{MAX_TOKENS:,}",
         )
 
 
@@ -207,10 +219,18 @@ def settings_of(generation: GenerationConfig | None) -> GenerationSettings:
     """
     chosen = chosen_settings(generation)
     early = chosen.get("early_stopping", False)
-    require(early in (True, False, "never"), f"early_stopping is {early!r}. It must be true, false or 'never'.")
+    require(
+        early in (True, False, "never"),
+        'early_stopping is {early}. It must be true, false or "never".',
+        early=repr(early),
+    )
     penalty, beams = chosen.get("length_penalty", 1.0), chosen.get("num_beams", 1)
     if not isinstance(penalty, int | float) or not isinstance(beams, int):
-        raise ConfigError(f"length_penalty is {penalty!r} and num_beams is {beams!r}. Both must be numbers.")
+        raise ConfigError(
+            "length_penalty is {penalty} and num_beams is {beams}. Both must be numbers.",
+            penalty=repr(penalty),
+            beams=repr(beams),
+        )
     return GenerationSettings(
         followed={name: chosen[name] for name in (*FOLLOWED, "forced_bos_token_id") if name in chosen},
         suggested={name: chosen[name] for name in CHOSEN if name in chosen},

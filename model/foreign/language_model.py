@@ -54,7 +54,10 @@ class ForeignLanguageModel(ForeignModel):
             ConfigError: the model needs more than token ids, or its attention cannot be recorded.
         """
         if model.config.is_encoder_decoder or model.get_output_embeddings() is None:
-            raise ConfigError(f"{model.config.model_type} is not a decoder that writes, so it cannot continue a text.")
+            raise ConfigError(
+                "{model_type} is not a decoder that writes, so it cannot continue a text.",
+                model_type=model.config.model_type,
+            )
         super().__init__(model, run_once, ("decoder",))
         self.keeps_steps = "past_key_values" in inspect.signature(model.forward).parameters  # not in OpenAI GPT
         self.uncached = {"use_cache": False} if self.keeps_steps else {}

@@ -45,7 +45,7 @@ def describe_norm(module: nn.Module | None, width: int) -> Norm | None:
     for norm in candidates(module, width, like):
         if torch.allclose(norm(x.float()), expected, rtol=tolerance, atol=tolerance * float(expected.abs().max())):
             return norm
-    raise ConfigError(f"{type(module).__name__} is neither a LayerNorm nor an RMSNorm")
+    raise ConfigError("{module} is neither a LayerNorm nor an RMSNorm", module=type(module).__name__)
 
 
 def candidates(module: nn.Module, width: int, like: Tensor) -> Iterator[Norm]:

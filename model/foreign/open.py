@@ -32,6 +32,7 @@ from model.foreign.reader import ForeignClassifier, ForeignReader
 from model.foreign.sizes import classes_of, labels_of
 from model.foreign.tokenizer import ForeignTokenizer, frame
 from model.foreign.translator import ForeignTranslator, continuing
+from model.messages import Message
 from model.network.protocols import Padding
 from model.safety.errors import first_line
 from model.safety.json_files import read_small_json
@@ -76,7 +77,9 @@ def read_library_config(folder: Path) -> PreTrainedConfig:
     try:
         found = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # the file may contain anything, and the library raises many kinds of errors
-        raise CheckpointError(f"config.json of {folder.name} cannot be used: {first_line(error)}") from error
+        raise CheckpointError(
+            "config.json of {folder} cannot be used: {problem}", folder=folder.name, problem=first_line(error)
+        ) from error
     assert isinstance(found, PreTrainedConfig)
     return found
 
@@ -104,11 +107,15 @@ def claimed_sizes(config: PreTrainedConfig, task: Task, name: str) -> ForeignSiz
         )
     except AttributeError as error:
         raise CheckpointError(
-            f"{name} has no {error.name or 'sizes'} in config.json. Models of the family {config.model_type} may have "
-            "no attention heads."
+            "{name} has no {setting} in config.json. Models of the family {model_type} may have no attention heads.",
+            name=name,
+            setting=error.name or Message("sizes"),
+            model_type=config.model_type,
         ) from error
     except (TypeError, ValueError) as error:
-        raise CheckpointError(f"The sizes in config.json of {name} cannot be used: {error}") from error
+        raise CheckpointError(
+            "The sizes in config.json of {name} cannot be used: {error}", name=name, error=error
+        ) from error
 
 
 def texts_of(folder: Path) -> ForeignTexts:
@@ -170,7 +177,7 @@ def read_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
         with panics_as_errors():
             return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # the library raises many kinds
-        raise CheckpointError(why_no_tokenizer(folder, error)) from error
+        raise why_no_tokenizer(folder, error) from error
 
 
 def open_alone(
@@ -186,13 +193,16 @@ def open_alone(
         wrapped = wrap(model, task, tokenizer)
         pair = pair_of(folder, tokenizer, wrapped)
     except ConfigError as error:
-        raise CheckpointError(f"{folder.name} cannot be shown: {error}") from error
+        raise CheckpointError("{folder} cannot be shown: {error}", folder=folder.name, error=error) from error
     for kind_of_attention in KINDS:
         claimed, found = (sizes.num_layers(kind_of_attention) for sizes in (described.model, wrapped.config))
         if claimed != found:
             raise CheckpointError(
-                f"{folder.name} cannot be shown: config.json promises {claimed} layers of {kind_of_attention} "
-                f"attention, and the model has {found}."
+                "{folder} cannot be shown: config.json promises {claimed} layers of {kind}, and the model has {found}.",
+                folder=folder.name,
+                claimed=claimed,
+                kind=Message(KINDS[kind_of_attention].title),
+                found=found,
             )
     texts = replace(
         described.tokenizer,
@@ -208,13 +218,16 @@ def open_alone(
     return Checkpoint(path=folder, config=known, model=ready, tokenizers=pair)
 
 
-def why_no_tokenizer(folder: Path, error: Exception) -> str:
-    """The message for a tokenizer that the library cannot read."""
+def why_no_tokenizer(folder: Path, error: Exception) -> CheckpointError:
+    """The error for a tokenizer that the library cannot read."""
     if isinstance(error, TokenizerPanicError) or any((folder / name).is_file() for name in VOCABULARIES):
-        return f"The tokenizer of {folder.name} cannot be read: {first_line(error)}"
-    return (
-        f"{folder.name} has no tokenizer. Add the file of its vocabulary: tokenizer.json, or a file of its family "
-        f"({', '.join(VOCABULARIES[1:])})."
+        return CheckpointError(
+            "The tokenizer of {folder} cannot be read: {problem}", folder=folder.name, problem=first_line(error)
+        )
+    return CheckpointError(
+        "{folder} has no tokenizer. Add the file of its vocabulary: tokenizer.json, or a file of its family ({files}).",
+        folder=folder.name,
+        files=", ".join(VOCABULARIES[1:]),
     )
 
 
@@ -245,14 +258,20 @@ def load_model(
             **placed,
         )
     except Exception as error:
-        raise CheckpointError(f"The weights of {folder.name} cannot be loaded: {first_line(error)}") from error
+        raise CheckpointError(
+            "The weights of {folder} cannot be loaded: {problem}", folder=folder.name, problem=first_line(error)
+        ) from error
     model, report = loaded
     # A pooler belongs to a task that is not shown here.
     missing = sorted(name for name in report["missing_keys"] if "pooler" not in name)
     wrong = [*missing, *(str(key[0] if isinstance(key, tuple) else key) for key in report["mismatched_keys"])]
     if wrong:
-        few = ", ".join(wrong[:3]) + (f" and {len(wrong) - 3} more" if len(wrong) > 3 else "")
-        raise CheckpointError(f"The weights of {folder.name} do not fit: {few} is missing or has another shape.")
+        few: str = ", ".join(wrong[:3])
+        if len(wrong) > 3:
+            few = Message("{names} and {n} more", names=few, n=len(wrong) - 3)
+        raise CheckpointError(
+            "The weights of {folder} do not fit: {few} is missing or has another shape.", folder=folder.name, few=few
+        )
     assert isinstance(model, PreTrainedModel)
     return model
 
@@ -269,8 +288,9 @@ def choose_language(model: PreTrainedModel) -> None:
     languages = model.config.languages
     if len(languages) > 1:
         raise ConfigError(
-            f"it has parts for {len(languages)} languages, and config.json has no default_language. Add one of "
-            f"{', '.join(map(str, languages[:3]))} …"
+            "it has parts for {languages} languages, and config.json has no default_language. Add one of {codes} …",
+            languages=len(languages),
+            codes=", ".join(map(str, languages[:3])),
         )
     choose(languages[0])
 
@@ -312,7 +332,11 @@ def pair_of(folder: Path, tokenizer: PreTrainedTokenizerBase, model: ForeignMode
         target = ForeignTokenizer(other, target=True)
     for side, rows in ((source, model.config.source_vocab_size), (target, model.config.target_vocab_size)):
         if side.size > rows:
-            raise ConfigError(f"its tokenizer has {side.size:,} tokens, and its model has embeddings for {rows:,}.")
+            raise ConfigError(
+                "its tokenizer has {size} tokens, and its model has embeddings for {rows}.",
+                size=f"{side.size:,}",
+                rows=f"{rows:,}",
+            )
     if source.size < len(tokenizer.all_special_ids) + FEWEST:
         raise ConfigError("its tokenizer has nearly no tokens. Is the file of its vocabulary missing?")
     return TokenizerPair(source=source, target=target, specials=specials_of(tokenizer, model))
@@ -337,6 +361,10 @@ def specials_of(tokenizer: PreTrainedTokenizerBase, model: ForeignModel) -> Spec
     written = (found.bos, *found.banned, found.first or 0)
     for i in (*written, found.eos, *found.more_ends):
         if i >= rows or (i < 0 and i in written):  # a negative end is never written
-            raise ConfigError(f"its generation settings name the token {i:,}, and its model has {rows:,} tokens.")
+            raise ConfigError(
+                "its generation settings name the token {token}, and its model has {rows} tokens.",
+                token=f"{i:,}",
+                rows=f"{rows:,}",
+            )
     marks = frozenset({*own, found.bos, found.eos, *found.more_ends})
     return replace(found, unknown=tokenizer.unk_token_id, mask=tokenizer.mask_token_id, marks=marks)

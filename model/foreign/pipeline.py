@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from model.config.section import require
 from model.files import CheckpointError
 from model.foreign.linear import is_linear
 from model.safety.errors import first_line
@@ -52,24 +53,31 @@ def require_bounded_tokenizer(folder: Path) -> None:
             elif file.suffix in (".model", ".spm"):
                 require_bounded_pieces(file)
             elif file.suffix in (".txt", ".json", ".jinja"):
-                require(file.stat().st_size <= MAX_VOCABULARY_BYTES, f"{file.name} is too long")
+                require(file.stat().st_size <= MAX_VOCABULARY_BYTES, "{file} is too long", file=file.name)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-        raise CheckpointError(f"The tokenizer of {folder.name} cannot be used: {first_line(error)}") from error
-
-
-def require(condition: bool, problem: str) -> None:
-    if not condition:
-        raise ValueError(problem)
+        raise CheckpointError(
+            "The tokenizer of {folder} cannot be used: {problem}", folder=folder.name, problem=first_line(error)
+        ) from error
 
 
 def require_modest_settings(file: Path) -> None:
     """Raises ValueError if the settings are too long, contain too large numbers, or name another file."""
     settings = read_json(file, max_bytes=4 * MAX_CONFIG_BYTES)
     # The library would read one of these files instead of tokenizer.json, from any folder.
-    require("fast_tokenizer_files" not in settings, f"{file.name} names fast_tokenizer_files, which is not allowed")
+    require(
+        "fast_tokenizer_files" not in settings,
+        "{file} names fast_tokenizer_files, which is not allowed",
+        file=file.name,
+    )
     for key, value in numbers_in(settings):
         counts = COUNTED.search(key) and file.name == "tokenizer_config.json"
-        require(not counts or abs(value) <= MAX_NUMBER, f"{key} is {value:,} in {file.name}")
+        require(
+            not counts or abs(value) <= MAX_NUMBER,
+            "{key} is {value} in {file}",
+            key=key,
+            value=f"{value:,}",
+            file=file.name,
+        )
 
 
 def require_bounded(values: Mapping[str, Any]) -> None:
@@ -77,23 +85,39 @@ def require_bounded(values: Mapping[str, Any]) -> None:
     parts = {stage: list(parts_of(values.get(stage))) for stage in STAGES}
     for stage, found in parts.items():
         kinds = [str(part["type"]) for part in found]
-        require(len(kinds) <= MAX_PARTS, f"its {stage} has {len(kinds)} parts")
-        require(set(kinds) <= PARTS, f"its {stage} has a part {', '.join(sorted(set(kinds) - PARTS))[:100]}")
+        require(len(kinds) <= MAX_PARTS, "its {stage} has {kinds} parts", stage=stage, kinds=len(kinds))
+        require(
+            set(kinds) <= PARTS,
+            "its {stage} has a part {part}",
+            stage=stage,
+            part=", ".join(sorted(set(kinds) - PARTS))[:100],
+        )
         if stage != "post_processor":
             twice = [kind for kind in EXPANDING if kinds.count(kind) > 1]
-            require(not twice, f"its {stage} has {', '.join(twice)} twice, which may make a text longer without end")
+            require(
+                not twice,
+                "its {stage} has {twice} twice, which may make a text longer without end",
+                stage=stage,
+                twice=", ".join(twice),
+            )
     every = [part for found in parts.values() for part in found]
     patterns = [part["pattern"]["Regex"] for part in every if "Regex" in (part.get("pattern") or {})]
-    require(len(patterns) <= MAX_PATTERNS, f"it has {len(patterns)} regular expressions")
+    require(len(patterns) <= MAX_PATTERNS, "it has {patterns} regular expressions", patterns=len(patterns))
     for pattern in patterns:
-        require(is_linear(pattern), f"the time of its regular expression {pattern[:80]} may have no bound")
+        require(
+            is_linear(pattern), "the time of its regular expression {pattern} may have no bound", pattern=pattern[:80]
+        )
     for part in every:
         require_bounded_part(part)
     require_bounded_model(values["model"])
     padding = values.get("padding") or {}
     strategy = padding.get("strategy")
     fixed = strategy.get("Fixed", 0) if isinstance(strategy, dict) else 0
-    require(max(fixed, padding.get("pad_to_multiple_of") or 0) <= MAX_NUMBER, f"it pads texts to {fixed:,} tokens")
+    require(
+        max(fixed, padding.get("pad_to_multiple_of") or 0) <= MAX_NUMBER,
+        "it pads texts to {fixed} tokens",
+        fixed=f"{fixed:,}",
+    )
 
 
 def parts_of(stage: Any) -> Iterator[Mapping[str, Any]]:
@@ -110,13 +134,30 @@ def parts_of(stage: Any) -> Iterator[Mapping[str, Any]]:
 def require_bounded_part(part: Mapping[str, Any]) -> None:
     for name, value in part.items():
         if isinstance(value, str) and name != "precompiled_charsmap":
-            require(len(value) <= MAX_NAME, f"{name} of its part {part['type']} has {len(value):,} characters")
+            require(
+                len(value) <= MAX_NAME,
+                "{name} of its part {part} has {size} characters",
+                name=name,
+                part=part["type"],
+                size=f"{len(value):,}",
+            )
         elif isinstance(value, int):
-            require(abs(value) <= MAX_NUMBER, f"{name} of its part {part['type']} is {value:,}")
+            require(
+                abs(value) <= MAX_NUMBER,
+                "{name} of its part {part} is {value}",
+                name=name,
+                part=part["type"],
+                value=f"{value:,}",
+            )
     if part["type"] == "Replace":
         content, text = part["content"], part["pattern"].get("String")
         spread = max(len(content), len(unicodedata.normalize("NFKD", content)))
-        require(spread <= (1 if text is None else len(text)), f"it replaces {text!r} by the longer {content[:20]!r}")
+        require(
+            spread <= (1 if text is None else len(text)),
+            "it replaces {text} by the longer {content}",
+            text=repr(text),
+            content=repr(content[:20]),
+        )
     elif part["type"] == "Precompiled" and part["precompiled_charsmap"]:
         require_short_characters(base64.b64decode(part["precompiled_charsmap"]))
     elif part["type"] == "TemplateProcessing":
@@ -132,22 +173,37 @@ def require_short_characters(rules: bytes) -> None:
 
 def require_bounded_model(model: Mapping[str, Any]) -> None:
     kind = model.get("type") or "BPE"
-    require(kind in MODELS, f"its model is {kind}")
+    require(kind in MODELS, "its model is {kind}", kind=kind)
     for name in ("unk_token", "continuing_subword_prefix", "end_of_word_suffix"):
-        require(len(model.get(name) or "") <= MAX_NAME, f"{name} has more than {MAX_NAME} characters")
+        require(
+            len(model.get(name) or "") <= MAX_NAME,
+            "{name} has more than {max_name} characters",
+            name=name,
+            max_name=MAX_NAME,
+        )
     longest = model.get("max_input_chars_per_word", 100)
-    require(longest <= MAX_WORD, f"max_input_chars_per_word is {longest:,}; up to {MAX_WORD} can be cut in time")
+    require(
+        longest <= MAX_WORD,
+        "max_input_chars_per_word is {longest}; up to {max_word} can be cut in time",
+        longest=f"{longest:,}",
+        max_word=MAX_WORD,
+    )
     if kind == "Unigram":
         longest = max((len(piece[0]) for piece in model["vocab"]), default=0)
-        require(longest <= MAX_PIECE, f"it has a piece of {longest:,} characters")
+        require(longest <= MAX_PIECE, "it has a piece of {longest} characters", longest=f"{longest:,}")
 
 
 def require_bounded_pieces(file: Path) -> None:
     """Check a SentencePiece model. It is a protocol buffer message with pieces (1) and a normalizer (3)."""
-    require(file.stat().st_size <= MAX_VOCABULARY_BYTES, f"{file.name} is too long")
+    require(file.stat().st_size <= MAX_VOCABULARY_BYTES, "{file} is too long", file=file.name)
     for number, message in messages(file.read_bytes()):
         if number == 1:
-            require(len(message) <= MAX_PIECE, f"{file.name} has a piece of {len(message):,} bytes")
+            require(
+                len(message) <= MAX_PIECE,
+                "{file} has a piece of {size} bytes",
+                file=file.name,
+                size=f"{len(message):,}",
+            )
         elif number == 3:
             for rules in (inner for name, inner in messages(message) if name == 2 and inner):
                 require_short_characters(rules)

@@ -23,7 +23,9 @@ class ForeignReader(ForeignModel):
             ConfigError: the model needs more than token ids, or its attention cannot be recorded.
         """
         if model.config.is_encoder_decoder:
-            raise ConfigError(f"{model.config.model_type} has a decoder. A reader must be an encoder only.")
+            raise ConfigError(
+                "{model_type} has a decoder. A reader must be an encoder only.", model_type=model.config.model_type
+            )
         super().__init__(model, run_once, ("encoder",))
         self.pad_id = pad_id
 

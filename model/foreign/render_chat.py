@@ -1,7 +1,7 @@
 """A process of its own that renders a chat template: a template may ask for unlimited time and memory.
 
 It reads JSON with `template`, `text`, `tokens` and `most_added` from the standard input, and writes the rendered chat,
-or `{"error": …}`, as JSON. A chat that is too long stays here: the process that reads it has no limit of its memory.
+or why there is none, as JSON. A chat that is too long stays here: the process that reads it has no limit of its memory.
 `model/foreign/chat_template.py` runs it.
 """
 
@@ -37,7 +37,7 @@ def in_use() -> int:
 
 
 def render(request: Mapping[str, Any]) -> dict[str, str]:
-    """The rendered chat of one user message, as `{"text": …}`, or `{"error": …}`."""
+    """The rendered chat of one user message, as `{"text": …}`, or why there is none: `refused` or `error`."""
     tokens: dict[str, Any] = dict(request["tokens"])
     try:
         found: Any = render_jinja_template(
@@ -47,19 +47,19 @@ def render(request: Mapping[str, Any]) -> dict[str, str]:
             **tokens,
         )
     except MemoryError:
-        return {"error": "it needs too much memory."}
+        return {"refused": "memory"}
     except BaseException as error:  # a template may fail in any way
         return {"error": (str(error).strip() or type(error).__name__).splitlines()[0][:300]}
     return checked(found[0][0], request)
 
 
 def checked(rendered: str, request: Mapping[str, Any]) -> dict[str, str]:
-    """A rendered chat if a tokenizer can read it, otherwise `{"error": …}`."""
+    """A rendered chat if a tokenizer can read it, otherwise why not, as `refused`."""
     added, most = len(rendered) - len(request["text"]), request["most_added"]
     if added > most:
-        return {"error": f"it adds {added:,} characters to a text. The limit is {most:,}."}
+        return {"refused": "long", "added": f"{added:,}"}
     if any("\ud800" <= character <= "\udfff" for character in rendered):
-        return {"error": "it writes half a character (a surrogate of UTF-16), which no tokenizer can read."}
+        return {"refused": "half"}
     return {"text": rendered}
 
 

@@ -18,6 +18,7 @@ from model.config.section import ConfigError
 from model.foreign.attention import AttentionHooks, Scoring, only_earlier_tokens
 from model.foreign.sizes import few_texts
 from model.foreign.windowed_weights import from_windows
+from model.messages import N_, Message
 from model.safety.errors import first_line
 from model.trace import Trace, active_trace, hook_name, tracing
 
@@ -29,7 +30,7 @@ SINGLE, WITH_DECODER = "attentions", {"decoder": "decoder_attentions", "cross": 
 SCORES: Mapping[str, tuple[str, ...]] = {"squeezebert": ("encoder",), "prophetnet": ("encoder", "cross")}
 # Families whose library code returns only the weights inside a window, and those of global tokens.
 WINDOWED = ("led", "longformer")
-PARTS = "the library does not return one weight for each pair of tokens"
+PARTS = N_("the library does not return one weight for each pair of tokens")
 TOLERANCE = 1e-2  # of the sum of a row; half precision has three digits
 TARGET_TOKENS = 3  # of the texts on which the shapes are checked
 
@@ -139,11 +140,10 @@ def check(model: PreTrainedModel, needed: Sequence[str]) -> ReturnedSizes:
     try:
         ids, trace = few_texts(model), record(model)
     except ConfigError as error:
-        raise ConfigError(refusal(model, str(error))) from error
+        raise refusal(model, error.message) from error
     except Exception as error:  # models that need other input raise many kinds of errors
-        raise ConfigError(
-            refusal(model, f"the library fails to return its weights and reports: {first_line(error)}")
-        ) from error
+        reason = Message("the library fails to return its weights and reports: {error}", error=first_line(error))
+        raise refusal(model, reason) from error
     rows, source = ids.shape
     lengths = {"encoder": (source, source), "decoder": (TARGET_TOKENS,) * 2, "cross": (TARGET_TOKENS, source)}
     lengths |= {} if model.config.is_encoder_decoder else {"decoder": (source, source)}
@@ -152,20 +152,20 @@ def check(model: PreTrainedModel, needed: Sequence[str]) -> ReturnedSizes:
         while (name := hook_name(kind, layers[kind], "weights")) in trace.names:
             weights = trace.passes(name)[0]
             if (weights.size(0), *weights.shape[2:]) != (rows, *lengths[kind]):
-                raise ConfigError(refusal(model, PARTS))
+                raise refusal(model, Message(PARTS))
             if weights.min() < 0 or (weights.sum(dim=-1) - 1).abs().max() > TOLERANCE:
-                raise ConfigError(refusal(model, "the library returns other numbers than attention weights"))
+                raise refusal(model, Message("the library returns other numbers than attention weights"))
             heads.add(weights.size(1))
             layers[kind] += 1
         if not layers[kind]:
-            raise ConfigError(refusal(model, "the library returns no attention weights"))
+            raise refusal(model, Message("the library returns no attention weights"))
     if len(heads) > 1:
         raise ConfigError(
-            f"its layers have different numbers of heads ({' and '.join(map(str, sorted(heads)))}). Headlight cannot "
-            "show this."
+            "its layers have different numbers of heads ({counts}). Headlight cannot show this.",
+            counts=" and ".join(map(str, sorted(heads))),
         )
     if "encoder" in needed and is_causal(trace):
-        raise ConfigError(only_earlier_tokens(model.config.model_type))
+        raise only_earlier_tokens(model.config.model_type)
     return ReturnedSizes(layers=layers, heads=heads.pop())
 
 
@@ -173,8 +173,12 @@ def is_causal(trace: Trace) -> bool:
     return not trace.passes(hook_name("encoder", 0, "weights"))[0].triu(diagonal=1).any()
 
 
-def refusal(model: PreTrainedModel, reason: str) -> str:
-    return f"models of the family {model.config.model_type} compute attention with their own code, and {reason}."
+def refusal(model: PreTrainedModel, reason: Message) -> ConfigError:
+    return ConfigError(
+        "models of the family {family} compute attention with their own code, and {reason}.",
+        family=model.config.model_type,
+        reason=reason,
+    )
 
 
 @torch.no_grad()

@@ -112,8 +112,8 @@ def sizes_of(model: PreTrainedModel, layers: Mapping[str, int], *, heads: int = 
     found = {getattr(config, f"{side}_attention_heads", config.num_attention_heads) for side in ("encoder", "decoder")}
     if len(found) > 1:
         raise ConfigError(
-            f"encoder and decoder have different numbers of heads ({' and '.join(map(str, sorted(found)))}). Headlight "
-            "cannot show this."
+            "encoder and decoder have different numbers of heads ({counts}). Headlight cannot show this.",
+            counts=" and ".join(map(str, sorted(found))),
         )
     heads = heads or int(found.pop())
     source, target = vocabulary_of(model), model.get_output_embeddings()

@@ -13,6 +13,7 @@ from model.foreign.attention import AttentionHooks
 from model.foreign.blocks import Layout, Norms, contraction, layout_of, mixer, submodule
 from model.foreign.sizes import TABLES
 from model.foreign.stream_hooks import BlockModules, EmbeddingModules, NormModules, StackModules
+from model.messages import Message
 from model.network.residual_stream import StackName
 
 __all__ = ["find_stack"]
@@ -56,7 +57,7 @@ def find_stack(model: PreTrainedModel, name: StackName) -> StackModules:
         assert layout is not None
         hooks = attention.get((list_name, index), {})
         if any(one.layer != index for one in hooks.values()) or bool(hooks) != bool(attention):
-            raise ConfigError(unknown(f"some layers of {list_name} have no attention"))
+            raise ConfigError(unknown(Message("some layers of {list} have no attention", list=list_name)))
         blocks.append(blocks_of(layer, layout, hooks, name, index))
         parallel.append(layout.parallel)
     return StackModules(
@@ -69,8 +70,8 @@ def find_stack(model: PreTrainedModel, name: StackName) -> StackModules:
     )
 
 
-def unknown(reason: str) -> str:
-    return f"the layout of their layers is not known ({reason})"
+def unknown(reason: Message) -> Message:
+    return Message("the layout of their layers is not known ({reason})", reason=reason)
 
 
 def list_of(model: PreTrainedModel, stack: StackName) -> str:
@@ -91,7 +92,7 @@ def list_of(model: PreTrainedModel, stack: StackName) -> str:
     if not found:
         raise ConfigError("Headlight does not know the parts of their layers")
     if len(found) > 1:
-        raise ConfigError(unknown(f"the {stack} has {len(found)} lists of layers"))
+        raise ConfigError(unknown(Message("the {stack} has {n} lists of layers", stack=stack, n=len(found))))
     return found[0]
 
 
@@ -150,7 +151,9 @@ def mixer_of(layer: nn.Module, hooks: AttentionHooks | None, *, cross: bool) -> 
     if hooks is None:
         found = mixer(layer, cross=cross)
         if found is None:
-            raise ConfigError(unknown(f"the attention of {type(layer).__name__} has parts that are not known"))
+            raise ConfigError(
+                unknown(Message("the attention of {module} has parts that are not known", module=type(layer).__name__))
+            )
         return found
     return hooks.projection[0] if hooks.projection else attention_module(layer, hooks)
 

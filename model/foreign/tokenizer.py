@@ -141,11 +141,13 @@ def encoded_by(backend: Any, text: str) -> Any:
                 length = len(backend.normalizer.normalize_str(text))
                 if length > MAX_GROWTH * (len(text) + 100):
                     raise ConfigError(
-                        f"The tokenizer turns the text of {len(text):,} characters into {length:,}. Change the text."
+                        "The tokenizer turns the text of {text} characters into {length}. Change the text.",
+                        text=f"{len(text):,}",
+                        length=f"{length:,}",
                     )
             return backend.encode(text, add_special_tokens=False)
     except TokenizerPanicError as error:
-        raise ConfigError(f"The tokenizer failed on this text: {str(error)[:200]}") from None
+        raise ConfigError("The tokenizer failed on this text: {error}", error=str(error)[:200]) from None
 
 
 def find_offsets(text: str, pieces: Sequence[str]) -> tuple[tuple[int, int], ...]:

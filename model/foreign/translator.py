@@ -61,7 +61,9 @@ class ForeignTranslator(ForeignModel):
         """
         config, generation = model.config, getattr(model, "generation_config", None)
         if not config.is_encoder_decoder or generation is None:
-            raise ConfigError(f"{config.model_type} has no encoder and decoder, so it cannot translate.")
+            raise ConfigError(
+                "{model_type} has no encoder and decoder, so it cannot translate.", model_type=config.model_type
+            )
         specials = specials_of(generation)
         super().__init__(model, run_once, tuple(KINDS))
         self.specials = replace(specials, rules=rules_of(generation, (specials.eos,), self.config.max_length))
@@ -127,10 +129,14 @@ def specials_of(generation: GenerationConfig) -> Specials:
         begin = generation.bos_token_id
     end = end[0] if isinstance(end, list) and len(end) == 1 else end
     if not isinstance(begin, int) or not isinstance(end, int):
-        raise ConfigError(f"decoder_start_token_id is {begin} and eos_token_id is {end}. The model needs one of each.")
+        raise ConfigError(
+            "decoder_start_token_id is {begin} and eos_token_id is {end}. The model needs one of each.",
+            begin=begin,
+            end=end,
+        )
     first = generation.forced_bos_token_id
     if not isinstance(first, int | None):
-        raise ConfigError(f"forced_bos_token_id is {first}. It must be a single token.")
+        raise ConfigError("forced_bos_token_id is {first}. It must be a single token.", first=first)
     return Specials(bos=begin, eos=end, banned=banned_by(generation, {end}), first=first)
 
 

@@ -11,6 +11,7 @@ from transformers import PreTrainedModel
 
 from model.config.section import ConfigError
 from model.foreign.sizes import few_texts
+from model.messages import Message
 from model.network.residual_stream import Block, Norm, Stack, read_out
 from model.trace import Trace, tracing
 
@@ -36,7 +37,7 @@ def verify(model: PreTrainedModel, stack: Stack) -> None:
         raise ConfigError("the way from its last state to its logits is not known")
     for what, described, found in comparisons(stack, trace, ids):
         if not agrees(described, found, tolerance):
-            raise ConfigError(f"{what} differs from what the library computes")
+            raise ConfigError("{what} differs from what the library computes", what=what)
 
 
 def agrees(described: Tensor, found: Tensor, tolerance: float) -> bool:
@@ -57,12 +58,12 @@ def record(model: PreTrainedModel, ids: Tensor) -> Trace:
     return trace
 
 
-def comparisons(stack: Stack, trace: Trace, ids: Tensor) -> Iterator[tuple[str, Tensor, Tensor]]:
+def comparisons(stack: Stack, trace: Trace, ids: Tensor) -> Iterator[tuple[Message, Tensor, Tensor]]:
     """What is compared, the described vectors and the recorded ones."""
 
     def recorded(name: str) -> Tensor:
         if name not in trace.names:
-            raise ConfigError(f"nothing passes {name}")
+            raise ConfigError("nothing passes {name}", name=name)
         return trace.passes(name)[0]
 
     total = recorded(stack.embedding)  # (2, T, D)
@@ -71,9 +72,9 @@ def comparisons(stack: Stack, trace: Trace, ids: Tensor) -> Iterator[tuple[str, 
     # What is added to the token vectors depends on the position only, not on the token.
     tokens = recorded(stack.token_vectors)
     if stack.embed is not None:
-        yield "the token vectors", stack.embed(ids).float().cpu(), tokens
-    yield "the embedding", tokens + (total - tokens).flip(0), total
-    yield "the norm of the embedding", stack.enter(total), recorded(stack.streams[0])
+        yield Message("the token vectors"), stack.embed(ids).float().cpu(), tokens
+    yield Message("the embedding"), tokens + (total - tokens).flip(0), total
+    yield Message("the norm of the embedding"), stack.enter(total), recorded(stack.streams[0])
     stream, ends = recorded(stack.streams[0]), iter(stack.streams[1:])
     for block, after in zip(stack.blocks, [*stack.blocks[1:], None], strict=True):
         if after is None or after.layer != block.layer:
@@ -84,29 +85,33 @@ def comparisons(stack: Stack, trace: Trace, ids: Tensor) -> Iterator[tuple[str, 
         total = stream + added
         stream = total if block.norm_after is None else block.norm_after(total)
         if end:
-            yield f"the stream after {block.name}", stream, recorded(end)
+            yield Message("the stream after {block}", block=block.name), stream, recorded(end)
         yield from feed_forward_comparisons(block, trace, recorded(block.reads), added)
     states = apply(stack.final_norm, stream)
-    yield "the final norm", states, recorded(f"{stack.name}.states")
+    yield Message("the final norm"), states, recorded(f"{stack.name}.states")
     if stack.readout:
         pooled = {"first": states[:, 0], "mean": states.mean(dim=1)}.get(stack.pooling, states)
         logits = read_out(stack.readout, pooled)
         logits = logits.mean(dim=1) if stack.pooling == "late" else logits
-        yield "the way from the last state to the logits", logits, recorded("logits")
+        yield Message("the way from the last state to the logits"), logits, recorded("logits")
 
 
 def feed_forward_comparisons(
     block: Block, trace: Trace, read: Tensor, added: Tensor
-) -> Iterator[tuple[str, Tensor, Tensor]]:
+) -> Iterator[tuple[Message, Tensor, Tensor]]:
     normed = apply(block.norm_before, read)
     if block.norm_before is not None and (place := f"{block.name}_residual.normed") in trace.names:
-        yield f"the norm before {block.name}", normed, trace.passes(place)[0]
+        yield Message("the norm before {block}", block=block.name), normed, trace.passes(place)[0]
     if block.feed_forward is not None:
         output = block.feed_forward(normed)
-        yield f"the output of {block.name}", apply(block.norm_added, output) * block.multiplier, added
+        yield (
+            Message("the output of {block}", block=block.name),
+            apply(block.norm_added, output) * block.multiplier,
+            added,
+        )
         if block.contract is not None:
             units = trace.passes(block.units)[0].view(*output.shape[:-1], -1)
-            yield f"the units of {block.name}", block.contract(units), output
+            yield Message("the units of {block}", block=block.name), block.contract(units), output
 
 
 def apply(norm: Norm | None, x: Tensor) -> Tensor:

@@ -38,8 +38,9 @@ def with_continuation(checkpoint: Checkpoint, *, new_tokens: int | None = None, 
         return checkpoint
     if not isinstance(config, ForeignConfig) or config.task != "continuation":
         raise ConfigError(
-            f"{checkpoint.name} does not continue texts. Only a language model has a number of new tokens and a chat "
-            "template."
+            "{checkpoint} does not continue texts. Only a language model has a number of new tokens and a "
+            "chat template.",
+            checkpoint=checkpoint.name,
         )
     if chat:
         checkpoint = with_chat(checkpoint, frame_of(config, checkpoint.name))
@@ -47,7 +48,10 @@ def with_continuation(checkpoint: Checkpoint, *, new_tokens: int | None = None, 
     if new_tokens is not None:
         require(
             1 <= wanted <= most,
-            f"The number of new tokens is {wanted:,}. {checkpoint.name} may write from 1 to {most} after a text.",
+            "The number of new tokens is {wanted}. {checkpoint} may write from 1 to {most} after a text.",
+            wanted=f"{wanted:,}",
+            checkpoint=checkpoint.name,
+            most=most,
         )
     pair = checkpoint.tokenizers
     return replace(checkpoint, tokenizers=replace(pair, specials=replace(pair.specials, new_tokens=wanted)))

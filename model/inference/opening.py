@@ -90,7 +90,10 @@ def open_translator(folder: Path, *, device: str = "cpu") -> Checkpoint:
     """
     checkpoint = open_checkpoint(folder, device=device)
     if not isinstance(checkpoint, Checkpoint):
-        raise CheckpointError(f"{checkpoint.name} classifies texts and does not translate. Choose another checkpoint.")
+        raise CheckpointError(
+            "{checkpoint} classifies texts and does not translate. Choose another checkpoint.",
+            checkpoint=checkpoint.name,
+        )
     return checkpoint
 
 
@@ -102,7 +105,9 @@ def readable_errors(folder: Path) -> Iterator[None]:
     except CheckpointError:
         raise
     except Exception as error:
-        raise CheckpointError(f"{folder.name} cannot be opened: {first_line(error)}") from error
+        raise CheckpointError(
+            "{folder} cannot be opened: {problem}", folder=folder.name, problem=first_line(error)
+        ) from error
 
 
 def run_trial(checkpoint: Checkpoint | ClassifierCheckpoint) -> Checkpoint | ClassifierCheckpoint:

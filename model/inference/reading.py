@@ -37,7 +37,9 @@ def record_reading(
     """
     reader, tokenizers = checkpoint.model, checkpoint.tokenizers
     if not isinstance(reader, PredictsMasked):
-        raise ConfigError(f"{checkpoint.name} is not an encoder that only reads. Translate with it.")
+        raise ConfigError(
+            "{checkpoint} is not an encoder that only reads. Translate with it.", checkpoint=checkpoint.name
+        )
     ids, dropped = source_ids(tokenizers, text, reader.config.max_length)
     with tracing(record=("*.weights", "*.mask", *record), edits=edits) as trace:
         logits = reader.read(padded_for(reader, [ids]))  # (1, S, V)

@@ -103,7 +103,9 @@ def require_writing(checkpoint: Loaded) -> Writes:
         ConfigError: the model writes nothing.
     """
     if not isinstance(checkpoint.model, Writes):
-        raise ConfigError(f"{checkpoint.name} reads a text and writes nothing. Choose a model that writes.")
+        raise ConfigError(
+            "{checkpoint} reads a text and writes nothing. Choose a model that writes.", checkpoint=checkpoint.name
+        )
     return checkpoint.model
 
 

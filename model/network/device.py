@@ -17,5 +17,5 @@ def pick_device(name: str) -> torch.device:
     if name == "auto":
         return torch.device("cuda" if available["cuda"] else "mps" if available["mps"] else "cpu")
     if not available.get(name):
-        raise ConfigError(f"This machine has no {name}. Use auto or cpu.")
+        raise ConfigError("This machine has no {name}. Use auto or cpu.", name=name)
     return torch.device(name)

@@ -7,21 +7,30 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from model.messages import N_
+
 __all__ = ["PositionKind", "RelativeBias", "Rotation"]
 
 SENTENCES = {
-    "learned": "A learned vector for each position is added to the token vectors before the first layer.",
-    "sinusoidal": "Sine and cosine waves are added to the token vectors before the first layer: one vector for each "
-    "position.",
-    "rotary": "Nothing is added to the token vectors. Each layer rotates pairs of numbers in its queries and keys, and "
-    "the angle grows with the position.",
-    "relative": "Nothing is added to the token vectors. Each layer adds a learned number to its scores. It depends on "
-    "the head and on the distance between query and key.",
-    "alibi": "Nothing is added to the token vectors. Each head lowers its scores in proportion to the distance between "
-    "query and key (ALiBi).",
-    "none": "Nothing tells the model where a token is. In a decoder, the mask shows which tokens came before.",
-    "recurrence": "The model reads the tokens one after the other, so it needs no positions.",
-    "own": "The model knows the positions in a way that Headlight cannot show.",
+    "learned": N_("A learned vector for each position is added to the token vectors before the first layer."),
+    "sinusoidal": N_(
+        "Sine and cosine waves are added to the token vectors before the first layer: one vector for each position."
+    ),
+    "rotary": N_(
+        "Nothing is added to the token vectors. Each layer rotates pairs of numbers in its queries and keys, and "
+        "the angle grows with the position."
+    ),
+    "relative": N_(
+        "Nothing is added to the token vectors. Each layer adds a learned number to its scores. It depends on "
+        "the head and on the distance between query and key."
+    ),
+    "alibi": N_(
+        "Nothing is added to the token vectors. Each head lowers its scores in proportion to the distance between "
+        "query and key (ALiBi)."
+    ),
+    "none": N_("Nothing tells the model where a token is. In a decoder, the mask shows which tokens came before."),
+    "recurrence": N_("The model reads the tokens one after the other, so it needs no positions."),
+    "own": N_("The model knows the positions in a way that Headlight cannot show."),
 }
 
 
@@ -89,5 +98,5 @@ class PositionKind:
 
     @property
     def sentence(self) -> str:
-        """What happens to the positions."""
+        """What happens to the positions, marked for translation."""
         return SENTENCES[self.name]

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from model.messages import Message
+
 __all__ = ["MAX_CONFIG_BYTES", "MAX_INDEX_BYTES", "MAX_VOCABULARY_BYTES", "read_json", "read_small_json", "read_text"]
 
 MAX_CONFIG_BYTES, MAX_INDEX_BYTES, MAX_VOCABULARY_BYTES = 1 << 20, 8 << 20, 40 << 20
@@ -24,7 +26,7 @@ def read_text(path: Path, *, max_bytes: int) -> str:
     with path.open("rb") as file:
         content = file.read(max_bytes + 1)
     if len(content) > max_bytes:
-        raise ValueError(f"{path.name} is larger than {max_bytes / 1e6:,.0f} MB.")
+        raise ValueError(Message("{file} is larger than {limit} MB.", file=path.name, limit=f"{max_bytes / 1e6:,.0f}"))
     return content.decode("utf-8")
 
 
@@ -42,7 +44,7 @@ def read_json(path: Path, *, max_bytes: int) -> Any:
     try:
         values = json.loads(read_text(path, max_bytes=max_bytes))
     except RecursionError:
-        raise ValueError(f"{path.name} is nested too deeply.") from None
+        raise ValueError(Message("{file} is nested too deeply.", file=path.name)) from None
     level = [values]
     for _ in range(MAX_DEPTH):
         children = [
@@ -51,7 +53,7 @@ def read_json(path: Path, *, max_bytes: int) -> Any:
         level = [part for parts in children for part in parts]
         if not level:
             return values
-    raise ValueError(f"{path.name} is nested too deeply.")
+    raise ValueError(Message("{file} is nested too deeply.", file=path.name))
 
 
 def read_small_json(path: Path) -> Any:

@@ -38,11 +38,13 @@ def read_config_json(folder: Path) -> dict[str, object]:
     try:
         values = read_small_json(folder / "config.json")
     except FileNotFoundError as error:
-        raise CheckpointError(f"{folder.name} has no config.json, so it is not a checkpoint.") from error
+        raise CheckpointError("{folder} has no config.json, so it is not a checkpoint.", folder=folder.name) from error
     except (OSError, ValueError) as error:
-        raise CheckpointError(f"config.json of {folder.name} cannot be used: {first_line(error)}") from error
+        raise CheckpointError(
+            "config.json of {folder} cannot be used: {problem}", folder=folder.name, problem=first_line(error)
+        ) from error
     if not isinstance(values, dict):
-        raise CheckpointError(f"config.json of {folder.name} cannot be used: it is not a JSON object.")
+        raise CheckpointError("config.json of {folder} cannot be used: it is not a JSON object.", folder=folder.name)
     require_possible_sizes(values, folder.name)
     return values
 
@@ -61,7 +63,11 @@ def require_possible_sizes(config: Mapping[str, object], name: str) -> None:
         limit = MAX_MODULES if MODULE_COUNTS.fullmatch(key) else MAX_NUMBER
         if not -MAX_NUMBER <= value <= limit:
             raise CheckpointError(
-                f"In config.json of {name}, {key} is {value:,}. The largest value that opens is {limit:,}."
+                "In config.json of {name}, {key} is {value}. The largest value that opens is {limit}.",
+                name=name,
+                key=key,
+                value=f"{value:,}",
+                limit=f"{limit:,}",
             )
 
 
@@ -91,8 +97,12 @@ def require_memory(num_weights: int, name: str, max_bytes: int | None) -> None:
     needed = num_weights * BYTES_PER_WEIGHT
     if max_bytes is not None and needed > max_bytes:
         raise CheckpointError(
-            f"{name} has {num_weights / 1e6:,.0f} million weights and needs {needed / 1e9:.1f} GB of memory. "
-            f"The limit here is {max_bytes / 1e9:.1f} GB. Choose a smaller model."
+            "{name} has {num_weights} million weights and needs {needed} GB of memory. The limit here is "
+            "{max_bytes} GB. Choose a smaller model.",
+            name=name,
+            num_weights=f"{num_weights / 1e6:,.0f}",
+            needed=f"{needed / 1e9:.1f}",
+            max_bytes=f"{max_bytes / 1e9:.1f}",
         )
 
 
@@ -116,14 +126,19 @@ def require_matching_weights(
     for key, value in numbers_in(dict(config)):
         if MODULE_COUNTS.fullmatch(key) and not key.startswith("max_") and value > len(header.shapes):
             raise CheckpointError(
-                f"In the configuration of {name}, {key} is {value:,}, but its files hold only "
-                f"{len(header.shapes):,} tensors."
+                "In the configuration of {name}, {key} is {value}, but its files hold only {shapes} tensors.",
+                name=name,
+                key=key,
+                value=f"{value:,}",
+                shapes=f"{len(header.shapes):,}",
             )
     learned, computed = count_numbers(build, name)
     if learned > MAX_RATIO * header.num_weights or computed > MAX_COMPUTED:
         raise CheckpointError(
-            f"The configuration of {name} describes {learned + computed:,} weights, but its files hold "
-            f"{header.num_weights:,}."
+            "The configuration of {name} describes {learned} weights, but its files hold {num_weights}.",
+            name=name,
+            learned=f"{learned + computed:,}",
+            num_weights=f"{header.num_weights:,}",
         )
     return learned + computed
 
@@ -143,7 +158,9 @@ def count_numbers(build: Callable[[], nn.Module], name: str) -> tuple[int, int]:
             model = build()
         return sum(part.numel() for part in model.parameters()), sum(part.numel() for part in model.buffers())
     except Exception as error:  # wrong sizes fail in a different way in each model
-        raise CheckpointError(f"The configuration of {name} fits no model: {first_line(error)}") from error
+        raise CheckpointError(
+            "The configuration of {name} fits no model: {problem}", name=name, problem=first_line(error)
+        ) from error
 
 
 def require_plausible_sizes(build: Callable[[], nn.Module], config: Mapping[str, object], folder: Path) -> None:

@@ -35,18 +35,18 @@ def read_state_dict(path: Path) -> dict[str, Tensor]:
     except CheckpointError:
         raise
     except OSError as error:
-        raise CheckpointError(f"{path.name} cannot be read: {error}") from error
+        raise CheckpointError("{path} cannot be read: {error}", path=path.name, error=error) from error
     except Exception as error:  # a pickle may fail in any way; PyTorch refuses what is not a tensor
         raise CheckpointError(
-            f"{path.name} is damaged, or it contains more than tensors. No code in it was run."
+            "{path} is damaged, or it contains more than tensors. No code in it was run.", path=path.name
         ) from error
     for name in WRAPPERS:
         if isinstance(loaded, dict) and isinstance(loaded.get(name), dict):
             loaded = loaded[name]
     if not isinstance(loaded, dict) or not all(isinstance(value, Tensor) for value in loaded.values()):
-        raise CheckpointError(f"{path.name} is not a state dict. A state dict maps names to tensors.")
+        raise CheckpointError("{path} is not a state dict. A state dict maps names to tensors.", path=path.name)
     if any(tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes() for tensor in loaded.values()):
-        raise CheckpointError(f"{path.name} is damaged: a tensor is larger than its data.")
+        raise CheckpointError("{path} is damaged: a tensor is larger than its data.", path=path.name)
     return {str(name): tensor for name, tensor in loaded.items()}
 
 
@@ -69,7 +69,9 @@ def require_plain(path: Path) -> bool:
         with zipfile.ZipFile(file) as archive:
             members = archive.infolist()
             if any(member.compress_type != zipfile.ZIP_STORED for member in members):
-                raise CheckpointError(f"{path.name} is compressed. Save it again with torch.save, without compression.")
+                raise CheckpointError(
+                    "{path} is compressed. Save it again with torch.save, without compression.", path=path.name
+                )
             # PyTorch reads only one, and its search ignores upper and lower case.
             pickles = [member for member in members if member.filename.lower().endswith("data.pkl")]
             if len(pickles) != 1:

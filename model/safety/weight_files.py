@@ -40,12 +40,19 @@ def read_header(folder: Path) -> Header:
             with safe_open(file, framework="np") as opened:
                 shapes |= {name: tuple(opened.get_slice(name).get_shape()) for name in opened.keys()}  # noqa: SIM118
         except (OSError, SafetensorError) as error:
-            raise CheckpointError(f"{file.name} of {folder.name} is damaged ({error}). Copy it again.") from error
+            raise CheckpointError(
+                "{file} of {folder} is damaged ({error}). Copy it again.",
+                file=file.name,
+                folder=folder.name,
+                error=error,
+            ) from error
     if files:
         return Header(shapes=shapes)
     files = weight_files(folder, "pytorch_model.bin")
     if not files:
-        raise CheckpointError(f"{folder.name} has no weights: it has neither model.safetensors nor pytorch_model.bin.")
+        raise CheckpointError(
+            "{folder} has no weights: it has neither model.safetensors nor pytorch_model.bin.", folder=folder.name
+        )
     for file in files:
         shapes |= {name: tuple(tensor.shape) for name, tensor in read_state_dict(file).items()}
     return Header(shapes=shapes)
@@ -66,7 +73,14 @@ def weight_files(folder: Path, name: str) -> list[Path]:
         names = set(read_json(index, max_bytes=MAX_INDEX_BYTES)["weight_map"].values())
         inside = all(Path(name).name == name and (folder / name).is_file() for name in names)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise CheckpointError(f"{index.name} of {folder.name} cannot be used: {first_line(error)}") from error
+        raise CheckpointError(
+            "{index} of {folder} cannot be used: {problem}",
+            index=index.name,
+            folder=folder.name,
+            problem=first_line(error),
+        ) from error
     if not inside:
-        raise CheckpointError(f"{index.name} of {folder.name} names files that are not in the folder.")
+        raise CheckpointError(
+            "{index} of {folder} names files that are not in the folder.", index=index.name, folder=folder.name
+        )
     return sorted(folder / name for name in names)

@@ -10,6 +10,7 @@ from typing import Self
 
 import tokenizers
 
+from model.messages import Message
 from model.text.encoding import Encoding
 from model.text.panic import panics_as_errors
 from model.text.vocab import SPECIAL_TOKENS
@@ -149,18 +150,22 @@ class BytePairTokenizer:
         bpe = values["model"]
         vocabulary, merges = bpe["vocab"], [tuple(pair) for pair in bpe["merges"]]
         if sorted(vocabulary.values()) != list(range(len(vocabulary))):
-            raise ValueError("the ids of its tokens are not 0, 1, 2 and so on")
+            raise ValueError(Message("the ids of its tokens are not 0, 1, 2 and so on"))
         try:
             with panics_as_errors():
                 tokenizer = with_pipeline(tokenizers.models.BPE(vocab=vocabulary, merges=merges))
                 tokenizer.add_special_tokens(list(SPECIAL_TOKENS))
         except Exception as error:  # the library raises bare Exception
-            raise ValueError(f"not a tokenizer: {error}") from None
+            raise ValueError(Message("the library reports: {error}", error=error)) from None
         ours = json.loads(tokenizer.to_str())
         if different := [name for name in ours if name != "model" and values.get(name) != ours[name]]:
-            raise ValueError(f"these parts differ from those of Headlight: {', '.join(different)}")
+            raise ValueError(Message("these parts differ from those of Headlight: {parts}", parts=", ".join(different)))
         if different := [name for name, value in ours["model"].items() if bpe.get(name) != value]:
-            raise ValueError(f"these settings of its model differ from those of Headlight: {', '.join(different)}")
+            raise ValueError(
+                Message(
+                    "these settings of its model differ from those of Headlight: {names}", names=", ".join(different)
+                )
+            )
         return cls(tokenizer)
 
     def _token_bytes(self, i: int) -> bytes:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from model.config.section import ConfigError
 from model.config.tokenizer import TokenizerConfig
+from model.safety.errors import first_line
 from model.safety.json_files import MAX_VOCABULARY_BYTES, read_text
 from model.text.byte_pair import BytePairTokenizer
 from model.text.encoding import LearnedTokenizer, Tokenizer
@@ -87,9 +88,15 @@ def load_pair(config: TokenizerConfig, folder: Path) -> LearnedPair:
         try:
             return kind.from_json(read_text(folder / name, max_bytes=MAX_VOCABULARY_BYTES))
         except FileNotFoundError as error:
-            raise ConfigError(f"{folder.name} has no file {name}.") from error
+            raise ConfigError("{folder} has no file {name}.", folder=folder.name, name=name) from error
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise ConfigError(f"{name} in {folder.name} is not a {config.kind} tokenizer: {error}") from error
+            raise ConfigError(
+                "{name} in {folder} is not a {kind} tokenizer: {error}",
+                name=name,
+                folder=folder.name,
+                kind=config.kind,
+                error=first_line(error),
+            ) from error
 
     kind = BytePairTokenizer if config.kind == "bpe" else WordTokenizer
     if config.kind == "bpe" or not config.target_language:

@@ -85,12 +85,13 @@ def read_vocabulary(path: Path) -> dict[str, int]:
         read = read_json if path.suffix == ".json" else read_text
         values = read(path, max_bytes=MAX_VOCABULARY_BYTES)
     except (OSError, ValueError) as error:
-        raise ConfigError(f"{path.name} cannot be read as a vocabulary: {error}") from error
+        raise ConfigError("{path} cannot be read as a vocabulary: {error}", path=path.name, error=error) from error
     found = values.split("\n") if isinstance(values, str) else values
     if isinstance(found, list) and all(isinstance(token, str) for token in found):
         found = {token: i for i, token in enumerate(found) if token != ""}
     if not found or not isinstance(found, dict) or not all(type(i) is int and i >= 0 for i in found.values()):
         raise ConfigError(
-            f"{path.name} is not a vocabulary. It must be a JSON object from tokens to ids, or a list of tokens."
+            "{path} is not a vocabulary. It must be a JSON object from tokens to ids, or a list of tokens.",
+            path=path.name,
         )
     return found

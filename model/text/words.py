@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 from model.config.section import ConfigError
+from model.messages import Message
 from model.text.encoding import Encoding
 from model.text.vocab import SPECIAL_TOKENS, UNK_ID
 
@@ -33,7 +34,9 @@ def spacy_rules(language: str) -> "Language":
     try:
         return spacy.blank(language)
     except ImportError as error:
-        raise ConfigError(f"spaCy has no rules for the language {language!r}; use a code such as en or de.") from error
+        raise ConfigError(
+            "spaCy has no rules for the language {language}; use a code such as en or de.", language=repr(language)
+        ) from error
 
 
 def numbered(counts: Counter[str], *, min_freq: int = 1) -> "Vocab":
@@ -171,7 +174,7 @@ class WordTokenizer:
         words = state.pop("words")
         texts = [*words, *state["joins_left"], *state["joins_right"], state["language"]]
         if not all(isinstance(word, str) for word in texts) or not state["language"].isalpha():
-            raise ValueError("its words and its language must be text")
+            raise ValueError(Message("its words and its language must be text"))
         # torchtext sorts by count, so decreasing counts keep the saved order.
         counts = Counter({word: len(words) - i for i, word in enumerate(words)})
         return cls(vocab=numbered(counts), **state)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from model.messages import N_, Message, MessageError, fill
+from model.messages import N_, Message, MessageError, fill, message_of
 from viz_app.content.catalogues import ENGLISH, catalogue
 
 __all__ = [
@@ -93,8 +93,8 @@ def tp(context: str, text: str, /, **values: object) -> str:
 
 def worded(message: Exception | str) -> str:
     """A message or an error of `model/` in the language of the visitor."""
-    if isinstance(message, MessageError):
-        message = message.message
+    if isinstance(message, Exception):
+        message = message_of(message) or message
     if not isinstance(message, Message):
         return t(message) if isinstance(message, str) else str(message)
     shown = {name: worded(v) if isinstance(v, Exception | Message) else v for name, v in message.values.items()}

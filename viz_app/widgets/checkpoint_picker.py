@@ -11,7 +11,7 @@ from model.config.model import ClassifierConfig
 from model.inference.opening import AnyConfig
 from viz_app.content.numbers import decimal, percent
 from viz_app.content.plain import plain
-from viz_app.content.translation import N_, t, tp
+from viz_app.content.translation import N_, t, tp, worded
 from viz_app.services.listing import CheckpointKey, Listed
 from viz_app.session.choices import choices, set_choice, settle
 from viz_app.widgets.language_names import language_label, language_name
@@ -76,7 +76,7 @@ def summary(config: AnyConfig) -> str:
         layers = " + ".join(str(n) for n in (config.model.num_encoder_layers, config.model.num_decoder_layers) if n)
         return t(
             "{family} · {task} · {layers} layers, {heads} heads each",
-            family=config.family,
+            family=worded(config.family),
             task=t(TASKS[config.task]),
             layers=layers,
             heads=config.model.num_heads,

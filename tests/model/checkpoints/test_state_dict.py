@@ -244,7 +244,7 @@ def test_tensors_that_do_not_fit_are_named(tmp_path: Path) -> None:
     assert "Missing tensors: generator.bias" in refused(lacking)
     assert "Tensors that are not used: extra.weight" in refused(state | {"extra.weight": torch.zeros(2)})
     wide = refused(state | {"source.weight": torch.zeros(99, D_MODEL)})
-    assert f"Tensors with a wrong shape: source.weight has [99, {D_MODEL}] and needs [{len(WORDS)}, {D_MODEL}]" in wide
+    assert f"another shape than the model needs: source.weight: [99, {D_MODEL}] ≠ [{len(WORDS)}, {D_MODEL}]" in wide
     # Positions that a module carried along are computed here.
     torch.save(state | {"pos_encoder.pe": torch.zeros(1, LENGTH, D_MODEL)}, folder / "model.pt")
     assert open_translator(folder).name == "mine"

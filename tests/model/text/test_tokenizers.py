@@ -226,7 +226,7 @@ REPLACES = {"type": "Replace", "pattern": {"String": "a"}, "content": "aaaaaaaaa
             "of Headlight: end_of_word_suffix",
         ),
         ({"model": {"vocab": {"a": 7}, "merges": []}}, "ids of its tokens are not 0, 1, 2"),
-        ({"model": {"vocab": {"a": 0}, "merges": [["a", "b"]]}}, "not a tokenizer"),
+        ({"model": {"vocab": {"a": 0}, "merges": [["a", "b"]]}}, "the library reports"),
         ({"model": {"vocab": ["a"], "merges": []}}, "not a bpe tokenizer"),
     ],
 )
