@@ -21,17 +21,17 @@ from viz_app.content.catalogues import ENGLISH, FOLDER, LANGUAGES
 __all__ = ["SOURCES", "Marked", "domain", "marked", "update", "write"]
 
 ROOT = Path(__file__).resolve().parent.parent
-# What only the command line shows is English.
-COMMAND_LINE = (
+# What only the command line and notebooks show is English.
+ENGLISH_ONLY = (
     *("model/cli", "model/training", "model/config/recipe.py", "model/foreign/fetch.py", "model/foreign/marian.py"),
     *("model/corpora/class_list.py", "model/corpora/download.py", "model/corpora/reviews.py"),
 )
 SOURCES = [
     *(
         path
-        for room in ("headlight", "model", "viz_app")
+        for room in ("model", "viz_app")
         for path in sorted((ROOT / room).rglob("*.py"))
-        if not any(path.is_relative_to(ROOT / one) for one in COMMAND_LINE)
+        if not any(path.is_relative_to(ROOT / one) for one in ENGLISH_ONLY)
     ),
     *sorted((ROOT / "viz_app" / "components" / "assets").glob("*.js")),
     *sorted((ROOT / "live").rglob("*.js")),

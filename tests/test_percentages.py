@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from viz_app.content.plain import percent
+from viz_app.content.numbers import percent
 
 SOURCES = [
     *(path for room in ("model", "viz_app", "headlight") for path in sorted((ROOT / room).rglob("*.py"))),

@@ -20,7 +20,7 @@ from tests.browser.accessibility import check
 from tests.browser.conftest import cell, settle, tile
 from tests.conftest import BUNDLED
 from viz_app.content.examples import EVERYDAY
-from viz_app.content.plain import percent
+from viz_app.content.numbers import percent
 from viz_app.figures.colours import MASKED, SEQUENTIAL
 from viz_app.widgets.checkpoint_picker import DEFAULT_CHECKPOINT
 

@@ -2,12 +2,9 @@
 
 import re
 
-from viz_app.content.numbers import percent
 from viz_app.content.translation import t
 
-__all__ = ["PERCENT_COLUMN", "as_sentence", "card", "percent", "plain", "visible"]
-
-PERCENT_COLUMN = "%.1f\u00a0%%"  # the format of a table's column with numbers from 0 to 100
+__all__ = ["as_sentence", "card", "plain", "visible"]
 
 
 def visible(text: str) -> str:

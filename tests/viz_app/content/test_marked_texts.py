@@ -8,7 +8,7 @@ import pytest
 
 from docs.words import SOURCES
 from tests.conftest import ROOT
-from tests.viz_app.content.test_catalogues import NOT_YET_CONVERTED, TEXTS, placeholders
+from tests.viz_app.content.test_catalogues import TEXTS, placeholders
 
 # What a visitor reads of a call of Streamlit: its first argument, and these.
 SHOWN_NAMES = {
@@ -42,14 +42,10 @@ def test_a_call_gives_the_values_of_its_text() -> None:
             assert given == wanted, f"{one.path}:{one.line}: {one.text}"
 
 
-def converted() -> list[Path]:
-    left = [ROOT / name for name in NOT_YET_CONVERTED]
-    return [
-        path for path in SOURCES if path.suffix == ".py" and not any(path == one or one in path.parents for one in left)
-    ]
+PROGRAMS = [path for path in SOURCES if path.suffix == ".py"]
 
 
-@pytest.mark.parametrize("path", converted(), ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_text_is_shown_without_a_translation(path: Path) -> None:
     assert unmarked(path.read_text(encoding="utf-8")) == []
 

@@ -18,7 +18,7 @@ from model.inference.searching import forced_ids
 from model.inference.translate import translate
 from tests.conftest import PATIENCE, ROOT
 from tests.viz_app.conftest import NAME, TEXT, component_data, head_map, html
-from viz_app.content.plain import percent
+from viz_app.content.numbers import percent
 
 OpenApp = Callable[..., AppTest]
 

@@ -9,7 +9,8 @@ from model.analysis.lens import ClassLens
 from model.config.section import ConfigError
 from model.inference.classify import Classification
 from model.inference.opening import AnyConfig
-from viz_app.content.plain import percent, plain, visible
+from viz_app.content.numbers import percent
+from viz_app.content.plain import plain, visible
 from viz_app.content.translation import N_, t, worded
 from viz_app.figures.attention import head_map
 from viz_app.figures.style import Axes

@@ -9,8 +9,8 @@ from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.inference.tokens import Candidate
 from model.inference.translation import Translation
-from viz_app.content.numbers import decimal, sentences
-from viz_app.content.plain import percent, visible
+from viz_app.content.numbers import decimal, percent, sentences
+from viz_app.content.plain import visible
 from viz_app.content.translation import t
 from viz_app.figures.heads import head_grids
 from viz_app.services import analyses, translations

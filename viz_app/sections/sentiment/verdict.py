@@ -4,7 +4,8 @@ import streamlit as st
 
 from model.inference.classify import Classification
 from model.inference.confidence import MAX_UNREAD_SHARE
-from viz_app.content.plain import percent, plain
+from viz_app.content.numbers import percent
+from viz_app.content.plain import plain
 from viz_app.content.translation import t, tn
 from viz_app.widgets.marked_text import sentence
 

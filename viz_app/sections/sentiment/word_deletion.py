@@ -8,7 +8,8 @@ import streamlit as st
 from model.analysis.deletion import Deletion, word_spans
 from model.checkpoints.languages import tag
 from model.inference.classify import Classification
-from viz_app.content.plain import percent, plain
+from viz_app.content.numbers import percent
+from viz_app.content.plain import plain
 from viz_app.content.translation import t, tn
 from viz_app.services import classifications, loading
 from viz_app.services.listing import CheckpointKey

@@ -11,8 +11,8 @@ from model.config.kinds import KINDS
 from model.corpora.toys import TOYS
 from model.inference.translation import Translation
 from viz_app.components.attention_view import view
-from viz_app.content.numbers import decimal, sentences
-from viz_app.content.plain import percent, plain
+from viz_app.content.numbers import decimal, percent, sentences
+from viz_app.content.plain import plain
 from viz_app.content.translation import N_, t, tn
 from viz_app.figures.attention import head_map
 from viz_app.figures.overview import overview
