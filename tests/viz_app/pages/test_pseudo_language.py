@@ -61,7 +61,8 @@ def test_no_english_is_left_on_a_page(open_app: OpenApp, monkeypatch: pytest.Mon
     app = open_app(page, checkpoint=NAME, lang=PSEUDO)
     key, tabs = TABS_OF.get(page, ("", ("",)))
     data = {one for table in (examples.EVERYDAY, examples.CAPTIONS) for texts in table.values() for one in texts}
-    data.add(model_card.__wrapped__(CheckpointKey(path=str(BUNDLED / NAME), version="")))  # its author's words
+    key_of_card = CheckpointKey(path=str(BUNDLED / NAME), version="")
+    data.add(model_card(key_of_card, PSEUDO).text.strip())  # the words of its author
     for name in tabs:
         if name:
             tab(app, key, name)
