@@ -1,6 +1,7 @@
 """A published page in a real browser: it translates as the model does, offline, from a folder or from one file."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -16,12 +17,12 @@ from model.cli.main import main
 from model.inference.translate import translate
 from model.interventions import Head, Intervention
 from tests.browser.accessibility import AXE
-from tests.conftest import BUNDLED
+from tests.conftest import BUNDLED, PATIENCE
 
 NAME, TEXT = "everyday-en-de", "The dog sleeps because it is tired."
 KEPT = """async () => {
     const weights = new URL('checkpoints/everyday-en-de/model.safetensors', document.baseURI);
-    return await caches.match(document.baseURI) && await caches.match(weights);
+    return Boolean(await caches.match(document.baseURI) && await caches.match(weights));
 }"""
 AXE_RUN = """async () => (await axe.run({ resultTypes: ['violations'] })).violations
     .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id}: ${target} ${failureSummary}`))"""
@@ -154,7 +155,10 @@ def test_the_derived_numbers_agree_with_the_models_own(visit: Open) -> None:
 def test_the_page_works_offline_after_the_first_visit(visit: Open) -> None:
     page = visit(f"#translate?text={quote(TEXT)}")
     text = page.locator(".written").text_content()
-    page.wait_for_function(KEPT)
+    deadline = time.monotonic() + PATIENCE
+    while not page.evaluate(KEPT):  # `wait_for_function` does not wait for a promise
+        assert time.monotonic() < deadline
+        page.wait_for_timeout(100)
     page.context.set_offline(True)
     page.reload()
     page.wait_for_selector("html[data-ready]")
