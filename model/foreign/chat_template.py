@@ -117,7 +117,7 @@ def rendered_alone(request: str) -> str:
         limit = json.loads(request)["most_added"]
         raise ConfigError(REFUSED[answer["refused"]], added=answer.get("added"), limit=f"{limit:,}")
     if "error" in answer:
-        raise ConfigError("the library reports: {error}", error=answer["error"])
+        raise ConfigError(answer["error"])  # in the words of the template or the library
     return str(answer["text"])
 
 
