@@ -267,7 +267,8 @@ def test_the_number_of_new_tokens_and_the_chat_template_follow_the_visitor(open_
 def test_a_broken_chat_template_is_named_and_the_text_is_read_without_it(open_with: OpenApp, folder: Path) -> None:
     app = open_with("translate", "broken", chat="true", new_tokens="3", layer="1", head="1")
     assert [error.value for error in app.error] == [
-        "The chat template of small\\-broken cannot be used\\: Only \\*tools\\*\\. The text is read without the chat template\\."
+        "The chat template of small\\-broken cannot be used\\: Only \\*tools\\*\\. The text is read without the chat "
+        "template\\."
     ]
     read = translate(with_continuation(open_translator(folder / "small-broken"), new_tokens=3), TEXT)
     np.testing.assert_allclose(np.nan_to_num(head_map(app)), read.maps["decoder"][0, 0][:40, :40], atol=1e-6)
