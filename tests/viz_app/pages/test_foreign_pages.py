@@ -302,10 +302,15 @@ def test_heads_are_patched_between_two_texts_of_one_length(open_with: OpenApp, f
         "bert": ("The <mask> sat on the mat.", "My <mask> sat on the mat."),
     }
     text, donor = texts[family]
+    checkpoint = open_translator(folder / f"small-{family}")
+    if family == "bert":  # random weights: not every donor has another guess
+        others = ("My", "A", "This", "Our", "One", "No", "Two", "His")
+        donors = (f"{word} <mask> sat on the mat." for word in others)
+        donor = next(one for one in donors if patch_every_head(checkpoint, one, text) is not None)
     app = open_with("heads", family, heads_tab="paste", giver=donor)
     app.session_state["text"] = text
     app.run()
-    found = patch_every_head(open_translator(folder / f"small-{family}"), donor, text)
+    found = patch_every_head(checkpoint, donor, text)
     assert found is not None
     (grid,) = found.heads.values()
     np.testing.assert_allclose(array(charts(app)[0]["data"][0]["z"]).astype(float), grid, atol=1e-4)
