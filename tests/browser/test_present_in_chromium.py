@@ -112,6 +112,7 @@ def test_no_choice_loses_its_name_at_a_zoom_of_150_percent(visit: Visit, app: Ap
 
 def test_no_label_of_forty_words_overprints_another_and_tips_stay_in_the_window(visit: Visit) -> None:
     page = visit("?text=" + "+".join(["old", "dog", "red", "hat", "car"] * 8))
+    expect(page.locator(".st-key-head_map text[transform^='rotate(-90'][lang]").nth(10)).to_be_attached(timeout=30_000)
     settle(page)
     boxes = page.evaluate(
         """() => [...[...document.querySelectorAll('.st-key-head_map *')].find(one => one.shadowRoot).shadowRoot
