@@ -10,8 +10,8 @@ ROOMS = (
     *("model.files", "model.safety", "model.config", "model.trace", "model.text", "model.network", "model.checkpoints"),
     *("model.corpora", "model.foreign", "model.decoding", "model.inference", "model.interventions", "model.analysis"),
     *("model.training", "model"),
-    *("viz_app", "viz_app.content", "viz_app.server", "viz_app.session", "viz_app.services", "viz_app.figures"),
-    *("viz_app.components", "viz_app.widgets", "viz_app.export"),
+    *("viz_app", "viz_app.content", "viz_app.server", "viz_app.session", "viz_app.services", "viz_app.course"),
+    *("viz_app.figures", "viz_app.components", "viz_app.widgets", "viz_app.export"),
     *("model.cli", "model.__main__", "headlight", "weights"),
     *("viz_app.sections", "viz_app.pages", "streamlit_app"),
 )

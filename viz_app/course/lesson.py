@@ -1,0 +1,122 @@
+"""What a lesson is: steps that open a page, ask a question, and compare the answer with the visitor's own run."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from viz_app.course.situation import Situation
+
+__all__ = [
+    "Action",
+    "Answer",
+    "AnswerForm",
+    "Lesson",
+    "Number",
+    "OneHead",
+    "OneOf",
+    "OneToken",
+    "Step",
+    "Verdict",
+    "Word",
+]
+
+Answer = str | float | tuple[int, int] | None  # None: the visitor has acted on the page instead
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """The visitor chooses one of these options. Markdown words them."""
+
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class OneToken:
+    """The visitor chooses a token of this run. The answer is its index, as a number."""
+
+    side: Literal["reads", "writes"]
+
+
+@dataclass(frozen=True)
+class OneHead:
+    """The visitor chooses a head of this kind of attention. The answer is (layer, head), from 0."""
+
+    kind: str
+
+
+@dataclass(frozen=True)
+class Number:
+    """The visitor estimates a number."""
+
+    low: float
+    high: float
+    step: float
+
+
+@dataclass(frozen=True)
+class Word:
+    """The visitor types a word or a sentence."""
+
+    longest: int = 200  # characters
+
+
+@dataclass(frozen=True)
+class Action:
+    """The visitor acts on the page, which is visible from the beginning. There is no answer to type."""
+
+
+AnswerForm = OneOf | OneToken | OneHead | Number | Word | Action
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What the run says about an answer.
+
+    Attributes:
+        right: Whether the step is done.
+        outcome: The name of the text in Markdown: "right", "wrong", or a more exact one, such as "unchanged".
+        values: The values of the placeholders in this text. Texts are shown as text, numbers in the form of the
+            visitor's language.
+    """
+
+    right: bool
+    outcome: str
+    values: Mapping[str, str | int | float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One step of a lesson.
+
+    Attributes:
+        name: Its heading in Markdown, and its name in links.
+        page: The page that it opens, a name in `PAGES`.
+        choices: What the page shows, as a link writes it.
+        answer: How the visitor answers. Except for an `Action`, the page is hidden until the visitor has answered.
+        check: Compares the answer with the visitor's run.
+        target: The key of the control or the picture that the step is about.
+        any_sentence: Whether the step also works with the visitor's own sentence.
+        puzzle: Whether it is a puzzle. Puzzles accept every right answer.
+    """
+
+    name: str
+    page: str
+    choices: Mapping[str, str]
+    answer: AnswerForm
+    check: Callable[[Situation, Answer], Verdict]
+    target: str = ""
+    any_sentence: bool = True
+    puzzle: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lesson:
+    """A lesson: five to eight steps, then three puzzles.
+
+    Attributes:
+        name: Of its Markdown file, and in links.
+        steps: In their order. The puzzles are last.
+    """
+
+    name: str
+    steps: tuple[Step, ...]
