@@ -16,7 +16,8 @@ from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint
 from model.config.section import ConfigError
 from model.decoding.decoder_state import NOTHING_FORCED
 from model.foreign.architecture import architecture
-from model.foreign.open import choose_language, read_library_config
+from model.foreign.description import read_library_config
+from model.foreign.open import choose_language
 from model.foreign.returned_attention import require_full_attention, weights_returned_by
 from model.inference.classify import Classification, record_classification
 from model.inference.opening import open_checkpoint

@@ -13,128 +13,33 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.utils import logging
 
 from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint
-from model.checkpoints.languages import code_of
-from model.config.foreign import ForeignConfig, ForeignSizes, ForeignTexts, Task
+from model.config.foreign import Task
 from model.config.kinds import KINDS
 from model.config.section import ConfigError
 from model.files import CheckpointError
-from model.foreign.architecture import architecture, fills_gaps, require_attention
-from model.foreign.base import ForeignModel
+from model.foreign.architecture import architecture
 from model.foreign.chat_template import template_of
-from model.foreign.generation import rules_of, settings_of
+from model.foreign.description import describe, read_library_config
+from model.foreign.generation import settings_of
 from model.foreign.language_model import ForeignLanguageModel
 from model.foreign.pipeline import require_bounded_tokenizer
 from model.foreign.reader import ForeignClassifier, ForeignReader
-from model.foreign.sizes import classes_of, labels_of
-from model.foreign.tokenizer import ForeignTokenizer, frame
-from model.foreign.translator import ForeignTranslator, continuing
+from model.foreign.sizes import labels_of
+from model.foreign.tokenizer_pair import languages_of, padding_of, pair_of, read_tokenizer
+from model.foreign.translator import ForeignTranslator
 from model.messages import Message
-from model.network.protocols import Padding
 from model.safety.errors import first_line
-from model.safety.json_files import read_small_json
 from model.safety.sizes import read_config_json, require_matching_weights, require_memory
 from model.safety.weight_files import read_header
-from model.text.panic import TokenizerPanicError, panics_as_errors
-from model.text.tokenizers import TokenizerPair
-from model.text.vocab import Specials
 
-__all__ = ["choose_language", "open_foreign", "read_foreign_config"]
+__all__ = ["choose_language", "open_foreign"]
 
-VOCABULARIES = ("tokenizer.json", "vocab.json", "vocab.txt", "spiece.model", "tokenizer.model", "source.spm")
-FEWEST = 10  # tokens of a usable vocabulary, without special ones
 # While the library opens a model, it changes functions of its own and of PyTorch. Two at once would disturb each other.
 OPENING = threading.Lock()
-
-
-def read_foreign_config(folder: Path) -> ForeignConfig:
-    """Read `config.json` without loading the model.
-
-    Raises:
-        CheckpointError: the library does not know the family, or Headlight cannot show it.
-    """
-    return describe(folder, read_library_config(folder))
-
-
-def describe(folder: Path, config: PreTrainedConfig) -> ForeignConfig:
-    task, kind = architecture(config, folder.name)
-    require_attention(config, folder.name)
-    texts = texts_of(folder)
-    return ForeignConfig(
-        family=str(config.model_type),
-        task=task,
-        model=claimed_sizes(config, task, folder.name),
-        tokenizer=texts if fills_gaps(kind) else replace(texts, mask=""),
-        values=config.to_diff_dict(),
-    )
-
-
-def read_library_config(folder: Path) -> PreTrainedConfig:
-    read_config_json(folder)  # checks the sizes before the library uses them
-    try:
-        found = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # the file may contain anything, and the library raises many kinds of errors
-        raise CheckpointError(
-            "config.json of {folder} cannot be used: {problem}", folder=folder.name, problem=first_line(error)
-        ) from error
-    assert isinstance(found, PreTrainedConfig)
-    return found
-
-
-def claimed_sizes(config: PreTrainedConfig, task: Task, name: str) -> ForeignSizes:
-    """The sizes in `config.json`. When the model is loaded, `sizes_of` counts them."""
-    try:
-        above = int(config.num_hidden_layers)
-        below = int(getattr(config, "decoder_layers", getattr(config, "num_decoder_layers", above)) or above)
-        layers = {
-            "translation": {"encoder": above, "decoder": below, "cross": below},
-            "continuation": {"decoder": above},
-            "reading": {"encoder": above},
-            "classification": {"encoder": above},
-        }[task]
-        vocabulary = int(config.vocab_size)
-        return ForeignSizes(
-            d_model=int(config.hidden_size),
-            num_heads=int(config.num_attention_heads),
-            layers=layers,
-            max_length=int(getattr(config, "max_position_embeddings", None) or 512),
-            source_vocab_size=vocabulary,
-            target_vocab_size=vocabulary,
-            **(classes_of(config) if task == "classification" else {}),
-        )
-    except AttributeError as error:
-        raise CheckpointError(
-            "{name} has no {setting} in config.json. Models of the family {model_type} may have no attention heads.",
-            name=name,
-            setting=error.name or Message("sizes"),
-            model_type=config.model_type,
-        ) from error
-    except (TypeError, ValueError) as error:
-        raise CheckpointError(
-            "The sizes in config.json of {name} cannot be used: {error}", name=name, error=error
-        ) from error
-
-
-def texts_of(folder: Path) -> ForeignTexts:
-    """The languages and the mask token, if the tokenizer's settings name them."""
-    try:
-        values = read_small_json(folder / "tokenizer_config.json")
-    except (OSError, ValueError):
-        return ForeignTexts()
-
-    def first(*keys: str) -> str:
-        found = (values.get(key) if isinstance(values, dict) else None for key in keys)
-        texts = (value.get("content") if isinstance(value, dict) else value for value in found)
-        return next((text for text in texts if isinstance(text, str)), "")
-
-    return ForeignTexts(
-        source_language=first("source_lang", "src_lang"),
-        target_language=first("target_lang", "tgt_lang"),
-        mask=first("mask_token"),
-    )
 
 
 def open_foreign(
@@ -169,15 +74,6 @@ def quiet() -> Iterator[None]:
         logging.set_verbosity(verbosity)
         if bar:
             logging.enable_progress_bar()
-
-
-def read_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
-    """Raises CheckpointError if the library cannot read the tokenizer."""
-    try:
-        with panics_as_errors():
-            return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # the library raises many kinds
-        raise why_no_tokenizer(folder, error) from error
 
 
 def open_alone(
@@ -216,26 +112,6 @@ def open_alone(
     if isinstance(ready, ForeignClassifier):
         return ClassifierCheckpoint(path=folder, config=known, model=ready, tokenizers=pair)
     return Checkpoint(path=folder, config=known, model=ready, tokenizers=pair)
-
-
-def why_no_tokenizer(folder: Path, error: Exception) -> CheckpointError:
-    """The error for a tokenizer that the library cannot read."""
-    if isinstance(error, TokenizerPanicError) or any((folder / name).is_file() for name in VOCABULARIES):
-        return CheckpointError(
-            "The tokenizer of {folder} cannot be read: {problem}", folder=folder.name, problem=first_line(error)
-        )
-    return CheckpointError(
-        "{folder} has no tokenizer. Add the file of its vocabulary: tokenizer.json, or a file of its family ({files}).",
-        folder=folder.name,
-        files=", ".join(VOCABULARIES[1:]),
-    )
-
-
-def languages_of(tokenizer: PreTrainedTokenizerBase) -> dict[str, int]:
-    """Language code → its token. Empty for a model with fewer than two languages."""
-    named = {code_of(str(tokenizer.convert_ids_to_tokens(i))): int(i) for i in tokenizer.all_special_ids}
-    found = {code: i for code, i in sorted(named.items()) if code}
-    return found if len(found) > 1 else {}
 
 
 def placement(device: str, gpus: int) -> dict[str, Any]:
@@ -308,63 +184,3 @@ def wrap(
     if len(labels_of(model.config)) < 2 or model.config.problem_type == "regression":
         raise ConfigError("it gives a text a number and not one of several classes.")
     return ForeignClassifier(model, pad_id=pad_id)
-
-
-def padding_of(tokenizer: PreTrainedTokenizerBase) -> Padding:
-    """How the tokenizer of a language model pads. Without a padding token it is the end token, as in `generate`."""
-    marks = (tokenizer.pad_token_id, tokenizer.eos_token_id, 0)
-    return Padding(
-        id=int(next(mark for mark in marks if mark is not None)),
-        side="left" if tokenizer.padding_side == "left" else "right",
-    )
-
-
-def pair_of(folder: Path, tokenizer: PreTrainedTokenizerBase, model: ForeignModel) -> TokenizerPair:
-    """The tokenizers of both sides, with the methods of our own.
-
-    Raises:
-        ConfigError: a tokenizer has more ids than the model has embeddings.
-    """
-    source = ForeignTokenizer(tokenizer)
-    target = source
-    if hasattr(tokenizer, "_switch_to_target_mode"):
-        other = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        target = ForeignTokenizer(other, target=True)
-    for side, rows in ((source, model.config.source_vocab_size), (target, model.config.target_vocab_size)):
-        if side.size > rows:
-            raise ConfigError(
-                "its tokenizer has {size} tokens, and its model has embeddings for {rows}.",
-                size=f"{side.size:,}",
-                rows=f"{rows:,}",
-            )
-    if source.size < len(tokenizer.all_special_ids) + FEWEST:
-        raise ConfigError("its tokenizer has nearly no tokens. Is the file of its vocabulary missing?")
-    return TokenizerPair(source=source, target=target, specials=specials_of(tokenizer, model))
-
-
-def specials_of(tokenizer: PreTrainedTokenizerBase, model: ForeignModel) -> Specials:
-    """Raises ConfigError if a special token has no embedding in the model."""
-    before, after = frame(tokenizer)
-    own = {i for i in tokenizer.all_special_ids if i not in (tokenizer.unk_token_id, tokenizer.mask_token_id)}
-    begins = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
-    if isinstance(model, ForeignTranslator):
-        found = replace(model.specials, before=before, after=after)
-    elif isinstance(model, ForeignLanguageModel):
-        # The tokens after a prompt are left out, because they would end it.
-        generation = model.model.generation_config
-        found = replace(continuing(generation), bos=begins or 0, before=before)
-        ends = tuple(end for end in (found.eos, *found.more_ends) if end >= 0)
-        found = replace(found, rules=rules_of(generation, ends, model.config.max_length))
-    else:
-        found = Specials(bos=begins or 0, eos=-1, before=before, after=after)
-    rows = model.config.target_vocab_size
-    written = (found.bos, *found.banned, found.first or 0)
-    for i in (*written, found.eos, *found.more_ends):
-        if i >= rows or (i < 0 and i in written):  # a negative end is never written
-            raise ConfigError(
-                "its generation settings name the token {token}, and its model has {rows} tokens.",
-                token=f"{i:,}",
-                rows=f"{rows:,}",
-            )
-    marks = frozenset({*own, found.bos, found.eos, *found.more_ends})
-    return replace(found, unknown=tokenizer.unk_token_id, mask=tokenizer.mask_token_id, marks=marks)

@@ -46,7 +46,7 @@ def read_any_config(folder: Path) -> AnyConfig:
         if (folder / DESCRIPTION).exists():
             return read_description(folder)
         if is_foreign(folder):
-            from model.foreign.open import read_foreign_config
+            from model.foreign.description import read_foreign_config
 
             return read_foreign_config(folder)
         return read_config(folder)

@@ -1,42 +1,38 @@
-"""Analyses of one sentence: layers, words, heads and snapshots.
+"""Analyses of one sentence: layers, words and heads.
 
 Results are plain arrays that cannot be changed. They are kept in a memory that is bounded in bytes.
 """
 
 from collections.abc import Callable
-from pathlib import Path
 
 from model.analysis.availability import require_masks
 from model.analysis.by_distance import score_by_distance
 from model.analysis.contributions import Contributions, choice_of_class, choice_of_token, contributions
 from model.analysis.importance import all_heads
 from model.analysis.influence import Influence, influence
-from model.analysis.learning import SnapshotResult, UnreadableSnapshot, list_snapshots, run_snapshot
 from model.analysis.lens import ClassLens, EarlyReading, Lens, class_lens, decoder_lens, logit_lens
 from model.analysis.patching import Contrast, contrast, patch_head
 from model.analysis.readout_stations import WordPrediction, predict_class, predict_word, predicting_stack
 from model.analysis.silencing import SilencingEffects, require_outcome, silence_each_head
-from model.analysis.snapshot_stack import run_snapshots
 from model.analysis.station import Station, follow_classification, follow_translation
 from model.analysis.stations import stations
 from model.analysis.streams import stacks_of
 from model.analysis.zeroing import Zeroing, value_zeroing
-from model.checkpoints.checkpoint import Checkpoint, CheckpointError, ClassifierCheckpoint, load_checkpoint
+from model.checkpoints.checkpoint import Checkpoint, ClassifierCheckpoint
 from model.config.search import SearchConfig
 from model.config.section import ConfigError
 from model.corpora.aligned import AlignedPair, read_aligned
 from model.corpora.corpora import CorpusError
-from model.inference.searching import GREEDY, forced_ids
-from model.inference.translate import translate
+from model.inference.searching import GREEDY
 from model.inference.translation import Translation
 from model.interventions import Head
 from model.network.attention import MultiHeadAttention
 from model.network.own_model import OwnModel
 from viz_app.server.resources import threads
-from viz_app.server.server_state import keep, remembered
+from viz_app.server.server_state import remembered
 from viz_app.services.classifications import classification_of
 from viz_app.services.listing import CheckpointKey
-from viz_app.services.loading import FloatArray, config_of, loaded, snapshot, snapshot_stack, translator
+from viz_app.services.loading import FloatArray, config_of, loaded, translator
 from viz_app.services.recordings import (
     recorded_classification,
     recorded_classifier_layer,
@@ -47,7 +43,6 @@ from viz_app.services.translations import Forced, Run, seconds_of_search, transl
 
 __all__ = [
     "aligned_pairs",
-    "attempt_of",
     "class_contributions_of",
     "class_influence_of",
     "class_lens_of",
@@ -62,8 +57,6 @@ __all__ = [
     "patched_translation_of",
     "scores_by_distance_of",
     "seconds_of_effects",
-    "snapshot_result_of",
-    "snapshot_results_of_group",
     "stations_of",
     "why_no_effects",
     "why_no_masks",
@@ -308,52 +301,3 @@ def aligned_pairs(key: CheckpointKey) -> tuple[AlignedPair, ...]:
         return read_aligned(texts.source_language, texts.target_language)
     except CorpusError:
         return ()
-
-
-@remembered()
-def snapshot_result_of(key: CheckpointKey, text: str, step: int) -> SnapshotResult | UnreadableSnapshot:
-    """What one snapshot of a training run does with a text; or why its weights cannot be loaded."""
-    try:
-        loaded_snapshot = snapshot(key, step)
-    except CheckpointError as error:
-        return UnreadableSnapshot(message=error.message)
-    return run_snapshot(loaded_snapshot, text, translation_of(key, text))
-
-
-def snapshot_results_of_group(
-    key: CheckpointKey, text: str, steps: tuple[int, ...], pause: Callable[[], object]
-) -> list[SnapshotResult | UnreadableSnapshot]:
-    """`snapshot_result_of` each snapshot of a group; see `snapshot_groups`.
-
-    Args:
-        key: The trained checkpoint.
-        text: The source.
-        steps: The steps of the snapshots.
-        pause: Called before each token that the snapshots write.
-    """
-    if len(steps) == 1:
-        return [snapshot_result_of(key, text, steps[0])]
-    stack = snapshot_stack(key, steps)
-    found = stack.with_unreadable(run_snapshots(stack, text, translation_of(key, text), pause=pause))
-    return [keep(one, snapshot_result_of, key, text, step) for step, one in zip(steps, found, strict=True)]
-
-
-@remembered()
-def attempt_of(key: CheckpointKey, text: str, answer: str, step: int | None = None) -> tuple[str, Translation]:
-    """The translation by a model that is still training, and its forced run over the right translation.
-
-    The model is not kept in memory, because its next state follows after two seconds.
-
-    Args:
-        key: The folder of the training run.
-        text: The source.
-        answer: The right translation.
-        step: The step of a snapshot; None for the checkpoint.
-
-    Raises:
-        CheckpointError: its weights cannot be loaded.
-    """
-    folder = Path(key.path)
-    checkpoint = load_checkpoint(folder, weights=None if step is None else list_snapshots(folder)[step])
-    forced = forced_ids(checkpoint.tokenizers, answer)
-    return translate(checkpoint, text).text, translate(checkpoint, text, forced=forced)

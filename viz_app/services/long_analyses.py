@@ -22,11 +22,12 @@ from model.interventions import Head, Intervention
 from viz_app.server.cache import read_only
 from viz_app.server.jobs import Report
 from viz_app.server.server_state import GATE, MAX_CHARACTERS, RESULTS, keep, known
-from viz_app.services.analyses import aligned_pairs, head_effects_of, snapshot_result_of, snapshot_results_of_group
+from viz_app.services.analyses import aligned_pairs, head_effects_of
 from viz_app.services.head_analyses import gradient_importance_of
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.loading import loaded, snapshot_groups, translator
 from viz_app.services.sentence_batches import Pairs, in_batches
+from viz_app.services.snapshots import snapshot_result_of, snapshot_results_of_group
 from viz_app.services.translations import UNTOUCHED, Run, translation_of
 
 __all__ = [

@@ -9,7 +9,9 @@ import torch
 from transformers import AutoConfig, AutoTokenizer, BartForConditionalGeneration, PreTrainedModel
 
 from model.checkpoints.checkpoint import Checkpoint
-from model.foreign.open import architecture, load_model, pair_of, placement, wrap
+from model.foreign.architecture import architecture
+from model.foreign.open import load_model, placement, wrap
+from model.foreign.tokenizer_pair import pair_of
 from model.inference.opening import open_translator
 from model.inference.translate import translate
 from model.inference.translation import Translation

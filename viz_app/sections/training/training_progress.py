@@ -19,7 +19,7 @@ from viz_app.figures.overview import overview
 from viz_app.figures.training import curves
 from viz_app.server.server_state import GATE
 from viz_app.server.training_jobs import EPOCHS, Training
-from viz_app.services import analyses, listing
+from viz_app.services import listing, snapshots
 from viz_app.session.boundary import boundary
 from viz_app.widgets.charts import draw
 from viz_app.widgets.head_picker import clicked_head, open_tile
@@ -125,7 +125,7 @@ def draw_attempt(training: Training, key: listing.CheckpointKey) -> None:
     try:
         saved = (training.folder / WEIGHTS).exists()
         step = None if saved else max(list_snapshots(training.folder), default=None)
-        own, reading = analyses.attempt_of(key, text, answer, step)
+        own, reading = snapshots.attempt_of(key, text, answer, step)
     except CheckpointError:  # nothing is saved yet
         st.info(t("The first map appears in a few seconds."))
         return
