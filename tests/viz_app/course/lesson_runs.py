@@ -1,0 +1,67 @@
+"""Answer the steps of a lesson as a visitor does, on the bundled checkpoints."""
+
+from typing import Any
+
+from model.inference.translation import Translation
+from tests.conftest import BUNDLED
+from viz_app.content.lesson_texts import lesson_text
+from viz_app.course.lesson import Answer, Lesson, OneOf, Step, Verdict
+from viz_app.course.situation import Situation
+from viz_app.services.listing import list_one
+from viz_app.services.translations import UNTOUCHED
+from viz_app.session.choice_forms import FORMS
+
+__all__ = ["answered", "check_form", "margin", "outcomes", "situation_of", "step_of"]
+
+
+def step_of(lesson: Lesson, name: str) -> Step:
+    return next(step for step in lesson.steps if step.name == name)
+
+
+def situation_of(step: Step, **changed: str) -> Situation:
+    """The run that a step opens, with other choices where the visitor changed some."""
+    choices = {**step.choices, **changed}
+    read: dict[str, Any] = {name: FORMS[name].read(text) for name, text in choices.items()}
+    assert None not in read.values(), f"a link cannot have one of these choices: {choices}"
+    return Situation(
+        key=list_one(BUNDLED / choices["checkpoint"]).key,
+        text=choices.get("text", ""),
+        forced=read.get("forced", ()),
+        intervention=read.get("intervention", UNTOUCHED),
+        choices=choices,
+    )
+
+
+def answered(lesson: Lesson, name: str, answer: Answer = None, **changed: str) -> Verdict:
+    """The verdict on an answer. The English text of its outcome exists and has a value for each placeholder."""
+    step = step_of(lesson, name)
+    verdict = step.check(situation_of(step, **changed), answer)
+    assert lesson_text(lesson.name, "en").steps[name].outcomes[verdict.outcome].format(**verdict.values)
+    assert verdict.right == (verdict.outcome == "right")
+    return verdict
+
+
+def outcomes(lesson: Lesson, name: str) -> dict[str, Verdict]:
+    """The verdict on each option of a question."""
+    form = step_of(lesson, name).answer
+    assert isinstance(form, OneOf)
+    return {option: answered(lesson, name, option) for option in form.options}
+
+
+def check_form(lesson: Lesson) -> None:
+    """A lesson has five to eight steps, then three puzzles, and a text for each step and each option."""
+    texts = lesson_text(lesson.name, "en").steps
+    assert [step.name for step in lesson.steps] == [*texts]
+    puzzles = [step.puzzle for step in lesson.steps]
+    assert puzzles[-3:] == [True] * 3
+    assert not any(puzzles[:-3])
+    assert 5 <= len(puzzles) - 3 <= 8
+    for step in lesson.steps:
+        options = step.answer.options if isinstance(step.answer, OneOf) else ()
+        assert (*texts[step.name].options,) == options
+        assert "wrong" in texts[step.name].outcomes or len(texts[step.name].outcomes) > 1, step.name
+
+
+def margin(translation: Translation) -> float:
+    """The smallest difference of the two largest probabilities at a written token."""
+    return min(one.candidates[0].probability - one.candidates[1].probability for one in translation.written)
