@@ -226,7 +226,7 @@ export class App {
   }
 
   fail(error) {
-    const sentence = error?.code && error.code !== "internal" ? error.message : say("This page could not be drawn: {reason}", { reason: String(error?.message ?? error) });
+    const sentence = error?.template && error.code !== "internal" ? say(error.template, error.values) : say("This page could not be drawn: {reason}", { reason: String(error?.message ?? error) });
     if (!this.main.querySelector(".page")) this.drawFrame();
     unmount(this.place());
     this.drawStep(null);

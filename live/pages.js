@@ -19,7 +19,7 @@ import { say } from "./assets/words.js";
 export const PAGES = {
   translate: { show: translate, names: () => ({ title: say("Translate"), instruction: say("Type a sentence, and see what every head attends to.") }) },
   steps: { show: steps, names: () => ({ title: say("Step by step"), instruction: say("Play the translation word by word; choose another word to use it instead.") }) },
-  heads: { show: heads, opening: ({ heads: text }) => text, names: () => ({ title: say("Heads"), instruction: say("Choose a head to silence it, and see the translation change.") }) },
+  heads: { show: heads, opening: ({ heads: text }) => text, names: () => ({ title: say("Heads"), instruction: say("Choose a head to silence it, and see what changes.") }) },
   inside: { show: inside, names: () => ({ title: say("One head"), instruction: say("Choose a query, and follow its numbers through one head.") }) },
   positions: { show: positions, opening: ({ order }) => order, names: () => ({ title: say("Positional encoding"), instruction: say("See how the model knows the position of each word.") }) },
   masks: { show: masks, asksForText: false, names: () => ({ title: say("Masks"), instruction: say("Type a few sentences, and see which tokens are masked.") }) },

@@ -1,5 +1,5 @@
 // A checkpoint is a folder with `model.safetensors`, `config.json` and `tokenizer.json`. It contains no code.
-import { require } from "./errors.js";
+import { N_, require } from "./errors.js";
 import { Classifier } from "./network/classifier.js";
 import { makeTranslator } from "./network/translators.js";
 import { MAX_WEIGHTS, Weights } from "./safetensors.js";
@@ -23,28 +23,28 @@ export function readConfig(json) {
     values = null;
   }
   const { format, task = "translation", model, tokenizer, figures = {} } = values ?? {};
-  require(format === 1 && model && tokenizer, "config-damaged", "config.json is not the configuration of a checkpoint of Headlight. Copy it again.");
-  require(["translation", "classification"].includes(task), "config-unsupported", `The task ${task} is not known.`);
+  require(format === 1 && model && tokenizer, "config-damaged", N_("config.json is not the configuration of a checkpoint of Headlight. Copy it again."));
+  require(["translation", "classification"].includes(task), "config-unsupported", N_("The task {task} is not known."), { task });
   for (const [name, known] of Object.entries({ ...CHOICES, num_kv_heads: [0, model.num_heads] }))
-    require(!(name in model) || known.includes(model[name]), "config-unsupported", `${name} is ${model[name]}. The browser runs ${known.join(", ")}. Open this model in the app.`);
+    require(!(name in model) || known.includes(model[name]), "config-unsupported", N_("{name} is {value}. The browser runs {known}. Open this model in the app."), { name, value: model[name], known: known.join(", ") });
   const sizes = Object.keys(model).filter((name) => /^(d_|num_|max_)|_size$/.test(name) && name !== "num_kv_heads");
   for (const name of ["d_model", "max_length", ...(model.architecture === "recurrent" ? [] : ["num_heads", "num_encoder_layers"]), ...sizes]) {
     const most = name === "max_length" ? MAX_POSITIONS : name.startsWith("num_") ? MAX_LAYERS : MAX_SIZE, size = model[name];
-    require(Number.isInteger(size) && size > 0 && size <= most, "config-damaged", `${name} is ${size}. It must be a whole number from 1 to ${most}.`);
+    require(Number.isInteger(size) && size > 0 && size <= most, "config-damaged", N_("{name} is {value}. It must be a whole number from 1 to {most}."), { name, value: size, most });
   }
-  require(model.d_model * model.max_length <= MAX_TABLE, "config-damaged", `d_model times max_length is ${model.d_model * model.max_length}. The limit is ${MAX_TABLE}.`);
-  require(model.d_model % (model.num_heads ?? 1) === 0, "config-damaged", `d_model (${model.d_model}) must be divisible by num_heads (${model.num_heads}).`);
-  require(task === "translation" || model.labels?.length > 1, "config-damaged", "A classifier needs at least two labels.");
+  require(model.d_model * model.max_length <= MAX_TABLE, "config-damaged", N_("d_model times max_length is {size}. The limit is {limit}."), { size: model.d_model * model.max_length, limit: MAX_TABLE });
+  require(model.d_model % (model.num_heads ?? 1) === 0, "config-damaged", N_("d_model ({d_model}) must be divisible by num_heads ({num_heads})."), { d_model: model.d_model, num_heads: model.num_heads });
+  require(task === "translation" || model.labels?.length > 1, "config-damaged", N_("A classifier needs at least two labels."));
   return { task, model, tokenizer, figures };
 }
 
 /** Open a checkpoint from the contents of its files. @param {CheckpointFiles} files @returns {Checkpoint | ClassifierCheckpoint} */
 export function readCheckpoint(files) {
   const { task, model: config, tokenizer: { kind, source_language, target_language }, figures } = readConfig(files.config);
-  require(kind === "bpe", "tokenizer-unsupported", "This checkpoint reads whole words by the rules of spaCy, which do not run in a browser. Choose a checkpoint with subwords.");
+  require(kind === "bpe", "tokenizer-unsupported", N_("This checkpoint reads whole words by the rules of spaCy, which do not run in a browser. Choose a checkpoint with subwords."));
   const tokenizer = new BytePairTokenizer(files.tokenizer);
   for (const name of Object.keys(config).filter((name) => name.endsWith("vocab_size")))
-    require(config[name] === tokenizer.size, "config-damaged", `The tokenizer has ${tokenizer.size} tokens, but config.json says ${name} is ${config[name]}.`);
+    require(config[name] === tokenizer.size, "config-damaged", N_("The tokenizer has {found} tokens, but config.json says {name} is {size}."), { found: tokenizer.size, name, size: config[name] });
   const model = readModel(task, config, files.weights);
   return /** @type {any} */ ({ task, config, model, tokenizer, figures, languages: [source_language, target_language] });
 }
@@ -65,8 +65,8 @@ export function readModel(task, config, buffer) {
 export async function fetchCheckpoint(folder, report = () => {}, signal) {
   const get = async (name) => {
     const address = `${folder.replace(/\/$/, "")}/${name}`, response = await fetch(address, { signal }).catch(() => null);
-    require(!signal?.aborted, "cancelled", "The work was cancelled.");
-    require(response?.ok, "fetch-failed", `${address} could not be loaded. Check the connection, then try again.`);
+    require(!signal?.aborted, "cancelled", N_("The work was cancelled."));
+    require(response?.ok, "fetch-failed", N_("{address} could not be loaded. Check the connection, then try again."), { address });
     return response;
   };
   const [config, tokenizer, weights] = await Promise.all(["config.json", "tokenizer.json", "model.safetensors"].map(get));
@@ -82,7 +82,7 @@ async function readReported(response, report) {
     const { done, value } = await reader.read();
     if (done) break;
     bytes += value.length;
-    require(bytes <= MAX_WEIGHTS, "weights-too-large", "The weights have more than 512 MB. Choose a smaller model.");
+    require(bytes <= MAX_WEIGHTS, "weights-too-large", N_("The weights have more than 512 MB. Choose a smaller model."));
     parts.push(value);
     report({ bytes, total });
   }

@@ -2,7 +2,7 @@
 // responsive. README.md describes the methods, and types.d.ts their values.
 import { silencingEachHead } from "./analysis/silencing.js";
 import { fetchCheckpoint, readCheckpoint } from "./checkpoint.js";
-import { EngineError, require } from "./errors.js";
+import { EngineError, N_, require } from "./errors.js";
 import { classifyIds, shortened } from "./inference/classify.js";
 import { forcedIds, readingOf, translating } from "./inference/translate.js";
 import { editsOf } from "./interventions.js";
@@ -24,7 +24,7 @@ function turn() {
 /** Run a generator, with a turn for others after each step. @template S, R @param {Generator<S, R>} work @param {Watching} watching */
 async function inTurns(work, { report, signal }) {
   for (;;) {
-    require(!signal?.aborted, "cancelled", "The work was cancelled.");
+    require(!signal?.aborted, "cancelled", N_("The work was cancelled."));
     const { done, value } = work.next();
     if (done) return value;
     report?.(value);
@@ -49,8 +49,8 @@ export class LocalEngine {
 
   /** The open checkpoint, if it has this task. @returns {any} */
   opened(task = this.checkpoint?.task) {
-    require(this.checkpoint, "no-checkpoint", "No checkpoint is open.");
-    require(this.checkpoint.task === task, "other-task", `This checkpoint does ${this.checkpoint.task}. Choose one for ${task}.`);
+    require(this.checkpoint, "no-checkpoint", N_("No checkpoint is open."));
+    require(this.checkpoint.task === task, "other-task", N_("This checkpoint does {task}. Choose one for {wanted}."), { task: this.checkpoint.task, wanted: task });
     return this.checkpoint;
   }
 
@@ -99,7 +99,7 @@ export class WorkerEngine {
     this.waiting = new Map();
     this.calls = 0;
     worker.onmessage = ({ data }) => this.receive(data);
-    worker.onerror = () => this.fail("worker-failed", "The engine could not start in the background.");
+    worker.onerror = () => this.fail("worker-failed", N_("The engine could not start in the background."));
     for (const [method, count] of Object.entries(METHODS))
       this[method] = (...given) => this.call(method, given.slice(0, count), given[count]);
   }
@@ -120,17 +120,17 @@ export class WorkerEngine {
     const call = this.waiting.get(id);
     if (report !== undefined) return call?.report?.(report);
     this.waiting.delete(id);
-    return error ? call?.reject(new EngineError(error.code, error.message)) : call?.resolve(result);
+    return error ? call?.reject(new EngineError(error.code, error.template, error.values)) : call?.resolve(result);
   }
 
-  fail(code, message) {
-    for (const { reject } of this.waiting.values()) reject(new EngineError(code, message));
+  fail(code, template) {
+    for (const { reject } of this.waiting.values()) reject(new EngineError(code, template));
     this.waiting.clear();
   }
 
   close() {
     this.worker.terminate();
-    this.fail("cancelled", "The work was cancelled.");
+    this.fail("cancelled", N_("The work was cancelled."));
   }
 }
 
@@ -153,8 +153,8 @@ export function serveEngine(scope) {
       const filled = Array.from({ length: METHODS[method] }, (_, i) => values[i]);
       scope.postMessage({ id, result: await engine[method](...filled, { report, signal: controller.signal }) });
     } catch (error) {
-      const { code = "internal", message } = /** @type {any} */ (error);
-      scope.postMessage({ id, error: { code, message } });
+      const { code = "internal", message, template = message, values = {} } = /** @type {any} */ (error);
+      scope.postMessage({ id, error: { code, template, values } });
     }
     running.delete(id);
   };

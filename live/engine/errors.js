@@ -1,14 +1,26 @@
-// An error that a visitor can read. With its code, a page can show the sentence in another language.
+// An error that a visitor can read: a sentence with its values. With its template, a page shows it in another language.
 
 export class EngineError extends Error {
-  constructor(code, message) {
-    super(message);
+  /**
+   * @param {string} code
+   * @param {string} template English, with a `{name}` for each value.
+   * @param {Record<string, unknown>} [values]
+   */
+  constructor(code, template, values = {}) {
+    super(template.replace(/\{(\w+)\}/g, (all, name) => (name in values ? String(values[name]) : all)));
     this.name = "EngineError";
     this.code = code;
+    this.template = template;
+    this.values = values;
   }
 }
 
-/** @param {unknown} condition @returns {asserts condition} */
-export function require(condition, code, message) {
-  if (!condition) throw new EngineError(code, message);
+/** Mark a text for translation. A page translates it where it shows it. @param {string} text */
+export function N_(text) {
+  return text;
+}
+
+/** @param {unknown} condition @param {string} code @param {string} template @param {Record<string, unknown>} [values] @returns {asserts condition} */
+export function require(condition, code, template, values) {
+  if (!condition) throw new EngineError(code, template, values);
 }

@@ -1,11 +1,10 @@
 // Reads a safetensors file: the length of a header, the header as JSON, then the numbers of all tensors.
-import { EngineError, require } from "./errors.js";
+import { EngineError, N_, require } from "./errors.js";
 import { sizeOf, tensor } from "./tensor.js";
 
 export const MAX_WEIGHTS = 512 << 20; // bytes
 const MAX_HEADER = 8 << 20;
-const DAMAGED = "The weights are damaged or not a safetensors file. Copy model.safetensors again.";
-const OTHER = "The file was made for another configuration.";
+const DAMAGED = N_("The weights are damaged or not a safetensors file. Copy model.safetensors again.");
 
 /** Half precision → single precision, for each of the 65,536 halves. It is computed at its first use. */
 let halves = new Float32Array(0);
@@ -40,7 +39,7 @@ function readHalves(buffer) {
 export class Weights {
   /** @param {ArrayBuffer} buffer The file. */
   constructor(buffer) {
-    require(buffer.byteLength <= MAX_WEIGHTS, "weights-too-large", "The weights have more than 512 MB. Choose a smaller model.");
+    require(buffer.byteLength <= MAX_WEIGHTS, "weights-too-large", N_("The weights have more than 512 MB. Choose a smaller model."));
     require(buffer.byteLength >= 8, "weights-damaged", DAMAGED);
     const length = Number(new DataView(buffer).getBigUint64(0, true));
     require(length <= MAX_HEADER && 8 + length <= buffer.byteLength, "weights-damaged", DAMAGED);
@@ -59,11 +58,11 @@ export class Weights {
 
   /** Read one tensor in single precision, once. @param {string} name @param {number[]} shape That the model needs. */
   take(name, ...shape) {
-    require(this.entries.has(name), "weights-missing", `${name} is missing in the weights. ${OTHER}`);
+    require(this.entries.has(name), "weights-missing", N_("{name} is missing in the weights. The file was made for another configuration."), { name });
     const entry = this.entries.get(name) ?? {}, type = TYPES.get(entry.dtype);
     this.entries.delete(name);
-    require(`${entry.shape}` === `${shape}`, "weights-shape", `${name} has the shape (${entry.shape}), but config.json requires (${shape}).`);
-    require(type, "weights-type", `${name} has numbers of the type ${entry.dtype}. Only F32, F16 and BF16 can be read.`);
+    require(`${entry.shape}` === `${shape}`, "weights-shape", N_("{name} has the shape ({found}), but config.json requires ({shape})."), { name, found: `${entry.shape}`, shape: `${shape}` });
+    require(type, "weights-type", N_("{name} has numbers of the type {type}. Only F32, F16 and BF16 can be read."), { name, type: `${entry.dtype}` });
     const [from, to] = entry.data_offsets, inside = Number.isInteger(from) && from >= 0 && this.start + to <= this.buffer.byteLength;
     require(inside && to - from === sizeOf(shape) * type.bytes, "weights-damaged", DAMAGED);
     return tensor(shape, type.read(this.buffer.slice(this.start + from, this.start + to)));
@@ -81,6 +80,6 @@ export class Weights {
 
   requireAllTaken() {
     const [unknown] = this.entries.keys();
-    require(unknown === undefined, "weights-unknown", `The weights have the unknown tensor ${unknown}. ${OTHER}`);
+    require(unknown === undefined, "weights-unknown", N_("The weights have the unknown tensor {name}. The file was made for another configuration."), { name: unknown });
   }
 }

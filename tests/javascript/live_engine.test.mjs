@@ -1,5 +1,6 @@
 // The parts of the engine of Headlight Live, and what it does with damaged files. tests/live compares it with PyTorch.
 import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
 import test from "node:test";
 import { readCheckpoint, readConfig } from "../../live/engine/checkpoint.js";
 import { beam } from "../../live/engine/decoding/beam.js";
@@ -13,6 +14,7 @@ import { decoderMask, paddingMask } from "../../live/engine/network/masks.js";
 import { Weights } from "../../live/engine/safetensors.js";
 import { linear, softmax, tensor } from "../../live/engine/tensor.js";
 import { NO_TRACE } from "../../live/engine/trace.js";
+import { say, useWords } from "../../viz_app/components/assets/words.js";
 
 const SIZES = {
   d_model: 12, num_heads: 2, d_ff: 10, num_encoder_layers: 1, num_decoder_layers: 1, max_length: 16, norm: "post",
@@ -76,7 +78,11 @@ function files(sizes = {}) {
   return { weights: safetensors(tensors), config: JSON.stringify({ format: 1, model: config, tokenizer }), tokenizer: tokenizerFile([["a", "b"], ["Ġ", "ab"]]) };
 }
 
-const coded = (code) => (error) => error.code === code && error.message.endsWith(".");
+const ENGINE = new URL("../../live/engine/", import.meta.url).pathname;
+const marked = new Set(globSync(`${ENGINE}**/*.js`).flatMap((file) => [...readFileSync(file, "utf8").matchAll(/N_\("([^"]*)"\)/g)].map(([, text]) => text)));
+
+// Every error has a sentence without values that are missing, and its template is a text that the page can translate.
+const coded = (code) => (error) => error.code === code && error.message.endsWith(".") && !/\{\w+\}/.test(error.message) && marked.has(error.template);
 
 test("half precision, bfloat16 and single precision are read", () => {
   const weights = new Weights(safetensors({
@@ -224,6 +230,10 @@ for (const [name, start] of [["in the page", () => new LocalEngine()], ["in a wo
     const info = await engine.open(files());
     assert.deepEqual(info.heads, { cross: [1, 2], encoder: [1, 2], decoder: [1, 2] });
     await assert.rejects(engine.classify("ab"), coded("other-task"));
+    const refused = await engine.translate("ab".repeat(1 << 14)).catch((error) => error);
+    useWords({ "": "ko", "The text has more than {limit} bytes. Shorten it.": "한도: {limit}바이트." });
+    assert.equal(say(refused.template, refused.values), "한도: 16384바이트.", "a page words the error in another language");
+    useWords({});
     const texts = [], translation = await engine.translate("ab", { limit: 4 }, { report: ({ text }) => texts.push(text) });
     assert.equal(texts.length, translation.written.length);
     assert.deepEqual(translation.maps.cross.shape, [1, 2, texts.length, 2]);

@@ -1,6 +1,7 @@
 """The words of our JavaScript in the language of the visitor.
 
-A script marks a text with `say("…")` of `assets/words.js`. Its translation travels with the data of the component.
+A script marks a text with `say("…")` of `assets/words.js`, or with `N_("…")` where another place shows it. Its
+translation travels with the data of the component.
 """
 
 import json
@@ -13,7 +14,7 @@ from viz_app.content.translation import language, t
 
 __all__ = ["marked_in", "words_of"]
 
-SAY = re.compile(r'\bsay\(\s*("(?:[^"\\\n]|\\.)*")')
+SAY = re.compile(r'\b(?:say|N_)\(\s*("(?:[^"\\\n]|\\.)*")')
 
 
 def marked_in(script: str) -> list[str]:

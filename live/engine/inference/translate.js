@@ -4,7 +4,7 @@ import { lengthLimit } from "../decoding/decoder_state.js";
 import { greedy } from "../decoding/greedy.js";
 import { sample, seededNumbers } from "../decoding/sampling.js";
 import { entropyOf, finish, largestIndices, writtenIds } from "../decoding/search.js";
-import { require } from "../errors.js";
+import { N_, require } from "../errors.js";
 import { numLayers } from "../network/translators.js";
 import { concatenate, tensor } from "../tensor.js";
 import { BOS_ID, EOS_ID, PAD_ID } from "../text/vocab.js";
@@ -29,7 +29,7 @@ export function forcedIds({ tokenizer }, text) {
 export function startSearch(model, source, { method, beamSize = 5, seed = 0, ...search }, options) {
   for (const [name, [least, most]] of Object.entries(SETTINGS)) {
     const { [name]: value = least } = { beamSize, ...search };
-    require(value >= least && value <= most, "search-settings", `${name} is ${value}. It must be from ${least} to ${most}.`);
+    require(value >= least && value <= most, "search-settings", N_("{name} is {value}. It must be from {least} to {most}."), { name, value, least, most });
   }
   if (method === "beam") return beam(model, source, { ...options, ...search, size: beamSize });
   if (method === "sample") return sample(model, source, { random: seededNumbers(seed), ...search, ...options });

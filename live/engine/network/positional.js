@@ -1,5 +1,5 @@
 // Positional encodings give a Transformer the order of its tokens.
-import { require } from "../errors.js";
+import { N_, require } from "../errors.js";
 import { mapped, tensor } from "../tensor.js";
 
 /** Sine and cosine waves of increasing wavelength ("Attention Is All You Need", section 3.5): (length, width). */
@@ -12,7 +12,7 @@ export function sinusoidalTable(length, width) {
 
 /** The rows of positions `start` to `end - 1`. @param {Tensor} table */
 function rowsOf({ data, shape: [positions, width] }, start, end) {
-  require(end <= positions, "text-too-long", `The text has ${end} tokens, but this model has ${positions} positions. Shorten the text.`);
+  require(end <= positions, "text-too-long", N_("The text has {n} tokens, but this model has {positions} positions. Shorten the text."), { n: end, positions });
   return data.subarray(start * width, end * width);
 }
 

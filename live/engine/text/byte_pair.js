@@ -1,8 +1,9 @@
 // Byte-level byte-pair encoding, as model/text/byte_pair.py writes it: words are split into frequent subwords.
-import { EngineError, require } from "../errors.js";
+import { EngineError, N_, require } from "../errors.js";
 import { SPECIAL_TOKENS } from "./vocab.js";
 
 const MAX_BYTES = 1 << 14; // of a text: the time grows with the square of its longest word
+const BAD = "tokenizer-damaged";
 const NONE = 2 ** 31 - 1; // the rank of two symbols that do not merge
 const CONTINUES = "·"; // shown before a subword that continues a word
 const HAN = /(\p{Script=Han})/u; // Chinese has no spaces, so each character is a word
@@ -47,12 +48,12 @@ export class BytePairTokenizer {
       const values = JSON.parse(json), vocab = new Map(Object.entries(values.model.vocab));
       const tokens = [...vocab].sort(([, a], [, b]) => a - b).map(([token]) => token), characters = charactersOfBytes();
       const idOf = (token) => {
-        require(vocab.has(token), "", `It does not have the token ${token}.`);
+        require(vocab.has(token), BAD, N_("tokenizer.json has no token {token}, so it is not a byte-pair tokenizer of Headlight."), { token });
         return vocab.get(token);
       };
-      require(isOurs(values), "", "Its steps before the merges differ.");
-      require(tokens.every((token, id) => idOf(token) === id), "", "The ids of its tokens are not 0, 1, 2 and so on.");
-      require(SPECIAL_TOKENS.every((token, id) => idOf(token) === id), "", "Its special tokens differ.");
+      require(isOurs(values), BAD, N_("tokenizer.json is not a byte-pair tokenizer of Headlight: its steps before the merges differ."));
+      require(tokens.every((token, id) => idOf(token) === id), BAD, N_("tokenizer.json is not a byte-pair tokenizer of Headlight: the ids of its tokens are not 0, 1, 2 and so on."));
+      require(SPECIAL_TOKENS.every((token, id) => idOf(token) === id), BAD, N_("tokenizer.json is not a byte-pair tokenizer of Headlight: its special tokens differ."));
       this.size = tokens.length;
       this.idOfByte = characters.map(idOf);
       this.bytes = tokens.map((token, id) => Uint8Array.from(id < SPECIAL_TOKENS.length ? [] : [...token].map((c) => characters.indexOf(c))));
@@ -60,8 +61,8 @@ export class BytePairTokenizer {
       this.ranks = new Map(values.model.merges.map(([a, b], rank) => [idOf(a) * this.size + idOf(b), rank]));
       this.merged = Int32Array.from(values.model.merges, ([a, b]) => idOf(a + b));
     } catch (error) {
-      const reason = error instanceof EngineError ? error.message : "It is damaged.";
-      throw new EngineError("tokenizer-damaged", `tokenizer.json is not a byte-pair tokenizer of Headlight. ${reason}`);
+      if (error instanceof EngineError) throw error;
+      throw new EngineError(BAD, N_("tokenizer.json is damaged. Copy it again."));
     }
   }
 
@@ -69,7 +70,7 @@ export class BytePairTokenizer {
   encode(text) {
     const words = text.length <= MAX_BYTES ? preTokenized(spaced(text)).map(toBytes) : [];
     const length = words.reduce((sum, word) => sum + word.length, 0);
-    require(text.length <= MAX_BYTES && length <= MAX_BYTES, "text-too-long", `The text has more than ${MAX_BYTES} bytes. Shorten it.`);
+    require(text.length <= MAX_BYTES && length <= MAX_BYTES, "text-too-long", N_("The text has more than {limit} bytes. Shorten it."), { limit: MAX_BYTES });
     return words.flatMap((word) => this.merge(word));
   }
 
