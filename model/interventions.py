@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.config.kinds import KINDS
+from model.config.section import ConfigError, require
+from model.messages import Message
 from model.trace import Edit, ablate_heads, hook_name
 
 __all__ = ["Head", "Intervention", "PaintedCell", "uniform_heads", "without_positions"]
@@ -70,11 +72,15 @@ class Intervention:
     def __post_init__(self) -> None:
         rows = [(cell.head, cell.query) for cell in self.painted]
         for head, query in rows:
-            if rows.count((head, query)) > 1:
-                raise ValueError(
-                    f"Two weights are painted in row {query + 1} of layer {head.layer + 1}, head {head.head + 1} "
-                    f"({head.kind}). Paint at most one weight per row."
-                )
+            require(
+                rows.count((head, query)) == 1,
+                "Two weights are painted in row {row} of layer {layer}, head {head} ({kind}). Paint at most one weight "
+                "per row.",
+                row=query + 1,
+                layer=head.layer + 1,
+                head=head.head + 1,
+                kind=Message(KINDS[head.kind].title),
+            )
 
     def __bool__(self) -> bool:
         return self != Intervention()
@@ -126,7 +132,7 @@ class Intervention:
         """Read the text of `code`.
 
         Raises:
-            ValueError: the text has a part that `code` does not write.
+            ConfigError: the text has a part that `code` does not write.
         """
         heads: dict[str, set[Head]] = {"off": set(), "uniform": set()}
         painted, positions = set(), True
@@ -141,7 +147,7 @@ class Intervention:
             elif part == "nopositions":
                 positions = False
             else:
-                raise ValueError(f"The link has an unknown change: {part!r}.")
+                raise ConfigError("The link has an unknown change: {part}", part=repr(part))
         return cls(
             ablated=frozenset(heads["off"]),
             uniform=frozenset(heads["uniform"]),

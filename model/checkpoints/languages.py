@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from model.checkpoints.checkpoint import Checkpoint
 from model.config.foreign import ForeignConfig
+from model.config.section import require
 
 __all__ = ["code_of", "short_code", "tag", "usual_languages", "with_languages"]
 
@@ -41,11 +42,10 @@ def usual_languages(config: ForeignConfig) -> tuple[str, str]:
     """The default languages of a model with many languages: those in its files, or English and German.
 
     Raises:
-        ValueError: the model has only one pair of languages.
+        ConfigError: the model has only one pair of languages.
     """
     codes = list(config.tokenizer.languages)
-    if not codes:
-        raise ValueError("This model has no languages to choose from.")
+    require(bool(codes), "This model has no languages to choose from.")
 
     def first(*names: str) -> str:
         return next((code for name in names for code in codes if name and name in (code, short_code(code))), codes[0])
@@ -62,14 +62,19 @@ def with_languages(checkpoint: Checkpoint, source: str, target: str) -> Checkpoi
         target: One of its languages.
 
     Raises:
-        ValueError: the model does not have these languages.
+        ConfigError: the model does not have these languages.
     """
     config, pair = checkpoint.config, checkpoint.tokenizers
     if not isinstance(config, ForeignConfig) or not config.tokenizer.languages:
         return checkpoint
     ids = config.tokenizer.languages
-    if not {source, target} <= set(ids):
-        raise ValueError(f"This model cannot translate from {source} to {target}. Its languages are {', '.join(ids)}.")
+    require(
+        {source, target} <= set(ids),
+        "This model cannot translate from {source} to {target}. Its languages are {languages}.",
+        source=source,
+        target=target,
+        languages=", ".join(ids),
+    )
 
     def with_source(tokens: Iterable[int]) -> tuple[int, ...]:
         return tuple(ids[source] if i in ids.values() else i for i in tokens)

@@ -62,7 +62,7 @@ class TrainConfig(Section):
         )
         require(
             min(self.snapshot_steps, default=0) >= 0,
-            "snapshot_steps is {snapshot_steps}; each step must be at least 0.",
+            "snapshot_steps is {snapshot_steps}; each must be at least 0.",
             snapshot_steps=list(self.snapshot_steps),
         )
         require(

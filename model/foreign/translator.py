@@ -9,7 +9,7 @@ from transformers import Cache, DynamicCache, EncoderDecoderCache, GenerationCon
 from transformers.modeling_outputs import BaseModelOutput
 
 from model.config.kinds import KINDS
-from model.config.section import ConfigError
+from model.config.section import ConfigError, require
 from model.foreign.base import ForeignModel
 from model.foreign.generation import rules_of
 from model.foreign.sizes import few_tokens
@@ -74,10 +74,13 @@ class ForeignTranslator(ForeignModel):
         return ForeignCache()
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
-        if source.size(1) > self.config.max_length:  # the library extends some models and fails in others
-            raise ValueError(
-                f"The source has {source.size(1)} tokens. This model can read {self.config.max_length}. Shorten it."
-            )
+        # The library extends some models and fails in others.
+        require(
+            source.size(1) <= self.config.max_length,
+            "The source has {n} tokens. This model can read {limit}. Shorten it.",
+            n=source.size(1),
+            limit=self.config.max_length,
+        )
         # A single source has no padding, whatever its ids.
         mask = (source != self.pad_id) | (len(source) == 1)  # (B, S)
         memory = self.model.get_encoder()(input_ids=source, attention_mask=mask.long()).last_hidden_state

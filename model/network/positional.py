@@ -8,6 +8,8 @@ import math
 import torch
 from torch import Tensor, nn
 
+from model.config.section import require
+
 __all__ = ["LearnedPositions", "PositionalEncoding", "RotaryPositions", "SinusoidalPositions", "sinusoidal_table"]
 
 
@@ -29,10 +31,14 @@ def rows(table: Tensor, start: int, end: int) -> Tensor:
     """The rows of positions `start` to `end - 1`.
 
     Raises:
-        ValueError: the text has more tokens than the table has rows.
+        ConfigError: the text has more tokens than the table has rows.
     """
-    if end > len(table):
-        raise ValueError(f"The text has {end} tokens, but this model has {len(table)} positions. Shorten the text.")
+    require(
+        end <= len(table),
+        "The text has {n} tokens, but this model has {positions} positions. Shorten the text.",
+        n=end,
+        positions=len(table),
+    )
     return table[start:end]
 
 

@@ -1,13 +1,17 @@
 """An error of `model/` in the language of the visitor, with the errors inside it."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
 from model.checkpoints.checkpoint import CheckpointError
 from model.inference.opening import read_any_config
-from model.messages import Message
+from model.interventions import Head, Intervention, PaintedCell
+from model.messages import Message, MessageError
+from model.network.positional import LearnedPositions
 from model.safety.errors import first_line
 from viz_app.content.numbers import decimal
 from viz_app.content.translation import in_language, worded
@@ -41,6 +45,32 @@ def test_a_setting_inside_an_error_has_the_same_language(tmp_path: Path) -> None
         read_any_config(tmp_path)
     with in_language("zh"):
         assert "此版本的 Headlight 读取格式" in worded(caught.value)
+
+
+def two_weights_in_a_row() -> Intervention:
+    head = Head("cross", 0, 1)
+    return Intervention(painted=frozenset(PaintedCell(head, 2, key, 0.5) for key in (0, 1)))
+
+
+@pytest.mark.parametrize(
+    ("fail", "sentence"),
+    [
+        (two_weights_in_a_row, "第 1 层第 2 头（交叉）的第 3 行中涂改了两个权重。每行最多涂改一个权重。"),
+        (
+            lambda: LearnedPositions(max_length=4, d_model=2)(torch.zeros(1, 5, 2)),
+            "文本有 5 个 token，但这个模型只有 4 个位置。请缩短文本。",
+        ),
+        (lambda: Intervention.from_code("off"), "链接中有未知的改动：'off'"),
+    ],
+    ids=["two weights in a row", "a text beyond the table of positions", "a link with an unknown change"],
+)
+def test_what_a_visitor_does_wrong_is_said_in_the_language_of_the_visitor(
+    fail: Callable[[], object], sentence: str
+) -> None:
+    with pytest.raises(MessageError) as caught:
+        fail()
+    with in_language("zh"):
+        assert worded(caught.value) == sentence
 
 
 def test_the_message_of_another_library_is_one_short_line() -> None:
