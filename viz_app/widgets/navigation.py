@@ -53,7 +53,7 @@ SECTIONS = {
         AppPage(
             "masks", N_("Masks"), "grid_on", N_("Type a few sentences, see which tokens are masked, then break a mask.")
         ),
-        AppPage("heads", N_("Heads"), "toggle_on", N_("Choose a head to silence it, and see the translation change.")),
+        AppPage("heads", N_("Heads"), "toggle_on", N_("Choose a head to silence it, and see what changes.")),
     ),
     N_("Compare"): (
         AppPage("compare", N_("Side by side"), "compare", N_("Choose what to compare, and see where the two differ.")),

@@ -17,8 +17,13 @@ TRANSLATED = LANGUAGES[1:]
 TEXTS = [text for path in SOURCES for text in marked(path)]
 WORDS = tomllib.loads((ROOT / "viz_app/content/terms.toml").read_text(encoding="utf-8"))["terms"]
 
+# Each term with the pattern that finds it in English, the longest first.
+PATTERNS = [
+    (re.compile(rf"(?<![\w-]){re.escape(term['en'])}(?:s|es)?(?![\w-])", re.IGNORECASE), term)
+    for term in sorted(WORDS, key=lambda term: -len(term["en"]))
+]
 PLACEHOLDER = re.compile(r"(?<!\\)\{([a-z]\w*)\}")
-NO_TERMS = re.compile(r'\{\w+\}|`[^`]*`|"[^"]*"')  # values, and names and values of settings
+NO_TERMS = re.compile(r'\{\w+\}|`[^`]*`|"[^"]*"|\w+\.json\b')  # values, names and values of settings, and files
 FORMULA = re.compile(r"\$[^$]*\$")
 STRUCTURE = re.compile(
     r"`[^`]*`|\$[^$]*\$|:material/\w+:|\*\*|\]\([^)]*\)|</?[a-z]+[^<>]*>|&\w+;|^\s*(?:[-*] |\d+\. |#+ |\|)|\n",
@@ -136,13 +141,13 @@ def test_a_broken_translation_is_found(text: str, translation: str) -> None:
 @pytest.mark.parametrize("language", TRANSLATED)
 def test_one_term_has_one_word(language: str) -> None:
     wrong = {}
-    for term in filter(lambda term: term.get("checked", True), WORDS):
-        accepted = [term[language]] if isinstance(term[language], str) else term[language]
-        pattern = re.compile(rf"(?<![\w-]){re.escape(term['en'])}(?:s|es)?(?![\w-])", re.IGNORECASE)
-        for _, message in messages(language):
-            if any(pattern.search(NO_TERMS.sub("", one)) for one in english(message)):
-                texts = [one for one in translations(message) if one]
-                wrong |= {one: accepted for one in texts if not any(w.lower() in one.lower() for w in accepted)}
+    for _, message in messages(language):
+        text = NO_TERMS.sub("", " ".join(filter(None, (message.context, *english(message)))))
+        for pattern, term in PATTERNS:
+            text, times = pattern.subn("", text)  # a shorter term is not looked for inside a longer one
+            accepted = [term[language]] if isinstance(term[language], str) else term[language]
+            texts = [one for one in translations(message) if one and times and term.get("checked", True)]
+            wrong |= {one: accepted for one in texts if not any(w.lower() in one.lower() for w in accepted)}
     assert wrong == {}
 
 

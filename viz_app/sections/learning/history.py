@@ -10,7 +10,7 @@ from model.analysis.learning import SnapshotResult, UnreadableSnapshot, list_sna
 from model.inference.translation import Translation
 from viz_app.content.numbers import decimal
 from viz_app.content.plain import plain
-from viz_app.content.translation import N_, t, worded
+from viz_app.content.translation import N_, t, tp, worded
 from viz_app.services import long_analyses
 from viz_app.services.listing import CheckpointKey
 from viz_app.session.page_end import end_page
@@ -34,7 +34,7 @@ class History:
 
     @property
     def names(self) -> list[str]:
-        return [*(t("step {step}", step=decimal(step)) for step in self.steps), t("trained")]
+        return [*(tp("training", "step {step}", step=decimal(step)) for step in self.steps), t("trained")]
 
     @property
     def texts(self) -> list[str]:

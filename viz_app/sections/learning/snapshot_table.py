@@ -16,8 +16,8 @@ def show_snapshot_table(history: History) -> None:
     section(
         t("The translation at every snapshot"),
         t(
-            "The same sentence, translated by the model after each number of training steps. At step 0 the weights are "
-            "random. The loss shows how unlikely the model finds the translation of the trained model."
+            "The same sentence, translated by the model after each number of training steps. At training step 0, the "
+            "weights are random. The loss shows how unlikely the model finds the translation of the trained model."
         ),
     )
     after, translation, loss = t("after"), t("translation"), t("loss, nats per token")

@@ -43,7 +43,7 @@ PROPERTIES = {  # name → meaning, measured number
         N_("the largest value is {number}"),
     ),
     "consistent": (
-        N_("Consistent: a step of k tokens is the same distance everywhere"),
+        N_("Consistent: a shift of k tokens is the same distance everywhere"),
         N_("distances for the same k differ by up to {number}"),
     ),
     "extends": (

@@ -70,7 +70,7 @@ def progress(training: Training, *, epochs: int) -> tuple[float, str]:
         return share, t("Starting takes a moment …")
     share, left = min(job.done / job.steps, 1.0), job.seconds_left()
     done = t(
-        "Pass {number} of {total} over the pairs, step {step} of {steps}.",
+        "Pass {number} of {total} over the pairs, training step {step} of {steps}.",
         number=min(epochs + 1, EPOCHS),
         total=EPOCHS,
         step=decimal(job.done),
