@@ -6,6 +6,9 @@ from viz_app.components.bundle import ASSETS, asset
 from viz_app.components.page_parts import begin_parts, complete_address, mount_parts, page_keys
 from viz_app.content.glossary import glossary
 from viz_app.content.translation import N_, t
+from viz_app.course.visit import follow_lesson
+from viz_app.sections.course.browser_store import note_first_visit, store_in_browser
+from viz_app.sections.course.strip import lesson_strip
 from viz_app.server.presence import visitor
 from viz_app.server.server_state import turn
 from viz_app.server.streamlit_bridge import keep_reconnecting
@@ -28,6 +31,7 @@ ICON, LOGO = str(ASSETS / "icon.svg"), str(ASSETS / "logo.svg")
 
 bound_received_files()
 guard_callbacks()
+note_first_visit()
 restore_choices()
 begin_language()
 st.set_page_config(page_title="Headlight", page_icon=ICON, layout="wide")
@@ -43,6 +47,8 @@ if place := wanted_place(st.query_params.to_dict()):
     kept = chosen_language()
     clear_choices()
     st.switch_page(page_of(place.page), query_params=dict(place.choices) | kept)
+if (opened := follow_lesson(page_name(page))) != page_name(page):
+    st.switch_page(page_of(opened))
 clear_page_facts()
 begin_parts()
 with turn():
@@ -51,15 +57,24 @@ with turn():
             with st.sidebar, st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 glossary()
                 language_switch()
-            checkpoint_picker(listed_checkpoints())
+            checkpoint_picker(listed := listed_checkpoints())
             with st.sidebar:
                 present_switch()
         link_place = st.sidebar.container()  # filled after the page, because the link names what the page shows
         leave_button()
-        heading(page.title, t(PAGES[page_name(page)].instruction))
+        strip = None
+        with boundary(N_("The lesson could not be shown.")):
+            strip = lesson_strip(page_name(page), listed)
+        if strip is None:
+            heading(page.title, t(PAGES[page_name(page)].instruction))
         show_callback_problems()
-        with boundary(N_("This page could not be shown.")):
-            page.run()
+        if strip is None or strip.shows_page:
+            with boundary(N_("This page could not be shown.")):
+                page.run()
+        if strip:
+            strip.judge(listed)
+        with boundary(N_("Your answers could not be kept.")):
+            store_in_browser(page_name(page))
         with boundary(N_("The link to this page could not be made.")), link_place:
             link_button(page_name(page))
         with boundary(N_("Lines between words and saving pictures do not work.")), st.sidebar:

@@ -94,6 +94,7 @@ class Step:
         choices: What the page shows, as a link writes it.
         answer: How the visitor answers. Except for an `Action`, the page is hidden until the visitor has answered.
         check: Compares the answer with the visitor's run.
+        outcomes: The names of all verdicts that the check can give. Markdown words each of them.
         target: The key of the control or the picture that the step is about.
         any_sentence: Whether the step also works with the visitor's own sentence.
         puzzle: Whether it is a puzzle. Puzzles accept every right answer.
@@ -104,9 +105,15 @@ class Step:
     choices: Mapping[str, str]
     answer: AnswerForm
     check: Callable[[Situation, Answer], Verdict]
+    outcomes: tuple[str, ...] = ("right", "wrong")
     target: str = ""
     any_sentence: bool = True
     puzzle: bool = False
+
+    @property
+    def predicts(self) -> bool:
+        """Whether the visitor answers before the page appears."""
+        return not isinstance(self.answer, Action)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +123,18 @@ class Lesson:
     Attributes:
         name: Of its Markdown file, and in links.
         steps: In their order. The puzzles are last.
+        minutes: About how long a visitor takes alone.
     """
 
     name: str
     steps: tuple[Step, ...]
+    minutes: int = 15
+
+    def link(self, step: Step) -> str:
+        """The name of a step in links: `?lesson=query-key-value.scale`."""
+        return f"{self.name}.{step.name}"
+
+    def after(self, step: Step, distance: int = 1) -> Step | None:
+        """The step that comes so many steps after another; None outside the lesson."""
+        index = self.steps.index(step) + distance
+        return self.steps[index] if 0 <= index < len(self.steps) else None

@@ -106,6 +106,7 @@ FORMS: dict[str, Form] = {
     "lang": Form(read_language),
     "forced": Form(read_forced, write_forced),
     "intervention": Form(read_intervention, Intervention.code),
+    "lesson": TEXT,  # an unknown step gets a sentence
 }
 
 

@@ -5,7 +5,7 @@ them to its widgets. A default is never a choice: it depends on the checkpoint. 
 stays chosen for the other pages. `address` writes the choices into the URL.
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import streamlit as st
@@ -18,6 +18,7 @@ __all__ = [
     "choose_by_index",
     "clear_choice",
     "clear_choices",
+    "replace_choices",
     "set_choice",
     "settle",
     "settle_number",
@@ -81,6 +82,13 @@ def clear_choices() -> None:
     """Remove all choices. The next run takes them from the URL, as the first run of a visitor with a link does."""
     for name in ("choices", *FORMS):
         st.session_state.pop(name, None)
+
+
+def replace_choices(chosen: Mapping[str, object]) -> None:
+    """Before any widget: choose exactly this. The address gets one step for Back, as after any other choice."""
+    page = choices().page
+    clear_choices()
+    st.session_state["choices"] = Choices(chosen=dict(chosen), page=page)
 
 
 def settle(name: str, default: object, allowed: Container[object] | None = None) -> None:

@@ -29,7 +29,10 @@ class AppPage:
 
 HOME = "translate"  # the page of an address without a page name
 SECTIONS = {
-    N_("Course"): (AppPage("start", N_("Start here"), "flag", N_("Learn six words, then open a page.")),),
+    N_("Course"): (
+        AppPage("start", N_("Start here"), "flag", N_("Learn six words, then open a page.")),
+        AppPage("lessons", N_("Lessons"), "menu_book", N_("Choose a lesson: it asks, and your own run answers.")),
+    ),
     N_("Look"): (
         AppPage("translate", N_("Translate"), "translate", N_("Type a sentence, and see what every head attends to.")),
         AppPage(

@@ -8,6 +8,7 @@ import chartKeys from "./chart_keys.js";
 import derivation from "./derivation.js";
 import headGrid from "./head_grid.js";
 import headSwitches from "./head_switches.js";
+import lessonStore from "./lesson_store.js";
 import menuRoles from "./menu_roles.js";
 import { styleComponents } from "./mounting.js";
 import pageAnnouncement from "./page_announcement.js";
@@ -29,6 +30,7 @@ const components = {
   beam_tree: beamTree,
   head_grid: headGrid,
   head_switches: headSwitches,
+  lesson_store: lessonStore,
   page_parts: combined({ page_announcement: pageAnnouncement, word_lines: wordLines, save_pictures: savePictures }),
   present_key: presentKey,
   training_player: trainingPlayer,

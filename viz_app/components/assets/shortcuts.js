@@ -28,6 +28,11 @@ function pressed(event) {
   const step = STEPS[event.key];
   if (!step || !leaveButton()) return;
   event.preventDefault(); // the key must not scroll
+  const lesson = withKey(`lesson_${step > 0 ? "next" : "back"}`, "button");
+  if (lesson) {
+    lesson.click();
+    return;
+  }
   const walk = new CustomEvent("headlight-walk", { detail: step, cancelable: true });
   if (!document.dispatchEvent(walk)) return; // a component has taken the step
   const button = withKey(`walk_${step > 0 ? "on" : "back"}`, "button");

@@ -1,0 +1,124 @@
+// What the browser keeps of the course: the answers, and whether the tour was offered. No account is needed.
+// Each answer is merged into what is kept at that moment, so that two tabs do not overwrite each other's answers.
+import { draw, el } from "./dom.js";
+import { component } from "./mounting.js";
+import { say } from "./words.js";
+
+const PROGRESS = "headlight-lessons", TOUR = "headlight-tour";
+const MOST = 60_000; // characters
+/** The number of the latest change that is kept, for each session of the server. @type {Map<string, number>} */
+const kept = new Map();
+let offers = false; // the tour, until this page is closed or the visitor answers
+
+/**
+ * An answer to a step. The server checks all of it.
+ * @typedef {{ first: unknown, answer: unknown, right: boolean }} LessonRecord
+ */
+
+/**
+ * @typedef {object} LessonData
+ * @property {string} session A name for this session of the server.
+ * @property {[number, string, LessonRecord][]} changes Number, name of the step, answer. Numbers rise.
+ * @property {number} forgotten The number of the latest request to forget everything; 0 without one.
+ * @property {boolean} offer Whether the tour may be offered.
+ */
+
+/**
+ * What is kept under a name; "" where the browser keeps nothing.
+ * @param {string} name
+ */
+function read(name) {
+  try {
+    return localStorage.getItem(name) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+/**
+ * @param {string} name
+ * @param {string} text "" removes what is kept.
+ */
+function write(name, text) {
+  try {
+    if (text) localStorage.setItem(name, text);
+    else localStorage.removeItem(name);
+  } catch {
+    // A browser without storage forgets the answers when the page is closed.
+  }
+}
+
+/**
+ * All answers that are kept; none where another program has written something else.
+ * @returns {Record<string, LessonRecord>}
+ */
+export function keptProgress() {
+  const text = read(PROGRESS);
+  if (text.length > MOST) return {};
+  try {
+    const found = JSON.parse(text || "{}");
+    return found && typeof found === "object" && !Array.isArray(found) ? found : {};
+  } catch {
+    return {};
+  }
+}
+
+/**
+ * Keep the changes that are newer than the last ones of this session.
+ * @param {LessonData} data
+ */
+export function keepChanges({ session, changes, forgotten }) {
+  const last = kept.get(session) ?? 0, fresh = changes.filter(([number]) => number > last);
+  if (forgotten > last) write(PROGRESS, "");
+  if (fresh.length) {
+    const all = keptProgress();
+    for (const [, name, record] of fresh) all[name] = { ...record, right: record.right || all[name]?.right === true };
+    const text = JSON.stringify(all);
+    if (text.length <= MOST) write(PROGRESS, text);
+  }
+  kept.set(session, Math.max(last, forgotten, ...fresh.map(([number]) => number)));
+}
+
+/** Whether to offer the tour: once in this browser, until the visitor answers. */
+function mayOffer() {
+  if (!read(TOUR)) {
+    write(TOUR, "offered");
+    offers = true;
+  }
+  return offers;
+}
+
+export default component((root) => {
+  /** @type {LessonData | undefined} */
+  let latest;
+  /** @type {(name: string, value: unknown) => void} */
+  let report = () => {};
+  const sendStored = () => report("stored", keptProgress());
+  const onStorage = ({ key }) => { if (key === PROGRESS || key === null) sendStored(); }; // from another tab
+  addEventListener("storage", onStorage);
+
+  function answered(begin) {
+    offers = false;
+    redraw();
+    if (begin) report("tour", true);
+  }
+
+  function redraw() {
+    draw(root, !latest?.offer || !mayOffer() ? [] : [el("div", { class: "offer", role: "region", "aria-label": say("Tour") }, [
+      el("span", {}, say("New here? Five steps show this page.")),
+      el("button", { type: "button", onclick: () => answered(true) }, say("Take the tour")),
+      el("button", { type: "button", onclick: () => answered(false) }, say("No, thanks")),
+    ])]);
+  }
+
+  function update(data, setTriggerValue) {
+    const first = data.session !== latest?.session && !kept.has(data.session);
+    latest = data;
+    report = setTriggerValue;
+    keepChanges(data);
+    redraw();
+    if (first && Object.keys(keptProgress()).length) sendStored();
+  }
+
+  return { update, redraw, stop: () => removeEventListener("storage", onStorage) };
+});

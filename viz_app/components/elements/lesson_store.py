@@ -1,0 +1,43 @@
+"""What the browser of a visitor keeps of the course."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import streamlit as st
+
+from viz_app.components.mounting import component
+
+__all__ = ["lesson_store"]
+
+
+def lesson_store(
+    *,
+    key: str,
+    session: str,
+    changes: Sequence[tuple[int, str, Mapping[str, object]]],
+    forgotten: int,
+    offers_tour: bool,
+    on_stored: Callable[[object], None],
+    on_tour: Callable[[], None],
+) -> None:
+    """Let the browser keep answers, and offer the tour once.
+
+    Args:
+        key: Of the component.
+        session: A name for this session, another one after each reload.
+        changes: Number, name of the step and answer. A browser keeps each number once.
+        forgotten: The number of the latest request to forget all answers; 0 without one.
+        offers_tour: Whether the tour may be offered on this page.
+        on_stored: Called with everything that the browser keeps, when it sends that. It may be anything.
+        on_tour: Called when the visitor begins the tour.
+    """
+    component("lesson_store")(
+        key=key,
+        on_stored_change=lambda: on_stored(st.session_state[key]["stored"]),
+        on_tour_change=on_tour,
+        data={
+            "session": session,
+            "changes": [list(change) for change in changes],
+            "forgotten": forgotten,
+            "offer": offers_tour,
+        },
+    )

@@ -1,0 +1,21 @@
+"""The lessons that exist, in their order, and the tour of a first visit."""
+
+from viz_app.course.lesson import AnswerForm, Lesson, Step
+from viz_app.course.lessons import first_visit, query_key_value
+
+__all__ = ["ANSWER_FORMS", "LESSONS", "TOUR", "step_of_link"]
+
+LESSONS: tuple[Lesson, ...] = (query_key_value.LESSON,)
+TOUR = first_visit.LESSON  # in no list: the app offers it once, and the page Lessons has a link to it
+STEPS = {lesson.link(step): (lesson, step) for lesson in (*LESSONS, TOUR) for step in lesson.steps}
+ANSWER_FORMS: dict[str, AnswerForm] = {name: step.answer for name, (_, step) in STEPS.items()}
+
+
+def step_of_link(name: str) -> tuple[Lesson, Step] | None:
+    """The lesson and the step that a link names; None for an unknown name.
+
+    Args:
+        name: Such as "query-key-value.scale". The name of a lesson alone means its first step.
+    """
+    first = next((lesson for lesson in (*LESSONS, TOUR) if lesson.name == name), None)
+    return (first, first.steps[0]) if first else STEPS.get(name)

@@ -1,0 +1,269 @@
+"""One visitor's way through the course: the open step, the answers, and the choices from before the lesson.
+
+Callbacks only note what the visitor wants. The router then calls `follow_lesson` before any widget, because only there
+all choices can be replaced.
+"""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import streamlit as st
+
+from viz_app.course.catalogue import ANSWER_FORMS, step_of_link
+from viz_app.course.lesson import Answer, Lesson, Step
+from viz_app.course.progress import Record, read_progress
+from viz_app.server.streamlit_bridge import went_through_history
+from viz_app.session.choice_forms import FORMS
+from viz_app.session.choices import Choices, choices, replace_choices
+
+__all__ = [
+    "LessonVisit",
+    "answer_step",
+    "begin_step",
+    "follow_lesson",
+    "forget_progress",
+    "give_hint",
+    "judge_step",
+    "leave_lesson",
+    "lesson_visit",
+    "opened_step",
+    "own_text",
+    "receive_progress",
+    "reset_step",
+    "reveal_step",
+    "step_choices",
+    "unchanged",
+    "unknown_step",
+]
+
+CHOICE = "lesson"
+OUTSIDE = ("lang", "present")  # choices that a lesson neither sets nor restores
+
+
+@dataclass(frozen=True, kw_only=True)
+class Before:
+    """Where the visitor was before the lesson."""
+
+    page: str
+    chosen: Mapping[str, object]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What the next run opens: a step, or what was there before the lesson."""
+
+    step: str = ""  # as links name it
+    own_place: bool = False  # with the text of the step, also where the visitor has typed another
+    page: str = ""  # after leaving; "" for the page before the lesson
+
+
+@dataclass
+class LessonVisit:
+    """The lesson that is open, and all answers of this session."""
+
+    session: str = field(default_factory=lambda: secrets.token_hex(8))  # another one after each reload
+    progress: dict[str, Record] = field(default_factory=dict)
+    changes: dict[str, int] = field(default_factory=dict)  # step → number of its latest change
+    forgotten: int = 0  # number of the latest "Forget my progress"
+    number: int = 0  # of changes
+    step: str = ""  # that is open
+    before: Before | None = None
+    wanted: Wanted | None = None
+    unknown: str = ""  # name in a link that no step has
+    hints: dict[str, int] = field(default_factory=dict)  # step → how many are shown
+    revealed: set[str] = field(default_factory=set)  # steps whose page has appeared
+
+
+def lesson_visit() -> LessonVisit:
+    """The way of this visitor."""
+    visit: LessonVisit = st.session_state.setdefault("lesson_visit", LessonVisit())
+    return visit
+
+
+def begin_step(name: str, *, own_place: bool = False) -> None:
+    """Callback: the next run opens a step.
+
+    Args:
+        name: Of the step in links.
+        own_place: Show the text of the step, also where the visitor has typed another.
+    """
+    lesson_visit().wanted = Wanted(step=name, own_place=own_place)
+
+
+def reset_step() -> None:
+    """Callback: show the open step at its own place again."""
+    begin_step(lesson_visit().step, own_place=True)
+
+
+def leave_lesson(page: str = "") -> None:
+    """Callback: the next run restores what the visitor had before the lesson.
+
+    Args:
+        page: The page to open; "" for the page from before the lesson.
+    """
+    lesson_visit().wanted = Wanted(page=page)
+
+
+def follow_lesson(page: str) -> str:
+    """Before any widget: open the step that the visitor wants, or that the address names.
+
+    Args:
+        page: The page of this run.
+
+    Returns:
+        The page to open; `page` in most runs.
+    """
+    visit = lesson_visit()
+    wanted, visit.wanted = visit.wanted, None
+    named = str(choices().chosen.get(CHOICE, ""))
+    if wanted is None and named != visit.step:
+        return follow_address(visit, named, page)
+    if wanted is None:
+        return page
+    if not wanted.step:
+        before = restore(visit, page)
+        return wanted.page or before
+    return open_step(visit, wanted, page)
+
+
+def follow_address(visit: LessonVisit, named: str, page: str) -> str:
+    """The address names another step than the open one. A link with only a lesson opens the place of its step."""
+    found = step_of_link(named)
+    if not found:
+        choices().chosen.pop(CHOICE, None)
+        visit.step, visit.before, visit.unknown = "", None, named
+        return page
+    lesson, step = found
+    if went_through_history() or set(choices().chosen) - {*OUTSIDE, CHOICE}:
+        visit.step = lesson.link(step)
+        choices().chosen[CHOICE] = visit.step
+        return page
+    return open_step(visit, Wanted(step=lesson.link(step)), page)
+
+
+def open_step(visit: LessonVisit, wanted: Wanted, page: str) -> str:
+    found = step_of_link(wanted.step)
+    if not found:
+        return page
+    _, step = found
+    chosen = choices().chosen
+    if not visit.step:
+        visit.before = Before(
+            page=page, chosen={name: chosen[name] for name in chosen if name not in (*OUTSIDE, CHOICE)}
+        )
+    text = "" if wanted.own_place else own_text(visit, step)
+    kept = {name: chosen[name] for name in kept_outside()}
+    replace_choices(step_choices(step) | ({"text": text} if text else {}) | kept | {CHOICE: wanted.step})
+    visit.step = wanted.step
+    return step.page
+
+
+def restore(visit: LessonVisit, page: str) -> str:
+    before = visit.before or Before(page=page, chosen={})
+    replace_choices(dict(before.chosen) | {name: choices().chosen[name] for name in kept_outside()})
+    visit.step, visit.before = "", None
+    return before.page
+
+
+def kept_outside() -> list[str]:
+    """The choices that a visitor has made and that a lesson does not touch."""
+    return [name for name in OUTSIDE if name in choices().chosen]
+
+
+def step_choices(step: Step) -> dict[str, object]:
+    """The choices of a step as the session keeps them."""
+    read = {name: FORMS[name].read(text) for name, text in step.choices.items()}
+    return {name: value for name, value in read.items() if value is not None}
+
+
+def own_text(visit: LessonVisit, step: Step) -> str:
+    """The text that the visitor typed in the open step, if another step can use it; else ""."""
+    found = step_of_link(visit.step)
+    if not (found and step.any_sentence):
+        return ""
+    chosen, last = choices().chosen, found[1].choices
+    same_model = chosen.get("checkpoint") == last.get("checkpoint") == step.choices.get("checkpoint")
+    text = str(chosen.get("text", last.get("text", "")))
+    return text if same_model and text.strip() and text != last.get("text") else ""
+
+
+def opened_step() -> tuple[Lesson, Step] | None:
+    """The lesson and the step that are open; None without a lesson."""
+    return step_of_link(lesson_visit().step) if lesson_visit().step else None
+
+
+def unchanged(step: Step, kept: Choices) -> bool:
+    """Whether the page shows exactly the place of a step."""
+    own = step_choices(step)
+    return all(kept.chosen.get(name) == value for name, value in own.items()) and not (
+        {"text", "checkpoint", "intervention", "forced"} & set(kept.not_default()) - set(own)
+    )
+
+
+def unknown_step() -> str:
+    """The name of a link that no step has, once; "" without one."""
+    visit = lesson_visit()
+    name, visit.unknown = visit.unknown, ""
+    return name
+
+
+def reveal_step() -> None:
+    """Callback: show the page of the open step without an answer."""
+    lesson_visit().revealed.add(lesson_visit().step)
+
+
+def give_hint(most: int) -> None:
+    """Callback: show one hint more. The last one shows the page.
+
+    Args:
+        most: How many hints there are.
+    """
+    visit = lesson_visit()
+    shown = visit.hints[visit.step] = min(visit.hints.get(visit.step, 0) + 1, most)
+    if shown == most:
+        reveal_step()
+
+
+def answer_step(answer: Answer) -> None:
+    """Note an answer to the open step."""
+    visit = lesson_visit()
+    before = visit.progress.get(visit.step)
+    if before and before.answer == answer:
+        return
+    first = before.first if before else answer
+    note(visit, Record(first=first, answer=answer, right=bool(before and before.right)))
+    reveal_step()
+
+
+def judge_step(right: bool) -> None:
+    """Note that the run confirms the answer, or what the visitor did, of the open step."""
+    visit = lesson_visit()
+    before = visit.progress.get(visit.step)
+    if right and not (before and before.right):
+        answer = before.answer if before else None
+        note(visit, Record(first=before.first if before else None, answer=answer, right=True))
+
+
+def note(visit: LessonVisit, record: Record) -> None:
+    visit.number += 1
+    visit.progress[visit.step], visit.changes[visit.step] = record, visit.number
+
+
+def receive_progress(stored: object) -> None:
+    """Callback: add the progress that the browser keeps. Nothing kept means that another tab has forgotten it."""
+    visit = lesson_visit()
+    if not stored:
+        visit.progress, visit.changes = {}, {}
+        return
+    own = {name: visit.progress[name] for name in visit.changes}  # the browser may not have the latest yet
+    visit.progress = read_progress(stored, ANSWER_FORMS) | own
+    visit.revealed |= set(visit.progress)
+
+
+def forget_progress() -> None:
+    """Callback: forget all answers, here and in the browser."""
+    visit = lesson_visit()
+    visit.number += 1
+    visit.progress, visit.changes, visit.forgotten = {}, {}, visit.number
+    visit.hints, visit.revealed = {}, set()

@@ -1,0 +1,18 @@
+"""Lessons: the course, and the way to the tour."""
+
+import streamlit as st
+
+from viz_app.content.translation import t
+from viz_app.sections.course.browser_store import begin_tour
+from viz_app.sections.course.lesson_list import forget_button, lesson_list
+
+st.markdown(
+    t(
+        "Each lesson opens the pages of Headlight and asks you before it shows a picture. Your own run of the model "
+        "gives the answer. Your answers stay in this browser."
+    )
+)
+lesson_list()
+with st.container(horizontal=True, gap="small"):
+    st.button(t("Take the tour"), icon=":material/tour:", type="tertiary", key="take_tour", on_click=begin_tour)
+    forget_button()

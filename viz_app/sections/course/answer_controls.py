@@ -1,0 +1,147 @@
+"""The control in which a visitor answers, one for each form of answer.
+
+Its value stands in the session under the name of the step, and comes from the kept answer after a reload.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import streamlit as st
+
+from viz_app.content.lesson_texts import StepText
+from viz_app.content.plain import plain
+from viz_app.content.translation import t
+from viz_app.course.lesson import Answer, Number, OneHead, OneOf, OneToken, Step, Word
+from viz_app.course.progress import fits
+from viz_app.course.situation import Situation
+from viz_app.course.visit import answer_step
+from viz_app.services import loading
+
+__all__ = ["answer_control"]
+
+Option = TypeVar("Option", str, int)
+MOST_CHIPS = 24  # tokens; more are a list
+
+
+def answer_control(
+    name: str, step: Step, text: StepText, answered: Answer, run: Callable[[], Situation | None]
+) -> None:
+    """Draw the control. A new answer reaches `answer_step` in its callback.
+
+    Args:
+        name: The name of the step in links.
+        step: The open step.
+        text: Its texts.
+        answered: The answer until now; None without one.
+        run: The visitor's run, which a choice of a token or of a head needs.
+    """
+    key = f"lesson_answer_{name}"
+    match step.answer:
+        case OneOf(options):
+            pills(key, options, answered, lambda option: text.options.get(option, plain(option)))
+        case Number() as form:
+            estimate(key, form, answered)
+        case Word(longest):
+            word(key, longest, answered)
+        case OneToken() | OneHead() as form:
+            situation = run()
+            if situation is None:
+                st.info(t("Type a sentence to answer."))
+            elif isinstance(form, OneToken):
+                token(key, form, situation, answered)
+            else:
+                head(key, form, situation, answered)
+
+
+def pills(key: str, options: Sequence[Option], answered: Answer, label: Callable[[Option], str]) -> None:
+    restore(key, answered if answered in options else None)
+    st.pills(
+        t("Your answer"),
+        options,
+        format_func=label,
+        key=key,
+        label_visibility="collapsed",
+        on_change=take_answer,
+        args=(key,),
+    )
+
+
+def restore(key: str, value: Answer) -> None:
+    """Give a control its value, where a page without it has lost it."""
+    if key not in st.session_state:
+        st.session_state[key] = value
+
+
+def take_answer(key: str) -> None:
+    """Callback of a control with one value."""
+    if st.session_state.get(key) is not None:
+        answer_step(st.session_state[key])
+
+
+def token(key: str, form: OneToken, situation: Situation, answered: Answer) -> None:
+    translation = situation.translation
+    tokens = translation.source if form.side == "reads" else translation.written
+    names = [f"{index + 1} · {plain(one.text)}" for index, one in enumerate(tokens)]
+    # The tokens name the key: another sentence has a control of its own.
+    key = f"{key}_{abs(hash(tuple(names)))}"
+    chosen = answered if isinstance(answered, int | float) and answered < len(tokens) else None
+    if len(tokens) <= MOST_CHIPS:
+        pills(key, range(len(tokens)), chosen, lambda index: plain(tokens[index].text))
+        return
+    restore(key, chosen)
+    st.selectbox(
+        t("Your answer"),
+        range(len(tokens)),
+        format_func=names.__getitem__,
+        key=key,
+        placeholder=t("Choose a token"),
+        on_change=take_answer,
+        args=(key,),
+    )
+
+
+def head(key: str, form: OneHead, situation: Situation, answered: Answer) -> None:
+    model = loading.config_of(situation.key).model
+    if form.kind not in model.kinds:
+        st.info(t("This model does not have this kind of attention. Reset this step."))
+        return
+    layers, heads = model.num_layers(form.kind), model.num_heads
+    first = answered if isinstance(answered, tuple) else (0, 0)
+    restore(f"{key}_layer", min(first[0], layers - 1))
+    restore(f"{key}_head", min(first[1], heads - 1))
+    left, right, button = st.columns([1, 1, 1], vertical_alignment="bottom")
+    left.selectbox(t("Layer"), range(layers), format_func=counted, key=f"{key}_layer")
+    right.selectbox(t("Head"), range(heads), format_func=counted, key=f"{key}_head")
+    button.button(t("Answer"), key=f"{key}_send", on_click=take_head, args=(key,))
+
+
+def counted(index: int) -> str:
+    return str(index + 1)
+
+
+def take_head(key: str) -> None:
+    """Callback: the chosen layer and head are the answer."""
+    answer_step((st.session_state[f"{key}_layer"], st.session_state[f"{key}_head"]))
+
+
+def estimate(key: str, form: Number, answered: Answer) -> None:
+    restore(key, answered if fits(form, answered) else None)
+    field, button = st.columns([2, 1], vertical_alignment="bottom")
+    whole = all(float(value).is_integer() for value in (form.low, form.high, form.step))
+    kind: Callable[[float], float] = int if whole else float
+    low, high, step = kind(form.low), kind(form.high), kind(form.step)
+    field.number_input(
+        t("Your estimate, {low} to {high}", low=low, high=high), low, high, value=None, step=step, key=key
+    )
+    button.button(t("Answer"), key=f"{key}_send", on_click=take_answer, args=(key,))
+
+
+def word(key: str, longest: int, answered: Answer) -> None:
+    restore(key, answered if isinstance(answered, str) else "")
+    st.text_input(t("Your answer; press Enter"), key=key, max_chars=longest, on_change=take_word, args=(key,))
+
+
+def take_word(key: str) -> None:
+    """Callback: an empty field is no answer."""
+    if text := str(st.session_state.get(key) or "").strip():
+        answer_step(text)

@@ -1,0 +1,45 @@
+"""What the browser keeps of the course, and the offer of the tour at a first visit."""
+
+import streamlit as st
+
+from viz_app.components.elements.lesson_store import lesson_store
+from viz_app.course.catalogue import TOUR
+from viz_app.course.progress import written_record
+from viz_app.course.visit import begin_step, lesson_visit, receive_progress
+from viz_app.widgets.presenter_mode import presenting
+
+__all__ = ["begin_tour", "note_first_visit", "store_in_browser"]
+
+OFFER = "tour_offer"  # in the session: whether the visit began with an address without parameters
+
+
+def note_first_visit() -> None:
+    """Before anything else: a visitor with a link knows what to see, and gets no offer."""
+    st.session_state.setdefault(OFFER, not st.query_params)
+
+
+def begin_tour() -> None:
+    """Callback: open the tour."""
+    begin_step(TOUR.link(TOUR.steps[0]))
+
+
+def store_in_browser(page: str) -> None:
+    """After the page: let the browser keep the answers, where there are some or where the page shows them.
+
+    Args:
+        page: The name of the page.
+    """
+    visit = lesson_visit()
+    offers = bool(st.session_state[OFFER]) and page == "translate" and not visit.step and not presenting()
+    if not (offers or visit.step or visit.number or page == "lessons"):
+        return
+    with st.container(key="lesson_store"):
+        lesson_store(
+            key="lesson_store_parts",
+            session=visit.session,
+            changes=[(number, name, written_record(visit.progress[name])) for name, number in visit.changes.items()],
+            forgotten=visit.forgotten,
+            offers_tour=offers,
+            on_stored=receive_progress,
+            on_tour=begin_tour,
+        )

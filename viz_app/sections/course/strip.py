@@ -1,0 +1,139 @@
+"""The strip of a lesson above a page: the question, the answer, and what the visitor's own run says about it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from viz_app.content.lesson_texts import StepText, filled, lesson_text
+from viz_app.content.numbers import sentences
+from viz_app.content.plain import plain
+from viz_app.content.translation import N_, language, t
+from viz_app.course.lesson import Lesson, Step, Verdict
+from viz_app.course.progress import Record
+from viz_app.course.visit import judge_step, lesson_visit, opened_step, unknown_step
+from viz_app.sections.course.answer_controls import answer_control
+from viz_app.sections.course.hints import hints
+from viz_app.sections.course.live_situation import live_situation
+from viz_app.sections.course.strip_header import strip_header
+from viz_app.sections.course.target import highlight
+from viz_app.server.streamlit_bridge import DeltaGenerator
+from viz_app.services.listing import Listed
+from viz_app.session.boundary import boundary
+from viz_app.widgets.navigation import PAGES, page_link
+
+__all__ = ["LessonStrip", "lesson_strip"]
+
+MARKS = {
+    "right": N_(":material/check_circle: **Right.**"),
+    "wrong": N_(":material/cancel: **Not so.**"),
+    "open": N_(":material/pending: **Not yet.**"),
+}
+MOST_NAME = 80  # characters of a name from a link
+
+
+@dataclass(frozen=True, kw_only=True)
+class LessonStrip:
+    """The strip of an open step.
+
+    Attributes:
+        lesson: The open lesson.
+        step: Its open step.
+        text: The texts of the step.
+        outcome: Where the outcome stands.
+        shows_page: Whether the page below is shown.
+        here: Whether the page below is that of the step.
+    """
+
+    lesson: Lesson
+    step: Step
+    text: StepText
+    outcome: DeltaGenerator
+    shows_page: bool
+    here: bool
+
+    def judge(self, listed: Sequence[Listed]) -> None:
+        """After the page: compare the answer with the run, and show the outcome.
+
+        Args:
+            listed: All checkpoints.
+        """
+        record = lesson_visit().progress.get(self.lesson.link(self.step))
+        if not (self.here and self.shows_page) or (self.step.predicts and record is None):
+            return
+        with self.outcome, boundary(N_("The answer could not be checked.")):
+            situation = live_situation(self.step, listed)
+            if situation is None:
+                st.info(t("Type a sentence above, or choose an example."))
+                return
+            verdict = self.step.check(situation, record.answer if record else None)
+            judge_step(verdict.right)
+            self.show(verdict)
+
+    def show(self, verdict: Verdict) -> None:
+        mark = "right" if verdict.right else "wrong" if self.step.predicts else "open"
+        with st.container(key="lesson_outcome"):
+            st.markdown(sentences([t(MARKS[mark]), filled(self.text.outcomes[verdict.outcome], verdict.values)]))
+
+
+def lesson_strip(page: str, listed: Sequence[Listed]) -> LessonStrip | None:
+    """Before the page: draw the strip of the open step; None without a lesson.
+
+    Args:
+        page: The name of the page.
+        listed: All checkpoints.
+    """
+    note_unknown_step()
+    opened = opened_step()
+    if opened is None:
+        return None
+    lesson, step = opened
+    texts = lesson_text(lesson.name, language())
+    name, text, visit = lesson.link(step), texts.steps[step.name], lesson_visit()
+    record, here = visit.progress.get(name), step.page == page
+    shows_page = not here or not step.predicts or name in visit.revealed
+    with st.container(key="lesson_strip"):
+        strip_header(lesson, step, texts, page=page, hidden=not shows_page)
+        if not here:
+            elsewhere(step)
+            return LessonStrip(lesson=lesson, step=step, text=text, outcome=st.container(), shows_page=True, here=False)
+        left, right = st.columns([1.1, 1], gap="medium")
+        with left:
+            st.markdown(text.text)
+            source(text)
+        with right, st.container():
+            question(name, step, text, record, listed)
+            outcome = st.container()
+            hints(name, text)
+    if shows_page:
+        highlight(step, shown=not step.puzzle or visit.hints.get(name, 0) == len(text.hints))
+    if not shows_page:
+        st.caption(t("Answer first. Then the picture appears."))
+    return LessonStrip(lesson=lesson, step=step, text=text, outcome=outcome, shows_page=shows_page, here=True)
+
+
+def note_unknown_step() -> None:
+    if name := unknown_step():
+        st.warning(
+            t(
+                "No lesson of this server has the step “{name}”. The page Lessons lists all lessons.",
+                name=plain(name[:MOST_NAME]),
+            )
+        )
+
+
+def question(name: str, step: Step, text: StepText, record: Record | None, listed: Sequence[Listed]) -> None:
+    st.markdown(f"**{text.question}**")
+    with boundary(N_("The question could not be shown.")):
+        answer_control(name, step, text, record.answer if record else None, lambda: live_situation(step, listed))
+
+
+def elsewhere(step: Step) -> None:
+    """On another page: the way back to the page of the step."""
+    title = t(PAGES[step.page].title)
+    page_link(step.page, t("This step is on the page {page}. Open it.", page=title), icon=":material/arrow_back:")
+
+
+def source(text: StepText) -> None:
+    if text.source:
+        st.caption(t("Source: {source}", source=text.source))
