@@ -26,7 +26,7 @@ export function headGrid({ layers, heads, picture, isChosen, open }) {
   });
   const name = (text, area) => el("span", { class: "quiet name", style: at(area) }, text);
   const numbers = (count, area) => Array.from({ length: count }, (_, i) => name(String(i + 1), area(i)));
-  return el("div", { class: "sheet", style: `grid-template:repeat(${layers}, 1fr) auto / auto repeat(${heads}, minmax(0, 1fr))` }, [
+  return el("div", { class: "sheet", style: `grid-template:repeat(${layers}, minmax(0, 1fr)) auto / auto repeat(${heads}, minmax(0, 1fr))` }, [
     el("img", { src: picture, alt: "", style: at(`1 / 2 / ${layers + 1} / ${heads + 2}`) }),
     ...buttons,
     name(say("layer {layer}", { layer: 1 }), "1 / 1"),

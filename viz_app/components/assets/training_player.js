@@ -65,7 +65,7 @@ export default component((root) => {
   function written() {
     const { text, loss } = snapshot();
     return el("div", { class: "wrote" }, [
-      el("span", { class: "quiet" }, say("writes")), el("bdi", { lang: data.languages.written || false }, text), el("span", { class: "quiet" }, loss),
+      el("span", { class: "quiet" }, say("writes")), el("bdi", { lang: data.languages.written || false, title: text }, text), el("span", { class: "quiet" }, loss),
     ]);
   }
 
