@@ -207,10 +207,10 @@ def test_masks_and_scores_on_the_screen_equal_those_of_the_model(open_app: OpenA
 def test_masks_need_two_sentences(open_app: OpenApp) -> None:
     app = open_app("masks", checkpoint="multi30k-en-de")
     for i in (1, 2, 4):
-        app.text_input(key=f"batch_en_{i}").set_value("")
+        app.text_area(key=f"batch_en_{i}").set_value("")
     app.run()
     assert "at least two" in app.info[0].value
-    app.text_input(key="batch_en_1").set_value("🐕 </script>").run()
+    app.text_area(key="batch_en_1").set_value("🐕 </script>").run()
     assert not app.exception
     assert len(charts(app)) == 7
 

@@ -1,5 +1,5 @@
 // Keys of the whole page. The key p starts presenter mode, and Escape leaves it. In presenter mode the arrow keys, or the
-// page keys of a clicker, go to the next step of the page, or scroll a page that has no steps.
+// page keys of a clicker, go to the next step of the page, or scroll a page that has no steps. Enter ends a sentence.
 import { allWithKey, hasOverlay, scrollPage, withKey } from "./bridge.js";
 import { listening, onPage } from "./page_events.js";
 import { presentKeyIsOn } from "./present_key_setting.js";
@@ -8,6 +8,7 @@ import { presentKeyIsOn } from "./present_key_setting.js";
 const STEPS = { ArrowLeft: -1, PageUp: -1, ArrowRight: 1, PageDown: 1 };
 const USES_ARROWS = "input, textarea, select, [contenteditable=true], [role=tab], [role=combobox], [role=listbox], [role=grid]";
 const USES_PAGE_KEYS = "textarea, select, [contenteditable=true], [role=listbox], [role=grid]";
+const SENTENCE = '[class*="st-key-batch_"] textarea'; // a field that wraps, but has no lines
 const SAME_PLACE = 4; // pixels
 const PAGE = 0.9; // of the height of the window, so that the last line stays visible
 
@@ -21,6 +22,11 @@ function pressed(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return;
   if (event.key === "Escape" && !hasOverlay()) {
     leaveButton()?.click();
+    return;
+  }
+  if (event.key === "Enter" && focused.matches?.(SENTENCE)) {
+    event.preventDefault();
+    focused.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", ctrlKey: true, bubbles: true, composed: true })); // Streamlit's key
     return;
   }
   if (needsKey(focused, event.key)) return;

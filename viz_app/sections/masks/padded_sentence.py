@@ -61,7 +61,7 @@ def ask_for_sentences(config: AnyConfig) -> tuple[tuple[str, ...], DeltaGenerato
     list_name, examples = batch_examples(config)
     mask = getattr(config.tokenizer, "mask", "")
     with st.container(key="set_masks"):
-        *fields, free_column = st.columns(MAX_SENTENCES + 1, vertical_alignment="bottom")
+        *fields, free_column = st.columns(MAX_SENTENCES + 1)
     texts = []
     for number, field in enumerate(fields, start=1):
         name = f"batch_{list_name}_{number}"
@@ -69,8 +69,9 @@ def ask_for_sentences(config: AnyConfig) -> tuple[tuple[str, ...], DeltaGenerato
         if list_name == "masked" and OTHER_MASKS.sub(mask, st.session_state[name]) != st.session_state[name]:
             set_choice(name, OTHER_MASKS.sub(mask, st.session_state[name]))  # another model has another mask token
         label = t("Sentence {n}", n=number) if number <= 2 else t("Sentence {n} (optional)", n=number)
-        texts.append(field.text_input(label, key=name, max_chars=400))
-    return tuple(text for text in texts if text and text.strip()), free_column
+        # A sentence wraps, so that it is seen whole. Enter ends it, see `shortcuts.js`; a pasted line break is a space.
+        texts.append(" ".join((field.text_area(label, key=name, max_chars=400, height="content") or "").split()))
+    return tuple(text for text in texts if text), free_column
 
 
 def pick_side(key: CheckpointKey) -> Side | None:
