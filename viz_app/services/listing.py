@@ -26,6 +26,7 @@ from viz_app.session.own_checkpoints import own_checkpoints
 
 __all__ = [
     "LONGEST_CARD",
+    "OUR_FAMILY",
     "TYPICAL_TOKENS",
     "CheckpointKey",
     "Listed",
@@ -40,6 +41,7 @@ __all__ = [
 ]
 
 LONGEST_CARD = 50_000  # characters
+OUR_FAMILY = "Headlight"
 TYPICAL_TOKENS = 100  # of a text of a few sentences
 
 
@@ -187,7 +189,7 @@ def figures_row(listed: Listed) -> dict[str, object]:
         return row
     return row | {
         "task": config.task,
-        "family": getattr(config, "family", "Headlight"),
+        "family": getattr(config, "family", OUR_FAMILY),
         "languages": " → ".join(filter(None, (config.tokenizer.source_language, config.tokenizer.target_language))),
         "tokens": config.tokenizer.kind,
         "positions": config.model.positional,

@@ -33,6 +33,8 @@ COLUMNS = N_(
         "maps, MB",
     )
 )
+# Our own models are of one family and small. Without these columns the table fits on a projector.
+OF_OTHERS = ("family", "memory, MB", "maps, MB")
 # Column → the values of the configurations, and what a visitor reads. Other values are names, and stay.
 VALUES: Mapping[str, Mapping[str, str]] = {
     "task": {
@@ -56,12 +58,14 @@ VALUES: Mapping[str, Mapping[str, str]] = {
 
 def show_checkpoint_table(found: Sequence[Listed]) -> None:
     """Show the task, the sizes and the scores of all checkpoints, and a warning for each one that cannot be used."""
+    figures = listing.checkpoint_figures(found).drop(columns="problem")
+    only_ours = "family" in figures and set(figures["family"].dropna()) <= {listing.OUR_FAMILY}
     st.dataframe(
-        in_words(listing.checkpoint_figures(found).drop(columns="problem")),
+        in_words(figures),
         hide_index=True,
         placeholder="–",
         alt=t("Table of all checkpoints with task, languages, sizes and scores"),
-        column_order=COLUMNS,
+        column_order=[name for name in COLUMNS if not (only_ours and name in OF_OTHERS)],
         column_config={name: t(name) for name in COLUMNS} | number_columns(),
     )
     for listed in found:
