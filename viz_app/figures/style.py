@@ -31,8 +31,10 @@ TEXT: Settings = {"size": LETTERS, "color": THEME_TEXT}
 GRID: Settings = {"showgrid": True, "gridcolor": FAINT}
 LEGEND: Settings = {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "font": TEXT}
 EDGE = 8  # pixels, the smallest margin
+LEAN = 0.85  # the length of a sentence, as a share of the estimated one, which has room for the widest letters
 TITLE = 48  # pixels for the title of an axis
 SLANTED = 0.72  # the height of a label at 45 degrees, as a share of its length
+STANDOFF = 14  # pixels between labels and the title of their axis; a Chinese title uses 4 of them
 COLOUR_BAR = 88  # pixels for the colour bar
 MAX_SLANTED = 20  # columns; the labels of more columns are upright
 MAX_GAPS = 40  # rows or columns; larger maps have no gaps between the cells
@@ -64,7 +66,7 @@ def cell_lines(query: str = "%{y}") -> list[str]:
 
 def axis(title: str, **settings: object) -> Settings:
     """The settings of an axis."""
-    named = {"title": {"text": title, "font": TEXT, "standoff": 10}, "tickfont": TEXT}
+    named = {"title": {"text": title, "font": TEXT, "standoff": STANDOFF}, "tickfont": TEXT}
     return {**named, "showgrid": False, "zeroline": False, "automargin": True, **settings}
 
 
@@ -116,7 +118,7 @@ def map_figure(
     columns: Settings | None = None,
     **layout: object,
 ) -> go.Figure:
-    """Build the figure of a map: named rows and columns, and at least the height that the row labels need.
+    """Build the figure of a map: named rows and columns, at least as high as its row labels and their title.
 
     The margins are computed here, because Plotly would draw the figure two or three times to find them.
 
@@ -133,11 +135,12 @@ def map_figure(
     upright = len(axes.keys) > MAX_SLANTED
     below = TITLE + text_width([escaped_label(key) for key in axes.keys]) * (1.0 if upright else SLANTED)
     left = TITLE + text_width([escaped_label(query) for query in axes.queries])
+    rows = max(LINE * min(len(axes.queries), MAX_LABELS), LEAN * text_width([axes.query_title]))
     return figure(
         traces,
         axis(axes.key_title, **{**common, "tickangle": -90 if upright else -45, **(columns or {})}),
         axis(axes.query_title, autorange="reversed", **common, **every_row),
-        height=max(height, ceil(LINE * min(len(axes.queries), MAX_LABELS) + below + EDGE)),
+        height=max(height, ceil(rows + below + EDGE)),
         margin={"l": left, "b": below, "r": COLOUR_BAR},
         **layout,
     )
