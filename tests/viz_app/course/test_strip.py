@@ -1,16 +1,11 @@
 """The strip of a lesson: a prediction hides the page, and the visitor's own run says what came out."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.viz_app.conftest import html, in_url
-from viz_app.content import lesson_texts
-from viz_app.content.lesson_texts import LessonText, StepText
-from viz_app.course import catalogue
-from viz_app.course.lesson import Action, Answer, Lesson, Number, OneHead, OneOf, OneToken, Step, Verdict, Word
-from viz_app.course.situation import Situation
 
 OpenApp = Callable[..., AppTest]
 
