@@ -27,6 +27,7 @@ from model.inference.opening import open_checkpoint as open_folder
 from model.inference.searching import GREEDY
 from model.inference.translate import translate
 from model.inference.translation import Translation
+from model.network.protocols import Sizes
 from model.trace import Edit
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class ShownTranslation(Translation):
     typed: str
     name: str  # of the checkpoint
     note: str = ""  # how the translation was changed
+    sizes: Sizes | None = None  # of the model
 
     def __repr__(self) -> str:
         return f"<{self.typed!r} → {self.text!r}, {self.name}>"
@@ -82,14 +84,14 @@ class ShownTranslation(Translation):
         return picture.figure.update_layout(title={"text": title}, margin={"t": 48})
 
     def html(self) -> str:
-        """All maps as one HTML page, see `viz_app/export/report.py`.
+        """The page of all maps and steps as one HTML file, see `viz_app/export/report.py`.
 
         Raises:
             TooLongError: the text has too many tokens.
         """
         from viz_app.export.report import report
 
-        return report(self, text=self.typed, name=self.name, made=date.today(), note=self.note)
+        return report(self, text=self.typed, name=self.name, made=date.today(), note=self.note, sizes=self.sizes)
 
     def _repr_html_(self) -> str:
         try:
@@ -116,7 +118,7 @@ class OpenCheckpoint(Checkpoint):
         translation = translate(self, text, search=search, forced=forced or {}, edits=edits)
         values = {field.name: getattr(translation, field.name) for field in fields(translation)}
         note = NOTES[bool(forced), bool(edits)]
-        return ShownTranslation(**values, typed=text, name=self.name, note=note)
+        return ShownTranslation(**values, typed=text, name=self.name, note=note, sizes=self.config.model)
 
 
 def open_checkpoint(name: str | Path, *, device: str = "cpu") -> OpenCheckpoint | ClassifierCheckpoint:

@@ -20,7 +20,11 @@ const PATIENCE = 500; // milliseconds until a page shows that the model is writi
 class OutOfDate extends Error {}
 
 export class App {
-  /** @param {{ checkpoints: Site[], words: Record<string, string>, version: string }} site */
+  /**
+   * @param {{ checkpoints: Site[], words: Record<string, string>, report?: Report }} site
+   * @typedef {{ text: string, link: string, chosen: Record<string, string>, pages: string[], made: string, note: string }} Report A page
+   *   that holds the recorded answers of one text: the link to what it shows at first, and choices that it cannot change.
+   */
   constructor(site) {
     this.site = site;
     this.session = new Session();
@@ -46,8 +50,8 @@ export class App {
 
   /** Read the link, and draw its page. */
   follow() {
-    const { page, choices } = readAddress(location.hash, Object.keys(PAGES));
-    this.choices = choices;
+    const { page, choices } = readAddress(location.hash || (this.site.report?.link ?? ""), this.pages);
+    this.choices = { ...choices, ...this.site.report?.chosen };
     if (page !== this.page) this.leave(page);
     void this.show();
   }
@@ -71,11 +75,21 @@ export class App {
     if ("text" in choices || "checkpoint" in choices) for (const name of ["forced", "step", "query", "window_row", "window_column"]) if (!(name in choices)) delete this.choices[name];
     const address = writeAddress(page, this.choices);
     if (page !== this.page) {
-      history.pushState(null, "", address);
+      keepAddress("pushState", address);
       this.leave(page);
-    } else history.replaceState(null, "", address);
+    } else keepAddress("replaceState", address);
     if ("text" in choices) this.session.cancel();
     void this.show();
+  }
+
+  /** The names of the pages. */
+  get pages() {
+    return this.site.report?.pages ?? Object.keys(PAGES);
+  }
+
+  /** Whether the page only shows recorded answers. */
+  get isReport() {
+    return Boolean(this.site.report);
   }
 
   /** @returns {Site} */
@@ -86,7 +100,7 @@ export class App {
 
   /** The sentence of the page. */
   get text() {
-    return (this.choices.text ?? (PAGES[this.page].opening?.(this.listed) || this.listed.examples[0])).slice(0, LONGEST);
+    return this.site.report?.text ?? (this.choices.text ?? (PAGES[this.page].opening?.(this.listed) || this.listed.examples[0])).slice(0, LONGEST);
   }
 
   /** The translation of the sentence, with the forced words. @param {{ record?: string[] }} [options] */
@@ -97,7 +111,7 @@ export class App {
   /** The forced words that this model has. */
   get forced() {
     const { max_length: length, target_vocab_size: size } = this.info.config;
-    return new Map([...readForced(this.choices.forced ?? "")].filter(([at, id]) => at < length && id < size));
+    return new Map([...readForced(this.choices.forced ?? "")].filter(([at, id]) => this.isReport || (at < length && id < size)));
   }
 
   /**
@@ -168,8 +182,8 @@ export class App {
     const { title, instruction } = PAGES[this.page].names(), withText = PAGES[this.page].asksForText !== false;
     document.title = `${title} · Headlight`;
     draw(this.main, [
-      el("div", { class: "title" }, [el("h1", { tabindex: -1 }, title), el("span", {}, instruction)]),
-      withText ? this.textField() : el("div", { class: "nothing" }, []),
+      el("div", { class: "title" }, [el("h1", { tabindex: -1 }, title), el("span", {}, this.isReport ? say("This file holds the recorded answers for one text, without the model. To ask something new, open Headlight.") : instruction)]),
+      this.isReport ? this.recordedText() : withText ? this.textField() : el("div", { class: "nothing" }, []),
       el("div", { class: "page" }),
       place("save", "hidden"),
       el("div", { class: "working", "aria-live": "off" }),
@@ -204,23 +218,30 @@ export class App {
     ]);
   }
 
+  /** The text of a report, which has no field for another one. */
+  recordedText() {
+    return el("p", { class: "recorded" }, [el("bdi", { lang: this.listed.languages[0] || false }, this.text)]);
+  }
+
   /** After a page: lists show the chosen value, pictures can be saved, and a screen reader reads a new translation. */
   finish() {
     this.drawStep(null);
     for (const one of document.querySelectorAll("select[data-value]")) /** @type {any} */ (one).value = one.getAttribute("data-value");
-    const facts = [[say("Checkpoint"), this.listed.name], [say("Sentence"), this.text], [say("Link"), location.href.startsWith("file:") ? location.hash : location.href]];
+    const { report } = this.site, link = [say("Link"), location.href.startsWith("file:") ? location.hash : location.href];
+    const facts = [[say("Checkpoint"), this.listed.name], [say("Sentence"), this.text], ...(report ? report.note ? [[say("Note"), report.note]] : [] : [link])];
     mount(this.main, "save", savePictures, { facts });
     document.documentElement.dataset.ready = String(this.run);
   }
 
   /** What limits a translation, as described paragraphs. @param {Translation} translation */
   notesOf({ dropped, finished, read }) {
-    const notes = [];
-    if (this.forced.size) notes.push(el("p", { class: "note" }, [
+    const notes = [], { report } = this.site;
+    if (report) notes.push(...(report.note ? [el("p", { class: "note" }, report.note)] : []));
+    else if (this.forced.size) notes.push(el("p", { class: "note" }, [
       el("span", {}, say("Forced words: {n}. The model had to write them.", { n: this.forced.size })),
       button(say("Clear forced words"), () => this.change({ forced: "", step: "" })),
     ]));
-    if (dropped) notes.push(el("p", { class: "note" }, say("This model has {positions} positions. The last {n} tokens of the text were left out.", { positions: this.info.config.max_length, n: dropped })));
+    if (dropped && this.info.config.max_length) notes.push(el("p", { class: "note" }, say("This model has {positions} positions. The last {n} tokens of the text were left out.", { positions: this.info.config.max_length, n: dropped })));
     if (!finished) notes.push(el("p", { class: "note" }, say("The translation has no end: the model was stopped after {n} tokens.", { n: read.length })));
     return notes;
   }
@@ -230,11 +251,20 @@ export class App {
     if (!this.main.querySelector(".page")) this.drawFrame();
     unmount(this.place());
     this.drawStep(null);
-    draw(this.place(), [el("div", { class: "problem", role: "alert" }, [
+    draw(this.place(), error?.code === "not-recorded" ? [el("p", { class: "note" }, sentence)] : [el("div", { class: "problem", role: "alert" }, [
       el("p", {}, sentence), button(say("Try again"), () => location.reload()),
     ])]);
     announce(sentence);
     document.documentElement.dataset.ready = String(this.run);
+  }
+}
+
+/** Write the address. The frame of a notebook has none of its own. @param {"pushState" | "replaceState"} how @param {string} address */
+function keepAddress(how, address) {
+  try {
+    history[how](null, "", address);
+  } catch {
+    // The choices are kept without an address too.
   }
 }
 
@@ -252,12 +282,12 @@ function drawMenu(app) {
   }, page.names().title);
   const { checkpoints } = app.site, [source, target] = app.listed.languages.map(languageName);
   draw(menu, [
-    el("div", { class: "pages" }, Object.entries(PAGES).map(link)),
+    el("div", { class: "pages" }, app.pages.map((name) => link([name, PAGES[name]]))),
     el("div", { class: "settings" }, [
       list(say("Checkpoint"), checkpoints.map(({ name }) => [name, name]), app.listed.name, (checkpoint) => app.change({ checkpoint, text: "", layer: "", intervention: "" })),
-      el("p", { class: "quiet" }, `${source} → ${target}`),
+      el("p", { class: "quiet" }, source && target ? `${source} → ${target}` : source),
       list(say("Language"), ["en", ...Object.keys(app.site.words)].map((code) => [code, NAMES[code]]), app.language, (lang) => app.change({ lang })),
-      el("p", { class: "quiet about" }, say("The model runs in this browser. What you type stays on this device.")),
+      el("p", { class: "quiet about" }, app.site.report?.made ?? say("The model runs in this browser. What you type stays on this device.")),
     ]),
   ]);
 }

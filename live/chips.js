@@ -5,14 +5,20 @@ import { say } from "./assets/words.js";
 
 export const MOST_CHIPS = 80; // chips in a row, as in the app
 
+/** The tokens that a model reads at first, and those that it writes after them. @param {Translation} translation */
+export function tokenRows({ source, read, written, given = 0 }) {
+  return { reads: source.length ? source : read.slice(0, given + 1), writes: written.slice(given) };
+}
+
 /**
  * @param {Translation} translation
  * @returns {import("./assets/dom.js").Described}
  */
-export function rowsOfChips({ source, written, languages }) {
-  const lined = Math.max(source.length, written.length) <= MOST_CHIPS;
+export function rowsOfChips(translation) {
+  const { reads, writes } = tokenRows(translation), [source, target] = translation.languages;
+  const lined = Math.max(reads.length, writes.length) <= MOST_CHIPS;
   return el("div", { class: `hl-looks${lined ? " hl-lined" : ""}` }, [
-    row("reads", say("reads"), source, languages[0]), row("writes", say("writes"), written, languages[1]),
+    row("reads", say("reads"), reads, source), ...(writes.length ? [row("writes", say("writes"), writes, target)] : []),
   ]);
 }
 
@@ -24,9 +30,9 @@ function row(name, label, tokens, lang) {
   ]);
 }
 
-function chip({ text, word, probability, candidates }, i, lang) {
-  const shown = shortened(text, 40), own = { lang: word >= 0 ? lang : false }, kind = word < 0 ? " hl-special" : "";
-  if (!candidates) return el("span", { class: `hl-chip${kind}`, "data-i": i }, [el("bdi", own, shown)]);
+function chip({ text, word, unknown, probability, candidates }, i, lang) {
+  const shown = shortened(text, 40), own = { lang: word >= 0 ? lang : false }, kind = word < 0 ? " hl-special" : unknown ? " hl-unknown" : "";
+  if (!candidates) return el("span", { class: `hl-chip${kind}`, "data-i": i, title: unknown ? say("Not in the vocabulary. The model reads <unk> instead.") : false }, [el("bdi", own, shown)]);
   const share = percent(probability);
   return el("span", {
     class: `hl-chip${kind}`, "data-i": i, tabindex: 0, role: "group",

@@ -1,9 +1,9 @@
 // What the pictures need of the maps of a translation. Nothing here computes attention.
 import { KINDS } from "./engine/trace.js";
-import { mayAttend, namesOf } from "./kinds.js";
+import { maskOf, namesOf } from "./kinds.js";
 import { levelOf } from "./assets/pixels.js";
 import { scalePosition } from "./assets/attention_map.js";
-import { MOST_CHIPS } from "./chips.js";
+import { MOST_CHIPS, tokenRows } from "./chips.js";
 import { say } from "./assets/words.js";
 
 const NO_LINES = { title: "", weights: new Float32Array(0), queries: 0, keys: 0, query_row: "none", query_from: 0, key_row: "nothing", key_from: 0, in_map: false };
@@ -24,7 +24,7 @@ const MAX_TILE = 48; // cells on a side of a small map; viz_app/figures/overview
  */
 export function viewOf(translation, kind, { hideSpecial = false } = {}) {
   const { data, shape: [layers, heads, T, S] } = translation.maps[kind];
-  const { queries, keys } = KINDS[kind], names = namesOf(kind), [source, target] = translation.languages;
+  const { queries, keys } = KINDS[kind], names = namesOf(kind, translation), mayAttend = maskOf(translation, kind), [source, target] = translation.languages;
   const shown = (tokens) => {
     const all = tokens.map((_, i) => i), words = all.filter((i) => tokens[i].word >= 0);
     return hideSpecial && words.length ? words : all;
@@ -32,7 +32,7 @@ export function viewOf(translation, kind, { hideSpecial = false } = {}) {
   const rows = shown(translation[queries]), columns = shown(translation[keys]);
   const at = (layer, head, t, s) => data[((layer * heads + head) * T + rows[t]) * S + columns[s]];
   const weight = (layer, head, t, s) => {
-    if (!mayAttend(kind, rows[t], columns[s])) return Number.NaN;
+    if (!mayAttend(layer, rows[t], columns[s])) return Number.NaN;
     if (typeof head === "number") return at(layer, head, t, s);
     const all = Array.from({ length: heads }, (_, i) => at(layer, i, t, s));
     return head === "max" ? Math.max(...all) : all.reduce((sum, one) => sum + one, 0) / heads;
@@ -68,6 +68,15 @@ export function weightsOf(view, layer, head) {
   const weights = new Float32Array(view.queries.length * view.keys.length);
   for (let t = 0, i = 0; t < view.queries.length; t++) for (let s = 0; s < view.keys.length; s++) weights[i++] = view.weight(layer, head, t, s);
   return weights;
+}
+
+/** What the rows of a map sum to. A silenced head, or a model with attention sinks, has smaller sums. @param {View} view @param {number} layer @param {number | string} head */
+export function sumsOf(view, layer, head) {
+  if (head === "max") return say("Each cell is the largest of {n} weights.", { n: view.heads });
+  const sums = view.queries.map((_, t) => view.keys.reduce((sum, _key, s) => sum + (view.weight(layer, head, t, s) || 0), 0));
+  const [lowest, highest] = [Math.min(...sums), Math.max(...sums)];
+  if (Math.max(1 - lowest, highest - 1) < 1e-3) return say("Each row sums to 1.");
+  return say("The rows sum to {lowest} to {highest}.", { lowest: lowest.toFixed(2), highest: highest.toFixed(2) });
 }
 
 /** The name of a map: "layer 3, head 1". @param {number} layer @param {number | string} head */
@@ -124,10 +133,10 @@ function largestIn(view, layer, head, [top, down], [left, across]) {
  * @param {Translation} translation @param {string} kind @param {number} layer @param {number | string} head @param {boolean} inMap
  */
 export function lineData(translation, kind, layer, head, inMap) {
-  if (Math.max(translation.source.length, translation.written.length) > MOST_CHIPS) return NO_LINES;
-  const view = viewOf(translation, kind), reads = { row: "reads", from: 0 };
-  const [query, key] = { cross: [{ row: "writes", from: 0 }, reads], encoder: [reads, reads],
-    decoder: [{ row: "writes", from: 0 }, { row: "writes", from: -1 }] }[kind] ?? [reads, reads];
+  const { reads: read, writes: written } = tokenRows(translation), given = translation.given ?? 0;
+  if (Math.max(read.length, written.length) > MOST_CHIPS) return NO_LINES;
+  const view = viewOf(translation, kind), reads = { row: "reads", from: 0 }, writes = { row: "writes", from: -given };
+  const [query, key] = { cross: [writes, reads], encoder: [reads, reads], decoder: [writes, { row: "writes", from: -given - 1 }] }[kind] ?? [reads, reads];
   return {
     title: say("Weights between the tokens: {name}", { name: `${namesOf(kind).fullName}, ${mapName(layer, head)}` }),
     weights: weightsOf(view, layer, head), queries: view.queries.length, keys: view.keys.length,

@@ -1,6 +1,6 @@
 // The open checkpoint, and what it has computed. A result that was asked for before is there at once.
 import { noChanges, readChanges, within, writeChanges } from "./changes.js";
-import { startEngine } from "./engine/engine.js";
+import { sourceOf, startAnswers } from "./opening.js";
 
 const KEPT = 24; // results
 
@@ -10,25 +10,9 @@ const KEPT = 24; // results
  * @typedef {Awaited<ReturnType<Engine["open"]>>} Info
  */
 
-/** The bytes of a checkpoint that is a part of the page: gzip as base64. @param {string} id */
-async function inlined(id) {
-  const text = document.getElementById(id)?.textContent ?? "";
-  const bytes = Uint8Array.from(atob(text.trim()), (character) => character.charCodeAt(0));
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
-}
-
-/** Where the files of a checkpoint are: the address of its folder, or its files if the page holds them. */
-async function sourceOf({ name, source }) {
-  if (source) return new URL(source, document.baseURI).href;
-  const [weights, config, tokenizer] = await Promise.all(["weights", "config", "tokenizer"].map((part) => inlined(`${part}-${name}`)));
-  const text = (bytes) => new TextDecoder().decode(bytes);
-  return { weights, config: text(config), tokenizer: text(tokenizer) };
-}
-
 export class Session {
   constructor() {
-    const worker = document.querySelector("meta[name=worker]")?.getAttribute("content");
-    this.engine = startEngine(worker ? new URL(worker, document.baseURI) : undefined);
+    this.engine = startAnswers();
     /** @type {Info | null} */
     this.info = null;
     this.name = "";

@@ -75,12 +75,17 @@ interface Pattern extends Head { weights: number[][] }
 interface Intervention { ablated?: Head[]; uniform?: Head[]; painted?: PaintedCell[]; replaced?: Pattern[]; positions?: boolean }
 
 interface Candidate { text: string; probability: number; id: number }
-/** A token as shown on the screen. `word` is -1 for a special token. Written tokens have all properties. */
-interface Token { text: string; id: number; word: number; probability?: number; candidates?: Candidate[]; entropy?: number }
-/** At position t the decoder reads `read[t]` and writes `written[t]`. Each map is (L, H, queries, keys). */
+/** A token as shown on the screen. `word` is -1 for a special token. Written tokens have all properties, `unknown` only where true. */
+interface Token { text: string; id: number; word: number; unknown?: boolean; probability?: number; candidates?: Candidate[]; entropy?: number }
+/**
+ * At position t the decoder reads `read[t]` and writes `written[t]`. Each map is (L, H, queries, keys). The rest is only in
+ * the recorded answers of other models: masks that are not the usual ones, (L, queries, keys), 1 = may attend; how many of the
+ * first written tokens are a prompt; whether the first one was given.
+ */
 interface Translation {
   text: string; source: Token[]; read: Token[]; written: Token[]; maps: Record<string, Tensor>; finished: boolean;
   dropped: number; languages: [string, string]; recorded: Record<string, Tensor>;
+  masks?: Record<string, { data: Uint8Array; shape: number[] }>; given?: number; fixed_start?: boolean;
 }
 interface TranslateOptions { search?: SearchConfig; forced?: Map<number, number>; limit?: number; edits?: Edits; record?: string[] }
 /** After each step. In beam search, only the position, the most tokens and the branches. */

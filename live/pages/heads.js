@@ -28,31 +28,32 @@ export async function show(root, app) {
   const after = isChanged ? await app.ifCurrent(session.translate(app.text, { forced: app.forced, changes })) : before;
   const same = new Map(before.written.map(({ id }, i) => [i, id]));
   const rescored = isChanged ? await app.ifCurrent(session.translate(app.text, { forced: same, changes })) : before;
-  const effects = app.forced.size ? [] : effectsOf(app, before);
+  const effects = app.forced.size || app.isReport ? [] : effectsOf(app, before), fixed = app.isReport;
   const change = (next) => app.change({ intervention: writeChanges(next) }), flat = app.choices.click_means === "flatten";
   const { kind, layer, head } = singleHead(app), weight = Number(app.choices.painted_weight ?? 1), { view, lists } = chosenSection(app, viewOf(after, kind));
   draw(root, [
     compared([[say("as trained"), before.text], [say("changed"), after.text]], before.languages[1]),
     el("p", { class: "caption" }, probabilitySentence(before, rescored)),
     el("div", { class: "notes" }, app.notesOf(before)),
-    el("div", { class: "row" }, [
+    ...(fixed ? [el("p", { class: "caption" }, changesSentence(changes))] : [el("div", { class: "row" }, [
       segmented(say("A click on a head"), [["silence", say("Silence it")], ["flatten", say("Make it uniform")]], flat ? "flatten" : "silence", (value) => app.change({ click_means: value })),
       ...(info.config.architecture === "recurrent" ? [] : [toggle(say("Positional encoding"), changes.positions, (positions) => change({ ...changes, positions }))]),
       button(say("Silence all heads"), () => change({ ...changes, uniform: [], ablated: allHeads(info.heads) })),
       button(say("Clear changes"), () => change(noChanges()), { disabled: !isChanged }),
-    ]),
-    el("p", { class: "caption", role: "status" }, effectSentence(app, effects)),
-    place("board"),
+    ]), el("p", { class: "caption", role: "status" }, effectSentence(app, effects))]),
+    el("div", { inert: fixed }, [place("board")]),
     el("p", { class: "caption" }, say("✕ silenced: all its weights are 0, so the head adds nothing. ≡ uniform: every key that is not masked gets the same weight.")),
-    heading(say("Paint a weight"), say("Choose a new weight, then a cell. The other cells of its row share the rest. The map includes all your changes.")),
+    fixed ? heading(say("The map with all changes")) : heading(say("Paint a weight"), say("Choose a new weight, then a cell. The other cells of its row share the rest. The map includes all your changes.")),
     el("div", { class: "row" }, [
       ...headLists(app),
       ...lists,
-      slider(say("New weight"), { min: 0, max: 1, step: 0.05 }, weight, (value) => app.change({ painted_weight: String(value) })),
-      button(say("Clear paint"), () => change({ ...changes, painted: [] }), { disabled: !changes.painted.length }),
+      ...(fixed ? [] : [
+        slider(say("New weight"), { min: 0, max: 1, step: 0.05 }, weight, (value) => app.change({ painted_weight: String(value) })),
+        button(say("Clear paint"), () => change({ ...changes, painted: [] }), { disabled: !changes.painted.length }),
+      ]),
     ]),
     el("p", { class: "caption" }, paintedSentence(changes.painted)),
-    place("map", "paints"),
+    place("map", fixed ? "" : "paints"),
   ]);
   mount(root, "board", headSwitches, { counted: { ...counted }, boards: boards(info.heads, changes, effects.length === allHeads(info.heads).length ? effects : []) }, (_, clicks) => {
     const known = clicks.board === counted.board ? Math.max(counted.clicks - clicks.first, 0) : 0;
@@ -61,6 +62,7 @@ export async function show(root, app) {
     change(next);
   });
   mount(root, "map", attentionMap, largeMap(view, layer, head, false));
+  if (fixed) return;
   const map = /** @type {any} */ (root.querySelector(".paints"));
   const paintAt = (cell) => {
     if (!cell) return;
@@ -74,7 +76,7 @@ export async function show(root, app) {
   map.onkeydown = (event) => { if (event.key === "Enter" && event.target.matches(".map")) paintAt(pointed); };
 }
 
-const logProbability = ({ written }) => written.reduce((sum, { probability }) => sum + Math.log(probability), 0);
+const logProbability = ({ written, given = 0 }) => written.slice(given).reduce((sum, { probability }) => sum + Math.log(probability), 0);
 
 function probabilitySentence(before, after) {
   const [old, now] = [logProbability(before), logProbability(after)], two = (number) => number.toFixed(2).replace("-", "−");
@@ -138,6 +140,14 @@ function face(effect, bound) {
 function allHeads(heads) {
   return kindsOf(heads).flatMap((kind) => Array.from({ length: heads[kind][0] * heads[kind][1] }, (_, i) =>
     ({ kind, layer: Math.floor(i / heads[kind][1]), head: i % heads[kind][1] })));
+}
+
+/** The changed heads in words, for a report. */
+function changesSentence({ ablated, uniform, positions }) {
+  const named = (heads) => heads.map(({ kind, layer, head }) => `${namesOf(kind).title}, ${mapName(layer, head)}`).join("; ");
+  const parts = [ablated.length ? say("Silenced heads: {heads}.", { heads: named(ablated) }) : "",
+    uniform.length ? say("Uniform heads: {heads}.", { heads: named(uniform) }) : "", positions ? "" : say("The positional encoding is left out.")];
+  return parts.filter(Boolean).join(" ") || say("No head was changed.");
 }
 
 function paintedSentence(cells) {

@@ -24,7 +24,7 @@ export async function show(root, app) {
     draw(root, [el("p", { class: "note" }, say("This model is a recurrent network. It reads the tokens in their order and needs no positional encoding."))]);
     return;
   }
-  const introduction = INTRODUCTIONS[positional], tabs = introduction ? ["matrix", "waves", "sentence"] : ["sentence"];
+  const introduction = INTRODUCTIONS[positional], tabs = [...(introduction ? ["matrix", "waves"] : []), ...(app.isReport ? [] : ["sentence"])];
   const tab = tabs.includes(app.choices.position_tab) ? app.choices.position_tab : tabs[0];
   const names = { matrix: say("The matrix"), waves: say("Waves"), sentence: say("In a sentence") };
   const width = positional === "rotary" ? d_model / num_heads : d_model;

@@ -2,10 +2,11 @@
 import { draw, el } from "../assets/dom.js";
 import stepper from "../assets/stepper.js";
 import { say } from "../assets/words.js";
+import { tokenRows } from "../chips.js";
 import { writeForced } from "../choices.js";
 import { mount, place, segmented, toggle } from "../controls.js";
 import { KINDS } from "../engine/trace.js";
-import { kindsOf, mayAttend, namesOf } from "../kinds.js";
+import { kindsOf, maskOf, namesOf } from "../kinds.js";
 
 const MOST = 60; // steps, as in the app: with more, the picture is wider than a screen
 
@@ -15,7 +16,8 @@ const MOST = 60; // steps, as in the app: with more, the picture is wider than a
  */
 export async function show(root, app) {
   const { choices } = app, translation = await app.ifCurrent(app.translate());
-  if (translation.written.length > MOST) {
+  const { given = 0 } = translation;
+  if (Math.max(translation.written.length - given, given) > MOST) {
     draw(root, [el("p", { class: "note" }, say("This page shows at most {most} tokens. The translation has {n}. Shorten the sentence.", { most: MOST, n: translation.written.length }))]);
     return;
   }
@@ -30,7 +32,7 @@ export async function show(root, app) {
     ]),
     place("steps"),
   ]);
-  mount(root, "steps", stepper, stepperData(translation, { kind, guess, step: choices.step ? Number(choices.step) - 1 : null }), (name, value) => {
+  mount(root, "steps", stepper, stepperData(translation, { kind, guess, fixed: app.isReport, step: choices.step ? Number(choices.step) - 1 : null }), (name, value) => {
     if (name === "step") app.change({ step: String(value + 1) });
     else app.change({ step: String(value.position + 1), forced: writeForced(forcedWith(app.forced, value)) });
   });
@@ -44,13 +46,16 @@ function forcedWith(forced, { position, id }) {
 /**
  * The data of the component stepper.
  * @param {Translation} translation
- * @param {{ kind: string, guess: boolean, step: number | null }} shown
+ * @param {{ kind: string, guess: boolean, fixed: boolean, step: number | null }} shown `fixed`: no other word can be forced.
  */
-export function stepperData(translation, { kind, guess, step }) {
+export function stepperData(translation, { kind, guess, fixed, step }) {
   const { data, shape: [layers, heads, T, S] } = translation.maps[kind], { keys } = KINDS[kind], [source, target] = translation.languages;
-  const maps = data.map((weight, i) => (mayAttend(kind, Math.floor(i / S) % T, i % S) ? weight : Number.NaN));
+  const mayAttend = maskOf(translation, kind), { given = 0, fixed_start: fixedStart = false } = translation;
+  const maps = data.map((weight, i) => (mayAttend(Math.floor(i / (heads * T * S)), Math.floor(i / S) % T, i % S) ? weight : Number.NaN));
   return {
-    text: translation.source.map(({ text }) => text).join("|"), given: 0, given_note: "", kind, guess, fixed: false, maps,
+    text: tokenRows(translation).reads.map(({ text }) => text).join("|"), given: given || Number(fixedStart), kind, guess, fixed, maps,
+    given_note: given ? say("This token belongs to the text that you typed. The model chooses nothing here.")
+      : say("“{token}” is given, not chosen. It tells the model what to write, such as the language.", { token: translation.written[0].text }),
     keys: translation[keys].map(({ text }) => text), languages: { key: kind === "cross" ? source : target, word: target },
     shape: [layers, heads], step: step === null ? null : Math.min(Math.max(step, 0), T - 1),
     steps: translation.read.map(({ text }, i) => ({ read: text, entropy: translation.written[i].entropy, candidates: candidates(translation.written[i]) })),

@@ -8,8 +8,8 @@ import wordLines from "../assets/word_lines.js";
 import { heading, mount, place, segmented, table, toggle } from "../controls.js";
 import { chosenHead, headLists } from "../head_choice.js";
 import { chosenSection } from "../map_section.js";
-import { namesOf } from "../kinds.js";
-import { largeMap, lineData, lines, mapName, smallMaps, viewOf } from "../maps.js";
+import { kindsOf, namesOf } from "../kinds.js";
+import { largeMap, lineData, lines, mapName, smallMaps, sumsOf, viewOf } from "../maps.js";
 import { say } from "../assets/words.js";
 
 /** @type {{ view: any, name: string, translation: any, grid: any }} */
@@ -32,13 +32,15 @@ function shownMaps(translation, kind, hideSpecial, logarithmic) {
 export async function show(root, app) {
   const { choices } = app, work = app.translate();
   const translation = work instanceof Promise ? await app.ifCurrent(work) : work;
+  if (!kindsOf(app.info.heads).length) {
+    draw(root, [...written(app, translation), el("p", { class: "note" }, say("This model has no attention."))]);
+    return;
+  }
   const { kind, layer, head } = chosenHead(app), hideSpecial = choices.hide_special === "true", logarithmic = choices.logarithmic === "true";
   const { view: whole, grid } = shownMaps(translation, kind, hideSpecial, logarithmic), asLines = choices.view === "lines";
   const { view, lists } = chosenSection(app, whole);
   draw(root, [
-    rowsOfChips(translation),
-    el("p", { class: "written", lang: translation.languages[1] }, translation.text || say("(the model wrote nothing)")),
-    el("div", { class: "notes" }, app.notesOf(translation)),
+    ...written(app, translation),
     el("div", { class: "row" }, [
       ...headLists(app, { aggregates: true }),
       ...lists,
@@ -48,7 +50,7 @@ export async function show(root, app) {
       el("div", {}, asLines
         ? [heading(say("Lines"), say("Each line joins a query (left) and a key (right). A thicker line has more weight.")), place("lines")]
         : [heading(say("Every layer and head"), `${namesOf(kind).shows} ${say("Choose a map to enlarge it.")}`), place("grid")]),
-      el("div", {}, [heading(mapName(layer, head), hideSpecial || lists.length ? "" : say("Each row sums to 1.")), place("map"),
+      el("div", {}, [heading(mapName(layer, head), hideSpecial || lists.length ? "" : sumsOf(view, layer, head)), place("map"),
         table(say("Numbers"), () => numbers(view, layer, head), app.opened, app.redraw)]),
     ]),
     el("div", { class: "row" }, [
@@ -62,6 +64,15 @@ export async function show(root, app) {
   else mount(root, "grid", headGrid, { ...grid, chosen: [layer, typeof head === "number" ? head : null] }, open);
   mount(root, "map", attentionMap, largeMap(view, layer, head, logarithmic));
   mount(root, "between", wordLines, lineData(translation, kind, layer, head, !hideSpecial && !lists.length));
+}
+
+/** The tokens, and the text that the model wrote. @param {import("../app.js").App} app @param {Translation} translation */
+function written(app, translation) {
+  return [
+    rowsOfChips(translation),
+    el("p", { class: "written", lang: translation.languages[1] || false }, translation.text || say("(the model wrote nothing)")),
+    el("div", { class: "notes" }, app.notesOf(translation)),
+  ];
 }
 
 function numbers(view, layer, head) {

@@ -4,6 +4,7 @@ import argparse
 from datetime import date
 from pathlib import Path
 
+from model.checkpoints.checkpoint import Checkpoint
 from model.cli.arguments import CHECKPOINT, Commands, add_continuation_options, add_search_options, positive
 from model.cli.resolve import folder_at, search_settings
 from model.config.section import ConfigError
@@ -42,16 +43,16 @@ def run(args: argparse.Namespace) -> None:
         facts = {"checkpoint": checkpoint.name, "sentence": args.sentence, "translation": translation.text}
         replace_file(out, FORMATS[out.suffix[1:]](translation, facts))
     if args.html:
-        replace_file(Path(args.html), page_of(translation, args.sentence, checkpoint.name))
+        replace_file(Path(args.html), page_of(translation, args.sentence, checkpoint))
     print(translation.text)
     for name, maps in translation.maps.items():
         print(f"{name:8} {maps.shape}")
 
 
-def page_of(translation: Translation, text: str, name: str) -> str:
+def page_of(translation: Translation, text: str, checkpoint: Checkpoint) -> str:
     from viz_app.export.report import report  # only this command needs the app's pictures
 
     try:
-        return report(translation, text=text, name=name, made=date.today())
+        return report(translation, text=text, name=checkpoint.name, made=date.today(), sizes=checkpoint.config.model)
     except ValueError as error:  # the text has too many tokens for one page
         raise ConfigError(f"{error} Use --out maps.npz instead, which has no limit.") from error

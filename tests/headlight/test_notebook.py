@@ -5,6 +5,7 @@ import html
 import json
 import re
 from datetime import date
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,47 +31,54 @@ def shown(opened: OpenCheckpoint) -> ShownTranslation:
     return opened.translate(TEXT)
 
 
-def data_in(page: str, name: str) -> dict[str, object]:
-    """What a component of the report was given."""
+def data_in(page: str, name: str) -> dict[str, Any]:
+    """What a block of data of the report holds."""
     (found,) = re.findall(rf'<script type="application/json" id="{name}">(.*?)</script>', page, flags=re.S)
     return dict(json.loads(found))
 
 
 @pytest.mark.parametrize("kind", ["cross", "encoder", "decoder"])
 def test_the_report_has_exactly_the_numbers_of_the_model(shown: ShownTranslation, kind: str) -> None:
-    page = shown.html()
-    maps = data_in(page, f"maps-{kind}")
-    numbers = np.frombuffer(base64.b64decode(str(maps["maps"])), dtype="<f4")
-    visible = np.broadcast_to(shown.allowed(kind)[:, None], shown.maps[kind].shape)
-    np.testing.assert_array_equal(numbers, np.where(visible, shown.maps[kind], np.nan).ravel())
-    queries, keys = shown.tokens_of(kind)
-    assert (maps["queries"], maps["keys"]) == ([token.text for token in queries], [token.text for token in keys])
-    lines = np.frombuffer(base64.b64decode(str(data_in(page, f"lines-{kind}")["weights"])), dtype="<f4")
-    np.testing.assert_array_equal(lines, shown.maps[kind].ravel())
+    (run,) = data_in(shown.html(), "recorded")["runs"].values()
+    maps = run["maps"][kind]
+    numbers = np.frombuffer(base64.b64decode(maps["data"]), dtype="<f4").reshape(maps["shape"])
+    np.testing.assert_array_equal(numbers, shown.maps[kind])
+    assert [token["text"] for token in run["source"]] == [token.text for token in shown.source]
+    assert run["start"]["text"] == shown.read[0].text
+    for found, token in zip(run["written"], shown.written, strict=True):
+        assert (found["text"], found["id"], found["word"]) == (token.text, token.id, token.word)
+        assert (found["probability"], found["entropy"]) == (token.probability, token.entropy)
+        best = [(one["text"], one["probability"], one["id"]) for one in found["candidates"]]
+        assert best == [(one.token, one.probability, one.id) for one in token.candidates]
 
 
 def test_the_report_names_forced_words(opened: OpenCheckpoint) -> None:
-    assert "Not the model" not in opened.translate("A dog runs.").html()
+    assert data_in(opened.translate("A dog runs.").html(), "site")["report"]["note"] == ""
     forced = opened.translate("A dog runs.", forced={0: 300})
-    assert html.escape("This is not the model's own translation: words were forced.") in forced.html()
+    note = data_in(forced.html(), "site")["report"]["note"]
+    assert note == "This is not the model's own translation: words were forced."
 
 
 def test_a_text_with_markup_stays_text_in_the_report(shown: ShownTranslation) -> None:
     page = shown.html()
     assert "<b>through" not in page
-    assert html.escape(TEXT) in page
-    # Each script ends where ours ends it: four pictures of three kinds, what is below one that is saved, and the code.
-    assert page.count("</script>") == page.count("<script") == 2 * 3 + 1 + 1 + 1
-    assert "http" not in re.sub(r'http-equiv|"http://www.w3.org/2000/svg"', "", page)
+    assert data_in(page, "site")["report"]["text"] == TEXT
+    assert page.count("</script>") == page.count("<script") == 3, "two blocks of data, and the code"
+    assert "http" not in re.sub(r'http-equiv|http://www.w3.org/2000/svg|"http"', "", page)
+
+
+def test_a_name_of_a_part_of_the_page_stays_text_in_the_report(opened: OpenCheckpoint) -> None:
+    text = "{icon} {policy} runs."
+    assert data_in(opened.translate(text).html(), "site")["report"]["text"] == text
 
 
 def test_a_report_has_the_language_of_its_visitor_and_the_same_numbers(shown: ShownTranslation) -> None:
     with in_language("ko"):
         page = shown.html()
-    assert '<html lang="ko">' in page
-    assert "층 3, 헤드 1" in data_in(page, "lines-cross")["names"]
-    assert '"Save picture":"그림 저장"' in page.replace('": "', '":"'), "the words of the scripts"
-    assert data_in(page, "maps-cross")["maps"] == data_in(shown.html(), "maps-cross")["maps"]
+    site = data_in(page, "site")
+    assert site["report"]["link"].endswith("lang=ko")
+    assert site["words"]["ko"]["Save picture"] == "그림 저장"
+    assert data_in(page, "recorded") == data_in(shown.html(), "recorded")
 
 
 def test_a_report_of_fifteen_tokens_is_small(opened: OpenCheckpoint) -> None:

@@ -1,7 +1,7 @@
-"""Our own JavaScript and styles, as the app and a report send them to a browser.
+"""Our own JavaScript and styles, as the app sends them to a browser.
 
-The files in `assets/` are JavaScript modules. Streamlit takes one text for each component, and a report is one file, so
-`bundle` joins modules into one text.
+The files in `assets/` are JavaScript modules. Streamlit takes one text for each component, so `bundle` joins modules
+into one text.
 """
 
 import hashlib

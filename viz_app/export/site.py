@@ -8,32 +8,30 @@ import base64
 import gzip
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 
 from model.checkpoints.checkpoint import CheckpointConfig, CheckpointError, checkpoint_name, read_config
 from model.config.foreign import is_foreign
 from model.config.model import ModelConfig
-from viz_app.components.bundle import COMPONENT_STYLES, asset
-from viz_app.content.catalogues import ENGLISH, LANGUAGES, catalogue
+from viz_app.components.bundle import asset
 from viz_app.content.demonstrations import demonstration_for
 from viz_app.content.examples import batch_examples, offered_examples
-from viz_app.export.site_scripts import LIVE, bundled, modules, squeezed, texts_of
+from viz_app.export.live_page import POLICY, all_words, compact, data_block, one_file, page, style, translated, words_of
+from viz_app.export.site_scripts import LIVE, modules, squeezed
 
 __all__ = ["GENERATOR", "MARK", "Published", "published", "site_file", "site_files"]
 
 GENERATOR = '<meta name="generator" content="Headlight Live">'  # by which we know a page that we made
+DESCRIPTION = (
+    '<meta name="description" content="See what every attention head of a Transformer attends to. The model runs in '
+    'your browser.">'
+)
 MARK = "headlight-live.json"  # the file by which we know a folder that we made
 CHECKPOINT_FILES = {"weights": "model.safetensors", "config": "config.json", "tokenizer": "tokenizer.json"}
 CARD = "README.md"
-STYLES = (*COMPONENT_STYLES, "chips.css")
 POSITIONS = ("sinusoidal", "learned", "rotary")  # that the engine computes
-COMMON = (
-    "default-src 'none'; style-src {style}; img-src 'self' data: blob:; connect-src 'self'; worker-src 'self'; "
-    "manifest-src 'self'; base-uri 'none'; form-action 'none'; script-src {script}"
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,8 +129,10 @@ def site_files(checkpoints: Sequence[Published]) -> dict[str, bytes]:
         '<meta name="worker" content="engine/worker.js">\n<meta name="offline" content="offline-worker.js">\n'
         '<link rel="stylesheet" href="style.css">\n<script type="module" src="app.js"></script>'
     )
-    policy = COMMON.format(style="'self' 'unsafe-inline'", script="'self'")
-    files["index.html"] = page(policy, head=head, body=data_block("site", compact(site)), icon="icon.svg").encode()
+    policy = POLICY.format(style="'self' 'unsafe-inline'", script="'self'")
+    body = data_block("site", compact(site))
+    html = page(policy, about=f"{DESCRIPTION}\n{GENERATOR}", head=head, body=body, icon="icon.svg")
+    files["index.html"] = html.encode()
     files["manifest.webmanifest"] = compact(manifest()).encode()
     version = hashlib.sha256(b"".join(name.encode() + files[name] for name in sorted(files))).hexdigest()[:16]
     kept = ["./", *(name for name in files if not name.startswith("checkpoints/"))]
@@ -146,61 +146,14 @@ def site_files(checkpoints: Sequence[Published]) -> dict[str, bytes]:
 
 def site_file(checkpoints: Sequence[Published]) -> bytes:
     """The whole site as one HTML file, which opens from a disk. It contains the weights, compressed."""
-    script = f"{bundled('app.js')}\n".replace("</", "<\\/")
-    words = {code: words_of(code, modules("app.js")) for code in translated(modules("app.js"))}
-    site = {"checkpoints": [one.listed(source="") for one in checkpoints], "words": words}
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = (
-        COMMON.replace("'self' ", "")
-        .replace("'self'", "'none'")
-        .format(style="'unsafe-inline'", script=f"'sha256-{digest}'")
-    )
-    icon = "data:image/svg+xml;base64," + base64.b64encode(asset("icon.svg").encode()).decode()
-    head = f'<link rel="icon" href="{icon}">\n<style>\n{style()}</style>'
-    blocks = [data_block("site", compact(site))]
+    blocks = {"site": compact({"checkpoints": [one.listed(source="") for one in checkpoints], "words": all_words()})}
     for one in checkpoints:
-        blocks += [data_block(f"{part}-{one.name}", zipped(one.file(part))) for part in CHECKPOINT_FILES]
-    body = "\n".join((*blocks, f'<script type="module">{script}</script>'))
-    return page(policy, head=head, body=body, icon=icon).encode()
-
-
-def page(policy: str, **parts: str) -> str:
-    """The HTML of the page, from the template `live/index.html`."""
-    text = (LIVE / "index.html").read_text(encoding="utf-8")
-    for name, part in {"policy": policy, "generator": GENERATOR, **parts}.items():
-        text = text.replace(f"{{{name}}}", part)
-    return text
-
-
-def data_block(name: str, text: str) -> str:
-    """Data in the page, which no text in them can end."""
-    return f'<script type="application/json" id="{escape(name)}">{text.replace("<", chr(92) + "u003c")}</script>'
-
-
-def compact(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        blocks |= {f"{part}-{one.name}": zipped(one.file(part)) for part in CHECKPOINT_FILES}
+    return one_file(blocks, about=f"{DESCRIPTION}\n{GENERATOR}").encode()
 
 
 def zipped(content: bytes) -> str:
     return base64.b64encode(gzip.compress(content, mtime=0)).decode()
-
-
-def style() -> str:
-    """The style sheets of the components and of the page, without comments."""
-    sheets = asset(*STYLES) + (LIVE / "live.css").read_text(encoding="utf-8")
-    return "\n".join(line.strip() for line in sheets.splitlines() if not line.startswith("/*")) + "\n"
-
-
-def translated(scripts: Mapping[str, str]) -> list[str]:
-    """The languages besides English in which most of the page is translated."""
-    texts = texts_of(scripts)
-    return [code for code in LANGUAGES if code != ENGLISH and len(words_of(code, scripts)) > 0.9 * len(texts)]
-
-
-def words_of(code: str, scripts: Mapping[str, str]) -> dict[str, str]:
-    """English text → its translation, for the texts that have one."""
-    known = catalogue(code)
-    return {text: word for text in texts_of(scripts) if (word := known.text(text)) != text}
 
 
 def manifest() -> dict[str, object]:

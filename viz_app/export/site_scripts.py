@@ -17,6 +17,7 @@ __all__ = ["LIVE", "bundled", "modules", "squeezed", "texts_of"]
 
 LIVE = HOME / "live"
 OWN = {"assets/bridge.js": "bridge.js"}  # the page around the components is another one than that of the app
+IN_REPORT = {"opening.js": "recorded.js"}  # a report has recorded answers in the place of an engine
 IMPORT = re.compile(r'^import *(?:(\w+)|\{([^}]*)\}) *from *"(\.[^"]+)";$', re.MULTILINE)
 EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
 # A regular expression after a sign that cannot end a value; a string; a template; a comment.
@@ -42,9 +43,9 @@ def squeezed(source: str) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def source_of(name: str) -> str:
-    """The text of a module by its path in a site."""
-    own = OWN.get(name, name)
+def source_of(name: str, *, report: bool) -> str:
+    """The text of a module by its path in a site or in a report."""
+    own = (OWN | IN_REPORT if report else OWN).get(name, name)
     folder, file = (ASSETS, Path(own).name) if own.startswith("assets/") else (LIVE, own)
     return (folder / file).read_text(encoding="utf-8")
 
@@ -56,13 +57,18 @@ def imported(name: str, source: str) -> list[tuple[re.Match[str], str]]:
 
 
 @cache
-def modules(*names: str) -> Mapping[str, str]:
-    """These modules and all that they import: path in a site → squeezed text, each after those that it imports."""
+def modules(*names: str, report: bool = False) -> Mapping[str, str]:
+    """These modules and all that they import: path in a site → squeezed text, each after those that it imports.
+
+    Args:
+        names: Paths in a site.
+        report: The page is a report, which shows recorded answers.
+    """
     found: dict[str, str] = {}
 
     def add(name: str) -> None:
         if name not in found:
-            text = squeezed(source_of(name))
+            text = squeezed(source_of(name, report=report))
             found[name] = ""  # so that a circle ends
             for _, other in imported(name, text):
                 add(other)
@@ -75,9 +81,9 @@ def modules(*names: str) -> Mapping[str, str]:
 
 
 @cache
-def bundled(name: str) -> str:
+def bundled(name: str, *, report: bool = False) -> str:
     """A module and all that it imports as one script, for a page that is one file."""
-    parts, all_modules = ["const modules={};"], modules(name)
+    parts, all_modules = ["const modules={};"], modules(name, report=report)
     wanted: dict[str, set[str]] = {one: set() for one in all_modules}
     for one, text in all_modules.items():
         for match, other in imported(one, text):

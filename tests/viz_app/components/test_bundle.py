@@ -8,7 +8,7 @@ from viz_app.components.mounting import WAIT
 
 def test_a_bundle_defines_each_module_once_and_after_those_that_it_imports() -> None:
     names = {path.stem for path in ASSETS.glob("*.js")}
-    text = bundle("app", "report")
+    text = bundle("app")
     defined = re.findall(r"^modules\.(\w+) = ", text, re.MULTILINE)
     assert sorted(defined) == sorted(names), "a module is in no bundle"
     for name in defined:

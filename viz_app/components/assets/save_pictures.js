@@ -22,10 +22,10 @@ export function fileName(title, key) {
   return `headlight-${name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 60)}`;
 }
 
-/** The key of a picture on the page; in a report the name of its numbers. */
+/** The key of a picture on the page. */
 function keyOf(picture) {
   const home = picture.getRootNode();
-  return picture.closest("[data-numbers]")?.dataset.numbers ?? keyAround(home instanceof ShadowRoot ? home.host : picture);
+  return keyAround(home instanceof ShadowRoot ? home.host : picture);
 }
 
 export default component(() => {
@@ -56,7 +56,7 @@ export default component(() => {
   const stops = [onPageChange(addMenus), onPage("headlight-save", save)];
   return {
     update: (next) => {
-      ({ facts, titles = {} } = next); // a report has no charts with titles
+      ({ facts, titles = {} } = next); // a page without Streamlit has no charts with titles
       redrawMenus(document.querySelectorAll(".hl-save"));
     },
     redraw: () => {},

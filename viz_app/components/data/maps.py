@@ -1,4 +1,4 @@
-"""Attention as maps: one large map, the grid of all heads, and both together in a report."""
+"""Attention as maps: one large map, and the grid of all heads."""
 
 from dataclasses import dataclass, field
 
@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.config.kinds import KINDS
-from viz_app.components.data.encoding import NAN, Data, labels_of, levels, packed, with_nan
+from viz_app.components.data.encoding import NAN, Data, labels_of, levels, packed
 from viz_app.content.translation import t
 from viz_app.figures.overview import MAX_TILE, pooled
 from viz_app.figures.scales import weight_scale
 from viz_app.figures.style import Axes
 
-__all__ = ["ColourRange", "HeadGrid", "LargeMap", "attention_maps_data", "heads_data"]
+__all__ = ["ColourRange", "HeadGrid", "LargeMap", "heads_data"]
 
 FloatArray = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
@@ -80,14 +80,6 @@ class HeadGrid:
             "title": self.title,
             "alt": self.alt,
         }
-
-
-def attention_maps_data(maps: FloatArray, allowed: BoolArray, axes: Axes, *, kind: str, chosen: int) -> Data:
-    """The data of `attention_maps.js`: all heads (L, H, T, S), NaN where the mask (L, T, S) forbids.
-
-    `chosen` is the head that is large at first, counted through all layers.
-    """
-    return {"maps": packed(with_nan(maps, allowed)), **heads_data(maps, axes, kind=kind, chosen=chosen)}
 
 
 def heads_data(maps: FloatArray, axes: Axes, *, kind: str, chosen: int) -> Data:

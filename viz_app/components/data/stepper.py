@@ -12,9 +12,7 @@ START_TOKEN = N_("“{token}” is given, not chosen. It tells the model what to
 PROMPT_TOKEN = N_("This token belongs to the text that you typed. The model chooses nothing here.")
 
 
-def stepper_data(
-    translation: Translation, *, kind: str, step: int | None = None, guess: bool = False, fixed: bool = False
-) -> Data:
+def stepper_data(translation: Translation, *, kind: str, step: int | None = None, guess: bool = False) -> Data:
     """The data of `stepper.js`.
 
     Args:
@@ -22,7 +20,6 @@ def stepper_data(
         kind: "cross" or "decoder", whose rows are shown.
         step: The step that is shown at first, counted from 0; else the first step that the model chose.
         guess: Words and candidates are hidden until the visitor asks for them.
-        fixed: No other candidate can be forced, as in a report.
     """
     maps = translation.maps[kind]
     source = translation.source or translation.read[: translation.prompt_length + 1]
@@ -36,7 +33,7 @@ def stepper_data(
         "languages": {"key": translation.language_of(KINDS[kind].keys), "word": translation.languages[1]},
         "shape": list(maps.shape[:2]),
         "maps": packed(with_nan(maps, translation.allowed(kind))),
-        "fixed": fixed,
+        "fixed": False,
         "guess": guess,
         "step": None if step is None else min(step, len(translation.written) - 1),
         "steps": [

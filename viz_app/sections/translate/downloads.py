@@ -2,16 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date
 from functools import partial
 
 import streamlit as st
 
 from model.inference.translation import Translation
-from viz_app.content.translation import N_, in_language, language, t
-from viz_app.export.report import MAX_TOKENS, report
-from viz_app.server.server_state import GATE
-from viz_app.services import map_files, translations
+from viz_app.content.translation import N_, t
+from viz_app.export.report import MAX_TOKENS
+from viz_app.sections.translate.report_file import asked_for, html_page
+from viz_app.services import map_files
 from viz_app.services.listing import CheckpointKey
 from viz_app.services.translations import Run
 
@@ -40,10 +39,12 @@ def downloads(key: CheckpointKey, text: str, run: Run, translation: Translation)
     with st.popover(t("Download"), icon=":material/download:"):
         file_button(
             t("One HTML file"),
-            partial(html_page, key, text, run, language()),
+            partial(html_page, key, text, run, asked_for()),
             "headlight.html",
             "text/html",
-            description=t("The maps, the lines and the steps in one page, for any browser, without a network."),
+            description=t(
+                "The maps, the lines, the steps and your changes in one page, for any browser, without a network."
+            ),
             refusal=t(
                 "This text has {tokens} tokens. One HTML file can hold {limit}. Shorten the text.",
                 tokens=tokens,
@@ -78,14 +79,3 @@ def file_button(
         on_click="ignore",
         width="stretch",
     )
-
-
-def html_page(key: CheckpointKey, text: str, run: Run, code: str) -> str:
-    """The page in a language. It is made in a thread that has no visitor."""
-    with GATE.inside(), in_language(code):
-        note = ""
-        if run.forced:
-            free = translations.translation_of(key, text)
-            note = t("Some words were forced. Without forced words, the model writes “{text}”.", text=free.text)
-        translation = translations.translation_of(key, text, *run)
-        return report(translation, text=text, name=key.name, made=date.today(), note=note)
