@@ -1,0 +1,276 @@
+"""Lesson 6: the whole layer. The residual stream, LayerNorm, feed-forward, and what each adds to the next word."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.analysis.lens import EarlyReading
+from model.analysis.station import Station
+from viz_app.course.lesson import Action, Answer, Lesson, Number, OneOf, Step, Verdict
+from viz_app.course.page_choices import run_of, whole_number
+from viz_app.course.situation import Situation
+from viz_app.course.verdicts import chosen, estimated
+from viz_app.services.analyses import contributions_of, early_readings_of, lens_of, stations_of
+from viz_app.services.translations import translation_of
+
+__all__ = ["LESSON"]
+
+Vector = NDArray[np.float32]
+CAT, DOG = "The cat is black.", "A brown dog is running through the snow."
+EPSILON = 1e-5  # of LayerNorm
+
+
+def stations_in(situation: Situation) -> tuple[Station, ...]:
+    """The stations of the chosen token in the chosen layer, with the page's own defaults."""
+    translation = translation_of(situation.key, situation.text, *run_of(situation))
+    stack = situation.choices.get("stack", "decoder")
+    read = translation.source if stack == "encoder" else translation.read
+    place = min(whole_number(situation, "station_place", 2), len(read))
+    layer = whole_number(situation, "station_layer", 3)
+    return stations_of(situation.key, situation.text, stack, layer - 1, place - 1, *run_of(situation))[0]
+
+
+def token_in(situation: Situation) -> str:
+    """The token that the stations follow."""
+    translation = translation_of(situation.key, situation.text, *run_of(situation))
+    read = translation.source if situation.choices.get("stack") == "encoder" else translation.read
+    return read[min(whole_number(situation, "station_place", 2), len(read)) - 1].text
+
+
+def step_numbers(stations: tuple[Station, ...], step: str) -> Vector:
+    """The result of the first step with this name, (D,)."""
+    found = (one.numbers[0] for station in stations for one in station.steps if one.name == step)
+    return np.asarray(next(found))
+
+
+def working_units(situation: Situation) -> tuple[int, int]:
+    """How many units of the feed-forward are above zero, and how many it has."""
+    units = step_numbers(stations_in(situation), "activation")
+    return int((units > 0).sum()), len(units)
+
+
+def length(vector: Vector) -> float:
+    return float(np.linalg.norm(vector))
+
+
+def old_or_new(situation: Situation, answer: Answer) -> Verdict:
+    stations = stations_in(situation)
+    attended = next(number for number, station in enumerate(stations) if station.name == "Self-attention")
+    old, added = length(stations[attended - 1].vector), length(stations[attended].vector)
+    truth = "old" if old > 2 * added else "new" if added > 2 * old else "both"
+    forward = length(stations[-2].vector)
+    values = {"old": round(old, 1), "added": round(added, 1), "forward": round(forward, 1)}
+    return chosen(answer, {truth}, **values, token=token_in(situation))
+
+
+def normed(vector: Vector) -> NDArray[np.float64]:
+    """LayerNorm before its weight and its bias."""
+    wide = vector.astype(np.float64)
+    return np.asarray((wide - wide.mean()) / np.sqrt(wide.var() + EPSILON))
+
+
+def twice_as_large(situation: Situation, answer: Answer) -> Verdict:
+    total = step_numbers(stations_in(situation), "add")
+    once, twice = normed(total), normed(2 * total)
+    difference = float(np.abs(once - twice).max())
+    truth = "same" if difference < 1e-3 else "double" if np.allclose(2 * once, twice, atol=1e-3) else "other"
+    spread, doubled = round(float(total.std()), 2), round(float((2 * total).std()), 2)
+    return chosen(answer, {truth}, spread=spread, doubled=doubled, difference=f"{difference:.1g}")
+
+
+def count_units(situation: Situation, answer: Answer) -> Verdict:
+    count, units = working_units(situation)
+    share = f"{100 * count / units:.1f}"
+    return estimated(answer, count, within=25, count=count, units=units, share=share, token=token_in(situation))
+
+
+def first_row(situation: Situation, answer: Answer) -> Verdict:
+    translation, lens = lens_of(situation.key, situation.text, *run_of(situation))
+    read = [translation.read[place].text for place in lens.positions]
+    written = [translation.written[place].text for place in lens.positions]
+    counts = {
+        "read": sum(one == other for one, other in zip(lens.tokens[0], read, strict=True)),
+        "written": sum(one == other for one, other in zip(lens.tokens[0], written, strict=True)),
+    }
+    counts["neither"] = len(read) - sum(counts.values())
+    return chosen(answer, {max(counts, key=counts.__getitem__)}, **counts, all=len(read))
+
+
+def before_the_last_layer(situation: Situation, answer: Answer) -> Verdict:
+    lens = lens_of(situation.key, situation.text, *run_of(situation))[1]
+    earlier, last = lens.written[-2], lens.written[-1]
+    mean = float(earlier.mean())
+    truth = "low" if mean < 0.2 else "half" if mean < 0.7 else "high"
+    shares = {"mean": mean, "largest": float(earlier.max()), "final": float(last.mean())}
+    return chosen(answer, {truth}, **{name: f"{100 * share:.1f}" for name, share in shares.items()})
+
+
+def layers_needed(readings: tuple[EarlyReading, ...]) -> int:
+    """The smallest number of encoder layers with the translation of all layers."""
+    return next(one.layers for one in readings if one.text == readings[-1].text)
+
+
+def count_layers(situation: Situation, answer: Answer) -> Verdict:
+    readings = early_readings_of(situation.key, situation.text)
+    needed = layers_needed(readings)
+    before = readings[max(needed - 1, 0)].text
+    return estimated(answer, needed, within=0, needed=needed, before=before, whole=readings[-1].text)
+
+
+def parts_of(situation: Situation) -> tuple[dict[str, float], dict[str, str | float]]:
+    """What each kind of part added to the chosen word over its rival, and the two words with their difference."""
+    run = run_of(situation)
+    translation = translation_of(situation.key, situation.text, *run)
+    place = whole_number(situation, "query", 2)
+    place = place if place < len(translation.written) else min(2, len(translation.written) - 1)
+    word = translation.written[place]
+    rivals = {one.id: one.token for one in word.candidates if one.id != word.id}
+    rival = whole_number(situation, "rival", -1)
+    rival = rival if rival in rivals else next(iter(rivals))
+    found = contributions_of(situation.key, situation.text, place, rival, *run)
+    parts = {kind: float(heads.sum()) for kind, heads in found.heads.items()}
+    parts["forward"] = float(found.feed_forward.sum())
+    rounded = {name: round(part, 2) for name, part in parts.items()}
+    return parts, {"word": word.text, "rival": rivals[rival], "total": round(found.difference, 2), **rounded}
+
+
+def largest_part(situation: Situation, answer: Answer) -> Verdict:
+    parts, values = parts_of(situation)
+    return chosen(answer, {max(parts, key=parts.__getitem__)}, **values)
+
+
+def earlier_words_decide(situation: Situation, _: Answer) -> Verdict:
+    """Decoder self-attention added more than cross-attention and more than the feed-forwards."""
+    parts, values = parts_of(situation)
+    largest = max(parts, key=parts.__getitem__)
+    return Verdict(right=largest == "decoder", outcome="right" if largest == "decoder" else largest, values=values)
+
+
+def needs_all_layers(situation: Situation, _: Answer) -> Verdict:
+    if not situation.text.strip():
+        return Verdict(right=False, outcome="empty")
+    readings = early_readings_of(situation.key, situation.text)
+    needed = layers_needed(readings)
+    solved = needed == readings[-1].layers
+    values: dict[str, str | int] = {"text": situation.text, "needed": needed, "whole": readings[-1].text}
+    values["before"] = readings[-2].text
+    return Verdict(right=solved, outcome="right" if solved else "earlier", values=values)
+
+
+@dataclass(frozen=True)
+class FewUnits:
+    """A token and a layer where only a few units of the feed-forward are above zero."""
+
+    most: int
+
+    def __call__(self, situation: Situation, _: Answer) -> Verdict:
+        count, units = working_units(situation)
+        return Verdict(
+            right=count <= self.most,
+            outcome="right" if count <= self.most else "more",
+            values={"count": count, "units": units, "most": self.most, "token": token_in(situation)},
+        )
+
+
+def inside(tab: str, text: str = CAT, **more: str) -> dict[str, str]:
+    return {"checkpoint": "everyday-en-de", "inside_tab": tab, "text": text, "method": "greedy", **more}
+
+
+PARTS = OneOf(("decoder", "cross", "forward"))
+LESSON = Lesson(
+    name="the-whole-layer",
+    steps=(
+        Step(
+            name="old-or-new",
+            page="inside",
+            choices=inside("stations", stack="encoder", station_layer="3", station_place="2"),
+            answer=OneOf(("old", "both", "new")),
+            check=old_or_new,
+            target="stations",
+        ),
+        Step(
+            name="twice-as-large",
+            page="inside",
+            choices=inside("stations", stack="encoder", station_layer="3", station_place="2", station_code="true"),
+            answer=OneOf(("double", "same", "other")),
+            check=twice_as_large,
+            target="stop_5",
+        ),
+        Step(
+            name="working-units",
+            page="inside",
+            choices=inside("stations", stack="decoder", station_layer="3", station_place="2", station_code="true"),
+            answer=Number(0, 512, 1),
+            check=count_units,
+            target="stop_8",
+        ),
+        Step(
+            name="first-row",
+            page="inside",
+            choices=inside("layers"),
+            answer=OneOf(("read", "written", "neither")),
+            check=first_row,
+            target="lens",
+        ),
+        Step(
+            name="last-layer",
+            page="inside",
+            choices=inside("layers"),
+            answer=OneOf(("low", "half", "high")),
+            check=before_the_last_layer,
+            target="lens",
+        ),
+        Step(
+            name="early-encoder",
+            page="inside",
+            choices=inside("layers"),
+            answer=Number(0, 3, 1),
+            check=count_layers,
+            target="lens",
+        ),
+        Step(
+            name="who-says-dog",
+            page="inside",
+            choices=inside("why", DOG, query="2"),
+            answer=PARTS,
+            check=largest_part,
+            target="contributions",
+        ),
+        Step(
+            name="who-ends",
+            page="inside",
+            choices=inside("why", CAT, query="5"),
+            answer=PARTS,
+            check=largest_part,
+            target="contributions",
+        ),
+        Step(
+            name="puzzle-earlier-words",
+            page="inside",
+            choices=inside("why", CAT, query="2"),
+            answer=Action(),
+            check=earlier_words_decide,
+            target="query",
+            puzzle=True,
+        ),
+        Step(
+            name="puzzle-all-layers",
+            page="inside",
+            choices=inside("layers"),
+            answer=Action(),
+            check=needs_all_layers,
+            target="text",
+            puzzle=True,
+        ),
+        Step(
+            name="puzzle-few-units",
+            page="inside",
+            choices=inside("stations", stack="decoder", station_layer="1", station_place="2", station_code="true"),
+            answer=Action(),
+            check=FewUnits(most=4),
+            target="station_place",
+            puzzle=True,
+        ),
+    ),
+)
